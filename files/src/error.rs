@@ -1,0 +1,299 @@
+//! The complaints room: everything that can be wrong with a file, and what to do about it.
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+/// What is wrong with a file. Every variant names the file, the entry within it, and the remedy
+/// (as the diagnostic's help text). Boxed texts keep the enum under the 128 bytes that clippy allows
+/// an error.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum FileError {
+    /// The operating system would not give us the file.
+    #[error("{file}: cannot be read: {source}")]
+    #[diagnostic(help("check that the path is right and that you may read it"))]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// The operating system would not take the file.
+    #[error("{file}: cannot be written: {problem}")]
+    #[diagnostic(help("{remedy}"))]
+    Unwritable {
+        /// The file.
+        file: String,
+        /// What went wrong.
+        problem: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// The first bytes belong to no format that is read here.
+    #[error("{file}: this is not {wanted} (it starts with {start})")]
+    #[diagnostic(help("{remedy}"))]
+    UnknownFormat {
+        /// The file.
+        file: String,
+        /// Which formats were expected.
+        wanted: &'static str,
+        /// The first bytes, printable.
+        start: String,
+        /// What to do about it.
+        remedy: &'static str,
+    },
+    /// The container (zip, npy, safetensors) contradicts itself or ends early.
+    #[error("{file}: {entry}: damaged: {problem}")]
+    #[diagnostic(help(
+        "fetch or save the file again: it is truncated, altered, or was written by a broken tool"
+    ))]
+    Damaged {
+        /// The file.
+        file: String,
+        /// The array or tensor, or the part of the container.
+        entry: String,
+        /// The contradiction.
+        problem: String,
+    },
+    /// Reading on would take more memory than a file may ask for.
+    #[error("{file}: {entry}: {problem}")]
+    #[diagnostic(help(
+        "use a smaller file: gcnproof refuses inputs that ask for more memory than real graphs and models need"
+    ))]
+    TooLarge {
+        /// The file.
+        file: String,
+        /// The array or tensor, or the file as a whole.
+        entry: String,
+        /// What is too large, and the limit.
+        problem: String,
+    },
+    /// An array that is needed is not there.
+    #[error("{file}: array `{entry}` is missing (the file has: {found})")]
+    #[diagnostic(help("{remedy}"))]
+    MissingArray {
+        /// The file.
+        file: String,
+        /// The missing array.
+        entry: String,
+        /// What is there.
+        found: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// A needed array is a pickle, which is a program and not data.
+    #[error("{file}: array `{entry}` holds pickled Python objects, which are never loaded")]
+    #[diagnostic(help(
+        "save `{entry}` again as a plain array: load the file with `np.load(path, allow_pickle=True)`, \
+         convert it with `np.asarray(...)` to numbers (or `.astype(str)` for names), and `np.savez` \
+         everything again"
+    ))]
+    ObjectArray {
+        /// The file.
+        file: String,
+        /// The array.
+        entry: String,
+    },
+    /// The element type cannot mean what the entry must mean.
+    #[error("{file}: `{entry}` has element type {dtype}, but {wanted}")]
+    #[diagnostic(help("{remedy}"))]
+    ElementType {
+        /// The file.
+        file: String,
+        /// The array or tensor.
+        entry: String,
+        /// The type found.
+        dtype: String,
+        /// What was needed.
+        wanted: String,
+        /// What to do about it.
+        remedy: Box<str>,
+    },
+    /// The entry has the wrong shape or length.
+    #[error("{file}: `{entry}` {problem}")]
+    #[diagnostic(help("{remedy}"))]
+    Shape {
+        /// The file.
+        file: String,
+        /// The array or tensor.
+        entry: String,
+        /// What is wrong with the shape.
+        problem: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// One element of an entry is impossible.
+    #[error("{file}: `{entry}[{position}]` {problem}")]
+    #[diagnostic(help("{remedy}"))]
+    Element {
+        /// The file.
+        file: String,
+        /// The array or tensor.
+        entry: String,
+        /// Where in the entry, counted from 0 (row and column with a comma between).
+        position: String,
+        /// What is wrong with the element.
+        problem: String,
+        /// What to do about it.
+        remedy: Box<str>,
+    },
+    /// A value is NaN or infinite.
+    #[error("{file}: `{entry}[{position}]` is {value}, which is not a finite number")]
+    #[diagnostic(help(
+        "repair the tool that wrote it, or train again: no verdict about it would mean anything"
+    ))]
+    NonFinite {
+        /// The file.
+        file: String,
+        /// The array or tensor.
+        entry: String,
+        /// Where in the entry.
+        position: String,
+        /// `NaN`, `inf` or `-inf`.
+        value: f64,
+    },
+    /// Attributes that are neither 0 nor 1.
+    #[error(
+        "{file}: `{entry}`: {count} of {total} attributes are not 1 \
+         (the first: node {row}, attribute {column}, value {value})"
+    )]
+    #[diagnostic(help(
+        "the theory needs 0/1 attributes: `--binarize` reads every nonzero as 1; the model must then \
+         have been trained on the same 0/1 attributes"
+    ))]
+    NotBinary {
+        /// The file.
+        file: String,
+        /// The array.
+        entry: String,
+        /// How many entries are not 1.
+        count: usize,
+        /// Of how many.
+        total: usize,
+        /// The first one's node.
+        row: usize,
+        /// The first one's attribute.
+        column: u32,
+        /// The first one's value.
+        value: f64,
+    },
+    /// Edges whose weight is not 1.
+    #[error(
+        "{file}: `{entry}`: {count} of {total} edges have a weight other than 1 \
+         (the first: {row} -> {column}, weight {value})"
+    )]
+    #[diagnostic(help(
+        "`--unweight` reads every nonzero as an unweighted edge; to keep the weights, give the \
+         message-passing matrix itself as a matrix file"
+    ))]
+    Weighted {
+        /// The file.
+        file: String,
+        /// The array.
+        entry: String,
+        /// How many edges have another weight.
+        count: usize,
+        /// Of how many.
+        total: usize,
+        /// The first one's row.
+        row: usize,
+        /// The first one's column.
+        column: u32,
+        /// The first one's weight.
+        value: f64,
+    },
+    /// Edges without their mirror image.
+    #[error(
+        "{file}: `{entry}`: {count} of {total} edges have no mirror image \
+         (the first: {row} -> {column})"
+    )]
+    #[diagnostic(help(
+        "`--symmetrize` adds the missing direction of every edge; to keep directions, give the \
+         message-passing matrix itself as a matrix file"
+    ))]
+    NotSymmetric {
+        /// The file.
+        file: String,
+        /// The array.
+        entry: String,
+        /// How many edges have no mirror image.
+        count: usize,
+        /// Of how many.
+        total: usize,
+        /// The first one's row.
+        row: usize,
+        /// The first one's column.
+        column: u32,
+    },
+    /// No tensor has a name that says what it is.
+    #[error("{file}: none of its tensors is named like a GCN's (it has: {found})")]
+    #[diagnostic(help("rename the tensors to one of: {}", crate::names::SCHEMES))]
+    UnknownScheme {
+        /// The file.
+        file: String,
+        /// The tensors found, with their shapes.
+        found: String,
+    },
+    /// Tensors follow two naming schemes at once.
+    #[error("{file}: tensors `{first}` and `{second}` follow two different naming schemes")]
+    #[diagnostic(help(
+        "keep one model per file, and name all of it by one of: {}",
+        crate::names::SCHEMES
+    ))]
+    MixedSchemes {
+        /// The file.
+        file: String,
+        /// A tensor of one scheme.
+        first: String,
+        /// A tensor of another.
+        second: String,
+    },
+    /// A tensor that the network uses and a plain GCN has not.
+    #[error("{file}: this is not a plain GCN: tensor `{entry}` would be ignored")]
+    #[diagnostic(help("{remedy}"))]
+    NotPlainGcn {
+        /// The file.
+        file: String,
+        /// The tensor.
+        entry: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// A layer is missing between others, or a bias has no weight.
+    #[error("{file}: tensor `{entry}` is missing, though `{present}` is there")]
+    #[diagnostic(help("number the layers without gaps from 0 or 1, and give each one its weight"))]
+    MissingTensor {
+        /// The file.
+        file: String,
+        /// The missing tensor.
+        entry: String,
+        /// The tensor that shows it should be there.
+        present: String,
+    },
+    /// Two tensors that must share a dimension do not.
+    #[error("{file}: {first} does not fit {second}: {problem}")]
+    #[diagnostic(help("{remedy}"))]
+    Mismatch {
+        /// The file.
+        file: String,
+        /// One tensor, with its shape as stored.
+        first: String,
+        /// The other tensor, with its shape as stored.
+        second: String,
+        /// Which dimensions differ.
+        problem: String,
+        /// What to do about it.
+        remedy: Box<str>,
+    },
+    /// A line of a text file is not an integer.
+    #[error("{file}: line {line}: {problem}")]
+    #[diagnostic(help("write one integer per line; everything after `#` is a comment"))]
+    Line {
+        /// The file.
+        file: String,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
+}

@@ -1,0 +1,61 @@
+//! The front door of `gcnproof-files`: what graph, model and matrix files contain, as plain data.
+//!
+//! The certifier and the independent proof checker both read their inputs through this crate, so
+//! it knows file formats and nothing else: no normalisation, no forward pass, no arithmetic
+//! beyond "is this entry a one". Every public type is plain data with public fields.
+//!
+//! ```
+//! use gcnproof_files::{GraphOptions, parse_graph, write};
+//! # use gcnproof_files::{GraphFile, Pattern};
+//! # fn main() -> Result<(), gcnproof_files::FileError> {
+//! # let two_nodes = GraphFile {
+//! #     adjacency: Pattern { rows: 2, columns: 2, offsets: vec![0, 1, 2], indices: vec![1, 0] },
+//! #     attributes: Pattern { rows: 2, columns: 3, offsets: vec![0, 1, 3], indices: vec![2, 0, 1] },
+//! #     labels: None, node_names: None, attribute_names: None, class_names: None,
+//! #     digest: String::new(), notes: vec![],
+//! # };
+//! let bytes = write::graph_npz("two_nodes.npz", &two_nodes)?;
+//! let graph = parse_graph("two_nodes.npz", &bytes, &GraphOptions::default())?;
+//! assert_eq!(graph.adjacency.row(0), [1]);
+//! assert!(graph.attributes.contains(1, 0));
+//! # Ok(()) }
+//! ```
+//!
+//! # What a file may cost
+//!
+//! A file is data from a stranger. It is read whole (never mapped into memory, so it cannot change
+//! under a proof), at most [`LARGEST_FILE`] bytes of it, and its arrays inflate to at most
+//! [`LARGEST_INFLATED`] bytes together. No buffer is allocated from a size that a header merely
+//! declares: buffers grow with the bytes that really arrive. Rows and columns that hold nothing
+//! cost memory too, so dimensions beyond [`LARGEST_EMPTY`] need entries to justify them.
+//!
+//! # When it fails
+//!
+//! Everything a file can do wrong is a [`FileError`], which names the file, the entry and the
+//! remedy. Nothing panics, nothing is guessed and nothing is repaired silently: what was left out
+//! or changed on request is told in `notes`.
+
+mod archive;
+mod array;
+mod digest;
+mod error;
+mod graph;
+mod header;
+mod integers;
+mod layers;
+mod matrix;
+mod model;
+mod names;
+mod source;
+mod sparse;
+mod tensors;
+mod triplets;
+pub mod write;
+
+pub use error::FileError;
+pub use graph::{GraphFile, GraphOptions, parse_graph, read_graph};
+pub use integers::{parse_integers, read_integers};
+pub use matrix::{parse_matrix, read_matrix};
+pub use model::{LayerFile, ModelFile, Precision, parse_model, read_model};
+pub use source::{LARGEST_EMPTY, LARGEST_FILE, LARGEST_INFLATED};
+pub use sparse::{DenseMatrix, Pattern, SparseMatrix};

@@ -1,0 +1,74 @@
+//! The model room: the layers of a GCN, from safetensors or npz.
+
+use crate::tensors::Tensors;
+use crate::{DenseMatrix, FileError, digest, layers, names, source};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// One graph convolution: `A X W + b` with message-passing matrix `A`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LayerFile {
+    /// The weights as [in, out], whatever the file's orientation.
+    pub weight: DenseMatrix,
+    /// One number for each output; zeros if the file has no bias.
+    pub bias: Vec<f64>,
+    /// What the file calls the weights.
+    pub weight_name: String,
+    /// What the file calls the bias, if it has one.
+    pub bias_name: Option<String>,
+}
+
+/// In which precision the file stores its numbers. All of them are exact as `f64`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// All tensors have 32 bits.
+    F32,
+    /// All tensors have 64 bits.
+    F64,
+    /// Some have 32, some 64.
+    Mixed,
+}
+
+/// A GCN as its file has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelFile {
+    /// The layers from input to output; at least one, and each fits the next.
+    pub layers: Vec<LayerFile>,
+    /// SHA-256 (lowercase hex) over the content, so independent of format, names, orientation and
+    /// stored precision. Numbers are little-endian. The bytes are: `gcnproof-model-v1\n`; the
+    /// number of layers as u64; for each layer `in` and `out` as u64, the weights as f64 bits in
+    /// [in, out] order row after row, and the `out` biases as f64 bits.
+    pub digest: String,
+    /// The precision of the stored numbers.
+    pub precision: Precision,
+    /// The `__metadata__` of a safetensors file.
+    pub metadata: BTreeMap<String, String>,
+    /// What a user should be told.
+    pub notes: Vec<String>,
+}
+
+/// Reads a model from a safetensors or npz file; the content decides which, not the extension.
+///
+/// # Errors
+/// If the file cannot be read or is not a plain GCN.
+pub fn read_model(path: &Path) -> Result<ModelFile, FileError> {
+    parse_model(&path.display().to_string(), &source::read(path)?)
+}
+
+/// Reads a model from the bytes of a file; `name` is what errors call it.
+///
+/// # Errors
+/// If the bytes are not a plain GCN.
+pub fn parse_model(name: &str, bytes: &[u8]) -> Result<ModelFile, FileError> {
+    let mut tensors = Tensors::open(name, bytes)?;
+    let order = names::sort(name, &tensors.names())?;
+    let mut notes = Vec::new();
+    let (layers, precision) = layers::assemble(name, &mut tensors, &order, &mut notes)?;
+    Ok(ModelFile {
+        digest: digest::model(&layers),
+        layers,
+        precision,
+        metadata: tensors.metadata(),
+        notes,
+    })
+}

@@ -1,0 +1,240 @@
+//! The outgoing mail: graphs and models written in the forms that this crate reads.
+
+use crate::{FileError, GraphFile, LayerFile, Pattern, Precision};
+use safetensors::Dtype;
+use safetensors::tensor::TensorView;
+use std::collections::BTreeMap;
+use std::io::{Cursor, Write};
+use std::path::Path;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+/// Writes a graph as a deflated npz file. `digest` and `notes` are not written: reading the file
+/// gives the digest again.
+///
+/// # Errors
+/// If the file cannot be written, or a name contains a NUL, which numpy could not give back.
+pub fn write_graph_npz(path: &Path, graph: &GraphFile) -> Result<(), FileError> {
+    let file = path.display().to_string();
+    save(path, &graph_npz(&file, graph)?)
+}
+
+/// Writes a model as safetensors with PyTorch Geometric's names: `convs.0.lin.weight` as
+/// [out, in], `convs.0.bias`. `Precision::F32` is refused where it would round; `Mixed` writes
+/// 64 bits.
+///
+/// # Errors
+/// If the file cannot be written, or a number does not fit into 32 bits.
+pub fn write_model_safetensors(
+    path: &Path,
+    layers: &[LayerFile],
+    precision: Precision,
+    metadata: &BTreeMap<String, String>,
+) -> Result<(), FileError> {
+    let file = path.display().to_string();
+    save(
+        path,
+        &model_safetensors(&file, layers, precision, metadata)?,
+    )
+}
+
+/// The bytes that [`write_graph_npz`] writes; `name` is what errors call them.
+///
+/// # Errors
+/// As [`write_graph_npz`].
+pub fn graph_npz(name: &str, graph: &GraphFile) -> Result<Vec<u8>, FileError> {
+    let mut npz = Npz {
+        file: name.into(),
+        zip: ZipWriter::new(Cursor::new(Vec::new())),
+    };
+    npz.pattern("adj", &graph.adjacency)?;
+    npz.pattern("attr", &graph.attributes)?;
+    if let Some(labels) = &graph.labels {
+        let numbers = labels.iter().map(|label| label.map_or(-1, i64::from));
+        npz.array(
+            "labels",
+            "<i8",
+            labels.len(),
+            numbers.flat_map(i64::to_le_bytes),
+        )?;
+    }
+    npz.names("node_names", graph.node_names.as_deref())?;
+    npz.names("attr_names", graph.attribute_names.as_deref())?;
+    npz.names("class_names", graph.class_names.as_deref())?;
+    let done = npz.zip.finish();
+    done.map(Cursor::into_inner)
+        .map_err(|error| unwritable(name, error.to_string()))
+}
+
+/// The bytes that [`write_model_safetensors`] writes; `name` is what errors call them.
+///
+/// # Errors
+/// As [`write_model_safetensors`].
+pub fn model_safetensors(
+    name: &str,
+    layers: &[LayerFile],
+    precision: Precision,
+    metadata: &BTreeMap<String, String>,
+) -> Result<Vec<u8>, FileError> {
+    let dtype = if precision == Precision::F32 {
+        Dtype::F32
+    } else {
+        Dtype::F64
+    };
+    let mut tensors = Vec::new();
+    for (number, layer) in layers.iter().enumerate() {
+        let turned = layer.weight.transpose();
+        let weight = format!("convs.{number}.lin.weight");
+        tensors.push((
+            encode(name, &weight, &turned.values, dtype)?,
+            vec![turned.rows, turned.columns],
+            weight,
+        ));
+        let bias = format!("convs.{number}.bias");
+        tensors.push((
+            encode(name, &bias, &layer.bias, dtype)?,
+            vec![layer.bias.len()],
+            bias,
+        ));
+    }
+    let mut views = Vec::new();
+    for (bytes, shape, tensor) in &tensors {
+        let view = TensorView::new(dtype, shape.clone(), bytes);
+        views.push((
+            tensor,
+            view.map_err(|error| unwritable(name, format!("{tensor}: {error}")))?,
+        ));
+    }
+    let metadata = (!metadata.is_empty()).then(|| {
+        metadata
+            .iter()
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect()
+    });
+    safetensors::serialize(views, metadata).map_err(|error| unwritable(name, error.to_string()))
+}
+
+fn encode(file: &str, tensor: &str, values: &[f64], dtype: Dtype) -> Result<Vec<u8>, FileError> {
+    if dtype == Dtype::F64 {
+        return Ok(values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect());
+    }
+    let mut bytes = Vec::with_capacity(4 * values.len());
+    for (at, &value) in values.iter().enumerate() {
+        let single = value as f32;
+        if f64::from(single) != value {
+            return Err(FileError::Unwritable {
+                file: file.into(),
+                problem: format!("`{tensor}[{at}]` is {value}, which 32 bits do not hold exactly"),
+                remedy: "write 64 bits, or round the weights before they are judged".into(),
+            });
+        }
+        bytes.extend_from_slice(&single.to_le_bytes());
+    }
+    Ok(bytes)
+}
+
+fn save(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let file = path.display().to_string();
+    std::fs::write(path, bytes).map_err(|error| unwritable(&file, error.to_string()))
+}
+
+fn unwritable(file: &str, problem: String) -> FileError {
+    let remedy =
+        "check that the folder exists, that you may write there, and that the disk has room";
+    FileError::Unwritable {
+        file: file.into(),
+        problem,
+        remedy: remedy.into(),
+    }
+}
+
+/// An npz file in the making.
+struct Npz {
+    file: String,
+    zip: ZipWriter<Cursor<Vec<u8>>>,
+}
+
+impl Npz {
+    fn pattern(&mut self, prefix: &str, pattern: &Pattern) -> Result<(), FileError> {
+        let entries = pattern.entries();
+        let ones = std::iter::repeat_n(1f32.to_le_bytes(), entries).flatten();
+        self.array(&format!("{prefix}_data"), "<f4", entries, ones)?;
+        let indices = pattern
+            .indices
+            .iter()
+            .flat_map(|&index| i64::from(index).to_le_bytes());
+        self.array(&format!("{prefix}_indices"), "<i8", entries, indices)?;
+        let offsets = pattern
+            .offsets
+            .iter()
+            .flat_map(|&offset| (offset as u64).to_le_bytes());
+        self.array(
+            &format!("{prefix}_indptr"),
+            "<i8",
+            pattern.offsets.len(),
+            offsets,
+        )?;
+        let shape = [pattern.rows, pattern.columns].map(|side| (side as u64).to_le_bytes());
+        self.array(
+            &format!("{prefix}_shape"),
+            "<i8",
+            2,
+            shape.into_iter().flatten(),
+        )
+    }
+
+    fn names(&mut self, name: &str, names: Option<&[String]>) -> Result<(), FileError> {
+        let Some(names) = names else { return Ok(()) };
+        if let Some(broken) = names.iter().find(|text| text.contains('\0')) {
+            return Err(FileError::Unwritable {
+                file: self.file.clone(),
+                problem: format!("`{name}` has the name {broken:?}, and numpy cannot hold a NUL"),
+                remedy: "rename it".into(),
+            });
+        }
+        let width = names
+            .iter()
+            .map(|text| text.chars().count())
+            .max()
+            .unwrap_or(0)
+            .max(1);
+        let padded = names.iter().flat_map(|text| {
+            text.chars()
+                .map(u32::from)
+                .chain(std::iter::repeat(0))
+                .take(width)
+                .flat_map(u32::to_le_bytes)
+        });
+        self.array(name, &format!("<U{width}"), names.len(), padded)
+    }
+
+    fn array(
+        &mut self,
+        name: &str,
+        dtype: &str,
+        length: usize,
+        data: impl Iterator<Item = u8>,
+    ) -> Result<(), FileError> {
+        let mut head =
+            format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({length},), }}");
+        // numpy wants the data to start at a multiple of 64, and the header to end with a newline.
+        while (10 + head.len() + 1) % 64 != 0 {
+            head.push(' ');
+        }
+        head.push('\n');
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend_from_slice(&(head.len() as u16).to_le_bytes());
+        bytes.extend_from_slice(head.as_bytes());
+        bytes.extend(data);
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+        let started = self.zip.start_file(format!("{name}.npy"), options);
+        let file = &self.file;
+        started.map_err(|error| unwritable(file, error.to_string()))?;
+        self.zip
+            .write_all(&bytes)
+            .map_err(|error| unwritable(file, error.to_string()))
+    }
+}

@@ -1,0 +1,227 @@
+//! The selection: the flips with the largest sum of losses that the budget allows.
+//!
+//! This is the closed form of the dual's `η` and `ρ`: the `q_n` largest losses of each row, of those the `Q` largest.
+//! Rows are visited in falling order of a bound on their losses and attributes in falling order of their norm; whatever
+//! cannot beat the `Q`-th largest loss so far is never computed.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use crate::attribute::Attributes;
+use crate::budget::Budget;
+use crate::graph::Graph;
+use crate::rounding::norm_above;
+
+/// How many attributes are scored between two looks at the threshold.
+const BLOCK: usize = 64;
+
+/// One entry of `X` that changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(from = "(u32, u32)", into = "(u32, u32)")]
+pub struct Flip {
+    /// The node whose attribute changes.
+    pub node: u32,
+    /// The attribute.
+    pub attribute: u32,
+}
+
+impl From<(u32, u32)> for Flip {
+    fn from((node, attribute): (u32, u32)) -> Flip {
+        Flip { node, attribute }
+    }
+}
+
+impl From<Flip> for (u32, u32) {
+    fn from(flip: Flip) -> (u32, u32) {
+        (flip.node, flip.attribute)
+    }
+}
+
+/// A flip and what it costs the margin.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// By how much the (relaxed) margin falls.
+    pub loss: f64,
+    /// The flip.
+    pub flip: Flip,
+}
+
+/// Larger losses first; ties in the order of nodes and attributes, so that a selection is reproducible.
+fn falling(x: &Loss, y: &Loss) -> Ordering {
+    y.loss.total_cmp(&x.loss).then(x.flip.cmp(&y.flip))
+}
+
+/// A row waiting to be searched: the largest norm comes first.
+#[derive(Debug)]
+struct Waiting {
+    norm: f64,
+    row: u32,
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Waiting) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Waiting) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Waiting) -> Ordering {
+        self.norm.total_cmp(&other.norm).then(other.row.cmp(&self.row))
+    }
+}
+
+/// The linear change of a relaxed margin with each attribute of each node of the slice, row by row, padded to the
+/// stride of [`Attributes`]: adding an attribute with weights `w` loses `radius·|w| − centre·w`, removing it
+/// `radius·|w| + centre·w`.
+#[derive(Debug, Default)]
+pub struct Slopes {
+    /// Middle of the slopes for rising and falling units.
+    pub centre: Vec<f64>,
+    /// Half their difference; empty if they are the same (the plain dual).
+    pub radius: Vec<f64>,
+}
+
+/// The flips selected, and the buffers to find them.
+#[derive(Debug, Default)]
+pub struct Selection {
+    kept: Vec<Loss>,
+    row: Vec<Loss>,
+    scores: Vec<f64>,
+    waiting: Vec<Waiting>,
+}
+
+impl Selection {
+    /// The selected flips with a positive loss, in no particular order.
+    pub fn flips(&self) -> &[Loss] {
+        &self.kept
+    }
+
+    /// Selects among all flips of `nodes` (row `i` of the slopes belongs to `nodes[i]`) and returns the sum of losses.
+    pub fn select(
+        &mut self,
+        graph: &Graph,
+        budget: &Budget,
+        attributes: &Attributes,
+        nodes: &[u32],
+        slopes: &Slopes,
+    ) -> f64 {
+        self.kept.clear();
+        if budget.global() == 0 {
+            return 0.0;
+        }
+        let mut heap = self.order_rows(budget, attributes, nodes, slopes);
+        let mut threshold = 0.0;
+        while let Some(Waiting { norm, row }) = heap.pop() {
+            if norm * attributes.norm(0) <= threshold {
+                break;
+            }
+            self.search_row(graph, budget, attributes, nodes[row as usize], row as usize, slopes, norm, threshold);
+            self.kept.append(&mut self.row);
+            keep_largest(&mut self.kept, budget.global());
+            if self.kept.len() == budget.global() {
+                threshold = self.kept.iter().map(|k| k.loss).fold(f64::INFINITY, f64::min);
+            }
+        }
+        self.waiting = heap.into_vec();
+        self.kept.iter().map(|k| k.loss).sum()
+    }
+
+    /// All rows that may be touched, with the norm `‖|centre| + radius‖` that bounds their losses.
+    fn order_rows(
+        &mut self,
+        budget: &Budget,
+        attributes: &Attributes,
+        nodes: &[u32],
+        slopes: &Slopes,
+    ) -> BinaryHeap<Waiting> {
+        let stride = attributes.stride();
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.clear();
+        for (row, &node) in nodes.iter().enumerate() {
+            if budget.local(node as usize) == 0 {
+                continue;
+            }
+            let centre = &slopes.centre[row * stride..][..stride];
+            let norm = if slopes.radius.is_empty() {
+                norm_above(centre.iter().copied())
+            } else {
+                let radius = &slopes.radius[row * stride..][..stride];
+                norm_above(centre.iter().zip(radius).map(|(c, r)| c.abs() + r))
+            };
+            waiting.push(Waiting { norm, row: row as u32 });
+        }
+        BinaryHeap::from(waiting)
+    }
+
+    /// Collects the best flips of one row above the threshold, at most `min(q_n, Q)`.
+    #[allow(clippy::too_many_arguments)]
+    fn search_row(
+        &mut self,
+        graph: &Graph,
+        budget: &Budget,
+        attributes: &Attributes,
+        node: u32,
+        row: usize,
+        slopes: &Slopes,
+        norm: f64,
+        mut threshold: f64,
+    ) {
+        let stride = attributes.stride();
+        let capacity = budget.local(node as usize).min(budget.global());
+        let centre = &slopes.centre[row * stride..][..stride];
+        let radius = slopes.radius.get(row * stride..(row + 1) * stride);
+        let present = graph.attributes().row(node as usize);
+        self.row.clear();
+        if budget.direction().removes() {
+            for &attribute in present {
+                let Some(slot) = attributes.slot(attribute) else { continue };
+                if norm * attributes.norm(slot) <= threshold {
+                    continue;
+                }
+                let loss = attributes.removal_loss(slot, centre, radius);
+                if loss > threshold {
+                    self.row.push(Loss { loss, flip: Flip { node, attribute } });
+                }
+            }
+        }
+        if budget.direction().adds() {
+            let mut first = 0;
+            while first < attributes.count() && norm * attributes.norm(first) > threshold {
+                let length = BLOCK.min(attributes.count() - first);
+                self.scores.resize(length, 0.0);
+                attributes.losses(first, centre, radius, &mut self.scores);
+                for (i, &loss) in self.scores.iter().enumerate() {
+                    if loss > threshold {
+                        let attribute = attributes.attribute(first + i);
+                        if present.binary_search(&attribute).is_err() {
+                            self.row.push(Loss { loss, flip: Flip { node, attribute } });
+                        }
+                    }
+                }
+                // Once the row has enough, its own weakest loss is the threshold.
+                if self.row.len() >= capacity + BLOCK / 2 {
+                    keep_largest(&mut self.row, capacity);
+                    threshold = self.row.iter().map(|k| k.loss).fold(f64::INFINITY, f64::min).max(threshold);
+                }
+                first += length;
+            }
+        }
+        keep_largest(&mut self.row, capacity);
+    }
+}
+
+/// Drops all but the `count` largest losses.
+fn keep_largest(losses: &mut Vec<Loss>, count: usize) {
+    if losses.len() > count {
+        losses.select_nth_unstable_by(count - 1, falling);
+        losses.truncate(count);
+    }
+}

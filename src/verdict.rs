@@ -1,0 +1,97 @@
+//! Verdicts: what is said of a node, and what it rests on.
+
+use serde::{Deserialize, Serialize};
+
+use crate::selection::Flip;
+
+/// What is known of a node under a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// No admissible perturbation changes the class: for every other class a lower bound on the worst-case margin is
+    /// positive in exact arithmetic.
+    Robust,
+    /// The flips of the witness take the margin over another class to zero or below, replayed through the exact network.
+    NonRobust,
+    /// Neither could be shown.
+    Undecided,
+}
+
+impl Verdict {
+    /// The name used in every output format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Robust => "robust",
+            Verdict::NonRobust => "non_robust",
+            Verdict::Undecided => "undecided",
+        }
+    }
+}
+
+/// Why a verdict is what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// The paper's dual bound is positive for every class.
+    PaperBound,
+    /// The anchored bound is positive for every class.
+    AnchoredBound,
+    /// Some classes are settled by one bound, some by the other.
+    BothBounds,
+    /// A witness makes the margin negative.
+    Witness,
+    /// A witness makes the margin exactly zero: a tie.
+    Tie,
+    /// Some class has no positive bound, and no witness was found.
+    BoundNotPositive,
+}
+
+impl Reason {
+    /// The name used in every output format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::PaperBound => "paper_bound",
+            Reason::AnchoredBound => "anchored_bound",
+            Reason::BothBounds => "both_bounds",
+            Reason::Witness => "witness",
+            Reason::Tie => "tie",
+            Reason::BoundNotPositive => "bound_not_positive",
+        }
+    }
+}
+
+/// The numbers of a class pair: the reference class against `class`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Margin {
+    /// The other class.
+    pub class: usize,
+    /// A rigorous lower bound on the worst-case margin, rounded down (`−∞` if none is known).
+    pub lower: f64,
+    /// The margin of the best admissible perturbation found, rounded up.
+    pub upper: f64,
+}
+
+/// Everything said of one node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeResult {
+    /// The node.
+    pub node: usize,
+    /// The class that is to be kept: the predicted one, or the label.
+    pub reference: usize,
+    /// The class predicted on the unperturbed graph.
+    pub predicted: usize,
+    /// Nodes whose attributes the target depends on.
+    pub neighbourhood: usize,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What it rests on.
+    pub reason: Reason,
+    /// Did the paper's bound alone certify the node? (`None`: not evaluated.)
+    pub paper_certifies: Option<bool>,
+    /// Did the anchored bound alone certify it? (`None`: not evaluated.)
+    pub anchored_certifies: Option<bool>,
+    /// One entry per other class.
+    pub margins: Vec<Margin>,
+    /// The flips of a non-robust node.
+    pub witness: Vec<Flip>,
+}
