@@ -4,12 +4,12 @@
 //! search. With rows ordered by norm, `‖u‖·‖W_d‖` tells when no later row can matter.
 
 use gcnproof_files::DenseMatrix;
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 
 use crate::budget::Budget;
 use crate::rounding::norm_above;
 
-/// Rows are padded to a multiple of this, so that the inner loop has no remainder.
+/// Attributes scored together: unit by unit, one lane per attribute, so that no sum runs across lanes.
 const LANES: usize = 8;
 
 /// Marks an attribute that cannot be flipped.
@@ -18,40 +18,49 @@ const FROZEN: u32 = u32::MAX;
 /// The rows of `W(1)` of all attributes that may be flipped.
 #[derive(Debug)]
 pub struct Attributes {
-    stride: usize,
+    width: usize,
     order: Vec<u32>,
     slot: Vec<u32>,
-    rows: Vec<f64>,
     norms: Vec<f64>,
+    /// Groups of [`LANES`] rows, each group unit-major; the last one padded with zeros.
+    groups: Vec<f64>,
+    /// The same rows one by one, for single flips.
+    rows: Vec<f64>,
     arch: Arch,
 }
 
 impl Attributes {
     /// Orders the rows.
     pub fn new(weight: &DenseMatrix, budget: &Budget) -> Attributes {
-        let stride = weight.columns.next_multiple_of(LANES);
-        let norm = |d: u32| norm_above(weight.row(d as usize).iter().copied());
-        let mut ranked: Vec<(f64, u32)> =
-            (0..weight.rows as u32).filter(|&d| !budget.is_frozen(d as usize)).map(|d| (norm(d), d)).collect();
+        let width = weight.columns;
+        let mut ranked: Vec<(f64, u32)> = (0..weight.rows as u32)
+            .filter(|&d| !budget.is_frozen(d as usize))
+            .map(|d| (norm_above(weight.row(d as usize).iter().copied()), d))
+            .collect();
         ranked.sort_by(|x, y| y.0.total_cmp(&x.0));
         let mut attributes = Attributes {
-            stride,
+            width,
             order: ranked.iter().map(|r| r.1).collect(),
             slot: vec![FROZEN; weight.rows],
-            rows: vec![0.0; ranked.len() * stride],
             norms: ranked.iter().map(|r| r.0).collect(),
+            groups: vec![0.0; ranked.len().div_ceil(LANES) * LANES * width],
+            rows: vec![0.0; ranked.len() * width],
             arch: Arch::new(),
         };
         for (slot, &d) in attributes.order.iter().enumerate() {
             attributes.slot[d as usize] = slot as u32;
-            attributes.rows[slot * stride..][..weight.columns].copy_from_slice(weight.row(d as usize));
+            let group = &mut attributes.groups[slot / LANES * LANES * width..][..LANES * width];
+            attributes.rows[slot * width..][..width].copy_from_slice(weight.row(d as usize));
+            for (unit, &w) in weight.row(d as usize).iter().enumerate() {
+                group[unit * LANES + slot % LANES] = w;
+            }
         }
         attributes
     }
 
-    /// Length of a padded row.
-    pub fn stride(&self) -> usize {
-        self.stride
+    /// Units of representation 2.
+    pub fn width(&self) -> usize {
+        self.width
     }
 
     /// Number of attributes that may be flipped.
@@ -75,70 +84,81 @@ impl Attributes {
         self.norms.get(slot).copied().unwrap_or(0.0)
     }
 
-    /// The padded row at a place of the order.
-    pub fn row(&self, slot: usize) -> &[f64] {
-        &self.rows[slot * self.stride..][..self.stride]
-    }
-
-    /// The loss of adding each attribute of the places `first .. first + out.len()`: `radius·|w| − centre·w`.
-    /// Without a radius (the plain dual) it is `−centre·w`.
+    /// The losses of adding the attributes from place `first` (a multiple of 8) on: `radius·|w| − centre·w`; without a
+    /// radius (the plain dual) `−centre·w`. `out` is a multiple of 8 long; what lies past the end is zero.
     pub fn losses(&self, first: usize, centre: &[f64], radius: Option<&[f64]>, out: &mut [f64]) {
-        let rows = &self.rows[first * self.stride..][..out.len() * self.stride];
-        // Compiled for the widest vectors of the machine it runs on.
-        match radius {
-            Some(radius) => self.arch.dispatch(
-                #[inline(always)]
-                || {
-                    for (row, out) in rows.chunks_exact(self.stride).zip(out.iter_mut()) {
-                        *out = two_slopes(row, centre, radius);
-                    }
-                },
-            ),
-            None => self.arch.dispatch(
-                #[inline(always)]
-                || {
-                    for (row, out) in rows.chunks_exact(self.stride).zip(out.iter_mut()) {
-                        *out = one_slope(row, centre);
-                    }
-                },
-            ),
-        }
+        debug_assert!(first.is_multiple_of(LANES) && out.len().is_multiple_of(LANES));
+        let groups = &self.groups[first * self.width..][..out.len() * self.width];
+        self.arch.dispatch(Scores { groups, width: self.width, centre, radius, out });
     }
 
-    /// The loss of removing the attribute at a place: `radius·|w| + centre·w`.
-    pub fn removal_loss(&self, slot: usize, centre: &[f64], radius: Option<&[f64]>) -> f64 {
-        let mut loss = 0.0;
-        for (&w, &c) in self.row(slot).iter().zip(centre) {
-            loss += c * w;
-        }
-        if let Some(radius) = radius {
-            for (&w, &r) in self.row(slot).iter().zip(radius) {
-                loss += r * w.abs();
+    /// How many places [`Attributes::losses`] covers, the padding of the last group included.
+    pub fn padded_count(&self) -> usize {
+        self.order.len().next_multiple_of(LANES)
+    }
+
+    /// The loss of flipping the attribute at one place; `sign` is `+1` for an addition and `−1` for a removal.
+    pub fn loss(&self, slot: usize, sign: f64, centre: &[f64], radius: Option<&[f64]>) -> f64 {
+        let row = &self.rows[slot * self.width..][..self.width];
+        // Several sums, because one would wait for each addition in turn.
+        let mut sums = [0.0; 4];
+        let split = self.width / 4 * 4;
+        let mut add = |lane: usize, unit: usize| {
+            sums[lane] -= sign * centre[unit] * row[unit];
+            if let Some(radius) = radius {
+                sums[lane] += radius[unit] * row[unit].abs();
+            }
+        };
+        for unit in (0..split).step_by(4) {
+            for lane in 0..4 {
+                add(lane, unit + lane);
             }
         }
-        loss
+        for unit in split..self.width {
+            add(unit - split, unit);
+        }
+        (sums[0] + sums[1]) + (sums[2] + sums[3])
     }
 }
 
-#[inline(always)]
-fn one_slope(row: &[f64], centre: &[f64]) -> f64 {
-    let mut sums = [0.0; LANES];
-    for (w, c) in row.chunks_exact(LANES).zip(centre.chunks_exact(LANES)) {
-        for lane in 0..LANES {
-            sums[lane] -= c[lane] * w[lane];
-        }
-    }
-    sums.iter().sum()
+/// The inner loop, compiled for the widest vectors of the machine it runs on.
+struct Scores<'a> {
+    groups: &'a [f64],
+    width: usize,
+    centre: &'a [f64],
+    radius: Option<&'a [f64]>,
+    out: &'a mut [f64],
 }
 
-#[inline(always)]
-fn two_slopes(row: &[f64], centre: &[f64], radius: &[f64]) -> f64 {
-    let mut sums = [0.0; LANES];
-    let slopes = centre.chunks_exact(LANES).zip(radius.chunks_exact(LANES));
-    for (w, (c, r)) in row.chunks_exact(LANES).zip(slopes) {
-        for lane in 0..LANES {
-            sums[lane] += r[lane] * w[lane].abs() - c[lane] * w[lane];
+impl WithSimd for Scores<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let groups = self.groups.chunks_exact(LANES * self.width).zip(self.out.chunks_exact_mut(LANES));
+        match self.radius {
+            None => {
+                for (group, out) in groups {
+                    let mut sums = [0.0; LANES];
+                    for (w, &c) in group.chunks_exact(LANES).zip(self.centre) {
+                        for lane in 0..LANES {
+                            sums[lane] -= c * w[lane];
+                        }
+                    }
+                    out.copy_from_slice(&sums);
+                }
+            }
+            Some(radius) => {
+                for (group, out) in groups {
+                    let mut sums = [0.0; LANES];
+                    for (w, (&c, &r)) in group.chunks_exact(LANES).zip(self.centre.iter().zip(radius)) {
+                        for lane in 0..LANES {
+                            sums[lane] += r * w[lane].abs() - c * w[lane];
+                        }
+                    }
+                    out.copy_from_slice(&sums);
+                }
+            }
         }
     }
-    sums.iter().sum()
 }

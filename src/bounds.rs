@@ -171,29 +171,33 @@ fn fill(
     removals: &mut Vec<f64>,
 ) {
     let row = attributes.row(node);
-    removals.clear();
-    if budget.direction().removes() {
-        removals.extend(
-            row.iter().filter(|&&d| !budget.is_frozen(d as usize)).map(|&d| removal(d as usize)).filter(|&g| g > 0.0),
-        );
-        removals.sort_unstable_by(|x, y| y.total_cmp(x));
-    }
-    let mut additions = additions
+    let additions = additions
         .take_while(|&(_, gain)| gain > 0.0 && budget.direction().adds())
-        .filter(|(d, _)| row.binary_search(d).is_err())
-        .map(|(_, gain)| gain)
-        .peekable();
-    let mut removals = removals.iter().copied().peekable();
-    for slot in list {
-        let next = match (additions.peek(), removals.peek()) {
-            (Some(add), Some(remove)) if add >= remove => additions.next(),
-            (_, Some(_)) => removals.next(),
-            (_, None) => additions.next(),
-        };
-        match next {
-            Some(gain) => *slot = gain,
-            None => break,
-        }
+        .filter(|(d, _)| row.binary_search(d).is_err());
+    let mut length = 0;
+    for (slot, (_, gain)) in list.iter_mut().zip(additions) {
+        *slot = gain;
+        length += 1;
+    }
+    if !budget.direction().removes() {
+        return;
+    }
+    // A removal that gains less than the last addition of a full list changes nothing, and nearly all do.
+    let floor = if length == list.len() { list.last().copied().unwrap_or(f64::INFINITY) } else { 0.0 };
+    removals.clear();
+    removals.extend(
+        row.iter()
+            .map(|&d| (d, removal(d as usize)))
+            .filter(|&(d, g)| g > floor && !budget.is_frozen(d as usize))
+            .map(|r| r.1),
+    );
+    if removals.is_empty() {
+        return;
+    }
+    removals.extend_from_slice(&list[..length]);
+    removals.sort_unstable_by(|x, y| y.total_cmp(x));
+    for (slot, &gain) in list.iter_mut().zip(removals.iter()) {
+        *slot = gain;
     }
 }
 

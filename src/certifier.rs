@@ -11,6 +11,7 @@ use crate::dual::{Backward, Relaxed};
 use crate::exact::{ExactProblem, Relaxation};
 use crate::forward::{Representation, forward};
 use crate::graph::Graph;
+use crate::mixture::Weights;
 use crate::model::Gcn;
 use crate::rounding::{Enclosure, error_of};
 use crate::selection::{Flip, Selection, Slopes};
@@ -63,7 +64,11 @@ pub struct Workspace {
     selection: Selection,
     evaluator: Evaluator,
     search: LocalSearch,
+    weights: Weights,
 }
+
+/// How often the weights of a mixture are adjusted before it is given up.
+const ROUNDS: usize = 12;
 
 /// The best perturbation known against one class.
 struct Attack {
@@ -110,6 +115,7 @@ impl<'a> Certifier<'a> {
                 return;
             }
             workspace.slice.cut(self.gcn, l, node);
+            workspace.selection.forget();
             for unit in 0..width {
                 if lower[unit] >= 0.0 || upper[unit] <= 0.0 {
                     continue;
@@ -168,6 +174,13 @@ impl<'a> Certifier<'a> {
         })
     }
 
+    /// How many nodes' attributes the logits of a node depend on.
+    pub fn neighbourhood(&self, node: usize) -> usize {
+        let mut slice = Slice::default();
+        slice.cut(self.gcn, self.gcn.depth(), node);
+        slice.nodes(1).len()
+    }
+
     /// Certifies a node for its predicted class.
     pub fn certify(&self, node: usize, workspace: &mut Workspace) -> NodeResult {
         let predicted = self.predicted(node);
@@ -184,12 +197,14 @@ impl<'a> Certifier<'a> {
     ) -> NodeResult {
         workspace.slice.cut(self.gcn, self.gcn.depth(), node);
         workspace.evaluator.prepare(&workspace.slice);
+        workspace.selection.forget();
         let logits = &self.unperturbed[self.gcn.depth() - 2];
         let mut pairs: Vec<Pair> = (0..self.gcn.class_count())
             .filter(|&class| class != reference)
             .map(|class| Pair {
                 class,
                 lower: [f64::NEG_INFINITY; 2],
+                mixed: f64::NEG_INFINITY,
                 attack: Attack {
                     margin: difference(logits.entry(node, reference), logits.entry(node, class)),
                     flips: Vec::new(),
@@ -198,6 +213,9 @@ impl<'a> Certifier<'a> {
             .collect();
         for at in 0..pairs.len() {
             self.bound_pair(reference, at, &mut pairs, workspace);
+        }
+        if self.bound == Bound::Best {
+            self.mix_open_pairs(reference, &mut pairs, workspace);
         }
         let witness = self.find_witness(reference, &mut pairs, workspace);
         self.conclude(node, reference, predicted, pairs, witness, workspace)
@@ -221,9 +239,49 @@ impl<'a> Certifier<'a> {
         }
     }
 
+    /// Where neither bound is positive and no attack is known, mixes the two per unit (see [`crate::mixture`]). The
+    /// attacker's answers are tried on the true network as well.
+    fn mix_open_pairs(&self, reference: usize, pairs: &mut [Pair], workspace: &mut Workspace) {
+        let Some(bounds) = self.bounds.first() else { return };
+        for at in 0..pairs.len() {
+            if pairs.iter().any(|pair| pair.attack.margin.value <= 0.0) {
+                return;
+            }
+            if pairs[at].lower() > 0.0 {
+                continue;
+            }
+            let objective = [(reference, 1.0), (pairs[at].class, -1.0)];
+            workspace.weights.start(&workspace.slice, &self.unperturbed);
+            for round in 0..ROUNDS {
+                let Workspace { slice, backward, relaxed, weights, .. } = workspace;
+                if round == 0 || self.gcn.depth() > 3 {
+                    backward.run_at(self.gcn, slice, &self.bounds, &objective, weights.omega());
+                }
+                if round == 0 {
+                    weights.anchored(slice, &self.unperturbed[0], backward);
+                }
+                relaxed.mixed(backward, slice, &self.unperturbed[0], bounds, weights);
+                let bound = self.worst(workspace).lower();
+                // A comparison with NaN is false: nothing is learnt from it.
+                if bound > pairs[at].mixed {
+                    pairs[at].mixed = bound;
+                }
+                let flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
+                self.attack(reference, pairs, flips, workspace);
+                if pairs[at].lower() > 0.0 || pairs[at].attack.margin.value <= 0.0 {
+                    break;
+                }
+                let Workspace { slice, backward, weights, selection, evaluator, .. } = workspace;
+                let problem = (self.graph, self.gcn, &*slice);
+                let attacked = |l: usize| evaluator.preactivations(l).to_vec();
+                weights.answer(problem, &self.unperturbed[0], bounds, backward, selection.flips(), attacked);
+            }
+        }
+    }
+
     /// The relaxed objective minus the largest loss that the budget allows; the selection holds the flips.
     fn evaluate(&self, workspace: &mut Workspace, relaxation: Relaxation) -> Enclosure {
-        let Workspace { slice, backward, relaxed, slopes, selection, .. } = workspace;
+        let Workspace { slice, backward, relaxed, .. } = workspace;
         let unperturbed = &self.unperturbed[0];
         match (relaxation, self.bounds.first()) {
             (Relaxation::Anchored, Some(bounds)) if slice.top() > 2 => {
@@ -232,9 +290,14 @@ impl<'a> Certifier<'a> {
             // The linear model has nothing to relax: both bounds are the same, and exact.
             (_, bounds) => relaxed.paper(backward, slice, unperturbed, bounds.filter(|_| slice.top() > 2)),
         }
-        let (width, stride) = (unperturbed.width, self.attributes.stride());
-        let loss_error = relaxed.spread(slice, width, stride, self.attributes.norm(0), slopes);
-        let loss = selection.select(self.graph, &self.budget, &self.attributes, slice.nodes(1), slopes);
+        self.worst(workspace)
+    }
+
+    /// The relaxed objective of the workspace minus the largest loss that the budget allows.
+    fn worst(&self, workspace: &mut Workspace) -> Enclosure {
+        let Workspace { slice, relaxed, slopes, selection, .. } = workspace;
+        let loss_error = relaxed.spread(slice, self.unperturbed[0].width, self.attributes.norm(0), slopes);
+        let loss = selection.select(self.graph, &self.budget, &self.attributes, slice, slopes);
         // Each of the flips that the budget allows may lose more than was computed, selected or not.
         let local: usize = slice.nodes(1).iter().map(|&n| self.budget.local(n as usize)).sum();
         let flips = local.min(self.budget.global());
@@ -325,7 +388,7 @@ impl<'a> Certifier<'a> {
             Some(_) => (Verdict::NonRobust, Reason::Witness),
             None if paper == Some(true) => (Verdict::Robust, Reason::PaperBound),
             None if anchored == Some(true) => (Verdict::Robust, Reason::AnchoredBound),
-            None if pairs.iter().all(|pair| pair.lower() > 0.0) => (Verdict::Robust, Reason::BothBounds),
+            None if pairs.iter().all(|pair| pair.lower() > 0.0) => (Verdict::Robust, Reason::MixedBounds),
             None => (Verdict::Undecided, Reason::BoundNotPositive),
         };
         NodeResult {
@@ -365,12 +428,14 @@ struct Pair {
     class: usize,
     /// Lower bounds by [`Relaxation`].
     lower: [f64; 2],
+    /// The best bound of any mixture.
+    mixed: f64,
     attack: Attack,
 }
 
 impl Pair {
     fn lower(&self) -> f64 {
-        self.lower[0].max(self.lower[1])
+        self.lower[0].max(self.lower[1]).max(self.mixed)
     }
 }
 

@@ -35,16 +35,22 @@ pub struct Backward {
     psi_size: Vec<f64>,
 }
 
-/// A line `λ z + κ` under `a·relu(z)` on `[R, S]`, for every `a` within `error` of the given one.
+/// A line `λ z + κ` under `a·relu(z)` on `[R, S]`, for every `a` within `error` of the given one, at the default `Ω`.
 #[inline]
 pub fn line(a: f64, error: f64, r: f64, s: f64) -> (f64, f64) {
+    line_at(s / (s - r), a, error, r, s)
+}
+
+/// The same at a given `Ω`, which only matters where `a > 0`.
+#[inline]
+pub fn line_at(omega: f64, a: f64, error: f64, r: f64, s: f64) -> (f64, f64) {
     if s <= 0.0 {
         return (0.0, 0.0);
     }
     if r >= 0.0 {
         return (a, -error * s);
     }
-    let slope = a * (s / (s - r));
+    let slope = a * if a > 0.0 { omega } else { s / (s - r) };
     let rounding = 8.0 * UNIT * (a.abs() * s + slope.abs() * (s - r)) + error * s;
     let at_r = -slope * r - rounding;
     let at_s = (a - slope) * s - rounding;
@@ -52,10 +58,23 @@ pub fn line(a: f64, error: f64, r: f64, s: f64) -> (f64, f64) {
 }
 
 impl Backward {
-    /// Runs from the target's objective down to representation 2.
+    /// Runs from the target's objective down to representation 2, at the default `Ω`.
     ///
     /// Cost: `O(|V_l|·h·h' + |A(l)|·h)` per layer above the second.
     pub fn run(&mut self, gcn: &Gcn, slice: &Slice, bounds: &[LayerBounds], objective: Objective) {
+        self.run_at(gcn, slice, bounds, objective, &[]);
+    }
+
+    /// The same at a given `Ω`: `omega[l − 3]` has one entry per unit of representation `l` of the slice. Where there is
+    /// none, the default is taken.
+    pub fn run_at(
+        &mut self,
+        gcn: &Gcn,
+        slice: &Slice,
+        bounds: &[LayerBounds],
+        objective: Objective,
+        omega: &[Vec<f64>],
+    ) {
         let top = slice.top();
         self.constant = Account::default();
         self.phi.clear();
@@ -73,7 +92,7 @@ impl Backward {
         for l in (2..top).rev() {
             self.pull(gcn, slice, l);
             if l > 2 {
-                self.relax(slice.nodes(l), &bounds[l - 2]);
+                self.relax(slice.nodes(l), &bounds[l - 2], omega.get(l - 3));
             }
         }
     }
@@ -117,14 +136,18 @@ impl Backward {
     }
 
     /// Replaces the units of a hidden layer above the second by lines: `Φ` becomes the slopes.
-    fn relax(&mut self, nodes: &[u32], bounds: &LayerBounds) {
+    fn relax(&mut self, nodes: &[u32], bounds: &LayerBounds, omega: Option<&Vec<f64>>) {
         self.phi.clear();
         let width = bounds.width;
         for (n, &node) in nodes.iter().enumerate() {
             let (lower, upper) = (bounds.lower(node as usize), bounds.upper(node as usize));
             for j in 0..width {
                 let at = n * width + j;
-                let (slope, kappa) = line(self.coefficient[at], self.error[at], lower[j], upper[j]);
+                let (a, error, r, s) = (self.coefficient[at], self.error[at], lower[j], upper[j]);
+                let (slope, kappa) = match omega {
+                    Some(omega) => line_at(omega[at], a, error, r, s),
+                    None => line(a, error, r, s),
+                };
                 self.constant.add(kappa);
                 self.phi.push(slope);
             }
@@ -187,13 +210,13 @@ impl Relaxed {
     }
 
     /// Passes the slopes on to the nodes of representation 1 and bounds the error of any flip's loss.
-    pub fn spread(&self, slice: &Slice, width: usize, stride: usize, largest_norm: f64, slopes: &mut Slopes) -> f64 {
+    pub fn spread(&self, slice: &Slice, width: usize, largest_norm: f64, slopes: &mut Slopes) -> f64 {
         let nodes = slice.nodes(1).len();
         let two = !self.radius.is_empty();
         slopes.centre.clear();
-        slopes.centre.resize(nodes * stride, 0.0);
+        slopes.centre.resize(nodes * width, 0.0);
         slopes.radius.clear();
-        slopes.radius.resize(if two { nodes * stride } else { 0 }, 0.0);
+        slopes.radius.resize(if two { nodes * width } else { 0 }, 0.0);
         let passing = slice.passing(1);
         // Σ_m |A_mn| ‖slopes of m‖ bounds the size of everything summed for node n; rows are few, so sum over all n.
         let mut largest: f64 = 0.0;
@@ -207,12 +230,12 @@ impl Relaxed {
             let mut row_max: f64 = 0.0;
             for (n, a) in passing.row(m) {
                 row_max = row_max.max(a.abs());
-                let into = &mut slopes.centre[n * stride..][..width];
+                let into = &mut slopes.centre[n * width..][..width];
                 for (slot, c) in into.iter_mut().zip(centre) {
                     *slot += a * c;
                 }
                 if two {
-                    let into = &mut slopes.radius[n * stride..][..width];
+                    let into = &mut slopes.radius[n * width..][..width];
                     for (slot, r) in into.iter_mut().zip(&self.radius[m * width..][..width]) {
                         *slot += a.abs() * r;
                     }

@@ -35,6 +35,11 @@ impl Dyadic {
         Dyadic { mantissa: IBig::from(signed), exponent }
     }
 
+    /// The mantissa at an exponent that is not larger.
+    fn aligned(&self, exponent: i64) -> IBig {
+        &self.mantissa << (self.exponent - exponent) as usize
+    }
+
     /// The sign: less than, equal to or greater than zero.
     pub fn sign(&self) -> Ordering {
         if self.mantissa.is_zero() {
@@ -137,8 +142,7 @@ impl Add for &Dyadic {
             return self.clone();
         }
         let exponent = self.exponent.min(other.exponent);
-        let aligned = |x: &Dyadic| &x.mantissa << (x.exponent - exponent) as usize;
-        Dyadic { mantissa: aligned(self) + aligned(other), exponent }
+        Dyadic { mantissa: self.aligned(exponent) + other.aligned(exponent), exponent }
     }
 }
 

@@ -1,4 +1,58 @@
-//! placeholder front page
+//! Exact robustness verification of graph convolutional networks.
+//!
+//! # The problem
+//!
+//! A graph convolutional network with weight layers `l = 1 … L−1` computes, from binary node attributes
+//! `X ∈ {0,1}^{N×D}`,
+//!
+//! ```text
+//! Ĥ(l+1) = A(l) H(l) W(l) + b(l),     H(l) = max(Ĥ(l), 0) for l = 2 … L−1,     H(1) = X
+//! ```
+//!
+//! and predicts for node `t` the class with the largest logit `Ĥ(L)_t`. An attacker may flip entries of `X`: at most `Q`
+//! in all and at most `q_n` in the row of node `n`. For the class `y*` and every other class `y` we ask for
+//!
+//! ```text
+//! m(y*, y) = min over admissible X̃ of Ĥ(L)_{t,y*}(X̃) − Ĥ(L)_{t,y}(X̃)
+//! ```
+//!
+//! A node is **robust** if `m(y*, y) > 0` for every `y ≠ y*`, and a perturbation with margin `≤ 0` (`= 0` is a tie) is a
+//! **witness** that it is not.
+//!
+//! # A program
+//!
+//! ```
+//! use gcnproof::budget::Budget;
+//! use gcnproof::certifier::{Bound, Certifier, Workspace};
+//! use gcnproof::verdict::Verdict;
+//!
+//! let (graph, gcn) = gcnproof::embedded::cora();
+//! let budget = Budget::uniform(&graph, 12, 14); // Q = 12 flips in all, q = 14 per node
+//! let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best);
+//! let mut workspace = Workspace::default();
+//! let hub = certifier.certify(163, &mut workspace);
+//! assert_eq!(hub.verdict, Verdict::Robust);
+//! let leaf = certifier.certify(0, &mut workspace);
+//! assert_eq!(leaf.verdict, Verdict::NonRobust);
+//! println!("flip these {} entries: {:?}", leaf.witness.len(), leaf.witness);
+//! ```
+//!
+//! # Which network is certified, and what a verdict rests on
+//!
+//! The network in **exact real arithmetic** whose weights, biases and message-passing entries are the stored floats (every
+//! float is a dyadic rational). All work is done in f64 with a proven bound on the rounding error ([`rounding`]); what lies
+//! inside its error is evaluated in dyadic integers ([`dyadic`], [`exact`]) before anything is said.
+//!
+//! # The way of the data
+//!
+//! [`graph`], [`model`], [`budget`] → [`slice`] (one target) → [`bounds`] → [`dual`], [`anchored`], [`mixture`] with
+//! [`selection`] → [`certifier`] → [`verdict`]; [`witness`] tries flips on the true network; [`radius`] searches over `Q`;
+//! [`record`] and [`results`] write rows.
+//!
+//! # Panics and errors
+//!
+//! What a user can cause is a `Result`. A panic is a broken contract inside this crate, and a bug.
+
 pub mod anchored;
 pub mod attribute;
 pub mod bounds;
@@ -6,10 +60,16 @@ pub mod budget;
 pub mod certifier;
 pub mod dual;
 pub mod dyadic;
+pub mod embedded;
 pub mod exact;
 pub mod forward;
 pub mod graph;
+pub mod instance;
+pub mod mixture;
 pub mod model;
+pub mod radius;
+pub mod record;
+pub mod results;
 pub mod rounding;
 pub mod selection;
 pub mod slice;

@@ -32,7 +32,12 @@ pub const FLOOR: f64 = 1e-290;
 /// A Euclidean norm that is surely not below the exact one.
 pub fn norm_above(values: impl Iterator<Item = f64> + Clone) -> f64 {
     const SLACK: f64 = 1.0 + 1e-12;
-    let square: f64 = values.clone().map(|v| v * v).sum();
+    // Four sums, because one would wait for each addition in turn.
+    let mut squares = [0.0; 4];
+    for (i, v) in values.clone().enumerate() {
+        squares[i % 4] += v * v;
+    }
+    let square: f64 = squares.iter().sum();
     if (1e-280..1e280).contains(&square) {
         return square.sqrt() * SLACK;
     }

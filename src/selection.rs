@@ -11,6 +11,7 @@ use crate::attribute::Attributes;
 use crate::budget::Budget;
 use crate::graph::Graph;
 use crate::rounding::norm_above;
+use crate::slice::Slice;
 
 /// How many attributes are scored between two looks at the threshold.
 const BLOCK: usize = 64;
@@ -78,8 +79,7 @@ impl Ord for Waiting {
     }
 }
 
-/// The linear change of a relaxed margin with each attribute of each node of the slice, row by row, padded to the
-/// stride of [`Attributes`]: adding an attribute with weights `w` loses `radius·|w| − centre·w`, removing it
+/// The linear change of a relaxed margin with each attribute of each node of the slice, row by row: adding an attribute with weights `w` loses `radius·|w| − centre·w`, removing it
 /// `radius·|w| + centre·w`.
 #[derive(Debug, Default)]
 pub struct Slopes {
@@ -104,21 +104,26 @@ impl Selection {
         &self.kept
     }
 
-    /// Selects among all flips of `nodes` (row `i` of the slopes belongs to `nodes[i]`) and returns the sum of losses.
+    /// Selects among all flips of the slice's nodes and returns the sum of losses.
+    ///
+    /// The last selection seeds the next one: if it still fits, the smallest of its losses under the new slopes is
+    /// a threshold to start with. It only has to be an admissible selection of `Q` flips of this slice.
     pub fn select(
         &mut self,
         graph: &Graph,
         budget: &Budget,
         attributes: &Attributes,
-        nodes: &[u32],
+        slice: &Slice,
         slopes: &Slopes,
     ) -> f64 {
-        self.kept.clear();
+        let nodes = slice.nodes(1);
         if budget.global() == 0 {
+            self.kept.clear();
             return 0.0;
         }
+        let mut threshold = self.seed_threshold(graph, budget, attributes, slice, slopes);
+        self.kept.clear();
         let mut heap = self.order_rows(budget, attributes, nodes, slopes);
-        let mut threshold = 0.0;
         while let Some(Waiting { norm, row }) = heap.pop() {
             if norm * attributes.norm(0) <= threshold {
                 break;
@@ -134,6 +139,42 @@ impl Selection {
         self.kept.iter().map(|k| k.loss).sum()
     }
 
+    /// What the `Q` largest losses surely reach: the smallest loss of the last selection, if it had `Q` flips; else 0.
+    fn seed_threshold(
+        &self,
+        graph: &Graph,
+        budget: &Budget,
+        attributes: &Attributes,
+        slice: &Slice,
+        slopes: &Slopes,
+    ) -> f64 {
+        if self.kept.len() != budget.global() {
+            return 0.0;
+        }
+        let width = attributes.width();
+        let mut smallest = f64::INFINITY;
+        for Loss { flip, .. } in &self.kept {
+            let (Some(row), Some(slot)) = (slice.position(flip.node), attributes.slot(flip.attribute)) else {
+                return 0.0;
+            };
+            let centre = &slopes.centre[row * width..][..width];
+            let radius = slopes.radius.get(row * width..(row + 1) * width);
+            let sign = if graph.attributes().contains(flip.node as usize, flip.attribute) { -1.0 } else { 1.0 };
+            let loss = attributes.loss(slot, sign, centre, radius);
+            if loss.is_nan() || loss <= 0.0 {
+                return 0.0;
+            }
+            smallest = smallest.min(loss);
+        }
+        // Lowered, because the search sums in another order and must find these very flips again.
+        smallest * (1.0 - 1e-9)
+    }
+
+    /// Forgets the last selection: to be called for each new target.
+    pub fn forget(&mut self) {
+        self.kept.clear();
+    }
+
     /// All rows that may be touched, with the norm `‖|centre| + radius‖` that bounds their losses.
     fn order_rows(
         &mut self,
@@ -142,18 +183,18 @@ impl Selection {
         nodes: &[u32],
         slopes: &Slopes,
     ) -> BinaryHeap<Waiting> {
-        let stride = attributes.stride();
+        let width = attributes.width();
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.clear();
         for (row, &node) in nodes.iter().enumerate() {
             if budget.local(node as usize) == 0 {
                 continue;
             }
-            let centre = &slopes.centre[row * stride..][..stride];
+            let centre = &slopes.centre[row * width..][..width];
             let norm = if slopes.radius.is_empty() {
                 norm_above(centre.iter().copied())
             } else {
-                let radius = &slopes.radius[row * stride..][..stride];
+                let radius = &slopes.radius[row * width..][..width];
                 norm_above(centre.iter().zip(radius).map(|(c, r)| c.abs() + r))
             };
             waiting.push(Waiting { norm, row: row as u32 });
@@ -174,10 +215,10 @@ impl Selection {
         norm: f64,
         mut threshold: f64,
     ) {
-        let stride = attributes.stride();
+        let width = attributes.width();
         let capacity = budget.local(node as usize).min(budget.global());
-        let centre = &slopes.centre[row * stride..][..stride];
-        let radius = slopes.radius.get(row * stride..(row + 1) * stride);
+        let centre = &slopes.centre[row * width..][..width];
+        let radius = slopes.radius.get(row * width..(row + 1) * width);
         let present = graph.attributes().row(node as usize);
         self.row.clear();
         if budget.direction().removes() {
@@ -186,7 +227,7 @@ impl Selection {
                 if norm * attributes.norm(slot) <= threshold {
                     continue;
                 }
-                let loss = attributes.removal_loss(slot, centre, radius);
+                let loss = attributes.loss(slot, -1.0, centre, radius);
                 if loss > threshold {
                     self.row.push(Loss { loss, flip: Flip { node, attribute } });
                 }
@@ -195,7 +236,7 @@ impl Selection {
         if budget.direction().adds() {
             let mut first = 0;
             while first < attributes.count() && norm * attributes.norm(first) > threshold {
-                let length = BLOCK.min(attributes.count() - first);
+                let length = BLOCK.min(attributes.padded_count() - first);
                 self.scores.resize(length, 0.0);
                 attributes.losses(first, centre, radius, &mut self.scores);
                 for (i, &loss) in self.scores.iter().enumerate() {

@@ -36,8 +36,8 @@ pub enum Reason {
     PaperBound,
     /// The anchored bound is positive for every class.
     AnchoredBound,
-    /// Some classes are settled by one bound, some by the other.
-    BothBounds,
+    /// Every class is settled by one of the two bounds or by a mixture of them.
+    MixedBounds,
     /// A witness makes the margin negative.
     Witness,
     /// A witness makes the margin exactly zero: a tie.
@@ -52,7 +52,7 @@ impl Reason {
         match self {
             Reason::PaperBound => "paper_bound",
             Reason::AnchoredBound => "anchored_bound",
-            Reason::BothBounds => "both_bounds",
+            Reason::MixedBounds => "mixed_bounds",
             Reason::Witness => "witness",
             Reason::Tie => "tie",
             Reason::BoundNotPositive => "bound_not_positive",

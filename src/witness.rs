@@ -89,6 +89,11 @@ impl Evaluator {
         last.value.iter().zip(&last.error).map(|(&value, &error)| Enclosure { value, error })
     }
 
+    /// The pre-activations of representation `l` of the slice under the last perturbation.
+    pub fn preactivations(&self, l: usize) -> &[f64] {
+        &self.layers[l - 2].value
+    }
+
     /// `Ĥ(2)`: the unperturbed values plus what the flips add.
     fn first(&mut self, problem: &Problem, slice: &Slice, flips: &[Flip]) {
         let before = &problem.unperturbed[0];
@@ -153,16 +158,20 @@ impl Evaluator {
                     inherited[i] += a.abs() * from.error[at + i];
                 }
             }
-            for j in 0..outputs {
-                let (mut sum, mut magnitude, mut error) = (layer.bias[j], layer.bias[j].abs(), 0.0);
-                for i in 0..inputs {
-                    let w = layer.weight.get(i, j);
-                    sum += value[i] * w;
-                    magnitude += size[i] * w.abs();
-                    error += inherited[i] * w.abs();
+            let out = &mut to.value[m * outputs..][..outputs];
+            let error = &mut to.error[m * outputs..][..outputs];
+            out.copy_from_slice(&layer.bias);
+            self.magnitude.clear();
+            self.magnitude.extend(layer.bias.iter().map(|b| b.abs()));
+            for i in 0..inputs {
+                for (j, &w) in layer.weight.row(i).iter().enumerate() {
+                    out[j] += value[i] * w;
+                    self.magnitude[j] += size[i] * w.abs();
+                    error[j] += inherited[i] * w.abs();
                 }
-                to.value[m * outputs + j] = sum;
-                to.error[m * outputs + j] = error * (1.0 + 1e-9) + error_of(inputs + terms + 2, magnitude);
+            }
+            for (e, &magnitude) in error.iter_mut().zip(&self.magnitude) {
+                *e = *e * (1.0 + 1e-9) + error_of(inputs + terms + 2, magnitude);
             }
         }
     }
@@ -228,6 +237,7 @@ impl LocalSearch {
             let logits: Vec<f64> = evaluator.logits(problem, slice, flips).map(|logit| logit.value).collect();
             (objective.iter().map(|&(unit, c)| c * logits[unit]).sum::<f64>(), tries)
         };
+        self.selection.forget();
         let (mut best, _) = margin_of(evaluator, flips);
         loop {
             // The steepest flips at the attacked point, counted from the unperturbed attributes.
@@ -269,9 +279,8 @@ impl LocalSearch {
     fn steepest(&mut self, problem: &Problem, slice: &Slice, evaluator: &Evaluator, objective: &[(usize, f64)]) {
         evaluator.gradient(problem.gcn, slice, objective, &mut self.relaxed.centre);
         self.relaxed.radius.clear();
-        let (width, stride) = (problem.unperturbed[0].width, problem.attributes.stride());
-        self.relaxed.spread(slice, width, stride, problem.attributes.norm(0), &mut self.slopes);
-        self.selection.select(problem.graph, problem.budget, problem.attributes, slice.nodes(1), &self.slopes);
+        self.relaxed.spread(slice, problem.attributes.width(), problem.attributes.norm(0), &mut self.slopes);
+        self.selection.select(problem.graph, problem.budget, problem.attributes, slice, &self.slopes);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The archive room: an npz file, opened with suspicion, one array inflated at a time.
 
 use crate::FileError;
-use crate::array::{Array, size};
+use crate::array::{Array, cost, size};
 use crate::header::{Element, Header};
 use crate::source::LARGEST_INFLATED;
 use std::collections::BTreeMap;
@@ -44,13 +44,7 @@ impl<'bytes> Archive<'bytes> {
                 None => strangers.push(name),
             }
         }
-        Ok(Archive {
-            file: file.into(),
-            zip,
-            places,
-            strangers,
-            budget: LARGEST_INFLATED,
-        })
+        Ok(Archive { file: file.into(), zip, places, strangers, budget: LARGEST_INFLATED })
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
@@ -90,23 +84,20 @@ impl<'bytes> Archive<'bytes> {
         let budget = self.budget;
         let (header, declared, mut entry) = self.open_entry(name)?;
         let expected = size(&file, name, &header)? as u64;
-        let damaged = |problem: String| FileError::Damaged {
-            file: file.clone(),
-            entry: name.into(),
-            problem,
-        };
+        let damaged = |problem: String| FileError::Damaged { file: file.clone(), entry: name.into(), problem };
+        let cost = cost(&header, expected);
+        if cost > budget {
+            return Err(FileError::TooLarge {
+                file: file.clone(),
+                entry: name.into(),
+                problem: format!("would inflate the file beyond {LARGEST_INFLATED} bytes of numbers and names"),
+            });
+        }
         if declared != expected.saturating_add(header.length as u64) {
             return Err(damaged(format!(
                 "its npy header promises {expected} bytes of data, but the zip directory {declared} \
                  bytes in all"
             )));
-        }
-        if expected > budget {
-            return Err(FileError::TooLarge {
-                file: file.clone(),
-                entry: name.into(),
-                problem: format!("would inflate the file beyond {LARGEST_INFLATED} bytes"),
-            });
         }
         // No capacity in advance: the buffer grows with the bytes that really arrive. One byte
         // more than promised is asked for, to catch an entry that does not stop.
@@ -114,44 +105,23 @@ impl<'bytes> Archive<'bytes> {
         let read = entry.by_ref().take(expected + 1).read_to_end(&mut data);
         read.map_err(|error| damaged(error.to_string()))?;
         if data.len() as u64 != expected {
-            let more = if data.len() as u64 > expected {
-                "more"
-            } else {
-                "fewer"
-            };
-            return Err(damaged(format!(
-                "its npy header promises {expected} bytes of data, but {more} inflate"
-            )));
+            let more = if data.len() as u64 > expected { "more" } else { "fewer" };
+            return Err(damaged(format!("its npy header promises {expected} bytes of data, but {more} inflate")));
         }
         drop(entry);
-        self.budget -= expected;
-        Ok(Array {
-            file,
-            name: name.into(),
-            header,
-            data,
-        })
+        self.budget -= cost;
+        Ok(Array { file, name: name.into(), header, data })
     }
 
     /// Opens an entry and reads its npy header: the header, the size that the directory declares,
     /// and a reader that stands at the data.
     fn open_entry(&mut self, name: &str) -> Result<(Header, u64, impl Read), FileError> {
         let file = self.file.clone();
-        let damaged = |problem: String| FileError::Damaged {
-            file: file.clone(),
-            entry: name.into(),
-            problem,
-        };
+        let damaged = |problem: String| FileError::Damaged { file: file.clone(), entry: name.into(), problem };
         let index = self.places.get(name).copied();
         let index = index.ok_or_else(|| damaged("it is not in the zip directory".into()))?;
-        let mut entry = self
-            .zip
-            .by_index(index)
-            .map_err(|error| damaged(error.to_string()))?;
-        if !matches!(
-            entry.compression(),
-            CompressionMethod::Stored | CompressionMethod::Deflated
-        ) {
+        let mut entry = self.zip.by_index(index).map_err(|error| damaged(error.to_string()))?;
+        if !matches!(entry.compression(), CompressionMethod::Stored | CompressionMethod::Deflated) {
             return Err(damaged(format!(
                 "it is compressed by {}, but numpy only stores or deflates",
                 entry.compression()
@@ -159,20 +129,14 @@ impl<'bytes> Archive<'bytes> {
         }
         let declared = entry.size();
         let mut head = vec![0; 12];
-        entry
-            .read_exact(&mut head)
-            .map_err(|error| damaged(error.to_string()))?;
+        entry.read_exact(&mut head).map_err(|error| damaged(error.to_string()))?;
         let needed = Header::needed(&head).map_err(damaged)?;
         if needed < head.len() {
-            return Err(damaged(
-                "its npy header is too short to say anything".into(),
-            ));
+            return Err(damaged("its npy header is too short to say anything".into()));
         }
         // At most 64 KiB, which `needed` has made sure of.
         head.resize(needed, 0);
-        entry
-            .read_exact(&mut head[12..])
-            .map_err(|error| damaged(error.to_string()))?;
+        entry.read_exact(&mut head[12..]).map_err(|error| damaged(error.to_string()))?;
         let header = Header::parse(&head).map_err(damaged)?;
         Ok((header, declared, entry))
     }
@@ -181,17 +145,10 @@ impl<'bytes> Archive<'bytes> {
 /// Names for a message: enough to recognise the file by, not all ten thousand of them.
 pub(crate) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
-    let shown = names
-        .iter()
-        .take(24)
-        .map(|name| name.chars().take(80).collect::<String>());
+    let shown = names.iter().take(24).map(|name| name.chars().take(80).collect::<String>());
     let mut text = shown.collect::<Vec<_>>().join(", ");
     if names.len() > 24 {
         text.push_str(&format!(", and {} more", names.len() - 24));
     }
-    if text.is_empty() {
-        "nothing".into()
-    } else {
-        text
-    }
+    if text.is_empty() { "nothing".into() } else { text }
 }

@@ -2,6 +2,7 @@
 
 use crate::FileError;
 use crate::header::{Element, Header};
+use crate::source::LARGEST_INFLATED;
 
 /// One array: its header and exactly the bytes that the header promises.
 #[derive(Debug)]
@@ -15,30 +16,23 @@ pub(crate) struct Array {
 impl Array {
     /// Reads a bare `.npy` file.
     pub fn from_npy(file: &str, bytes: &[u8]) -> Result<Array, FileError> {
-        let damaged = |problem: String| FileError::Damaged {
-            file: file.into(),
-            entry: "the array".into(),
-            problem,
-        };
+        let damaged = |problem: String| FileError::Damaged { file: file.into(), entry: "the array".into(), problem };
         let needed = Header::needed(bytes).map_err(damaged)?;
-        let head = bytes
-            .get(..needed)
-            .ok_or_else(|| damaged("its npy header is cut short".into()))?;
+        let head = bytes.get(..needed).ok_or_else(|| damaged("its npy header is cut short".into()))?;
         let header = Header::parse(head).map_err(damaged)?;
         let expected = size(file, "the array", &header)?;
+        if cost(&header, expected as u64) > LARGEST_INFLATED {
+            return Err(FileError::TooLarge {
+                file: file.into(),
+                entry: "the array".into(),
+                problem: format!("would take more than {LARGEST_INFLATED} bytes of numbers"),
+            });
+        }
         let data = &bytes[needed..];
         if data.len() != expected {
-            return Err(damaged(format!(
-                "its header declares {expected} bytes of data, but {} follow",
-                data.len()
-            )));
+            return Err(damaged(format!("its header declares {expected} bytes of data, but {} follow", data.len())));
         }
-        Ok(Array {
-            file: file.into(),
-            name: "the array".into(),
-            header,
-            data: data.to_vec(),
-        })
+        Ok(Array { file: file.into(), name: "the array".into(), header, data: data.to_vec() })
     }
 
     pub fn shape(&self) -> &[usize] {
@@ -51,10 +45,7 @@ impl Array {
             [length] => Ok(*length),
             shape => Err(self.misshapen(
                 format!("has shape {}, but must have one dimension", spell(shape)),
-                format!(
-                    "save `{}` with `.ravel()` if that is what it means",
-                    self.name
-                ),
+                format!("save `{}` with `.ravel()` if that is what it means", self.name),
             )),
         }
     }
@@ -95,13 +86,11 @@ impl Array {
         let mut values = Vec::with_capacity(self.header.count().unwrap_or(0));
         for (at, bytes) in self.elements(wanted)? {
             let integer = self.integer(at, bytes)?;
-            values.push(i64::try_from(integer).map_err(|_| {
-                self.element(
-                    at,
-                    format!("is {integer}, too large"),
-                    "save smaller integers".into(),
-                )
-            })?);
+            values.push(
+                i64::try_from(integer).map_err(|_| {
+                    self.element(at, format!("is {integer}, too large"), "save smaller integers".into())
+                })?,
+            );
         }
         Ok(values)
     }
@@ -109,13 +98,7 @@ impl Array {
     /// The names in C order: unicode, bytes, or integers spelt in decimal.
     pub fn strings(&self) -> Result<Vec<String>, FileError> {
         let wanted = "names are needed (unicode, bytes or integers)";
-        let broken = |at, what: &str| {
-            self.element(
-                at,
-                format!("is not {what}"),
-                "save it with `.astype(str)`".into(),
-            )
-        };
+        let broken = |at, what: &str| self.element(at, format!("is not {what}"), "save it with `.astype(str)`".into());
         let mut names = Vec::new();
         match self.header.element {
             Element::Unicode(_) => {
@@ -131,8 +114,7 @@ impl Array {
             }
             Element::Bytes(_) => {
                 for (at, bytes) in self.elements(wanted)? {
-                    let name =
-                        String::from_utf8(bytes.to_vec()).map_err(|_| broken(at, "UTF-8"))?;
+                    let name = String::from_utf8(bytes.to_vec()).map_err(|_| broken(at, "UTF-8"))?;
                     names.push(name.trim_end_matches('\0').to_owned());
                 }
             }
@@ -165,20 +147,12 @@ impl Array {
     }
 
     pub fn misshapen(&self, problem: String, remedy: String) -> FileError {
-        FileError::Shape {
-            file: self.file.clone(),
-            entry: self.name.clone(),
-            problem,
-            remedy,
-        }
+        FileError::Shape { file: self.file.clone(), entry: self.name.clone(), problem, remedy }
     }
 
     pub fn mistyped(&self, wanted: &str) -> FileError {
         if self.header.element == Element::Object {
-            return FileError::ObjectArray {
-                file: self.file.clone(),
-                entry: self.name.clone(),
-            };
+            return FileError::ObjectArray { file: self.file.clone(), entry: self.name.clone() };
         }
         FileError::ElementType {
             file: self.file.clone(),
@@ -194,10 +168,7 @@ impl Array {
     }
 
     /// The bytes of each element in C order.
-    fn elements<'a>(
-        &'a self,
-        wanted: &str,
-    ) -> Result<impl Iterator<Item = (usize, &'a [u8])>, FileError> {
+    fn elements<'a>(&'a self, wanted: &str) -> Result<impl Iterator<Item = (usize, &'a [u8])>, FileError> {
         let width = self.header.width().filter(|&width| width > 0);
         let width = width.ok_or_else(|| self.mistyped(wanted))?;
         let count = self.data.len() / width;
@@ -205,10 +176,7 @@ impl Array {
             (true, &[rows, columns]) => Some((rows, columns)),
             (true, shape) if shape.len() > 2 => {
                 return Err(self.misshapen(
-                    format!(
-                        "has shape {}, but at most two dimensions are read",
-                        spell(shape)
-                    ),
+                    format!("has shape {}, but at most two dimensions are read", spell(shape)),
                     "save it with two dimensions".into(),
                 ));
             }
@@ -243,11 +211,7 @@ impl Array {
     /// Up to eight bytes as a number, in the array's byte order.
     fn bits(&self, bytes: &[u8]) -> u64 {
         let shift = |bits: u64, byte: &u8| bits << 8 | u64::from(*byte);
-        if self.header.big_endian {
-            bytes.iter().fold(0, shift)
-        } else {
-            bytes.iter().rev().fold(0, shift)
-        }
+        if self.header.big_endian { bytes.iter().fold(0, shift) } else { bytes.iter().rev().fold(0, shift) }
     }
 }
 
@@ -255,10 +219,7 @@ impl Array {
 pub(crate) fn size(file: &str, name: &str, header: &Header) -> Result<usize, FileError> {
     let Some(width) = header.width().filter(|&width| width > 0) else {
         if header.element == Element::Object {
-            return Err(FileError::ObjectArray {
-                file: file.into(),
-                entry: name.into(),
-            });
+            return Err(FileError::ObjectArray { file: file.into(), entry: name.into() });
         }
         return Err(FileError::ElementType {
             file: file.into(),
@@ -268,17 +229,18 @@ pub(crate) fn size(file: &str, name: &str, header: &Header) -> Result<usize, Fil
             remedy: format!("save `{name}` with `.astype(np.float64)` or `.astype(str)`").into(),
         });
     };
-    header
-        .count()
-        .and_then(|count| count.checked_mul(width))
-        .ok_or_else(|| FileError::TooLarge {
-            file: file.into(),
-            entry: name.into(),
-            problem: format!(
-                "declares the shape {}, which no memory holds",
-                spell(&header.shape)
-            ),
-        })
+    header.count().and_then(|count| count.checked_mul(width)).ok_or_else(|| FileError::TooLarge {
+        file: file.into(),
+        entry: name.into(),
+        problem: format!("declares the shape {}, which no memory holds", spell(&header.shape)),
+    })
+}
+
+/// What an array costs once it is read: a byte of booleans becomes eight bytes of number, and a byte
+/// of name a string, so counting stored bytes alone would let a file grow in memory after all.
+pub(crate) fn cost(header: &Header, stored: u64) -> u64 {
+    let each = if matches!(header.element, Element::Unicode(_) | Element::Bytes(_)) { 32 } else { 8 };
+    stored.max((header.count().unwrap_or(usize::MAX) as u64).saturating_mul(each))
 }
 
 /// A shape as numpy prints it, with brackets: `[2708, 1433]`.

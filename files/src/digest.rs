@@ -4,11 +4,7 @@ use crate::{LayerFile, Pattern};
 use sha2::{Digest, Sha256};
 
 /// See [`crate::GraphFile::digest`] for the byte layout.
-pub(crate) fn graph(
-    adjacency: &Pattern,
-    attributes: &Pattern,
-    labels: Option<&[Option<u32>]>,
-) -> String {
+pub(crate) fn graph(adjacency: &Pattern, attributes: &Pattern, labels: Option<&[Option<u32>]>) -> String {
     let mut seal = Seal::new(b"gcnproof-graph-v1\n");
     seal.number(adjacency.rows as u64);
     seal.number(attributes.columns as u64);
@@ -48,10 +44,7 @@ struct Seal {
 
 impl Seal {
     fn new(purpose: &[u8]) -> Self {
-        Seal {
-            hash: Sha256::new(),
-            buffer: purpose.to_vec(),
-        }
+        Seal { hash: Sha256::new(), buffer: purpose.to_vec() }
     }
 
     fn number(&mut self, number: u64) {
@@ -78,10 +71,6 @@ impl Seal {
 
     fn finish(mut self) -> String {
         self.hash.update(&self.buffer);
-        self.hash
-            .finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }

@@ -44,9 +44,7 @@ pub enum FileError {
     },
     /// The container (zip, npy, safetensors) contradicts itself or ends early.
     #[error("{file}: {entry}: damaged: {problem}")]
-    #[diagnostic(help(
-        "fetch or save the file again: it is truncated, altered, or was written by a broken tool"
-    ))]
+    #[diagnostic(help("fetch or save the file again: it is truncated, altered, or was written by a broken tool"))]
     Damaged {
         /// The file.
         file: String,
@@ -139,9 +137,7 @@ pub enum FileError {
     },
     /// A value is NaN or infinite.
     #[error("{file}: `{entry}[{position}]` is {value}, which is not a finite number")]
-    #[diagnostic(help(
-        "repair the tool that wrote it, or train again: no verdict about it would mean anything"
-    ))]
+    #[diagnostic(help("repair the tool that wrote it, or train again: no verdict about it would mean anything"))]
     NonFinite {
         /// The file.
         file: String,
@@ -236,10 +232,7 @@ pub enum FileError {
     },
     /// Tensors follow two naming schemes at once.
     #[error("{file}: tensors `{first}` and `{second}` follow two different naming schemes")]
-    #[diagnostic(help(
-        "keep one model per file, and name all of it by one of: {}",
-        crate::names::SCHEMES
-    ))]
+    #[diagnostic(help("keep one model per file, and name all of it by one of: {}", crate::names::SCHEMES))]
     MixedSchemes {
         /// The file.
         file: String,

@@ -56,9 +56,7 @@ impl Header {
             (major, minor) => return Err(format!("npy version {major}.{minor} is unknown")),
         };
         if needed > LONGEST_HEADER {
-            return Err(format!(
-                "its npy header claims {needed} bytes, more than {LONGEST_HEADER}"
-            ));
+            return Err(format!("its npy header claims {needed} bytes, more than {LONGEST_HEADER}"));
         }
         Ok(needed)
     }
@@ -66,9 +64,7 @@ impl Header {
     /// Parses a complete header; `bytes` is exactly as long as [`Header::needed`] said.
     pub fn parse(bytes: &[u8]) -> Result<Header, String> {
         let text_start = if bytes[6] == 1 { 10 } else { 12 };
-        let text = bytes
-            .get(text_start..)
-            .ok_or("its npy header is cut short")?;
+        let text = bytes.get(text_start..).ok_or("its npy header is cut short")?;
         let text = std::str::from_utf8(text).map_err(|_| "its npy header is not text")?;
         let mut cursor = Cursor { rest: text };
         let (mut descr, mut fortran, mut shape) = (None, None, None);
@@ -110,9 +106,7 @@ impl Header {
     pub fn width(&self) -> Option<usize> {
         match self.element {
             Element::Bool => Some(1),
-            Element::Signed(width) | Element::Unsigned(width) | Element::Float(width) => {
-                Some(width)
-            }
+            Element::Signed(width) | Element::Unsigned(width) | Element::Float(width) => Some(width),
             Element::Unicode(characters) => characters.checked_mul(4),
             Element::Bytes(width) => Some(width),
             Element::Object | Element::Other => None,
@@ -121,9 +115,7 @@ impl Header {
 
     /// Number of elements, if it fits.
     pub fn count(&self) -> Option<usize> {
-        self.shape
-            .iter()
-            .try_fold(1usize, |product, &side| product.checked_mul(side))
+        self.shape.iter().try_fold(1usize, |product, &side| product.checked_mul(side))
     }
 }
 
@@ -133,10 +125,7 @@ fn element(spelling: &str) -> (Element, bool) {
     let (order, kind) = (characters.next(), characters.next());
     let big_endian = order == Some('>');
     let width = characters.as_str();
-    let number = width
-        .bytes()
-        .all(|byte| byte.is_ascii_digit())
-        .then(|| width.parse().ok());
+    let number = width.bytes().all(|byte| byte.is_ascii_digit()).then(|| width.parse().ok());
     let known = match (order, kind, number.flatten()) {
         (Some('|'), Some('O'), _) => Element::Object,
         (Some('<' | '>' | '|'), Some('b'), Some(1)) => Element::Bool,
@@ -187,10 +176,7 @@ impl<'text> Cursor<'text> {
         } else {
             return Err("its npy header lacks a quoted name".into());
         };
-        let (text, rest) = self
-            .rest
-            .split_once(quote)
-            .ok_or("its npy header has an open quote")?;
+        let (text, rest) = self.rest.split_once(quote).ok_or("its npy header has an open quote")?;
         self.rest = rest;
         Ok(text)
     }
@@ -211,11 +197,7 @@ impl<'text> Cursor<'text> {
             }
             if depth == 0 {
                 self.rest = &self.rest[at + 1..];
-                let spelling = if pickled {
-                    "a record, perhaps of objects"
-                } else {
-                    "a record"
-                };
+                let spelling = if pickled { "a record, perhaps of objects" } else { "a record" };
                 return Ok(spelling.into());
             }
         }
@@ -239,9 +221,7 @@ impl<'text> Cursor<'text> {
         while !self.eat(')') {
             let end = self.rest.bytes().take_while(u8::is_ascii_digit).count();
             let (digits, rest) = self.rest.split_at(end);
-            let side = digits
-                .parse()
-                .map_err(|_| "its npy header has a side that is no size")?;
+            let side = digits.parse().map_err(|_| "its npy header has a side that is no size")?;
             sides.push(side);
             // numpy on Python 2 wrote long integers as `2708L`.
             self.rest = rest.strip_prefix('L').unwrap_or(rest);

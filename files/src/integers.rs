@@ -44,11 +44,7 @@ pub fn parse_integers(name: &str, bytes: &[u8]) -> Result<Vec<i64>, FileError> {
 fn text(file: &str, bytes: &[u8]) -> Result<Vec<i64>, FileError> {
     let mut integers = Vec::new();
     for (line, content) in (1..).zip(bytes.split(|&byte| byte == b'\n')) {
-        let wrong = |problem| FileError::Line {
-            file: file.into(),
-            line,
-            problem,
-        };
+        let wrong = |problem| FileError::Line { file: file.into(), line, problem };
         let content = std::str::from_utf8(content).map_err(|_| wrong("is not text".into()))?;
         let number = content.split('#').next().unwrap_or_default().trim();
         if number.is_empty() {
@@ -56,10 +52,7 @@ fn text(file: &str, bytes: &[u8]) -> Result<Vec<i64>, FileError> {
         }
         let parsed = number.parse().map_err(|_| {
             let shown: String = number.chars().take(40).collect();
-            wrong(format!(
-                "`{}` is not an integer of 64 bits",
-                shown.escape_debug()
-            ))
+            wrong(format!("`{}` is not an integer of 64 bits", shown.escape_debug()))
         })?;
         integers.push(parsed);
     }

@@ -23,10 +23,7 @@ pub(crate) fn assemble(
         parts.push(load(file, tensors, names, notes)?);
     }
     check(file, &parts, order.transposed)?;
-    let stored = parts
-        .iter()
-        .flat_map(|part| [Some(&part.weight), part.bias.as_ref()])
-        .flatten();
+    let stored = parts.iter().flat_map(|part| [Some(&part.weight), part.bias.as_ref()]).flatten();
     let mut precisions: Vec<Precision> = stored.map(|tensor| tensor.precision).collect();
     precisions.dedup();
     let precision = match precisions.as_slice() {
@@ -34,43 +31,20 @@ pub(crate) fn assemble(
         _ => Precision::Mixed,
     };
     let layers = parts.into_iter().map(|part| {
-        let stored = DenseMatrix {
-            rows: part.weight.shape[0],
-            columns: part.weight.shape[1],
-            values: part.weight.values,
-        };
-        let weight = if order.transposed {
-            stored.transpose()
-        } else {
-            stored
-        };
+        let stored =
+            DenseMatrix { rows: part.weight.shape[0], columns: part.weight.shape[1], values: part.weight.values };
+        let weight = if order.transposed { stored.transpose() } else { stored };
         let bias_name = part.bias.as_ref().map(|bias| bias.name.clone());
-        let bias = part
-            .bias
-            .map_or_else(|| vec![0.0; weight.columns], |bias| bias.values);
-        LayerFile {
-            weight,
-            bias,
-            weight_name: part.weight.name,
-            bias_name,
-        }
+        let bias = part.bias.map_or_else(|| vec![0.0; weight.columns], |bias| bias.values);
+        LayerFile { weight, bias, weight_name: part.weight.name, bias_name }
     });
     Ok((layers.collect(), precision))
 }
 
-fn load(
-    file: &str,
-    tensors: &mut Tensors,
-    names: &LayerNames,
-    notes: &mut Vec<String>,
-) -> Result<Parts, FileError> {
+fn load(file: &str, tensors: &mut Tensors, names: &LayerNames, notes: &mut Vec<String>) -> Result<Parts, FileError> {
     let weight = tensors.tensor(&names.weight)?;
     dimensions(file, &weight, 2)?;
-    let bias = names
-        .bias
-        .as_ref()
-        .map(|name| tensors.tensor(name))
-        .transpose()?;
+    let bias = names.bias.as_ref().map(|name| tensors.tensor(name)).transpose()?;
     if let Some(bias) = &bias {
         dimensions(file, bias, 1)?;
     }
@@ -94,13 +68,8 @@ fn load(
             ),
         });
     }
-    notes.push(format!(
-        "`{inner_name}` is all zeros, so it makes no difference"
-    ));
-    Ok(Parts {
-        weight,
-        bias: bias.or(Some(inner)),
-    })
+    notes.push(format!("`{inner_name}` is all zeros, so it makes no difference"));
+    Ok(Parts { weight, bias: bias.or(Some(inner)) })
 }
 
 fn dimensions(file: &str, tensor: &Tensor, wanted: usize) -> Result<(), FileError> {
@@ -109,17 +78,12 @@ fn dimensions(file: &str, tensor: &Tensor, wanted: usize) -> Result<(), FileErro
     }
     let remedy = match wanted {
         1 => "save a bias as one number for each output, for example with `.ravel()`",
-        _ => {
-            "save weights as a matrix; a convolution over several hops or relations is not certified"
-        }
+        _ => "save weights as a matrix; a convolution over several hops or relations is not certified",
     };
     Err(FileError::Shape {
         file: file.into(),
         entry: tensor.name.clone(),
-        problem: format!(
-            "has shape {}, but must have {wanted} dimension(s)",
-            spell(&tensor.shape)
-        ),
+        problem: format!("has shape {}, but must have {wanted} dimension(s)", spell(&tensor.shape)),
         remedy: remedy.into(),
     })
 }
@@ -135,11 +99,7 @@ fn check(file: &str, parts: &[Parts], transposed: bool) -> Result<(), FileError>
     let Some(misfit) = misfit(parts, transposed) else {
         return Ok(());
     };
-    let (scheme, other) = if transposed {
-        ("[out, in]", "[in, out]")
-    } else {
-        ("[in, out]", "[out, in]")
-    };
+    let (scheme, other) = if transposed { ("[out, in]", "[in, out]") } else { ("[in, out]", "[out, in]") };
     let remedy = if self::misfit(parts, !transposed).is_none() {
         format!(
             "the weights would fit if they were stored as {other}; by their names they must be {scheme}: \
@@ -170,22 +130,14 @@ fn misfit(parts: &[Parts], transposed: bool) -> Option<Misfit<'_>> {
         let (_, out) = sides(&part.weight);
         if let Some(bias) = part.bias.as_ref().filter(|bias| bias.shape != [out]) {
             let problem = format!("{out} outputs, but {} biases", bias.values.len());
-            return Some(Misfit {
-                first: &part.weight,
-                second: bias,
-                problem,
-            });
+            return Some(Misfit { first: &part.weight, second: bias, problem });
         }
     }
     for pair in parts.windows(2) {
         let ((_, out), (into, _)) = (sides(&pair[0].weight), sides(&pair[1].weight));
         if out != into {
             let problem = format!("{out} outputs, but {into} inputs");
-            return Some(Misfit {
-                first: &pair[0].weight,
-                second: &pair[1].weight,
-                problem,
-            });
+            return Some(Misfit { first: &pair[0].weight, second: &pair[1].weight, problem });
         }
     }
     None

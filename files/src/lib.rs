@@ -46,6 +46,7 @@ mod layers;
 mod matrix;
 mod model;
 mod names;
+mod parts;
 mod source;
 mod sparse;
 mod tensors;

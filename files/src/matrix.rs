@@ -47,7 +47,7 @@ fn from_archive(file: &str, archive: &mut Archive) -> Result<SparseMatrix, FileE
             Some("coo") => coordinates(archive),
             other => Err(format.element(
                 0,
-                format!("is {other:?}, but only csr, csc and coo are read"),
+                format!("is `{}`, but only csr, csc and coo are read", other.unwrap_or_default()),
                 REMEDY.into(),
             )),
         };
@@ -62,12 +62,7 @@ fn from_archive(file: &str, archive: &mut Archive) -> Result<SparseMatrix, FileE
         // Rows or columns? For a square matrix nothing but `format` can tell.
         let found = listed(archive.names());
         let (file, entry) = (file.into(), "format".into());
-        return Err(FileError::MissingArray {
-            file,
-            entry,
-            found,
-            remedy: REMEDY.into(),
-        });
+        return Err(FileError::MissingArray { file, entry, found, remedy: REMEDY.into() });
     }
     let names: Vec<String> = archive.names().map(str::to_owned).collect();
     match names.as_slice() {
@@ -82,35 +77,16 @@ fn from_archive(file: &str, archive: &mut Archive) -> Result<SparseMatrix, FileE
 }
 
 /// CSR parts, or CSC parts, which are the CSR parts of the transpose.
-fn compressed(
-    archive: &mut Archive,
-    prefix: &str,
-    by_column: bool,
-) -> Result<SparseMatrix, FileError> {
+fn compressed(archive: &mut Archive, prefix: &str, by_column: bool) -> Result<SparseMatrix, FileError> {
     let mut part = |name: &str| archive.required(&format!("{prefix}{name}"), REMEDY);
     let data = part("data")?;
     let entries = data.flat()?;
     let (rows, columns) = triplets::sides(&part("shape")?, entries)?;
-    let (lines, across) = if by_column {
-        (columns, rows)
-    } else {
-        (rows, columns)
-    };
+    let (lines, across) = if by_column { (columns, rows) } else { (rows, columns) };
     let offsets = triplets::offsets(&part("indptr")?, lines, entries)?;
     let indices = triplets::indices(&part("indices")?, across, entries)?;
-    let matrix = triplets::sort(
-        (lines, across),
-        &offsets,
-        (0..entries).collect(),
-        &indices,
-        &data,
-    )?
-    .matrix;
-    Ok(if by_column {
-        matrix.transpose()
-    } else {
-        matrix
-    })
+    let matrix = triplets::sort((lines, across), &offsets, (0..entries).collect(), &indices, &data)?.matrix;
+    Ok(if by_column { matrix.transpose() } else { matrix })
 }
 
 /// COO parts: bucketed by row, then sorted like CSR.

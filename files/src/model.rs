@@ -64,11 +64,5 @@ pub fn parse_model(name: &str, bytes: &[u8]) -> Result<ModelFile, FileError> {
     let order = names::sort(name, &tensors.names())?;
     let mut notes = Vec::new();
     let (layers, precision) = layers::assemble(name, &mut tensors, &order, &mut notes)?;
-    Ok(ModelFile {
-        digest: digest::model(&layers),
-        layers,
-        precision,
-        metadata: tensors.metadata(),
-        notes,
-    })
+    Ok(ModelFile { digest: digest::model(&layers), layers, precision, metadata: tensors.metadata(), notes })
 }

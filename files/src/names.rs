@@ -58,15 +58,9 @@ pub(crate) struct ModelNames {
 /// Sorts tensor names into layers. Every name must have its place: a tensor that is left over
 /// changes what the network computes, and certifying the rest would certify another network.
 pub(crate) fn sort(file: &str, names: &[String]) -> Result<ModelNames, FileError> {
-    let known: Vec<_> = names
-        .iter()
-        .filter_map(|name| Some((name, recognise(name)?)))
-        .collect();
+    let known: Vec<_> = names.iter().filter_map(|name| Some((name, recognise(name)?))).collect();
     let Some((first, (scheme, ..))) = known.first() else {
-        return Err(FileError::UnknownScheme {
-            file: file.into(),
-            found: listed(names.iter().map(String::as_str)),
-        });
+        return Err(FileError::UnknownScheme { file: file.into(), found: listed(names.iter().map(String::as_str)) });
     };
     if let Some(stranger) = names.iter().find(|name| recognise(name).is_none()) {
         return Err(FileError::NotPlainGcn {
@@ -79,22 +73,14 @@ pub(crate) fn sort(file: &str, names: &[String]) -> Result<ModelNames, FileError
         });
     }
     if let Some((second, _)) = known.iter().find(|(_, (other, ..))| other != scheme) {
-        return Err(FileError::MixedSchemes {
-            file: file.into(),
-            first: (*first).clone(),
-            second: (*second).clone(),
-        });
+        return Err(FileError::MixedSchemes { file: file.into(), first: (*first).clone(), second: (*second).clone() });
     }
     let mut layers: BTreeMap<u32, [Option<String>; 3]> = BTreeMap::new();
     for (name, (_, number, role)) in &known {
         let slot = &mut layers.entry(*number).or_default()[*role as usize];
         if let Some(before) = slot.replace((*name).clone()) {
             let (file, second) = (file.into(), (*name).clone());
-            return Err(FileError::MixedSchemes {
-                file,
-                first: before,
-                second,
-            });
+            return Err(FileError::MixedSchemes { file, first: before, second });
         }
     }
     // Layers count from 0 or from 1, as the file has it.
@@ -105,26 +91,15 @@ pub(crate) fn sort(file: &str, names: &[String]) -> Result<ModelNames, FileError
         let present = last_name(&tensors).unwrap_or_default();
         let [weight, bias, inner_bias] = tensors;
         match weight {
-            Some(weight) if number == expected => sorted.push(LayerNames {
-                weight,
-                bias,
-                inner_bias,
-            }),
+            Some(weight) if number == expected => sorted.push(LayerNames { weight, bias, inner_bias }),
             _ => {
                 let entry = scheme.weight(expected);
-                return Err(FileError::MissingTensor {
-                    file: file.into(),
-                    entry,
-                    present,
-                });
+                return Err(FileError::MissingTensor { file: file.into(), entry, present });
             }
         }
     }
     let transposed = matches!(scheme.style, Style::PygList | Style::PygNumbered);
-    Ok(ModelNames {
-        layers: sorted,
-        transposed,
-    })
+    Ok(ModelNames { layers: sorted, transposed })
 }
 
 impl Scheme {
@@ -179,14 +154,7 @@ fn recognise(name: &str) -> Option<(Scheme, u32, Role)> {
     } else {
         return None;
     };
-    Some((
-        Scheme {
-            prefix: prefix.to_owned(),
-            style,
-        },
-        number,
-        role,
-    ))
+    Some((Scheme { prefix: prefix.to_owned(), style }, number, role))
 }
 
 /// A decimal number without leading zeros (else `W1` and `W01` would be the same layer), and what

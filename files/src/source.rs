@@ -7,7 +7,8 @@ use std::path::Path;
 /// The largest file that is read: 4 GiB.
 pub const LARGEST_FILE: u64 = 4 << 30;
 
-/// How many bytes all arrays of one file may inflate to together: 4 GiB. A deflated byte can grow
+/// How many bytes all arrays of one npz file may take together once they are inflated and read (8 for
+/// each number, however short it is stored, and 32 for each name): 4 GiB. A deflated byte can grow
 /// a thousandfold, so a small file could otherwise ask for all memory there is.
 pub const LARGEST_INFLATED: u64 = 4 << 30;
 
@@ -27,10 +28,7 @@ pub(crate) enum Kind {
 /// The whole file, read (not mapped: a mapped file can change while it is being judged).
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     let file = path.display().to_string();
-    let unreadable = |source| FileError::Unreadable {
-        file: file.clone(),
-        source,
-    };
+    let unreadable = |source| FileError::Unreadable { file: file.clone(), source };
     // `take` also bounds what has no length, such as a device or a pipe.
     let mut bytes = Vec::new();
     std::fs::File::open(path)

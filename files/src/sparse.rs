@@ -41,14 +41,8 @@ impl Pattern {
     /// If there are more than 2^32 rows, which no reader of this crate lets through.
     #[must_use]
     pub fn transpose(&self) -> Pattern {
-        let (offsets, indices, _) =
-            transposed(self.rows, self.columns, &self.offsets, &self.indices);
-        Pattern {
-            rows: self.columns,
-            columns: self.rows,
-            offsets,
-            indices,
-        }
+        let (offsets, indices, _) = transposed(self.rows, self.columns, &self.offsets, &self.indices);
+        Pattern { rows: self.columns, columns: self.rows, offsets, indices }
     }
 }
 
@@ -90,27 +84,15 @@ impl SparseMatrix {
     /// If there are more than 2^32 rows, which no reader of this crate lets through.
     #[must_use]
     pub fn transpose(&self) -> SparseMatrix {
-        let (offsets, indices, origin) =
-            transposed(self.rows, self.columns, &self.offsets, &self.indices);
+        let (offsets, indices, origin) = transposed(self.rows, self.columns, &self.offsets, &self.indices);
         let values = origin.iter().map(|&at| self.values[at]).collect();
-        SparseMatrix {
-            rows: self.columns,
-            columns: self.rows,
-            offsets,
-            indices,
-            values,
-        }
+        SparseMatrix { rows: self.columns, columns: self.rows, offsets, indices, values }
     }
 
     /// Where the entries are, without their values.
     #[must_use]
     pub fn pattern(&self) -> Pattern {
-        Pattern {
-            rows: self.rows,
-            columns: self.columns,
-            offsets: self.offsets.clone(),
-            indices: self.indices.clone(),
-        }
+        Pattern { rows: self.rows, columns: self.columns, offsets: self.offsets.clone(), indices: self.indices.clone() }
     }
 }
 
@@ -151,22 +133,13 @@ impl DenseMatrix {
         for j in 0..self.columns {
             values.extend((0..self.rows).map(|i| self.values[i * self.columns + j]));
         }
-        DenseMatrix {
-            rows: self.columns,
-            columns: self.rows,
-            values,
-        }
+        DenseMatrix { rows: self.columns, columns: self.rows, values }
     }
 }
 
 /// Counting sort by column: new offsets, new indices, and where each new entry stood before.
 /// Walking the rows in order leaves the new rows sorted without another sort.
-fn transposed(
-    rows: usize,
-    columns: usize,
-    offsets: &[usize],
-    indices: &[u32],
-) -> (Vec<usize>, Vec<u32>, Vec<usize>) {
+fn transposed(rows: usize, columns: usize, offsets: &[usize], indices: &[u32]) -> (Vec<usize>, Vec<u32>, Vec<usize>) {
     let mut starts = vec![0usize; columns + 1];
     for &column in indices {
         starts[column as usize + 1] += 1;

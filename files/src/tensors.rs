@@ -34,8 +34,7 @@ impl<'bytes> Tensors<'bytes> {
                     problem,
                 };
                 let metadata = inspect(bytes).map_err(damaged)?;
-                let tensors =
-                    SafeTensors::deserialize(bytes).map_err(|e| damaged(e.to_string()))?;
+                let tensors = SafeTensors::deserialize(bytes).map_err(|e| damaged(e.to_string()))?;
                 Ok(Tensors::Safe(file.into(), tensors, metadata))
             }
             Kind::Npy | Kind::Other => Err(FileError::UnknownFormat {
@@ -59,14 +58,10 @@ impl<'bytes> Tensors<'bytes> {
     /// All names, sorted; also of entries that are no tensors, since nothing is ignored.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = match self {
-            Tensors::Safe(_, tensors, _) => {
-                tensors.names().into_iter().map(str::to_owned).collect()
+            Tensors::Safe(_, tensors, _) => tensors.names().into_iter().map(str::to_owned).collect(),
+            Tensors::Npz(_, archive) => {
+                archive.names().map(str::to_owned).chain(archive.strangers.iter().cloned()).collect()
             }
-            Tensors::Npz(_, archive) => archive
-                .names()
-                .map(str::to_owned)
-                .chain(archive.strangers.iter().cloned())
-                .collect(),
         };
         names.sort();
         names
@@ -91,12 +86,7 @@ impl<'bytes> Tensors<'bytes> {
                 _ => at.to_string(),
             };
             let value = tensor.values[at];
-            return Err(FileError::NonFinite {
-                file,
-                entry: name.into(),
-                position,
-                value,
-            });
+            return Err(FileError::NonFinite { file, entry: name.into(), position, value });
         }
         Ok(tensor)
     }
@@ -112,28 +102,15 @@ fn safe_tensor(file: &str, tensors: &SafeTensors, name: &str) -> Result<Tensor, 
     let (precision, values) = match view.dtype() {
         Dtype::F32 => {
             let parts = data.as_chunks().0.iter();
-            (
-                Precision::F32,
-                parts
-                    .map(|&part| f64::from(f32::from_le_bytes(part)))
-                    .collect(),
-            )
+            (Precision::F32, parts.map(|&part| f64::from(f32::from_le_bytes(part))).collect())
         }
         Dtype::F64 => {
             let parts = data.as_chunks().0.iter();
-            (
-                Precision::F64,
-                parts.map(|&part| f64::from_le_bytes(part)).collect(),
-            )
+            (Precision::F64, parts.map(|&part| f64::from_le_bytes(part)).collect())
         }
         other => return Err(mistyped(file, name, format!("{other:?}"))),
     };
-    Ok(Tensor {
-        name: name.into(),
-        shape: view.shape().to_vec(),
-        values,
-        precision,
-    })
+    Ok(Tensor { name: name.into(), shape: view.shape().to_vec(), values, precision })
 }
 
 fn npz_tensor(file: &str, archive: &mut Archive, name: &str) -> Result<Tensor, FileError> {
@@ -144,12 +121,7 @@ fn npz_tensor(file: &str, archive: &mut Archive, name: &str) -> Result<Tensor, F
         _ => return Err(mistyped(file, name, array.header.spelling.clone())),
     };
     let (shape, values) = (array.shape().to_vec(), array.reals()?);
-    Ok(Tensor {
-        name: name.into(),
-        shape,
-        values,
-        precision,
-    })
+    Ok(Tensor { name: name.into(), shape, values, precision })
 }
 
 fn mistyped(file: &str, name: &str, dtype: String) -> FileError {
@@ -173,14 +145,10 @@ fn mistyped(file: &str, name: &str, dtype: String) -> FileError {
 fn inspect(bytes: &[u8]) -> Result<BTreeMap<String, String>, String> {
     let (length, rest) = bytes.split_first_chunk().ok_or("it is cut short")?;
     let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| "it is too long")?;
-    let text = rest
-        .get(..length)
-        .ok_or_else(|| format!("it claims {length} bytes, but only {} follow", rest.len()))?;
+    let text = rest.get(..length).ok_or_else(|| format!("it claims {length} bytes, but only {} follow", rest.len()))?;
     let room = (rest.len() - length) as u64;
     let mut json = serde_json::Deserializer::from_slice(text);
-    let entries = json
-        .deserialize_map(Entries)
-        .map_err(|error| error.to_string())?;
+    let entries = json.deserialize_map(Entries).map_err(|error| error.to_string())?;
     let mut seen = BTreeSet::new();
     let mut metadata = BTreeMap::new();
     for (name, value) in entries {
@@ -191,13 +159,8 @@ fn inspect(bytes: &[u8]) -> Result<BTreeMap<String, String>, String> {
             for (key, text) in value.as_object().into_iter().flatten() {
                 metadata.insert(key.clone(), text.as_str().unwrap_or_default().to_owned());
             }
-        } else if value["data_offsets"][1]
-            .as_u64()
-            .is_none_or(|end| end > room)
-        {
-            return Err(format!(
-                "tensor `{name}` ends beyond the {room} bytes of data"
-            ));
+        } else if value["data_offsets"][1].as_u64().is_none_or(|end| end > room) {
+            return Err(format!("tensor `{name}` ends beyond the {room} bytes of data"));
         }
     }
     Ok(metadata)

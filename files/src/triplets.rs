@@ -24,8 +24,7 @@ pub(crate) fn sides(shape: &Array, entries: usize) -> Result<(usize, usize), Fil
     };
     let side = |at: usize, side: i64| {
         let problem = |text| shape.element(at, text, "save the matrix's real `.shape`".into());
-        let size =
-            usize::try_from(side).map_err(|_| problem(format!("is {side}, a negative size")))?;
+        let size = usize::try_from(side).map_err(|_| problem(format!("is {side}, a negative size")))?;
         if size == 0 {
             return Err(problem("is 0: the matrix has no entries".into()));
         }
@@ -36,12 +35,7 @@ pub(crate) fn sides(shape: &Array, entries: usize) -> Result<(usize, usize), Fil
 }
 
 /// Refuses a side that nothing in the file justifies: shapes are two numbers, memory is not.
-pub(crate) fn proportion(
-    file: &str,
-    name: &str,
-    side: usize,
-    entries: usize,
-) -> Result<(), FileError> {
+pub(crate) fn proportion(file: &str, name: &str, side: usize, entries: usize) -> Result<(), FileError> {
     if side > LARGEST_EMPTY.max(entries.saturating_mul(64)) || u32::try_from(side).is_err() {
         return Err(FileError::TooLarge {
             file: file.into(),
@@ -56,21 +50,13 @@ pub(crate) fn proportion(
 }
 
 /// Checks `indptr`: as long as `lines + 1`, from 0 to `entries`, never descending.
-pub(crate) fn offsets(
-    indptr: &Array,
-    lines: usize,
-    entries: usize,
-) -> Result<Vec<usize>, FileError> {
-    const REMEDY: &str =
-        "save the matrix again from scipy (`.tocsr()`), or from the tool that made it";
+pub(crate) fn offsets(indptr: &Array, lines: usize, entries: usize) -> Result<Vec<usize>, FileError> {
+    const REMEDY: &str = "save the matrix again from scipy (`.tocsr()`), or from the tool that made it";
     indptr.flat()?;
     let numbers = indptr.integers()?;
     if numbers.len().checked_sub(1) != Some(lines) {
         return Err(indptr.misshapen(
-            format!(
-                "has {} numbers, but {lines} rows or columns need one more than that",
-                numbers.len()
-            ),
+            format!("has {} numbers, but {lines} rows or columns need one more than that", numbers.len()),
             REMEDY.into(),
         ));
     }
@@ -87,10 +73,7 @@ pub(crate) fn offsets(
         match usize::try_from(number) {
             Ok(offset) if offset <= entries => offsets.push(offset),
             _ => {
-                return wrong(
-                    at,
-                    format!("is {number}, but only {entries} entries are stored"),
-                );
+                return wrong(at, format!("is {number}, but only {entries} entries are stored"));
             }
         }
         before = number;
@@ -107,22 +90,15 @@ pub(crate) fn indices(array: &Array, side: usize, entries: usize) -> Result<Vec<
     const REMEDY: &str = "save the matrix again from the tool that made it";
     let length = array.flat()?;
     if length != entries {
-        return Err(array.misshapen(
-            format!("has {length} numbers, but there are {entries} entries"),
-            REMEDY.into(),
-        ));
+        return Err(array.misshapen(format!("has {length} numbers, but there are {entries} entries"), REMEDY.into()));
     }
-    let checked = array
-        .integers()?
-        .into_iter()
-        .enumerate()
-        .map(|(at, index)| match u32::try_from(index) {
-            Ok(small) if (small as usize) < side => Ok(small),
-            _ => {
-                let text = format!("is {index}, but indices go from 0 to {}", side - 1);
-                Err(array.element(at, text, REMEDY.into()))
-            }
-        });
+    let checked = array.integers()?.into_iter().enumerate().map(|(at, index)| match u32::try_from(index) {
+        Ok(small) if (small as usize) < side => Ok(small),
+        _ => {
+            let text = format!("is {index}, but indices go from 0 to {}", side - 1);
+            Err(array.element(at, text, REMEDY.into()))
+        }
+    });
     checked.collect()
 }
 
@@ -184,21 +160,14 @@ pub(crate) fn sort(
         }
         matrix.offsets.push(matrix.indices.len());
     }
-    Ok(Sorted {
-        matrix,
-        merged,
-        zeros,
-    })
+    Ok(Sorted { matrix, merged, zeros })
 }
 
 /// The nonzero entries of a dense array.
 pub(crate) fn dense(array: &Array) -> Result<SparseMatrix, FileError> {
     let &[rows, columns] = array.shape() else {
         return Err(array.misshapen(
-            format!(
-                "has shape {}, but a matrix has two sides",
-                crate::array::spell(array.shape())
-            ),
+            format!("has shape {}, but a matrix has two sides", crate::array::spell(array.shape())),
             "save a two-dimensional array".into(),
         ));
     };
@@ -210,13 +179,7 @@ pub(crate) fn dense(array: &Array) -> Result<SparseMatrix, FileError> {
     }
     proportion(&array.file, &array.name, rows.max(columns), 0)?;
     let numbers = finite(array)?;
-    let mut matrix = SparseMatrix {
-        rows,
-        columns,
-        offsets: vec![0],
-        indices: vec![],
-        values: vec![],
-    };
+    let mut matrix = SparseMatrix { rows, columns, offsets: vec![0], indices: vec![], values: vec![] };
     for row in numbers.chunks_exact(columns) {
         for (column, &value) in (0u32..).zip(row) {
             if value != 0.0 {

@@ -32,10 +32,7 @@ pub fn write_model_safetensors(
     metadata: &BTreeMap<String, String>,
 ) -> Result<(), FileError> {
     let file = path.display().to_string();
-    save(
-        path,
-        &model_safetensors(&file, layers, precision, metadata)?,
-    )
+    save(path, &model_safetensors(&file, layers, precision, metadata)?)
 }
 
 /// The bytes that [`write_graph_npz`] writes; `name` is what errors call them.
@@ -43,27 +40,18 @@ pub fn write_model_safetensors(
 /// # Errors
 /// As [`write_graph_npz`].
 pub fn graph_npz(name: &str, graph: &GraphFile) -> Result<Vec<u8>, FileError> {
-    let mut npz = Npz {
-        file: name.into(),
-        zip: ZipWriter::new(Cursor::new(Vec::new())),
-    };
+    let mut npz = Npz { file: name.into(), zip: ZipWriter::new(Cursor::new(Vec::new())) };
     npz.pattern("adj", &graph.adjacency)?;
     npz.pattern("attr", &graph.attributes)?;
     if let Some(labels) = &graph.labels {
         let numbers = labels.iter().map(|label| label.map_or(-1, i64::from));
-        npz.array(
-            "labels",
-            "<i8",
-            labels.len(),
-            numbers.flat_map(i64::to_le_bytes),
-        )?;
+        npz.array("labels", "<i8", labels.len(), numbers.flat_map(i64::to_le_bytes))?;
     }
     npz.names("node_names", graph.node_names.as_deref())?;
     npz.names("attr_names", graph.attribute_names.as_deref())?;
     npz.names("class_names", graph.class_names.as_deref())?;
     let done = npz.zip.finish();
-    done.map(Cursor::into_inner)
-        .map_err(|error| unwritable(name, error.to_string()))
+    done.map(Cursor::into_inner).map_err(|error| unwritable(name, error.to_string()))
 }
 
 /// The bytes that [`write_model_safetensors`] writes; `name` is what errors call them.
@@ -76,50 +64,28 @@ pub fn model_safetensors(
     precision: Precision,
     metadata: &BTreeMap<String, String>,
 ) -> Result<Vec<u8>, FileError> {
-    let dtype = if precision == Precision::F32 {
-        Dtype::F32
-    } else {
-        Dtype::F64
-    };
+    let dtype = if precision == Precision::F32 { Dtype::F32 } else { Dtype::F64 };
     let mut tensors = Vec::new();
     for (number, layer) in layers.iter().enumerate() {
         let turned = layer.weight.transpose();
         let weight = format!("convs.{number}.lin.weight");
-        tensors.push((
-            encode(name, &weight, &turned.values, dtype)?,
-            vec![turned.rows, turned.columns],
-            weight,
-        ));
+        tensors.push((encode(name, &weight, &turned.values, dtype)?, vec![turned.rows, turned.columns], weight));
         let bias = format!("convs.{number}.bias");
-        tensors.push((
-            encode(name, &bias, &layer.bias, dtype)?,
-            vec![layer.bias.len()],
-            bias,
-        ));
+        tensors.push((encode(name, &bias, &layer.bias, dtype)?, vec![layer.bias.len()], bias));
     }
     let mut views = Vec::new();
     for (bytes, shape, tensor) in &tensors {
         let view = TensorView::new(dtype, shape.clone(), bytes);
-        views.push((
-            tensor,
-            view.map_err(|error| unwritable(name, format!("{tensor}: {error}")))?,
-        ));
+        views.push((tensor, view.map_err(|error| unwritable(name, format!("{tensor}: {error}")))?));
     }
-    let metadata = (!metadata.is_empty()).then(|| {
-        metadata
-            .iter()
-            .map(|(key, value)| (key.clone(), value.clone()))
-            .collect()
-    });
+    let metadata =
+        (!metadata.is_empty()).then(|| metadata.iter().map(|(key, value)| (key.clone(), value.clone())).collect());
     safetensors::serialize(views, metadata).map_err(|error| unwritable(name, error.to_string()))
 }
 
 fn encode(file: &str, tensor: &str, values: &[f64], dtype: Dtype) -> Result<Vec<u8>, FileError> {
     if dtype == Dtype::F64 {
-        return Ok(values
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect());
+        return Ok(values.iter().flat_map(|value| value.to_le_bytes()).collect());
     }
     let mut bytes = Vec::with_capacity(4 * values.len());
     for (at, &value) in values.iter().enumerate() {
@@ -142,13 +108,8 @@ fn save(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 }
 
 fn unwritable(file: &str, problem: String) -> FileError {
-    let remedy =
-        "check that the folder exists, that you may write there, and that the disk has room";
-    FileError::Unwritable {
-        file: file.into(),
-        problem,
-        remedy: remedy.into(),
-    }
+    let remedy = "check that the folder exists, that you may write there, and that the disk has room";
+    FileError::Unwritable { file: file.into(), problem, remedy: remedy.into() }
 }
 
 /// An npz file in the making.
@@ -162,28 +123,12 @@ impl Npz {
         let entries = pattern.entries();
         let ones = std::iter::repeat_n(1f32.to_le_bytes(), entries).flatten();
         self.array(&format!("{prefix}_data"), "<f4", entries, ones)?;
-        let indices = pattern
-            .indices
-            .iter()
-            .flat_map(|&index| i64::from(index).to_le_bytes());
+        let indices = pattern.indices.iter().flat_map(|&index| i64::from(index).to_le_bytes());
         self.array(&format!("{prefix}_indices"), "<i8", entries, indices)?;
-        let offsets = pattern
-            .offsets
-            .iter()
-            .flat_map(|&offset| (offset as u64).to_le_bytes());
-        self.array(
-            &format!("{prefix}_indptr"),
-            "<i8",
-            pattern.offsets.len(),
-            offsets,
-        )?;
+        let offsets = pattern.offsets.iter().flat_map(|&offset| (offset as u64).to_le_bytes());
+        self.array(&format!("{prefix}_indptr"), "<i8", pattern.offsets.len(), offsets)?;
         let shape = [pattern.rows, pattern.columns].map(|side| (side as u64).to_le_bytes());
-        self.array(
-            &format!("{prefix}_shape"),
-            "<i8",
-            2,
-            shape.into_iter().flatten(),
-        )
+        self.array(&format!("{prefix}_shape"), "<i8", 2, shape.into_iter().flatten())
     }
 
     fn names(&mut self, name: &str, names: Option<&[String]>) -> Result<(), FileError> {
@@ -192,21 +137,12 @@ impl Npz {
             return Err(FileError::Unwritable {
                 file: self.file.clone(),
                 problem: format!("`{name}` has the name {broken:?}, and numpy cannot hold a NUL"),
-                remedy: "rename it".into(),
+                remedy: "rename it: take the NUL character out".into(),
             });
         }
-        let width = names
-            .iter()
-            .map(|text| text.chars().count())
-            .max()
-            .unwrap_or(0)
-            .max(1);
+        let width = names.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(1);
         let padded = names.iter().flat_map(|text| {
-            text.chars()
-                .map(u32::from)
-                .chain(std::iter::repeat(0))
-                .take(width)
-                .flat_map(u32::to_le_bytes)
+            text.chars().map(u32::from).chain(std::iter::repeat(0)).take(width).flat_map(u32::to_le_bytes)
         });
         self.array(name, &format!("<U{width}"), names.len(), padded)
     }
@@ -218,8 +154,7 @@ impl Npz {
         length: usize,
         data: impl Iterator<Item = u8>,
     ) -> Result<(), FileError> {
-        let mut head =
-            format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({length},), }}");
+        let mut head = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({length},), }}");
         // numpy wants the data to start at a multiple of 64, and the header to end with a newline.
         while (10 + head.len() + 1) % 64 != 0 {
             head.push(' ');
@@ -233,8 +168,6 @@ impl Npz {
         let started = self.zip.start_file(format!("{name}.npy"), options);
         let file = &self.file;
         started.map_err(|error| unwritable(file, error.to_string()))?;
-        self.zip
-            .write_all(&bytes)
-            .map_err(|error| unwritable(file, error.to_string()))
+        self.zip.write_all(&bytes).map_err(|error| unwritable(file, error.to_string()))
     }
 }

@@ -1,0 +1,152 @@
+//! `gcnproof certify`: a verdict for every node.
+
+use clap::{Args, ValueEnum};
+use gcnproof::certifier::{Bound, Certifier, Workspace};
+use gcnproof::graph::Graph;
+use gcnproof::record::NodeRecord;
+use miette::{Result, miette};
+use rayon::prelude::*;
+use serde_json::json;
+
+use super::input::{self, Input, LocalArguments};
+use super::run::{Format, RunArguments, stopped};
+use super::summary;
+
+/// Certify the nodes of a graph: no attack within the budget changes the class, or here is one.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  gcnproof certify cora.npz gcn.safetensors -Q 12 -q 1%
+  gcnproof certify cora.npz gcn.safetensors -Q 5 -q 2 --flips add --nodes 0-99 --out results.parquet
+  gcnproof certify cora.npz gcn.safetensors -Q 12 --out results.jsonl --resume
+  gcnproof certify graph.npz model.npz -Q 3 --message-passing mean,laplacian.npz --format json
+
+Exit codes: 0 done (whatever the verdicts), 2 wrong usage or input, 130 interrupted (resume with --resume).")]
+pub struct Certify {
+    #[command(flatten)]
+    input: Input,
+    /// Flips in all
+    #[arg(short = 'Q', long = "global", value_name = "N", help_heading = "Budget")]
+    global: usize,
+    #[command(flatten)]
+    local: LocalArguments,
+    /// Only these nodes: ids and ranges (3,17,20-25), or a file
+    #[arg(long, value_name = "IDS|FILE")]
+    nodes: Option<String>,
+    /// Which bound certifies
+    #[arg(long, value_enum, default_value = "best")]
+    bound: BoundChoice,
+    /// The class that is to be kept
+    #[arg(long, value_enum, default_value = "predicted")]
+    class: Class,
+    /// The nodes that count as labelled in the summary: ids and ranges, or a file [default: those with a label]
+    #[arg(long, value_name = "IDS|FILE")]
+    labelled: Option<String>,
+    #[command(flatten)]
+    run: RunArguments,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum BoundChoice {
+    /// The paper's dual at its default Ω
+    Paper,
+    /// The bound anchored at the unperturbed graph
+    Anchored,
+    /// The better of the two for each class pair
+    Best,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Class {
+    /// The class that the model predicts
+    Predicted,
+    /// The label in the graph
+    Labels,
+}
+
+impl Certify {
+    /// Runs the command. Returns the exit code.
+    pub fn execute(self) -> Result<u8> {
+        self.run.prepare()?;
+        let (graph, gcn, identity) = self.input.read()?;
+        let (budget, mut budget_record) = self.local.budget(&graph, self.global)?;
+        budget_record["global"] = json!(self.global);
+        let nodes = self.nodes(&graph)?;
+        let labelled = summary::labelled(self.labelled.as_deref(), &graph)?;
+        let bound = match self.bound {
+            BoundChoice::Paper => Bound::Paper,
+            BoundChoice::Anchored => Bound::Anchored,
+            BoundChoice::Best => Bound::Best,
+        };
+        if self.class == Class::Labels {
+            check_labels(&graph, &nodes, gcn.class_count())?;
+        }
+        let fingerprint = json!({
+            "command": "certify", "input": identity, "budget": budget_record, "bound": bound,
+            "class": format!("{:?}", self.class).to_lowercase(), "nodes": nodes.len(),
+        });
+        let start = std::time::Instant::now();
+        let keys: Vec<u64> = nodes.iter().map(|&n| n as u64).collect();
+        let (rows, interrupted) = self.run.rows(
+            NodeRecord::SCHEMA,
+            fingerprint.clone(),
+            &keys,
+            |row: &NodeRecord| row.node,
+            |open, done| {
+                if open.is_empty() {
+                    return;
+                }
+                let certifier = Certifier::new(&graph, &gcn, budget, bound);
+                open.par_iter().for_each_init(Workspace::default, |workspace, &node| {
+                    if !stopped() {
+                        done(certify_one(&certifier, node as usize, self.class, workspace));
+                    }
+                });
+            },
+        )?;
+        let summary = summary::Summary::new(&rows, &labelled, start.elapsed().as_secs_f64());
+        match self.run.format {
+            Format::Table => print!("{}", summary.table(&budget_record)),
+            Format::Json => {
+                println!("{}", json!({ "run": fingerprint, "summary": summary, "rows": rows }));
+            }
+        }
+        Ok(if interrupted { 130 } else { 0 })
+    }
+
+    fn nodes(&self, graph: &Graph) -> Result<Vec<usize>> {
+        input::nodes(self.nodes.as_deref(), graph)
+    }
+}
+
+fn certify_one(certifier: &Certifier, node: usize, class: Class, workspace: &mut Workspace) -> NodeRecord {
+    let start = std::time::Instant::now();
+    let result = match (class, certifier.graph().label(node)) {
+        (Class::Labels, Some(label)) => {
+            certifier.certify_class(node, label as usize, certifier.predicted(node), workspace)
+        }
+        _ => certifier.certify(node, workspace),
+    };
+    NodeRecord::new(certifier.graph(), result, start.elapsed().as_secs_f64())
+}
+
+/// `--class labels` needs a usable label for every node asked for.
+fn check_labels(graph: &Graph, nodes: &[usize], classes: usize) -> Result<()> {
+    for &node in nodes {
+        match graph.label(node) {
+            Some(label) if (label as usize) < classes => {}
+            Some(label) => {
+                return Err(miette!(
+                    help = "use --class predicted, or name other nodes with --nodes",
+                    "--class labels: node {node} has label {label}, but the model has {classes} classes"
+                ));
+            }
+            None => {
+                return Err(miette!(
+                    help = "use --class predicted, or name only labelled nodes with --nodes",
+                    "--class labels: node {node} has no label"
+                ));
+            }
+        }
+    }
+    Ok(())
+}

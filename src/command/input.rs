@@ -1,0 +1,222 @@
+//! What every command takes: files, message passing, budget, lists of nodes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use gcnproof::budget::{Budget, Direction, LocalBudget};
+use gcnproof::graph::Graph;
+use gcnproof::model::{Gcn, MessagePassing};
+use gcnproof_files::{GraphOptions, read_graph, read_integers, read_matrix, read_model};
+use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use serde_json::{Value, json};
+
+/// Options of a graph file.
+#[derive(Args, Clone, Debug)]
+pub struct GraphArguments {
+    /// Take every non-zero attribute as present
+    #[arg(long, help_heading = "Graph")]
+    pub binarize: bool,
+    /// Take every edge in both directions
+    #[arg(long, help_heading = "Graph")]
+    pub symmetrize: bool,
+    /// Take every non-zero edge weight as 1
+    #[arg(long, help_heading = "Graph")]
+    pub unweight: bool,
+}
+
+impl GraphArguments {
+    /// Reads a graph and tells what is worth knowing about it.
+    pub fn read(&self, path: &Path) -> Result<Graph> {
+        let options = GraphOptions { binarize: self.binarize, symmetrize: self.symmetrize, unweight: self.unweight };
+        let file = read_graph(path, &options)?;
+        for note in &file.notes {
+            eprintln!("note: {}: {note}", path.display());
+        }
+        Ok(Graph::new(file))
+    }
+}
+
+/// A graph and a model on it.
+#[derive(Args, Clone, Debug)]
+pub struct Input {
+    /// The graph (.npz with adj_*, attr_* and labels)
+    pub graph: PathBuf,
+    /// The trained model (.safetensors or .npz)
+    pub model: PathBuf,
+    #[command(flatten)]
+    pub options: GraphArguments,
+    #[command(flatten)]
+    pub passing: PassingArguments,
+}
+
+/// How messages are passed.
+#[derive(Args, Clone, Debug)]
+pub struct PassingArguments {
+    /// One rule for all layers, or one per layer separated by commas: gcn, mean, mean+self, sum, sum+self, identity, or
+    /// the path of a matrix (.npz as written by scipy.sparse.save_npz, or .npy)
+    #[arg(long, value_name = "RULE", default_value = "gcn", value_delimiter = ',', help_heading = "Model")]
+    pub message_passing: Vec<String>,
+}
+
+impl PassingArguments {
+    /// The rules, with matrices read.
+    pub fn rules(&self) -> Result<Vec<MessagePassing>> {
+        let rule = |name: &String| {
+            name.parse().or_else(|unknown: String| {
+                if Path::new(name).exists() {
+                    Ok(MessagePassing::Matrix(Arc::new(read_matrix(Path::new(name))?)))
+                } else {
+                    Err(miette!(
+                        help = "give one of the rules, or the path of a matrix file",
+                        "{unknown}, and no such file exists"
+                    ))
+                }
+            })
+        };
+        self.message_passing.iter().map(rule).collect()
+    }
+}
+
+impl Input {
+    /// Reads both files.
+    pub fn read(&self) -> Result<(Graph, Gcn, Value)> {
+        let graph = self.options.read(&self.graph)?;
+        let model = read_model(&self.model)?;
+        for note in &model.notes {
+            eprintln!("note: {}: {note}", self.model.display());
+        }
+        let identity = json!({
+            "graph": graph.file().digest,
+            "model": model.digest,
+            "message_passing": self.message_passing_identity()?,
+        });
+        let gcn = Gcn::new(model, &self.passing.rules()?, &graph)
+            .into_diagnostic()
+            .wrap_err_with(|| format!("{} does not fit {}", self.model.display(), self.graph.display()))?;
+        Ok((graph, gcn, identity))
+    }
+
+    /// Rules by name; a matrix by its content, so that another file under the same name is another run.
+    fn message_passing_identity(&self) -> Result<Vec<String>> {
+        let name = |rule: &MessagePassing| match rule {
+            MessagePassing::Matrix(matrix) => {
+                let bits =
+                    matrix.indices.iter().map(|&i| u64::from(i)).chain(matrix.values.iter().map(|v| v.to_bits()));
+                // FNV-1a: tells runs apart, guards nothing.
+                let hash = bits.fold(0xcbf2_9ce4_8422_2325_u64, |h, x| (h ^ x).wrapping_mul(0x0100_0000_01b3));
+                format!("matrix {hash:016x}")
+            }
+            rule => rule.name().to_string(),
+        };
+        Ok(self.passing.rules()?.iter().map(name).collect())
+    }
+}
+
+/// Which flips may be made.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Flips {
+    /// Attributes may be added and removed
+    Both,
+    /// Attributes may only be added
+    Add,
+    /// Attributes may only be removed
+    Remove,
+}
+
+/// The attacker's means, except for `Q`.
+#[derive(Args, Clone, Debug)]
+pub struct LocalArguments {
+    /// Flips per node: a number, or a percentage of the attributes (rounded down, at least 1)
+    #[arg(short = 'q', long = "local", value_name = "N|P%", default_value = "1%", help_heading = "Budget")]
+    pub local: LocalBudget,
+    /// A file with one local budget per node (text, one per line, or .npy); replaces -q
+    #[arg(long, value_name = "FILE", help_heading = "Budget")]
+    pub local_file: Option<PathBuf>,
+    /// Which flips are possible
+    #[arg(long, value_enum, default_value = "both", help_heading = "Budget")]
+    pub flips: Flips,
+    /// Nodes whose attributes cannot be touched: ids and ranges (3,17,20-25), or a file
+    #[arg(long, value_name = "IDS|FILE", help_heading = "Budget")]
+    pub freeze_nodes: Option<String>,
+    /// Attributes that cannot be touched: ids and ranges, or a file
+    #[arg(long, value_name = "IDS|FILE", help_heading = "Budget")]
+    pub freeze_attributes: Option<String>,
+}
+
+impl LocalArguments {
+    /// The budget with a given `Q`, and what it is in a few words for the record.
+    pub fn budget(&self, graph: &Graph, global: usize) -> Result<(Budget, Value)> {
+        let budget = match &self.local_file {
+            None => Budget::uniform(graph, global, self.local.flips(graph.attribute_count())),
+            Some(path) => Budget::per_node(graph, global, &read_integers(path)?)
+                .into_diagnostic()
+                .wrap_err_with(|| format!("{} cannot be used as local budgets", path.display()))?,
+        };
+        let direction = match self.flips {
+            Flips::Both => Direction::Both,
+            Flips::Add => Direction::Add,
+            Flips::Remove => Direction::Remove,
+        };
+        let mut budget = budget.with_direction(direction);
+        if let Some(list) = &self.freeze_nodes {
+            budget = budget.freeze_nodes(&identifiers(list)?).into_diagnostic().wrap_err("--freeze-nodes")?;
+        }
+        if let Some(list) = &self.freeze_attributes {
+            let attributes = identifiers(list)?;
+            budget = budget.freeze_attributes(graph, &attributes).into_diagnostic().wrap_err("--freeze-attributes")?;
+        }
+        let locals = budget.locals();
+        let uniform = locals.iter().all(|q| *q == locals[0]);
+        let record = json!({
+            "local": if uniform { json!(locals[0]) } else { json!(locals) },
+            "direction": direction,
+            "frozen_attributes": (0..graph.attribute_count()).filter(|&d| budget.is_frozen(d)).collect::<Vec<_>>(),
+        });
+        Ok((budget, record))
+    }
+}
+
+/// A list of ids: `3,17,20-25`, or the path of a file with one per line.
+pub fn identifiers(list: &str) -> Result<Vec<i64>> {
+    let parsed: Option<Vec<Vec<i64>>> = list
+        .split(',')
+        .map(|part| match part.trim().split_once('-') {
+            Some((first, last)) => {
+                let (first, last): (i64, i64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+                (first <= last && last - first < 100_000_000).then(|| (first..=last).collect())
+            }
+            None => Some(vec![part.trim().parse().ok()?]),
+        })
+        .collect();
+    match parsed {
+        Some(parts) => Ok(parts.concat()),
+        None if Path::new(list).exists() => Ok(read_integers(Path::new(list))?),
+        None => Err(miette!(
+            help = "write ids and ranges like 3,17,20-25 (ids start at 0), or the path of a file with one id per line",
+            "'{list}' is neither a list of ids nor a file"
+        )),
+    }
+}
+
+/// The nodes that a command is about: all, or a list, in rising order.
+pub fn nodes(list: Option<&str>, graph: &Graph) -> Result<Vec<usize>> {
+    let Some(list) = list else { return Ok((0..graph.node_count()).collect()) };
+    let mut nodes = Vec::new();
+    for id in identifiers(list)? {
+        match usize::try_from(id) {
+            Ok(node) if node < graph.node_count() => nodes.push(node),
+            _ => {
+                return Err(miette!(
+                    help = "ids run from 0 to {}",
+                    "there is no node {id}: the graph has {} nodes",
+                    graph.node_count()
+                )
+                .context(format!("ids run from 0 to {}", graph.node_count() - 1)));
+            }
+        }
+    }
+    nodes.sort_unstable();
+    nodes.dedup();
+    Ok(nodes)
+}

@@ -1,0 +1,9 @@
+//! The command line: one file per command.
+
+pub mod certify;
+pub mod demo;
+pub mod input;
+pub mod inspect;
+pub mod radius;
+pub mod run;
+pub mod summary;

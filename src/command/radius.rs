@@ -1,0 +1,132 @@
+//! `gcnproof radius`: how many flips each node withstands.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use clap::Args;
+use gcnproof::certifier::{Bound, Certifier};
+use gcnproof::radius::{Radius as NodeRadius, radii};
+use gcnproof::record::RadiusRecord;
+use miette::Result;
+use serde_json::{Value, json};
+
+use super::input::{self, Input, LocalArguments};
+use super::run::{Format, RunArguments, stopped};
+
+/// For each node the largest Q that is certified and the smallest Q with a witness (q fixed).
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  gcnproof radius cora.npz gcn.safetensors -q 1%
+  gcnproof radius cora.npz gcn.safetensors -q 14 --max-Q 50 --nodes 0-499 --out radius.csv
+
+Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (resume with --resume).")]
+pub struct Radius {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    local: LocalArguments,
+    /// Nothing above this Q is tried
+    #[arg(long = "max-Q", value_name = "N", default_value_t = 200, help_heading = "Budget")]
+    max_global: usize,
+    /// Only these nodes: ids and ranges (3,17,20-25), or a file
+    #[arg(long, value_name = "IDS|FILE")]
+    nodes: Option<String>,
+    #[command(flatten)]
+    run: RunArguments,
+}
+
+/// Nodes searched together: large enough to share activation bounds, small enough that an interruption loses little.
+const BATCH: usize = 4096;
+
+impl Radius {
+    /// Runs the command. Returns the exit code.
+    pub fn execute(self) -> Result<u8> {
+        self.run.prepare()?;
+        let (graph, gcn, identity) = self.input.read()?;
+        let (budget, budget_record) = self.local.budget(&graph, 0)?;
+        let nodes = input::nodes(self.nodes.as_deref(), &graph)?;
+        let fingerprint = json!({
+            "command": "radius", "input": identity, "budget": budget_record, "max_global": self.max_global,
+            "nodes": nodes.len(),
+        });
+        let keys: Vec<u64> = nodes.iter().map(|&n| n as u64).collect();
+        let record = |predicted: usize, node: usize, radius: &NodeRadius| RadiusRecord {
+            node: node as u64,
+            label: graph.label(node).map(u64::from),
+            predicted: predicted as u64,
+            degree: graph.degree(node) as u64,
+            neighbourhood: 0,
+            certified_q_global: radius.certified.map(|q| q as u64),
+            attacked_q_global: radius.attacked.map(|q| q as u64),
+            witness: radius.witness.clone(),
+            seconds: radius.seconds,
+        };
+        let (rows, interrupted) = self.run.rows(
+            RadiusRecord::SCHEMA,
+            fingerprint.clone(),
+            &keys,
+            |row: &RadiusRecord| row.node,
+            |open, done| {
+                let mut certifier = Certifier::new(&graph, &gcn, budget, Bound::Best);
+                for batch in open.chunks(BATCH) {
+                    let batch: Vec<usize> = batch.iter().map(|&n| n as usize).collect();
+                    let predicted: BTreeMap<usize, (usize, usize)> =
+                        batch.iter().map(|&n| (n, (certifier.predicted(n), certifier.neighbourhood(n)))).collect();
+                    let finished = Mutex::new(0);
+                    (_, certifier) = radii(certifier, &batch, self.max_global, stopped, |node, radius| {
+                        let (class, neighbourhood) = predicted[&node];
+                        let row = RadiusRecord { neighbourhood: neighbourhood as u64, ..record(class, node, radius) };
+                        *finished.lock().unwrap_or_else(|p| p.into_inner()) += 1;
+                        done(row);
+                    });
+                    if stopped() {
+                        break;
+                    }
+                }
+            },
+        )?;
+        let summary = summarise(&rows, self.max_global);
+        match self.run.format {
+            Format::Json => println!("{}", json!({ "run": fingerprint, "summary": summary, "rows": rows })),
+            Format::Table => print_table(&summary),
+        }
+        Ok(if interrupted { 130 } else { 0 })
+    }
+}
+
+/// Mean and percentiles of both radii. A node without a witness counts with the limit of the search.
+fn summarise(rows: &[RadiusRecord], limit: usize) -> Value {
+    let statistics = |mut values: Vec<u64>| {
+        values.sort_unstable();
+        let at = |share: f64| values.get((share * (values.len().saturating_sub(1)) as f64).round() as usize).copied();
+        json!({
+            "mean": values.iter().sum::<u64>() as f64 / values.len().max(1) as f64,
+            "p10": at(0.1), "p25": at(0.25), "median": at(0.5), "p75": at(0.75), "p90": at(0.9), "max": at(1.0),
+        })
+    };
+    let exact = rows.iter().filter(|r| r.attacked_q_global == Some(r.certified_q_global.map_or(0, |q| q + 1))).count();
+    json!({
+        "nodes": rows.len(),
+        "certified_q_global": statistics(rows.iter().filter_map(|r| r.certified_q_global).collect()),
+        "attacked_q_global": statistics(rows.iter().map(|r| r.attacked_q_global.unwrap_or(limit as u64 + 1)).collect()),
+        "exact": exact,
+        "not_attacked": rows.iter().filter(|r| r.attacked_q_global.is_none()).count(),
+        "limit": limit,
+    })
+}
+
+fn print_table(summary: &Value) {
+    println!("{:<22}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}", "", "mean", "p10", "p25", "median", "p75", "p90", "max");
+    for (name, key) in [("largest certified Q", "certified_q_global"), ("smallest attacked Q", "attacked_q_global")] {
+        let s = &summary[key];
+        print!("{name:<22}{:>8.2}", s["mean"].as_f64().unwrap_or(f64::NAN));
+        for column in ["p10", "p25", "median", "p75", "p90", "max"] {
+            print!("{:>8}", s[column].to_string());
+        }
+        println!();
+    }
+    println!(
+        "\n{} nodes; the radius is known exactly for {}; no attack with up to {} flips was found for {}",
+        summary["nodes"], summary["exact"], summary["limit"], summary["not_attacked"]
+    );
+}

@@ -1,0 +1,157 @@
+//! A run: nodes in parallel, with progress, an output file that is valid at every instant, and a stop on Ctrl-C.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use gcnproof::results::{Column, Journal, Mode};
+use indicatif::{ProgressBar, ProgressStyle};
+use miette::{IntoDiagnostic, Result};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// How standard output is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Tables for people
+    #[default]
+    Table,
+    /// One JSON object for machines
+    Json,
+}
+
+/// Where rows go.
+#[derive(Args, Clone, Debug)]
+pub struct RunArguments {
+    /// Write one row per node to this file: .parquet, .jsonl or .csv
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub out: Option<PathBuf>,
+    /// Go on with an interrupted run of the same command
+    #[arg(long, requires = "out", help_heading = "Output")]
+    pub resume: bool,
+    /// Overwrite what is there
+    #[arg(long, requires = "out", conflicts_with = "resume", help_heading = "Output")]
+    pub force: bool,
+    /// Standard output: a table or JSON
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub format: Format,
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "N", help_heading = "Output", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+}
+
+/// Set by Ctrl-C: what is running finishes, what is done is kept.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Has the user asked to stop?
+pub fn stopped() -> bool {
+    STOP.load(Ordering::Relaxed)
+}
+
+/// Rows on their way to a file, or only to memory.
+struct Rows<T: Serialize> {
+    journal: Option<Journal<T>>,
+    memory: Vec<T>,
+    key: fn(&T) -> u64,
+}
+
+impl<T: Serialize + DeserializeOwned + Clone> Rows<T> {
+    fn push(&mut self, row: T) -> Result<()> {
+        match &mut self.journal {
+            Some(journal) => journal.push(row)?,
+            None => self.memory.push(row),
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Vec<T>> {
+        match self.journal {
+            Some(journal) => Ok(journal.finish()?),
+            None => {
+                self.memory.sort_by_key(self.key);
+                Ok(self.memory)
+            }
+        }
+    }
+}
+
+impl RunArguments {
+    /// Sets the number of threads and the reaction to Ctrl-C. To be called once, before any work.
+    pub fn prepare(&self) -> Result<()> {
+        if let Some(threads) = self.threads {
+            rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global().into_diagnostic()?;
+        }
+        // A second Ctrl-C ends the program at once; the file is valid all the same.
+        ctrlc::set_handler(|| {
+            if STOP.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+        })
+        .into_diagnostic()
+    }
+
+    /// Opens the output and runs `work` on the keys that it does not hold yet. `work` hands each row to its second
+    /// argument as soon as it is done. Returns all rows in order, and whether the run was interrupted.
+    pub fn rows<T>(
+        &self,
+        schema: &'static [Column],
+        fingerprint: Value,
+        keys: &[u64],
+        key: fn(&T) -> u64,
+        work: impl FnOnce(&[u64], &(dyn Fn(T) + Sync)),
+    ) -> Result<(Vec<T>, bool)>
+    where
+        T: Serialize + DeserializeOwned + Clone + Send,
+    {
+        let mode = match (self.resume, self.force) {
+            (true, _) => Mode::Resume,
+            (_, true) => Mode::Force,
+            _ => Mode::Fresh,
+        };
+        let journal = match &self.out {
+            None => None,
+            Some(path) => Some(Journal::open(path, schema, key, fingerprint, keys.len(), mode)?),
+        };
+        let done: BTreeSet<u64> = journal.iter().flat_map(|journal| journal.done().keys().copied()).collect();
+        let open: Vec<u64> = keys.iter().copied().filter(|key| !done.contains(key)).collect();
+        if self.resume && !done.is_empty() {
+            eprintln!("resuming: {} of {} rows are there already", keys.len() - open.len(), keys.len());
+        }
+        let bar = progress_bar(open.len());
+        let rows = Mutex::new((Rows { journal, memory: Vec::new(), key }, Ok(())));
+        work(&open, &|row| {
+            bar.inc(1);
+            let mut rows = rows.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            if rows.1.is_ok() {
+                rows.1 = rows.0.push(row);
+                // A disk that is full does not get better: stop, and say so below.
+                if rows.1.is_err() {
+                    STOP.store(true, Ordering::Relaxed);
+                }
+            }
+        });
+        bar.finish_and_clear();
+        let (rows, outcome) = rows.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        outcome?;
+        let interrupted = stopped();
+        // A journal with rows missing knows that it is not complete, and can be resumed.
+        let rows = rows.finish()?;
+        if interrupted && let Some(path) = &self.out {
+            eprintln!("interrupted: {} holds {} of {} rows; --resume goes on", path.display(), rows.len(), keys.len());
+        }
+        Ok((rows, interrupted))
+    }
+}
+
+/// A bar with rate and time left; indicatif hides it when standard error is not a terminal.
+fn progress_bar(length: usize) -> ProgressBar {
+    let bar = ProgressBar::new(length as u64);
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len}  {per_sec}  {eta} left");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}

@@ -1,0 +1,138 @@
+//! Summaries: what a person reads at the end of a run.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use gcnproof::graph::Graph;
+use gcnproof::record::NodeRecord;
+use gcnproof::verdict::{Reason, Verdict};
+use miette::Result;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::input;
+
+/// The nodes that count as labelled: a list, or all that have a label.
+pub fn labelled(list: Option<&str>, graph: &Graph) -> Result<BTreeSet<u64>> {
+    Ok(match list {
+        Some(list) => input::nodes(Some(list), graph)?.into_iter().map(|n| n as u64).collect(),
+        None => (0..graph.node_count()).filter(|&n| graph.label(n).is_some()).map(|n| n as u64).collect(),
+    })
+}
+
+/// Counts of one group of nodes.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Group {
+    /// Nodes in the group.
+    pub nodes: usize,
+    /// Certified robust.
+    pub robust: usize,
+    /// Broken by a witness.
+    pub non_robust: usize,
+    /// Neither.
+    pub undecided: usize,
+    /// Predicted class equals label, among those with a label.
+    pub accuracy: Option<f64>,
+    /// Mean over the nodes of the smallest lower bound.
+    pub mean_margin: Option<f64>,
+}
+
+/// The summary of a `certify` run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// All nodes.
+    pub all: Group,
+    /// The labelled ones.
+    pub labelled: Group,
+    /// The others.
+    pub unlabelled: Group,
+    /// Nodes that the paper's bound alone certifies, if it was evaluated.
+    pub certified_by_paper: Option<usize>,
+    /// Nodes that the anchored bound alone certifies, if it was evaluated.
+    pub certified_by_anchored: Option<usize>,
+    /// Non-robust nodes whose witness reaches exactly zero.
+    pub ties: usize,
+    /// Wall-clock seconds of this run.
+    pub seconds: f64,
+}
+
+impl Group {
+    fn new<'a>(rows: impl Iterator<Item = &'a NodeRecord> + Clone) -> Group {
+        let count = |verdict: Verdict| rows.clone().filter(|row| row.verdict == verdict).count();
+        let mean = |values: Vec<f64>| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
+        Group {
+            nodes: rows.clone().count(),
+            robust: count(Verdict::Robust),
+            non_robust: count(Verdict::NonRobust),
+            undecided: count(Verdict::Undecided),
+            accuracy: mean(
+                rows.clone().filter_map(|r| r.label.map(|label| f64::from(u8::from(label == r.predicted)))).collect(),
+            ),
+            mean_margin: mean(rows.filter_map(NodeRecord::worst_lower).collect()),
+        }
+    }
+}
+
+impl Summary {
+    /// Counts the rows.
+    pub fn new(rows: &[NodeRecord], labelled: &BTreeSet<u64>, seconds: f64) -> Summary {
+        let certified = |which: fn(&NodeRecord) -> Option<bool>| {
+            rows.iter().any(|row| which(row).is_some()).then(|| rows.iter().filter(|r| which(r) == Some(true)).count())
+        };
+        Summary {
+            all: Group::new(rows.iter()),
+            labelled: Group::new(rows.iter().filter(|row| labelled.contains(&row.node))),
+            unlabelled: Group::new(rows.iter().filter(|row| !labelled.contains(&row.node))),
+            certified_by_paper: certified(|row| row.paper_certifies),
+            certified_by_anchored: certified(|row| row.anchored_certifies),
+            ties: rows.iter().filter(|row| row.reason == Reason::Tie).count(),
+            seconds,
+        }
+    }
+
+    /// As a table.
+    pub fn table(&self, budget: &Value) -> String {
+        let mut text = String::new();
+        let local = match &budget["local"] {
+            Value::Array(_) => "per node".to_string(),
+            q => q.to_string(),
+        };
+        let flips = budget["direction"].as_str().unwrap_or("both");
+        let _ = writeln!(text, "budget: Q = {} flips in all, q = {local} per node, {flips}", budget["global"]);
+        let _ = writeln!(
+            text,
+            "\n{:<12}{:>8}{:>18}{:>18}{:>18}{:>10}{:>13}",
+            "", "nodes", "robust", "non-robust", "undecided", "accuracy", "mean margin"
+        );
+        for (name, group) in [("all", &self.all), ("labelled", &self.labelled), ("unlabelled", &self.unlabelled)] {
+            if group.nodes == 0 && name != "all" {
+                continue;
+            }
+            let share = |count: usize| format!("{count} ({:.1} %)", 100.0 * count as f64 / group.nodes.max(1) as f64);
+            let number = |x: Option<f64>, digits: usize| x.map_or("-".to_string(), |x| format!("{x:.digits$}"));
+            let _ = writeln!(
+                text,
+                "{name:<12}{:>8}{:>18}{:>18}{:>18}{:>10}{:>13}",
+                group.nodes,
+                share(group.robust),
+                share(group.non_robust),
+                share(group.undecided),
+                number(group.accuracy, 3),
+                number(group.mean_margin, 4),
+            );
+        }
+        text.push('\n');
+        for (name, count) in
+            [("the paper's bound", self.certified_by_paper), ("the anchored bound", self.certified_by_anchored)]
+        {
+            if let Some(count) = count {
+                let _ = writeln!(text, "certified by {name} alone: {count}");
+            }
+        }
+        if self.ties > 0 {
+            let _ = writeln!(text, "ties (worst margin found is exactly 0): {}", self.ties);
+        }
+        let _ = writeln!(text, "{:.2} s, {:.0} nodes/s", self.seconds, self.all.nodes as f64 / self.seconds.max(1e-9));
+        text
+    }
+}

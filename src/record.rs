@@ -1,0 +1,138 @@
+//! Records: one row per node, the same fields in every output format.
+
+use serde::{Deserialize, Serialize};
+
+use crate::graph::Graph;
+use crate::results::{Column, Kind};
+use crate::selection::Flip;
+use crate::verdict::{Margin, NodeResult, Reason, Verdict};
+
+/// What `certify` says of a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodeRecord {
+    /// The node, from 0.
+    pub node: u64,
+    /// Its label, if the graph has one for it.
+    pub label: Option<u64>,
+    /// The class predicted on the unperturbed graph.
+    pub predicted: u64,
+    /// The class that is certified: the predicted one, or the label.
+    pub reference: u64,
+    /// Neighbours, itself not counted.
+    pub degree: u64,
+    /// Nodes whose attributes its logits depend on.
+    pub neighbourhood: u64,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What the verdict rests on.
+    pub reason: Reason,
+    /// Did the paper's bound alone certify it? Null if it was not evaluated.
+    pub paper_certifies: Option<bool>,
+    /// Did the anchored bound alone certify it? Null if it was not evaluated.
+    pub anchored_certifies: Option<bool>,
+    /// The class pairs.
+    pub margins: Vec<MarginRecord>,
+    /// The flips that break it; empty unless non-robust (and then, if it already ties or fails without flips).
+    pub witness: Vec<Flip>,
+    /// Time spent on it.
+    pub seconds: f64,
+}
+
+/// A [`Margin`] whose missing numbers are null.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MarginRecord {
+    /// The other class.
+    pub class: u64,
+    /// Rigorous lower bound on the worst-case margin; null if none is known.
+    pub lower: Option<f64>,
+    /// Margin of the best perturbation found.
+    pub upper: Option<f64>,
+}
+
+impl From<Margin> for MarginRecord {
+    fn from(margin: Margin) -> MarginRecord {
+        let finite = |x: f64| x.is_finite().then_some(x);
+        MarginRecord { class: margin.class as u64, lower: finite(margin.lower), upper: finite(margin.upper) }
+    }
+}
+
+impl NodeRecord {
+    /// The columns of a file of such rows.
+    pub const SCHEMA: &'static [Column] = &[
+        Column { name: "node", kind: Kind::Integer },
+        Column { name: "label", kind: Kind::OptionalInteger },
+        Column { name: "predicted", kind: Kind::Integer },
+        Column { name: "reference", kind: Kind::Integer },
+        Column { name: "degree", kind: Kind::Integer },
+        Column { name: "neighbourhood", kind: Kind::Integer },
+        Column { name: "verdict", kind: Kind::Text },
+        Column { name: "reason", kind: Kind::Text },
+        Column { name: "paper_certifies", kind: Kind::OptionalBoolean },
+        Column { name: "anchored_certifies", kind: Kind::OptionalBoolean },
+        Column { name: "margins", kind: Kind::Margins },
+        Column { name: "witness", kind: Kind::Flips },
+        Column { name: "seconds", kind: Kind::Float },
+    ];
+
+    /// The row of a result.
+    pub fn new(graph: &Graph, result: NodeResult, seconds: f64) -> NodeRecord {
+        NodeRecord {
+            node: result.node as u64,
+            label: graph.label(result.node).map(u64::from),
+            predicted: result.predicted as u64,
+            reference: result.reference as u64,
+            degree: graph.degree(result.node) as u64,
+            neighbourhood: result.neighbourhood as u64,
+            verdict: result.verdict,
+            reason: result.reason,
+            paper_certifies: result.paper_certifies,
+            anchored_certifies: result.anchored_certifies,
+            margins: result.margins.into_iter().map(MarginRecord::from).collect(),
+            witness: result.witness,
+            seconds,
+        }
+    }
+
+    /// The smallest lower bound over the classes: how far the node is known to be from changing.
+    pub fn worst_lower(&self) -> Option<f64> {
+        self.margins.iter().map(|m| m.lower).reduce(|x, y| Some(x?.min(y?))).flatten()
+    }
+}
+
+/// What `radius` says of a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RadiusRecord {
+    /// The node, from 0.
+    pub node: u64,
+    /// Its label, if the graph has one for it.
+    pub label: Option<u64>,
+    /// The class predicted on the unperturbed graph.
+    pub predicted: u64,
+    /// Neighbours, itself not counted.
+    pub degree: u64,
+    /// Nodes whose attributes its logits depend on.
+    pub neighbourhood: u64,
+    /// The largest `Q` that is certified; null if not even `Q = 0` is (a tie).
+    pub certified_q_global: Option<u64>,
+    /// The smallest `Q` with a witness; null if none was found up to the limit of the search.
+    pub attacked_q_global: Option<u64>,
+    /// The witness for that `Q`.
+    pub witness: Vec<Flip>,
+    /// Time spent on it.
+    pub seconds: f64,
+}
+
+impl RadiusRecord {
+    /// The columns of a file of such rows.
+    pub const SCHEMA: &'static [Column] = &[
+        Column { name: "node", kind: Kind::Integer },
+        Column { name: "label", kind: Kind::OptionalInteger },
+        Column { name: "predicted", kind: Kind::Integer },
+        Column { name: "degree", kind: Kind::Integer },
+        Column { name: "neighbourhood", kind: Kind::Integer },
+        Column { name: "certified_q_global", kind: Kind::OptionalInteger },
+        Column { name: "attacked_q_global", kind: Kind::OptionalInteger },
+        Column { name: "witness", kind: Kind::Flips },
+        Column { name: "seconds", kind: Kind::Float },
+    ];
+}

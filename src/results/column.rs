@@ -1,0 +1,121 @@
+//! The columns: what a cell may hold.
+
+use super::cell::{Cell, Complaint};
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The name: the same in every format, and that of the field of the row.
+    pub name: &'static str,
+    /// What its cells hold.
+    pub kind: Kind,
+}
+
+/// What the cells of a column hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A 64-bit integer with a sign.
+    Integer,
+    /// An integer or null.
+    OptionalInteger,
+    /// A double; a null stands for an unknown number, as NaN does.
+    Float,
+    /// A double or null.
+    OptionalFloat,
+    /// A text.
+    Text,
+    /// A text or null.
+    OptionalText,
+    /// True or false.
+    Boolean,
+    /// True, false or null.
+    OptionalBoolean,
+    /// A list (or null) of groups `{class, lower, upper}`: an integer and two doubles (or nulls).
+    Margins,
+    /// A list (or null) of pairs `[node, attribute]` of integers.
+    Flips,
+}
+
+impl Column {
+    /// The cell as this column holds it, or why it cannot.
+    pub(super) fn fit(&self, cell: Cell) -> Result<Cell, Complaint> {
+        let problem = match (self.kind, cell) {
+            (Kind::Integer | Kind::OptionalInteger, cell @ Cell::Integer(_))
+            | (Kind::Float | Kind::OptionalFloat, cell @ Cell::Float(_))
+            | (Kind::Text | Kind::OptionalText, cell @ Cell::Text(_))
+            | (Kind::Boolean | Kind::OptionalBoolean, cell @ Cell::Boolean(_)) => return Ok(cell),
+            (kind, Cell::Null) if kind.nullable() => return Ok(Cell::Null),
+            (Kind::Float | Kind::OptionalFloat, cell @ Cell::Integer(_)) => float(cell),
+            (Kind::Margins, Cell::List(items)) => {
+                items.into_iter().map(margin).collect::<Result<_, _>>().map(Cell::List)
+            }
+            (Kind::Flips, Cell::List(items)) => items.into_iter().map(flip).collect::<Result<_, _>>().map(Cell::List),
+            (kind, cell) => Err(format!("{} was expected, not {cell}", kind.describe())),
+        };
+        problem.map_err(|problem| Complaint(format!("column `{}`: {problem}", self.name)))
+    }
+}
+
+impl Kind {
+    /// Whether null is a value of this kind.
+    fn nullable(self) -> bool {
+        !matches!(self, Kind::Integer | Kind::Text | Kind::Boolean)
+    }
+
+    /// The kind in a complaint.
+    fn describe(self) -> &'static str {
+        match self {
+            Kind::Integer => "an integer",
+            Kind::OptionalInteger => "an integer or null",
+            Kind::Float => "a number",
+            Kind::OptionalFloat => "a number or null",
+            Kind::Text => "a text",
+            Kind::OptionalText => "a text or null",
+            Kind::Boolean => "true or false",
+            Kind::OptionalBoolean => "true, false or null",
+            Kind::Margins => "a list of {class, lower, upper}",
+            Kind::Flips => "a list of [node, attribute]",
+        }
+    }
+}
+
+/// A double; an integer is taken for one only where the two are equal.
+fn float(cell: Cell) -> Result<Cell, String> {
+    match cell {
+        Cell::Integer(value) if value.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS => Ok(Cell::Float(value as f64)),
+        Cell::Float(_) | Cell::Null => Ok(cell),
+        other => Err(format!("a number was expected, not {other}")),
+    }
+}
+
+/// One margin, with its fields in the order of the Parquet columns.
+fn margin(cell: Cell) -> Result<Cell, String> {
+    let shown = cell.to_string();
+    let wrong = || format!("a margin {{class, lower, upper}} was expected, not {shown}");
+    let Cell::Group(fields) = cell else {
+        return Err(wrong());
+    };
+    let (mut class, mut lower, mut upper) = (None, None, None);
+    for (name, cell) in fields {
+        match (name.as_ref(), cell) {
+            ("class", cell @ Cell::Integer(_)) => class = Some(cell),
+            ("lower", cell) => lower = Some(float(cell)?),
+            ("upper", cell) => upper = Some(float(cell)?),
+            _ => return Err(wrong()),
+        }
+    }
+    match (class, lower, upper) {
+        (Some(class), Some(lower), Some(upper)) => {
+            Ok(Cell::Group(vec![("class".into(), class), ("lower".into(), lower), ("upper".into(), upper)]))
+        }
+        _ => Err(wrong()),
+    }
+}
+
+/// One flip.
+fn flip(cell: Cell) -> Result<Cell, String> {
+    match cell {
+        Cell::List(pair) if matches!(pair[..], [Cell::Integer(_), Cell::Integer(_)]) => Ok(Cell::List(pair)),
+        other => Err(format!("a flip [node, attribute] was expected, not {other}")),
+    }
+}

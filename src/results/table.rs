@@ -1,0 +1,132 @@
+//! The tables: formats, and whole files of rows.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::{DeserializeOwned, IntoDeserializer};
+
+use super::cell::{Cell, Complaint};
+use super::column::Column;
+use super::error::{ResultError, name, unreadable};
+use super::into_cell::ToCell;
+use super::{disk, parquet, text};
+
+/// The three formats of a results file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Apache Parquet, `.parquet`.
+    Parquet,
+    /// One JSON object per line, `.jsonl`.
+    JsonLines,
+    /// Comma-separated values with a header, `.csv`.
+    Csv,
+}
+
+impl Format {
+    /// The format that the extension of `path` names.
+    pub fn from_path(path: &Path) -> Result<Format, ResultError> {
+        let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+        match extension.to_str() {
+            Some("parquet") => Ok(Format::Parquet),
+            Some("jsonl") => Ok(Format::JsonLines),
+            Some("csv") => Ok(Format::Csv),
+            _ => Err(ResultError::UnknownFormat { file: name(path) }),
+        }
+    }
+}
+
+/// A row as the formats see it: one cell per column, in the order of the columns.
+pub(super) type Row = Vec<Cell>;
+
+/// Reads a whole table. The format is that of the extension.
+pub fn read<T: DeserializeOwned>(path: &Path, schema: &[Column]) -> Result<Vec<T>, ResultError> {
+    let format = Format::from_path(path)?;
+    let rows = read_rows(path, schema)?;
+    rows.into_iter().enumerate().map(|(row, cells)| from_row(path, format, schema, row, cells)).collect()
+}
+
+/// Writes a whole table. The format is that of the extension. The file is replaced at one stroke:
+/// it holds either what it held before or all of the new rows.
+pub fn write<'a, T: Serialize + 'a>(
+    path: &Path,
+    schema: &[Column],
+    rows: impl IntoIterator<Item = &'a T>,
+) -> Result<(), ResultError> {
+    let rows = rows.into_iter().enumerate().map(|(row, value)| to_row(path, schema, row, value));
+    let rows = rows.collect::<Result<Vec<Row>, ResultError>>()?;
+    let bytes = match Format::from_path(path)? {
+        Format::Parquet => parquet::encode(schema, &rows).map_err(|problem| problem.to_string()),
+        Format::JsonLines => text::encode_json_lines(schema, &rows).map_err(|problem| problem.to_string()),
+        Format::Csv => text::encode_csv(schema, &rows).map_err(|problem| problem.to_string()),
+    };
+    let bytes = bytes.map_err(|problem| ResultError::Unencodable { file: name(path), problem })?;
+    disk::replace(path, &bytes)
+}
+
+/// Reads a whole table and leaves its rows as cells.
+pub(super) fn read_rows(path: &Path, schema: &[Column]) -> Result<Vec<Row>, ResultError> {
+    let format = Format::from_path(path)?;
+    let file = File::open(path).map_err(unreadable(path))?;
+    match format {
+        Format::Parquet => parquet::decode(path, &file, schema),
+        Format::JsonLines => text::decode_json_lines(path, &file, schema),
+        Format::Csv => text::decode_csv(path, &file, schema),
+    }
+}
+
+/// The cells of a row; `row` counts from 0 and serves the complaint.
+pub(super) fn to_row<T: Serialize>(path: &Path, schema: &[Column], row: usize, value: &T) -> Result<Row, ResultError> {
+    let cells = value.serialize(ToCell).and_then(|cell| match cell {
+        Cell::Group(fields) => arrange(schema, fields),
+        other => Err(Complaint(format!("a row is a group of fields, not {other}"))),
+    });
+    cells.map_err(|complaint| ResultError::Misfit {
+        file: name(path),
+        place: format!("row {}", row + 1),
+        problem: complaint.0,
+    })
+}
+
+/// The row that the cells describe.
+fn from_row<T: DeserializeOwned>(
+    path: &Path,
+    format: Format,
+    schema: &[Column],
+    row: usize,
+    cells: Row,
+) -> Result<T, ResultError> {
+    let names = schema.iter().map(|column| Cow::Borrowed(column.name));
+    let group = Cell::Group(names.zip(cells).collect());
+    T::deserialize(group.into_deserializer())
+        .map_err(|complaint| damaged(path, format, format!("row {}", row + 1), complaint.0))
+}
+
+/// The complaint about a place in a file of the given format.
+pub(super) fn damaged(path: &Path, format: Format, place: String, problem: String) -> ResultError {
+    let remedy = match format {
+        Format::Parquet => {
+            "the file was cut off or changed since gcnproof wrote it: restore it from a copy; \
+             if it is the output of a run, start over with `--force` or choose another `--out`"
+        }
+        Format::JsonLines | Format::Csv => {
+            "mend or delete that row, or restore the file from a copy; if it is the output of a \
+             run, `--resume` computes deleted rows again; or start over with `--force`, \
+             or choose another `--out`"
+        }
+    };
+    ResultError::Damaged { file: name(path), place, problem, remedy }
+}
+
+/// Puts named fields into the order of the columns. Fields that may be null may be missing.
+pub(super) fn arrange(schema: &[Column], fields: Vec<(Cow<'static, str>, Cell)>) -> Result<Row, Complaint> {
+    let mut row: Vec<Option<Cell>> = vec![None; schema.len()];
+    for (field, cell) in fields {
+        let place = schema.iter().position(|column| column.name == field);
+        let place = place.ok_or_else(|| Complaint(format!("there is no column `{field:.60}`")))?;
+        row[place] = Some(cell);
+    }
+    let cells = row.into_iter().zip(schema);
+    cells.map(|(cell, column)| column.fit(cell.unwrap_or(Cell::Null))).collect()
+}

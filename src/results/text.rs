@@ -1,0 +1,125 @@
+//! The scribes: JSON lines and CSV.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use serde::{Serialize, Serializer};
+
+use super::cell::{Cell, Complaint};
+use super::column::{Column, Kind};
+use super::error::{ResultError, other_columns, unreadable};
+use super::table::{Format, Row, arrange, damaged};
+
+/// One line of JSON lines.
+struct Line<'a>(&'a [Column], &'a Row);
+
+impl Serialize for Line<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|column| column.name).zip(self.1))
+    }
+}
+
+/// One object per line, its fields in the order of the columns.
+pub(super) fn encode_json_lines(schema: &[Column], rows: &[Row]) -> Result<Vec<u8>, serde_json::Error> {
+    let mut bytes = Vec::new();
+    for row in rows {
+        serde_json::to_writer(&mut bytes, &Line(schema, row))?;
+        bytes.push(b'\n');
+    }
+    Ok(bytes)
+}
+
+/// Reads what [`encode_json_lines`] wrote; the order of the fields does not matter, nor do blank
+/// lines.
+pub(super) fn decode_json_lines(path: &Path, file: &File, schema: &[Column]) -> Result<Vec<Row>, ResultError> {
+    let bytes = contents(path, file)?;
+    let mut rows = Vec::new();
+    for (number, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let wrong = |problem| damaged(path, Format::JsonLines, format!("line {}", number + 1), problem);
+        let fields: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_slice(line).map_err(|error| wrong(in_line(&error)))?;
+        let fields = fields.into_iter().map(|(name, value)| (Cow::Owned(name), value.into())).collect();
+        rows.push(arrange(schema, fields).map_err(|complaint| wrong(complaint.0))?);
+    }
+    Ok(rows)
+}
+
+/// serde_json counts lines as well, but sees only one of them.
+fn in_line(error: &serde_json::Error) -> String {
+    error.to_string().replace("at line 1 column", "at byte")
+}
+
+/// A header and one line per row. Null is an empty cell, lists are JSON.
+pub(super) fn encode_csv(schema: &[Column], rows: &[Row]) -> Result<Vec<u8>, csv::Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(schema.iter().map(|column| column.name))?;
+    for row in rows {
+        for cell in row {
+            match cell {
+                Cell::Null => writer.write_field("")?,
+                // The shortest digits that read back as the same double; `inf` and `NaN` as pandas
+                // spells them.
+                Cell::Float(value) => writer.write_field(format!("{value:?}"))?,
+                Cell::Text(value) => writer.write_field(value)?,
+                other => writer.write_field(serde_json::to_vec(other).map_err(std::io::Error::from)?)?,
+            }
+        }
+        writer.write_record(None::<&[u8]>)?;
+    }
+    writer.into_inner().map_err(|error| error.into_error().into())
+}
+
+/// Reads what [`encode_csv`] wrote.
+pub(super) fn decode_csv(path: &Path, file: &File, schema: &[Column]) -> Result<Vec<Row>, ResultError> {
+    let bytes = contents(path, file)?;
+    let wrong = |line: u64, problem| damaged(path, Format::Csv, format!("line {line}"), problem);
+    let broken = |error: csv::Error| {
+        let line = error.position().map_or(1, csv::Position::line);
+        wrong(line, error.to_string())
+    };
+    let mut reader = csv::Reader::from_reader(bytes.as_slice());
+    let header = reader.headers().map_err(broken)?;
+    if !header.iter().eq(schema.iter().map(|column| column.name)) {
+        return Err(other_columns(path, schema, header.iter()));
+    }
+    // A cut in the last cell would go unnoticed, as 12.5 is as good a number as 12.53.
+    if bytes.last() != Some(&b'\n') {
+        let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        return Err(wrong(lines + 1, "the file breaks off within the line".to_owned()));
+    }
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(broken)?;
+        let line = record.position().map_or(1, csv::Position::line);
+        let cells = schema.iter().zip(&record).map(|(column, text)| parse(column, text));
+        rows.push(cells.collect::<Result<Row, _>>().map_err(|complaint| wrong(line, complaint.0))?);
+    }
+    Ok(rows)
+}
+
+/// The cell behind the text of a CSV cell.
+fn parse(column: &Column, text: &str) -> Result<Cell, Complaint> {
+    let cell = match column.kind {
+        Kind::Text => Some(Cell::Text(text.to_owned())),
+        _ if text.is_empty() => Some(Cell::Null),
+        Kind::OptionalText => Some(Cell::Text(text.to_owned())),
+        Kind::Integer | Kind::OptionalInteger => text.parse().ok().map(Cell::Integer),
+        Kind::Float | Kind::OptionalFloat => text.parse().ok().map(Cell::Float),
+        Kind::Boolean | Kind::OptionalBoolean => text.parse().ok().map(Cell::Boolean),
+        Kind::Margins | Kind::Flips => serde_json::from_str::<serde_json::Value>(text).ok().map(Cell::from),
+    };
+    // What cannot be parsed is a text, which the column then turns down in its own words.
+    column.fit(cell.unwrap_or_else(|| Cell::Text(text.to_owned())))
+}
+
+/// The whole file.
+fn contents(path: &Path, mut file: &File) -> Result<Vec<u8>, ResultError> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(unreadable(path))?;
+    Ok(bytes)
+}

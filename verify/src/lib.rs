@@ -1,0 +1,85 @@
+//! Referee 1 of `gcnproof`: it rebuilds the robustness problem of one target and one pair of classes as explicit
+//! programs, lets independent solvers speak, and tries everything when there is little to try. It depends on nothing of
+//! the certifier and shares no numerical code with it.
+//!
+//! # The problem
+//!
+//! A graph convolutional network `Ĥ(l+1) = A(l) H(l) W(l) + b(l)`, `H(l) = max(Ĥ(l), 0)`, reads binary attributes
+//! `H(1) = X̃`. An attacker may flip at most `q_n` of them in row `n` and at most `Q` in all. Asked is the worst margin
+//! `m = min cᵀ Ĥ(L)(X̃)` (Zügner & Günnemann, *Certifiable Robustness … for Graph Convolutional Networks*, KDD 2019).
+//!
+//! | number | program | built by | solved by |
+//! |---|---|---|---|
+//! | `m̂` | LP: relaxed `X̃`, relaxed ReLU | [`relaxation::linear_program`] | all solvers |
+//! | `m̃` | ILP: binary `X̃`, relaxed ReLU | [`relaxation::integer_program`] | HiGHS |
+//! | `m` | MILP: the true network | [`network::mixed_program`] | HiGHS |
+//! | `m` | none | | [`enumeration::minimum`] |
+//!
+//! Always `m̂ ≤ m̃ ≤ m`. The paper's theorem that `m̂ = m̃` is false; here is the smallest counterexample:
+//!
+//! ```
+//! use gcnproof_verify::{Dense, Form, Instance, Sparse, enumeration, network, relaxation};
+//!
+//! // One node, one attribute, two hidden units: the margin is relu(x - 1/2) + relu(1/2 - x) - 1/4.
+//! let row = |values: &[f64]| Dense { rows: 1, columns: values.len(), values: values.to_vec() };
+//! let one = Sparse { rows: 1, columns: 1, entries: vec![(0, 0, 1.0)] };
+//! let mut instance = Instance {
+//!     message_passing: vec![one.clone(), one],
+//!     dimension: 1,
+//!     attributes: vec![vec![]],
+//!     weights: vec![row(&[1.0, -1.0]), Dense { rows: 2, columns: 2, values: vec![1.0, 0.0, 1.0, 0.0] }],
+//!     biases: vec![vec![-0.5, 0.5], vec![-0.25, 0.0]],
+//!     local_budget: vec![1],
+//!     global_budget: 1,
+//!     may_add: true,
+//!     may_remove: true,
+//!     objective: vec![1.0, -1.0],
+//!     ..Instance::default()
+//! };
+//! instance.fill_bounds()?;
+//!
+//! # #[cfg(feature = "solvers")] {
+//! use gcnproof_verify::solver::{Highs, Limits, Solver};
+//! let lp = Highs.solve(&relaxation::linear_program(&instance, Form::Appendix)?.program, &Limits::default());
+//! let ilp = Highs.solve(&relaxation::integer_program(&instance, Form::Appendix)?.program, &Limits::default());
+//! let milp = Highs.solve(&network::mixed_program(&instance, Form::Appendix)?.program, &Limits::default());
+//! assert!((lp.optimum().unwrap() - -0.25).abs() < 1e-9); // at x = 1/2
+//! assert!((ilp.optimum().unwrap() - 0.25).abs() < 1e-9);
+//! assert!((milp.optimum().unwrap() - 0.25).abs() < 1e-9);
+//! assert!(lp.review.safe_bound.unwrap() <= -0.25); // proved by us, whatever the solver said
+//! # }
+//! assert_eq!(enumeration::minimum(&instance, 1000)?.margin, 0.25);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Whom to believe
+//!
+//! No solver. Each [`solver::Answer`] comes with a [`safe::Review`]: residuals recomputed, and for an LP a dual bound
+//! that holds in exact arithmetic for the program as given, whatever the duals are worth. The incumbent of a MILP is run
+//! through the network again ([`network::incumbent`]); the MILP's dual bound is the solver's word and marked as such.
+//! A program's coefficients are products of two floats, each rounded once, so the program is the network's up to 1e-16.
+//!
+//! # Panic or error
+//!
+//! What a caller's data can cause is an error or a [`solver::Status`]. A panic means a broken contract: an instance that was
+//! never validated, an index outside it.
+//!
+//! Without the default feature `solvers` the crate is pure Rust and has everything but the three solvers.
+
+mod bounds;
+pub mod enumeration;
+pub mod export;
+pub mod formulation;
+mod instance;
+pub mod network;
+pub mod program;
+pub mod random;
+pub mod relaxation;
+pub mod safe;
+pub mod solver;
+mod validity;
+
+pub use formulation::{Form, Model};
+pub use instance::{Dense, Flip, Instance, Sparse};
+pub use program::Program;
+pub use validity::InstanceError;

@@ -1,0 +1,119 @@
+//! Two thousand random tiny problems on which everybody has to agree (issue 3, "Must show" 2).
+#![cfg(feature = "solvers")]
+
+mod common;
+
+use common::close;
+use gcnproof_verify::solver::{GoodLp, Highs, Limits, Minilp, Solver, Status};
+use gcnproof_verify::{Form, enumeration, network, random, relaxation};
+
+const TOLERANCE: f64 = 1e-6;
+
+/// What a run over many seeds saw; the counts show that the sample was not trivial.
+#[derive(Default, Debug)]
+struct Tally {
+    problems: usize,
+    integrality_gaps: usize,
+    relaxation_gaps: usize,
+    fractional: usize,
+}
+
+fn referee(seeds: std::ops::Range<u64>, representations: usize) -> Tally {
+    let limits = Limits::default();
+    let mut tally = Tally::default();
+    for seed in seeds {
+        let what = format!("seed {seed}, {representations} representations");
+        let instance = random::instance(seed, representations);
+        let relaxed = relaxation::linear_program(&instance, Form::Appendix).unwrap();
+        let lp = Highs.solve(&relaxed.program, &limits);
+        assert_eq!(lp.status, Status::Optimal, "{what}");
+        let optimum = lp.optimum().unwrap();
+        for solver in [&GoodLp as &dyn Solver, &Minilp::default()] {
+            let other = solver.solve(&relaxed.program, &limits);
+            assert_eq!(other.status, Status::Optimal, "{what}: {}", solver.name());
+            assert!((other.optimum().unwrap() - optimum).abs() <= TOLERANCE, "{what}: {}", solver.name());
+        }
+        let safe = lp.review.safe_bound.unwrap();
+        assert!(safe <= optimum + 1e-9 && optimum - safe <= TOLERANCE, "{what}: safe bound {safe} of {optimum}");
+
+        let integer = relaxation::integer_program(&instance, Form::Appendix).unwrap();
+        let ilp = Highs.solve(&integer.program, &limits).optimum().unwrap();
+        assert!(ilp >= optimum - TOLERANCE && ilp >= safe - 1e-9, "{what}: ILP {ilp} below LP {optimum}");
+
+        let mixed = network::mixed_program(&instance, Form::Appendix).unwrap();
+        let answer = Highs.solve(&mixed.program, &limits);
+        let milp = answer.optimum().unwrap();
+        let exact = enumeration::minimum(&instance, 10_000).unwrap();
+        assert!((milp - exact.margin).abs() <= TOLERANCE, "{what}: MILP {milp}, brute force {}", exact.margin);
+        assert!(exact.margin >= ilp - TOLERANCE, "{what}: the truth {} below ILP {ilp}", exact.margin);
+        let incumbent = network::incumbent(&mixed, &instance, &answer).unwrap();
+        assert!(incumbent.admissible && (incumbent.margin - exact.margin).abs() <= TOLERANCE, "{what}");
+        assert!(answer.dual_bound.is_none_or(|bound| bound <= exact.margin + TOLERANCE), "{what}");
+
+        tally.problems += 1;
+        tally.integrality_gaps += usize::from(ilp > optimum + TOLERANCE);
+        tally.relaxation_gaps += usize::from(exact.margin > ilp + TOLERANCE);
+        tally.fractional += usize::from(relaxed.fractional(&instance, lp.values.as_ref().unwrap(), TOLERANCE) > 0);
+    }
+    println!("{representations} representations: {tally:?}");
+    tally
+}
+
+#[test]
+fn a_thousand_problems_of_depth_three() {
+    let tally = referee(0..1000, 3);
+    assert!(tally.integrality_gaps > 30 && tally.relaxation_gaps > 60, "{tally:?}");
+}
+
+#[test]
+fn a_thousand_problems_of_depth_four() {
+    let tally = referee(0..1000, 4);
+    assert!(tally.integrality_gaps > 30 && tally.relaxation_gaps > 60, "{tally:?}");
+}
+
+#[test]
+fn linear_models_have_no_gap_at_all() {
+    let tally = referee(0..100, 2);
+    assert_eq!((tally.problems, tally.integrality_gaps, tally.relaxation_gaps), (100, 0, 0));
+}
+
+#[test]
+fn deeper_models() {
+    referee(0..100, 5);
+}
+
+/// good_lp has to agree on the integer programs too; fewer, because it is the same engine.
+#[test]
+fn both_routes_to_highs_agree_on_integer_programs() {
+    for seed in 5000..5100 {
+        let instance = random::instance(seed, 3);
+        for model in [
+            relaxation::integer_program(&instance, Form::Appendix).unwrap(),
+            network::mixed_program(&instance, Form::Appendix).unwrap(),
+        ] {
+            let direct = Highs.solve(&model.program, &Limits::default()).optimum().unwrap();
+            let routed = GoodLp.solve(&model.program, &Limits::default()).optimum().unwrap();
+            close(direct, routed, TOLERANCE);
+        }
+    }
+}
+
+/// Both ways to write the attacker, the appendix's and the compact one, have the same optima.
+#[test]
+fn the_compact_form_is_the_same_problem() {
+    for seed in 6000..6150 {
+        let instance = random::instance(seed, 2 + (seed % 4) as usize);
+        let build = [relaxation::linear_program, relaxation::integer_program, network::mixed_program];
+        for program in build {
+            let [paper, compact] = [Form::Appendix, Form::Compact].map(|form| program(&instance, form).unwrap());
+            assert!(compact.program.rows.len() <= paper.program.rows.len());
+            let [left, right] = [&paper, &compact].map(|model| Highs.solve(&model.program, &Limits::default()));
+            close(left.optimum().unwrap(), right.optimum().unwrap(), TOLERANCE);
+            if let Some(bound) = right.review.safe_bound {
+                close(bound, right.optimum().unwrap(), TOLERANCE);
+            }
+            let incumbent = network::incumbent(&compact, &instance, &right).unwrap();
+            assert!(incumbent.admissible || !compact.program.has_integers());
+        }
+    }
+}
