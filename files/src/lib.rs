@@ -56,7 +56,7 @@ pub mod write;
 pub use error::FileError;
 pub use graph::{GraphFile, GraphOptions, parse_graph, read_graph};
 pub use integers::{parse_integers, read_integers};
-pub use matrix::{parse_matrix, read_matrix};
+pub use matrix::{parse_matrix, read_array, read_matrix};
 pub use model::{LayerFile, ModelFile, Precision, parse_model, read_model};
 pub use source::{LARGEST_EMPTY, LARGEST_FILE, LARGEST_INFLATED};
 pub use sparse::{DenseMatrix, Pattern, SparseMatrix};

@@ -3,7 +3,7 @@
 use crate::archive::{Archive, listed};
 use crate::array::Array;
 use crate::source::{self, Kind};
-use crate::{FileError, SparseMatrix, triplets};
+use crate::{DenseMatrix, FileError, SparseMatrix, triplets};
 use std::path::Path;
 
 /// How to get a file of the right form.
@@ -35,6 +35,24 @@ pub fn parse_matrix(name: &str, bytes: &[u8]) -> Result<SparseMatrix, FileError>
             remedy: REMEDY,
         }),
     }
+}
+
+/// Reads one named array of an npz file as a dense matrix; one dimension becomes one column.
+///
+/// # Errors
+/// If the file cannot be read, has no such array, or the array is no such matrix.
+pub fn read_array(path: &Path, entry: &str) -> Result<DenseMatrix, FileError> {
+    let (name, bytes) = (path.display().to_string(), source::read(path)?);
+    let array = Archive::open(&name, &bytes)?.required(entry, "name one of the arrays that the file has")?;
+    let (rows, columns) = match array.shape() {
+        [rows] => (*rows, 1),
+        [rows, columns] => (*rows, *columns),
+        shape => {
+            let problem = format!("has {} dimensions, but one or two are needed", shape.len());
+            return Err(array.misshapen(problem, "save a vector or a matrix".into()));
+        }
+    };
+    Ok(DenseMatrix { rows, columns, values: array.reals()? })
 }
 
 fn from_archive(file: &str, archive: &mut Archive) -> Result<SparseMatrix, FileError> {

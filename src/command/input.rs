@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use gcnproof::budget::{Budget, Direction, LocalBudget};
 use gcnproof::graph::Graph;
 use gcnproof::model::{Gcn, MessagePassing};
-use gcnproof_files::{GraphOptions, read_graph, read_integers, read_matrix, read_model};
+use gcnproof_files::{GraphOptions, read_array, read_graph, read_integers, read_matrix, read_model};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use serde_json::{Value, json};
 
@@ -192,11 +192,28 @@ pub fn identifiers(list: &str) -> Result<Vec<i64>> {
     match parsed {
         Some(parts) => Ok(parts.concat()),
         None if Path::new(list).exists() => Ok(read_integers(Path::new(list))?),
+        None if list.rsplit_once(':').is_some_and(|(file, _)| Path::new(file).exists()) => named_array(list),
         None => Err(miette!(
-            help = "write ids and ranges like 3,17,20-25 (ids start at 0), or the path of a file with one id per line",
+            help = "write ids and ranges like 3,17,20-25 (ids start at 0), the path of a file with one id per line, \
+                    or an array of an .npz file as FILE.npz:NAME",
             "'{list}' is neither a list of ids nor a file"
         )),
     }
+}
+
+/// `FILE.npz:NAME`: one array of several, such as the training nodes beside the logits.
+fn named_array(list: &str) -> Result<Vec<i64>> {
+    let (file, entry) = list.rsplit_once(':').unwrap_or((list, ""));
+    let array = read_array(Path::new(file), entry)?;
+    array
+        .values
+        .iter()
+        .map(
+            |&x| {
+                if x.fract() == 0.0 && x.abs() < 1e15 { Ok(x as i64) } else { Err(miette!("{list}: {x} is not an id")) }
+            },
+        )
+        .collect()
 }
 
 /// The nodes that a command is about: all, or a list, in rising order.
@@ -207,12 +224,8 @@ pub fn nodes(list: Option<&str>, graph: &Graph) -> Result<Vec<usize>> {
         match usize::try_from(id) {
             Ok(node) if node < graph.node_count() => nodes.push(node),
             _ => {
-                return Err(miette!(
-                    help = "ids run from 0 to {}",
-                    "there is no node {id}: the graph has {} nodes",
-                    graph.node_count()
-                )
-                .context(format!("ids run from 0 to {}", graph.node_count() - 1)));
+                let last = graph.node_count() - 1;
+                return Err(miette!(help = "ids run from 0", "there is no node {id}: the last one is {last}"));
             }
         }
     }

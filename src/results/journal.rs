@@ -193,8 +193,8 @@ impl<T: Serialize> Journal<T> {
 
     /// First the rows, then the sidecar: see [`Journal`].
     fn save(&self) -> Result<(), ResultError> {
-        Sidecar::new(self.fingerprint.clone(), self.total, self.rows.len()).save(&self.path)?;
-        table::write(&self.path, self.schema, self.rows.values())
+        table::write(&self.path, self.schema, self.rows.values())?;
+        Sidecar::new(self.fingerprint.clone(), self.total, self.rows.len()).save(&self.path)
     }
 }
 

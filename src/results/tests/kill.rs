@@ -120,6 +120,23 @@ fn killed_csv_runs_end_as_others_do() {
     killed_runs_end_as_others_do(Format::Csv);
 }
 
+/// Whoever reads sees what a kill at that moment would leave.
+#[test]
+fn readers_never_see_half_a_file() {
+    for format in FORMATS {
+        let (_folder, path) = place(format);
+        run(&path, Mode::Fresh, 5).expect("a first run");
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| run(&path, Mode::Force, 5).expect("a second run"));
+            let mut readings = 0;
+            while !writer.is_finished() || readings == 0 {
+                harvest(&path, 5);
+                readings += 1;
+            }
+        });
+    }
+}
+
 #[test]
 fn rows_of_an_overwritten_run_are_never_inherited() {
     for format in FORMATS {

@@ -1,0 +1,25 @@
+# Two commands do everything: `make demo` and `make test`. Each installs what is missing when it can.
+CARGO ?= cargo
+
+.PHONY: demo test bench doc
+
+## What the tool is about, on an embedded graph.
+demo:
+	@scripts/prepare.sh
+	@$(CARGO) run --release --quiet --no-default-features --bin gcnproof -- demo
+
+## What CI runs: format, lints, documentation, all tests.
+test:
+	@scripts/prepare.sh solvers
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps --quiet
+	$(CARGO) test --release --workspace
+
+## The certifier against the textbook form, as ratios (GCNPROOF_DATA=folder for more graphs).
+bench:
+	@scripts/prepare.sh
+	$(CARGO) bench --no-default-features --bench textbook
+
+doc:
+	$(CARGO) doc --release --workspace --no-deps --open

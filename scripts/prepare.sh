@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# What the project's commands need beyond cargo: a C linker, and for the laboratory a prebuilt HiGHS.
+#   scripts/prepare.sh          for the demo and the pure-Rust build
+#   scripts/prepare.sh solvers  for the tests and the laboratory as well
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { printf 'prepare: %s\n' "$*" >&2; }
+
+# Installs Debian packages where that is possible without asking.
+install() {
+    command -v apt-get >/dev/null || return 1
+    local sudo=
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo >/dev/null && sudo -n true 2>/dev/null || return 1
+        sudo=sudo
+    fi
+    say "installing $*"
+    # The list of packages may be missing or old on a new machine.
+    $sudo apt-get install -y --no-install-recommends "$@" >/dev/null 2>&1 ||
+        { $sudo apt-get update >/dev/null && $sudo apt-get install -y --no-install-recommends "$@" >/dev/null; }
+}
+
+if ! command -v cargo >/dev/null; then
+    [ -x "$HOME/.cargo/bin/cargo" ] || { say "cargo is missing: install Rust 1.89 or newer from https://rustup.rs"; exit 1; }
+    say "cargo is in ~/.cargo/bin but not on PATH: add it"; exit 1
+fi
+if ! command -v cc >/dev/null; then
+    install gcc libc6-dev || { say "a C linker is missing: install gcc and libc6-dev (apt-get install gcc libc6-dev)"; exit 1; }
+fi
+if [ "${1:-}" = solvers ]; then
+    verify/install-highs.sh
+fi

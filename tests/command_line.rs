@@ -1,0 +1,240 @@
+//! The command line as a user meets it: formats, interruption, bad input, awkward budgets.
+#![allow(missing_docs)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use gcnproof::record::{NodeRecord, RadiusRecord};
+use gcnproof::results::read;
+use gcnproof::verdict::Verdict;
+
+const GRAPH: &str = "fixtures/cora.npz";
+const MODEL: &str = "fixtures/cora_pyg.safetensors";
+
+fn gcnproof(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_gcnproof")).args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Rows without what differs from run to run.
+fn rows(path: &Path) -> Vec<NodeRecord> {
+    let mut rows: Vec<NodeRecord> = read(path, NodeRecord::SCHEMA).unwrap();
+    rows.iter_mut().for_each(|row| row.seconds = 0.0);
+    rows
+}
+
+#[test]
+fn the_three_formats_hold_the_same_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut all = Vec::new();
+    for extension in ["parquet", "jsonl", "csv"] {
+        let out = folder.path().join(format!("rows.{extension}"));
+        let done =
+            gcnproof(&["certify", GRAPH, MODEL, "-Q", "5", "--nodes", "0-59,100", "--out", out.to_str().unwrap()]);
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        all.push(rows(&out));
+    }
+    assert_eq!(all[0].len(), 61);
+    assert_eq!(all[0], all[1]);
+    assert_eq!(all[0], all[2]);
+    assert!(all[0].iter().all(|row| row.margins.len() == 6 && row.reference == row.predicted));
+    assert!(all[0].iter().any(|row| row.verdict == Verdict::Robust));
+    assert!(all[0].iter().all(|row| (row.verdict == Verdict::NonRobust) || row.witness.is_empty()));
+}
+
+#[test]
+fn json_on_standard_output_has_run_summary_and_rows() {
+    let done = gcnproof(&["certify", GRAPH, MODEL, "-Q", "3", "-q", "2", "--nodes", "7", "--format", "json"]);
+    let value: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(value["run"]["budget"]["global"], 3);
+    assert_eq!(value["summary"]["all"]["nodes"], 1);
+    assert_eq!(value["rows"][0]["node"], 7);
+}
+
+#[test]
+fn a_killed_run_leaves_a_valid_file_and_resumes_to_the_same_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = "fixtures/cora_pyg_3layer.safetensors";
+    let nodes = "0-1499";
+    let whole = folder.path().join("whole.parquet");
+    let start = Instant::now();
+    let done = gcnproof(&["certify", GRAPH, model, "-Q", "12", "--nodes", nodes, "--out", whole.to_str().unwrap()]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let duration = start.elapsed();
+    for extension in ["parquet", "jsonl", "csv"] {
+        let out = folder.path().join(format!("killed.{extension}"));
+        let arguments = ["certify", GRAPH, model, "-Q", "12", "--nodes", nodes, "--out", out.to_str().unwrap()];
+        let mut child = Command::new(env!("CARGO_BIN_EXE_gcnproof"))
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(duration.mul_f64(0.7).max(Duration::from_millis(300)));
+        let _ = child.kill();
+        child.wait().unwrap();
+        let kept = if out.exists() { rows(&out).len() } else { 0 };
+        println!("{extension}: killed with {kept} of 1500 rows in the file");
+        let resumed = gcnproof(&[&arguments[..], &["--resume"]].concat());
+        assert!(resumed.status.success(), "{}", text(&resumed.stderr));
+        assert_eq!(rows(&out), rows(&whole));
+    }
+}
+
+#[test]
+fn another_run_is_not_resumed_and_nothing_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("rows.jsonl");
+    let with = |global: &str, extra: &[&str]| {
+        let base = ["certify", GRAPH, MODEL, "-Q", global, "--nodes", "0-9", "--out", out.to_str().unwrap()];
+        gcnproof(&[&base[..], extra].concat())
+    };
+    assert!(with("2", &[]).status.success());
+    let before = std::fs::read(&out).unwrap();
+    let refused = with("3", &["--resume"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("global"), "{}", text(&refused.stderr));
+    assert_eq!(std::fs::read(&out).unwrap(), before);
+    assert!(with("3", &["--force"]).status.success());
+    // A file that is not ours is not overwritten.
+    let foreign = folder.path().join("thesis.csv");
+    std::fs::write(&foreign, "do not lose me\n").unwrap();
+    let refused = gcnproof(&["certify", GRAPH, MODEL, "-Q", "1", "--nodes", "0", "--out", foreign.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(std::fs::read_to_string(&foreign).unwrap(), "do not lose me\n");
+}
+
+#[test]
+fn awkward_budgets_mean_what_they_say() {
+    let certify = |budget: &[&str]| {
+        let done = gcnproof(&[&["certify", GRAPH, MODEL, "--nodes", "0-19", "--format", "json"], budget].concat());
+        assert!(done.status.success(), "{budget:?}: {}", text(&done.stderr));
+        let value: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+        serde_json::from_value::<Vec<NodeRecord>>(value["rows"].clone()).unwrap()
+    };
+    // No flips at all: the clean margins, exactly.
+    for budget in [&["-Q", "0"][..], &["-Q", "5", "-q", "0"], &["-Q", "5", "--freeze-nodes", "0-2707"]] {
+        for row in certify(budget) {
+            assert_eq!(row.verdict, Verdict::Robust, "{budget:?}");
+            for margin in row.margins {
+                let (lower, upper) = (margin.lower.unwrap(), margin.upper.unwrap());
+                assert!(lower <= upper && upper - lower < 1e-9, "{budget:?}: {lower} {upper}");
+            }
+        }
+    }
+    // q > D and Q > Σq are as good as no limit at all, and a larger budget never helps the defender.
+    let unlimited = certify(&["-Q", "99999999", "-q", "1433"]);
+    assert_eq!(
+        unlimited.iter().map(|r| (r.verdict, r.margins.clone())).collect::<Vec<_>>(),
+        certify(&["-Q", "99999999", "-q", "18446744073709551615"])
+            .iter()
+            .map(|r| (r.verdict, r.margins.clone()))
+            .collect::<Vec<_>>()
+    );
+    assert!(unlimited.iter().all(|row| row.verdict == Verdict::NonRobust));
+    // Only additions, only removals.
+    let graph = gcnproof::embedded::cora().0;
+    for (direction, present) in [("add", false), ("remove", true)] {
+        for row in certify(&["-Q", "12", "--flips", direction]) {
+            for flip in row.witness {
+                assert_eq!(graph.attributes().contains(flip.node as usize, flip.attribute), present);
+            }
+        }
+    }
+}
+
+#[test]
+fn radius_agrees_with_certify() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("radius.csv");
+    let done = gcnproof(&["radius", GRAPH, MODEL, "--nodes", "0-29", "--max-Q", "20", "--out", out.to_str().unwrap()]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let radii: Vec<RadiusRecord> = read(&out, RadiusRecord::SCHEMA).unwrap();
+    let (graph, gcn) = gcnproof::embedded::cora();
+    let mut workspace = gcnproof::certifier::Workspace::default();
+    for row in radii {
+        let verdict = |q: u64, workspace: &mut _| {
+            let budget = gcnproof::budget::Budget::uniform(&graph, q as usize, 14);
+            let certifier = gcnproof::certifier::Certifier::new(&graph, &gcn, budget, Default::default());
+            certifier.certify(row.node as usize, workspace).verdict
+        };
+        if row.node < 4 {
+            assert_eq!(verdict(row.certified_q_global.unwrap(), &mut workspace), Verdict::Robust);
+            if let Some(q) = row.attacked_q_global {
+                assert_eq!(verdict(q, &mut workspace), Verdict::NonRobust);
+            }
+        }
+        assert!(
+            row.attacked_q_global
+                .is_none_or(|q| q > row.certified_q_global.unwrap() && row.witness.len() == q as usize)
+        );
+    }
+}
+
+/// Broken on purpose: a clear error with exit code 2, never a panic.
+#[test]
+fn broken_files_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| -> PathBuf {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    };
+    let graph = std::fs::read(GRAPH).unwrap();
+    let model = std::fs::read(MODEL).unwrap();
+    let mut cases: Vec<(PathBuf, PathBuf)> = Vec::new();
+    for cut in [0, 1, 10, 1000, 50_000] {
+        cases.push((write(&format!("g{cut}.npz"), &graph[..cut]), MODEL.into()));
+        cases.push((GRAPH.into(), write(&format!("m{cut}.safetensors"), &model[..cut])));
+    }
+    let mut flipped = model.clone();
+    flipped[200] ^= 0xff;
+    let mut not_a_number = model.clone();
+    let end = not_a_number.len();
+    not_a_number[end - 4..].copy_from_slice(&f32::NAN.to_le_bytes());
+    cases.push((GRAPH.into(), write("flipped.safetensors", &flipped)));
+    cases.push((GRAPH.into(), write("nan.safetensors", &not_a_number)));
+    cases.push((MODEL.into(), GRAPH.into()));
+    cases.push(("does/not/exist.npz".into(), MODEL.into()));
+    for (graph, model) in cases {
+        let done = gcnproof(&["certify", graph.to_str().unwrap(), model.to_str().unwrap(), "-Q", "1", "--nodes", "0"]);
+        let message = text(&done.stderr);
+        // A flipped header byte may leave a valid file; everything else must be refused.
+        if !model.ends_with("flipped.safetensors") {
+            assert_eq!(done.status.code(), Some(2), "{graph:?} {model:?}: {message}");
+            let broken = if graph == Path::new(GRAPH) { &model } else { &graph };
+            let name = broken.file_name().unwrap().to_str().unwrap();
+            assert!(message.replace(['\n', ' ', '│'], "").contains(name), "{name}: {message}");
+        }
+        assert!(!message.contains("panicked"), "{message}");
+    }
+    for arguments in [
+        &["certify", GRAPH, MODEL, "-Q", "1", "--nodes", "99999"][..],
+        &["certify", GRAPH, MODEL, "-Q", "1", "--nodes", "x"],
+        &["certify", GRAPH, MODEL, "-Q", "1", "-q", "x%"],
+        &["certify", GRAPH, MODEL, "-Q", "1", "--message-passing", "gcn,gcn,gcn"],
+        &["certify", GRAPH, MODEL, "-Q", "1", "--message-passing", "nonsense"],
+        &["certify", GRAPH, MODEL, "-Q", "1", "--freeze-attributes", "1433"],
+        &["certify", GRAPH, MODEL, "-Q", "1", "--out", "rows.txt"],
+        &["certify", GRAPH, MODEL],
+    ] {
+        let done = gcnproof(arguments);
+        assert_eq!(done.status.code(), Some(2), "{arguments:?}");
+        assert!(!done.stderr.is_empty() && !text(&done.stderr).contains("panicked"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_demo_and_inspect_say_what_they_are_about() {
+    let demo = gcnproof(&["demo"]);
+    assert!(demo.status.success() && text(&demo.stdout).contains("robust"), "{}", text(&demo.stderr));
+    let inspect = gcnproof(&["inspect", GRAPH, MODEL, "--format", "json"]);
+    let value: serde_json::Value = serde_json::from_slice(&inspect.stdout).unwrap();
+    assert_eq!((value[0]["nodes"].as_u64(), value[0]["edges"].as_u64()), (Some(2708), Some(5278)));
+    assert_eq!(value[0]["two_hop_size"]["max"], 426);
+    assert!((value[2]["accuracy_on_labels"].as_f64().unwrap() - 0.837).abs() < 0.001);
+}
