@@ -5,14 +5,16 @@
 //! then tightened by [`crate::certifier`], which treats a hidden unit as a target of its own.
 //! All bounds are rounded outward. They do not depend on the target: they are computed once per graph and budget.
 
-use gcnproof_files::{Pattern, SparseMatrix};
+use gcnproof_files::Pattern;
 use rayon::prelude::*;
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Restriction};
 use crate::forward::Representation;
 use crate::graph::Graph;
 use crate::model::{Gcn, Layer};
 use crate::rounding::{FLOOR, error_of};
+use crate::selection::Flip;
+use crate::slice::Slice;
 
 /// `R` and `S` of one representation, row-major over all nodes.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +74,9 @@ pub fn first_hidden(graph: &Graph, gcn: &Gcn, budget: &Budget, unperturbed: &Rep
             (0..nodes)
                 .map(|m| {
                     let z = unperturbed.entry(m, unit);
-                    let (rise, fall, terms) = best_changes(&layer.passing, m, &reach, budget.global(), &mut pool);
+                    let (columns, entries) = layer.passing.row(m);
+                    let row = || columns.iter().map(|&n| n as usize).zip(entries.iter().copied());
+                    let (rise, fall, terms) = best_changes(row, &reach, budget.global(), &mut pool);
                     let slack = |change: f64| z.error + error_of(terms + 3, z.value.abs() + change);
                     outward((z.value - fall - slack(fall)).next_down(), (z.value + rise + slack(rise)).next_up())
                 })
@@ -91,19 +95,17 @@ pub fn first_hidden(graph: &Graph, gcn: &Gcn, budget: &Budget, unperturbed: &Rep
 
 /// The sum of the `Q` largest of `|A_mn| · ŝ_nji`, upward and downward, and how many terms the longer sum has. A negative
 /// `A_mn` swaps the two roles.
-fn best_changes(
-    matrix: &SparseMatrix,
-    m: usize,
+fn best_changes<I: Iterator<Item = (usize, f64)>>(
+    row: impl Fn() -> I,
     reach: &Reach,
     global: usize,
     pool: &mut Vec<f64>,
 ) -> (f64, f64, usize) {
-    let (columns, entries) = matrix.row(m);
     let mut terms = 0;
     let mut best = |upward: bool| {
         pool.clear();
-        for (&n, &a) in columns.iter().zip(entries) {
-            let list = if (a > 0.0) == upward { reach.raise(n as usize) } else { reach.lower(n as usize) };
+        for (n, a) in row() {
+            let list = if (a > 0.0) == upward { reach.raise(n) } else { reach.lower(n) };
             // Lists are padded with zeros, which add nothing.
             pool.extend(list.iter().take_while(|&&s| s > 0.0).map(|&s| a.abs() * s));
         }
@@ -121,8 +123,7 @@ fn best_changes(
     (rise, fall, terms)
 }
 
-/// `ŝ_nj·` of the formula for one unit `j`: the column is sorted once, so that each node takes its largest entries in
-/// `O(q + nnz(X_n))`.
+/// `ŝ_nj·` of the formula for one unit `j` and all nodes.
 fn reach(graph: &Graph, budget: &Budget, column: &[f64]) -> Reach {
     let nodes = graph.node_count();
     let capacity =
@@ -131,39 +132,83 @@ fn reach(graph: &Graph, budget: &Budget, column: &[f64]) -> Reach {
     if capacity == 0 {
         return reach;
     }
-    let mut order: Vec<u32> = (0..column.len() as u32).filter(|&d| !budget.is_frozen(d as usize)).collect();
-    order.sort_unstable_by(|&a, &b| column[b as usize].total_cmp(&column[a as usize]));
+    let order = falling_order(column, budget);
     let mut removals = Vec::new();
+    let free = Restriction::default();
     for n in 0..nodes {
-        let capacity = budget.local(n).min(reach.capacity);
-        let at = n * reach.capacity;
-        // Raising: add what weighs positively, remove what weighs negatively. Lowering: the other way round.
-        fill(
-            &mut reach.raise[at..at + capacity],
-            budget,
-            graph.attributes(),
-            n,
-            order.iter().map(|&d| (d, column[d as usize])),
-            |d| -column[d],
-            &mut removals,
-        );
-        fill(
-            &mut reach.lower[at..at + capacity],
-            budget,
-            graph.attributes(),
-            n,
-            order.iter().rev().map(|&d| (d, -column[d as usize])),
-            |d| column[d],
-            &mut removals,
-        );
+        let range = n * capacity..n * capacity + budget.local(n).min(capacity);
+        let (raise, lower) = (&mut reach.raise[range.clone()], &mut reach.lower[range]);
+        node_reach(graph, (budget, &free), n, (column, &order), raise, lower, &mut removals);
     }
     reach
+}
+
+/// The attributes that may be flipped, in falling order of a unit's weights: sorted once, it lets each node take its
+/// largest entries in `O(q + nnz(X_n))`.
+fn falling_order(column: &[f64], budget: &Budget) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..column.len() as u32).filter(|&d| !budget.is_frozen(d as usize)).collect();
+    order.sort_unstable_by(|&a, &b| column[b as usize].total_cmp(&column[a as usize]));
+    order
+}
+
+/// Raising a unit: add what weighs positively, remove what weighs negatively. Lowering: the other way round.
+fn node_reach(
+    graph: &Graph,
+    means: (&Budget, &Restriction),
+    node: usize,
+    (column, order): (&[f64], &[u32]),
+    raise: &mut [f64],
+    lower: &mut [f64],
+    removals: &mut Vec<f64>,
+) {
+    let upward = order.iter().map(|&d| (d, column[d as usize]));
+    fill(raise, means, graph.attributes(), node, upward, |d| -column[d], removals);
+    let downward = order.iter().rev().map(|&d| (d, -column[d as usize]));
+    fill(lower, means, graph.attributes(), node, downward, |d| column[d], removals);
+}
+
+/// Layer 2 of one slice in a branch of a search, around values that include the flips already made: `(R, S)`, nodes × units.
+pub fn first_hidden_in_branch(
+    graph: &Graph,
+    gcn: &Gcn,
+    field: (&Budget, &Restriction),
+    slice: &Slice,
+    (value, error): (&[f64], &[f64]),
+) -> LayerBounds {
+    let (budget, restriction) = field;
+    let weight = &gcn.layers()[0].weight;
+    let width = weight.columns;
+    let global = restriction.global(budget).unwrap_or(0);
+    let locals: Vec<usize> =
+        slice.nodes(1).iter().map(|&n| restriction.local(budget, n).unwrap_or(0).min(global)).collect();
+    let capacity = locals.iter().copied().max().unwrap_or(0).min(weight.rows);
+    let mut bounds = LayerBounds { width, lower: value.to_vec(), upper: value.to_vec() };
+    let (mut removals, mut pool) = (Vec::new(), Vec::new());
+    for unit in 0..width {
+        let column: Vec<f64> = (0..weight.rows).map(|d| weight.get(d, unit)).collect();
+        let order = falling_order(&column, budget);
+        let zeros = vec![0.0; locals.len() * capacity];
+        let mut reach = Reach { capacity, raise: zeros.clone(), lower: zeros };
+        for (n, &node) in slice.nodes(1).iter().enumerate() {
+            let range = n * capacity..n * capacity + locals[n].min(capacity);
+            let (raise, lower) = (&mut reach.raise[range.clone()], &mut reach.lower[range]);
+            node_reach(graph, field, node as usize, (&column, &order), raise, lower, &mut removals);
+        }
+        for m in 0..slice.nodes(2).len() {
+            let at = m * width + unit;
+            let (rise, fall, terms) = best_changes(|| slice.passing(1).row(m), &reach, global, &mut pool);
+            let slack = |change: f64| error[at] + error_of(terms + 3, value[at].abs() + change);
+            let (r, s) = (value[at] - fall - slack(fall), value[at] + rise + slack(rise));
+            (bounds.lower[at], bounds.upper[at]) = outward(r.next_down(), s.next_up());
+        }
+    }
+    bounds
 }
 
 /// Merges the gains of additions (given in falling order) and of removals into one falling list.
 fn fill(
     list: &mut [f64],
-    budget: &Budget,
+    (budget, restriction): (&Budget, &Restriction),
     attributes: &Pattern,
     node: usize,
     additions: impl Iterator<Item = (u32, f64)>,
@@ -171,9 +216,10 @@ fn fill(
     removals: &mut Vec<f64>,
 ) {
     let row = attributes.row(node);
+    let fixed = |d: u32| restriction.fixes(Flip { node: node as u32, attribute: d });
     let additions = additions
         .take_while(|&(_, gain)| gain > 0.0 && budget.direction().adds())
-        .filter(|(d, _)| row.binary_search(d).is_err());
+        .filter(|&(d, _)| row.binary_search(&d).is_err() && !fixed(d));
     let mut length = 0;
     for (slot, (_, gain)) in list.iter_mut().zip(additions) {
         *slot = gain;
@@ -188,7 +234,7 @@ fn fill(
     removals.extend(
         row.iter()
             .map(|&d| (d, removal(d as usize)))
-            .filter(|&(d, g)| g > floor && !budget.is_frozen(d as usize))
+            .filter(|&(d, g)| g > floor && !budget.is_frozen(d as usize) && !fixed(d))
             .map(|r| r.1),
     );
     if removals.is_empty() {
@@ -203,10 +249,27 @@ fn fill(
 
 /// Layers 3 and up: interval propagation with bias and clipping, signs of `W` and of `A` split.
 pub fn propagate(layer: &Layer, previous: &LayerBounds) -> LayerBounds {
-    let nodes = layer.passing.rows;
+    let row = |m: usize| {
+        let (columns, entries) = layer.passing.row(m);
+        columns.iter().map(|&n| n as usize).zip(entries.iter().copied())
+    };
+    propagate_rows(layer, layer.passing.rows, row, previous)
+}
+
+/// The same inside a slice: from the bounds of its nodes in representation `l` to those in `l + 1`.
+pub fn propagate_in_slice(layer: &Layer, slice: &Slice, l: usize, previous: &LayerBounds) -> LayerBounds {
+    propagate_rows(layer, slice.nodes(l + 1).len(), |m| slice.passing(l).row(m), previous)
+}
+
+fn propagate_rows<I: Iterator<Item = (usize, f64)>>(
+    layer: &Layer,
+    rows: usize,
+    row: impl Fn(usize) -> I + Sync,
+    previous: &LayerBounds,
+) -> LayerBounds {
     let (inputs, width) = (layer.weight.rows, layer.weight.columns);
     // Per node: the least and the most that it can send to each unit, and the magnitude for the rounding error.
-    let sent: Vec<[Vec<f64>; 3]> = (0..nodes)
+    let sent: Vec<[Vec<f64>; 3]> = (0..previous.lower.len() / inputs)
         .into_par_iter()
         .map(|n| {
             let (mut least, mut most, mut size) = (vec![0.0; width], vec![0.0; width], vec![FLOOR; width]);
@@ -222,33 +285,27 @@ pub fn propagate(layer: &Layer, previous: &LayerBounds) -> LayerBounds {
             [least, most, size]
         })
         .collect();
-    let rows: Vec<(Vec<f64>, Vec<f64>)> = (0..nodes)
-        .into_par_iter()
-        .map(|m| {
-            let mut lower = layer.bias.clone();
-            let mut upper = layer.bias.clone();
-            let mut magnitude: Vec<f64> = layer.bias.iter().map(|b| b.abs()).collect();
-            let (columns, entries) = layer.passing.row(m);
-            for (&n, &a) in columns.iter().zip(entries) {
-                let [least, most, size] = &sent[n as usize];
-                let (low, high) = if a > 0.0 { (least, most) } else { (most, least) };
-                for j in 0..width {
-                    lower[j] += a * low[j];
-                    upper[j] += a * high[j];
-                    magnitude[j] += a.abs() * size[j];
-                }
-            }
+    let mut bounds = LayerBounds { width, lower: vec![0.0; rows * width], upper: vec![0.0; rows * width] };
+    let chunks = bounds.lower.par_chunks_mut(width).zip(bounds.upper.par_chunks_mut(width));
+    chunks.enumerate().for_each(|(m, (lower, upper))| {
+        lower.copy_from_slice(&layer.bias);
+        upper.copy_from_slice(&layer.bias);
+        let mut magnitude: Vec<f64> = layer.bias.iter().map(|b| b.abs()).collect();
+        let mut terms = inputs + 2;
+        for (n, a) in row(m) {
+            terms += 1;
+            let [least, most, size] = &sent[n];
+            let (low, high) = if a > 0.0 { (least, most) } else { (most, least) };
             for j in 0..width {
-                let slack = error_of(inputs + columns.len() + 2, magnitude[j]);
-                (lower[j], upper[j]) = outward((lower[j] - slack).next_down(), (upper[j] + slack).next_up());
+                lower[j] += a * low[j];
+                upper[j] += a * high[j];
+                magnitude[j] += a.abs() * size[j];
             }
-            (lower, upper)
-        })
-        .collect();
-    let mut bounds = LayerBounds { width, lower: Vec::new(), upper: Vec::new() };
-    for (lower, upper) in rows {
-        bounds.lower.extend(lower);
-        bounds.upper.extend(upper);
-    }
+        }
+        for j in 0..width {
+            let slack = error_of(terms, magnitude[j]);
+            (lower[j], upper[j]) = outward((lower[j] - slack).next_down(), (upper[j] + slack).next_up());
+        }
+    });
     bounds
 }

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use crate::graph::Graph;
+use crate::selection::Flip;
 
 /// Which way an attribute may be flipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -193,6 +194,38 @@ impl Budget {
         self.local[node] > 0
             && !self.is_frozen(attribute)
             && if present { self.direction.removes() } else { self.direction.adds() }
+    }
+}
+
+/// What one branch of a search has fixed: flips that are made, and flips that are not.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Restriction {
+    /// Made: they use up budget.
+    pub made: Vec<Flip>,
+    /// Not made.
+    pub spared: Vec<Flip>,
+}
+
+impl Restriction {
+    /// `Q` that is left; `None` if more was used than there is.
+    pub fn global(&self, budget: &Budget) -> Option<usize> {
+        budget.global().checked_sub(self.made.len())
+    }
+
+    /// `q_n` that is left; `None` if more was used than there is.
+    pub fn local(&self, budget: &Budget, node: u32) -> Option<usize> {
+        let used = self.made.iter().filter(|flip| flip.node == node).count();
+        budget.local(node as usize).checked_sub(used)
+    }
+
+    /// Has this flip been fixed?
+    pub fn fixes(&self, flip: Flip) -> bool {
+        self.made.contains(&flip) || self.spared.contains(&flip)
+    }
+
+    /// Are the flips made within the budget?
+    pub fn admissible(&self, budget: &Budget) -> bool {
+        self.global(budget).is_some() && self.made.iter().all(|flip| self.local(budget, flip.node).is_some())
     }
 }
 

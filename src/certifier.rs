@@ -1,19 +1,23 @@
 //! The certifier: from a graph, a network and a budget to a verdict for every node.
 
 use std::cmp::Ordering;
+use std::time::Instant;
 
 use rayon::prelude::*;
 
 use crate::attribute::Attributes;
 use crate::bounds::{self, LayerBounds};
-use crate::budget::Budget;
-use crate::dual::{Backward, Relaxed};
+use crate::budget::{Budget, Restriction};
+use crate::dual::{Backward, Located, Relaxed};
 use crate::exact::{ExactProblem, Relaxation};
 use crate::forward::{Representation, forward};
 use crate::graph::Graph;
-use crate::mixture::Weights;
+use crate::hidden::Hidden;
+use crate::mixture::Multipliers;
 use crate::model::Gcn;
 use crate::rounding::{Enclosure, error_of};
+use crate::search::prover::Cost;
+use crate::search::tree::{Goal, Limits};
 use crate::selection::{Flip, Selection, Slopes};
 use crate::slice::Slice;
 use crate::verdict::{Margin, NodeResult, Reason, Verdict};
@@ -42,6 +46,25 @@ impl Bound {
     }
 }
 
+/// How far the certifier goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Effort {
+    /// Bounds at default multipliers, their mixtures, and witnesses.
+    #[default]
+    Bounds,
+    /// In addition the optimum of the relaxation, by column generation, where that leaves a pair open.
+    Optimal,
+    /// In addition branch and price, until every node is decided.
+    Complete(Limits),
+    /// The exact worst-case margin of every class pair, up to the gap.
+    Minimise {
+        /// When to give up.
+        limits: Limits,
+        /// Difference between lower and upper bound at which a pair is done.
+        gap: f64,
+    },
+}
+
 /// A graph, a network and a budget, with everything that all targets share: the unperturbed forward pass, the
 /// activation bounds and the ordered attributes. Shared by all threads; each brings its own [`Workspace`].
 pub struct Certifier<'a> {
@@ -49,6 +72,7 @@ pub struct Certifier<'a> {
     gcn: &'a Gcn,
     budget: Budget,
     bound: Bound,
+    effort: Effort,
     attributes: Attributes,
     unperturbed: Vec<Representation>,
     bounds: Vec<LayerBounds>,
@@ -57,23 +81,26 @@ pub struct Certifier<'a> {
 /// The buffers of one thread: nothing is allocated per target once they have grown.
 #[derive(Debug, Default)]
 pub struct Workspace {
-    slice: Slice,
-    backward: Backward,
-    relaxed: Relaxed,
+    pub(crate) slice: Slice,
+    pub(crate) backward: Backward,
+    pub(crate) relaxed: Relaxed,
+    pub(crate) selection: Selection,
+    pub(crate) evaluator: Evaluator,
+    pub(crate) hidden: Hidden,
+    pub(crate) multipliers: Multipliers,
+    /// Activation bounds of the slice in a branch of a search.
+    pub(crate) local_bounds: Vec<LayerBounds>,
     slopes: Slopes,
-    selection: Selection,
-    evaluator: Evaluator,
     search: LocalSearch,
-    weights: Weights,
 }
 
 /// How often the weights of a mixture are adjusted before it is given up.
 const ROUNDS: usize = 12;
 
 /// The best perturbation known against one class.
-struct Attack {
-    margin: Enclosure,
-    flips: Vec<Flip>,
+pub(crate) struct Attack {
+    pub(crate) margin: Enclosure,
+    pub(crate) flips: Vec<Flip>,
 }
 
 impl<'a> Certifier<'a> {
@@ -81,9 +108,24 @@ impl<'a> Certifier<'a> {
     pub fn new(graph: &'a Graph, gcn: &'a Gcn, budget: Budget, bound: Bound) -> Certifier<'a> {
         let unperturbed = forward(graph, gcn);
         let attributes = Attributes::new(&gcn.layers()[0].weight, &budget);
-        let mut certifier = Certifier { graph, gcn, budget, bound, attributes, unperturbed, bounds: Vec::new() };
+        let mut certifier = Certifier {
+            graph,
+            gcn,
+            budget,
+            bound,
+            effort: Effort::Bounds,
+            attributes,
+            unperturbed,
+            bounds: Vec::new(),
+        };
         certifier.bound_activations();
         certifier
+    }
+
+    /// The same certifier with another effort.
+    pub fn with_effort(mut self, effort: Effort) -> Certifier<'a> {
+        self.effort = effort;
+        self
     }
 
     /// The same problem under another global budget; what does not depend on it is kept.
@@ -205,6 +247,7 @@ impl<'a> Certifier<'a> {
                 class,
                 lower: [f64::NEG_INFINITY; 2],
                 mixed: f64::NEG_INFINITY,
+                searched: f64::NEG_INFINITY,
                 attack: Attack {
                     margin: difference(logits.entry(node, reference), logits.entry(node, class)),
                     flips: Vec::new(),
@@ -217,8 +260,12 @@ impl<'a> Certifier<'a> {
         if self.bound == Bound::Best {
             self.mix_open_pairs(reference, &mut pairs, workspace);
         }
-        let witness = self.find_witness(reference, &mut pairs, workspace);
-        self.conclude(node, reference, predicted, pairs, witness, workspace)
+        let mut witness = self.find_witness(reference, &mut pairs, workspace);
+        let mut cost = Cost::default();
+        if !self.bounds.is_empty() {
+            (witness, cost) = self.search(reference, &mut pairs, witness, workspace);
+        }
+        self.conclude(node, (reference, predicted), pairs, witness, cost, workspace)
     }
 
     /// Evaluates the bounds of one class pair, and tries what they select on the true network against all classes.
@@ -239,6 +286,50 @@ impl<'a> Certifier<'a> {
         }
     }
 
+    /// Goes on where the bounds have left a pair open, as far as the effort allows. Pairs with the likeliest attack come
+    /// first, and the first witness ends it unless the exact margins are asked for.
+    fn search(
+        &self,
+        reference: usize,
+        pairs: &mut [Pair],
+        mut witness: Option<(usize, Ordering)>,
+        workspace: &mut Workspace,
+    ) -> (Option<(usize, Ordering)>, Cost) {
+        let single = Limits { nodes: 1, ..Limits::default() };
+        let (goal, limits) = match self.effort {
+            Effort::Bounds => return (witness, Cost::default()),
+            Effort::Optimal => (Goal::Decide, single),
+            Effort::Complete(limits) => (Goal::Decide, limits),
+            Effort::Minimise { limits, gap } => (Goal::Minimise { gap }, limits),
+        };
+        let deadline = Instant::now() + limits.time;
+        let mut cost = Cost::default();
+        for at in likeliest(pairs) {
+            let settled = match goal {
+                Goal::Decide => witness.is_some() || pairs[at].lower() > 0.0,
+                Goal::Minimise { .. } => false,
+            };
+            if settled {
+                continue;
+            }
+            let spent = self.prove_pair(reference, at, pairs, workspace, (goal, &limits, deadline));
+            cost = Cost {
+                nodes: cost.nodes + spent.nodes,
+                masters: cost.masters + spent.masters,
+                gave_up: cost.gave_up || spent.gave_up,
+            };
+            // A perturbation found for one pair may break another.
+            for other in likeliest(pairs) {
+                if witness.is_none()
+                    && let Some(sign) = self.broken(reference, &mut pairs[other], workspace)
+                {
+                    witness = Some((other, sign));
+                }
+            }
+        }
+        (witness, cost)
+    }
+
     /// Where neither bound is positive and no attack is known, mixes the two per unit (see [`crate::mixture`]). The
     /// attacker's answers are tried on the true network as well.
     fn mix_open_pairs(&self, reference: usize, pairs: &mut [Pair], workspace: &mut Workspace) {
@@ -251,17 +342,19 @@ impl<'a> Certifier<'a> {
                 continue;
             }
             let objective = [(reference, 1.0), (pairs[at].class, -1.0)];
-            workspace.weights.start(&workspace.slice, &self.unperturbed);
+            workspace.hidden.load(&workspace.slice, &self.unperturbed[0], bounds);
+            workspace.multipliers.start(&workspace.slice, &self.unperturbed);
             for round in 0..ROUNDS {
-                let Workspace { slice, backward, relaxed, weights, .. } = workspace;
+                let Workspace { slice, backward, relaxed, multipliers, hidden, .. } = workspace;
                 if round == 0 || self.gcn.depth() > 3 {
-                    backward.run_at(self.gcn, slice, &self.bounds, &objective, weights.omega());
+                    let bounds = Located::Graph(&self.bounds);
+                    backward.run_at(self.gcn, slice, bounds, &objective, &multipliers.omega);
                 }
                 if round == 0 {
-                    weights.anchored(slice, &self.unperturbed[0], backward);
+                    multipliers.anchored(hidden, backward);
                 }
-                relaxed.mixed(backward, slice, &self.unperturbed[0], bounds, weights);
-                let bound = self.worst(workspace).lower();
+                relaxed.mixed(backward, hidden, &multipliers.weights);
+                let bound = self.worst(workspace, &Restriction::default()).lower();
                 // A comparison with NaN is false: nothing is learnt from it.
                 if bound > pairs[at].mixed {
                     pairs[at].mixed = bound;
@@ -271,10 +364,10 @@ impl<'a> Certifier<'a> {
                 if pairs[at].lower() > 0.0 || pairs[at].attack.margin.value <= 0.0 {
                     break;
                 }
-                let Workspace { slice, backward, weights, selection, evaluator, .. } = workspace;
+                let Workspace { slice, backward, multipliers, hidden, selection, evaluator, .. } = workspace;
                 let problem = (self.graph, self.gcn, &*slice);
                 let attacked = |l: usize| evaluator.preactivations(l).to_vec();
-                weights.answer(problem, &self.unperturbed[0], bounds, backward, selection.flips(), attacked);
+                multipliers.answer(problem, hidden, backward, selection.flips(), attacked);
             }
         }
     }
@@ -290,14 +383,14 @@ impl<'a> Certifier<'a> {
             // The linear model has nothing to relax: both bounds are the same, and exact.
             (_, bounds) => relaxed.paper(backward, slice, unperturbed, bounds.filter(|_| slice.top() > 2)),
         }
-        self.worst(workspace)
+        self.worst(workspace, &Restriction::default())
     }
 
-    /// The relaxed objective of the workspace minus the largest loss that the budget allows.
-    fn worst(&self, workspace: &mut Workspace) -> Enclosure {
+    /// The relaxed objective of the workspace minus the largest loss that the budget allows once some flips are fixed.
+    pub(crate) fn worst(&self, workspace: &mut Workspace, restriction: &Restriction) -> Enclosure {
         let Workspace { slice, relaxed, slopes, selection, .. } = workspace;
         let loss_error = relaxed.spread(slice, self.unperturbed[0].width, self.attributes.norm(0), slopes);
-        let loss = selection.select(self.graph, &self.budget, &self.attributes, slice, slopes);
+        let loss = selection.select(&self.problem().field(restriction), slice, slopes);
         // Each of the flips that the budget allows may lose more than was computed, selected or not.
         let local: usize = slice.nodes(1).iter().map(|&n| self.budget.local(n as usize)).sum();
         let flips = local.min(self.budget.global());
@@ -309,17 +402,29 @@ impl<'a> Certifier<'a> {
 
     /// Replays a perturbation and keeps it for every class against which it is the best so far.
     fn attack(&self, reference: usize, pairs: &mut [Pair], flips: Vec<Flip>, workspace: &mut Workspace) {
-        if flips.is_empty() {
-            return;
+        if !flips.is_empty() {
+            self.try_flips(reference, 0, pairs, flips, workspace);
         }
+    }
+
+    /// The same; the evaluator keeps the perturbed representations, and the margin of pair `at` is returned.
+    pub(crate) fn try_flips(
+        &self,
+        reference: usize,
+        at: usize,
+        pairs: &mut [Pair],
+        flips: Vec<Flip>,
+        workspace: &mut Workspace,
+    ) -> Enclosure {
         let Workspace { evaluator, slice, .. } = workspace;
         let logits: Vec<Enclosure> = evaluator.logits(&self.problem(), slice, &flips).collect();
-        for pair in pairs {
+        for pair in &mut *pairs {
             let margin = difference(logits[reference], logits[pair.class]);
             if margin.value < pair.attack.margin.value {
                 pair.attack = Attack { margin, flips: flips.clone() };
             }
         }
+        difference(logits[reference], logits[pairs[at].class])
     }
 
     /// A class pair whose margin is not positive under the flips found, searching further where neither is known.
@@ -330,9 +435,7 @@ impl<'a> Certifier<'a> {
         pairs: &mut [Pair],
         workspace: &mut Workspace,
     ) -> Option<(usize, Ordering)> {
-        // The most promising class first.
-        let mut order: Vec<usize> = (0..pairs.len()).collect();
-        order.sort_by(|&x, &y| pairs[x].attack.margin.value.total_cmp(&pairs[y].attack.margin.value));
+        let order = likeliest(pairs);
         for &at in &order {
             if let Some(sign) = self.broken(reference, &mut pairs[at], workspace) {
                 return Some((at, sign));
@@ -372,10 +475,10 @@ impl<'a> Certifier<'a> {
     fn conclude(
         &self,
         node: usize,
-        reference: usize,
-        predicted: usize,
+        (reference, predicted): (usize, usize),
         pairs: Vec<Pair>,
         witness: Option<(usize, Ordering)>,
+        cost: Cost,
         workspace: &Workspace,
     ) -> NodeResult {
         let certifies = |relaxation: Relaxation| {
@@ -388,7 +491,12 @@ impl<'a> Certifier<'a> {
             Some(_) => (Verdict::NonRobust, Reason::Witness),
             None if paper == Some(true) => (Verdict::Robust, Reason::PaperBound),
             None if anchored == Some(true) => (Verdict::Robust, Reason::AnchoredBound),
-            None if pairs.iter().all(|pair| pair.lower() > 0.0) => (Verdict::Robust, Reason::MixedBounds),
+            None if pairs.iter().all(|pair| pair.lower() > 0.0) => match cost {
+                Cost { nodes: 0, .. } => (Verdict::Robust, Reason::MixedBounds),
+                _ if cost.nodes <= pairs.len() => (Verdict::Robust, Reason::ColumnGeneration),
+                _ => (Verdict::Robust, Reason::BranchAndPrice),
+            },
+            None if cost.gave_up && !matches!(self.effort, Effort::Optimal) => (Verdict::Undecided, Reason::Limit),
             None => (Verdict::Undecided, Reason::BoundNotPositive),
         };
         NodeResult {
@@ -404,6 +512,8 @@ impl<'a> Certifier<'a> {
                 .iter()
                 .map(|pair| Margin { class: pair.class, lower: pair.lower(), upper: pair.attack.margin.upper() })
                 .collect(),
+            search_nodes: cost.nodes,
+            masters: cost.masters,
             witness: witness.map_or_else(Vec::new, |(at, _)| sorted(pairs[at].attack.flips.clone())),
         }
     }
@@ -412,7 +522,7 @@ impl<'a> Certifier<'a> {
         ExactProblem { graph: self.graph, gcn: self.gcn, slice: &workspace.slice }
     }
 
-    fn problem(&self) -> Problem<'_> {
+    pub(crate) fn problem(&self) -> Problem<'_> {
         Problem {
             graph: self.graph,
             gcn: self.gcn,
@@ -424,19 +534,28 @@ impl<'a> Certifier<'a> {
 }
 
 /// The state of one class pair.
-struct Pair {
-    class: usize,
+pub(crate) struct Pair {
+    pub(crate) class: usize,
     /// Lower bounds by [`Relaxation`].
     lower: [f64; 2],
     /// The best bound of any mixture.
     mixed: f64,
-    attack: Attack,
+    /// The bound that a search has reached.
+    pub(crate) searched: f64,
+    pub(crate) attack: Attack,
 }
 
 impl Pair {
     fn lower(&self) -> f64 {
-        self.lower[0].max(self.lower[1]).max(self.mixed)
+        self.lower[0].max(self.lower[1]).max(self.mixed).max(self.searched)
     }
+}
+
+/// The pairs in the order of their best attacks, the most promising first.
+fn likeliest(pairs: &[Pair]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..pairs.len()).collect();
+    order.sort_by(|&x, &y| pairs[x].attack.margin.value.total_cmp(&pairs[y].attack.margin.value));
+    order
 }
 
 fn difference(x: Enclosure, y: Enclosure) -> Enclosure {

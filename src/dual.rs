@@ -21,6 +21,27 @@ use crate::slice::Slice;
 /// A linear objective over the units of the target: pairs of unit and coefficient.
 pub type Objective<'a> = &'a [(usize, f64)];
 
+/// Activation bounds of representations `2 … L−1`: of the whole graph, or of one slice's nodes by their local numbers.
+#[derive(Clone, Copy, Debug)]
+pub enum Located<'a> {
+    /// By node.
+    Graph(&'a [LayerBounds]),
+    /// By local number.
+    Slice(&'a [LayerBounds]),
+}
+
+impl Located<'_> {
+    /// `R` and `S` of the slice's `n`-th node of representation `l`.
+    #[inline]
+    pub fn rows(&self, slice: &Slice, l: usize, n: usize) -> (&[f64], &[f64]) {
+        let (bounds, row) = match self {
+            Located::Graph(bounds) => (&bounds[l - 2], slice.nodes(l)[n] as usize),
+            Located::Slice(bounds) => (&bounds[l - 2], n),
+        };
+        (bounds.lower(row), bounds.upper(row))
+    }
+}
+
 /// The backward pass down to representation 2, with its buffers.
 #[derive(Debug, Default)]
 pub struct Backward {
@@ -62,7 +83,7 @@ impl Backward {
     ///
     /// Cost: `O(|V_l|·h·h' + |A(l)|·h)` per layer above the second.
     pub fn run(&mut self, gcn: &Gcn, slice: &Slice, bounds: &[LayerBounds], objective: Objective) {
-        self.run_at(gcn, slice, bounds, objective, &[]);
+        self.run_at(gcn, slice, Located::Graph(bounds), objective, &[]);
     }
 
     /// The same at a given `Ω`: `omega[l − 3]` has one entry per unit of representation `l` of the slice. Where there is
@@ -71,7 +92,7 @@ impl Backward {
         &mut self,
         gcn: &Gcn,
         slice: &Slice,
-        bounds: &[LayerBounds],
+        bounds: Located,
         objective: Objective,
         omega: &[Vec<f64>],
     ) {
@@ -92,7 +113,7 @@ impl Backward {
         for l in (2..top).rev() {
             self.pull(gcn, slice, l);
             if l > 2 {
-                self.relax(slice.nodes(l), &bounds[l - 2], omega.get(l - 3));
+                self.relax(slice, l, bounds, omega.get(l - 3));
             }
         }
     }
@@ -136,11 +157,11 @@ impl Backward {
     }
 
     /// Replaces the units of a hidden layer above the second by lines: `Φ` becomes the slopes.
-    fn relax(&mut self, nodes: &[u32], bounds: &LayerBounds, omega: Option<&Vec<f64>>) {
+    fn relax(&mut self, slice: &Slice, l: usize, bounds: Located, omega: Option<&Vec<f64>>) {
         self.phi.clear();
-        let width = bounds.width;
-        for (n, &node) in nodes.iter().enumerate() {
-            let (lower, upper) = (bounds.lower(node as usize), bounds.upper(node as usize));
+        for n in 0..slice.nodes(l).len() {
+            let (lower, upper) = bounds.rows(slice, l, n);
+            let width = lower.len();
             for j in 0..width {
                 let at = n * width + j;
                 let (a, error, r, s) = (self.coefficient[at], self.error[at], lower[j], upper[j]);

@@ -1,40 +1,44 @@
-//! The mixture: chord and anchored bound of each unit, weighted, and the slope of the lower line free.
+//! The mixture: every valid line of a unit of representation 2, chosen by one multiplier each (math §4, §4b, §7).
 //!
-//! For a unit of representation 2 with coefficient `a` and a weight `w ∈ [0, 1]`
+//! For a unit with coefficient `a` in the objective and a multiplier `w`
 //!
 //! ```text
-//! a > 0:  a·relu(z) ≥ w·a·z
-//! a < 0:  a·relu(z) ≥ w·(chord line) + (1 − w)·(anchored bound)
+//! free, a > 0:   a·relu(z) ≥ w·a·z                                     w ∈ [0, 1]   (Ω)
+//! free, a < 0:   a·relu(z) ≥ w·(chord line) + (1 − w)·(anchored bound)  w ∈ [0, 1]
+//! z ≥ 0 assumed: a·relu(z) ≥ (a − w)·z                                  w ≥ 0        (β)
+//! z ≤ 0 assumed: a·relu(z) ≥ w·z                                        w ≥ 0        (β)
 //! ```
 //!
-//! Every choice of weights gives a valid bound. Good ones come from playing the relaxed problem as a game: the attacker
-//! answers the current weights with his best flips, and the weights move towards what would have been tightest there.
+//! Every choice of multipliers gives a valid bound, so whoever proposes them need not be trusted. Without an LP, good ones
+//! come from playing the relaxed problem as a game: the attacker answers the current multipliers with his best flips, and
+//! they move towards what would have been tightest there.
 
 use crate::anchored::{Anchor, Unit, anchor};
-use crate::bounds::LayerBounds;
 use crate::dual::{Backward, Relaxed, line};
 use crate::forward::Representation;
 use crate::graph::Graph;
+use crate::hidden::{Assumption, Hidden};
 use crate::model::Gcn;
 use crate::rounding::UNIT;
-use crate::selection::Loss;
+use crate::selection::{Flip, Loss};
 use crate::slice::Slice;
 
-/// Weights are multiples of this, so that `1 − w` is exact.
-const GRID: f64 = 1024.0;
+/// Weights in `[0, 1]` are multiples of `1/GRID`, so that `1 − w` is exact.
+const GRID: f64 = (1u64 << 30) as f64;
 
-/// The weights of the units of representation 2 in one slice.
-#[derive(Debug, Default)]
-pub struct Weights {
-    values: Vec<f64>,
+/// The multipliers of one relaxation.
+#[derive(Clone, Debug, Default)]
+pub struct Multipliers {
+    /// One per unit of representation 2 of the slice.
+    pub weights: Vec<f64>,
+    /// `Ω` of the units of representations 3 and up.
+    pub omega: Vec<Vec<f64>>,
     rounds: f64,
     rise: Vec<f64>,
     fall: Vec<f64>,
-    /// `Ω` of the units of representations 3 and up.
-    omega: Vec<Vec<f64>>,
 }
 
-impl Weights {
+impl Multipliers {
     /// Starts above representation 2: the lines that are exact at the unperturbed graph.
     pub fn start(&mut self, slice: &Slice, unperturbed: &[Representation]) {
         self.rounds = 1.0;
@@ -46,21 +50,14 @@ impl Weights {
         }
     }
 
-    /// `Ω` of the units of representations 3 and up.
-    pub fn omega(&self) -> &[Vec<f64>] {
-        &self.omega
-    }
-
     /// Starts at the anchored bound.
-    pub fn anchored(&mut self, slice: &Slice, unperturbed: &Representation, backward: &Backward) {
-        self.values.clear();
-        let width = unperturbed.width;
+    pub fn anchored(&mut self, hidden: &Hidden, backward: &Backward) {
         let (coefficients, _) = backward.coefficients();
-        for (m, &node) in slice.nodes(2).iter().enumerate() {
-            for (j, &z) in unperturbed.row(node as usize).iter().enumerate() {
-                self.values.push(if coefficients[m * width + j] > 0.0 && z > 0.0 { 1.0 } else { 0.0 });
-            }
-        }
+        self.weights.clear();
+        self.weights.extend((0..hidden.count()).map(|at| {
+            let lower_line = hidden.assumption[at] == Assumption::Free && coefficients[at] > 0.0;
+            if lower_line && hidden.value[at] > 0.0 { 1.0 } else { 0.0 }
+        }));
     }
 
     /// Moves towards the weights that are tightest at the attacker's answer: their average over all answers converges to
@@ -68,8 +65,7 @@ impl Weights {
     pub fn answer(
         &mut self,
         (graph, gcn, slice): (&Graph, &Gcn, &Slice),
-        unperturbed: &Representation,
-        bounds: &LayerBounds,
+        hidden: &Hidden,
         backward: &Backward,
         flips: &[Loss],
         attacked: impl Fn(usize) -> Vec<f64>,
@@ -82,23 +78,16 @@ impl Weights {
                 *weight += share * (f64::from(u8::from(z > 0.0)) - *weight);
             }
         }
-        let width = unperturbed.width;
         let (coefficients, _) = backward.coefficients();
-        for (m, &node) in slice.nodes(2).iter().enumerate() {
-            let node = node as usize;
-            for j in 0..width {
-                let at = m * width + j;
-                let (r, s, z) = (bounds.lower(node)[j], bounds.upper(node)[j], unperturbed.row(node)[j]);
-                let (u, v) = (self.rise[at], self.fall[at]);
-                let best = if coefficients[at] > 0.0 {
-                    z + u - v > 0.0
-                } else {
-                    let chord = s * (z + u - v - r) / (s - r);
-                    let anchored = if z >= 0.0 { z + u - z / (z - r) * v } else { s / (s - z) * u };
-                    chord < anchored
-                };
-                self.values[at] += share * (f64::from(u8::from(best)) - self.values[at]);
-            }
+        for at in (0..hidden.count()).filter(|&at| hidden.assumption[at] == Assumption::Free) {
+            let (r, s, z) = (hidden.lower[at], hidden.upper[at], hidden.value[at]);
+            let (u, v) = (self.rise[at], self.fall[at]);
+            let best = if coefficients[at] > 0.0 {
+                z + u - v > 0.0
+            } else {
+                s * (z + u - v - r) / (s - r) < anchored_value(z, r, s, u, v)
+            };
+            self.weights[at] += share * (f64::from(u8::from(best)) - self.weights[at]);
         }
     }
 
@@ -110,81 +99,97 @@ impl Weights {
             buffer.clear();
             buffer.resize(slice.nodes(2).len() * width, 0.0);
         }
-        let positions: Vec<(usize, &Loss)> =
-            flips.iter().filter_map(|loss| Some((slice.position(loss.flip.node)?, loss))).collect();
-        for m in 0..slice.nodes(2).len() {
-            for (n, a) in slice.passing(1).row(m) {
-                for (_, loss) in positions.iter().filter(|p| p.0 == n) {
-                    let present = graph.attributes().contains(loss.flip.node as usize, loss.flip.attribute);
-                    let a = if present { -a } else { a };
-                    for (j, &w) in weight.row(loss.flip.attribute as usize).iter().enumerate() {
-                        self.rise[m * width + j] += (a * w).max(0.0);
-                        self.fall[m * width + j] -= (a * w).min(0.0);
-                    }
+        for Loss { flip, .. } in flips {
+            for (m, a) in reached(slice, *flip) {
+                let a = if graph.attributes().contains(flip.node as usize, flip.attribute) { -a } else { a };
+                for (j, &w) in weight.row(flip.attribute as usize).iter().enumerate() {
+                    self.rise[m * width + j] += (a * w).max(0.0);
+                    self.fall[m * width + j] -= (a * w).min(0.0);
                 }
             }
         }
     }
 }
 
+/// The rows of `A(1)` that a flip reaches.
+pub fn reached(slice: &Slice, flip: Flip) -> impl Iterator<Item = (usize, f64)> {
+    let position = slice.position(flip.node);
+    let passing = slice.passing(1);
+    (0..passing.rows()).flat_map(move |m| passing.row(m).filter(move |e| Some(e.0) == position).map(move |e| (m, e.1)))
+}
+
+/// The anchored upper bound on `relu(z⁰ + u − v)`, not rounded.
+pub fn anchored_value(z: f64, r: f64, s: f64, u: f64, v: f64) -> f64 {
+    if z >= 0.0 { z + u - if r < 0.0 { z / (z - r) * v } else { v } } else { s / (s - z) * u }
+}
+
 impl Relaxed {
-    /// The mixed relaxation. Layers above the second are relaxed as in the dual.
-    pub fn mixed(
-        &mut self,
-        backward: &Backward,
-        slice: &Slice,
-        unperturbed: &Representation,
-        bounds: &LayerBounds,
-        weights: &Weights,
-    ) {
-        let width = unperturbed.width;
+    /// The relaxation with given multipliers, anchored where `hidden` is. Layers above the second are relaxed as the
+    /// backward pass was run.
+    pub fn mixed(&mut self, backward: &Backward, hidden: &Hidden, weights: &[f64]) {
         let (coefficients, errors) = backward.coefficients();
         self.base = backward.constant();
         self.centre.clear();
         self.radius.clear();
-        for (n, &node) in slice.nodes(2).iter().enumerate() {
-            let node = node as usize;
-            for j in 0..width {
-                let at = n * width + j;
-                let (a, error) = (coefficients[at], errors[at]);
-                let (z, ez) = (unperturbed.row(node)[j], unperturbed.errors(node)[j]);
-                let (r, s) = (bounds.lower(node)[j], bounds.upper(node)[j]);
-                let w = (weights.values[at].clamp(0.0, 1.0) * GRID).round() / GRID;
-                let (rise, fall) = if s > 0.0 && r < 0.0 && a - error > 0.0 {
-                    // 0 ≤ λ ≤ a keeps λz under a·relu(z) everywhere.
-                    let slope = (w * (a - error)).next_down().max(0.0);
-                    self.base.add(slope * z);
-                    self.base.allow(slope * ez);
-                    (slope, slope)
-                } else {
-                    let (chord, kappa) = line(a, error, r, s);
+        for at in 0..hidden.count() {
+            let (a, error) = (coefficients[at], errors[at]);
+            let (z, ez) = (hidden.value[at], hidden.error[at]);
+            let (r, s) = (hidden.lower[at], hidden.upper[at]);
+            let w = weights[at];
+            let (rise, fall) = match hidden.assumption[at] {
+                // Any slope not above a lies under a·z where z ≥ 0, any slope not below 0 under 0 where z ≤ 0.
+                Assumption::Active => self.one_slope((a - error - w.max(0.0)).next_down(), z, ez),
+                Assumption::Inactive => self.one_slope(w.max(0.0), z, ez),
+                // 0 ≤ λ ≤ a keeps λz under a·relu(z) everywhere.
+                Assumption::Free if s > 0.0 && r < 0.0 && a - error > 0.0 => {
+                    self.one_slope((on_grid(w) * (a - error)).next_down().max(0.0), z, ez)
+                }
+                Assumption::Free => {
                     let unit = Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s };
-                    let Anchor { rise, fall, slack } = anchor(unit);
-                    if w > 0.0 {
-                        self.base.add(w * (chord * z));
-                        self.base.add(w * kappa);
-                        self.base.allow(w * (chord.abs() * ez));
-                    }
-                    let rest = 1.0 - w;
-                    if s > 0.0 && rest > 0.0 {
-                        let h = z.max(0.0);
-                        self.base.add(rest * (a * h));
-                        self.base.allow(rest * (a.abs() * ez + error * (h + ez) + slack));
-                    }
-                    let rounding = |x: f64| 4.0 * UNIT * (w * chord.abs() + rest * x.abs());
-                    if chord == rise && chord == fall {
-                        (rise, fall)
-                    } else {
-                        (
-                            (w * chord + rest * rise - rounding(rise)).next_down(),
-                            (w * chord + rest * fall + rounding(fall)).next_up(),
-                        )
-                    }
-                };
-                let centre = 0.5 * (rise + fall);
-                self.centre.push(centre);
-                self.radius.push(if rise == fall { 0.0 } else { (fall - centre).max(centre - rise).next_up() });
-            }
+                    self.two_slopes(unit, on_grid(w))
+                }
+            };
+            let centre = 0.5 * (rise + fall);
+            self.centre.push(centre);
+            self.radius.push(if rise == fall { 0.0 } else { (fall - centre).max(centre - rise).next_up() });
         }
     }
+
+    /// A line through the origin.
+    fn one_slope(&mut self, slope: f64, z: f64, ez: f64) -> (f64, f64) {
+        self.base.add(slope * z);
+        self.base.allow(slope.abs() * ez);
+        (slope, slope)
+    }
+
+    /// `w` of the chord's line and the rest of the anchored bound.
+    fn two_slopes(&mut self, unit: Unit, w: f64) -> (f64, f64) {
+        let Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
+        let (chord, kappa) = line(a, error, r, s);
+        let Anchor { rise, fall, slack } = anchor(unit);
+        let rest = 1.0 - w;
+        if w > 0.0 {
+            self.base.add(w * (chord * z));
+            self.base.add(w * kappa);
+            self.base.allow(w * (chord.abs() * ez));
+        }
+        if s > 0.0 && rest > 0.0 {
+            let h = z.max(0.0);
+            self.base.add(rest * (a * h));
+            self.base.allow(rest * (a.abs() * ez + error * (h + ez) + slack));
+        }
+        if chord == rise && chord == fall {
+            return (rise, fall);
+        }
+        let rounding = |x: f64| 4.0 * UNIT * (w * chord.abs() + rest * x.abs());
+        (
+            (w * chord + rest * rise - rounding(rise)).next_down(),
+            (w * chord + rest * fall + rounding(fall)).next_up(),
+        )
+    }
+}
+
+/// The nearest weight on the grid; what is not a number becomes 0.
+fn on_grid(w: f64) -> f64 {
+    (w.clamp(0.0, 1.0) * GRID).round().max(0.0) / GRID
 }

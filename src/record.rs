@@ -30,6 +30,10 @@ pub struct NodeRecord {
     pub paper_certifies: Option<bool>,
     /// Did the anchored bound alone certify it? Null if it was not evaluated.
     pub anchored_certifies: Option<bool>,
+    /// Tree nodes that a search has examined.
+    pub search_nodes: u64,
+    /// Masters that a search has solved.
+    pub masters: u64,
     /// The class pairs.
     pub margins: Vec<MarginRecord>,
     /// The flips that break it; empty unless non-robust (and then, if it already ties or fails without flips).
@@ -69,6 +73,8 @@ impl NodeRecord {
         Column { name: "reason", kind: Kind::Text },
         Column { name: "paper_certifies", kind: Kind::OptionalBoolean },
         Column { name: "anchored_certifies", kind: Kind::OptionalBoolean },
+        Column { name: "search_nodes", kind: Kind::Integer },
+        Column { name: "masters", kind: Kind::Integer },
         Column { name: "margins", kind: Kind::Margins },
         Column { name: "witness", kind: Kind::Flips },
         Column { name: "seconds", kind: Kind::Float },
@@ -87,6 +93,8 @@ impl NodeRecord {
             reason: result.reason,
             paper_certifies: result.paper_certifies,
             anchored_certifies: result.anchored_certifies,
+            search_nodes: result.search_nodes as u64,
+            masters: result.masters as u64,
             margins: result.margins.into_iter().map(MarginRecord::from).collect(),
             witness: result.witness,
             seconds,

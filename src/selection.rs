@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use crate::attribute::Attributes;
-use crate::budget::Budget;
+use crate::budget::{Budget, Restriction};
 use crate::graph::Graph;
 use crate::rounding::norm_above;
 use crate::slice::Slice;
@@ -79,6 +79,19 @@ impl Ord for Waiting {
     }
 }
 
+/// Where flips are looked for.
+#[derive(Clone, Copy)]
+pub struct Field<'a> {
+    /// The graph.
+    pub graph: &'a Graph,
+    /// The budget.
+    pub budget: &'a Budget,
+    /// What has been fixed already.
+    pub restriction: &'a Restriction,
+    /// Rows of `W(1)` to search.
+    pub attributes: &'a Attributes,
+}
+
 /// The linear change of a relaxed margin with each attribute of each node of the slice, row by row: adding an attribute with weights `w` loses `radius·|w| − centre·w`, removing it
 /// `radius·|w| + centre·w`.
 #[derive(Debug, Default)]
@@ -108,30 +121,24 @@ impl Selection {
     ///
     /// The last selection seeds the next one: if it still fits, the smallest of its losses under the new slopes is
     /// a threshold to start with. It only has to be an admissible selection of `Q` flips of this slice.
-    pub fn select(
-        &mut self,
-        graph: &Graph,
-        budget: &Budget,
-        attributes: &Attributes,
-        slice: &Slice,
-        slopes: &Slopes,
-    ) -> f64 {
+    pub fn select(&mut self, field: &Field, slice: &Slice, slopes: &Slopes) -> f64 {
         let nodes = slice.nodes(1);
-        if budget.global() == 0 {
+        let Some(global @ 1..) = field.restriction.global(field.budget) else {
             self.kept.clear();
             return 0.0;
-        }
-        let mut threshold = self.seed_threshold(graph, budget, attributes, slice, slopes);
+        };
+        let mut threshold = self.seed_threshold(field, global, slice, slopes);
         self.kept.clear();
-        let mut heap = self.order_rows(budget, attributes, nodes, slopes);
+        let attributes = field.attributes;
+        let mut heap = self.order_rows(field, nodes, slopes);
         while let Some(Waiting { norm, row }) = heap.pop() {
             if norm * attributes.norm(0) <= threshold {
                 break;
             }
-            self.search_row(graph, budget, attributes, nodes[row as usize], row as usize, slopes, norm, threshold);
+            self.search_row(field, global, nodes[row as usize], row as usize, slopes, norm, threshold);
             self.kept.append(&mut self.row);
-            keep_largest(&mut self.kept, budget.global());
-            if self.kept.len() == budget.global() {
+            keep_largest(&mut self.kept, global);
+            if self.kept.len() == global {
                 threshold = self.kept.iter().map(|k| k.loss).fold(f64::INFINITY, f64::min);
             }
         }
@@ -140,20 +147,18 @@ impl Selection {
     }
 
     /// What the `Q` largest losses surely reach: the smallest loss of the last selection, if it had `Q` flips; else 0.
-    fn seed_threshold(
-        &self,
-        graph: &Graph,
-        budget: &Budget,
-        attributes: &Attributes,
-        slice: &Slice,
-        slopes: &Slopes,
-    ) -> f64 {
-        if self.kept.len() != budget.global() {
+    fn seed_threshold(&self, field: &Field, global: usize, slice: &Slice, slopes: &Slopes) -> f64 {
+        let Field { graph, attributes, .. } = field;
+        if self.kept.len() != global {
             return 0.0;
         }
         let width = attributes.width();
         let mut smallest = f64::INFINITY;
         for Loss { flip, .. } in &self.kept {
+            // A branch may have fixed it, and a row may have less budget left than the last selection used there.
+            if field.restriction.fixes(*flip) || !field.restriction.made.is_empty() {
+                return 0.0;
+            }
             let (Some(row), Some(slot)) = (slice.position(flip.node), attributes.slot(flip.attribute)) else {
                 return 0.0;
             };
@@ -176,18 +181,12 @@ impl Selection {
     }
 
     /// All rows that may be touched, with the norm `‖|centre| + radius‖` that bounds their losses.
-    fn order_rows(
-        &mut self,
-        budget: &Budget,
-        attributes: &Attributes,
-        nodes: &[u32],
-        slopes: &Slopes,
-    ) -> BinaryHeap<Waiting> {
-        let width = attributes.width();
+    fn order_rows(&mut self, field: &Field, nodes: &[u32], slopes: &Slopes) -> BinaryHeap<Waiting> {
+        let width = field.attributes.width();
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.clear();
         for (row, &node) in nodes.iter().enumerate() {
-            if budget.local(node as usize) == 0 {
+            if field.restriction.local(field.budget, node).unwrap_or(0) == 0 {
                 continue;
             }
             let centre = &slopes.centre[row * width..][..width];
@@ -206,17 +205,17 @@ impl Selection {
     #[allow(clippy::too_many_arguments)]
     fn search_row(
         &mut self,
-        graph: &Graph,
-        budget: &Budget,
-        attributes: &Attributes,
+        field: &Field,
+        global: usize,
         node: u32,
         row: usize,
         slopes: &Slopes,
         norm: f64,
         mut threshold: f64,
     ) {
+        let Field { graph, budget, restriction, attributes } = field;
         let width = attributes.width();
-        let capacity = budget.local(node as usize).min(budget.global());
+        let capacity = restriction.local(budget, node).unwrap_or(0).min(global);
         let centre = &slopes.centre[row * width..][..width];
         let radius = slopes.radius.get(row * width..(row + 1) * width);
         let present = graph.attributes().row(node as usize);
@@ -228,8 +227,9 @@ impl Selection {
                     continue;
                 }
                 let loss = attributes.loss(slot, -1.0, centre, radius);
-                if loss > threshold {
-                    self.row.push(Loss { loss, flip: Flip { node, attribute } });
+                let flip = Flip { node, attribute };
+                if loss > threshold && !restriction.fixes(flip) {
+                    self.row.push(Loss { loss, flip });
                 }
             }
         }
@@ -241,14 +241,14 @@ impl Selection {
                 attributes.losses(first, centre, radius, &mut self.scores);
                 for (i, &loss) in self.scores.iter().enumerate() {
                     if loss > threshold {
-                        let attribute = attributes.attribute(first + i);
-                        if present.binary_search(&attribute).is_err() {
-                            self.row.push(Loss { loss, flip: Flip { node, attribute } });
+                        let flip = Flip { node, attribute: attributes.attribute(first + i) };
+                        if present.binary_search(&flip.attribute).is_err() && !restriction.fixes(flip) {
+                            self.row.push(Loss { loss, flip });
                         }
                     }
                 }
                 // Once the row has enough, its own weakest loss is the threshold.
-                if self.row.len() >= capacity + BLOCK / 2 {
+                if self.row.len() >= capacity.saturating_add(BLOCK / 2) {
                     keep_largest(&mut self.row, capacity);
                     threshold = self.row.iter().map(|k| k.loss).fold(f64::INFINITY, f64::min).max(threshold);
                 }

@@ -38,12 +38,18 @@ pub enum Reason {
     AnchoredBound,
     /// Every class is settled by one of the two bounds or by a mixture of them.
     MixedBounds,
+    /// Every class is settled, the last by the optimum of the relaxation.
+    ColumnGeneration,
+    /// Every class is settled, the last by branch and price.
+    BranchAndPrice,
     /// A witness makes the margin negative.
     Witness,
     /// A witness makes the margin exactly zero: a tie.
     Tie,
     /// Some class has no positive bound, and no witness was found.
     BoundNotPositive,
+    /// A limit of the search was hit before it was over.
+    Limit,
 }
 
 impl Reason {
@@ -53,9 +59,12 @@ impl Reason {
             Reason::PaperBound => "paper_bound",
             Reason::AnchoredBound => "anchored_bound",
             Reason::MixedBounds => "mixed_bounds",
+            Reason::ColumnGeneration => "column_generation",
+            Reason::BranchAndPrice => "branch_and_price",
             Reason::Witness => "witness",
             Reason::Tie => "tie",
             Reason::BoundNotPositive => "bound_not_positive",
+            Reason::Limit => "limit",
         }
     }
 }
@@ -92,6 +101,10 @@ pub struct NodeResult {
     pub anchored_certifies: Option<bool>,
     /// One entry per other class.
     pub margins: Vec<Margin>,
+    /// Tree nodes that a search has examined.
+    pub search_nodes: usize,
+    /// Masters that a search has solved.
+    pub masters: usize,
     /// The flips of a non-robust node.
     pub witness: Vec<Flip>,
 }

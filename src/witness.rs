@@ -4,13 +4,13 @@
 //! error asks [`crate::exact`].
 
 use crate::attribute::Attributes;
-use crate::budget::Budget;
+use crate::budget::{Budget, Restriction};
 use crate::dual::Relaxed;
 use crate::forward::Representation;
 use crate::graph::Graph;
 use crate::model::Gcn;
 use crate::rounding::{Enclosure, FLOOR, error_of};
-use crate::selection::{Flip, Selection, Slopes};
+use crate::selection::{Field, Flip, Selection, Slopes};
 use crate::slice::{LocalMatrix, Slice};
 
 /// One representation of the slice under a perturbation: values, their errors, and room to add.
@@ -44,6 +44,16 @@ pub struct Problem<'a> {
     pub attributes: &'a Attributes,
     /// `Ĥ(2) … Ĥ(L)` without perturbation.
     pub unperturbed: &'a [Representation],
+}
+
+impl<'a> Problem<'a> {
+    /// Where flips are looked for once some are fixed.
+    pub fn field<'b>(&self, restriction: &'b Restriction) -> Field<'b>
+    where
+        'a: 'b,
+    {
+        Field { graph: self.graph, budget: self.budget, restriction, attributes: self.attributes }
+    }
 }
 
 impl Evaluator {
@@ -92,6 +102,11 @@ impl Evaluator {
     /// The pre-activations of representation `l` of the slice under the last perturbation.
     pub fn preactivations(&self, l: usize) -> &[f64] {
         &self.layers[l - 2].value
+    }
+
+    /// The errors of these pre-activations.
+    pub fn errors(&self, l: usize) -> &[f64] {
+        &self.layers[l - 2].error
     }
 
     /// `Ĥ(2)`: the unperturbed values plus what the flips add.
@@ -280,7 +295,7 @@ impl LocalSearch {
         evaluator.gradient(problem.gcn, slice, objective, &mut self.relaxed.centre);
         self.relaxed.radius.clear();
         self.relaxed.spread(slice, problem.attributes.width(), problem.attributes.norm(0), &mut self.slopes);
-        self.selection.select(problem.graph, problem.budget, problem.attributes, slice, &self.slopes);
+        self.selection.select(&problem.field(&Restriction::default()), slice, &self.slopes);
     }
 }
 

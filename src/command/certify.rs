@@ -8,6 +8,7 @@ use miette::{Result, miette};
 use rayon::prelude::*;
 use serde_json::json;
 
+use super::effort::EffortArguments;
 use super::input::{self, Input, LocalArguments};
 use super::run::{Format, RunArguments, stopped};
 use super::summary;
@@ -18,6 +19,8 @@ use super::summary;
   gcnproof certify cora.npz gcn.safetensors -Q 12 -q 1%
   gcnproof certify cora.npz gcn.safetensors -Q 5 -q 2 --flips add --nodes 0-99 --out results.parquet
   gcnproof certify cora.npz gcn.safetensors -Q 12 --out results.jsonl --resume
+  gcnproof certify cora.npz gcn.safetensors -Q 12 --complete          (no node stays undecided)
+  gcnproof certify cora.npz gcn.safetensors -Q 12 --nodes 7 --minimize (the exact worst-case margins)
   gcnproof certify graph.npz model.npz -Q 3 --message-passing mean,laplacian.npz --format json
 
 Exit codes: 0 done (whatever the verdicts), 2 wrong usage or input, 130 interrupted (resume with --resume).")]
@@ -38,6 +41,8 @@ pub struct Certify {
     /// The class that is to be kept
     #[arg(long, value_enum, default_value = "predicted")]
     class: Class,
+    #[command(flatten)]
+    effort: EffortArguments,
     /// The nodes that count as labelled in the summary: ids and ranges, or a file [default: those with a label]
     #[arg(long, value_name = "IDS|FILE")]
     labelled: Option<String>,
@@ -82,7 +87,7 @@ impl Certify {
         }
         let fingerprint = json!({
             "command": "certify", "input": identity, "budget": budget_record, "bound": bound,
-            "class": format!("{:?}", self.class).to_lowercase(), "nodes": nodes.len(),
+            "effort": self.effort.record(), "class": format!("{:?}", self.class).to_lowercase(), "nodes": nodes.len(),
         });
         let start = std::time::Instant::now();
         let keys: Vec<u64> = nodes.iter().map(|&n| n as u64).collect();
@@ -95,7 +100,7 @@ impl Certify {
                 if open.is_empty() {
                     return;
                 }
-                let certifier = Certifier::new(&graph, &gcn, budget, bound);
+                let certifier = Certifier::new(&graph, &gcn, budget, bound).with_effort(self.effort.effort());
                 open.par_iter().for_each_init(Workspace::default, |workspace, &node| {
                     if !stopped() {
                         done(certify_one(&certifier, node as usize, self.class, workspace));

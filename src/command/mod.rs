@@ -2,6 +2,7 @@
 
 pub mod certify;
 pub mod demo;
+pub mod effort;
 pub mod input;
 pub mod inspect;
 pub mod radius;

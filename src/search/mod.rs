@@ -1,0 +1,6 @@
+//! The search: the optimum of the relaxation by column generation, and the truth by branch and price (math §6, §7).
+
+pub mod master;
+pub mod prover;
+pub mod simplex;
+pub mod tree;

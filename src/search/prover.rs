@@ -1,0 +1,349 @@
+//! The prover: column generation and branch and price for the class pairs of one target.
+
+use std::time::Instant;
+
+use crate::bounds;
+use crate::certifier::{Certifier, Pair, Workspace};
+use crate::dual::Located;
+use crate::hidden::Assumption;
+use crate::mixture::reached;
+use crate::selection::Flip;
+
+use super::master::{Master, SimplexMaster, Suggestion};
+use super::tree::{self, Branch, Finding, Goal, Limits, Outcome, Split};
+
+/// Masters solved per tree node before it is split.
+const MASTERS: usize = 30;
+
+/// Flips that a new master starts with.
+const POOL: usize = 48;
+
+/// Adjustments of `Ω` above representation 2, which no master covers.
+const OMEGA_ROUNDS: usize = 8;
+
+/// What a search has cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// Tree nodes.
+    pub nodes: usize,
+    /// Masters solved.
+    pub masters: usize,
+    /// Was a limit hit?
+    pub gave_up: bool,
+}
+
+/// The state of one pair's search beside the workspace.
+struct Prover<'a, 'b> {
+    certifier: &'b Certifier<'a>,
+    reference: usize,
+    goal: Goal,
+    /// Flips that have mattered, the latest last.
+    pool: Vec<Flip>,
+    masters: usize,
+}
+
+impl Certifier<'_> {
+    /// Searches pair `at` of the workspace's target until its worst-case margin is decided (or found), raising its lower
+    /// bound and improving its attack, and those of the other pairs where a perturbation happens to.
+    pub(crate) fn prove_pair(
+        &self,
+        reference: usize,
+        at: usize,
+        pairs: &mut [Pair],
+        workspace: &mut Workspace,
+        (goal, limits, deadline): (Goal, &Limits, Instant),
+    ) -> Cost {
+        let mut prover = Prover {
+            certifier: self,
+            reference,
+            goal,
+            pool: pairs[at].attack.flips.clone(),
+            masters: 0,
+        };
+        let objective = [(reference, 1.0), (pairs[at].class, -1.0)];
+        workspace.backward.run(self.gcn(), &workspace.slice, self.activation_bounds(), &objective);
+        // Shared by the two closures: one examines while the other asks how far the attack has come.
+        let state = std::cell::RefCell::new((pairs, workspace));
+        let Outcome { lower, nodes, gave_up } = tree::search(
+            limits,
+            deadline,
+            |branch| {
+                let (pairs, workspace) = &mut *state.borrow_mut();
+                prover.examine(branch, at, pairs, workspace)
+            },
+            |lower| {
+                let (pairs, _) = &*state.borrow();
+                let upper = pairs[at].attack.margin.upper();
+                match goal {
+                    // A margin inside its error is settled exactly by whoever asked.
+                    Goal::Decide => lower > 0.0 || pairs[at].attack.margin.lower() <= 0.0,
+                    Goal::Minimise { gap } => lower >= upper - gap,
+                }
+            },
+        );
+        let (pairs, _) = state.into_inner();
+        // No bound holds above the margin of a perturbation: what closed branches say is cut there.
+        let lower = lower.min(pairs[at].attack.margin.upper());
+        if lower > pairs[at].searched {
+            pairs[at].searched = lower;
+        }
+        Cost { nodes, masters: prover.masters, gave_up }
+    }
+}
+
+impl Prover<'_, '_> {
+    /// The value that a branch's bound must exceed to be closed.
+    fn cutoff(&self, pair: &Pair) -> f64 {
+        match self.goal {
+            Goal::Decide => 0.0,
+            Goal::Minimise { gap } => pair.attack.margin.upper() - gap,
+        }
+    }
+
+    /// Bounds a branch, tries what it finds on the true network, and says where to split.
+    fn examine(&mut self, branch: &Branch, at: usize, pairs: &mut [Pair], workspace: &mut Workspace) -> Finding {
+        let certifier = self.certifier;
+        let budget = certifier.budget();
+        if !branch.restriction.admissible(budget) {
+            return Finding::Closed(f64::INFINITY);
+        }
+        let made = certifier.try_flips(self.reference, at, pairs, branch.restriction.made.clone(), workspace);
+        let global = branch.restriction.global(budget).unwrap_or(0);
+        let local =
+            |n: &u32| branch.restriction.local(budget, *n).unwrap_or(0);
+        if global == 0 || workspace.slice.nodes(1).iter().all(|n| local(n) == 0) {
+            // A single perturbation is left, and it has just been evaluated.
+            return Finding::Closed(made.lower());
+        }
+        if !self.anchor(branch, at, pairs, workspace) {
+            return Finding::Closed(f64::INFINITY);
+        }
+        self.price(branch, at, global, pairs, workspace)
+    }
+
+    /// Puts the hidden units where the branch's flips take them. False if its assumptions cannot hold.
+    fn anchor(&self, branch: &Branch, at: usize, pairs: &[Pair], workspace: &mut Workspace) -> bool {
+        let certifier = self.certifier;
+        let Workspace { slice, hidden, evaluator, backward, local_bounds, multipliers, .. } = workspace;
+        hidden.load(slice, &certifier.unperturbed()[0], &certifier.activation_bounds()[0]);
+        let fixed = !branch.restriction.made.is_empty() || !branch.restriction.spared.is_empty();
+        if fixed {
+            hidden.anchor_at(evaluator);
+            // Fixed flips shrink the budget; R and S follow.
+            let means = (certifier.budget(), &branch.restriction);
+            let around = (&hidden.value[..], &hidden.error[..]);
+            let tighter = bounds::first_hidden_in_branch(certifier.graph(), certifier.gcn(), means, slice, around);
+            for unit in 0..hidden.count() {
+                hidden.lower[unit] = hidden.lower[unit].max(tighter.lower[unit]);
+                hidden.upper[unit] = hidden.upper[unit].min(tighter.upper[unit]);
+            }
+        }
+        for &(unit, assumption) in &branch.units {
+            let impossible = match assumption {
+                Assumption::Active => hidden.upper[unit] < 0.0,
+                Assumption::Inactive => hidden.lower[unit] > 0.0,
+                Assumption::Free => false,
+            };
+            if impossible {
+                return false;
+            }
+            hidden.assumption[unit] = assumption;
+        }
+        if certifier.gcn().depth() > 3 {
+            let objective = [(self.reference, 1.0), (pairs[at].class, -1.0)];
+            local_bounds.clear();
+            local_bounds.push(crate::bounds::LayerBounds {
+                width: hidden.width,
+                lower: hidden.lower.clone(),
+                upper: hidden.upper.clone(),
+            });
+            for l in 2..certifier.gcn().depth() - 1 {
+                let layer = &certifier.gcn().layers()[l - 1];
+                let mut next = bounds::propagate_in_slice(layer, slice, l, &local_bounds[l - 2]);
+                let whole = &certifier.activation_bounds()[l - 1];
+                for (n, &node) in slice.nodes(l + 1).iter().enumerate() {
+                    for j in 0..next.width {
+                        let unit = n * next.width + j;
+                        next.lower[unit] = next.lower[unit].max(whole.lower(node as usize)[j]);
+                        next.upper[unit] = next.upper[unit].min(whole.upper(node as usize)[j]);
+                    }
+                }
+                local_bounds.push(next);
+            }
+            multipliers.start(slice, certifier.unperturbed());
+            backward.run_at(certifier.gcn(), slice, Located::Slice(local_bounds), &objective, &multipliers.omega);
+        }
+        true
+    }
+
+    /// Column generation (math §6): masters suggest multipliers, one pass over all flips says what they are worth.
+    fn price(
+        &mut self,
+        branch: &Branch,
+        at: usize,
+        global: usize,
+        pairs: &mut [Pair],
+        workspace: &mut Workspace,
+    ) -> Finding {
+        let certifier = self.certifier;
+        let field = certifier.problem().field(&branch.restriction);
+        if certifier.gcn().depth() > 3 {
+            self.adjust_omega(branch, at, pairs, workspace);
+        }
+        let weight = &certifier.gcn().layers()[0].weight;
+        let constant = workspace.backward.constant().close().value;
+        let coefficients = workspace.backward.coefficients().0.to_vec();
+        let mut master = SimplexMaster::new(weight, &workspace.hidden, &coefficients, constant, global);
+        let mut best = f64::NEG_INFINITY;
+        let known: Vec<Flip> = self.pool.iter().rev().take(POOL).copied().collect();
+        for flip in known.into_iter().filter(|flip| !branch.restriction.fixes(*flip)) {
+            master.add(&field, &workspace.slice, &workspace.hidden, flip);
+        }
+        let mut suggestion;
+        let mut round = 0;
+        loop {
+            suggestion = master.solve();
+            self.masters += 1;
+            round += 1;
+            let Workspace { backward, relaxed, hidden, .. } = workspace;
+            relaxed.mixed(backward, hidden, &suggestion.weights);
+            let bound = certifier.worst(workspace, &branch.restriction).lower();
+            if bound > best {
+                best = bound;
+            }
+            let selected: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
+            let attack: Vec<Flip> = branch.restriction.made.iter().chain(&selected).copied().collect();
+            certifier.try_flips(self.reference, at, pairs, attack, workspace);
+            self.round_to_attack(branch, at, &suggestion, pairs, workspace);
+            let cutoff = self.cutoff(&pairs[at]);
+            if best > cutoff || pairs[at].attack.margin.lower() <= 0.0 && self.goal == Goal::Decide {
+                return Finding::Closed(best);
+            }
+            let new: Vec<Flip> = selected.into_iter().filter(|flip| !master.knows(*flip)).collect();
+            // Both sides have met, or the relaxation's optimum is known not to close the branch.
+            let decided = self.goal == Goal::Decide && !branch.units.is_empty() && suggestion.value <= 0.0;
+            if new.is_empty() || decided || round >= MASTERS || suggestion.value - best <= 1e-10 * (1.0 + best.abs()) {
+                break;
+            }
+            for flip in new {
+                self.remember(flip);
+                master.add(&field, &workspace.slice, &workspace.hidden, flip);
+            }
+        }
+        for &(flip, share) in &suggestion.flips {
+            if share > 0.0 {
+                self.remember(flip);
+            }
+        }
+        match self.choose_split(branch, &coefficients, &suggestion, workspace) {
+            Some(split) => Finding::Open { bound: best, split },
+            None => Finding::Closed(best),
+        }
+    }
+
+    /// The latest flips are the most useful ones.
+    fn remember(&mut self, flip: Flip) {
+        self.pool.retain(|known| *known != flip);
+        self.pool.push(flip);
+    }
+
+    /// Above representation 2 the multipliers enter as products, so no master covers them: they are played for.
+    fn adjust_omega(&self, branch: &Branch, at: usize, pairs: &mut [Pair], workspace: &mut Workspace) {
+        let certifier = self.certifier;
+        let objective = [(self.reference, 1.0), (pairs[at].class, -1.0)];
+        let Workspace { multipliers, hidden, backward, .. } = workspace;
+        multipliers.anchored(hidden, backward);
+        for _ in 0..OMEGA_ROUNDS {
+            let Workspace { multipliers, hidden, backward, slice, relaxed, local_bounds, .. } = workspace;
+            backward.run_at(certifier.gcn(), slice, Located::Slice(local_bounds), &objective, &multipliers.omega);
+            relaxed.mixed(backward, hidden, &multipliers.weights);
+            certifier.worst(workspace, &branch.restriction);
+            let selected = workspace.selection.flips().iter().map(|loss| loss.flip);
+            let attack: Vec<Flip> = branch.restriction.made.iter().copied().chain(selected).collect();
+            certifier.try_flips(self.reference, at, pairs, attack, workspace);
+            let Workspace { multipliers, hidden, backward, slice, selection, evaluator, .. } = workspace;
+            let attacked = |l: usize| evaluator.preactivations(l).to_vec();
+            let problem = (certifier.graph(), certifier.gcn(), &*slice);
+            multipliers.answer(problem, hidden, backward, selection.flips(), attacked);
+        }
+    }
+
+    /// The relaxed attacker's point, rounded to whole flips.
+    fn round_to_attack(
+        &self,
+        branch: &Branch,
+        at: usize,
+        suggestion: &Suggestion,
+        pairs: &mut [Pair],
+        workspace: &mut Workspace,
+    ) {
+        let budget = self.certifier.budget();
+        let mut shares = suggestion.flips.clone();
+        shares.sort_by(|x, y| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0)));
+        let mut attack = crate::budget::Restriction { made: branch.restriction.made.clone(), spared: Vec::new() };
+        for (flip, share) in shares {
+            if share < 1e-3 || attack.global(budget).is_none_or(|left| left == 0) {
+                break;
+            }
+            if attack.local(budget, flip.node).is_some_and(|left| left > 0) {
+                attack.made.push(flip);
+            }
+        }
+        self.certifier.try_flips(self.reference, at, pairs, attack.made, workspace);
+    }
+
+    /// On the unit whose relaxation is loosest at the relaxed attacker's point; where none is, on a flip made in part;
+    /// and at last on any flip that is left.
+    fn choose_split(
+        &self,
+        branch: &Branch,
+        coefficients: &[f64],
+        suggestion: &Suggestion,
+        workspace: &Workspace,
+    ) -> Option<Split> {
+        let Workspace { hidden, slice, selection, .. } = workspace;
+        let (rise, fall) = self.point(suggestion, workspace);
+        let loosest = tree::loosest(hidden, coefficients, &rise, &fall);
+        let deep = self.certifier.gcn().depth() > 3;
+        match loosest {
+            Some((looseness, unit)) if looseness > 1e-9 && !deep => return Some(Split::Unit(unit)),
+            _ => {}
+        }
+        let made = suggestion.flips.iter().max_by(|x, y| x.1.total_cmp(&y.1).then(y.0.cmp(&x.0)));
+        tree::most_fractional(suggestion)
+            .or(made.filter(|m| m.1 > 0.0).map(|m| m.0))
+            .or(selection.flips().first().map(|loss| loss.flip))
+            .or_else(|| self.any_flip(branch, slice.nodes(1)))
+            .map(Split::Flip)
+    }
+
+    /// Rise and fall of every unit at the relaxed attacker's point.
+    fn point(&self, suggestion: &Suggestion, workspace: &Workspace) -> (Vec<f64>, Vec<f64>) {
+        let Workspace { hidden, slice, .. } = workspace;
+        let weight = &self.certifier.gcn().layers()[0].weight;
+        let (mut rise, mut fall) = (vec![0.0; hidden.count()], vec![0.0; hidden.count()]);
+        for &(flip, share) in suggestion.flips.iter().filter(|f| f.1 > 0.0) {
+            let present = self.certifier.graph().attributes().contains(flip.node as usize, flip.attribute);
+            for (m, a) in reached(slice, flip) {
+                let a = if present { -a * share } else { a * share };
+                for (j, &w) in weight.row(flip.attribute as usize).iter().enumerate() {
+                    rise[m * hidden.width + j] += (a * w).max(0.0);
+                    fall[m * hidden.width + j] -= (a * w).min(0.0);
+                }
+            }
+        }
+        (rise, fall)
+    }
+
+    /// A flip that is still possible.
+    fn any_flip(&self, branch: &Branch, nodes: &[u32]) -> Option<Flip> {
+        let (graph, budget) = (self.certifier.graph(), self.certifier.budget());
+        nodes.iter().find_map(|&node| {
+            branch.restriction.local(budget, node).filter(|left| *left > 0)?;
+            (0..graph.attribute_count() as u32).map(|attribute| Flip { node, attribute }).find(|flip| {
+                let present = graph.attributes().contains(node as usize, flip.attribute);
+                budget.permits(node as usize, flip.attribute as usize, present) && !branch.restriction.fixes(*flip)
+            })
+        })
+    }
+}

@@ -1,0 +1,226 @@
+//! A small simplex method with bounded variables: the pure-Rust solver of restricted masters.
+//!
+//! Maximises `c·x` subject to equations, `0 ≤ x ≤ upper`. Rows can be added while the basis is kept. Dense tableau: masters
+//! have a few dozen rows. Its answer is a suggestion only, so it may stop early: every basis it visits is feasible, and
+//! that is all that its user needs.
+
+/// A variable.
+#[derive(Clone, Debug)]
+struct Variable {
+    upper: f64,
+    /// Non-basic variables rest at one of their bounds.
+    at_upper: bool,
+    /// The row in which it is basic.
+    row: Option<usize>,
+}
+
+/// The tableau.
+#[derive(Clone, Debug, Default)]
+pub struct Simplex {
+    variables: Vec<Variable>,
+    /// `c_j − c_B B⁻¹ A_j`.
+    reduced: Vec<f64>,
+    /// `B⁻¹ A`, one entry per variable.
+    rows: Vec<Vec<f64>>,
+    basis: Vec<usize>,
+    /// Values of the basic variables.
+    values: Vec<f64>,
+    objective: f64,
+}
+
+/// Entries below this are taken for zero.
+const TINY: f64 = 1e-11;
+
+impl Simplex {
+    /// Adds a variable with cost `cost` that no row has yet, resting at zero.
+    pub fn add_variable(&mut self, cost: f64, upper: f64) -> usize {
+        self.variables.push(Variable { upper, at_upper: false, row: None });
+        self.reduced.push(cost);
+        for row in &mut self.rows {
+            row.push(0.0);
+        }
+        self.variables.len() - 1
+    }
+
+    /// Adds the equation `Σ coefficient·x = right`, whose variable `plus` (coefficient `+1`) or `minus` (coefficient `−1`)
+    /// becomes basic, whichever makes it feasible. Both must be new, unbounded above, and have the costs given.
+    pub fn add_row(&mut self, coefficients: &[(usize, f64)], right: f64, plus: usize, minus: usize) {
+        let mut row = vec![0.0; self.variables.len()];
+        for &(j, coefficient) in coefficients {
+            row[j] += coefficient;
+        }
+        row[plus] = 1.0;
+        row[minus] = -1.0;
+        let mut residual = right;
+        for j in 0..row.len() {
+            residual -= row[j] * self.value(j);
+        }
+        // Express the row in the non-basic variables.
+        for i in 0..self.rows.len() {
+            let factor = row[self.basis[i]];
+            if factor != 0.0 {
+                for (entry, other) in row.iter_mut().zip(&self.rows[i]) {
+                    *entry -= factor * other;
+                }
+            }
+        }
+        let entering = if residual >= 0.0 { plus } else { minus };
+        if entering == minus {
+            row.iter_mut().for_each(|entry| *entry = -*entry);
+        }
+        let cost = self.reduced[entering];
+        for (reduced, entry) in self.reduced.iter_mut().zip(&row) {
+            *reduced -= cost * entry;
+        }
+        self.objective += cost * residual.abs();
+        self.variables[entering].row = Some(self.rows.len());
+        self.basis.push(entering);
+        self.values.push(residual.abs());
+        self.rows.push(row);
+    }
+
+    /// The current value of a variable.
+    pub fn value(&self, j: usize) -> f64 {
+        match &self.variables[j] {
+            Variable { row: Some(i), .. } => self.values[*i],
+            Variable { at_upper: true, upper, .. } => *upper,
+            _ => 0.0,
+        }
+    }
+
+    /// The reduced cost of a variable.
+    pub fn reduced(&self, j: usize) -> f64 {
+        self.reduced[j]
+    }
+
+    /// The objective at the current basis.
+    pub fn objective(&self) -> f64 {
+        self.objective
+    }
+
+    /// Improves until optimal, or until `limit` steps are done. Returns whether it is optimal.
+    pub fn maximise(&mut self, limit: usize) -> bool {
+        let mut stalled = 0;
+        for _ in 0..limit {
+            let Some(entering) = self.entering(stalled > 50) else { return true };
+            let before = self.objective;
+            if !self.step(entering) {
+                // Unbounded: cannot happen with the masters' boxes; give up with what is there.
+                return false;
+            }
+            stalled = if self.objective > before + TINY { 0 } else { stalled + 1 };
+        }
+        false
+    }
+
+    /// The non-basic variable to move: the steepest, or the first (Bland) when the objective does not move.
+    fn entering(&self, first: bool) -> Option<usize> {
+        let improvement = |j: usize| {
+            let variable = &self.variables[j];
+            match variable.row {
+                Some(_) => 0.0,
+                None if variable.upper <= 0.0 => 0.0,
+                None if variable.at_upper => -self.reduced[j],
+                None => self.reduced[j],
+            }
+        };
+        let candidates = (0..self.variables.len()).map(|j| (improvement(j), j)).filter(|c| c.0 > 1e-9);
+        if first { candidates.map(|c| c.1).next() } else { candidates.max_by(|x, y| x.0.total_cmp(&y.0)).map(|c| c.1) }
+    }
+
+    /// Moves a non-basic variable as far as it goes: to its other bound, or into the basis.
+    fn step(&mut self, entering: usize) -> bool {
+        let direction = if self.variables[entering].at_upper { -1.0 } else { 1.0 };
+        let mut longest = self.variables[entering].upper;
+        let mut leaving: Option<(usize, bool)> = None;
+        for (i, row) in self.rows.iter().enumerate() {
+            let change = -row[entering] * direction;
+            let (room, to_upper) = if change < -TINY {
+                (self.values[i].max(0.0) / -change, false)
+            } else if change > TINY {
+                ((self.variables[self.basis[i]].upper - self.values[i]).max(0.0) / change, true)
+            } else {
+                continue;
+            };
+            // Among equals the larger pivot is the safer one.
+            let better = leaving.is_none_or(|(l, _)| row[entering].abs() > self.rows[l][entering].abs());
+            if room < longest - TINY || (room <= longest && better) {
+                longest = room.min(longest);
+                leaving = Some((i, to_upper));
+            }
+        }
+        if !longest.is_finite() {
+            return false;
+        }
+        let start = if direction < 0.0 { self.variables[entering].upper } else { 0.0 };
+        for (i, row) in self.rows.iter().enumerate() {
+            self.values[i] -= row[entering] * direction * longest;
+        }
+        self.objective += self.reduced[entering] * direction * longest;
+        match leaving {
+            None => self.variables[entering].at_upper = direction > 0.0,
+            Some((i, to_upper)) => self.pivot(i, entering, start + direction * longest, to_upper),
+        }
+        true
+    }
+
+    fn pivot(&mut self, i: usize, entering: usize, value: f64, to_upper: bool) {
+        let pivot = self.rows[i][entering];
+        let mut row = std::mem::take(&mut self.rows[i]);
+        row.iter_mut().for_each(|entry| *entry /= pivot);
+        for other in &mut self.rows {
+            // The row that was taken out is empty.
+            let factor = other.get(entering).copied().unwrap_or(0.0);
+            if factor != 0.0 {
+                for (entry, unit) in other.iter_mut().zip(&row) {
+                    *entry -= factor * unit;
+                }
+            }
+        }
+        let factor = self.reduced[entering];
+        for (reduced, unit) in self.reduced.iter_mut().zip(&row) {
+            *reduced -= factor * unit;
+        }
+        self.rows[i] = row;
+        let leaving = std::mem::replace(&mut self.basis[i], entering);
+        self.variables[leaving].row = None;
+        self.variables[leaving].at_upper = to_upper;
+        self.variables[entering].row = Some(i);
+        self.values[i] = value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// max x − s with x ≤ 1, s ≥ 2x − 1: at x = ½ nothing is lost, at x = 1 one gains ½ and loses 1 − ½.
+    #[test]
+    fn a_kink_is_found() {
+        let mut simplex = Simplex::default();
+        let x = simplex.add_variable(1.0, 1.0);
+        let s = simplex.add_variable(-3.0, f64::INFINITY);
+        let t = simplex.add_variable(0.0, f64::INFINITY);
+        simplex.add_row(&[(x, -2.0)], -1.0, s, t);
+        assert!(simplex.maximise(100));
+        assert!((simplex.value(x) - 0.5).abs() < 1e-12 && (simplex.objective() - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn rows_can_be_added_later() {
+        let mut simplex = Simplex::default();
+        let x = simplex.add_variable(2.0, 1.0);
+        let y = simplex.add_variable(1.0, 1.0);
+        assert!(simplex.maximise(10));
+        assert_eq!((simplex.value(x), simplex.value(y), simplex.objective()), (1.0, 1.0, 3.0));
+        for right in [1.5, 0.5] {
+            let s = simplex.add_variable(-10.0, f64::INFINITY);
+            let t = simplex.add_variable(0.0, f64::INFINITY);
+            // s − t − x − y = −right: s pays for every bit that x + y exceeds the right side.
+            simplex.add_row(&[(x, -1.0), (y, -1.0)], -right, s, t);
+            assert!(simplex.maximise(100));
+            let expected = if right == 1.5 { 2.5 } else { 1.0 };
+            assert!((simplex.objective() - expected).abs() < 1e-12, "{}", simplex.objective());
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Branch and price: the true worst case of one class pair (math §7).
+//!
+//! A node of the tree assumes signs of units and fixes flips. Its bound is one pricing pass over all flips with the
+//! multipliers that a restricted master suggests, rigorous whatever they are. Branching is on the unit whose relaxation is
+//! loosest at the master's point, and where none is, on a flip that is made in part.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::time::{Duration, Instant};
+
+use crate::budget::Restriction;
+use crate::hidden::Assumption;
+use crate::mixture::anchored_value;
+use crate::selection::Flip;
+
+use super::master::Suggestion;
+
+/// When a search gives up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Tree nodes per class pair.
+    pub nodes: usize,
+    /// Time per target.
+    pub time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { nodes: 1_000_000, time: Duration::from_secs(3600) }
+    }
+}
+
+/// What a search is for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Goal {
+    /// Is the worst-case margin positive?
+    Decide,
+    /// What is it, up to this gap?
+    Minimise {
+        /// Difference between bound and witness at which the search is over.
+        gap: f64,
+    },
+}
+
+/// A branching decision.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Split {
+    /// The sign of a unit of representation 2, by its place in the slice.
+    Unit(usize),
+    /// Whether a flip is made.
+    Flip(Flip),
+}
+
+/// A node of the tree that waits.
+#[derive(Clone, Debug, Default)]
+pub struct Branch {
+    /// A rigorous lower bound inherited from its parent.
+    pub bound: f64,
+    /// Assumed signs.
+    pub units: Vec<(usize, Assumption)>,
+    /// Fixed flips.
+    pub restriction: Restriction,
+    /// Order of creation: ties are broken the same way every time.
+    serial: usize,
+}
+
+impl PartialEq for Branch {
+    fn eq(&self, other: &Branch) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Branch {}
+
+impl PartialOrd for Branch {
+    fn partial_cmp(&self, other: &Branch) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Branch {
+    /// The heap's largest is the lowest bound; among equals the newest, which dives.
+    fn cmp(&self, other: &Branch) -> Ordering {
+        other.bound.total_cmp(&self.bound).then(self.serial.cmp(&other.serial))
+    }
+}
+
+/// What was found about a branch.
+pub enum Finding {
+    /// Nothing admissible satisfies its assumptions, or its bound is good enough.
+    Closed(f64),
+    /// It must be split; the bound holds for all of it.
+    Open {
+        /// A rigorous lower bound.
+        bound: f64,
+        /// Where to split.
+        split: Split,
+    },
+}
+
+/// How a search ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// A rigorous lower bound on the worst-case margin.
+    pub lower: f64,
+    /// Tree nodes examined.
+    pub nodes: usize,
+    /// Was a limit hit?
+    pub gave_up: bool,
+}
+
+/// Searches the tree. `examine` bounds a branch and may find witnesses as it goes; `upper` is the best witness's margin;
+/// a branch whose bound reaches `cutoff(upper)` is closed.
+pub fn search(
+    limits: &Limits,
+    deadline: Instant,
+    mut examine: impl FnMut(&Branch) -> Finding,
+    mut finished: impl FnMut(f64) -> bool,
+) -> Outcome {
+    let mut heap = BinaryHeap::from([Branch { bound: f64::NEG_INFINITY, ..Branch::default() }]);
+    // The smallest bound at which a branch was closed.
+    let mut closed = f64::INFINITY;
+    let mut nodes = 0;
+    let mut serial = 0;
+    while let Some(branch) = heap.pop() {
+        let lower = branch.bound.min(closed);
+        // The lowest bound of all: nothing below it is left.
+        if finished(lower) {
+            return Outcome { lower, nodes, gave_up: false };
+        }
+        if nodes >= limits.nodes || Instant::now() >= deadline {
+            return Outcome { lower, nodes, gave_up: true };
+        }
+        nodes += 1;
+        match examine(&branch) {
+            Finding::Closed(bound) => closed = closed.min(bound.max(branch.bound)),
+            Finding::Open { bound, split } => {
+                for side in [false, true] {
+                    serial += 1;
+                    let mut child = Branch { bound: bound.max(branch.bound), serial, ..branch.clone() };
+                    match split {
+                        Split::Unit(at) => {
+                            let assumption = if side { Assumption::Active } else { Assumption::Inactive };
+                            child.units.push((at, assumption));
+                        }
+                        Split::Flip(flip) if side => child.restriction.made.push(flip),
+                        Split::Flip(flip) => child.restriction.spared.push(flip),
+                    }
+                    heap.push(child);
+                }
+            }
+        }
+    }
+    Outcome { lower: closed, nodes, gave_up: false }
+}
+
+/// The free unit with a negative coefficient whose relaxation is loosest at the master's point, and by how much.
+pub fn loosest(
+    hidden: &crate::hidden::Hidden,
+    coefficients: &[f64],
+    rise: &[f64],
+    fall: &[f64],
+) -> Option<(f64, usize)> {
+    (0..hidden.count())
+        .filter(|&at| hidden.assumption[at] == Assumption::Free && coefficients[at] < 0.0)
+        .filter(|&at| hidden.lower[at] < 0.0 && hidden.upper[at] > 0.0)
+        .map(|at| {
+            let (z, r, s) = (hidden.value[at], hidden.lower[at], hidden.upper[at]);
+            let here = z + rise[at] - fall[at];
+            let relaxed = (s * (here - r) / (s - r)).min(anchored_value(z, r, s, rise[at], fall[at]));
+            (-coefficients[at] * (relaxed - here.max(0.0)), at)
+        })
+        .max_by(|x, y| x.0.total_cmp(&y.0))
+}
+
+/// The flip that is most nearly made by half.
+pub fn most_fractional(suggestion: &Suggestion) -> Option<Flip> {
+    suggestion
+        .flips
+        .iter()
+        .filter(|(_, share)| *share > 1e-6 && *share < 1.0 - 1e-6)
+        .min_by(|x, y| (x.1 - 0.5).abs().total_cmp(&(y.1 - 0.5).abs()))
+        .map(|f| f.0)
+}
