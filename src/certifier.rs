@@ -246,6 +246,7 @@ impl<'a> Certifier<'a> {
             .map(|class| Pair {
                 class,
                 lower: [f64::NEG_INFINITY; 2],
+                positive: [false; 2],
                 mixed: f64::NEG_INFINITY,
                 searched: f64::NEG_INFINITY,
                 attack: Attack {
@@ -275,12 +276,15 @@ impl<'a> Certifier<'a> {
         for &relaxation in self.bound.relaxations() {
             let bound = self.evaluate(workspace, relaxation);
             let mut lower = bound.lower();
+            let mut positive = lower > 0.0;
             // Neither surely positive nor surely not: only exact arithmetic can tell.
-            if !(lower > 0.0 || bound.upper() <= 0.0) {
+            if !(positive || bound.upper() <= 0.0) {
                 let exact = self.exact(workspace).lower_bound(&self.budget, &self.bounds, &objective, relaxation);
+                positive = exact.as_ref().is_some_and(|exact| exact.sign() == Ordering::Greater);
                 lower = exact.map_or(f64::NEG_INFINITY, |exact| exact.floor_f64());
             }
             pairs[at].lower[relaxation as usize] = lower;
+            pairs[at].positive[relaxation as usize] = positive;
             let flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
             self.attack(reference, pairs, flips, workspace);
         }
@@ -306,7 +310,7 @@ impl<'a> Certifier<'a> {
         let mut cost = Cost::default();
         for at in likeliest(pairs) {
             let settled = match goal {
-                Goal::Decide => witness.is_some() || pairs[at].lower() > 0.0,
+                Goal::Decide => witness.is_some() || pairs[at].is_settled(),
                 Goal::Minimise { .. } => false,
             };
             if settled {
@@ -338,7 +342,7 @@ impl<'a> Certifier<'a> {
             if pairs.iter().any(|pair| pair.attack.margin.value <= 0.0) {
                 return;
             }
-            if pairs[at].lower() > 0.0 {
+            if pairs[at].is_settled() {
                 continue;
             }
             let objective = [(reference, 1.0), (pairs[at].class, -1.0)];
@@ -361,7 +365,7 @@ impl<'a> Certifier<'a> {
                 }
                 let flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
                 self.attack(reference, pairs, flips, workspace);
-                if pairs[at].lower() > 0.0 || pairs[at].attack.margin.value <= 0.0 {
+                if pairs[at].is_settled() || pairs[at].attack.margin.value <= 0.0 {
                     break;
                 }
                 let Workspace { slice, backward, multipliers, hidden, selection, evaluator, .. } = workspace;
@@ -420,7 +424,8 @@ impl<'a> Certifier<'a> {
         let logits: Vec<Enclosure> = evaluator.logits(&self.problem(), slice, &flips).collect();
         for pair in &mut *pairs {
             let margin = difference(logits[reference], logits[pair.class]);
-            if margin.value < pair.attack.margin.value {
+            // A margin that overflowed is no attack to keep.
+            if margin.value < pair.attack.margin.value || pair.attack.margin.value.is_nan() {
                 pair.attack = Attack { margin, flips: flips.clone() };
             }
         }
@@ -442,7 +447,7 @@ impl<'a> Certifier<'a> {
             }
         }
         for &at in &order {
-            if pairs[at].lower() > 0.0 {
+            if pairs[at].is_settled() {
                 continue;
             }
             let objective = [(reference, 1.0), (pairs[at].class, -1.0)];
@@ -483,7 +488,7 @@ impl<'a> Certifier<'a> {
     ) -> NodeResult {
         let certifies = |relaxation: Relaxation| {
             let evaluated = self.bound.relaxations().contains(&relaxation);
-            evaluated.then(|| pairs.iter().all(|pair| pair.lower[relaxation as usize] > 0.0))
+            evaluated.then(|| pairs.iter().all(|pair| pair.positive[relaxation as usize]))
         };
         let (paper, anchored) = (certifies(Relaxation::Paper), certifies(Relaxation::Anchored));
         let (verdict, reason) = match witness {
@@ -491,7 +496,7 @@ impl<'a> Certifier<'a> {
             Some(_) => (Verdict::NonRobust, Reason::Witness),
             None if paper == Some(true) => (Verdict::Robust, Reason::PaperBound),
             None if anchored == Some(true) => (Verdict::Robust, Reason::AnchoredBound),
-            None if pairs.iter().all(|pair| pair.lower() > 0.0) => match cost {
+            None if pairs.iter().all(Pair::is_settled) => match cost {
                 Cost { nodes: 0, .. } => (Verdict::Robust, Reason::MixedBounds),
                 _ if cost.nodes <= pairs.len() => (Verdict::Robust, Reason::ColumnGeneration),
                 _ => (Verdict::Robust, Reason::BranchAndPrice),
@@ -538,6 +543,8 @@ pub(crate) struct Pair {
     pub(crate) class: usize,
     /// Lower bounds by [`Relaxation`].
     lower: [f64; 2],
+    /// Which of them are positive in exact arithmetic, even if smaller than every positive float.
+    positive: [bool; 2],
     /// The best bound of any mixture.
     mixed: f64,
     /// The bound that a search has reached.
@@ -546,6 +553,11 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
+    /// Is the worst-case margin surely positive?
+    fn is_settled(&self) -> bool {
+        self.positive.contains(&true) || self.lower() > 0.0
+    }
+
     fn lower(&self) -> f64 {
         self.lower[0].max(self.lower[1]).max(self.mixed).max(self.searched)
     }

@@ -75,6 +75,10 @@ pub fn line_at(omega: f64, a: f64, error: f64, r: f64, s: f64) -> (f64, f64) {
     let rounding = 8.0 * UNIT * (a.abs() * s + slope.abs() * (s - r)) + error * s;
     let at_r = -slope * r - rounding;
     let at_s = (a - slope) * s - rounding;
+    // `min` would swallow what an overflow leaves behind, and with it the doubt.
+    if at_r.is_nan() || at_s.is_nan() {
+        return (slope, f64::NEG_INFINITY);
+    }
     (slope, at_r.min(at_s).min(0.0))
 }
 
@@ -88,14 +92,7 @@ impl Backward {
 
     /// The same at a given `Ω`: `omega[l − 3]` has one entry per unit of representation `l` of the slice. Where there is
     /// none, the default is taken.
-    pub fn run_at(
-        &mut self,
-        gcn: &Gcn,
-        slice: &Slice,
-        bounds: Located,
-        objective: Objective,
-        omega: &[Vec<f64>],
-    ) {
+    pub fn run_at(&mut self, gcn: &Gcn, slice: &Slice, bounds: Located, objective: Objective, omega: &[Vec<f64>]) {
         let top = slice.top();
         self.constant = Account::default();
         self.phi.clear();
@@ -262,7 +259,8 @@ impl Relaxed {
                     }
                 }
             }
-            sizes += row_max * (square + FLOOR);
+            // The floor stands for products a·c that underflow, which a small a must not take away again.
+            sizes += row_max * square + FLOOR;
             largest = largest.max(row_max);
         }
         // A loss is a sum over units of (at most) two products with sums over the rows.

@@ -332,7 +332,8 @@ impl ExactProblem<'_> {
     /// A value that `Q` losses of an admissible selection surely reach, so that nothing surely below it is ever needed;
     /// `−∞` if there are not so many.
     fn surely_selected(&self, budget: &Budget, rounded: &[(usize, usize, f64, f64, f64)]) -> f64 {
-        let mut floors: Vec<(f64, usize)> = rounded.iter().map(|&(n, _, _, value, error)| (value - error, n)).collect();
+        let mut floors: Vec<(f64, usize)> =
+            rounded.iter().map(|&(n, _, _, value, error)| (known(value - error), n)).collect();
         floors.sort_unstable_by(|x, y| y.0.total_cmp(&x.0));
         let mut left: Vec<usize> = self.slice.nodes(1).iter().map(|&node| budget.local(node as usize)).collect();
         let mut flips = budget.global();
@@ -347,6 +348,11 @@ impl ExactProblem<'_> {
         }
         f64::NEG_INFINITY
     }
+}
+
+/// Where an overflow left no number, nothing is reached.
+fn known(floor: f64) -> f64 {
+    if floor.is_nan() { f64::NEG_INFINITY } else { floor }
 }
 
 /// A line under `a·relu(z)` on `[R, S]`: slope and intercept.

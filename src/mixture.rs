@@ -182,10 +182,7 @@ impl Relaxed {
             return (rise, fall);
         }
         let rounding = |x: f64| 4.0 * UNIT * (w * chord.abs() + rest * x.abs());
-        (
-            (w * chord + rest * rise - rounding(rise)).next_down(),
-            (w * chord + rest * fall + rounding(fall)).next_up(),
-        )
+        ((w * chord + rest * rise - rounding(rise)).next_down(), (w * chord + rest * fall + rounding(fall)).next_up())
     }
 }
 

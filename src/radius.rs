@@ -46,7 +46,7 @@ impl Radius {
             Some((first, last)) => middle(low, first).or_else(|| middle(last, high)),
             // Without a witness yet, double: radii are small compared with the limit.
             None if self.attacked.is_none() => {
-                (low < self.limit).then(|| (2 * low).clamp(1, self.limit)).map(|q| q.max(low + 1))
+                (low < self.limit).then(|| low.saturating_mul(2).clamp(1, self.limit)).map(|q| q.max(low + 1))
             }
             None => middle(low, high),
         }

@@ -3,6 +3,8 @@
 //! A perturbation is evaluated in f64 with a proven error. Whoever rests a verdict on it and finds the margin inside its
 //! error asks [`crate::exact`].
 
+use std::collections::BTreeSet;
+
 use crate::attribute::Attributes;
 use crate::budget::{Budget, Restriction};
 use crate::dual::Relaxed;
@@ -261,16 +263,17 @@ impl LocalSearch {
             let mut steepest: Vec<_> = self.selection.flips().to_vec();
             steepest.sort_by(|x, y| y.loss.total_cmp(&x.loss));
             let proposal: Vec<Flip> = steepest.iter().map(|s| s.flip).collect();
-            let (margin, _) = margin_of(evaluator, &proposal);
+            let (margin, tries) = margin_of(evaluator, &proposal);
             if margin < best {
                 (best, *flips) = (margin, proposal);
-                if best <= 0.0 {
+                if best <= 0.0 || tries >= TRIES {
                     return best;
                 }
                 continue;
             }
             let mut better: Option<(f64, Vec<Flip>)> = None;
-            let outsiders: Vec<Flip> = proposal.iter().copied().filter(|f| !flips.contains(f)).take(8).collect();
+            let inside: BTreeSet<Flip> = flips.iter().copied().collect();
+            let outsiders: Vec<Flip> = proposal.iter().copied().filter(|f| !inside.contains(f)).take(8).collect();
             for neighbour in neighbours(problem.budget, flips, &outsiders) {
                 let (margin, tries) = margin_of(evaluator, &neighbour);
                 if margin < better.as_ref().map_or(best, |b| b.0) {

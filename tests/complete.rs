@@ -17,7 +17,8 @@ fn the_exact_margin_is_that_of_brute_force() {
     for seed in 0..3_000u64 {
         let problem = common::problem(1_000_000 + seed, 3 + (seed % 2) as usize);
         let effort = Effort::Minimise { limits: Limits { nodes: 20_000, ..Limits::default() }, gap: 1e-10 };
-        let certifier = Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best).with_effort(effort);
+        let certifier =
+            Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best).with_effort(effort);
         let node = (seed / 7) as usize % problem.graph.node_count();
         if enumeration::count(&certifier.instance(node, 0, 1).0) > LIMIT {
             continue;
@@ -50,7 +51,8 @@ fn the_complete_search_decides_everything() {
     for seed in 0..3_000u64 {
         let problem = common::problem(2_000_000 + seed, 2 + (seed % 4) as usize);
         let effort = Effort::Complete(Limits { nodes: 20_000, ..Limits::default() });
-        let certifier = Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best).with_effort(effort);
+        let certifier =
+            Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best).with_effort(effort);
         let node = (seed / 7) as usize % problem.graph.node_count();
         let (instance, _) = certifier.instance(node, 0, 1);
         if enumeration::count(&instance) > LIMIT {

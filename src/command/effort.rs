@@ -44,10 +44,7 @@ impl EffortArguments {
         let default = Limits::default();
         let limits = Limits {
             nodes: self.node_limit.unwrap_or(default.nodes),
-            time: self
-                .time_limit
-                .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-                .unwrap_or(default.time),
+            time: self.time_limit.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(default.time),
         };
         match (self.minimize, self.complete, self.omega) {
             (true, ..) => Effort::Minimise { limits, gap: GAP },

@@ -100,7 +100,7 @@ fn summarise(rows: &[RadiusRecord], limit: usize) -> Value {
         values.sort_unstable();
         let at = |share: f64| values.get((share * (values.len().saturating_sub(1)) as f64).round() as usize).copied();
         json!({
-            "mean": values.iter().sum::<u64>() as f64 / values.len().max(1) as f64,
+            "mean": values.iter().map(|&q| q as f64).sum::<f64>() / values.len().max(1) as f64,
             "p10": at(0.1), "p25": at(0.25), "median": at(0.5), "p75": at(0.75), "p90": at(0.9), "max": at(1.0),
         })
     };
@@ -108,7 +108,7 @@ fn summarise(rows: &[RadiusRecord], limit: usize) -> Value {
     json!({
         "nodes": rows.len(),
         "certified_q_global": statistics(rows.iter().filter_map(|r| r.certified_q_global).collect()),
-        "attacked_q_global": statistics(rows.iter().map(|r| r.attacked_q_global.unwrap_or(limit as u64 + 1)).collect()),
+        "attacked_q_global": statistics(rows.iter().map(|r| r.attacked_q_global.unwrap_or((limit as u64).saturating_add(1))).collect()),
         "exact": exact,
         "not_attacked": rows.iter().filter(|r| r.attacked_q_global.is_none()).count(),
         "limit": limit,

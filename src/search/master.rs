@@ -44,7 +44,7 @@ pub struct Suggestion {
 /// A solver of restricted masters. Its answers are suggestions: a bound is what the pricing pass says of them.
 pub trait Master {
     /// Makes a flip known.
-    fn add(&mut self, field: &Field, slice: &Slice, hidden: &Hidden, flip: Flip);
+    fn add(&mut self, field: &Field, slice: &Slice, flip: Flip);
     /// Is this flip known?
     fn knows(&self, flip: Flip) -> bool;
     /// The best multipliers against the flips known.
@@ -52,54 +52,122 @@ pub trait Master {
 }
 
 /// The master on our own simplex method.
+///
+/// Most multipliers rest at 0 or 1 and stay there: only those that the relaxed attacker's point wants to move enter the
+/// tableau, so its size is that of the flips known, not that of the slice.
 pub struct SimplexMaster<'a> {
     weight: &'a gcnproof_files::DenseMatrix,
+    width: usize,
     simplex: Simplex,
     affine: Vec<Affine>,
-    /// Unit → its variable.
-    multiplier: Vec<Option<usize>>,
+    /// Largest value of each multiplier; 0 where it changes nothing.
+    upper: Vec<f64>,
+    /// Where a multiplier rests as long as it has no variable.
+    resting: Vec<f64>,
+    variable: Vec<Option<usize>>,
     constant: f64,
     rho: usize,
     eta: BTreeMap<u32, usize>,
-    rows: Vec<(Flip, usize)>,
+    rows: Vec<Row>,
     global: usize,
 }
 
+/// A flip that is known: its own variable, and the rows of `A(1)` it reaches with the signed entry.
+struct Row {
+    flip: Flip,
+    plus: usize,
+    reach: Vec<(usize, f64)>,
+}
+
 impl<'a> SimplexMaster<'a> {
-    /// A master that knows no flip. `constant` is what the layers above contribute, `coefficients` are those of the units.
+    /// A master that knows no flip. `constant` is what the layers above contribute, `coefficients` are those of the units;
+    /// `start` are multipliers that were good nearby, if there are any.
     pub fn new(
         weight: &'a gcnproof_files::DenseMatrix,
         hidden: &Hidden,
-        coefficients: &[f64],
-        constant: f64,
+        (coefficients, constant): (&[f64], f64),
         global: usize,
+        start: Option<&[f64]>,
     ) -> SimplexMaster<'a> {
         let mut simplex = Simplex::default();
-        let mut constant = constant;
-        let mut multiplier = vec![None; hidden.count()];
-        let mut affine = vec![Affine::default(); hidden.count()];
-        let scale = coefficients.iter().fold(0.0, |m: f64, a| m.max(a.abs()));
-        for at in 0..hidden.count() {
-            affine[at] = unit(hidden, at, coefficients[at]);
-            constant += affine[at].base[0];
-            let Affine { base, rise, fall } = affine[at];
-            if base[1] != 0.0 || rise[1] != 0.0 || fall[1] != 0.0 {
-                let free = hidden.assumption[at] == Assumption::Free;
-                multiplier[at] = Some(simplex.add_variable(base[1], if free { 1.0 } else { LARGEST_BETA * scale }));
-            }
-        }
         let rho = simplex.add_variable(-(global.min(1 << 50) as f64), f64::INFINITY);
-        SimplexMaster {
+        let scale = coefficients.iter().fold(0.0, |m: f64, a| m.max(a.abs()));
+        let count = hidden.count();
+        let mut master = SimplexMaster {
             weight,
+            width: hidden.width,
             simplex,
-            affine,
-            multiplier,
+            affine: (0..count).map(|at| unit(hidden, at, coefficients[at])).collect(),
+            upper: vec![0.0; count],
+            resting: vec![0.0; count],
+            variable: vec![None; count],
             constant,
             rho,
             eta: BTreeMap::new(),
             rows: Vec::new(),
             global,
+        };
+        for at in 0..count {
+            let Affine { base, rise, fall } = master.affine[at];
+            let free = hidden.assumption[at] == Assumption::Free;
+            if base[1] != 0.0 || rise[1] != 0.0 || fall[1] != 0.0 {
+                master.upper[at] = if free { 1.0 } else { LARGEST_BETA * scale };
+                let near =
+                    start.map_or(f64::from(u8::from(coefficients[at] > 0.0 && base[1] > 0.0)), |start| start[at]);
+                master.resting[at] = if free && near > 0.5 { 1.0 } else { 0.0 };
+            }
+            master.constant += base[0] + base[1] * master.resting[at];
         }
+        master
+    }
+
+    /// Gives a multiplier a variable of its own, at the bound where it rests.
+    fn activate(&mut self, at: usize) {
+        let Affine { base, rise, fall } = self.affine[at];
+        let (m, j) = (at / self.width, at % self.width);
+        let column: Vec<f64> = self
+            .rows
+            .iter()
+            .map(|row| {
+                let entry = row.reach.iter().find(|reach| reach.0 == m).map_or(0.0, |reach| reach.1);
+                let change = entry * self.weight.get(row.flip.attribute as usize, j);
+                rise[1] * change.max(0.0) + fall[1] * change.min(0.0)
+            })
+            .collect();
+        let plus: Vec<usize> = self.rows.iter().map(|row| row.plus).collect();
+        let at_upper = self.resting[at] > 0.0;
+        self.constant -= base[1] * self.resting[at];
+        self.variable[at] = Some(self.simplex.add_column(base[1], self.upper[at], at_upper, &column, &plus));
+    }
+
+    /// The resting multipliers that would raise the bound at the relaxed attacker's point.
+    fn restless(&self) -> Vec<usize> {
+        let (mut rise, mut fall) = (vec![0.0; self.affine.len()], vec![0.0; self.affine.len()]);
+        for row in &self.rows {
+            let share = self.share(row);
+            if share <= 0.0 {
+                continue;
+            }
+            for &(m, a) in &row.reach {
+                for (j, &w) in self.weight.row(row.flip.attribute as usize).iter().enumerate() {
+                    rise[m * self.width + j] += (share * a * w).max(0.0);
+                    fall[m * self.width + j] -= (share * a * w).min(0.0);
+                }
+            }
+        }
+        (0..self.affine.len())
+            .filter(|&at| self.upper[at] > 0.0 && self.variable[at].is_none())
+            .filter(|&at| {
+                let Affine { base, rise: r, fall: f } = self.affine[at];
+                let slope = base[1] + r[1] * rise[at] - f[1] * fall[at];
+                if self.resting[at] > 0.0 { slope < -1e-9 } else { slope > 1e-9 }
+            })
+            .collect()
+    }
+
+    /// How much of a flip the relaxed attacker makes: the dual of its row.
+    fn share(&self, row: &Row) -> f64 {
+        (1.0 + self.simplex.reduced(row.plus)).clamp(0.0, 1.0)
     }
 }
 
@@ -117,61 +185,68 @@ fn unit(hidden: &Hidden, at: usize, a: f64) -> Affine {
             let chord = a * s / (s - r);
             let (rise, fall) = if z >= 0.0 { (a, a * z / (z - r)) } else { (a * s / (s - z), 0.0) };
             let base = a * z.max(0.0);
-            Affine {
-                base: [base, chord * (z - r) - base],
-                rise: [rise, chord - rise],
-                fall: [fall, chord - fall],
-            }
+            Affine { base: [base, chord * (z - r) - base], rise: [rise, chord - rise], fall: [fall, chord - fall] }
         }
     }
 }
 
 impl Master for SimplexMaster<'_> {
-    fn add(&mut self, field: &Field, slice: &Slice, hidden: &Hidden, flip: Flip) {
+    fn add(&mut self, field: &Field, slice: &Slice, flip: Flip) {
         let present = field.graph.attributes().contains(flip.node as usize, flip.attribute);
         let sign = if present { -1.0 } else { 1.0 };
+        let reach: Vec<(usize, f64)> = reached(slice, flip).map(|(m, a)| (m, sign * a)).collect();
         let mut fixed = 0.0;
         let mut coefficients = vec![(self.rho, 1.0)];
-        for (m, a) in reached(slice, flip) {
+        for &(m, a) in &reach {
             for (j, &w) in self.weight.row(flip.attribute as usize).iter().enumerate() {
-                let at = m * hidden.width + j;
-                let change = sign * a * w;
-                let (up, down) = (change.max(0.0), -change.min(0.0));
+                let at = m * self.width + j;
+                let (up, down) = ((a * w).max(0.0), -(a * w).min(0.0));
                 let Affine { rise, fall, .. } = self.affine[at];
-                fixed -= rise[0] * up - fall[0] * down;
-                if let Some(variable) = self.multiplier[at] {
-                    coefficients.push((variable, rise[1] * up - fall[1] * down));
-                }
+                let rest = match self.variable[at] {
+                    Some(variable) => {
+                        coefficients.push((variable, rise[1] * up - fall[1] * down));
+                        0.0
+                    }
+                    None => self.resting[at],
+                };
+                fixed -= (rise[0] + rest * rise[1]) * up - (fall[0] + rest * fall[1]) * down;
             }
         }
         // The local budget needs a multiplier only where it binds before the global one does.
         let local = field.restriction.local(field.budget, flip.node).unwrap_or(0);
         if local < self.global {
-            let eta = *self.eta.entry(flip.node).or_insert_with(|| {
-                self.simplex.add_variable(-(local as f64), f64::INFINITY)
-            });
+            let simplex = &mut self.simplex;
+            let eta =
+                *self.eta.entry(flip.node).or_insert_with(|| simplex.add_variable(-(local as f64), f64::INFINITY));
             coefficients.push((eta, 1.0));
         }
         let plus = self.simplex.add_variable(-1.0, f64::INFINITY);
         let minus = self.simplex.add_variable(0.0, f64::INFINITY);
         self.simplex.add_row(&coefficients, fixed, plus, minus);
-        self.rows.push((flip, plus));
+        self.rows.push(Row { flip, plus, reach });
     }
 
     fn knows(&self, flip: Flip) -> bool {
-        self.rows.iter().any(|row| row.0 == flip)
+        self.rows.iter().any(|row| row.flip == flip)
     }
 
     fn solve(&mut self) -> Suggestion {
-        self.simplex.maximise(20 * (self.rows.len() + 10) + 4 * self.affine.len());
+        loop {
+            let optimal = self.simplex.maximise(50 * (self.rows.len() + 10));
+            let restless = self.restless();
+            if restless.is_empty() || !optimal {
+                break;
+            }
+            restless.into_iter().for_each(|at| self.activate(at));
+        }
+        let weights = (0..self.affine.len()).map(|at| match self.variable[at] {
+            Some(variable) => self.simplex.value(variable),
+            None => self.resting[at],
+        });
         Suggestion {
-            weights: self.multiplier.iter().map(|v| v.map_or(0.0, |v| self.simplex.value(v))).collect(),
+            weights: weights.collect(),
             value: self.constant + self.simplex.objective(),
-            flips: self
-                .rows
-                .iter()
-                .map(|&(flip, plus)| (flip, (1.0 + self.simplex.reduced(plus)).clamp(0.0, 1.0)))
-                .collect(),
+            flips: self.rows.iter().map(|row| (row.flip, self.share(row))).collect(),
         }
     }
 }

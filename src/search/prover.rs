@@ -15,8 +15,8 @@ use super::tree::{self, Branch, Finding, Goal, Limits, Outcome, Split};
 /// Masters solved per tree node before it is split.
 const MASTERS: usize = 30;
 
-/// Flips that a new master starts with.
-const POOL: usize = 48;
+/// Flips that a new master starts with, beyond those that the budget allows at once.
+const POOL: usize = 12;
 
 /// Adjustments of `Ω` above representation 2, which no master covers.
 const OMEGA_ROUNDS: usize = 8;
@@ -53,13 +53,7 @@ impl Certifier<'_> {
         workspace: &mut Workspace,
         (goal, limits, deadline): (Goal, &Limits, Instant),
     ) -> Cost {
-        let mut prover = Prover {
-            certifier: self,
-            reference,
-            goal,
-            pool: pairs[at].attack.flips.clone(),
-            masters: 0,
-        };
+        let mut prover = Prover { certifier: self, reference, goal, pool: pairs[at].attack.flips.clone(), masters: 0 };
         let objective = [(reference, 1.0), (pairs[at].class, -1.0)];
         workspace.backward.run(self.gcn(), &workspace.slice, self.activation_bounds(), &objective);
         // Shared by the two closures: one examines while the other asks how far the attack has come.
@@ -109,8 +103,7 @@ impl Prover<'_, '_> {
         }
         let made = certifier.try_flips(self.reference, at, pairs, branch.restriction.made.clone(), workspace);
         let global = branch.restriction.global(budget).unwrap_or(0);
-        let local =
-            |n: &u32| branch.restriction.local(budget, *n).unwrap_or(0);
+        let local = |n: &u32| branch.restriction.local(budget, *n).unwrap_or(0);
         if global == 0 || workspace.slice.nodes(1).iter().all(|n| local(n) == 0) {
             // A single perturbation is left, and it has just been evaluated.
             return Finding::Closed(made.lower());
@@ -193,11 +186,12 @@ impl Prover<'_, '_> {
         let weight = &certifier.gcn().layers()[0].weight;
         let constant = workspace.backward.constant().close().value;
         let coefficients = workspace.backward.coefficients().0.to_vec();
-        let mut master = SimplexMaster::new(weight, &workspace.hidden, &coefficients, constant, global);
+        let start = branch.weights.as_deref();
+        let mut master = SimplexMaster::new(weight, &workspace.hidden, (&coefficients, constant), global, start);
         let mut best = f64::NEG_INFINITY;
-        let known: Vec<Flip> = self.pool.iter().rev().take(POOL).copied().collect();
+        let known: Vec<Flip> = self.pool.iter().rev().take(global.saturating_add(POOL)).copied().collect();
         for flip in known.into_iter().filter(|flip| !branch.restriction.fixes(*flip)) {
-            master.add(&field, &workspace.slice, &workspace.hidden, flip);
+            master.add(&field, &workspace.slice, flip);
         }
         let mut suggestion;
         let mut round = 0;
@@ -227,7 +221,7 @@ impl Prover<'_, '_> {
             }
             for flip in new {
                 self.remember(flip);
-                master.add(&field, &workspace.slice, &workspace.hidden, flip);
+                master.add(&field, &workspace.slice, flip);
             }
         }
         for &(flip, share) in &suggestion.flips {
@@ -236,7 +230,7 @@ impl Prover<'_, '_> {
             }
         }
         match self.choose_split(branch, &coefficients, &suggestion, workspace) {
-            Some(split) => Finding::Open { bound: best, split },
+            Some(split) => Finding::Open { bound: best, split, weights: suggestion.weights },
             None => Finding::Closed(best),
         }
     }

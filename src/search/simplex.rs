@@ -4,7 +4,7 @@
 //! have a few dozen rows. Its answer is a suggestion only, so it may stop early: every basis it visits is feasible, and
 //! that is all that its user needs.
 
-/// A variable.
+/// A variable of the tableau.
 #[derive(Clone, Debug)]
 struct Variable {
     upper: f64,
@@ -38,6 +38,26 @@ impl Simplex {
         self.reduced.push(cost);
         for row in &mut self.rows {
             row.push(0.0);
+        }
+        self.variables.len() - 1
+    }
+
+    /// Adds a variable to rows that are there already, resting at one of its bounds, whose effect there is part of the
+    /// current values. `column` has one coefficient per row, `plus` names the variable that each row was added with.
+    pub fn add_column(&mut self, cost: f64, upper: f64, at_upper: bool, column: &[f64], plus: &[usize]) -> usize {
+        // The columns of the rows' own variables hold the inverse of the basis.
+        let mut reduced = cost;
+        for (&coefficient, &own) in column.iter().zip(plus) {
+            reduced += (1.0 + self.reduced[own]) * coefficient;
+        }
+        for row in &mut self.rows {
+            let entry = column.iter().zip(plus).map(|(&coefficient, &own)| row[own] * coefficient).sum();
+            row.push(entry);
+        }
+        self.variables.push(Variable { upper, at_upper, row: None });
+        self.reduced.push(reduced);
+        if at_upper {
+            self.objective += cost * upper;
         }
         self.variables.len() - 1
     }

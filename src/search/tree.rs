@@ -6,6 +6,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use crate::budget::Restriction;
@@ -60,6 +61,8 @@ pub struct Branch {
     pub units: Vec<(usize, Assumption)>,
     /// Fixed flips.
     pub restriction: Restriction,
+    /// Multipliers that were good for its parent.
+    pub weights: Option<Rc<[f64]>>,
     /// Order of creation: ties are broken the same way every time.
     serial: usize,
 }
@@ -95,6 +98,8 @@ pub enum Finding {
         bound: f64,
         /// Where to split.
         split: Split,
+        /// Multipliers for the children to start from.
+        weights: Vec<f64>,
     },
 }
 
@@ -134,10 +139,12 @@ pub fn search(
         nodes += 1;
         match examine(&branch) {
             Finding::Closed(bound) => closed = closed.min(bound.max(branch.bound)),
-            Finding::Open { bound, split } => {
+            Finding::Open { bound, split, weights } => {
+                let weights: Rc<[f64]> = weights.into();
                 for side in [false, true] {
                     serial += 1;
                     let mut child = Branch { bound: bound.max(branch.bound), serial, ..branch.clone() };
+                    child.weights = Some(Rc::clone(&weights));
                     match split {
                         Split::Unit(at) => {
                             let assumption = if side { Assumption::Active } else { Assumption::Inactive };
