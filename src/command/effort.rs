@@ -13,12 +13,19 @@ pub struct EffortArguments {
     /// Multipliers of the relaxation: default, or optimal by column generation where the default leaves a node open
     #[arg(long, value_enum, default_value = "default", help_heading = "Effort")]
     omega: Omega,
-    /// Decide every node: column generation, then branch and price
-    #[arg(long, help_heading = "Effort")]
-    complete: bool,
     /// Find the exact worst-case margin of every class pair
     #[arg(long, conflicts_with = "complete", help_heading = "Effort")]
     minimize: bool,
+    #[command(flatten)]
+    search: SearchArguments,
+}
+
+/// The complete search.
+#[derive(Args, Clone, Debug)]
+pub struct SearchArguments {
+    /// Decide every node: column generation, then branch and price
+    #[arg(long, help_heading = "Effort")]
+    complete: bool,
     /// Give a node up after so many seconds of search
     #[arg(long, value_name = "SECONDS", help_heading = "Effort")]
     time_limit: Option<f64>,
@@ -38,30 +45,46 @@ enum Omega {
 /// Between bound and witness, where `--minimize` is done.
 const GAP: f64 = 1e-9;
 
+impl SearchArguments {
+    fn limits(&self) -> Limits {
+        let default = Limits::default();
+        let time = self.time_limit.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        Limits { nodes: self.node_limit.unwrap_or(default.nodes), time: time.unwrap_or(default.time) }
+    }
+
+    /// What the arguments ask for.
+    pub fn effort(&self) -> Effort {
+        if self.complete { Effort::Complete(self.limits()) } else { Effort::Bounds }
+    }
+
+    /// For the record of a run.
+    pub fn record(&self, level: &str) -> Value {
+        json!({ "level": level, "time_limit": self.time_limit, "node_limit": self.node_limit })
+    }
+}
+
 impl EffortArguments {
     /// What the arguments ask for.
     pub fn effort(&self) -> Effort {
-        let default = Limits::default();
-        let limits = Limits {
-            nodes: self.node_limit.unwrap_or(default.nodes),
-            time: self.time_limit.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(default.time),
-        };
-        match (self.minimize, self.complete, self.omega) {
-            (true, ..) => Effort::Minimise { limits, gap: GAP },
-            (_, true, _) => Effort::Complete(limits),
-            (.., Omega::Optimal) => Effort::Optimal,
-            _ => Effort::Bounds,
+        match (self.minimize, self.search.effort(), self.omega) {
+            (true, ..) => Effort::Minimise { limits: self.search.limits(), gap: GAP },
+            (_, Effort::Bounds, Omega::Optimal) => Effort::Optimal,
+            (_, effort, _) => effort,
         }
     }
 
     /// For the record of a run.
     pub fn record(&self) -> Value {
-        let name = match self.effort() {
-            Effort::Bounds => "bounds",
-            Effort::Optimal => "optimal",
-            Effort::Complete(_) => "complete",
-            Effort::Minimise { .. } => "minimize",
-        };
-        json!({ "level": name, "time_limit": self.time_limit, "node_limit": self.node_limit })
+        self.search.record(level(self.effort()))
+    }
+}
+
+/// The name of an effort in the record of a run.
+pub fn level(effort: Effort) -> &'static str {
+    match effort {
+        Effort::Bounds => "bounds",
+        Effort::Optimal => "optimal",
+        Effort::Complete(_) => "complete",
+        Effort::Minimise { .. } => "minimize",
     }
 }

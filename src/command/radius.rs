@@ -1,7 +1,6 @@
 //! `gcnproof radius`: how many flips each node withstands.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 
 use clap::Args;
 use gcnproof::certifier::{Bound, Certifier};
@@ -10,6 +9,7 @@ use gcnproof::record::RadiusRecord;
 use miette::Result;
 use serde_json::{Value, json};
 
+use super::effort::{self, SearchArguments};
 use super::input::{self, Input, LocalArguments};
 use super::run::{Format, RunArguments, stopped};
 
@@ -17,6 +17,7 @@ use super::run::{Format, RunArguments, stopped};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   gcnproof radius cora.npz gcn.safetensors -q 1%
+  gcnproof radius cora.npz gcn.safetensors -q 1% --complete            (the exact radius)
   gcnproof radius cora.npz gcn.safetensors -q 14 --max-Q 50 --nodes 0-499 --out radius.csv
 
 Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (resume with --resume).")]
@@ -31,6 +32,8 @@ pub struct Radius {
     /// Only these nodes: ids and ranges (3,17,20-25), or a file
     #[arg(long, value_name = "IDS|FILE")]
     nodes: Option<String>,
+    #[command(flatten)]
+    search: SearchArguments,
     #[command(flatten)]
     run: RunArguments,
 }
@@ -47,7 +50,7 @@ impl Radius {
         let nodes = input::nodes(self.nodes.as_deref(), &graph)?;
         let fingerprint = json!({
             "command": "radius", "input": identity, "budget": budget_record, "max_global": self.max_global,
-            "nodes": nodes.len(),
+            "effort": self.search.record(effort::level(self.search.effort())), "nodes": nodes.len(),
         });
         let keys: Vec<u64> = nodes.iter().map(|&n| n as u64).collect();
         let record = |predicted: usize, node: usize, radius: &NodeRadius| RadiusRecord {
@@ -67,16 +70,15 @@ impl Radius {
             &keys,
             |row: &RadiusRecord| row.node,
             |open, done| {
-                let mut certifier = Certifier::new(&graph, &gcn, budget, Bound::Best);
+                let effort = self.search.effort();
+                let mut certifier = Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(effort);
                 for batch in open.chunks(BATCH) {
                     let batch: Vec<usize> = batch.iter().map(|&n| n as usize).collect();
                     let predicted: BTreeMap<usize, (usize, usize)> =
                         batch.iter().map(|&n| (n, (certifier.predicted(n), certifier.neighbourhood(n)))).collect();
-                    let finished = Mutex::new(0);
                     (_, certifier) = radii(certifier, &batch, self.max_global, stopped, |node, radius| {
                         let (class, neighbourhood) = predicted[&node];
                         let row = RadiusRecord { neighbourhood: neighbourhood as u64, ..record(class, node, radius) };
-                        *finished.lock().unwrap_or_else(|p| p.into_inner()) += 1;
                         done(row);
                     });
                     if stopped() {

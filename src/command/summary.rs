@@ -52,9 +52,37 @@ pub struct Summary {
     pub certified_by_anchored: Option<usize>,
     /// Non-robust nodes whose witness reaches exactly zero.
     pub ties: usize,
+    /// What decided how many nodes, in the order of the cascade, and the time spent on them.
+    pub steps: Vec<Step>,
     /// Wall-clock seconds of this run.
     pub seconds: f64,
 }
+
+/// One step of the cascade.
+#[derive(Clone, Debug, Serialize)]
+pub struct Step {
+    /// What decided.
+    pub step: &'static str,
+    /// Nodes decided by it.
+    pub nodes: usize,
+    /// Time spent on these nodes, over all threads.
+    pub seconds: f64,
+    /// Tree nodes examined for them.
+    pub search_nodes: u64,
+}
+
+/// The steps of the cascade: which rows each has decided.
+const STEPS: [(&str, fn(&NodeRecord) -> bool); 9] = [
+    ("paper's bound", |row| row.reason == Reason::PaperBound),
+    ("anchored bound", |row| row.reason == Reason::AnchoredBound),
+    ("mixture of both", |row| row.reason == Reason::MixedBounds),
+    ("witness", |row| matches!(row.reason, Reason::Witness | Reason::Tie) && row.search_nodes == 0),
+    ("column generation", |row| row.reason == Reason::ColumnGeneration),
+    ("branch and price", |row| row.reason == Reason::BranchAndPrice),
+    ("witness of the search", |row| matches!(row.reason, Reason::Witness | Reason::Tie) && row.search_nodes > 0),
+    ("given up at a limit", |row| row.reason == Reason::Limit),
+    ("left open", |row| row.reason == Reason::BoundNotPositive),
+];
 
 impl Group {
     fn new<'a>(rows: impl Iterator<Item = &'a NodeRecord> + Clone) -> Group {
@@ -86,6 +114,19 @@ impl Summary {
             certified_by_paper: certified(|row| row.paper_certifies),
             certified_by_anchored: certified(|row| row.anchored_certifies),
             ties: rows.iter().filter(|row| row.reason == Reason::Tie).count(),
+            steps: STEPS
+                .iter()
+                .map(|&(step, decides)| {
+                    let decided: Vec<&NodeRecord> = rows.iter().filter(|row| decides(row)).collect();
+                    Step {
+                        step,
+                        nodes: decided.len(),
+                        seconds: decided.iter().map(|row| row.seconds).sum(),
+                        search_nodes: decided.iter().map(|row| row.search_nodes).sum(),
+                    }
+                })
+                .filter(|step| step.nodes > 0)
+                .collect(),
             seconds,
         }
     }
@@ -129,6 +170,11 @@ impl Summary {
                 let _ = writeln!(text, "certified by {name} alone: {count}");
             }
         }
+        let _ = writeln!(text, "\n{:<24}{:>8}{:>12}{:>14}", "decided by", "nodes", "seconds", "tree nodes");
+        for Step { step, nodes, seconds, search_nodes } in &self.steps {
+            let _ = writeln!(text, "{step:<24}{nodes:>8}{seconds:>12.2}{search_nodes:>14}");
+        }
+        text.push('\n');
         if self.ties > 0 {
             let _ = writeln!(text, "ties (worst margin found is exactly 0): {}", self.ties);
         }
