@@ -161,7 +161,9 @@ pub fn search(
     Outcome { lower: closed, nodes, gave_up: false }
 }
 
-/// The free unit with a negative coefficient whose relaxation is loosest at the master's point, and by how much.
+/// The free unit with a negative coefficient whose split gains most at the master's point, and the gain. The two branches
+/// gain the relaxed activation beyond `z` and beyond 0; a unit of which one is nothing is not loose. (Measured: choosing by
+/// the sum of the two takes half as many tree nodes as choosing by the smaller.)
 pub fn loosest(
     hidden: &crate::hidden::Hidden,
     coefficients: &[f64],
@@ -175,7 +177,8 @@ pub fn loosest(
             let (z, r, s) = (hidden.value[at], hidden.lower[at], hidden.upper[at]);
             let here = z + rise[at] - fall[at];
             let relaxed = (s * (here - r) / (s - r)).min(anchored_value(z, r, s, rise[at], fall[at]));
-            (-coefficients[at] * (relaxed - here.max(0.0)), at)
+            let gains = [-coefficients[at] * (relaxed - here), -coefficients[at] * relaxed];
+            (if gains[0].min(gains[1]) > 1e-9 { gains[0] + gains[1] } else { 0.0 }, at)
         })
         .max_by(|x, y| x.0.total_cmp(&y.0))
 }
