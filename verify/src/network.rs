@@ -11,6 +11,12 @@ use crate::validity::InstanceError;
 /// With wrong `R` and `S` this is the wrong program: compare them with [`Instance::naive_bounds`] if you doubt them.
 pub fn mixed_program(instance: &Instance, form: Form) -> Result<Model, InstanceError> {
     let mut model = formulation::build(instance, form, true)?;
+    add_indicators(&mut model, instance);
+    Ok(model)
+}
+
+/// Adds the indicators to a model with binary `X̃`. The chords of the relaxation may stay: they hold for the network too.
+pub fn add_indicators(model: &mut Model, instance: &Instance) {
     let units: Vec<_> = model.units().collect();
     for (representation, node, unit, kind) in units {
         if let Unit::Unstable { pre, post, .. } = kind {
@@ -25,7 +31,6 @@ pub fn mixed_program(instance: &Instance, form: Form) -> Result<Model, InstanceE
             program.add_row(format!("linear_{name}"), f64::NEG_INFINITY, -r, linear);
         }
     }
-    Ok(model)
 }
 
 /// The perturbation in a solver's answer, judged by us: the solver's own objective value plays no part.
