@@ -61,11 +61,14 @@ pub struct Validate {
     #[arg(long, value_name = "N", default_value = "250000", help_heading = "Solvers")]
     full_cells: usize,
     /// Try no integer program with more integer variables than this
-    #[arg(long, value_name = "N", default_value = "1500", help_heading = "Solvers")]
+    #[arg(long, value_name = "N", default_value = "1200", help_heading = "Solvers")]
     max_integers: usize,
-    /// Seconds for each solve
+    /// Seconds for each LP and ILP
     #[arg(long, value_name = "SECONDS", default_value = "10", help_heading = "Solvers")]
     time_limit: f64,
+    /// Seconds for each MILP; many are out of reach, so most of a run's time goes here
+    #[arg(long, value_name = "SECONDS", default_value = "2", help_heading = "Solvers")]
+    milp_limit: f64,
     /// Write histograms of the gaps (SVG) into this folder
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     plots: Option<PathBuf>,
@@ -91,8 +94,10 @@ impl Validate {
     /// Runs the command. Returns the exit code.
     pub fn execute(mut self) -> Result<u8> {
         self.run.prepare()?;
-        if self.time_limit.is_nan() || self.time_limit < 0.0 {
-            return Err(miette!("--time-limit {}: give a number of seconds that is not negative", self.time_limit));
+        for (name, limit) in [("time", self.time_limit), ("milp", self.milp_limit)] {
+            if limit.is_nan() || limit < 0.0 {
+                return Err(miette!("--{name}-limit {limit}: give a number of seconds that is not negative"));
+            }
         }
         match (self.hunt, self.graph.take(), self.model.take(), self.global) {
             (Some(hunted), ..) => self.go_hunting(hunted),
@@ -113,11 +118,13 @@ impl Validate {
             full_cells: self.full_cells,
             max_integers: self.max_integers,
             seconds: self.time_limit,
+            milp_seconds: self.milp_limit,
         };
         let fingerprint = json!({
             "command": "validate", "input": identity, "budget": budget_record, "nodes": nodes,
             "max_cells": settings.max_cells, "full_cells": settings.full_cells,
             "max_integers": settings.max_integers, "time_limit": settings.seconds,
+            "milp_limit": settings.milp_seconds,
         });
         if let Some(folder) = &self.plots {
             // Before hours of work, not after.

@@ -13,6 +13,9 @@ const BOTTOM: f64 = 62.0;
 /// Blue of the Okabe–Ito palette, which people with any kind of colour vision tell from the rest.
 const FILL: &str = "#0072B2";
 
+/// Light blue of the same palette: the bars for zero and less, which are not on the logarithmic axis.
+const FILL_SPECIAL: &str = "#56B4E9";
+
 /// Draws the histogram. `title` and `axis` are plain text.
 pub fn draw(histogram: &Histogram, title: &str, axis: &str) -> String {
     let (title, axis) = (escaped(title), escaped(axis));
@@ -45,11 +48,13 @@ pub fn draw(histogram: &Histogram, title: &str, axis: &str) -> String {
     for (at, bar) in histogram.bars.iter().enumerate() {
         let x = LEFT + at as f64 * slot;
         let top = y(bar.count as f64);
+        let special = histogram.logarithmic && (bar.label == "0" || bar.label == "< 0");
         if bar.count > 0 {
-            let (left, width) = (x + 1.0, slot - 2.0);
+            let (left, width) = if special { (x + 6.0, slot - 16.0) } else { (x + 1.0, slot - 2.0) };
+            let fill = if special { FILL_SPECIAL } else { FILL };
             let _ = writeln!(
                 svg,
-                "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{:.1}\" fill=\"{FILL}\"/>\
+                "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{:.1}\" fill=\"{fill}\"/>\
                  <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
                 bottom - top,
                 x + slot / 2.0,
@@ -58,7 +63,6 @@ pub fn draw(histogram: &Histogram, title: &str, axis: &str) -> String {
             );
         }
         // A bar's label stands under its left edge, where it begins; those of the special bars under their middle.
-        let special = histogram.logarithmic && (bar.label == "0" || bar.label == "< 0");
         let place = if special { x + slot / 2.0 } else { x };
         let every = histogram.bars.len().div_ceil(16);
         if at % every == 0 || special {

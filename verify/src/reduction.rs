@@ -9,8 +9,9 @@
 
 use crate::formulation::Model;
 use crate::instance::{Flip, Instance};
-use crate::program::Row;
+use crate::program::{Program, Row};
 use crate::safe::safe_dual_parts;
+use crate::solver::{Answer, Limits, Solver};
 
 /// The safe bound and what each flip costs on top of it.
 #[derive(Clone, Debug)]
@@ -36,6 +37,13 @@ impl Prices {
         }
         flips.sort_by(|left, right| left.0.total_cmp(&right.0).then(left.1.cmp(&right.1)));
         Self { bound: parts.bound, flips }
+    }
+
+    /// The flips that the bound would like to see made and that are not free: columns that an LP over a part of the
+    /// columns has to take in, at most `most` of them.
+    pub fn wanted(&self, taken: impl Fn(&Flip) -> bool, most: usize) -> Vec<Flip> {
+        let free = self.flips.iter().take_while(|(price, _)| *price == 0.0).map(|flip| flip.1);
+        free.filter(|flip| !taken(flip)).take(most).collect()
     }
 
     /// How many of the cheapest flips an integral point below `upper` may use: the others are proved useless.
@@ -81,6 +89,41 @@ impl Model {
             model.program.rows.push(Row { name: row.name.clone(), lower, upper, coefficients });
         }
         model
+    }
+
+    /// Solves the model without the variables that are fixed and in no row, which cost a branch-and-bound solver dearly.
+    /// The answer is about all variables again; its review is of the smaller program.
+    pub fn solve_small(&self, solver: &dyn Solver, limits: &Limits) -> Answer {
+        let program = &self.program;
+        let mut place = vec![usize::MAX; program.variables.len()];
+        let mut small = Program { offset: program.offset, ..Program::default() };
+        for &(at, _) in program.rows.iter().flat_map(|row| &row.coefficients) {
+            place[at] = 0;
+        }
+        for (at, variable) in program.variables.iter().enumerate() {
+            if place[at] == 0 || variable.lower != variable.upper {
+                place[at] = small.variables.len();
+                small.variables.push(variable.clone());
+            } else {
+                small.offset += variable.objective * variable.lower;
+            }
+        }
+        for row in &program.rows {
+            let coefficients = row.coefficients.iter().map(|&(at, value)| (place[at], value)).collect();
+            small.rows.push(Row { name: row.name.clone(), lower: row.lower, upper: row.upper, coefficients });
+        }
+        let mut answer = solver.solve(&small, limits);
+        let whole = |part: Vec<f64>, other: fn(f64) -> f64| {
+            let value = |(at, variable): (usize, &crate::program::Variable)| match place[at] {
+                usize::MAX => other(variable.lower),
+                at => part[at],
+            };
+            program.variables.iter().enumerate().map(value).collect::<Vec<f64>>()
+        };
+        let fits = |part: &Vec<f64>| part.len() == small.variables.len();
+        answer.values = answer.values.take().filter(fits).map(|values| whole(values, |fixed| fixed));
+        answer.reduced_costs = answer.reduced_costs.take().filter(fits).map(|costs| whole(costs, |_| 0.0));
+        answer
     }
 
     /// Makes `X̃` binary: an LP becomes the ILP.

@@ -5,6 +5,7 @@ mod common;
 
 use common::close;
 use gcnproof_verify::dual::{Textbook, default_slopes};
+use gcnproof_verify::formulation::Unit;
 use gcnproof_verify::reduction::Prices;
 use gcnproof_verify::solver::{Highs, Limits, Solver};
 use gcnproof_verify::{Flip, Form, enumeration, network, random, relaxation};
@@ -27,8 +28,11 @@ fn closing_useless_entries_changes_no_integer_optimum() {
                 let mut reduced = model.restricted(&instance, &open).integral(&instance);
                 if mixed {
                     network::add_indicators(&mut reduced, &instance);
+                    network::add_anchors(&mut reduced, &instance);
                 }
-                let answer = Highs.solve(&reduced.program, &Limits::default());
+                let answer = reduced.solve_small(&Highs, &Limits::default());
+                let point = answer.values.as_ref().unwrap();
+                close(reduced.program.objective_at(point), answer.optimum().unwrap(), 1e-9);
                 close(answer.optimum().unwrap(), upper, 1e-6);
                 (closed, all) = (closed + prices.flips.len() - useful, all + prices.flips.len());
             }
@@ -76,5 +80,36 @@ fn the_closed_form_is_the_dual_at_its_multipliers() {
         let model = relaxation::linear_program(&instance, Form::Compact).unwrap();
         let lp = Highs.solve(&model.program, &Limits::default());
         assert!(textbook.value(&instance) <= lp.optimum().unwrap() + 1e-6, "seed {seed}");
+    }
+}
+
+/// The network obeys the anchored rows: every admissible perturbation, run through it, satisfies all of them.
+#[test]
+fn anchored_rows_cut_no_perturbation_off() {
+    for seed in 0..400 {
+        let instance = random::instance(seed, 3 + (seed % 3) as usize);
+        let mut model = relaxation::linear_program(&instance, Form::Compact).unwrap();
+        let first = model.program.rows.len();
+        network::add_anchors(&mut model, &instance);
+        enumeration::visit(&instance, 10_000, |flips| {
+            let mut values = vec![0.0; model.program.variables.len()];
+            for node in 0..instance.nodes() {
+                for attribute in 0..instance.dimension as u32 {
+                    let present = instance.has(node, attribute) != flips.contains(&(node, attribute));
+                    values[model.attribute(node, attribute)] = f64::from(u8::from(present));
+                }
+            }
+            let representations = instance.pre_activations(flips);
+            for (l, node, unit, kind) in model.units() {
+                if let Unit::Unstable { post, .. } = kind {
+                    values[post] = representations[l - 2].at(node, unit).max(0.0);
+                }
+            }
+            for row in &model.program.rows[first..] {
+                let activity: f64 = row.coefficients.iter().map(|&(at, value)| value * values[at]).sum();
+                assert!(activity <= row.upper + 1e-9, "seed {seed}: {} at {flips:?}", row.name);
+            }
+        })
+        .unwrap();
     }
 }
