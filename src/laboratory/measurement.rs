@@ -266,6 +266,9 @@ impl Bench<'_> {
     /// valid prices. `None` if too many stay open.
     fn open_to_attack(&self, mut open: BTreeSet<Flip>, known: f64, limits: &Limits) -> Option<Vec<Flip>> {
         let unstable = self.model.units().filter(|unit| matches!(unit.3, formulation::Unit::Unstable { .. })).count();
+        if unstable > self.settings.max_integers {
+            return None;
+        }
         let mut best = usize::MAX;
         for _ in 0..PRICINGS {
             let flips: Vec<Flip> = open.iter().copied().collect();
