@@ -48,8 +48,9 @@ impl Prices {
 
     /// How many of the cheapest flips an integral point below `upper` may use: the others are proved useless.
     pub fn useful(&self, upper: f64) -> usize {
-        // A NaN on either side counts as useful.
-        self.flips.iter().take_while(|(price, _)| !((self.bound + price).next_down() >= upper)).count()
+        // A NaN on either side makes the comparison false: the flip counts as useful.
+        let useless = |price: f64| (self.bound + price).next_down() >= upper;
+        self.flips.iter().take_while(|(price, _)| !useless(*price)).count()
     }
 }
 
