@@ -4,7 +4,7 @@
 //! proptest draws the seeds and keeps those that fail in `theorems.proptest-regressions`; a failing network is made small
 //! by the laboratory's own press and printed as matrices, because a smaller seed is not a smaller network.
 #![cfg(feature = "laboratory")]
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::needless_range_loop)]
 
 mod common;
 

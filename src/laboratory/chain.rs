@@ -99,7 +99,8 @@ mod tests {
     /// Each number pushed out of its place is noticed.
     #[test]
     fn every_number_out_of_order_is_noticed() {
-        let wrong: [(&str, fn(&mut PairRecord)); 9] = [
+        type Wrong = (&'static str, fn(&mut PairRecord));
+        let wrong: [Wrong; 9] = [
             ("dual_default", |row| row.dual_default = Some(-1.9)),
             ("dual_optimal", |row| row.dual_optimal = Some(-2.1)),
             ("lp_safe_bound", |row| row.lp_safe_bound = Some(-1.9)),
