@@ -269,6 +269,20 @@ impl<'a> Certifier<'a> {
         self.conclude(node, (reference, predicted), pairs, witness, cost, workspace)
     }
 
+    /// The bound of one class pair by one relaxation alone, without a search for attacks: what the laboratory measures.
+    pub fn bound_alone(
+        &self,
+        node: usize,
+        (reference, class): (usize, usize),
+        relaxation: Relaxation,
+        workspace: &mut Workspace,
+    ) -> Enclosure {
+        workspace.slice.cut(self.gcn, self.gcn.depth(), node);
+        workspace.selection.forget();
+        workspace.backward.run(self.gcn, &workspace.slice, &self.bounds, &[(reference, 1.0), (class, -1.0)]);
+        self.evaluate(workspace, relaxation)
+    }
+
     /// Evaluates the bounds of one class pair, and tries what they select on the true network against all classes.
     fn bound_pair(&self, reference: usize, at: usize, pairs: &mut [Pair], workspace: &mut Workspace) {
         let objective = [(reference, 1.0), (pairs[at].class, -1.0)];

@@ -47,7 +47,7 @@
 //!
 //! [`graph`], [`model`], [`budget`] → [`slice`] (one target) → [`bounds`] → [`dual`], [`anchored`], [`mixture`] with
 //! [`selection`] → [`certifier`] → [`verdict`]; [`witness`] tries flips on the true network; [`radius`] searches over `Q`;
-//! [`record`] and [`results`] write rows.
+//! [`record`] and [`results`] write rows. The `laboratory` (a default feature) asks independent solvers.
 //!
 //! # Panics and errors
 //!
@@ -66,6 +66,8 @@ pub mod forward;
 pub mod graph;
 pub mod hidden;
 pub mod instance;
+#[cfg(feature = "laboratory")]
+pub mod laboratory;
 pub mod mixture;
 pub mod model;
 pub mod radius;

@@ -23,6 +23,10 @@ enum Command {
     Certify(Box<command::certify::Certify>),
     Radius(Box<command::radius::Radius>),
     Inspect(Box<command::inspect::Inspect>),
+    #[cfg(feature = "laboratory")]
+    Validate(Box<command::validate::Validate>),
+    #[cfg(feature = "laboratory")]
+    Export(Box<command::export::Export>),
     Demo(command::demo::Demo),
 }
 
@@ -31,6 +35,10 @@ fn main() -> ExitCode {
         Command::Certify(command) => command.execute(),
         Command::Radius(command) => command.execute(),
         Command::Inspect(command) => command.execute(),
+        #[cfg(feature = "laboratory")]
+        Command::Validate(command) => command.execute(),
+        #[cfg(feature = "laboratory")]
+        Command::Export(command) => command.execute(),
         Command::Demo(command) => command.execute(),
     };
     match outcome {

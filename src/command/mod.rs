@@ -3,8 +3,12 @@
 pub mod certify;
 pub mod demo;
 pub mod effort;
+#[cfg(feature = "laboratory")]
+pub mod export;
 pub mod input;
 pub mod inspect;
 pub mod radius;
 pub mod run;
 pub mod summary;
+#[cfg(feature = "laboratory")]
+pub mod validate;

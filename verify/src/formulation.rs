@@ -54,9 +54,28 @@ pub struct Model {
     widths: Vec<usize>,
     /// The first row `Phi` of each representation `2 … L`; the others follow, row-major.
     equations: Vec<usize>,
+    /// The variables `Ĥ(L)`.
+    logits: std::ops::Range<usize>,
 }
 
 impl Model {
+    /// Everything but the program.
+    pub(crate) fn without_program(&self) -> Model {
+        Model {
+            program: Program::default(),
+            dimension: self.dimension,
+            hidden: self.hidden.clone(),
+            widths: self.widths.clone(),
+            equations: self.equations.clone(),
+            logits: self.logits.clone(),
+        }
+    }
+
+    /// The variables `Ĥ(L)`, one per class: a model serves every class pair of its target, for only the objective differs.
+    pub fn logits(&self) -> std::ops::Range<usize> {
+        self.logits.clone()
+    }
+
     /// The variable `X̃_nd`.
     pub fn attribute(&self, node: usize, attribute: u32) -> usize {
         node * self.dimension + attribute as usize
@@ -114,6 +133,7 @@ pub(crate) fn build(instance: &Instance, form: Form, integer: bool) -> Result<Mo
         hidden: Vec::new(),
         widths: Vec::new(),
         equations: Vec::new(),
+        logits: 0..0,
     };
     perturbation(instance, form, integer, &mut model.program);
 
@@ -133,6 +153,7 @@ pub(crate) fn build(instance: &Instance, form: Form, integer: bool) -> Result<Mo
         model.equations.push(model.program.rows.len());
         equations(instance, index, first, &mut model);
         if representation == instance.representations() {
+            model.logits = first..first + w.columns;
             for (class, &c) in instance.objective.iter().enumerate() {
                 model.program.variables[first + class].objective = c;
             }

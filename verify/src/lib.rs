@@ -67,6 +67,7 @@
 //! Without the default feature `solvers` the crate is pure Rust and has everything but the three solvers.
 
 mod bounds;
+pub mod dual;
 pub mod enumeration;
 pub mod export;
 pub mod formulation;
@@ -74,6 +75,7 @@ mod instance;
 pub mod network;
 pub mod program;
 pub mod random;
+pub mod reduction;
 pub mod relaxation;
 pub mod safe;
 pub mod solver;

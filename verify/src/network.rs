@@ -11,6 +11,12 @@ use crate::validity::InstanceError;
 /// With wrong `R` and `S` this is the wrong program: compare them with [`Instance::naive_bounds`] if you doubt them.
 pub fn mixed_program(instance: &Instance, form: Form) -> Result<Model, InstanceError> {
     let mut model = formulation::build(instance, form, true)?;
+    add_indicators(&mut model, instance);
+    Ok(model)
+}
+
+/// Adds the indicators to a model with binary `X̃`. The chords of the relaxation may stay: they hold for the network too.
+pub fn add_indicators(model: &mut Model, instance: &Instance) {
     let units: Vec<_> = model.units().collect();
     for (representation, node, unit, kind) in units {
         if let Unit::Unstable { pre, post, .. } = kind {
@@ -25,7 +31,50 @@ pub fn mixed_program(instance: &Instance, form: Form) -> Result<Model, InstanceE
             program.add_row(format!("linear_{name}"), f64::NEG_INFINITY, -r, linear);
         }
     }
-    Ok(model)
+}
+
+/// Adds to each unstable unit of representation 2 a second upper side, exact at the unperturbed graph (`anchor_2_n_j`).
+///
+/// With `z⁰` the unperturbed pre-activation and `g_i` the change by flip `i`, `u = Σ [g_i]₊ δ_i`, `v = Σ [g_i]₋ δ_i`:
+/// `relu(z⁰ + u − v) ≤ relu(z⁰) + α u − θ v`, where `z⁰ ≥ 0: α = 1, θ = z⁰/(z⁰−R)` and `z⁰ < 0: α = S/(S−z⁰), θ = 0`. For subsets
+/// of admissible flips are admissible, so `z⁰ − v ≥ R` and `z⁰ + u ≤ S`; relu is 1-Lipschitz in the rise, and under its chord in
+/// the rest. The network obeys these rows, the paper's relaxation does not: they make the MILP's tree small. They widen
+/// nothing, but a model with them no longer is the paper's LP.
+pub fn add_anchors(model: &mut Model, instance: &Instance) {
+    let Some((lower, upper)) = instance.lower.first().zip(instance.upper.first()) else {
+        return;
+    };
+    let base = instance.pre_activations(&[]).swap_remove(0);
+    let (a, w) = (&instance.message_passing[0], &instance.weights[0]);
+    let flippable: Vec<Vec<u32>> = (0..instance.nodes()).map(|node| instance.flippable(node)).collect();
+    let mut neighbours = vec![Vec::new(); a.rows];
+    for &(row, node, value) in &a.entries {
+        neighbours[row].push((node, value));
+    }
+    let units: Vec<_> = model.units().filter(|unit| unit.0 == 2).collect();
+    for (_, node, unit, kind) in units {
+        let Unit::Unstable { post, .. } = kind else {
+            continue;
+        };
+        let (z, r, s) = (base.at(node, unit), lower.at(node, unit), upper.at(node, unit));
+        let (alpha, theta) = if z >= 0.0 { (1.0, z / (z - r)) } else { (s / (s - z), 0.0) };
+        let (mut terms, mut side) = (vec![(post, 1.0)], z.max(0.0));
+        for &(neighbour, value) in &neighbours[node] {
+            for &attribute in &flippable[neighbour] {
+                let weight = value * w.at(attribute as usize, unit);
+                let present = instance.has(neighbour, attribute);
+                let change = if present { -weight } else { weight };
+                let slope = if change > 0.0 { alpha * change } else { theta * change };
+                // δ is X̃ where the attribute is absent and 1 − X̃ where it is present.
+                let variable = model.attribute(neighbour, attribute);
+                terms.push((variable, if present { slope } else { -slope }));
+                side += if present { slope } else { 0.0 };
+            }
+        }
+        // What the sums above may be off by, so that no honest point is cut off.
+        let rounding = 1e-12 * (1.0 + z.abs() + s - r);
+        model.program.add_row(format!("anchor_2_{node}_{unit}"), f64::NEG_INFINITY, side + rounding, terms);
+    }
 }
 
 /// The perturbation in a solver's answer, judged by us: the solver's own objective value plays no part.

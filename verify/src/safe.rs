@@ -59,6 +59,21 @@ pub fn review(program: &Program, answer: &Answer) -> Review {
 /// First the duals are made feasible: one that wants an infinite side, or is not a number, becomes 0. The reduced costs
 /// need no repair because every variable has a box. Integrality is not used, so it bounds a MILP through its LP.
 pub fn safe_dual_bound(program: &Program, row_duals: &[f64]) -> f64 {
+    safe_dual_parts(program, row_duals).bound
+}
+
+/// The safe bound and what it is made of, per variable.
+pub(crate) struct Parts {
+    /// The bound.
+    pub bound: f64,
+    /// A number not above the exact reduced cost `d_j`.
+    pub low: Vec<f64>,
+    /// What the bound counts for the variable: not above `d_j x` anywhere in its box.
+    pub used: Vec<f64>,
+}
+
+/// [`safe_dual_bound`] with its parts.
+pub(crate) fn safe_dual_parts(program: &Program, row_duals: &[f64]) -> Parts {
     let mut bound = program.offset;
     let mut low: Vec<f64> = program.variables.iter().map(|variable| variable.objective).collect();
     let mut high = low.clone();
@@ -74,6 +89,7 @@ pub fn safe_dual_bound(program: &Program, row_duals: &[f64]) -> f64 {
             high[at] = up(high[at] - down(term));
         }
     }
+    let mut used = vec![0.0; low.len()];
     for (at, variable) in program.variables.iter().enumerate() {
         if low[at] == 0.0 && high[at] == 0.0 {
             continue;
@@ -81,10 +97,10 @@ pub fn safe_dual_bound(program: &Program, row_duals: &[f64]) -> f64 {
         // The smallest product of an interval with a box is at one of the four corners.
         let corners =
             [low[at] * variable.lower, low[at] * variable.upper, high[at] * variable.lower, high[at] * variable.upper];
-        let least = corners.into_iter().map(down).fold(f64::INFINITY, f64::min);
-        bound = down(bound + least);
+        used[at] = corners.into_iter().map(down).fold(f64::INFINITY, f64::min);
+        bound = down(bound + used[at]);
     }
-    bound
+    Parts { bound, low, used }
 }
 
 /// A number not above the exact result that `value` was rounded from (to nearest); `-∞` when nothing is known.

@@ -1,0 +1,235 @@
+//! `gcnproof validate`: the numbers of sampled class pairs by independent solvers, and whether they are in order.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use gcnproof::certifier::{Bound, Certifier};
+use gcnproof::laboratory::histogram::Histogram;
+use gcnproof::laboratory::hunt::{Statement, hunt};
+use gcnproof::laboratory::measurement::{self, Settings};
+use gcnproof::laboratory::pair::{PairRecord, from_key, key};
+use gcnproof::laboratory::report::{GAPS, Report};
+use gcnproof::laboratory::{shrink, svg};
+use gcnproof_verify::random::Stream;
+use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use rayon::prelude::*;
+use serde_json::json;
+
+use super::input::{self, GraphArguments, Input, LocalArguments, PassingArguments};
+use super::run::{Format, RunArguments, stopped};
+
+/// Validate the bounds: compare the certifier with LP, ILP and MILP solvers on sampled nodes, and check the order
+/// dual ≤ LP ≤ ILP ≤ MILP ≤ witness.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  gcnproof validate cora.npz gcn.safetensors -Q 12 -q 1% --sample 200 --seed 1 --out pairs.jsonl --plots plots
+  gcnproof validate cora.npz gcn.safetensors -Q 12 --nodes 5,17 --time-limit 60
+  gcnproof validate --hunt integrality --seconds 20
+
+Exit codes: 0 all in order, 1 an inequality is violated or solvers disagree, 2 wrong usage or input, 130 interrupted.")]
+pub struct Validate {
+    /// The graph (.npz with adj_*, attr_* and labels)
+    #[arg(required_unless_present = "hunt")]
+    graph: Option<PathBuf>,
+    /// The trained model (.safetensors or .npz)
+    #[arg(required_unless_present = "hunt")]
+    model: Option<PathBuf>,
+    #[command(flatten)]
+    options: GraphArguments,
+    #[command(flatten)]
+    passing: PassingArguments,
+    /// Flips in all
+    #[arg(short = 'Q', long = "global", value_name = "N", required_unless_present = "hunt", help_heading = "Budget")]
+    global: Option<usize>,
+    #[command(flatten)]
+    local: LocalArguments,
+    /// How many nodes are drawn
+    #[arg(long, value_name = "N", default_value = "200")]
+    sample: usize,
+    /// The seed of the draw
+    #[arg(long, value_name = "S", default_value = "1")]
+    seed: u64,
+    /// Draw from these nodes only: ids and ranges (3,17,20-25), or a file
+    #[arg(long, value_name = "IDS|FILE")]
+    nodes: Option<String>,
+    /// Build no LP with more coefficients than this
+    #[arg(long, value_name = "N", default_value = "5000000", help_heading = "Solvers")]
+    max_cells: usize,
+    /// Give good_lp and minilp all columns up to this many coefficients; above, the columns that are not priced out
+    #[arg(long, value_name = "N", default_value = "250000", help_heading = "Solvers")]
+    full_cells: usize,
+    /// Try no integer program with more integer variables than this
+    #[arg(long, value_name = "N", default_value = "1200", help_heading = "Solvers")]
+    max_integers: usize,
+    /// Seconds for each LP and ILP
+    #[arg(long, value_name = "SECONDS", default_value = "10", help_heading = "Solvers")]
+    time_limit: f64,
+    /// Seconds for each MILP; many are out of reach, so most of a run's time goes here
+    #[arg(long, value_name = "SECONDS", default_value = "2", help_heading = "Solvers")]
+    milp_limit: f64,
+    /// Write histograms of the gaps (SVG) into this folder
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    plots: Option<PathBuf>,
+    /// Hunt for small networks on which a statement of the paper fails, instead of validating a model
+    #[arg(long, value_enum, value_name = "STATEMENT", conflicts_with_all = ["graph", "model", "out", "plots"])]
+    hunt: Option<Hunted>,
+    /// How long to hunt
+    #[arg(long, value_name = "SECONDS", default_value = "20", requires = "hunt")]
+    seconds: f64,
+    #[command(flatten)]
+    run: RunArguments,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Hunted {
+    /// "The LP has an integral optimum" (LP = ILP)
+    Integrality,
+    /// "The bounds printed for layers ≥ 3 hold": finds false certificates
+    Bounds,
+}
+
+impl Validate {
+    /// Runs the command. Returns the exit code.
+    pub fn execute(mut self) -> Result<u8> {
+        self.run.prepare()?;
+        for (name, limit) in [("time", self.time_limit), ("milp", self.milp_limit)] {
+            if limit.is_nan() || limit < 0.0 {
+                return Err(miette!("--{name}-limit {limit}: give a number of seconds that is not negative"));
+            }
+        }
+        match (self.hunt, self.graph.take(), self.model.take(), self.global) {
+            (Some(hunted), ..) => self.go_hunting(hunted),
+            (None, Some(graph), Some(model), Some(global)) => self.validate(graph, model, global),
+            // clap has asked for them.
+            _ => Err(miette!("a graph, a model and -Q are needed")),
+        }
+    }
+
+    fn validate(self, graph: PathBuf, model: PathBuf, global: usize) -> Result<u8> {
+        let input = Input { graph, model, options: self.options.clone(), passing: self.passing.clone() };
+        let (graph, gcn, identity) = input.read()?;
+        let (budget, mut budget_record) = self.local.budget(&graph, global)?;
+        budget_record["global"] = json!(global);
+        let nodes = draw(input::nodes(self.nodes.as_deref(), &graph)?, self.sample, self.seed);
+        let settings = Settings {
+            max_cells: self.max_cells,
+            full_cells: self.full_cells,
+            max_integers: self.max_integers,
+            seconds: self.time_limit,
+            milp_seconds: self.milp_limit,
+        };
+        let fingerprint = json!({
+            "command": "validate", "input": identity, "budget": budget_record, "nodes": nodes,
+            "max_cells": settings.max_cells, "full_cells": settings.full_cells,
+            "max_integers": settings.max_integers, "time_limit": settings.seconds,
+            "milp_limit": settings.milp_seconds,
+        });
+        if let Some(folder) = &self.plots {
+            // Before hours of work, not after.
+            std::fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| folder.display().to_string())?;
+        }
+        let start = Instant::now();
+        let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best);
+        let keys: Vec<u64> = nodes.iter().flat_map(|&node| pair_keys(&certifier, node)).collect();
+        let (rows, interrupted) =
+            self.run.rows(PairRecord::SCHEMA, fingerprint.clone(), &keys, PairRecord::key, |open, done| {
+                let mut targets: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+                for (node, class) in open.iter().map(|&key| from_key(key)) {
+                    targets.entry(node as usize).or_default().push(class as usize);
+                }
+                // One target at a time per thread, in the order of the list, so that large ones do not meet at the end.
+                targets.into_iter().collect::<Vec<_>>().par_iter().with_max_len(1).for_each(|(node, classes)| {
+                    if !stopped() {
+                        measurement::pairs(&certifier, &settings, *node, classes).into_iter().for_each(done);
+                    }
+                });
+            })?;
+        let report = Report::new(&rows, start.elapsed().as_secs_f64());
+        if let Some(folder) = &self.plots {
+            draw_gaps(folder, &rows)?;
+        }
+        match self.run.format {
+            Format::Table => print!("{}", report.text(&rows)),
+            Format::Json => println!("{}", json!({ "run": fingerprint, "summary": report, "rows": rows })),
+        }
+        Ok(match (interrupted, report.clean()) {
+            (true, _) => 130,
+            (_, true) => 0,
+            (_, false) => 1,
+        })
+    }
+
+    fn go_hunting(self, hunted: Hunted) -> Result<u8> {
+        let statement = match hunted {
+            Hunted::Integrality => Statement::Integrality,
+            Hunted::Bounds => Statement::Bounds,
+        };
+        let time = Duration::try_from_secs_f64(self.seconds).map_err(|_| miette!("--seconds: not a length of time"))?;
+        let catch = hunt(statement, self.seed, time, 5, stopped);
+        if self.run.format == Format::Json {
+            let shrunk: Vec<_> = catch
+                .shrunk
+                .iter()
+                .map(|found| {
+                    let numbers: BTreeMap<&str, f64> = found.numbers.iter().copied().collect();
+                    json!({ "seed": found.seed, "numbers": numbers, "network": shrink::describe(&found.instance) })
+                })
+                .collect();
+            println!("{}", json!({ "tried": catch.tried, "failed": catch.failed, "counterexamples": shrunk }));
+            return Ok(0);
+        }
+        let name = match hunted {
+            Hunted::Integrality => "\"the LP has an integral optimum\" (integrality theorem)",
+            Hunted::Bounds => "\"the bounds printed for layers ≥ 3 hold\" (certificates from them)",
+        };
+        println!("{name} fails on {} of {} random small networks", catch.failed, catch.tried);
+        for (at, found) in catch.shrunk.iter().enumerate() {
+            println!(
+                "\ncounterexample {} (seed {}), shrunk:\n{}",
+                at + 1,
+                found.seed,
+                shrink::describe(&found.instance)
+            );
+            for (name, value) in &found.numbers {
+                println!("    {name}: {value}");
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// The keys of a node's class pairs.
+fn pair_keys(certifier: &Certifier, node: usize) -> Vec<u64> {
+    let reference = certifier.predicted(node);
+    let others = (0..certifier.gcn().class_count()).filter(|&class| class != reference);
+    others.map(|class| key(node as u64, class as u64)).collect()
+}
+
+/// Draws `count` of the nodes (all, if there are fewer), in rising order; the same seed draws the same.
+fn draw(mut nodes: Vec<usize>, count: usize, seed: u64) -> Vec<usize> {
+    let mut stream = Stream::new(seed);
+    let count = count.min(nodes.len());
+    for at in 0..count {
+        let other = at + stream.below(nodes.len() - at);
+        nodes.swap(at, other);
+    }
+    nodes.truncate(count);
+    nodes.sort_unstable();
+    nodes
+}
+
+/// Two pictures of every gap that some row has.
+fn draw_gaps(folder: &Path, rows: &[PairRecord]) -> Result<()> {
+    for gap in &GAPS {
+        let values: Vec<f64> = rows.iter().filter_map(gap.of).collect();
+        for (end, histogram) in [("", Histogram::linear(&values)), ("_log", Histogram::logarithmic(&values))] {
+            let path = folder.join(format!("{}{end}.svg", gap.name));
+            std::fs::write(&path, svg::draw(&histogram, gap.title, gap.axis))
+                .into_diagnostic()
+                .wrap_err_with(|| path.display().to_string())?;
+        }
+    }
+    Ok(())
+}
