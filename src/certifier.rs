@@ -1,14 +1,13 @@
 //! The certifier: from a graph, a network and a budget to a verdict for every node.
 
 use std::cmp::Ordering;
-use std::time::Instant;
 
 use rayon::prelude::*;
 
 use crate::attribute::Attributes;
 use crate::bounds::{self, LayerBounds};
 use crate::budget::{Budget, Restriction};
-use crate::dual::{Backward, Located, Relaxed};
+use crate::dual::{Backward, Relaxed};
 use crate::exact::{ExactProblem, Relaxation};
 use crate::forward::{Representation, forward};
 use crate::graph::Graph;
@@ -16,11 +15,10 @@ use crate::hidden::Hidden;
 use crate::mixture::Multipliers;
 use crate::model::Gcn;
 use crate::rounding::{Enclosure, error_of};
-use crate::search::prover::Cost;
-use crate::search::tree::{Goal, Limits};
-use crate::selection::{Flip, Selection, Slopes};
+use crate::search::tree::Limits;
+use crate::selection::{Selection, Slopes};
 use crate::slice::Slice;
-use crate::verdict::{Margin, NodeResult, Reason, Verdict};
+use crate::verdict::NodeResult;
 use crate::witness::{Evaluator, LocalSearch, Problem};
 
 /// Which bounds are evaluated.
@@ -37,7 +35,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    fn relaxations(self) -> &'static [Relaxation] {
+    pub(crate) fn relaxations(self) -> &'static [Relaxation] {
         match self {
             Bound::Paper => &[Relaxation::Paper],
             Bound::Anchored => &[Relaxation::Anchored],
@@ -71,8 +69,8 @@ pub struct Certifier<'a> {
     graph: &'a Graph,
     gcn: &'a Gcn,
     budget: Budget,
-    bound: Bound,
-    effort: Effort,
+    pub(crate) bound: Bound,
+    pub(crate) effort: Effort,
     attributes: Attributes,
     unperturbed: Vec<Representation>,
     bounds: Vec<LayerBounds>,
@@ -91,16 +89,7 @@ pub struct Workspace {
     /// Activation bounds of the slice in a branch of a search.
     pub(crate) local_bounds: Vec<LayerBounds>,
     slopes: Slopes,
-    search: LocalSearch,
-}
-
-/// How often the weights of a mixture are adjusted before it is given up.
-const ROUNDS: usize = 12;
-
-/// The best perturbation known against one class.
-pub(crate) struct Attack {
-    pub(crate) margin: Enclosure,
-    pub(crate) flips: Vec<Flip>,
+    pub(crate) search: LocalSearch,
 }
 
 impl<'a> Certifier<'a> {
@@ -229,46 +218,6 @@ impl<'a> Certifier<'a> {
         self.certify_class(node, predicted, predicted, workspace)
     }
 
-    /// Certifies that a node keeps the class `reference`.
-    pub fn certify_class(
-        &self,
-        node: usize,
-        reference: usize,
-        predicted: usize,
-        workspace: &mut Workspace,
-    ) -> NodeResult {
-        workspace.slice.cut(self.gcn, self.gcn.depth(), node);
-        workspace.evaluator.prepare(&workspace.slice);
-        workspace.selection.forget();
-        let logits = &self.unperturbed[self.gcn.depth() - 2];
-        let mut pairs: Vec<Pair> = (0..self.gcn.class_count())
-            .filter(|&class| class != reference)
-            .map(|class| Pair {
-                class,
-                lower: [f64::NEG_INFINITY; 2],
-                positive: [false; 2],
-                mixed: f64::NEG_INFINITY,
-                searched: f64::NEG_INFINITY,
-                attack: Attack {
-                    margin: difference(logits.entry(node, reference), logits.entry(node, class)),
-                    flips: Vec::new(),
-                },
-            })
-            .collect();
-        for at in 0..pairs.len() {
-            self.bound_pair(reference, at, &mut pairs, workspace);
-        }
-        if self.bound == Bound::Best {
-            self.mix_open_pairs(reference, &mut pairs, workspace);
-        }
-        let mut witness = self.find_witness(reference, &mut pairs, workspace);
-        let mut cost = Cost::default();
-        if !self.bounds.is_empty() {
-            (witness, cost) = self.search(reference, &mut pairs, witness, workspace);
-        }
-        self.conclude(node, (reference, predicted), pairs, witness, cost, workspace)
-    }
-
     /// The bound of one class pair by one relaxation alone, without a search for attacks: what the laboratory measures.
     pub fn bound_alone(
         &self,
@@ -283,115 +232,8 @@ impl<'a> Certifier<'a> {
         self.evaluate(workspace, relaxation)
     }
 
-    /// Evaluates the bounds of one class pair, and tries what they select on the true network against all classes.
-    fn bound_pair(&self, reference: usize, at: usize, pairs: &mut [Pair], workspace: &mut Workspace) {
-        let objective = [(reference, 1.0), (pairs[at].class, -1.0)];
-        workspace.backward.run(self.gcn, &workspace.slice, &self.bounds, &objective);
-        for &relaxation in self.bound.relaxations() {
-            let bound = self.evaluate(workspace, relaxation);
-            let mut lower = bound.lower();
-            let mut positive = lower > 0.0;
-            // Neither surely positive nor surely not: only exact arithmetic can tell.
-            if !(positive || bound.upper() <= 0.0) {
-                let exact = self.exact(workspace).lower_bound(&self.budget, &self.bounds, &objective, relaxation);
-                positive = exact.as_ref().is_some_and(|exact| exact.sign() == Ordering::Greater);
-                lower = exact.map_or(f64::NEG_INFINITY, |exact| exact.floor_f64());
-            }
-            pairs[at].lower[relaxation as usize] = lower;
-            pairs[at].positive[relaxation as usize] = positive;
-            let flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
-            self.attack(reference, pairs, flips, workspace);
-        }
-    }
-
-    /// Goes on where the bounds have left a pair open, as far as the effort allows. Pairs with the likeliest attack come
-    /// first, and the first witness ends it unless the exact margins are asked for.
-    fn search(
-        &self,
-        reference: usize,
-        pairs: &mut [Pair],
-        mut witness: Option<(usize, Ordering)>,
-        workspace: &mut Workspace,
-    ) -> (Option<(usize, Ordering)>, Cost) {
-        let single = Limits { nodes: 1, ..Limits::default() };
-        let (goal, limits) = match self.effort {
-            Effort::Bounds => return (witness, Cost::default()),
-            Effort::Optimal => (Goal::Decide, single),
-            Effort::Complete(limits) => (Goal::Decide, limits),
-            Effort::Minimise { limits, gap } => (Goal::Minimise { gap }, limits),
-        };
-        let deadline = Instant::now() + limits.time;
-        let mut cost = Cost::default();
-        for at in likeliest(pairs) {
-            let settled = match goal {
-                Goal::Decide => witness.is_some() || pairs[at].is_settled(),
-                Goal::Minimise { .. } => false,
-            };
-            if settled {
-                continue;
-            }
-            let spent = self.prove_pair(reference, at, pairs, workspace, (goal, &limits, deadline));
-            cost = Cost {
-                nodes: cost.nodes + spent.nodes,
-                masters: cost.masters + spent.masters,
-                gave_up: cost.gave_up || spent.gave_up,
-            };
-            // A perturbation found for one pair may break another.
-            for other in likeliest(pairs) {
-                if witness.is_none()
-                    && let Some(sign) = self.broken(reference, &mut pairs[other], workspace)
-                {
-                    witness = Some((other, sign));
-                }
-            }
-        }
-        (witness, cost)
-    }
-
-    /// Where neither bound is positive and no attack is known, mixes the two per unit (see [`crate::mixture`]). The
-    /// attacker's answers are tried on the true network as well.
-    fn mix_open_pairs(&self, reference: usize, pairs: &mut [Pair], workspace: &mut Workspace) {
-        let Some(bounds) = self.bounds.first() else { return };
-        for at in 0..pairs.len() {
-            if pairs.iter().any(|pair| pair.attack.margin.value <= 0.0) {
-                return;
-            }
-            if pairs[at].is_settled() {
-                continue;
-            }
-            let objective = [(reference, 1.0), (pairs[at].class, -1.0)];
-            workspace.hidden.load(&workspace.slice, &self.unperturbed[0], bounds);
-            workspace.multipliers.start(&workspace.slice, &self.unperturbed);
-            for round in 0..ROUNDS {
-                let Workspace { slice, backward, relaxed, multipliers, hidden, .. } = workspace;
-                if round == 0 || self.gcn.depth() > 3 {
-                    let bounds = Located::Graph(&self.bounds);
-                    backward.run_at(self.gcn, slice, bounds, &objective, &multipliers.omega);
-                }
-                if round == 0 {
-                    multipliers.anchored(hidden, backward);
-                }
-                relaxed.mixed(backward, hidden, &multipliers.weights);
-                let bound = self.worst(workspace, &Restriction::default()).lower();
-                // A comparison with NaN is false: nothing is learnt from it.
-                if bound > pairs[at].mixed {
-                    pairs[at].mixed = bound;
-                }
-                let flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
-                self.attack(reference, pairs, flips, workspace);
-                if pairs[at].is_settled() || pairs[at].attack.margin.value <= 0.0 {
-                    break;
-                }
-                let Workspace { slice, backward, multipliers, hidden, selection, evaluator, .. } = workspace;
-                let problem = (self.graph, self.gcn, &*slice);
-                let attacked = |l: usize| evaluator.preactivations(l).to_vec();
-                multipliers.answer(problem, hidden, backward, selection.flips(), attacked);
-            }
-        }
-    }
-
     /// The relaxed objective minus the largest loss that the budget allows; the selection holds the flips.
-    fn evaluate(&self, workspace: &mut Workspace, relaxation: Relaxation) -> Enclosure {
+    pub(crate) fn evaluate(&self, workspace: &mut Workspace, relaxation: Relaxation) -> Enclosure {
         let Workspace { slice, backward, relaxed, .. } = workspace;
         let unperturbed = &self.unperturbed[0];
         match (relaxation, self.bounds.first()) {
@@ -418,126 +260,7 @@ impl<'a> Certifier<'a> {
         total.close()
     }
 
-    /// Replays a perturbation and keeps it for every class against which it is the best so far.
-    fn attack(&self, reference: usize, pairs: &mut [Pair], flips: Vec<Flip>, workspace: &mut Workspace) {
-        if !flips.is_empty() {
-            self.try_flips(reference, 0, pairs, flips, workspace);
-        }
-    }
-
-    /// The same; the evaluator keeps the perturbed representations, and the margin of pair `at` is returned.
-    pub(crate) fn try_flips(
-        &self,
-        reference: usize,
-        at: usize,
-        pairs: &mut [Pair],
-        flips: Vec<Flip>,
-        workspace: &mut Workspace,
-    ) -> Enclosure {
-        let Workspace { evaluator, slice, .. } = workspace;
-        let logits: Vec<Enclosure> = evaluator.logits(&self.problem(), slice, &flips).collect();
-        for pair in &mut *pairs {
-            let margin = difference(logits[reference], logits[pair.class]);
-            // A margin that overflowed is no attack to keep.
-            if margin.value < pair.attack.margin.value || pair.attack.margin.value.is_nan() {
-                pair.attack = Attack { margin, flips: flips.clone() };
-            }
-        }
-        difference(logits[reference], logits[pairs[at].class])
-    }
-
-    /// A class pair whose margin is not positive under the flips found, searching further where neither is known.
-    /// Returns the pair and the exact margin's sign.
-    fn find_witness(
-        &self,
-        reference: usize,
-        pairs: &mut [Pair],
-        workspace: &mut Workspace,
-    ) -> Option<(usize, Ordering)> {
-        let order = likeliest(pairs);
-        for &at in &order {
-            if let Some(sign) = self.broken(reference, &mut pairs[at], workspace) {
-                return Some((at, sign));
-            }
-        }
-        for &at in &order {
-            if pairs[at].is_settled() {
-                continue;
-            }
-            let objective = [(reference, 1.0), (pairs[at].class, -1.0)];
-            let mut flips = pairs[at].attack.flips.clone();
-            let Workspace { search, evaluator, slice, .. } = workspace;
-            search.improve(&self.problem(), slice, evaluator, &objective, &mut flips);
-            self.attack(reference, pairs, flips, workspace);
-            if let Some(sign) = self.broken(reference, &mut pairs[at], workspace) {
-                return Some((at, sign));
-            }
-        }
-        None
-    }
-
-    /// Is the margin surely not positive under the pair's best flips? What rounding leaves open is evaluated exactly.
-    fn broken(&self, reference: usize, pair: &mut Pair, workspace: &Workspace) -> Option<Ordering> {
-        let margin = pair.attack.margin;
-        if margin.lower() > 0.0 {
-            return None;
-        }
-        if margin.upper() < 0.0 {
-            return Some(Ordering::Less);
-        }
-        let objective = [(reference, 1.0), (pair.class, -1.0)];
-        let exact = self.exact(workspace).objective(&objective, &pair.attack.flips);
-        pair.attack.margin = Enclosure { value: exact.ceil_f64(), error: 0.0 };
-        (exact.sign() != Ordering::Greater).then_some(exact.sign())
-    }
-
-    fn conclude(
-        &self,
-        node: usize,
-        (reference, predicted): (usize, usize),
-        pairs: Vec<Pair>,
-        witness: Option<(usize, Ordering)>,
-        cost: Cost,
-        workspace: &Workspace,
-    ) -> NodeResult {
-        let certifies = |relaxation: Relaxation| {
-            let evaluated = self.bound.relaxations().contains(&relaxation);
-            evaluated.then(|| pairs.iter().all(|pair| pair.positive[relaxation as usize]))
-        };
-        let (paper, anchored) = (certifies(Relaxation::Paper), certifies(Relaxation::Anchored));
-        let (verdict, reason) = match witness {
-            Some((_, Ordering::Equal)) => (Verdict::NonRobust, Reason::Tie),
-            Some(_) => (Verdict::NonRobust, Reason::Witness),
-            None if paper == Some(true) => (Verdict::Robust, Reason::PaperBound),
-            None if anchored == Some(true) => (Verdict::Robust, Reason::AnchoredBound),
-            None if pairs.iter().all(Pair::is_settled) => match cost {
-                Cost { nodes: 0, .. } => (Verdict::Robust, Reason::MixedBounds),
-                _ if cost.nodes <= pairs.len() => (Verdict::Robust, Reason::ColumnGeneration),
-                _ => (Verdict::Robust, Reason::BranchAndPrice),
-            },
-            None if cost.gave_up && !matches!(self.effort, Effort::Optimal) => (Verdict::Undecided, Reason::Limit),
-            None => (Verdict::Undecided, Reason::BoundNotPositive),
-        };
-        NodeResult {
-            node,
-            reference,
-            predicted,
-            neighbourhood: workspace.slice.nodes(1).len(),
-            verdict,
-            reason,
-            paper_certifies: paper,
-            anchored_certifies: anchored,
-            margins: pairs
-                .iter()
-                .map(|pair| Margin { class: pair.class, lower: pair.lower(), upper: pair.attack.margin.upper() })
-                .collect(),
-            search_nodes: cost.nodes,
-            masters: cost.masters,
-            witness: witness.map_or_else(Vec::new, |(at, _)| sorted(pairs[at].attack.flips.clone())),
-        }
-    }
-
-    fn exact<'b>(&'b self, workspace: &'b Workspace) -> ExactProblem<'b> {
+    pub(crate) fn exact<'b>(&'b self, workspace: &'b Workspace) -> ExactProblem<'b> {
         ExactProblem { graph: self.graph, gcn: self.gcn, slice: &workspace.slice }
     }
 
@@ -550,46 +273,4 @@ impl<'a> Certifier<'a> {
             unperturbed: &self.unperturbed,
         }
     }
-}
-
-/// The state of one class pair.
-pub(crate) struct Pair {
-    pub(crate) class: usize,
-    /// Lower bounds by [`Relaxation`].
-    lower: [f64; 2],
-    /// Which of them are positive in exact arithmetic, even if smaller than every positive float.
-    positive: [bool; 2],
-    /// The best bound of any mixture.
-    mixed: f64,
-    /// The bound that a search has reached.
-    pub(crate) searched: f64,
-    pub(crate) attack: Attack,
-}
-
-impl Pair {
-    /// Is the worst-case margin surely positive?
-    fn is_settled(&self) -> bool {
-        self.positive.contains(&true) || self.lower() > 0.0
-    }
-
-    fn lower(&self) -> f64 {
-        self.lower[0].max(self.lower[1]).max(self.mixed).max(self.searched)
-    }
-}
-
-/// The pairs in the order of their best attacks, the most promising first.
-fn likeliest(pairs: &[Pair]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..pairs.len()).collect();
-    order.sort_by(|&x, &y| pairs[x].attack.margin.value.total_cmp(&pairs[y].attack.margin.value));
-    order
-}
-
-fn difference(x: Enclosure, y: Enclosure) -> Enclosure {
-    let value = x.value - y.value;
-    Enclosure { value, error: (x.error + y.error) * (1.0 + 1e-9) + error_of(1, value.abs()) }
-}
-
-fn sorted(mut flips: Vec<Flip>) -> Vec<Flip> {
-    flips.sort_unstable();
-    flips
 }

@@ -57,6 +57,7 @@ pub mod anchored;
 pub mod attribute;
 pub mod bounds;
 pub mod budget;
+mod cascade;
 pub mod certifier;
 pub mod dual;
 pub mod dyadic;

@@ -71,8 +71,11 @@ pub struct Step {
     pub search_nodes: u64,
 }
 
+/// Has a step decided this row?
+type Decides = fn(&NodeRecord) -> bool;
+
 /// The steps of the cascade: which rows each has decided.
-const STEPS: [(&str, fn(&NodeRecord) -> bool); 9] = [
+const STEPS: [(&str, Decides); 9] = [
     ("paper's bound", |row| row.reason == Reason::PaperBound),
     ("anchored bound", |row| row.reason == Reason::AnchoredBound),
     ("mixture of both", |row| row.reason == Reason::MixedBounds),

@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use crate::bounds;
-use crate::certifier::{Certifier, Pair, Workspace};
+use crate::cascade::Pair;
+use crate::certifier::{Certifier, Workspace};
 use crate::dual::Located;
 use crate::hidden::Assumption;
 use crate::mixture::reached;

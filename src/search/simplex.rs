@@ -71,10 +71,7 @@ impl Simplex {
         }
         row[plus] = 1.0;
         row[minus] = -1.0;
-        let mut residual = right;
-        for j in 0..row.len() {
-            residual -= row[j] * self.value(j);
-        }
+        let residual = right - row.iter().enumerate().map(|(j, entry)| entry * self.value(j)).sum::<f64>();
         // Express the row in the non-basic variables.
         for i in 0..self.rows.len() {
             let factor = row[self.basis[i]];
