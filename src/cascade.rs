@@ -18,10 +18,19 @@ use crate::verdict::{Margin, NodeResult, Reason, Verdict};
 /// How often the weights of a mixture are adjusted before it is given up.
 const ROUNDS: usize = 12;
 
-/// The best perturbation known against one class.
+/// The best perturbation known against one class: its margin is enclosed by numbers of one sign, or it is exact.
 pub(crate) struct Attack {
     pub(crate) margin: Enclosure,
+    /// The sign of the exact margin.
+    pub(crate) sign: Ordering,
     pub(crate) flips: Vec<Flip>,
+}
+
+impl Attack {
+    /// Does it break the class? A tie does.
+    pub(crate) fn succeeds(&self) -> bool {
+        self.sign != Ordering::Greater
+    }
 }
 
 impl Certifier<'_> {
@@ -39,16 +48,16 @@ impl Certifier<'_> {
         let logits = &self.unperturbed()[self.gcn().depth() - 2];
         let mut pairs: Vec<Pair> = (0..self.gcn().class_count())
             .filter(|&class| class != reference)
-            .map(|class| Pair {
-                class,
-                lower: [f64::NEG_INFINITY; 2],
-                positive: [false; 2],
-                mixed: f64::NEG_INFINITY,
-                searched: f64::NEG_INFINITY,
-                attack: Attack {
-                    margin: difference(logits.entry(node, reference), logits.entry(node, class)),
-                    flips: Vec::new(),
-                },
+            .map(|class| {
+                let margin = difference(logits.entry(node, reference), logits.entry(node, class));
+                Pair {
+                    class,
+                    lower: [f64::NEG_INFINITY; 2],
+                    positive: [false; 2],
+                    mixed: f64::NEG_INFINITY,
+                    searched: f64::NEG_INFINITY,
+                    attack: self.proved(reference, class, margin, Vec::new(), workspace),
+                }
             })
             .collect();
         for at in 0..pairs.len() {
@@ -57,12 +66,12 @@ impl Certifier<'_> {
         if self.bound == Bound::Best {
             self.mix_open_pairs(reference, &mut pairs, workspace);
         }
-        let mut witness = self.find_witness(reference, &mut pairs, workspace);
+        self.improve_attacks(reference, &mut pairs, workspace);
         let mut cost = Cost::default();
         if !self.activation_bounds().is_empty() {
-            (witness, cost) = self.search(reference, &mut pairs, witness, workspace);
+            cost = self.search(reference, &mut pairs, workspace);
         }
-        self.conclude(node, (reference, predicted), pairs, witness, cost, workspace)
+        self.conclude(node, (reference, predicted), pairs, cost, workspace)
     }
 
     /// Evaluates the bounds of one class pair, and tries what they select on the true network against all classes.
@@ -89,46 +98,26 @@ impl Certifier<'_> {
 
     /// Goes on where the bounds have left a pair open, as far as the effort allows. Pairs with the likeliest attack come
     /// first, and the first witness ends it unless the exact margins are asked for.
-    fn search(
-        &self,
-        reference: usize,
-        pairs: &mut [Pair],
-        mut witness: Option<(usize, Ordering)>,
-        workspace: &mut Workspace,
-    ) -> (Option<(usize, Ordering)>, Cost) {
+    fn search(&self, reference: usize, pairs: &mut [Pair], workspace: &mut Workspace) -> Cost {
         let single = Limits { nodes: 1, ..Limits::default() };
         let (goal, limits) = match self.effort {
-            Effort::Bounds => return (witness, Cost::default()),
+            Effort::Bounds => return Cost::default(),
             Effort::Optimal => (Goal::Decide, single),
             Effort::Complete(limits) => (Goal::Decide, limits),
             Effort::Minimise { limits, gap } => (Goal::Minimise { gap }, limits),
         };
-        let deadline = Instant::now() + limits.time;
+        // A limit beyond the end of time is none.
+        let deadline = Instant::now().checked_add(limits.time);
         let mut cost = Cost::default();
         for at in likeliest(pairs) {
-            let settled = match goal {
-                Goal::Decide => witness.is_some() || pairs[at].is_settled(),
-                Goal::Minimise { .. } => false,
-            };
-            if settled {
+            // A perturbation found for one pair may have broken another.
+            let broken = pairs.iter().any(|pair| pair.attack.succeeds());
+            if goal == Goal::Decide && (broken || pairs[at].is_settled()) {
                 continue;
             }
-            let spent = self.prove_pair(reference, at, pairs, workspace, (goal, &limits, deadline));
-            cost = Cost {
-                nodes: cost.nodes + spent.nodes,
-                masters: cost.masters + spent.masters,
-                gave_up: cost.gave_up || spent.gave_up,
-            };
-            // A perturbation found for one pair may break another.
-            for other in likeliest(pairs) {
-                if witness.is_none()
-                    && let Some(sign) = self.broken(reference, &mut pairs[other], workspace)
-                {
-                    witness = Some((other, sign));
-                }
-            }
+            cost.add(self.prove_pair(reference, at, pairs, workspace, (goal, &limits, deadline)));
         }
-        (witness, cost)
+        cost
     }
 
     /// Where neither bound is positive and no attack is known, mixes the two per unit (see [`crate::mixture`]). The
@@ -136,7 +125,7 @@ impl Certifier<'_> {
     fn mix_open_pairs(&self, reference: usize, pairs: &mut [Pair], workspace: &mut Workspace) {
         let Some(bounds) = self.activation_bounds().first() else { return };
         for at in 0..pairs.len() {
-            if pairs.iter().any(|pair| pair.attack.margin.value <= 0.0) {
+            if pairs.iter().any(|pair| pair.attack.succeeds()) {
                 return;
             }
             if pairs[at].is_settled() {
@@ -162,7 +151,7 @@ impl Certifier<'_> {
                 }
                 let flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
                 self.attack(reference, pairs, flips, workspace);
-                if pairs[at].is_settled() || pairs[at].attack.margin.value <= 0.0 {
+                if pairs[at].is_settled() || pairs[at].attack.succeeds() {
                     break;
                 }
                 let Workspace { slice, backward, multipliers, hidden, selection, evaluator, .. } = workspace;
@@ -193,29 +182,58 @@ impl Certifier<'_> {
         let logits: Vec<Enclosure> = evaluator.logits(&self.problem(), slice, &flips).collect();
         for pair in &mut *pairs {
             let margin = difference(logits[reference], logits[pair.class]);
-            // A margin that overflowed is no attack to keep.
-            if margin.value < pair.attack.margin.value || pair.attack.margin.value.is_nan() {
-                pair.attack = Attack { margin, flips: flips.clone() };
+            // Surely no better than what is known: the common case.
+            if margin.lower() >= pair.attack.margin.upper() {
+                continue;
+            }
+            let attack = self.proved(reference, pair.class, margin, flips.clone(), workspace);
+            if attack.margin.upper() < pair.attack.margin.upper() || pair.attack.margin.upper().is_nan() {
+                pair.attack = attack;
             }
         }
         difference(logits[reference], logits[pairs[at].class])
     }
 
-    /// A class pair whose margin is not positive under the flips found, searching further where neither is known.
-    /// Returns the pair and the exact margin's sign.
-    fn find_witness(
+    /// A perturbation whose sign is known: what rounding leaves open is evaluated exactly.
+    fn proved(
         &self,
         reference: usize,
-        pairs: &mut [Pair],
-        workspace: &mut Workspace,
-    ) -> Option<(usize, Ordering)> {
-        let order = likeliest(pairs);
-        for &at in &order {
-            if let Some(sign) = self.broken(reference, &mut pairs[at], workspace) {
-                return Some((at, sign));
-            }
+        class: usize,
+        margin: Enclosure,
+        flips: Vec<Flip>,
+        workspace: &Workspace,
+    ) -> Attack {
+        if margin.lower() > 0.0 {
+            return Attack { margin, sign: Ordering::Greater, flips };
         }
-        for &at in &order {
+        if margin.upper() < 0.0 {
+            return Attack { margin, sign: Ordering::Less, flips };
+        }
+        let exact = self.exact(workspace).objective(&[(reference, 1.0), (class, -1.0)], &flips);
+        Attack { margin: Enclosure { value: exact.ceil_f64(), error: 0.0 }, sign: exact.sign(), flips }
+    }
+
+    /// The margin of a perturbation, exactly if rounding leaves its sign open.
+    pub(crate) fn decided(
+        &self,
+        reference: usize,
+        class: usize,
+        margin: Enclosure,
+        flips: &[Flip],
+        workspace: &Workspace,
+    ) -> f64 {
+        if margin.lower() > 0.0 || margin.upper() < 0.0 {
+            return margin.lower();
+        }
+        self.exact(workspace).objective(&[(reference, 1.0), (class, -1.0)], flips).floor_f64()
+    }
+
+    /// Local search where a pair is neither settled nor broken, the most promising first, until one is broken.
+    fn improve_attacks(&self, reference: usize, pairs: &mut [Pair], workspace: &mut Workspace) {
+        for at in likeliest(pairs) {
+            if pairs.iter().any(|pair| pair.attack.succeeds()) {
+                return;
+            }
             if pairs[at].is_settled() {
                 continue;
             }
@@ -224,26 +242,7 @@ impl Certifier<'_> {
             let Workspace { search, evaluator, slice, .. } = workspace;
             search.improve(&self.problem(), slice, evaluator, &objective, &mut flips);
             self.attack(reference, pairs, flips, workspace);
-            if let Some(sign) = self.broken(reference, &mut pairs[at], workspace) {
-                return Some((at, sign));
-            }
         }
-        None
-    }
-
-    /// Is the margin surely not positive under the pair's best flips? What rounding leaves open is evaluated exactly.
-    fn broken(&self, reference: usize, pair: &mut Pair, workspace: &Workspace) -> Option<Ordering> {
-        let margin = pair.attack.margin;
-        if margin.lower() > 0.0 {
-            return None;
-        }
-        if margin.upper() < 0.0 {
-            return Some(Ordering::Less);
-        }
-        let objective = [(reference, 1.0), (pair.class, -1.0)];
-        let exact = self.exact(workspace).objective(&objective, &pair.attack.flips);
-        pair.attack.margin = Enclosure { value: exact.ceil_f64(), error: 0.0 };
-        (exact.sign() != Ordering::Greater).then_some(exact.sign())
     }
 
     fn conclude(
@@ -251,7 +250,6 @@ impl Certifier<'_> {
         node: usize,
         (reference, predicted): (usize, usize),
         pairs: Vec<Pair>,
-        witness: Option<(usize, Ordering)>,
         cost: Cost,
         workspace: &Workspace,
     ) -> NodeResult {
@@ -260,14 +258,15 @@ impl Certifier<'_> {
             evaluated.then(|| pairs.iter().all(|pair| pair.positive[relaxation as usize]))
         };
         let (paper, anchored) = (certifies(Relaxation::Paper), certifies(Relaxation::Anchored));
+        let witness = likeliest(&pairs).into_iter().map(|at| &pairs[at].attack).find(|attack| attack.succeeds());
         let (verdict, reason) = match witness {
-            Some((_, Ordering::Equal)) => (Verdict::NonRobust, Reason::Tie),
+            Some(Attack { sign: Ordering::Equal, .. }) => (Verdict::NonRobust, Reason::Tie),
             Some(_) => (Verdict::NonRobust, Reason::Witness),
             None if paper == Some(true) => (Verdict::Robust, Reason::PaperBound),
             None if anchored == Some(true) => (Verdict::Robust, Reason::AnchoredBound),
             None if pairs.iter().all(Pair::is_settled) => match cost {
                 Cost { nodes: 0, .. } => (Verdict::Robust, Reason::MixedBounds),
-                _ if cost.nodes <= pairs.len() => (Verdict::Robust, Reason::ColumnGeneration),
+                Cost { split: false, .. } => (Verdict::Robust, Reason::ColumnGeneration),
                 _ => (Verdict::Robust, Reason::BranchAndPrice),
             },
             None if cost.gave_up && !matches!(self.effort, Effort::Optimal) => (Verdict::Undecided, Reason::Limit),
@@ -288,7 +287,8 @@ impl Certifier<'_> {
                 .collect(),
             search_nodes: cost.nodes,
             masters: cost.masters,
-            witness: witness.map_or_else(Vec::new, |(at, _)| sorted(pairs[at].attack.flips.clone())),
+            limit_hit: cost.gave_up && !matches!(self.effort, Effort::Optimal),
+            witness: witness.map_or_else(Vec::new, |attack| sorted(attack.flips.clone())),
         }
     }
 }

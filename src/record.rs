@@ -34,6 +34,8 @@ pub struct NodeRecord {
     pub search_nodes: u64,
     /// Masters that a search has solved.
     pub masters: u64,
+    /// Was a limit of the search hit, so that some margin may not be exact?
+    pub limit_hit: bool,
     /// The class pairs.
     pub margins: Vec<MarginRecord>,
     /// The flips that break it; empty unless non-robust (and then, if it already ties or fails without flips).
@@ -75,6 +77,7 @@ impl NodeRecord {
         Column { name: "anchored_certifies", kind: Kind::OptionalBoolean },
         Column { name: "search_nodes", kind: Kind::Integer },
         Column { name: "masters", kind: Kind::Integer },
+        Column { name: "limit_hit", kind: Kind::Boolean },
         Column { name: "margins", kind: Kind::Margins },
         Column { name: "witness", kind: Kind::Flips },
         Column { name: "seconds", kind: Kind::Float },
@@ -95,6 +98,7 @@ impl NodeRecord {
             anchored_certifies: result.anchored_certifies,
             search_nodes: result.search_nodes as u64,
             masters: result.masters as u64,
+            limit_hit: result.limit_hit,
             margins: result.margins.into_iter().map(MarginRecord::from).collect(),
             witness: result.witness,
             seconds,

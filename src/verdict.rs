@@ -105,6 +105,8 @@ pub struct NodeResult {
     pub search_nodes: usize,
     /// Masters that a search has solved.
     pub masters: usize,
+    /// Was a limit of the search hit, so that some margin may not be exact?
+    pub limit_hit: bool,
     /// The flips of a non-robust node.
     pub witness: Vec<Flip>,
 }

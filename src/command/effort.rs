@@ -27,7 +27,7 @@ pub struct SearchArguments {
     #[arg(long, help_heading = "Effort")]
     complete: bool,
     /// Give a node up after so many seconds of search
-    #[arg(long, value_name = "SECONDS", help_heading = "Effort")]
+    #[arg(long, value_name = "SECONDS", help_heading = "Effort", value_parser = seconds)]
     time_limit: Option<f64>,
     /// Give a class pair up after so many nodes of the search tree
     #[arg(long, value_name = "N", help_heading = "Effort")]
@@ -44,6 +44,14 @@ enum Omega {
 
 /// Between bound and witness, where `--minimize` is done.
 const GAP: f64 = 1e-9;
+
+/// A duration that is one.
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if Duration::try_from_secs_f64(seconds).is_ok() => Ok(seconds),
+        _ => Err(format!("'{text}' is not a number of seconds (0 or more)")),
+    }
+}
 
 impl SearchArguments {
     fn limits(&self) -> Limits {

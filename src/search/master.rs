@@ -81,13 +81,13 @@ struct Row {
 
 impl<'a> SimplexMaster<'a> {
     /// A master that knows no flip. `constant` is what the layers above contribute, `coefficients` are those of the units;
-    /// `start` are multipliers that were good nearby, if there are any.
+    /// `start` says which multipliers were nearer to 1 than to 0 in a similar master, if there was one.
     pub fn new(
         weight: &'a gcnproof_files::DenseMatrix,
         hidden: &Hidden,
         (coefficients, constant): (&[f64], f64),
         global: usize,
-        start: Option<&[f64]>,
+        start: Option<&[bool]>,
     ) -> SimplexMaster<'a> {
         let mut simplex = Simplex::default();
         let rho = simplex.add_variable(-(global.min(1 << 50) as f64), f64::INFINITY);
@@ -112,9 +112,8 @@ impl<'a> SimplexMaster<'a> {
             let free = hidden.assumption[at] == Assumption::Free;
             if base[1] != 0.0 || rise[1] != 0.0 || fall[1] != 0.0 {
                 master.upper[at] = if free { 1.0 } else { LARGEST_BETA * scale };
-                let near =
-                    start.map_or(f64::from(u8::from(coefficients[at] > 0.0 && base[1] > 0.0)), |start| start[at]);
-                master.resting[at] = if free && near > 0.5 { 1.0 } else { 0.0 };
+                let near = start.map_or(coefficients[at] > 0.0 && base[1] > 0.0, |start| start[at]);
+                master.resting[at] = if free && near { 1.0 } else { 0.0 };
             }
             master.constant += base[0] + base[1] * master.resting[at];
         }

@@ -7,7 +7,8 @@ use crate::cascade::Pair;
 use crate::certifier::{Certifier, Workspace};
 use crate::dual::Located;
 use crate::hidden::Assumption;
-use crate::mixture::reached;
+use crate::mixture::reached as rows_reached;
+use crate::rounding::Enclosure;
 use crate::selection::Flip;
 
 use super::master::{Master, SimplexMaster, Suggestion};
@@ -29,8 +30,20 @@ pub struct Cost {
     pub nodes: usize,
     /// Masters solved.
     pub masters: usize,
+    /// Was any pair's root split?
+    pub split: bool,
     /// Was a limit hit?
     pub gave_up: bool,
+}
+
+impl Cost {
+    /// Adds what another pair has cost.
+    pub fn add(&mut self, other: Cost) {
+        self.nodes += other.nodes;
+        self.masters += other.masters;
+        self.split |= other.split;
+        self.gave_up |= other.gave_up;
+    }
 }
 
 /// The state of one pair's search beside the workspace.
@@ -52,7 +65,7 @@ impl Certifier<'_> {
         at: usize,
         pairs: &mut [Pair],
         workspace: &mut Workspace,
-        (goal, limits, deadline): (Goal, &Limits, Instant),
+        (goal, limits, deadline): (Goal, &Limits, Option<Instant>),
     ) -> Cost {
         let mut prover = Prover { certifier: self, reference, goal, pool: pairs[at].attack.flips.clone(), masters: 0 };
         let objective = [(reference, 1.0), (pairs[at].class, -1.0)];
@@ -68,11 +81,9 @@ impl Certifier<'_> {
             },
             |lower| {
                 let (pairs, _) = &*state.borrow();
-                let upper = pairs[at].attack.margin.upper();
                 match goal {
-                    // A margin inside its error is settled exactly by whoever asked.
-                    Goal::Decide => lower > 0.0 || pairs[at].attack.margin.lower() <= 0.0,
-                    Goal::Minimise { gap } => lower >= upper - gap,
+                    Goal::Decide => lower > 0.0 || pairs[at].attack.succeeds(),
+                    Goal::Minimise { gap } => lower >= reached(&pairs[at], gap),
                 }
             },
         );
@@ -82,8 +93,14 @@ impl Certifier<'_> {
         if lower > pairs[at].searched {
             pairs[at].searched = lower;
         }
-        Cost { nodes, masters: prover.masters, gave_up }
+        Cost { nodes, masters: prover.masters, split: nodes > 1, gave_up }
     }
+}
+
+/// What a lower bound must reach to meet the best perturbation: the gap below it, or what rounding leaves of it.
+fn reached(pair: &Pair, gap: f64) -> f64 {
+    let upper = pair.attack.margin.upper();
+    upper - gap.max(1e-12 * upper.abs()).max(8.0 * pair.attack.margin.error)
 }
 
 impl Prover<'_, '_> {
@@ -91,7 +108,7 @@ impl Prover<'_, '_> {
     fn cutoff(&self, pair: &Pair) -> f64 {
         match self.goal {
             Goal::Decide => 0.0,
-            Goal::Minimise { gap } => pair.attack.margin.upper() - gap,
+            Goal::Minimise { gap } => reached(pair, gap),
         }
     }
 
@@ -107,12 +124,17 @@ impl Prover<'_, '_> {
         let local = |n: &u32| branch.restriction.local(budget, *n).unwrap_or(0);
         if global == 0 || workspace.slice.nodes(1).iter().all(|n| local(n) == 0) {
             // A single perturbation is left, and it has just been evaluated.
-            return Finding::Closed(made.lower());
+            return Finding::Closed(self.single(branch, &pairs[at], made, workspace));
         }
         if !self.anchor(branch, at, pairs, workspace) {
             return Finding::Closed(f64::INFINITY);
         }
-        self.price(branch, at, global, pairs, workspace)
+        self.price(branch, (at, made), global, pairs, workspace)
+    }
+
+    /// The margin of the flips that a branch has made, from below.
+    fn single(&self, branch: &Branch, pair: &Pair, made: Enclosure, workspace: &Workspace) -> f64 {
+        self.certifier.decided(self.reference, pair.class, made, &branch.restriction.made, workspace)
     }
 
     /// Puts the hidden units where the branch's flips take them. False if its assumptions cannot hold.
@@ -174,7 +196,7 @@ impl Prover<'_, '_> {
     fn price(
         &mut self,
         branch: &Branch,
-        at: usize,
+        (at, made): (usize, Enclosure),
         global: usize,
         pairs: &mut [Pair],
         workspace: &mut Workspace,
@@ -187,7 +209,7 @@ impl Prover<'_, '_> {
         let weight = &certifier.gcn().layers()[0].weight;
         let constant = workspace.backward.constant().close().value;
         let coefficients = workspace.backward.coefficients().0.to_vec();
-        let start = branch.weights.as_deref();
+        let start = branch.near.as_deref();
         let mut master = SimplexMaster::new(weight, &workspace.hidden, (&coefficients, constant), global, start);
         let mut best = f64::NEG_INFINITY;
         let known: Vec<Flip> = self.pool.iter().rev().take(global.saturating_add(POOL)).copied().collect();
@@ -211,7 +233,7 @@ impl Prover<'_, '_> {
             certifier.try_flips(self.reference, at, pairs, attack, workspace);
             self.round_to_attack(branch, at, &suggestion, pairs, workspace);
             let cutoff = self.cutoff(&pairs[at]);
-            if best > cutoff || pairs[at].attack.margin.lower() <= 0.0 && self.goal == Goal::Decide {
+            if best > cutoff || pairs[at].attack.succeeds() && self.goal == Goal::Decide {
                 return Finding::Closed(best);
             }
             let new: Vec<Flip> = selected.into_iter().filter(|flip| !master.knows(*flip)).collect();
@@ -231,8 +253,9 @@ impl Prover<'_, '_> {
             }
         }
         match self.choose_split(branch, &coefficients, &suggestion, workspace) {
-            Some(split) => Finding::Open { bound: best, split, weights: suggestion.weights },
-            None => Finding::Closed(best),
+            Some(split) => Finding::Open { bound: best, split, near: suggestion.weights.iter().map(|w| *w > 0.5).collect() },
+            // Nothing is left that changes anything: the branch is the single perturbation that it has made.
+            None => Finding::Closed(best.max(self.single(branch, &pairs[at], made, workspace))),
         }
     }
 
@@ -319,7 +342,7 @@ impl Prover<'_, '_> {
         let (mut rise, mut fall) = (vec![0.0; hidden.count()], vec![0.0; hidden.count()]);
         for &(flip, share) in suggestion.flips.iter().filter(|f| f.1 > 0.0) {
             let present = self.certifier.graph().attributes().contains(flip.node as usize, flip.attribute);
-            for (m, a) in reached(slice, flip) {
+            for (m, a) in rows_reached(slice, flip) {
                 let a = if present { -a * share } else { a * share };
                 for (j, &w) in weight.row(flip.attribute as usize).iter().enumerate() {
                     rise[m * hidden.width + j] += (a * w).max(0.0);
@@ -330,14 +353,17 @@ impl Prover<'_, '_> {
         (rise, fall)
     }
 
-    /// A flip that is still possible.
+    /// The flip that is still possible and can change most; none if the rest changes nothing.
     fn any_flip(&self, branch: &Branch, nodes: &[u32]) -> Option<Flip> {
         let (graph, budget) = (self.certifier.graph(), self.certifier.budget());
-        nodes.iter().find_map(|&node| {
-            branch.restriction.local(budget, node).filter(|left| *left > 0)?;
-            (0..graph.attribute_count() as u32).map(|attribute| Flip { node, attribute }).find(|flip| {
-                let present = graph.attributes().contains(node as usize, flip.attribute);
-                budget.permits(node as usize, flip.attribute as usize, present) && !branch.restriction.fixes(*flip)
+        let attributes = self.certifier.problem().attributes;
+        let heaviest = (0..attributes.count()).take_while(|&slot| attributes.norm(slot) > 0.0);
+        heaviest.map(|slot| attributes.attribute(slot)).find_map(|attribute| {
+            nodes.iter().map(|&node| Flip { node, attribute }).find(|flip| {
+                let present = graph.attributes().contains(flip.node as usize, attribute);
+                branch.restriction.local(budget, flip.node).is_some_and(|left| left > 0)
+                    && budget.permits(flip.node as usize, attribute as usize, present)
+                    && !branch.restriction.fixes(*flip)
             })
         })
     }

@@ -61,8 +61,8 @@ pub struct Branch {
     pub units: Vec<(usize, Assumption)>,
     /// Fixed flips.
     pub restriction: Restriction,
-    /// Multipliers that were good for its parent.
-    pub weights: Option<Rc<[f64]>>,
+    /// Which multipliers were nearer to 1 than to 0 for its parent.
+    pub near: Option<Rc<[bool]>>,
     /// Order of creation: ties are broken the same way every time.
     serial: usize,
 }
@@ -98,8 +98,8 @@ pub enum Finding {
         bound: f64,
         /// Where to split.
         split: Split,
-        /// Multipliers for the children to start from.
-        weights: Vec<f64>,
+        /// Which multipliers are nearer to 1 than to 0: the children start there.
+        near: Vec<bool>,
     },
 }
 
@@ -114,11 +114,11 @@ pub struct Outcome {
     pub gave_up: bool,
 }
 
-/// Searches the tree. `examine` bounds a branch and may find witnesses as it goes; `upper` is the best witness's margin;
-/// a branch whose bound reaches `cutoff(upper)` is closed.
+/// Searches the tree, lowest bound first. `examine` bounds a branch and may find witnesses as it goes; `finished` says
+/// whether a lower bound on everything is enough.
 pub fn search(
     limits: &Limits,
-    deadline: Instant,
+    deadline: Option<Instant>,
     mut examine: impl FnMut(&Branch) -> Finding,
     mut finished: impl FnMut(f64) -> bool,
 ) -> Outcome {
@@ -133,18 +133,18 @@ pub fn search(
         if finished(lower) {
             return Outcome { lower, nodes, gave_up: false };
         }
-        if nodes >= limits.nodes || Instant::now() >= deadline {
+        if nodes >= limits.nodes || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Outcome { lower, nodes, gave_up: true };
         }
         nodes += 1;
         match examine(&branch) {
             Finding::Closed(bound) => closed = closed.min(bound.max(branch.bound)),
-            Finding::Open { bound, split, weights } => {
-                let weights: Rc<[f64]> = weights.into();
+            Finding::Open { bound, split, near } => {
+                let near: Rc<[bool]> = near.into();
                 for side in [false, true] {
                     serial += 1;
                     let mut child = Branch { bound: bound.max(branch.bound), serial, ..branch.clone() };
-                    child.weights = Some(Rc::clone(&weights));
+                    child.near = Some(Rc::clone(&near));
                     match split {
                         Split::Unit(at) => {
                             let assumption = if side { Assumption::Active } else { Assumption::Inactive };

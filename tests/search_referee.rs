@@ -1,0 +1,993 @@
+//! Review of the search: an independent exact brute force (own arithmetic on big integers, whole graph, no slices) against the certifier, on
+//! tiny nets with nasty numbers: overflow, underflow, cancellation, worst cases a rounding error away from zero.
+//! `GCNPROOF_COUNT` and `GCNPROOF_FROM` choose the seeds.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use common::{graph, model};
+use dashu_int::IBig;
+use gcnproof::budget::{Budget, Direction};
+use gcnproof::certifier::{Bound, Certifier, Effort, Workspace};
+use gcnproof::graph::Graph;
+use gcnproof::model::{Gcn, MessagePassing};
+use gcnproof::radius::radii;
+use gcnproof::search::tree::Limits;
+use gcnproof::verdict::{Reason, Verdict};
+use gcnproof_files::{DenseMatrix, SparseMatrix};
+use gcnproof_verify::random::Stream;
+
+// ---------------------------------------------------------------- exact numbers
+
+/// `m · 2^e`.
+#[derive(Clone, Debug)]
+struct X(IBig, i64);
+
+fn x(v: f64) -> X {
+    assert!(v.is_finite());
+    if v == 0.0 {
+        return X(IBig::ZERO, 0);
+    }
+    let bits = v.to_bits();
+    let (e, f) = (((bits >> 52) & 2047) as i64, (bits & ((1u64 << 52) - 1)) as i64);
+    let (mut m, mut e) = if e == 0 { (f, -1074) } else { (f + (1i64 << 52), e - 1075) };
+    let tz = m.trailing_zeros();
+    m >>= tz;
+    e += tz as i64;
+    X(IBig::from(if v < 0.0 { -m } else { m }), e)
+}
+
+impl X {
+    fn add(&self, o: &X) -> X {
+        if self.0 == IBig::ZERO {
+            return o.clone();
+        }
+        if o.0 == IBig::ZERO {
+            return self.clone();
+        }
+        let e = self.1.min(o.1);
+        let m = (&self.0 << (self.1 - e) as usize) + (&o.0 << (o.1 - e) as usize);
+        if m == IBig::ZERO { X(m, 0) } else { X(m, e) }
+    }
+    fn mul(&self, o: &X) -> X {
+        let m = &self.0 * &o.0;
+        if m == IBig::ZERO { X(m, 0) } else { X(m, self.1 + o.1) }
+    }
+    fn neg(&self) -> X {
+        X(-self.0.clone(), self.1)
+    }
+    fn sub(&self, o: &X) -> X {
+        self.add(&o.neg())
+    }
+    fn sign(&self) -> Ordering {
+        self.0.cmp(&IBig::ZERO)
+    }
+    fn relu(&self) -> X {
+        if self.sign() == Ordering::Greater { self.clone() } else { X(IBig::ZERO, 0) }
+    }
+    fn cmp(&self, o: &X) -> Ordering {
+        self.sub(o).sign()
+    }
+    fn rough(&self) -> f64 {
+        // for messages only
+        let bits = format!("{:b}", if self.0 < IBig::ZERO { -self.0.clone() } else { self.0.clone() });
+        let keep = bits.len().min(60);
+        let top = u64::from_str_radix(&bits[..keep], 2).unwrap_or(0) as f64;
+        let p = self.1 + (bits.len() - keep) as i64;
+        let v = top * 2f64.powi((p / 2).clamp(-2000, 2000) as i32) * 2f64.powi((p - p / 2).clamp(-2000, 2000) as i32);
+        if self.0 < IBig::ZERO { -v } else { v }
+    }
+}
+
+/// Is the float `v` (possibly infinite) at most the exact `t`?
+fn below(v: f64, t: &X) -> bool {
+    if v == f64::NEG_INFINITY {
+        true
+    } else if v == f64::INFINITY {
+        false
+    } else {
+        x(v).cmp(t) != Ordering::Greater
+    }
+}
+
+fn above(v: f64, t: &X) -> bool {
+    if v == f64::INFINITY {
+        true
+    } else if v == f64::NEG_INFINITY {
+        false
+    } else {
+        x(v).cmp(t) != Ordering::Less
+    }
+}
+
+// ---------------------------------------------------------------- problems
+
+struct Net {
+    graph: Graph,
+    gcn: Gcn,
+    budget: Budget,
+    style: usize,
+}
+
+const STYLES: usize = 10;
+
+fn number(r: &mut Stream, style: usize) -> f64 {
+    let sign = if r.chance(50) { 1.0 } else { -1.0 };
+    let small = |r: &mut Stream| r.below(9) as f64 / 4.0 - 1.0;
+    match style {
+        // dyadic with ties and -0.0
+        0 => match r.below(6) {
+            0 => -0.0,
+            1 => 0.0,
+            _ => small(r),
+        },
+        // plain
+        1 => r.real(),
+        // cancellation at 1e8: exactly representable, small remainder
+        2 => match r.below(3) {
+            0 => sign * 1e8,
+            1 => sign * (1e8 + small(r)),
+            _ => r.real(),
+        },
+        // cancellation beyond f64
+        3 => match r.below(4) {
+            0 => sign * 1e16,
+            1 => sign * (1e16 + 2.0),
+            2 => sign,
+            _ => r.real() * 1e-17,
+        },
+        // huge and small
+        4 => sign * [1e150, 1e-150, 1.0, 0.5, 1e-17][r.below(5)],
+        5 => sign * [1e300, 1e-300, 1.0, 1e-8, 3e-308][r.below(5)],
+        // subnormals
+        6 => sign * [f64::from_bits(1), f64::from_bits(3), 2.3e-308, 1e-310, 1.0, 0.25][r.below(6)],
+        // the end of the range
+        7 => sign * [f64::MAX, 1e308, 1.0, 0.5, 1e-308, 9e307][r.below(6)],
+        // anything at all
+        8 => loop {
+            let v = f64::from_bits(r.bits());
+            if v.is_finite() {
+                break v;
+            }
+        },
+        // mixture of small and awkward
+        _ => match r.below(8) {
+            0 => sign * 1e16,
+            1 => sign * 1e-300,
+            2 => sign * f64::from_bits(1),
+            3 => 0.0,
+            4 => sign * 1e200,
+            _ => small(r),
+        },
+    }
+}
+
+fn net(seed: u64) -> Net {
+    let mut r = Stream::new(seed.wrapping_mul(0x1234_5678_9abc_def1) ^ 0x5555);
+    let r = &mut r;
+    let style = r.below(STYLES);
+    let depth = 2 + r.below(4);
+    let nodes = 1 + r.below(3);
+    let dimension = 1 + r.below(5);
+    let mut adjacency = vec![Vec::new(); nodes];
+    for i in 0..nodes {
+        for j in i..nodes {
+            if r.chance(if i == j { 10 } else { 60 }) {
+                adjacency[i].push(j as u32);
+                if i != j {
+                    adjacency[j].push(i as u32);
+                }
+            }
+        }
+    }
+    adjacency.iter_mut().for_each(|row| row.sort_unstable());
+    let attributes = (0..nodes).map(|_| (0..dimension as u32).filter(|_| r.chance(40)).collect()).collect();
+    let graph = graph(adjacency, attributes, dimension);
+    let classes = 2 + r.below(2);
+    let mut widths = vec![dimension];
+    widths.extend((2..depth).map(|l| 1 + r.below(if l == 2 { 7 } else { 3 })));
+    widths.push(classes);
+    // One style per layer, or another one now and then.
+    let styles: Vec<usize> =
+        (1..depth).map(|_| if r.chance(60) { style } else { [0, 1, style, r.below(STYLES)][r.below(4)] }).collect();
+    let mut layers = Vec::new();
+    for (l, pair) in widths.windows(2).enumerate() {
+        let values: Vec<f64> = (0..pair[0] * pair[1]).map(|_| number(r, styles[l])).collect();
+        let bias = (0..pair[1])
+            .map(|_| match r.below(4) {
+                0 => 0.0,
+                1 => number(r, 0),
+                _ => number(r, styles[l]),
+            })
+            .collect();
+        layers.push((DenseMatrix { rows: pair[0], columns: pair[1], values }, bias));
+    }
+    let rules: Vec<MessagePassing> = (1..depth)
+        .map(|_| match r.below(6) {
+            0 => MessagePassing::Identity,
+            1 => MessagePassing::SumWithSelf,
+            2 => MessagePassing::Gcn,
+            3 => MessagePassing::Mean,
+            _ => {
+                let style = if r.chance(50) { 0 } else { style };
+                let mut matrix =
+                    SparseMatrix { rows: nodes, columns: nodes, offsets: vec![0], indices: vec![], values: vec![] };
+                for _ in 0..nodes {
+                    for j in 0..nodes {
+                        if r.chance(60) {
+                            let value = number(r, style);
+                            if value != 0.0 {
+                                matrix.indices.push(j as u32);
+                                matrix.values.push(value);
+                            }
+                        }
+                    }
+                    matrix.offsets.push(matrix.indices.len());
+                }
+                MessagePassing::Matrix(Arc::new(matrix))
+            }
+        })
+        .collect();
+    let gcn = Gcn::new(model(layers), &rules, &graph).unwrap();
+    let local: Vec<i64> = (0..nodes).map(|_| r.below(dimension + 2) as i64).collect();
+    let mut global = [0, 1, 1, 2, 2, 3, usize::MAX][r.below(7)];
+    if global == usize::MAX && nodes * dimension > 6 {
+        global = 2;
+    }
+    let direction = [Direction::Both, Direction::Both, Direction::Add, Direction::Remove][r.below(4)];
+    let mut budget = Budget::per_node(&graph, global, &local).unwrap().with_direction(direction);
+    if r.chance(15) {
+        budget = budget.freeze_attributes(&graph, &[r.below(dimension) as i64]).unwrap();
+    }
+    Net { graph, gcn, budget, style }
+}
+
+// ---------------------------------------------------------------- brute force
+
+type Flips = Vec<(usize, usize)>;
+
+fn admissible(net: &Net) -> Vec<Flips> {
+    let (n, d) = (net.graph.node_count(), net.graph.attribute_count());
+    let mut sets: Vec<Flips> = vec![vec![]];
+    for i in 0..n {
+        for j in 0..d {
+            let present = net.graph.attributes().row(i).contains(&(j as u32));
+            if net.budget.is_frozen(j)
+                || (present && net.budget.direction() == Direction::Add)
+                || (!present && net.budget.direction() == Direction::Remove)
+            {
+                continue;
+            }
+            let more: Vec<Flips> = sets
+                .iter()
+                .filter(|s| {
+                    s.len() < net.budget.global()
+                        && s.iter().filter(|f| f.0 == i).count() < net.budget.locals()[i] as usize
+                })
+                .map(|s| {
+                    let mut s = s.clone();
+                    s.push((i, j));
+                    s
+                })
+                .collect();
+            sets.extend(more);
+        }
+    }
+    sets
+}
+
+/// Exact pre-activations of representations 2 … L of the whole graph.
+fn evaluate(net: &Net, flips: &Flips) -> Vec<Vec<Vec<X>>> {
+    let (n, d) = (net.graph.node_count(), net.graph.attribute_count());
+    let mut h: Vec<Vec<X>> = (0..n)
+        .map(|i| {
+            (0..d)
+                .map(|j| {
+                    let on = net.graph.attributes().row(i).contains(&(j as u32)) != flips.contains(&(i, j));
+                    x(f64::from(u8::from(on)))
+                })
+                .collect()
+        })
+        .collect();
+    let mut all = Vec::new();
+    for layer in net.gcn.layers() {
+        let width = layer.weight.columns;
+        let sent: Vec<Vec<X>> = h
+            .iter()
+            .map(|row| {
+                (0..width)
+                    .map(|j| {
+                        row.iter()
+                            .enumerate()
+                            .fold(x(0.0), |t, (i, v)| t.add(&v.mul(&x(layer.weight.values[i * width + j]))))
+                    })
+                    .collect()
+            })
+            .collect();
+        let next: Vec<Vec<X>> = (0..n)
+            .map(|m| {
+                let (columns, values) = layer.passing.row(m);
+                (0..width)
+                    .map(|j| {
+                        columns
+                            .iter()
+                            .zip(values)
+                            .fold(x(layer.bias[j]), |t, (&c, &a)| t.add(&sent[c as usize][j].mul(&x(a))))
+                    })
+                    .collect()
+            })
+            .collect();
+        h = next.iter().map(|row| row.iter().map(X::relu).collect()).collect();
+        all.push(next);
+    }
+    all
+}
+
+#[derive(Default)]
+struct Tally {
+    counts: BTreeMap<(usize, &'static str), usize>,
+    failures: Vec<String>,
+    notes: Vec<String>,
+    nan_upper: usize,
+}
+
+fn check(seed: u64, net: Net, workspace: &mut Workspace, tally: &mut Tally) {
+    let sets = admissible(&net);
+    if sets.len() > 400 {
+        return;
+    }
+    let results: Vec<Vec<Vec<Vec<X>>>> = sets.iter().map(|s| evaluate(&net, s)).collect();
+    let n = net.graph.node_count();
+    let last = net.gcn.layers().len() - 1;
+    let classes = net.gcn.class_count();
+    let var = |name: &str, default: f64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
+    let nodes = var("GCNPROOF_TREE", 1000.0) as usize;
+    let few = (seed % 7) as usize;
+    let gap = [0.0, 1e-10, 1e-12][(seed % 3) as usize];
+    let limits = |nodes| Limits { nodes, ..Limits::default() };
+    let efforts = [
+        (Bound::Best, Effort::Minimise { limits: limits(nodes), gap }),
+        (Bound::Paper, Effort::Minimise { limits: limits(few), gap }),
+        (Bound::Best, Effort::Complete(limits(nodes))),
+        (Bound::Anchored, Effort::Complete(limits(few))),
+        (Bound::Paper, Effort::Optimal),
+    ];
+    for (bound, effort) in efforts {
+        let certifier = Certifier::new(&net.graph, &net.gcn, net.budget.clone(), bound).with_effort(effort);
+        let tag = format!("seed {seed} style {} {bound:?} depth {}", net.style, net.gcn.depth());
+        // Activation bounds.
+        if bound == Bound::Best {
+            for (l, b) in certifier.activation_bounds().iter().enumerate() {
+                for m in 0..n {
+                    for j in 0..b.width {
+                        let (r, s) = (b.lower(m)[j], b.upper(m)[j]);
+                        for (result, set) in results.iter().zip(&sets) {
+                            let z = &result[l][m][j];
+                            if r.is_nan() || s.is_nan() || !below(r, z) || !above(s, z) {
+                                tally.failures.push(format!(
+                                    "{tag}: layer {} node {m} unit {j}: {} outside [{r:e}, {s:e}] for {set:?}",
+                                    l + 2,
+                                    z.rough()
+                                ));
+                                break;
+                            }
+                        }
+                    }
+                }
+            }
+            for (l, rep) in certifier.unperturbed().iter().enumerate() {
+                for m in 0..n {
+                    for j in 0..rep.width {
+                        let e = rep.entry(m, j);
+                        let z = &results[0][l][m][j];
+                        let (lo, hi) = (e.lower(), e.upper());
+                        if (!lo.is_nan() && !below(lo, z)) || (!hi.is_nan() && !above(hi, z)) {
+                            tally.failures.push(format!("{tag}: forward layer {} {e:?} {}", l + 2, z.rough()));
+                        }
+                    }
+                }
+            }
+        }
+        for t in 0..n {
+            let started = std::time::Instant::now();
+            // Any class as the reference now and then, as with --labels.
+            let result = if seed % 4 == 1 {
+                certifier.certify_class(t, (seed / 4) as usize % classes, certifier.predicted(t), workspace)
+            } else {
+                certifier.certify(t, workspace)
+            };
+            if started.elapsed().as_secs_f64() > 20.0 {
+                tally.notes.push(format!("{tag} node {t} {effort:?}: {:?} {result:?}", started.elapsed()));
+            }
+            if seed % 8 == 0 {
+                let fresh = certifier.certify(t, &mut Workspace::default());
+                if format!("{fresh:?}") != format!("{result:?}") {
+                    tally.failures.push(format!("{tag} node {t}: NOT REPRODUCIBLE {result:?} {fresh:?}"));
+                }
+            }
+            let limited = result.search_nodes >= if matches!(effort, Effort::Optimal) { 1 } else { nodes.min(few) };
+            let limited = limited && bound != Bound::Best || result.search_nodes >= nodes;
+            let logits = &results[0][last][t];
+            let predicted =
+                (1..classes).fold(0, |b, c| if logits[c].cmp(&logits[b]) == Ordering::Greater { c } else { b });
+            if predicted != result.predicted {
+                tally.failures.push(format!("{tag} node {t}: predicted {} is {predicted}", result.predicted));
+            }
+            let mut positive = true;
+            for margin in &result.margins {
+                let worst = results
+                    .iter()
+                    .map(|r| r[last][t][result.reference].sub(&r[last][t][margin.class]))
+                    .min_by(|a, b| a.cmp(b))
+                    .unwrap();
+                positive &= worst.sign() == Ordering::Greater;
+                let exact_style = matches!(net.style, 200 | 201);
+                if matches!(effort, Effort::Minimise { .. }) && net.gcn.depth() > 2 && !limited && exact_style {
+                    let wide = margin.upper - margin.lower;
+                    let size = 1.0 + worst.rough().abs();
+                    *tally.counts.entry((net.style, "minimised")).or_default() += 1;
+                    if !(wide <= 1e-9 * size) {
+                        *tally.counts.entry((net.style, "NOT TIGHT")).or_default() += 1;
+                        tally.notes.push(format!("{tag} node {t} {effort:?}: {margin:?} truth {:e}", worst.rough()));
+                    }
+                }
+                if margin.lower.is_nan() || !below(margin.lower, &worst) {
+                    tally.failures.push(format!("{tag} node {t}: {margin:?} above the worst case {:e}", worst.rough()));
+                }
+                if margin.upper.is_nan() {
+                    tally.nan_upper += 1;
+                } else if !above(margin.upper, &worst) {
+                    tally.failures.push(format!("{tag} node {t}: {margin:?} below the worst case {:e}", worst.rough()));
+                }
+            }
+            for (name, claim) in [("paper", result.paper_certifies), ("anchored", result.anchored_certifies)] {
+                if claim == Some(true) && !positive {
+                    tally.failures.push(format!("{tag} node {t}: {name} certifies falsely"));
+                }
+            }
+            match result.verdict {
+                Verdict::Robust if !positive => {
+                    tally.failures.push(format!("{tag} node {t}: FALSE ROBUST {result:?}"));
+                }
+                Verdict::NonRobust => {
+                    let mut flips: Flips =
+                        result.witness.iter().map(|f| (f.node as usize, f.attribute as usize)).collect();
+                    flips.sort_unstable();
+                    match sets.iter().position(|s| *s == flips) {
+                        None => tally.failures.push(format!("{tag} node {t}: INADMISSIBLE {result:?}")),
+                        Some(at) => {
+                            let z = &results[at][last][t];
+                            let least = (0..classes)
+                                .filter(|&c| c != result.reference)
+                                .map(|c| z[result.reference].sub(&z[c]))
+                                .min_by(|a, b| a.cmp(b))
+                                .unwrap();
+                            let want = if result.reason == Reason::Tie { Ordering::Equal } else { Ordering::Less };
+                            if least.sign() == Ordering::Greater
+                                || (want == Ordering::Less && least.sign() != Ordering::Less)
+                            {
+                                tally.failures.push(format!("{tag} node {t}: FALSE WITNESS {result:?}"));
+                            }
+                        }
+                    }
+                }
+                _ => {}
+            }
+            if matches!(effort, Effort::Complete(_)) && result.verdict == Verdict::Undecided && !limited {
+                *tally.counts.entry((net.style, "UNDECIDED without a limit")).or_default() += 1;
+                if tally.notes.len() < 200 {
+                    tally.notes.push(format!("{tag} node {t}: undecided, truth {positive} {result:?}"));
+                }
+            }
+            if result.reason == Reason::Tie
+                && let Some(at) = sets.iter().position(|s| {
+                    *s == result.witness.iter().map(|f| (f.node as usize, f.attribute as usize)).collect::<Flips>()
+                })
+            {
+                let z = &results[at][last][t];
+                if (0..classes).all(|c| c == result.reference || z[result.reference].cmp(&z[c]) != Ordering::Equal) {
+                    *tally.counts.entry((net.style, "TIE that is none")).or_default() += 1;
+                    tally.notes.push(format!("{tag} node {t} {effort:?}: tie that is none {result:?}"));
+                }
+            }
+            *tally.counts.entry((net.style, if result.search_nodes > 1 { "trees" } else { "no tree" })).or_default() +=
+                1;
+            let name = match (result.verdict, positive) {
+                (Verdict::Robust, _) => "robust",
+                (Verdict::NonRobust, _) => "non-robust",
+                (Verdict::Undecided, true) => "open, truly robust",
+                (Verdict::Undecided, false) => "open, truly broken",
+            };
+            *tally.counts.entry((net.style, name)).or_default() += 1;
+        }
+    }
+    // Radii.
+    if seed % 20 == 0 {
+        let limit = 3;
+        let nodes: Vec<usize> = (0..n).collect();
+        let certifier = Certifier::new(&net.graph, &net.gcn, net.budget.with_global(0), Bound::Best)
+            .with_effort(Effort::Complete(limits(few)));
+        let (radii, _) = radii(certifier, &nodes, limit, || false, |_, _| ());
+        let full = Net {
+            graph: net.graph.clone(),
+            gcn: net.gcn.clone(),
+            budget: net.budget.with_global(limit),
+            style: net.style,
+        };
+        let sets = admissible(&full);
+        if sets.len() > 400 {
+            return;
+        }
+        let results: Vec<Vec<Vec<Vec<X>>>> = sets.iter().map(|s| evaluate(&full, s)).collect();
+        for t in 0..n {
+            let logits = &results[0][last][t];
+            let y = (1..classes).fold(0, |b, c| if logits[c].cmp(&logits[b]) == Ordering::Greater { c } else { b });
+            let truth = sets
+                .iter()
+                .zip(&results)
+                .filter(|(_, r)| (0..classes).any(|c| c != y && r[last][t][y].cmp(&r[last][t][c]) != Ordering::Greater))
+                .map(|(s, _)| s.len())
+                .min();
+            let r = &radii[&t];
+            if r.certified.is_some_and(|q| truth.is_some_and(|k| q >= k)) {
+                tally.failures.push(format!("seed {seed} node {t}: radius {r:?}, truth {truth:?}"));
+            }
+            if r.attacked.is_some_and(|q| truth.is_none_or(|k| q < k)) {
+                tally.failures.push(format!("seed {seed} node {t}: radius {r:?}, truth {truth:?}"));
+            }
+        }
+    }
+}
+
+/// `v · 2^p`, rounded once if it becomes subnormal.
+fn shift(v: f64, p: i32) -> f64 {
+    let mut v = v;
+    let mut p = p;
+    while p > 0 {
+        let step = p.min(1000);
+        v *= 2f64.powi(step);
+        p -= step;
+    }
+    if p < 0 {
+        // Down in one go where possible, so that nothing is rounded twice.
+        if p < -1000 {
+            v *= 2f64.powi(-500);
+            p += 500;
+        }
+        v *= 2f64.powi(p.max(-1022));
+    }
+    v
+}
+
+/// An ordinary small net whose layers are scaled by powers of two that cancel in the logits: the verdicts are those of an
+/// ordinary net, but the products in between lie at the ends of the range.
+fn scaled_net(seed: u64) -> Net {
+    let mut r = Stream::new(seed.wrapping_mul(0x9876_5432_1fed_cba9) ^ 0x77);
+    let r = &mut r;
+    let base = [0, 1, 2][r.below(3)];
+    let depth = 2 + r.below(3);
+    let nodes = 1 + r.below(3);
+    let dimension = 1 + r.below(4);
+    let attributes = (0..nodes).map(|_| (0..dimension as u32).filter(|_| r.chance(40)).collect()).collect();
+    let graph = graph(vec![vec![]; nodes], attributes, dimension);
+    let classes = 2 + r.below(2);
+    let mut widths = vec![dimension];
+    widths.extend((2..depth).map(|l| 1 + r.below(if l == 2 { 6 } else { 3 })));
+    widths.push(classes);
+    let (mut layers, mut rules) = (Vec::new(), Vec::new());
+    let mut before = 0i32;
+    for pair in widths.windows(2) {
+        // Scale of A, of the result, and hence of W. Bad luck with the range is clamped away.
+        let extreme = |r: &mut Stream| match r.below(6) {
+            0 => -1060 + r.below(60) as i32,
+            1 => 960 + r.below(50) as i32,
+            2 => r.below(2000) as i32 - 1000,
+            3 => r.below(80) as i32 - 40,
+            _ => 0,
+        };
+        let a = extreme(r);
+        let after = extreme(r).clamp(-1070, 1000);
+        let w = (after - before - a).clamp(-1068, 1005);
+        let after = before + a + w;
+        let values = (0..pair[0] * pair[1]).map(|_| shift(number(r, base), w)).collect();
+        let bias = (0..pair[1])
+            .map(|_| {
+                let b = shift(number(r, base), after.clamp(-1074, 1010));
+                if b.is_finite() { b } else { 0.0 }
+            })
+            .collect();
+        layers.push((DenseMatrix { rows: pair[0], columns: pair[1], values }, bias));
+        let mut matrix =
+            SparseMatrix { rows: nodes, columns: nodes, offsets: vec![0], indices: vec![], values: vec![] };
+        for _ in 0..nodes {
+            for j in 0..nodes {
+                let value = shift(number(r, if base == 2 { 0 } else { base }), a);
+                if r.chance(70) && value != 0.0 && value.is_finite() {
+                    matrix.indices.push(j as u32);
+                    matrix.values.push(value);
+                }
+            }
+            matrix.offsets.push(matrix.indices.len());
+        }
+        rules.push(MessagePassing::Matrix(Arc::new(matrix)));
+        before = after;
+    }
+    for (weight, bias) in &mut layers {
+        for v in weight.values.iter_mut().chain(bias) {
+            if !v.is_finite() {
+                *v = 1.0;
+            }
+        }
+    }
+    let gcn = Gcn::new(model(layers), &rules, &graph).unwrap();
+    let local: Vec<i64> = (0..nodes).map(|_| r.below(dimension + 2) as i64).collect();
+    let budget = Budget::per_node(&graph, 1 + r.below(3), &local).unwrap();
+    Net { graph, gcn, budget, style: 100 + base }
+}
+
+/// Plain numbers, deeper and wider, at least two flips: trees grow.
+fn bushy(seed: u64) -> Net {
+    let mut r = Stream::new(seed.wrapping_mul(0xabcd_1234_9abc_def1) ^ 0x99);
+    let r = &mut r;
+    let depth = 3 + r.below(3);
+    let nodes = 1 + r.below(4);
+    let dimension = 2 + r.below(7);
+    let attributes = (0..nodes).map(|_| (0..dimension as u32).filter(|_| r.chance(40)).collect()).collect();
+    let graph = graph(vec![vec![]; nodes], attributes, dimension);
+    let classes = 2 + r.below(3);
+    let mut widths = vec![dimension];
+    widths.extend((2..depth).map(|l| 1 + r.below(if l == 2 { 9 } else { 5 })));
+    widths.push(classes);
+    let dyadic = r.chance(50);
+    let coarse = |r: &mut Stream| r.below(9) as f64 / 4.0 - 1.0;
+    let plain = |r: &mut Stream| if dyadic { coarse(r) } else { r.real() };
+    let (mut layers, mut rules) = (Vec::new(), Vec::new());
+    for pair in widths.windows(2) {
+        let values = (0..pair[0] * pair[1]).map(|_| plain(r)).collect();
+        let bias = (0..pair[1]).map(|_| plain(r)).collect();
+        layers.push((DenseMatrix { rows: pair[0], columns: pair[1], values }, bias));
+        let mut matrix =
+            SparseMatrix { rows: nodes, columns: nodes, offsets: vec![0], indices: vec![], values: vec![] };
+        for _ in 0..nodes {
+            for j in 0..nodes {
+                let value = plain(r);
+                if r.chance(70) && value != 0.0 {
+                    matrix.indices.push(j as u32);
+                    matrix.values.push(value);
+                }
+            }
+            matrix.offsets.push(matrix.indices.len());
+        }
+        rules.push(MessagePassing::Matrix(Arc::new(matrix)));
+    }
+    let gcn = Gcn::new(model(layers), &rules, &graph).unwrap();
+    let local: Vec<i64> = (0..nodes).map(|_| r.below(dimension + 1) as i64).collect();
+    let global = 2 + r.below(4);
+    let direction = [Direction::Both, Direction::Both, Direction::Add, Direction::Remove][r.below(4)];
+    let mut budget = Budget::per_node(&graph, global, &local).unwrap().with_direction(direction);
+    if r.chance(15) {
+        budget = budget.freeze_attributes(&graph, &[r.below(dimension) as i64]).unwrap();
+    }
+    Net { graph, gcn, budget, style: if dyadic { 200 } else { 201 } }
+}
+
+/// One hidden layer of integers whose sums lose a unit or two in f64: what looks worse may be better.
+fn lossy(seed: u64) -> Net {
+    let mut r = Stream::new(seed.wrapping_mul(0x1111_1234_9abc_def1) ^ 0x99);
+    let r = &mut r;
+    let dimension = 2 + r.below(3);
+    let attributes = vec![(0..dimension as u32).filter(|_| r.chance(20)).collect()];
+    let graph = graph(vec![vec![]], attributes, dimension);
+    let width = 3 + r.below(5);
+    let big = (1u64 << 53) as f64;
+    let first = (0..dimension * width).map(|_| [0.0, 1.0, 2.0, big, 0.5, -1.0, 3.0][r.below(7)]).collect();
+    let bias = (0..width).map(|_| [0.0, 0.0, 1.0, -1.0, big][r.below(5)]).collect();
+    let second = (0..width).flat_map(|_| [[1.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [0.0, 0.5]][r.below(4)]).collect();
+    let last = (0..2).map(|_| [0.0, 0.0, 1.0, 0.5, 2.0][r.below(5)]).collect();
+    let layers = vec![
+        (DenseMatrix { rows: dimension, columns: width, values: first }, bias),
+        (DenseMatrix { rows: width, columns: 2, values: second }, last),
+    ];
+    let rules = [MessagePassing::Identity, MessagePassing::Identity];
+    let gcn = Gcn::new(model(layers), &rules, &graph).unwrap();
+    let budget = Budget::uniform(&graph, 1 + r.below(2), dimension);
+    Net { graph, gcn, budget, style: 300 }
+}
+
+#[test]
+fn lossy_sums() {
+    run(lossy);
+}
+
+#[test]
+fn bushy_trees() {
+    run(bushy);
+}
+
+/// The last bias moved so that the worst case is a tie or a rounding error away from one.
+#[test]
+fn bushy_knife_edge() {
+    run(|seed| edge(seed, bushy(seed)));
+}
+
+#[test]
+fn exact_brute_force_on_nasty_numbers() {
+    run(net);
+}
+
+#[test]
+fn exact_brute_force_on_scaled_nets() {
+    run(scaled_net);
+}
+
+/// Any of the above, its last bias moved so that the exact worst case against one class is a rounding error away from 0.
+fn knife_edge(seed: u64) -> Net {
+    edge(seed, if seed % 3 == 0 { scaled_net(seed) } else { net(seed) })
+}
+
+fn edge(seed: u64, mut net: Net) -> Net {
+    let sets = admissible(&net);
+    if sets.len() > 400 {
+        return net;
+    }
+    let mut r = Stream::new(seed ^ 0x1357);
+    let (t, last) = (r.below(net.graph.node_count()), net.gcn.layers().len() - 1);
+    let results: Vec<Vec<X>> = sets.iter().map(|s| evaluate(&net, s)[last][t].clone()).collect();
+    let classes = net.gcn.class_count();
+    let y = (1..classes).fold(0, |b, c| if results[0][c].cmp(&results[0][b]) == Ordering::Greater { c } else { b });
+    let c = (y + 1 + r.below(classes - 1)) % classes;
+    let worst = results.iter().map(|z| z[y].sub(&z[c])).min_by(|a, b| a.cmp(b)).unwrap();
+    let mut layers: Vec<(DenseMatrix, Vec<f64>)> =
+        net.gcn.layers().iter().map(|l| (l.weight.clone(), l.bias.clone())).collect();
+    let moved = layers[last].1[c] + worst.rough();
+    let moved = (0..r.below(4)).fold(moved, |v, _| v.next_down());
+    let moved = (0..r.below(3)).fold(moved, |v, _| v.next_up());
+    if moved.is_finite() {
+        layers[last].1[c] = moved;
+    }
+    let rules: Vec<MessagePassing> =
+        net.gcn.layers().iter().map(|l| MessagePassing::Matrix(l.passing.clone())).collect();
+    net.gcn = Gcn::new(model(layers), &rules, &net.graph).unwrap();
+    net
+}
+
+#[test]
+fn exact_brute_force_on_the_knife_edge() {
+    run(knife_edge);
+}
+
+fn run(net: fn(u64) -> Net) {
+    let count: u64 = std::env::var("GCNPROOF_COUNT").ok().and_then(|v| v.parse().ok()).unwrap_or(100);
+    let from: u64 = std::env::var("GCNPROOF_FROM").ok().and_then(|v| v.parse().ok()).unwrap_or(0);
+    let mut workspace = Workspace::default();
+    let mut tally = Tally::default();
+    let mut panics = Vec::new();
+    for seed in from..from + count {
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            check(seed, net(seed), &mut workspace, &mut tally);
+        }));
+        if outcome.is_err() {
+            panics.push(seed);
+            workspace = Workspace::default();
+        }
+    }
+    for (key, count) in &tally.counts {
+        println!("{key:?}: {count}");
+    }
+    println!("NaN uppers: {}; panics: {panics:?}; failures: {}", tally.nan_upper, tally.failures.len());
+    for note in tally.notes.iter().take(40) {
+        println!("note: {note}");
+    }
+    for failure in tally.failures.iter().take(60) {
+        println!("{failure}");
+    }
+    assert!(tally.failures.is_empty() && panics.is_empty());
+}
+
+/// Dyadic numbers, exact in f64: the search finds a negative margin after a tie, and the reason stays "tie".
+#[test]
+fn a_tie_that_is_none() {
+    let net = bushy(3159);
+    let effort = Effort::Minimise { limits: Limits { nodes: 2_000, ..Limits::default() }, gap: 1e-9 };
+    let certifier = Certifier::new(&net.graph, &net.gcn, net.budget.clone(), Bound::Best).with_effort(effort);
+    let result = certifier.certify(0, &mut Workspace::default());
+    assert!(result.reason != Reason::Tie || result.margins.iter().all(|m| m.upper >= 0.0), "{result:?}");
+}
+
+#[test]
+fn show() {
+    let seed: u64 = std::env::var("GCNPROOF_FROM").unwrap().parse().unwrap();
+    let net = lossy(seed);
+    println!("X {:?} budget {:?}", net.graph.attributes(), net.budget);
+    for layer in net.gcn.layers() {
+        println!("{:?} {:?}", layer.weight, layer.bias);
+    }
+}
+
+/// Any fixed flips, any assumptions, any multipliers: bounds of the branch and the mixed relaxation against the truth.
+fn branch_check(seed: u64, net: Net, tally: &mut Tally) {
+    use gcnproof::attribute::Attributes;
+    use gcnproof::bounds::{LayerBounds, first_hidden_in_branch, propagate_in_slice};
+    use gcnproof::budget::Restriction;
+    use gcnproof::dual::{Backward, Located, Relaxed};
+    use gcnproof::hidden::{Assumption, Hidden};
+    use gcnproof::rounding::error_of;
+    use gcnproof::selection::{Flip, Selection, Slopes};
+    use gcnproof::slice::Slice;
+    use gcnproof::witness::{Evaluator, Problem};
+    let (gcn, graph, budget) = (&net.gcn, &net.graph, &net.budget);
+    if gcn.depth() < 3 {
+        return;
+    }
+    let sets = admissible(&net);
+    if sets.len() > 400 || sets.len() < 2 {
+        return;
+    }
+    let results: Vec<Vec<Vec<Vec<X>>>> = sets.iter().map(|s| evaluate(&net, s)).collect();
+    let mut r = Stream::new(seed ^ 0x2468_ace0);
+    let r = &mut r;
+    let certifier = Certifier::new(graph, gcn, budget.clone(), Bound::Best);
+    let attributes = Attributes::new(&gcn.layers()[0].weight, budget);
+    let problem = Problem { graph, gcn, budget, attributes: &attributes, unperturbed: certifier.unperturbed() };
+    let last = gcn.layers().len() - 1;
+    let flip = |f: &(usize, usize)| Flip { node: f.0 as u32, attribute: f.1 as u32 };
+    let mut selection = Selection::default();
+    for t in 0..graph.node_count() {
+        let mut slice = Slice::default();
+        slice.cut(gcn, gcn.depth(), t);
+        if slice.nodes(2).is_empty() || slice.nodes(1).is_empty() {
+            continue;
+        }
+        let mut evaluator = Evaluator::default();
+        evaluator.prepare(&slice);
+        selection.forget();
+        for _ in 0..6 {
+            // A random admissible set is made, flips of another are spared.
+            let made: Vec<Flip> =
+                if r.chance(30) { vec![] } else { sets[r.below(sets.len())].iter().map(flip).collect() };
+            let spared: Vec<Flip> = sets[r.below(sets.len())].iter().map(flip).filter(|f| !made.contains(f)).collect();
+            let restriction = Restriction { made, spared };
+            let inside: Vec<usize> = (0..sets.len())
+                .filter(|&i| {
+                    let set: Vec<Flip> = sets[i].iter().map(flip).collect();
+                    restriction.made.iter().all(|f| set.contains(f))
+                        && !restriction.spared.iter().any(|f| set.contains(f))
+                })
+                .collect();
+            let _ = evaluator.logits(&problem, &slice, &restriction.made).count();
+            let mut hidden = Hidden::default();
+            hidden.load(&slice, &certifier.unperturbed()[0], &certifier.activation_bounds()[0]);
+            hidden.anchor_at(&evaluator);
+            let around = (&hidden.value[..], &hidden.error[..]);
+            let tighter = first_hidden_in_branch(graph, gcn, (budget, &restriction), &slice, around);
+            for at in 0..hidden.count() {
+                hidden.lower[at] = hidden.lower[at].max(tighter.lower[at]);
+                hidden.upper[at] = hidden.upper[at].min(tighter.upper[at]);
+            }
+            let mut local =
+                vec![LayerBounds { width: hidden.width, lower: hidden.lower.clone(), upper: hidden.upper.clone() }];
+            for l in 2..gcn.depth() - 1 {
+                let next = propagate_in_slice(&gcn.layers()[l - 1], &slice, l, &local[l - 2]);
+                local.push(next);
+            }
+            for (k, b) in local.iter().enumerate() {
+                for (m, &node) in slice.nodes(k + 2).iter().enumerate() {
+                    for j in 0..b.width {
+                        for &i in &inside {
+                            let z = &results[i][k][node as usize][j];
+                            if !below(b.lower(m)[j], z) || !above(b.upper(m)[j], z) {
+                                tally.failures.push(format!("seed {seed} t {t} layer {} BRANCH BOUND", k + 2));
+                            }
+                        }
+                    }
+                }
+            }
+            // Assumptions that at least one perturbation satisfies, or (now and then) any.
+            let guide = inside[r.below(inside.len())];
+            for (m, &node) in slice.nodes(2).iter().enumerate() {
+                for j in 0..hidden.width {
+                    if r.chance(60) {
+                        continue;
+                    }
+                    let sign = results[guide][0][node as usize][j].sign();
+                    let active = if sign == Ordering::Equal { r.chance(50) } else { sign == Ordering::Greater };
+                    hidden.assumption[m * hidden.width + j] =
+                        if active { Assumption::Active } else { Assumption::Inactive };
+                }
+            }
+            let satisfied: Vec<usize> = inside
+                .iter()
+                .copied()
+                .filter(|&i| {
+                    slice.nodes(2).iter().enumerate().all(|(m, &node)| {
+                        (0..hidden.width).all(|j| {
+                            let sign = results[i][0][node as usize][j].sign();
+                            match hidden.assumption[m * hidden.width + j] {
+                                Assumption::Free => true,
+                                Assumption::Active => sign != Ordering::Less,
+                                Assumption::Inactive => sign != Ordering::Greater,
+                            }
+                        })
+                    })
+                })
+                .collect();
+            let classes = gcn.class_count();
+            let y = r.below(classes);
+            let c = (y + 1 + r.below(classes - 1)) % classes;
+            let omega: Vec<Vec<f64>> = (3..gcn.depth())
+                .map(|l| (0..slice.nodes(l).len() * gcn.width(l)).map(|_| r.real().abs()).collect())
+                .collect();
+            let mut backward = Backward::default();
+            backward.run_at(gcn, &slice, Located::Slice(&local), &[(y, 1.0), (c, -1.0)], &omega);
+            let truth = satisfied
+                .iter()
+                .map(|&i| results[i][last][t][y].sub(&results[i][last][t][c]))
+                .min_by(|a, b| a.cmp(b))
+                .unwrap();
+            for _ in 0..3 {
+                let weights: Vec<f64> = (0..hidden.count())
+                    .map(|_| match r.below(8) {
+                        0 => 0.0,
+                        1 => 1.0,
+                        2 => r.real() * 10.0,
+                        3 => -0.5,
+                        4 => r.real().abs() * 1e-17,
+                        5 => f64::NAN,
+                        _ => r.real().abs(),
+                    })
+                    .collect();
+                let mut relaxed = Relaxed::default();
+                relaxed.mixed(&backward, &hidden, &weights);
+                let mut slopes = Slopes::default();
+                let width = hidden.width;
+                let loss_error = relaxed.spread(&slice, width, attributes.norm(0), &mut slopes);
+                let loss = selection.select(&problem.field(&restriction), &slice, &slopes);
+                let all: usize = slice.nodes(1).iter().map(|&n| budget.local(n as usize)).sum();
+                let mut total = relaxed.base;
+                total.add(-loss);
+                total.allow(all.min(budget.global()) as f64 * loss_error + error_of(selection.flips().len(), loss));
+                let bound = total.close().lower();
+                *tally.counts.entry((net.style, "branches")).or_default() += 1;
+                if !bound.is_nan() && !below(bound, &truth) {
+                    tally.failures.push(format!(
+                        "seed {seed} style {} t {t} depth {}: BOUND {bound:e} truth {:e} {restriction:?}",
+                        net.style,
+                        gcn.depth(),
+                        truth.rough()
+                    ));
+                }
+                if !bound.is_nan() && bound.is_finite() {
+                    *tally.counts.entry((net.style, "finite")).or_default() += 1;
+                    if (truth.rough() - bound).abs() <= 1e-9 * (1.0 + bound.abs()) {
+                        *tally.counts.entry((net.style, "tight")).or_default() += 1;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn any_branch_and_any_multipliers() {
+    let count: u64 = std::env::var("GCNPROOF_COUNT").ok().and_then(|v| v.parse().ok()).unwrap_or(300);
+    let mut tally = Tally::default();
+    for seed in 0..count {
+        let net = match seed % 5 {
+            0 => bushy(seed),
+            1 => net(seed),
+            2 => scaled_net(seed),
+            3 => knife_edge(seed),
+            _ => lossy(seed),
+        };
+        branch_check(seed, net, &mut tally);
+    }
+    println!("{:?}", tally.counts);
+    for failure in tally.failures.iter().take(30) {
+        println!("{failure}");
+    }
+    assert!(tally.failures.is_empty());
+}
