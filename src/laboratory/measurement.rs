@@ -4,7 +4,7 @@
 //! last basis. good_lp and minilp start from nothing; above [`Settings::full_cells`] they get only the columns that the safe
 //! dual bound does not price out, and the sandwich `lp_safe_bound ≤ m̂ ≤ their optimum` shows that this loses nothing. The
 //! integer programs always get only the columns that matter: the others are proved useless (reduced-cost fixing). The MILP
-//! has the anchored rows besides, without which HiGHS does not get anywhere on real targets.
+//! has the anchored rows besides: with their prices far fewer columns stay open on real targets.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -169,7 +169,12 @@ impl Bench<'_> {
         row.set_lp_safe_bound(Measured::new(Some(prices.bound), "proved", start.elapsed().as_secs_f64()));
         let mut open = self.first_columns(&prices, &lp);
         let reduced = self.model.restricted(&self.instance, &open.iter().copied().collect::<Vec<_>>());
-        self.other_solvers(row, if self.full { &self.model } else { &reduced }, &limits);
+        // The duals of an interrupted LP price the wrong columns out: then the others get the whole LP.
+        let whole = self.full || lp.status != Status::Optimal;
+        if whole && !self.full {
+            row.form = Some("compact".to_string());
+        }
+        self.other_solvers(row, if whole { &self.model } else { &reduced }, &limits);
         let known = self.integer_program(row, &prices, &mut open, reduced, &limits);
         self.mixed_program(row, open, known, &limits);
     }
