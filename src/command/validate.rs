@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use gcnproof::certifier::{Bound, Certifier};
+use gcnproof::certifier::{Bound, Certifier, Effort};
 use gcnproof::laboratory::histogram::Histogram;
 use gcnproof::laboratory::hunt::{Statement, hunt};
 use gcnproof::laboratory::measurement::{self, Settings};
 use gcnproof::laboratory::pair::{PairRecord, from_key, key};
 use gcnproof::laboratory::report::{GAPS, Report};
 use gcnproof::laboratory::{shrink, svg};
+use gcnproof::search::tree::Limits;
 use gcnproof_verify::random::Stream;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use rayon::prelude::*;
@@ -69,6 +70,9 @@ pub struct Validate {
     /// Seconds for each MILP; many are out of reach, so most of a run's time goes here
     #[arg(long, value_name = "SECONDS", default_value = "2", help_heading = "Solvers")]
     milp_limit: f64,
+    /// Seconds for the exact margins of a target by branch and price
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
+    exact_limit: f64,
     /// Write histograms of the gaps (SVG) into this folder
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     plots: Option<PathBuf>,
@@ -94,7 +98,7 @@ impl Validate {
     /// Runs the command. Returns the exit code.
     pub fn execute(mut self) -> Result<u8> {
         self.run.prepare()?;
-        for (name, limit) in [("time", self.time_limit), ("milp", self.milp_limit)] {
+        for (name, limit) in [("time", self.time_limit), ("milp", self.milp_limit), ("exact", self.exact_limit)] {
             if limit.is_nan() || limit < 0.0 {
                 return Err(miette!("--{name}-limit {limit}: give a number of seconds that is not negative"));
             }
@@ -124,14 +128,16 @@ impl Validate {
             "command": "validate", "input": identity, "budget": budget_record, "nodes": nodes,
             "max_cells": settings.max_cells, "full_cells": settings.full_cells,
             "max_integers": settings.max_integers, "time_limit": settings.seconds,
-            "milp_limit": settings.milp_seconds,
+            "milp_limit": settings.milp_seconds, "exact_limit": self.exact_limit,
         });
         if let Some(folder) = &self.plots {
             // Before hours of work, not after.
             std::fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| folder.display().to_string())?;
         }
         let start = Instant::now();
-        let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best);
+        let time = Duration::try_from_secs_f64(self.exact_limit).unwrap_or_default();
+        let effort = Effort::Minimise { limits: Limits { time, ..Limits::default() }, gap: 1e-9 };
+        let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(effort);
         let keys: Vec<u64> = nodes.iter().flat_map(|&node| pair_keys(&certifier, node)).collect();
         let (rows, interrupted) =
             self.run.rows(PairRecord::SCHEMA, fingerprint.clone(), &keys, PairRecord::key, |open, done| {

@@ -74,6 +74,10 @@ pub fn pairs(certifier: &Certifier, settings: &Settings, node: usize, classes: &
         row.set_anchored(bound(Relaxation::Anchored));
         let margin = result.margins.iter().find(|margin: &&Margin| margin.class == class);
         row.set_witness(Measured::new(margin.map(|margin| margin.upper), "proved", seconds));
+        // Lower and upper bound of the search have met, or a limit came first.
+        let exact = margin.filter(|margin| margin.upper - margin.lower <= chain::TOLERANCE);
+        let status = if exact.is_some() { "proved" } else { "limit" };
+        row.set_exact(Measured::new(exact.map(|margin| margin.upper), status, seconds));
         rows.push(row);
     }
     if let Some(&class) = classes.first() {

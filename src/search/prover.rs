@@ -253,7 +253,9 @@ impl Prover<'_, '_> {
             }
         }
         match self.choose_split(branch, &coefficients, &suggestion, workspace) {
-            Some(split) => Finding::Open { bound: best, split, near: suggestion.weights.iter().map(|w| *w > 0.5).collect() },
+            Some(split) => {
+                Finding::Open { bound: best, split, near: suggestion.weights.iter().map(|w| *w > 0.5).collect() }
+            }
             // Nothing is left that changes anything: the branch is the single perturbation that it has made.
             None => Finding::Closed(best.max(self.single(branch, &pairs[at], made, workspace))),
         }
