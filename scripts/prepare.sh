@@ -29,5 +29,8 @@ if ! command -v cc >/dev/null; then
     install gcc libc6-dev || { say "a C linker is missing: install gcc and libc6-dev (apt-get install gcc libc6-dev)"; exit 1; }
 fi
 if [ "${1:-}" = solvers ]; then
+    # The prebuilt HiGHS comes as a Python wheel; nothing of it is installed into Python.
+    python3 -m pip --version >/dev/null 2>&1 || install python3 python3-pip || say "python3 with pip is missing: HiGHS will be built from source"
+    command -v pkg-config >/dev/null || install pkg-config || say "pkg-config is missing: HiGHS will be built from source"
     verify/install-highs.sh
 fi
