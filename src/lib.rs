@@ -45,7 +45,7 @@
 //!
 //! # The way of the data
 //!
-//! [`graph`], [`model`], [`budget`] → [`slice`] (one target) → [`bounds`] → [`dual`], [`anchored`], [`mixture`] with
+//! [`graph`], [`model`], [`budget`] → [`mod@slice`] (one target) → [`bounds`] → [`dual`], [`anchored`], [`mixture`] with
 //! [`selection`] → [`certifier`] → [`verdict`]; [`witness`] tries flips on the true network; [`radius`] searches over `Q`;
 //! [`record`] and [`results`] write rows. The `laboratory` (a default feature) asks independent solvers.
 //!
