@@ -1,0 +1,141 @@
+//! Representation 2: pre-activations and their exact, tightest bounds under what is left of the budget (math §3).
+//!
+//! Without decided flips they do not depend on the target: then each row is computed once for the whole graph.
+
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
+use crate::budget::{Budget, Decided};
+use crate::network::Network;
+use crate::number::{Number, keep_largest, sum};
+
+/// The units of one node.
+pub struct Row<N> {
+    /// `z'`: pre-activations after the flips that are made.
+    pub value: Vec<N>,
+    /// `R'`: the smallest pre-activations that the free flips allow.
+    pub lower: Vec<N>,
+    /// `S'`: the largest.
+    pub upper: Vec<N>,
+}
+
+/// Representation 2 of the whole graph, in one kind of numbers. Shared by all threads.
+pub struct Layer2<'a, N> {
+    network: &'a Network<'a>,
+    budget: &'a Budget<'a>,
+    sent: Vec<OnceLock<Vec<N>>>,
+    rows: Vec<OnceLock<Arc<Row<N>>>>,
+}
+
+impl<'a, N: Number> Layer2<'a, N> {
+    /// Nothing is computed before it is asked for.
+    pub fn new(network: &'a Network<'a>, budget: &'a Budget<'a>) -> Layer2<'a, N> {
+        let nodes = network.graph.attributes.rows;
+        let [sent, rows] = [vec![(); nodes], vec![(); nodes]];
+        Layer2 {
+            network,
+            budget,
+            sent: sent.iter().map(|()| OnceLock::new()).collect(),
+            rows: rows.iter().map(|()| OnceLock::new()).collect(),
+        }
+    }
+
+    /// Everything about node `m`. The decided flips must not exceed the budget.
+    pub fn row(&self, m: u32, decided: &Decided) -> Arc<Row<N>> {
+        let (neighbours, _) = self.network.layers[0].passing.row(m as usize);
+        let untouched = decided.flipped.is_empty() && neighbours.iter().all(|&n| decided.fixed_in(n).next().is_none());
+        if untouched {
+            self.rows[m as usize].get_or_init(|| Arc::new(self.compute(m, &Decided::default()))).clone()
+        } else {
+            Arc::new(self.compute(m, decided))
+        }
+    }
+
+    fn compute(&self, m: u32, decided: &Decided) -> Row<N> {
+        let value = self.value(m, decided);
+        let total = decided.left_in_all(self.budget).unwrap_or(0);
+        let (neighbours, entries) = self.network.layers[0].passing.row(m as usize);
+        let (mut lower, mut upper) = (Vec::with_capacity(value.len()), Vec::with_capacity(value.len()));
+        for (unit, z) in value.iter().enumerate() {
+            let (mut falls, mut rises): (Vec<N>, Vec<N>) = (Vec::new(), Vec::new());
+            for (&n, &a) in neighbours.iter().zip(entries) {
+                // A negative entry turns a rise of what is sent into a fall of what arrives.
+                for (upward, pool) in [(a < 0.0, &mut falls), (a > 0.0, &mut rises)] {
+                    let gains = self.gains(n, unit, upward, decided);
+                    pool.extend(gains.into_iter().map(|gain| N::from_f64(gain).scaled(a.abs())));
+                }
+            }
+            keep_largest(&mut falls, total);
+            keep_largest(&mut rises, total);
+            lower.push(z.minus(&sum(&falls)));
+            upper.push(z.plus(&sum(&rises)));
+        }
+        Row { value, lower, upper }
+    }
+
+    /// The largest amounts by which free flips of node `n` raise (or lower) what it sends to a unit: at most as many as
+    /// its budget allows. They are weights, so floats compare them exactly.
+    fn gains(&self, n: u32, unit: usize, upward: bool, decided: &Decided) -> Vec<f64> {
+        let weight = self.network.layers[0].weight;
+        let present = self.network.graph.attributes.row(n as usize);
+        let count = decided.left(self.budget, n).unwrap_or(0);
+        let fixed: Vec<u32> = decided.fixed_in(n).collect();
+        let free = |d: u32, is_present: bool| self.budget.permits((n, d), is_present) && !fixed.contains(&d);
+        let change = |d: u32| if upward { weight.get(d as usize, unit) } else { -weight.get(d as usize, unit) };
+        let falling = &self.network.falling[unit];
+        let order = (0..falling.len()).map(|at| falling[if upward { at } else { falling.len() - 1 - at }]);
+        let added = order
+            .map(|d| (d, change(d)))
+            .take_while(|&(_, gain)| gain > 0.0)
+            .filter(|&(d, _)| present.binary_search(&d).is_err() && free(d, false))
+            .take(count);
+        let mut gains: Vec<f64> = added.map(|(_, gain)| gain).collect();
+        gains.extend(present.iter().map(|&d| (d, -change(d))).filter(|&(d, gain)| gain > 0.0 && free(d, true)).map(|g| g.1));
+        gains.sort_unstable_by(|a, b| b.total_cmp(a));
+        gains.truncate(count);
+        gains
+    }
+
+    /// `z'` of node `m`.
+    pub fn value(&self, m: u32, decided: &Decided) -> Vec<N> {
+        let layer = &self.network.layers[0];
+        let mut value: Vec<N> = layer.bias.iter().map(|&b| N::from_f64(b)).collect();
+        let (neighbours, entries) = layer.passing.row(m as usize);
+        for (&n, &a) in neighbours.iter().zip(entries) {
+            for (z, sent) in value.iter_mut().zip(self.sent(n, decided).iter()) {
+                z.add(&sent.scaled(a));
+            }
+        }
+        value
+    }
+
+    /// `(X' W(1))_n`.
+    fn sent(&self, n: u32, decided: &Decided) -> Cow<'_, [N]> {
+        let mut flipped = decided.flipped_in(n).peekable();
+        if flipped.peek().is_none() {
+            return Cow::Borrowed(
+                self.sent[n as usize].get_or_init(|| self.summed(self.network.graph.attributes.row(n as usize))),
+            );
+        }
+        let mut present = self.network.graph.attributes.row(n as usize).to_vec();
+        for d in flipped {
+            match present.binary_search(&d) {
+                Ok(at) => drop(present.remove(at)),
+                Err(at) => present.insert(at, d),
+            }
+        }
+        Cow::Owned(self.summed(&present))
+    }
+
+    /// The sum of some rows of `W(1)`.
+    fn summed(&self, attributes: &[u32]) -> Vec<N> {
+        let weight = self.network.layers[0].weight;
+        let mut sums = vec![N::zero(); weight.columns];
+        for &d in attributes {
+            for (sum, &w) in sums.iter_mut().zip(weight.row(d as usize)) {
+                sum.add(&N::from_f64(w));
+            }
+        }
+        sums
+    }
+}
