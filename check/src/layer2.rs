@@ -76,13 +76,12 @@ impl<'a, N: Number> Layer2<'a, N> {
     /// The largest amounts by which free flips of node `n` raise (or lower) what it sends to a unit: at most as many as
     /// its budget allows. They are weights, so floats compare them exactly.
     fn gains(&self, n: u32, unit: usize, upward: bool, decided: &Decided) -> Vec<f64> {
-        let weight = self.network.layers[0].weight;
+        let (falling, column) = &self.network.columns[unit];
         let present = self.network.graph.attributes.row(n as usize);
         let count = decided.left(self.budget, n).unwrap_or(0);
         let fixed: Vec<u32> = decided.fixed_in(n).collect();
         let free = |d: u32, is_present: bool| self.budget.permits((n, d), is_present) && !fixed.contains(&d);
-        let change = |d: u32| if upward { weight.get(d as usize, unit) } else { -weight.get(d as usize, unit) };
-        let falling = &self.network.falling[unit];
+        let change = |d: u32| if upward { column[d as usize] } else { -column[d as usize] };
         let order = (0..falling.len()).map(|at| falling[if upward { at } else { falling.len() - 1 - at }]);
         let added = order
             .map(|d| (d, change(d)))
@@ -91,7 +90,9 @@ impl<'a, N: Number> Layer2<'a, N> {
             .take(count);
         let mut gains: Vec<f64> = added.map(|(_, gain)| gain).collect();
         gains.extend(present.iter().map(|&d| (d, -change(d))).filter(|&(d, gain)| gain > 0.0 && free(d, true)).map(|g| g.1));
-        gains.sort_unstable_by(|a, b| b.total_cmp(a));
+        if gains.len() > count && count > 0 {
+            gains.select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a));
+        }
         gains.truncate(count);
         gains
     }

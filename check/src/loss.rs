@@ -63,55 +63,50 @@ impl Losses<'_> {
     /// For each row its free flips, without some that surely are not needed for `T`.
     fn candidates<N: Number>(&self, slopes: &[Slopes<N>]) -> Vec<(usize, Vec<u32>)> {
         let total = self.decided.left_in_all(self.budget).unwrap_or(0);
-        let mut rows: Vec<Judge> = Vec::new();
-        for (place, slopes) in slopes.iter().enumerate() {
-            let judge = Judge::new(place, slopes);
-            if self.all || judge.norm > 0.0 {
-                rows.push(judge);
-            }
-        }
+        let mut rows: Vec<Judge> = slopes.iter().enumerate().map(|(place, slopes)| Judge::new(place, slopes)).collect();
         // The rows that matter most first, so that the threshold soon rules out the others.
         rows.sort_by(|a, b| b.norm.total_cmp(&a.norm));
         let mut found = Vec::new();
-        // What an admissible choice of `total` flips surely loses at least, each.
+        // What each flip of an admissible choice of `total` flips surely loses at least: one that surely loses less is
+        // not needed.
         let (mut threshold, mut surely) = (0.0, Vec::new());
         for row in rows {
             let node = self.slice.nodes(1)[row.place];
             let count = self.decided.left(self.budget, node).unwrap_or(0);
-            if count == 0 || (!self.all && row.beyond(self.network.by_norm.first().map_or(0.0, |a| a.1), threshold)) {
+            if count == 0 {
                 continue;
             }
             let present = self.network.graph.attributes.row(node as usize);
             let fixed: Vec<u32> = self.decided.fixed_in(node).collect();
             let mut kept: Vec<(u32, f64)> = Vec::new();
-            let mut own: Vec<f64> = Vec::new();
+            // The same for this row and its `count` flips.
+            let (mut own, mut least_needed): (Vec<f64>, f64) = (Vec::new(), threshold);
             for &(d, norm) in &self.network.by_norm {
-                if !self.all && row.beyond(norm, threshold) {
+                // Cauchy and Schwarz.
+                let product = (row.norm * norm).next_up();
+                if !self.all && (norm <= 0.0 || row.norm <= 0.0 || product < least_needed) {
                     break;
                 }
                 let weights = self.network.layers[0].weight.row(d as usize);
                 let is_present = present.binary_search(&d).is_ok();
-                let most = row.most(weights, is_present);
+                let most = row.most(weights, is_present, product);
                 // A NaN is never ruled out.
-                let ruled_out = most <= 0.0 || most < threshold;
+                let ruled_out = most <= 0.0 || most < least_needed;
                 if (ruled_out && !self.all) || !self.budget.permits((node, d), is_present) || fixed.contains(&d) {
                     continue;
                 }
                 kept.push((d, most));
-                own.push(row.least(weights, is_present));
-            }
-            if kept.is_empty() {
-                continue;
+                let least = row.least(weights, is_present, product);
+                if least > least_needed {
+                    own.insert(own.partition_point(|other| *other > least), least);
+                    own.truncate(count);
+                    if own.len() == count {
+                        least_needed = own[count - 1];
+                    }
+                }
             }
             if !self.all {
-                own.retain(|least| *least > 0.0);
-                own.sort_unstable_by(|a, b| b.total_cmp(a));
-                own.truncate(count);
-                if own.len() == count {
-                    // Enough flips of this row surely lose so much.
-                    let enough = own[count - 1];
-                    kept.retain(|&(_, most)| !(most < enough));
-                }
+                kept.retain(|&(_, most)| !(most < least_needed));
                 surely.append(&mut own);
                 if surely.len() >= total {
                     surely.sort_unstable_by(|a: &f64, b| b.total_cmp(a));
@@ -144,57 +139,51 @@ impl Judge {
         Judge { place, norm: norm_above(&largest), plus, minus }
     }
 
-    /// Can no flip of an attribute with weights of this norm lose more than 0 and as much as the threshold? (Cauchy and
-    /// Schwarz.)
-    fn beyond(&self, norm: f64, threshold: f64) -> bool {
-        let most = (self.norm * norm).next_up();
-        most < threshold || (norm <= 0.0 || self.norm <= 0.0)
-    }
-
-    /// A float not below the loss.
-    fn most(&self, weights: &[f64], present: bool) -> f64 {
-        let (value, error) = if present {
+    /// A float not below the loss; `product` is not below the product of the norms.
+    fn most(&self, weights: &[f64], present: bool, product: f64) -> f64 {
+        let value = if present {
             dot(weights, &self.minus.1, &self.plus.0)
         } else {
-            let (value, error) = dot(weights, &self.plus.0, &self.minus.1);
-            (-value, error)
+            -dot(weights, &self.plus.0, &self.minus.1)
         };
-        (value + error).next_up()
+        (value + error(weights.len(), product)).next_up()
     }
 
     /// A float not above the loss.
-    fn least(&self, weights: &[f64], present: bool) -> f64 {
-        let (value, error) = if present {
+    fn least(&self, weights: &[f64], present: bool, product: f64) -> f64 {
+        let value = if present {
             dot(weights, &self.minus.0, &self.plus.1)
         } else {
-            let (value, error) = dot(weights, &self.plus.1, &self.minus.0);
-            (-value, error)
+            -dot(weights, &self.plus.1, &self.minus.0)
         };
-        (value - error).next_down()
+        (value - error(weights.len(), product)).next_down()
     }
 }
 
-/// `Σ w · (plus if w > 0, else minus)`, and a bound on its error. With `k` terms of `|t|` summed in any order the error
-/// is at most `γ_k Σ|t| + k·2⁻¹⁰⁷⁵`; twice that, for `k < 2²⁰`, covers the rounding of the bound itself.
-fn dot(weights: &[f64], plus: &[f64], minus: &[f64]) -> (f64, f64) {
+/// `Σ w · (plus if w > 0, else minus)`, rounded.
+fn dot(weights: &[f64], plus: &[f64], minus: &[f64]) -> f64 {
     const LANES: usize = 4;
-    let (mut sums, mut sizes) = ([0.0; LANES], [0.0; LANES]);
-    let mut add = |lane: usize, w: f64, plus: f64, minus: f64| {
-        let term = w * if w > 0.0 { plus } else { minus };
-        sums[lane] += term;
-        sizes[lane] += term.abs();
+    let mut sums = [0.0; LANES];
+    // One of the two products is zero. No branches: signs are unpredictable, and this compiles to vector instructions.
+    let term = |w: f64, plus: f64, minus: f64| {
+        let (up, down) = (if w > 0.0 { w } else { 0.0 }, if w < 0.0 { w } else { 0.0 });
+        up * plus + down * minus
     };
     let chunks = weights.chunks_exact(LANES).zip(plus.chunks_exact(LANES).zip(minus.chunks_exact(LANES)));
     for (w, (p, m)) in chunks {
         for lane in 0..LANES {
-            add(lane, w[lane], p[lane], m[lane]);
+            sums[lane] += term(w[lane], p[lane], m[lane]);
         }
     }
     for at in weights.len() / LANES * LANES..weights.len() {
-        add(0, weights[at], plus[at], minus[at]);
+        sums[0] += term(weights[at], plus[at], minus[at]);
     }
-    let (value, size): (f64, f64) = (sums.iter().sum(), sizes.iter().sum());
-    let terms = weights.len() as f64 + 2.0;
-    let error = if terms < 1e6 { terms * (f64::EPSILON * size + 1e-323) } else { f64::INFINITY };
-    (value, error)
+    (sums[0] + sums[1]) + (sums[2] + sums[3])
+}
+
+/// How far [`dot`] may be off. With `k` terms `t` summed in any order the error is at most `γ_k Σ|t| + k·2⁻¹⁰⁷⁵`, and
+/// `Σ|t|` is at most the product of the norms; twice that, for `k < 2²⁰`, covers the rounding of this bound itself.
+fn error(terms: usize, product: f64) -> f64 {
+    let terms = terms as f64 + 2.0;
+    if terms < 1e6 { terms * (f64::EPSILON * product + 1e-323) } else { f64::INFINITY }
 }

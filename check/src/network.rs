@@ -24,8 +24,8 @@ pub struct Network<'a> {
     pub graph: &'a GraphFile,
     /// Weight layers; layer `l` of the formulas is `layers[l − 1]`.
     pub layers: Vec<Layer<'a>>,
-    /// For every unit of representation 2, the attributes by falling weight.
-    pub falling: Vec<Vec<u32>>,
+    /// For every unit of representation 2, the attributes by falling weight, and their weights.
+    pub columns: Vec<(Vec<u32>, Vec<f64>)>,
     /// The attributes by falling norm of their weights, with a float not below that norm.
     pub by_norm: Vec<(u32, f64)>,
 }
@@ -61,14 +61,15 @@ impl<'a> Network<'a> {
             };
             layers.push(Layer { passing, weight: &layer.weight, bias: &layer.bias });
         }
-        let falling = (0..first.columns).map(|unit| {
+        let columns = (0..first.columns).map(|unit| {
+            let column: Vec<f64> = (0..first.rows).map(|d| first.get(d, unit)).collect();
             let mut order: Vec<u32> = (0..first.rows as u32).collect();
-            order.sort_by(|&a, &b| first.get(b as usize, unit).total_cmp(&first.get(a as usize, unit)));
-            order
+            order.sort_by(|&a, &b| column[b as usize].total_cmp(&column[a as usize]));
+            (order, column)
         });
         let mut by_norm: Vec<_> = (0..first.rows).map(|d| (d as u32, norm_above(first.row(d)))).collect();
         by_norm.sort_by(|a, b| b.1.total_cmp(&a.1));
-        Ok(Network { graph, layers, falling: falling.collect(), by_norm })
+        Ok(Network { graph, layers, columns: columns.collect(), by_norm })
     }
 
     /// `L`: the number of representations, one more than weight layers.
