@@ -12,6 +12,9 @@ pub enum Reason {
     /// The line is not what the format says.
     #[error("not a line of this format: {0}")]
     Syntax(String),
+    /// The file cannot be read any further.
+    #[error("cannot be read: {0}")]
+    Unreadable(String),
     /// A line, a tree or a path is longer than the format allows.
     #[error("too large: {0}")]
     TooLarge(String),

@@ -89,60 +89,61 @@ impl Summary {
     }
 }
 
-/// Checks a file of proofs, plain or compressed with zstd. `progress` is told how many lines are done.
+/// Checks a file of proofs, plain or compressed with zstd. `progress` is told how many nodes are done.
 ///
-/// # Errors
-/// If the reader fails or zstd data is damaged. Everything that is wrong with the proofs is in the summary.
+/// Everything that is wrong is in the summary, and the verdicts in it hold whatever else is wrong with the file.
 pub fn check(
     graph: &GraphFile,
     model: &ModelFile,
     options: &Options,
     reader: impl Read,
     mut progress: impl FnMut(u64),
-) -> io::Result<Summary> {
-    let mut lines = Lines { source: inflate(reader)?, number: 0 };
+) -> Summary {
     let mut summary = Summary { verdicts: vec![None; graph.attributes.rows], ..Summary::default() };
-    let header = match lines.next()?.map(|line| line.and_then(|bytes| parse(&bytes))) {
-        Some(Ok(Line::Header(header))) => header,
-        Some(Err(reason)) => {
-            summary.reject(1, None, reason);
-            return Ok(summary);
-        }
-        _ => {
-            summary.reject(1, None, Reason::Order("the first line is not a header".into()));
-            return Ok(summary);
-        }
+    if let Err((line, reason)) = run(graph, model, options, reader, &mut progress, &mut summary) {
+        summary.reject(line, None, reason);
+    }
+    summary
+}
+
+/// Fails where it makes no sense to read on.
+fn run(
+    graph: &GraphFile,
+    model: &ModelFile,
+    options: &Options,
+    reader: impl Read,
+    progress: &mut dyn FnMut(u64),
+    summary: &mut Summary,
+) -> Result<(), (u64, Reason)> {
+    let order = |problem: &str| Reason::Order(problem.into());
+    let first = |reason| (1, reason);
+    let mut lines = Lines { source: inflate(reader).map_err(unreadable).map_err(first)?, number: 0 };
+    let line = lines.next().map_err(unreadable).map_err(first)?.unwrap_or_else(|| Err(order("the file is empty")));
+    let header = match line.and_then(|bytes| parse(&bytes)).map_err(first)? {
+        Line::Header(header) => header,
+        _ => return Err((1, order("the first line is not a header"))),
     };
-    let statement = Statement::new(graph, model, &header, &options.matrices);
-    summary.header = Some(header);
-    let statement = match statement {
-        Ok(statement) => statement,
-        Err(reason) => {
-            summary.reject(1, None, reason);
-            return Ok(summary);
-        }
-    };
+    let header = summary.header.insert(header);
+    let statement = Statement::new(graph, model, header, &options.matrices).map_err(first)?;
     let checker = Checker::new(&statement, options.exact_only);
     let mut seen = vec![false; summary.verdicts.len()];
     let (mut nodes, mut ended) = (0, false);
     loop {
         let first = lines.number + 1;
-        let batch = lines.batch()?;
-        if batch.is_empty() {
+        let (batch, failure) = lines.batch();
+        if batch.is_empty() && failure.is_none() {
             break;
         }
         let judged: Vec<Judged> = batch.into_par_iter().map(|line| judge(&checker, line)).collect();
         for (line, judged) in (first..).zip(judged) {
             if ended {
-                summary.reject(line, None, Reason::Order("a line follows the end line".into()));
-                return Ok(summary);
+                return Err((line, order("a line follows the end line")));
             }
             match judged {
                 Judged::End(count) if count == nodes => ended = true,
                 Judged::End(count) => {
                     let problem = format!("the end line counts {count} nodes, but {nodes} lines came before");
-                    summary.reject(line, None, Reason::Order(problem));
-                    ended = true;
+                    return Err((line, Reason::Order(problem)));
                 }
                 Judged::Node(node, result) => {
                     nodes += 1;
@@ -160,11 +161,15 @@ pub fn check(
             }
         }
         progress(nodes);
+        if let Some(error) = failure {
+            return Err((lines.number + 1, unreadable(error)));
+        }
     }
-    if !ended {
-        summary.reject(lines.number + 1, None, Reason::Order("the file ends before its end line".into()));
-    }
-    Ok(summary)
+    if ended { Ok(()) } else { Err((lines.number + 1, order("the file ends before its end line"))) }
+}
+
+fn unreadable(error: io::Error) -> Reason {
+    Reason::Unreadable(error.to_string())
 }
 
 enum Judged {
@@ -229,16 +234,20 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    fn batch(&mut self) -> io::Result<Vec<Result<Vec<u8>, Reason>>> {
+    /// Some lines, and what kept us from reading more.
+    fn batch(&mut self) -> (Vec<Result<Vec<u8>, Reason>>, Option<io::Error>) {
         let (mut batch, mut bytes) = (Vec::new(), 0);
-        while batch.len() < BATCH.0
-            && bytes < BATCH.1
-            && let Some(line) = self.next()?
-        {
-            bytes += line.as_ref().map_or(0, Vec::len);
-            batch.push(line);
+        while batch.len() < BATCH.0 && bytes < BATCH.1 {
+            match self.next() {
+                Ok(None) => break,
+                Ok(Some(line)) => {
+                    bytes += line.as_ref().map_or(0, Vec::len);
+                    batch.push(line);
+                }
+                Err(error) => return (batch, Some(error)),
+            }
         }
-        Ok(batch)
+        (batch, None)
     }
 }
 
