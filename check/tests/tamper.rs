@@ -167,7 +167,7 @@ fn changed_bytes_do_no_harm() {
                 match random.below(6) {
                     0 => file[at] ^= 1 << random.below(8),
                     1 => file.truncate(at.max(1)),
-                    2 => file[at] = b"0123456789{}[],:\"-e.\n "[random.below(23)],
+                    2 => file[at] = b"0123456789{}[],:\"-e.\n "[random.below(22)],
                     3 => drop(file.drain(at.min(other)..at.max(other).min(at.min(other) + 20)).count()),
                     4 => {
                         let piece = file[at.min(other)..at.max(other)].to_vec();
