@@ -63,9 +63,9 @@ impl Interval {
     /// The quotient of two numbers known to be in `[0, 1]`, rounded to the grid by `round`.
     fn share(part: &Interval, whole: &Interval, round: fn(f64) -> f64) -> Interval {
         // `max` and `min` swallow a NaN (0/0, ∞/∞), which leaves [0, 1]. Scaling by a power of two is exact.
-        let snap = |share: f64| round(share.max(0.0).min(1.0) * GRID) / GRID;
+        let snap = |share: f64| round(share.clamp(0.0, 1.0) * GRID) / GRID;
         let upper = if whole.lower > 0.0 { (part.upper / whole.lower).next_up() } else { f64::NAN };
-        Interval { lower: snap((part.lower / whole.upper).next_down()), upper: snap(upper.min(1.0)) }
+        Interval { lower: snap((part.lower / whole.upper).next_down().max(0.0)), upper: snap(upper.min(1.0)) }
     }
 }
 
@@ -166,8 +166,25 @@ mod tests {
     fn operations_enclose_the_exact_result() {
         let tiny = f64::from_bits(1);
         let nasty = [
-            0.0, 1.0, -1.0, 0.1, -0.3, 1e16, -1e16, 1.0 + f64::EPSILON, 1e-17, 3.7e-200, -2.2e-308, tiny, -tiny,
-            f64::MAX, f64::MIN, 1e300, 1e-300, 0.5, 1.0 / 3.0,
+            0.0,
+            1.0,
+            -1.0,
+            0.1,
+            -0.3,
+            1e16,
+            -1e16,
+            1.0 + f64::EPSILON,
+            1e-17,
+            3.7e-200,
+            -2.2e-308,
+            tiny,
+            -tiny,
+            f64::MAX,
+            f64::MIN,
+            1e300,
+            1e-300,
+            0.5,
+            1.0 / 3.0,
         ];
         for &a in &nasty {
             for &b in &nasty {

@@ -89,7 +89,9 @@ impl<'a, N: Number> Layer2<'a, N> {
             .filter(|&(d, _)| present.binary_search(&d).is_err() && free(d, false))
             .take(count);
         let mut gains: Vec<f64> = added.map(|(_, gain)| gain).collect();
-        gains.extend(present.iter().map(|&d| (d, -change(d))).filter(|&(d, gain)| gain > 0.0 && free(d, true)).map(|g| g.1));
+        gains.extend(
+            present.iter().map(|&d| (d, -change(d))).filter(|&(d, gain)| gain > 0.0 && free(d, true)).map(|g| g.1),
+        );
         if gains.len() > count && count > 0 {
             gains.select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a));
         }

@@ -106,7 +106,7 @@ impl Losses<'_> {
                 }
             }
             if !self.all {
-                kept.retain(|&(_, most)| !(most < least_needed));
+                kept.retain(|&(_, most)| most >= least_needed || most.is_nan());
                 surely.append(&mut own);
                 if surely.len() >= total {
                     surely.sort_unstable_by(|a: &f64, b| b.total_cmp(a));
@@ -125,14 +125,19 @@ struct Judge {
     place: usize,
     /// Not below the norm of the larger slopes.
     norm: f64,
-    plus: (Vec<f64>, Vec<f64>),
-    minus: (Vec<f64>, Vec<f64>),
+    plus: Ends,
+    minus: Ends,
 }
+
+/// Lower and upper ends.
+type Ends = (Vec<f64>, Vec<f64>);
 
 impl Judge {
     fn new<N: Number>(place: usize, slopes: &Slopes<N>) -> Judge {
-        let ends = |slopes: &[N]| slopes.iter().map(|slope| (slope.enclosure().lower, slope.enclosure().upper)).unzip();
-        let (plus, minus): ((Vec<f64>, Vec<f64>), (Vec<f64>, Vec<f64>)) = (ends(&slopes.plus), ends(&slopes.minus));
+        let ends = |slopes: &[N]| -> Ends {
+            slopes.iter().map(|slope| slope.enclosure()).map(|ends| (ends.lower, ends.upper)).unzip()
+        };
+        let (plus, minus) = (ends(&slopes.plus), ends(&slopes.minus));
         let largest: Vec<f64> = (0..plus.0.len())
             .map(|j| [plus.0[j], plus.1[j], minus.0[j], minus.1[j]].iter().fold(0.0, |most: f64, x| most.max(x.abs())))
             .collect();

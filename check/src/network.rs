@@ -43,7 +43,11 @@ impl<'a> Network<'a> {
     ) -> Result<Network<'a>, Reason> {
         let rules = &header.message_passing;
         if rules.len() != model.layers.len() || rules.is_empty() {
-            return Err(Reason::Header(format!("{} message-passing rules, {} layers", rules.len(), model.layers.len())));
+            return Err(Reason::Header(format!(
+                "{} message-passing rules, {} layers",
+                rules.len(),
+                model.layers.len()
+            )));
         }
         let first = &model.layers[0].weight;
         if first.rows != graph.attributes.columns {
@@ -100,11 +104,7 @@ pub(crate) fn norm_above(values: &[f64]) -> f64 {
 }
 
 /// `A` of a rule. The very expressions below are part of the format: they fix every bit of the network.
-fn message_passing(
-    rule: &str,
-    graph: &GraphFile,
-    matrices: &[Arc<SparseMatrix>],
-) -> Result<Arc<SparseMatrix>, Reason> {
+fn message_passing(rule: &str, graph: &GraphFile, matrices: &[Arc<SparseMatrix>]) -> Result<Arc<SparseMatrix>, Reason> {
     let nodes = graph.adjacency.rows;
     if let Some(digest) = rule.strip_prefix("matrix:") {
         let found = matrices.iter().find(|matrix| matrix_digest(matrix) == digest);
@@ -136,7 +136,8 @@ fn message_passing(
         SparseMatrix { rows: nodes, columns: nodes, offsets: vec![0], indices: Vec::new(), values: Vec::new() };
     for (i, row) in rows.iter().enumerate() {
         for &j in row {
-            let value = entry(i as u32, j).ok_or_else(|| Reason::Header(format!("unknown message passing '{rule}'")))?;
+            let value =
+                entry(i as u32, j).ok_or_else(|| Reason::Header(format!("unknown message passing '{rule}'")))?;
             matrix.indices.push(j);
             matrix.values.push(value);
         }

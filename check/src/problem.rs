@@ -124,8 +124,11 @@ impl<'a> Checker<'a> {
                     if others.next() != Some(one.class) {
                         return Err(Reason::Classes(one.class).into());
                     }
-                    tree::check(&mut problem, proof.class, one.class, &one.tree)
-                        .map_err(|(at, reason)| Fault { class: Some(one.class), step: Some(at), reason })?;
+                    tree::check(&mut problem, proof.class, one.class, &one.tree).map_err(|(at, reason)| Fault {
+                        class: Some(one.class),
+                        step: Some(at),
+                        reason,
+                    })?;
                 }
                 match others.next() {
                     Some(missing) => Err(Reason::Classes(missing).into()),
@@ -162,8 +165,7 @@ impl<'a> Problem<'a> {
     /// The exact replay.
     pub(crate) fn exact(&mut self) -> &mut Replay<'a, Dyadic> {
         let Statement { network, budget, .. } = self.checker.statement;
-        self.exact
-            .get_or_insert_with(|| Replay::new(network, budget, &self.checker.exact, self.slice, self.exact_only))
+        self.exact.get_or_insert_with(|| Replay::new(network, budget, &self.checker.exact, self.slice, self.exact_only))
     }
 
     /// Refuses what is no hidden unit of the slice.

@@ -192,8 +192,7 @@ impl<'a, N: Number> Replay<'a, N> {
     /// Clips the bounds of the units of representation `l` that the path splits. Is one of them empty?
     fn clip(&self, l: usize, path: &Path, bounds: &mut [Bounds<N>]) -> Result<bool, Undecided> {
         let mut empty = false;
-        for &((layer, node, unit), active) in path.units.iter().filter(|split| split.0.0 as usize == l) {
-            debug_assert_eq!(layer as usize, l);
+        for &((_, node, unit), active) in path.units.iter().filter(|split| split.0.0 as usize == l) {
             let Some(place) = self.slice.place(l, node) else { continue };
             let (lower, upper) = &mut bounds[place][unit as usize];
             if active {

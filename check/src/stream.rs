@@ -255,7 +255,11 @@ impl<R: BufRead> Lines<R> {
 fn inflate<'a>(reader: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
     let mut reader = BufReader::new(reader);
     let compressed = reader.fill_buf()?.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
-    Ok(if compressed { Box::new(BufReader::new(Frames { source: Some(reader), frame: None })) } else { Box::new(reader) })
+    Ok(if compressed {
+        Box::new(BufReader::new(Frames { source: Some(reader), frame: None }))
+    } else {
+        Box::new(reader)
+    })
 }
 
 /// One zstd frame after another.

@@ -56,13 +56,12 @@ fn a_unit_split_proves_it_with_prices() {
     };
     let one = 1 << 20;
     // Side z₁ ≥ 0: (1 − β)z₁ with β = 2, ω = 0 gives ½ − x ≥ −½ … and side z₁ ≤ 0 likewise: neither suffices.
-    assert!(matches!(reason(&world, &robust(1, vec![Step::Unit(2, 0, 0), price(2 * one, 0), leaf()])), Reason::Bound(_)));
+    assert!(matches!(
+        reason(&world, &robust(1, vec![Step::Unit(2, 0, 0), price(2 * one, 0), leaf()])),
+        Reason::Bound(_)
+    ));
     // Split units and the flip: sides that no perturbation takes are recognised as empty.
-    let tree = vec![
-        Step::Flip(0, 0),
-        Step::Unit(2, 0, 0), leaf(), leaf(),
-        Step::Unit(2, 0, 1), leaf(), leaf(),
-    ];
+    let tree = vec![Step::Flip(0, 0), Step::Unit(2, 0, 0), leaf(), leaf(), Step::Unit(2, 0, 1), leaf(), leaf()];
     assert_eq!(world.judge(&robust(1, tree)), Ok(Verdict::Robust));
 }
 
@@ -91,7 +90,9 @@ fn trees_must_be_complete_proper_and_exact() {
 #[test]
 fn multipliers_must_be_admissible() {
     let world = one_node();
-    let of = |leaf: Leaf| reason(&world, &robust(1, vec![Step::Flip(0, 0), Step::Leaf(Box::new(leaf)), Step::Leaf(Box::default())]));
+    let of = |leaf: Leaf| {
+        reason(&world, &robust(1, vec![Step::Flip(0, 0), Step::Leaf(Box::new(leaf)), Step::Leaf(Box::default())]))
+    };
     let id = (2, 0, 0);
     let one = |numerator: i64| vec![(2, 0, 0, numerator)];
     for numerator in [-1, (1 << 20) + 1, i64::MAX, i64::MIN] {
@@ -207,21 +208,32 @@ fn a_file_must_have_a_head_a_body_and_an_end() {
     assert!(run(&packed).accepted());
     // Two frames, as two runs of a compressor leave them.
     let (head, tail) = good.split_at(good.len() / 2);
-    let halves = [head, tail].map(|half| {
-        ruzstd::encoding::compress_to_vec(half.as_bytes(), ruzstd::encoding::CompressionLevel::Fastest)
-    });
+    let halves = [head, tail]
+        .map(|half| ruzstd::encoding::compress_to_vec(half.as_bytes(), ruzstd::encoding::CompressionLevel::Fastest));
     assert!(run(&halves.concat()).accepted());
     let lines: Vec<&str> = good.lines().collect();
     let wrong = [
         (lines[1..].join("\n"), "line 1: the first line is not a header"),
         (lines[..2].join("\n"), "line 3: the file ends before its end line"),
-        ([lines[0], lines[1], lines[1], r#"{"end":2}"#].join("\n"), "line 3, node 0: the node was already proved on an earlier line"),
-        ([lines[0], lines[1], r#"{"end":2}"#].join("\n"), "line 3: the end line counts 2 nodes, but 1 lines came before"),
+        (
+            [lines[0], lines[1], lines[1], r#"{"end":2}"#].join("\n"),
+            "line 3, node 0: the node was already proved on an earlier line",
+        ),
+        (
+            [lines[0], lines[1], r#"{"end":2}"#].join("\n"),
+            "line 3: the end line counts 2 nodes, but 1 lines came before",
+        ),
         ([&lines[..], &lines[1..2]].concat().join("\n"), "line 4: a line follows the end line"),
         ([lines[0], lines[0], r#"{"end":1}"#].join("\n"), "line 2: a second header"),
         (good.replace("\"version\":1", "\"version\":2"), "line 1: header: version 2 is not 1"),
-        (good.replace("\"graph\":\"graph\"", "\"graph\":\"grape\""), "line 1: header: the proofs are about another graph (digest graph)"),
-        (good.replace("\"model\":\"model\"", "\"model\":\"muddle\""), "line 1: header: the proofs are about another model (digest model)"),
+        (
+            good.replace("\"graph\":\"graph\"", "\"graph\":\"grape\""),
+            "line 1: header: the proofs are about another graph (digest graph)",
+        ),
+        (
+            good.replace("\"model\":\"model\"", "\"model\":\"muddle\""),
+            "line 1: header: the proofs are about another model (digest model)",
+        ),
         (good.replace("\"gcn\",", ""), "line 1: header: 1 message-passing rules, 2 layers"),
         (good.replace("\"gcn\"", "\"gsn\""), "line 1: header: unknown message passing 'gsn'"),
         (good.replace("\"local\":1", "\"local\":[1,1]"), "line 1: header: 2 local budgets for 1 nodes"),

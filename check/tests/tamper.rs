@@ -67,12 +67,40 @@ fn mutate(value: &mut Value, random: &mut Random) {
         Value::Number(number) => {
             let old = number.as_i64().unwrap_or(0);
             let one = 1 << 20;
-            let candidates =
-                [old.wrapping_add(1), old.wrapping_sub(1), old.wrapping_mul(2), old.wrapping_neg(), 0, 1, 2, 3, one, one + 1, 1 << 53, (1 << 53) + 1, i64::MAX, old / 2];
+            let candidates = [
+                old.wrapping_add(1),
+                old.wrapping_sub(1),
+                old.wrapping_mul(2),
+                old.wrapping_neg(),
+                0,
+                1,
+                2,
+                3,
+                one,
+                one + 1,
+                1 << 53,
+                (1 << 53) + 1,
+                i64::MAX,
+                old / 2,
+            ];
             *spot = Value::from(candidates[random.below(candidates.len())]);
         }
         Value::String(text) => {
-            let words = ["gcn", "sum", "sum+self", "mean", "mean+self", "identity", "both", "add", "remove", "predicted", "labels", "graph", "x"];
+            let words = [
+                "gcn",
+                "sum",
+                "sum+self",
+                "mean",
+                "mean+self",
+                "identity",
+                "both",
+                "add",
+                "remove",
+                "predicted",
+                "labels",
+                "graph",
+                "x",
+            ];
             *text = words[random.below(words.len())].into();
         }
         Value::Array(list) if !list.is_empty() => {

@@ -34,7 +34,9 @@ fn trees_prove_exactly_what_is_true() {
         })
         .reduce(|| [0; 5], |a, b| std::array::from_fn(|at| a[at] + b[at]));
     let [proved, with_units, with_flips, not_in_time, refused] = counts;
-    println!("{proved} proved ({with_units} with unit splits, {with_flips} with flip splits), {refused} refused, {not_in_time} out of rounds");
+    println!(
+        "{proved} proved ({with_units} with unit splits, {with_flips} with flip splits), {refused} refused, {not_in_time} out of rounds"
+    );
     assert!(proved > 4_000 && with_units > 300 && with_flips > 500 && refused > 4_000, "{counts:?}");
     assert!(not_in_time < 400, "{counts:?}");
 }

@@ -164,7 +164,8 @@ impl World {
         if random.chance(25) {
             world.header.budget.local = Local::PerNode((0..nodes).map(|_| random.below(3) as u64).collect());
         }
-        world.header.budget.direction = [Direction::Both, Direction::Both, Direction::Add, Direction::Remove][random.below(4)];
+        world.header.budget.direction =
+            [Direction::Both, Direction::Both, Direction::Add, Direction::Remove][random.below(4)];
         if random.chance(15) {
             world.header.budget.frozen_attributes = vec![random.below(columns) as u32];
         }
@@ -312,7 +313,9 @@ impl World {
         });
         sets.filter(|set| {
             set.len() as u64 <= self.header.budget.global
-                && set.iter().all(|&(n, _)| set.iter().filter(|other| other.0 == n).count() as u64 <= self.local(n as usize))
+                && set
+                    .iter()
+                    .all(|&(n, _)| set.iter().filter(|other| other.0 == n).count() as u64 <= self.local(n as usize))
         })
         .collect()
     }
