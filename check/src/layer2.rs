@@ -25,18 +25,41 @@ pub struct Layer2<'a, N> {
     budget: &'a Budget<'a>,
     sent: Vec<OnceLock<Vec<N>>>,
     rows: Vec<OnceLock<Arc<Row<N>>>>,
+    gains: Vec<OnceLock<Gains>>,
+}
+
+/// Gains are remembered while all of them together are no more than so many numbers.
+const REMEMBERED: usize = 1 << 26;
+
+/// The largest amounts by which flips of one node change what it sends to each unit, largest first.
+#[derive(Clone, Default)]
+struct Gains {
+    values: Vec<f64>,
+    /// Where the falls and then the rises of each unit end.
+    ends: Vec<u32>,
+}
+
+impl Gains {
+    fn of(&self, unit: usize, upward: bool) -> &[f64] {
+        let at = 2 * unit + usize::from(upward);
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.values[start as usize..self.ends[at] as usize]
+    }
 }
 
 impl<'a, N: Number> Layer2<'a, N> {
     /// Nothing is computed before it is asked for.
     pub fn new(network: &'a Network<'a>, budget: &'a Budget<'a>) -> Layer2<'a, N> {
         let nodes = network.graph.attributes.rows;
-        let [sent, rows] = [vec![(); nodes], vec![(); nodes]];
+        let longest = (0..nodes).map(|n| budget.local(n as u32)).max().unwrap_or(0).min(budget.global);
+        let all = nodes.saturating_mul(2 * network.width(2)).saturating_mul(longest);
+        let remembered = if all <= REMEMBERED { nodes } else { 0 };
         Layer2 {
             network,
             budget,
-            sent: sent.iter().map(|()| OnceLock::new()).collect(),
-            rows: rows.iter().map(|()| OnceLock::new()).collect(),
+            sent: (0..nodes).map(|_| OnceLock::new()).collect(),
+            rows: (0..nodes).map(|_| OnceLock::new()).collect(),
+            gains: (0..remembered).map(|_| OnceLock::new()).collect(),
         }
     }
 
@@ -55,27 +78,54 @@ impl<'a, N: Number> Layer2<'a, N> {
         let value = self.value(m, decided);
         let total = decided.left_in_all(self.budget).unwrap_or(0);
         let (neighbours, entries) = self.network.layers[0].passing.row(m as usize);
+        let gains: Vec<(Cow<Gains>, usize, f64)> = neighbours
+            .iter()
+            .zip(entries)
+            .map(|(&n, &a)| (self.gains(n, decided), decided.left(self.budget, n).unwrap_or(0), a))
+            .collect();
         let (mut lower, mut upper) = (Vec::with_capacity(value.len()), Vec::with_capacity(value.len()));
+        let mut pool: Vec<N> = Vec::new();
         for (unit, z) in value.iter().enumerate() {
-            let (mut falls, mut rises): (Vec<N>, Vec<N>) = (Vec::new(), Vec::new());
-            for (&n, &a) in neighbours.iter().zip(entries) {
-                // A negative entry turns a rise of what is sent into a fall of what arrives.
-                for (upward, pool) in [(a < 0.0, &mut falls), (a > 0.0, &mut rises)] {
-                    let gains = self.gains(n, unit, upward, decided);
-                    pool.extend(gains.into_iter().map(|gain| N::from_f64(gain).scaled(a.abs())));
+            let mut largest = |upward: bool| {
+                pool.clear();
+                for (gains, count, a) in &gains {
+                    // A negative entry turns a rise of what is sent into a fall of what arrives.
+                    let gains = gains.of(unit, upward == (*a > 0.0));
+                    pool.extend(gains.iter().take(*count).map(|&gain| N::from_f64(gain).scaled(a.abs())));
                 }
-            }
-            keep_largest(&mut falls, total);
-            keep_largest(&mut rises, total);
-            lower.push(z.minus(&sum(&falls)));
-            upper.push(z.plus(&sum(&rises)));
+                keep_largest(&mut pool, total);
+                sum(&pool)
+            };
+            lower.push(z.minus(&largest(false)));
+            upper.push(z.plus(&largest(true)));
         }
         Row { value, lower, upper }
     }
 
-    /// The largest amounts by which free flips of node `n` raise (or lower) what it sends to a unit: at most as many as
-    /// its budget allows. They are weights, so floats compare them exactly.
-    fn gains(&self, n: u32, unit: usize, upward: bool, decided: &Decided) -> Vec<f64> {
+    /// The gains of the free flips of node `n`: at least as many as its budget allows.
+    fn gains(&self, n: u32, decided: &Decided) -> Cow<'_, Gains> {
+        match self.gains.get(n as usize) {
+            Some(known) if decided.fixed_in(n).next().is_none() => {
+                Cow::Borrowed(known.get_or_init(|| self.all_gains(n, &Decided::default())))
+            }
+            _ => Cow::Owned(self.all_gains(n, decided)),
+        }
+    }
+
+    fn all_gains(&self, n: u32, decided: &Decided) -> Gains {
+        let mut gains = Gains::default();
+        for unit in 0..self.network.width(2) {
+            for upward in [false, true] {
+                self.unit_gains(n, unit, upward, decided, &mut gains.values);
+                gains.ends.push(gains.values.len() as u32);
+            }
+        }
+        gains
+    }
+
+    /// Appends the largest amounts by which free flips of node `n` raise (or lower) what it sends to a unit: at most as
+    /// many as its budget allows. They are weights, so floats compare them exactly.
+    fn unit_gains(&self, n: u32, unit: usize, upward: bool, decided: &Decided, gains: &mut Vec<f64>) {
         let (falling, column) = &self.network.columns[unit];
         let present = self.network.graph.attributes.row(n as usize);
         let count = decided.left(self.budget, n).unwrap_or(0);
@@ -88,15 +138,11 @@ impl<'a, N: Number> Layer2<'a, N> {
             .take_while(|&(_, gain)| gain > 0.0)
             .filter(|&(d, _)| present.binary_search(&d).is_err() && free(d, false))
             .take(count);
-        let mut gains: Vec<f64> = added.map(|(_, gain)| gain).collect();
-        gains.extend(
-            present.iter().map(|&d| (d, -change(d))).filter(|&(d, gain)| gain > 0.0 && free(d, true)).map(|g| g.1),
-        );
-        if gains.len() > count && count > 0 {
-            gains.select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a));
-        }
-        gains.truncate(count);
-        gains
+        let removed = present.iter().map(|&d| (d, -change(d))).filter(|&(d, gain)| gain > 0.0 && free(d, true));
+        let start = gains.len();
+        gains.extend(added.chain(removed).map(|(_, gain)| gain));
+        gains[start..].sort_unstable_by(|a, b| b.total_cmp(a));
+        gains.truncate(start + count);
     }
 
     /// `z'` of node `m`.

@@ -70,6 +70,7 @@ impl Losses<'_> {
         // What each flip of an admissible choice of `total` flips surely loses at least: one that surely loses less is
         // not needed.
         let (mut threshold, mut surely) = (0.0, Vec::new());
+        let mut is_present = vec![false; self.network.graph.attributes.columns];
         for row in rows {
             let node = self.slice.nodes(1)[row.place];
             let count = self.decided.left(self.budget, node).unwrap_or(0);
@@ -77,18 +78,19 @@ impl Losses<'_> {
                 continue;
             }
             let present = self.network.graph.attributes.row(node as usize);
+            present.iter().for_each(|&d| is_present[d as usize] = true);
             let fixed: Vec<u32> = self.decided.fixed_in(node).collect();
             let mut kept: Vec<(u32, f64)> = Vec::new();
             // The same for this row and its `count` flips.
             let (mut own, mut least_needed): (Vec<f64>, f64) = (Vec::new(), threshold);
-            for &(d, norm) in &self.network.by_norm {
+            let width = self.network.width(2).max(1);
+            for (weights, &(d, norm)) in self.network.by_norm_weights.chunks_exact(width).zip(&self.network.by_norm) {
                 // Cauchy and Schwarz.
                 let product = (row.norm * norm).next_up();
                 if !self.all && (norm <= 0.0 || row.norm <= 0.0 || product < least_needed) {
                     break;
                 }
-                let weights = self.network.layers[0].weight.row(d as usize);
-                let is_present = present.binary_search(&d).is_ok();
+                let is_present = is_present[d as usize];
                 let most = row.most(weights, is_present, product);
                 // A NaN is never ruled out.
                 let ruled_out = most <= 0.0 || most < least_needed;
@@ -105,6 +107,7 @@ impl Losses<'_> {
                     }
                 }
             }
+            present.iter().for_each(|&d| is_present[d as usize] = false);
             if !self.all {
                 kept.retain(|&(_, most)| most >= least_needed || most.is_nan());
                 surely.append(&mut own);

@@ -28,6 +28,8 @@ pub struct Network<'a> {
     pub columns: Vec<(Vec<u32>, Vec<f64>)>,
     /// The attributes by falling norm of their weights, with a float not below that norm.
     pub by_norm: Vec<(u32, f64)>,
+    /// The weights in that order, one attribute after the other.
+    pub by_norm_weights: Vec<f64>,
 }
 
 impl<'a> Network<'a> {
@@ -73,7 +75,8 @@ impl<'a> Network<'a> {
         });
         let mut by_norm: Vec<_> = (0..first.rows).map(|d| (d as u32, norm_above(first.row(d)))).collect();
         by_norm.sort_by(|a, b| b.1.total_cmp(&a.1));
-        Ok(Network { graph, layers, columns: columns.collect(), by_norm })
+        let by_norm_weights = by_norm.iter().flat_map(|&(d, _)| first.row(d as usize)).copied().collect();
+        Ok(Network { graph, layers, columns: columns.collect(), by_norm, by_norm_weights })
     }
 
     /// `L`: the number of representations, one more than weight layers.

@@ -273,6 +273,7 @@ impl<'a, N: Number> Replay<'a, N> {
         }
         for (place, coefficients) in phi.iter().enumerate() {
             let row = &region.rows[place];
+            let mut lines: Vec<(usize, Line<N>)> = Vec::with_capacity(width);
             for (unit, a) in coefficients.iter().enumerate() {
                 let z = &row.value[unit];
                 let line = if depth == 2 {
@@ -282,14 +283,17 @@ impl<'a, N: Number> Replay<'a, N> {
                     line(a, z, &row.lower[unit], &row.upper[unit], id, path, multipliers)?
                 };
                 total.add(&line.base);
-                if sign_is_zero(&line.rise) && sign_is_zero(&line.fall) {
-                    continue;
+                if !(sign_is_zero(&line.rise) && sign_is_zero(&line.fall)) {
+                    lines.push((unit, line));
                 }
-                for &(n, entry) in &self.slice.passing(1)[place] {
-                    // Through a negative entry a rise of what is sent arrives as a fall.
-                    let (up, down) = if entry > 0.0 { (&line.rise, &line.fall) } else { (&line.fall, &line.rise) };
-                    slopes[n].plus[unit].add(&up.scaled(entry));
-                    slopes[n].minus[unit].add(&down.scaled(entry));
+            }
+            for &(n, entry) in &self.slice.passing(1)[place] {
+                let Slopes { plus, minus } = &mut slopes[n];
+                // Through a negative entry a rise of what is sent arrives as a fall.
+                let (rises, falls) = if entry > 0.0 { (plus, minus) } else { (minus, plus) };
+                for (unit, line) in &lines {
+                    rises[*unit].add(&line.rise.scaled(entry));
+                    falls[*unit].add(&line.fall.scaled(entry));
                 }
             }
         }
