@@ -1,0 +1,118 @@
+//! The budget: which sets of flips are admissible. Subsets of admissible sets are admissible.
+
+use gcnproof_files::GraphFile;
+
+use crate::format::{BudgetStatement, Direction, Local};
+use crate::reason::Reason;
+
+/// `[node, attribute]`.
+pub type Flip = (u32, u32);
+
+/// At most [`Budget::global`] flips in all and [`Budget::local`] in a row, and only permitted ones.
+pub struct Budget<'a> {
+    graph: &'a GraphFile,
+    /// `Q`.
+    pub global: usize,
+    local: Vec<usize>,
+    direction: Direction,
+    frozen: Vec<bool>,
+}
+
+impl<'a> Budget<'a> {
+    /// The budget of a header on a graph.
+    ///
+    /// # Errors
+    /// If it does not fit the graph.
+    pub fn new(statement: &BudgetStatement, graph: &'a GraphFile) -> Result<Budget<'a>, Reason> {
+        let (nodes, attributes) = (graph.attributes.rows, graph.attributes.columns);
+        // More flips than attributes mean nothing more, so the numbers stay small whatever the header says.
+        let flips = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        let local = match &statement.local {
+            Local::Uniform(q) => vec![flips(*q).min(attributes); nodes],
+            Local::PerNode(q) if q.len() == nodes => q.iter().map(|&q| flips(q).min(attributes)).collect(),
+            Local::PerNode(q) => {
+                return Err(Reason::Header(format!("{} local budgets for {nodes} nodes", q.len())));
+            }
+        };
+        let mut frozen = vec![false; attributes];
+        for &attribute in &statement.frozen_attributes {
+            *frozen
+                .get_mut(attribute as usize)
+                .ok_or_else(|| Reason::Header(format!("frozen attribute {attribute} does not exist")))? = true;
+        }
+        let global = flips(statement.global).min(nodes.saturating_mul(attributes));
+        Ok(Budget { graph, global, local, direction: statement.direction, frozen })
+    }
+
+    /// `q_n`.
+    pub fn local(&self, node: u32) -> usize {
+        self.local[node as usize]
+    }
+
+    /// May this entry be flipped, given whether the attribute is present? Both ids must exist.
+    pub fn permits(&self, (node, attribute): Flip, present: bool) -> bool {
+        let forbidden = if present { Direction::Add } else { Direction::Remove };
+        self.local(node) > 0 && !self.frozen[attribute as usize] && self.direction != forbidden
+    }
+
+    /// Refuses a flip whose node or attribute does not exist, or that is not permitted.
+    ///
+    /// # Errors
+    /// [`Reason::Flip`].
+    pub fn require(&self, flip: Flip) -> Result<(), Reason> {
+        let (node, attribute) = (flip.0 as usize, flip.1);
+        let exists = node < self.local.len() && (attribute as usize) < self.frozen.len();
+        if exists && self.permits(flip, self.graph.attributes.contains(node, attribute)) {
+            Ok(())
+        } else {
+            Err(Reason::Flip(flip))
+        }
+    }
+}
+
+/// What a path through a tree has decided about flips.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decided {
+    /// `F₁`: made, ascending.
+    pub flipped: Vec<Flip>,
+    /// `F₀ ∪ F₁`: no longer free, ascending.
+    pub fixed: Vec<Flip>,
+}
+
+impl Decided {
+    /// Some flips made, nothing else decided. `flips` must ascend.
+    pub fn made(flips: &[Flip]) -> Decided {
+        Decided { flipped: flips.to_vec(), fixed: flips.to_vec() }
+    }
+
+    /// The attributes of the flips made in a row.
+    pub fn flipped_in(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        in_row(&self.flipped, node)
+    }
+
+    /// The attributes of a row that are no longer free.
+    pub fn fixed_in(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        in_row(&self.fixed, node)
+    }
+
+    /// What is left of the budget in a row: `min(q'_n, Q')`; `None` where more was spent than there is.
+    pub fn left(&self, budget: &Budget, node: u32) -> Option<usize> {
+        let local = budget.local(node).checked_sub(self.flipped_in(node).count())?;
+        Some(local.min(self.left_in_all(budget)?))
+    }
+
+    /// `Q'`; `None` where more was spent than there is.
+    pub fn left_in_all(&self, budget: &Budget) -> Option<usize> {
+        budget.global.checked_sub(self.flipped.len())
+    }
+
+    /// Is more spent than the budget has, in all or in one row? Then no admissible perturbation takes this path.
+    pub fn overspent(&self, budget: &Budget) -> bool {
+        self.left_in_all(budget).is_none() || self.flipped.iter().any(|flip| self.left(budget, flip.0).is_none())
+    }
+}
+
+fn in_row(flips: &[Flip], node: u32) -> impl Iterator<Item = u32> + '_ {
+    let start = flips.partition_point(|flip| flip.0 < node);
+    flips[start..].iter().take_while(move |flip| flip.0 == node).map(|flip| flip.1)
+}

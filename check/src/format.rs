@@ -1,0 +1,201 @@
+//! The proof format, version 1 (`FORMAT.md`): plain data, read by the checker and written by whoever proves.
+
+use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
+
+/// The version that this crate reads and writes.
+pub const VERSION: u32 = 1;
+
+/// Multipliers are integers times `2^exponent`; this is the exponent unless a leaf states its own.
+pub const EXPONENT: i32 = -20;
+
+/// One line of a proofs file: a [`Header`], then any number of [`NodeProof`]s, then their number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Line {
+    /// First line: what is proved about what.
+    Header(Header),
+    /// The proof of one node.
+    Node(NodeProof),
+    /// Last line: how many nodes came before.
+    End(u64),
+}
+
+impl Line {
+    /// Writes the line and a line feed.
+    ///
+    /// # Errors
+    /// If the writer fails.
+    pub fn write(&self, mut to: impl Write) -> io::Result<()> {
+        serde_json::to_writer(&mut to, self)?;
+        to.write_all(b"\n")
+    }
+}
+
+/// The statement that all proofs of a file share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// [`VERSION`].
+    pub version: u32,
+    /// [`gcnproof_files::GraphFile::digest`].
+    pub graph: String,
+    /// [`gcnproof_files::ModelFile::digest`].
+    pub model: String,
+    /// One rule per weight layer: `gcn`, `mean`, `mean+self`, `sum`, `sum+self`, `identity`, or `matrix:` and the digest
+    /// of the matrix ([`crate::matrix_digest`]).
+    pub message_passing: Vec<String>,
+    /// What the attacker may do.
+    pub budget: BudgetStatement,
+    /// Which class a node is to keep.
+    pub classes: Convention,
+}
+
+/// What the attacker may do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BudgetStatement {
+    /// `Q`: flips in all.
+    pub global: u64,
+    /// `q`: flips per node.
+    pub local: Local,
+    /// Which way attributes may be flipped.
+    pub direction: Direction,
+    /// Attributes that cannot be flipped, ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frozen_attributes: Vec<u32>,
+}
+
+/// `q`, the same everywhere or one number per node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Local {
+    /// So many flips in every row.
+    Uniform(u64),
+    /// `q_n` for `n = 0, 1, …`.
+    PerNode(Vec<u64>),
+}
+
+/// Which way attributes may be flipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Absent attributes may be added, present ones removed.
+    Both,
+    /// Only `0 → 1`.
+    Add,
+    /// Only `1 → 0`.
+    Remove,
+}
+
+/// Which class a node is to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Convention {
+    /// The class with the largest exact logit; the smallest number among equals.
+    Predicted,
+    /// The label in the graph file.
+    Labels,
+}
+
+/// The proof of one node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodeProof {
+    /// The node.
+    pub id: u32,
+    /// The class that it keeps or loses.
+    pub class: u32,
+    /// What is proved.
+    pub claim: Claim,
+}
+
+/// What is proved of a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Claim {
+    /// No admissible perturbation makes another class as large: one tree for each other class, classes ascending.
+    Robust(Vec<ClassProof>),
+    /// These flips do.
+    NonRobust(Witness),
+}
+
+/// Why one other class stays below.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassProof {
+    /// The other class.
+    pub class: u32,
+    /// A binary tree in preorder: a split is followed by its first and then its second subtree.
+    pub tree: Vec<Step>,
+}
+
+impl ClassProof {
+    /// The proof without splits and with default multipliers: the anchored bound.
+    pub fn anchored(class: u32) -> ClassProof {
+        ClassProof { class, tree: vec![Step::Leaf(Box::default())] }
+    }
+}
+
+/// A node of a tree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// `[layer, node, unit]`: first its pre-activation is `≥ 0`, then `≤ 0`.
+    Unit(u32, u32, u32),
+    /// `[node, attribute]`: first it is not flipped, then it is.
+    Flip(u32, u32),
+    /// A bound above 0.
+    Leaf(Box<Leaf>),
+}
+
+/// `[layer, node, unit, numerator]`.
+pub type Multiplier = (u32, u32, u32, i64);
+
+/// The multipliers of a leaf that differ from the default; each list ascending by layer, node and unit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Leaf {
+    /// Every multiplier is its numerator times `2^exponent`.
+    #[serde(rename = "e", skip_serializing_if = "is_usual")]
+    pub exponent: i32,
+    /// In `[0, 1]`: slope of the line below (positive coefficient), share of the chord (negative one, layer 2).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub weight: Vec<Multiplier>,
+    /// In `[0, 1]`: slope of the chord (negative coefficient).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slope: Vec<Multiplier>,
+    /// At least 0: price of a split on the path.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beta: Vec<Multiplier>,
+    /// What the writer thinks the bound is: for display, never read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f64>,
+}
+
+fn is_usual(exponent: &i32) -> bool {
+    *exponent == EXPONENT
+}
+
+impl Default for Leaf {
+    fn default() -> Leaf {
+        Leaf { exponent: EXPONENT, weight: Vec::new(), slope: Vec::new(), beta: Vec::new(), bound: None }
+    }
+}
+
+/// The numerator of a non-negative multiplier, rounded to a multiple of `2^exponent`; for writers. Rounding is harmless,
+/// because every admissible multiplier gives a valid bound.
+pub fn numerator(multiplier: f64, exponent: i32) -> i64 {
+    // A cast saturates, and turns NaN into 0.
+    ((multiplier * 2f64.powi(-exponent)).round() as i64).clamp(0, 1 << 53)
+}
+
+/// A perturbation after which the other class is as large or larger.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Witness {
+    /// The other class.
+    pub class: u32,
+    /// `[node, attribute]` of every flip, ascending.
+    pub flips: Vec<(u32, u32)>,
+}

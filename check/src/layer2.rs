@@ -1,0 +1,190 @@
+//! Representation 2: pre-activations and their exact, tightest bounds under what is left of the budget (math §3).
+//!
+//! Without decided flips they do not depend on the target: then each row is computed once for the whole graph.
+
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
+use crate::budget::{Budget, Decided};
+use crate::network::Network;
+use crate::number::{Number, keep_largest, sum};
+
+/// The units of one node.
+pub struct Row<N> {
+    /// `z'`: pre-activations after the flips that are made.
+    pub value: Vec<N>,
+    /// `R'`: the smallest pre-activations that the free flips allow.
+    pub lower: Vec<N>,
+    /// `S'`: the largest.
+    pub upper: Vec<N>,
+}
+
+/// Representation 2 of the whole graph, in one kind of numbers. Shared by all threads.
+pub struct Layer2<'a, N> {
+    network: &'a Network<'a>,
+    budget: &'a Budget<'a>,
+    sent: Vec<OnceLock<Vec<N>>>,
+    rows: Vec<OnceLock<Arc<Row<N>>>>,
+    gains: Vec<OnceLock<Gains>>,
+}
+
+/// Gains are remembered while all of them together are no more than so many numbers.
+const REMEMBERED: usize = 1 << 26;
+
+/// The largest amounts by which flips of one node change what it sends to each unit, largest first.
+#[derive(Clone, Default)]
+struct Gains {
+    values: Vec<f64>,
+    /// Where the falls and then the rises of each unit end.
+    ends: Vec<u32>,
+}
+
+impl Gains {
+    fn of(&self, unit: usize, upward: bool) -> &[f64] {
+        let at = 2 * unit + usize::from(upward);
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.values[start as usize..self.ends[at] as usize]
+    }
+}
+
+impl<'a, N: Number> Layer2<'a, N> {
+    /// Nothing is computed before it is asked for.
+    pub fn new(network: &'a Network<'a>, budget: &'a Budget<'a>) -> Layer2<'a, N> {
+        let nodes = network.graph.attributes.rows;
+        let longest = (0..nodes).map(|n| budget.local(n as u32)).max().unwrap_or(0).min(budget.global);
+        let all = nodes.saturating_mul(2 * network.width(2)).saturating_mul(longest);
+        let remembered = if all <= REMEMBERED { nodes } else { 0 };
+        Layer2 {
+            network,
+            budget,
+            sent: (0..nodes).map(|_| OnceLock::new()).collect(),
+            rows: (0..nodes).map(|_| OnceLock::new()).collect(),
+            gains: (0..remembered).map(|_| OnceLock::new()).collect(),
+        }
+    }
+
+    /// Everything about node `m`. The decided flips must not exceed the budget.
+    pub fn row(&self, m: u32, decided: &Decided) -> Arc<Row<N>> {
+        let (neighbours, _) = self.network.layers[0].passing.row(m as usize);
+        let untouched = decided.flipped.is_empty() && neighbours.iter().all(|&n| decided.fixed_in(n).next().is_none());
+        if untouched {
+            self.rows[m as usize].get_or_init(|| Arc::new(self.compute(m, &Decided::default()))).clone()
+        } else {
+            Arc::new(self.compute(m, decided))
+        }
+    }
+
+    fn compute(&self, m: u32, decided: &Decided) -> Row<N> {
+        let value = self.value(m, decided);
+        let total = decided.left_in_all(self.budget).unwrap_or(0);
+        let (neighbours, entries) = self.network.layers[0].passing.row(m as usize);
+        let gains: Vec<(Cow<Gains>, usize, f64)> = neighbours
+            .iter()
+            .zip(entries)
+            .map(|(&n, &a)| (self.gains(n, decided), decided.left(self.budget, n).unwrap_or(0), a))
+            .collect();
+        let (mut lower, mut upper) = (Vec::with_capacity(value.len()), Vec::with_capacity(value.len()));
+        let mut pool: Vec<N> = Vec::new();
+        for (unit, z) in value.iter().enumerate() {
+            let mut largest = |upward: bool| {
+                pool.clear();
+                for (gains, count, a) in &gains {
+                    // A negative entry turns a rise of what is sent into a fall of what arrives.
+                    let gains = gains.of(unit, upward == (*a > 0.0));
+                    pool.extend(gains.iter().take(*count).map(|&gain| N::from_f64(gain).scaled(a.abs())));
+                }
+                keep_largest(&mut pool, total);
+                sum(&pool)
+            };
+            lower.push(z.minus(&largest(false)));
+            upper.push(z.plus(&largest(true)));
+        }
+        Row { value, lower, upper }
+    }
+
+    /// The gains of the free flips of node `n`: at least as many as its budget allows.
+    fn gains(&self, n: u32, decided: &Decided) -> Cow<'_, Gains> {
+        match self.gains.get(n as usize) {
+            Some(known) if decided.fixed_in(n).next().is_none() => {
+                Cow::Borrowed(known.get_or_init(|| self.all_gains(n, &Decided::default())))
+            }
+            _ => Cow::Owned(self.all_gains(n, decided)),
+        }
+    }
+
+    fn all_gains(&self, n: u32, decided: &Decided) -> Gains {
+        let mut gains = Gains::default();
+        for unit in 0..self.network.width(2) {
+            for upward in [false, true] {
+                self.unit_gains(n, unit, upward, decided, &mut gains.values);
+                gains.ends.push(gains.values.len() as u32);
+            }
+        }
+        gains
+    }
+
+    /// Appends the largest amounts by which free flips of node `n` raise (or lower) what it sends to a unit: at most as
+    /// many as its budget allows. They are weights, so floats compare them exactly.
+    fn unit_gains(&self, n: u32, unit: usize, upward: bool, decided: &Decided, gains: &mut Vec<f64>) {
+        let (falling, column) = &self.network.columns[unit];
+        let present = self.network.graph.attributes.row(n as usize);
+        let count = decided.left(self.budget, n).unwrap_or(0);
+        let fixed: Vec<u32> = decided.fixed_in(n).collect();
+        let free = |d: u32, is_present: bool| self.budget.permits((n, d), is_present) && !fixed.contains(&d);
+        let change = |d: u32| if upward { column[d as usize] } else { -column[d as usize] };
+        let order = (0..falling.len()).map(|at| falling[if upward { at } else { falling.len() - 1 - at }]);
+        let added = order
+            .map(|d| (d, change(d)))
+            .take_while(|&(_, gain)| gain > 0.0)
+            .filter(|&(d, _)| present.binary_search(&d).is_err() && free(d, false))
+            .take(count);
+        let removed = present.iter().map(|&d| (d, -change(d))).filter(|&(d, gain)| gain > 0.0 && free(d, true));
+        let start = gains.len();
+        gains.extend(added.chain(removed).map(|(_, gain)| gain));
+        gains[start..].sort_unstable_by(|a, b| b.total_cmp(a));
+        gains.truncate(start + count);
+    }
+
+    /// `z'` of node `m`.
+    pub fn value(&self, m: u32, decided: &Decided) -> Vec<N> {
+        let layer = &self.network.layers[0];
+        let mut value: Vec<N> = layer.bias.iter().map(|&b| N::from_f64(b)).collect();
+        let (neighbours, entries) = layer.passing.row(m as usize);
+        for (&n, &a) in neighbours.iter().zip(entries) {
+            for (z, sent) in value.iter_mut().zip(self.sent(n, decided).iter()) {
+                z.add(&sent.scaled(a));
+            }
+        }
+        value
+    }
+
+    /// `(X' W(1))_n`.
+    fn sent(&self, n: u32, decided: &Decided) -> Cow<'_, [N]> {
+        let mut flipped = decided.flipped_in(n).peekable();
+        if flipped.peek().is_none() {
+            return Cow::Borrowed(
+                self.sent[n as usize].get_or_init(|| self.summed(self.network.graph.attributes.row(n as usize))),
+            );
+        }
+        let mut present = self.network.graph.attributes.row(n as usize).to_vec();
+        for d in flipped {
+            match present.binary_search(&d) {
+                Ok(at) => drop(present.remove(at)),
+                Err(at) => present.insert(at, d),
+            }
+        }
+        Cow::Owned(self.summed(&present))
+    }
+
+    /// The sum of some rows of `W(1)`.
+    fn summed(&self, attributes: &[u32]) -> Vec<N> {
+        let weight = self.network.layers[0].weight;
+        let mut sums = vec![N::zero(); weight.columns];
+        for &d in attributes {
+            for (sum, &w) in sums.iter_mut().zip(weight.row(d as usize)) {
+                sum.add(&N::from_f64(w));
+            }
+        }
+        sums
+    }
+}

@@ -1,0 +1,84 @@
+//! Reasons: everything for which a proof is rejected.
+
+use thiserror::Error;
+
+use crate::budget::Flip;
+use crate::interval::Interval;
+
+/// Why something is rejected. A proof that is not understood is rejected, never guessed at.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The line is not what the format says.
+    #[error("not a line of this format: {0}")]
+    Syntax(String),
+    /// The file cannot be read any further.
+    #[error("cannot be read: {0}")]
+    Unreadable(String),
+    /// A line, a tree or a path is longer than the format allows.
+    #[error("too large: {0}")]
+    TooLarge(String),
+    /// The header does not fit the files.
+    #[error("header: {0}")]
+    Header(String),
+    /// Graph and model do not fit together.
+    #[error("files: {0}")]
+    Files(String),
+    /// A line stands where it must not.
+    #[error("{0}")]
+    Order(String),
+    /// The node does not exist.
+    #[error("the graph has no such node")]
+    Node,
+    /// The node has been dealt with on an earlier line.
+    #[error("the node was already proved on an earlier line")]
+    Repeated,
+    /// The class does not exist, or is the one to be kept.
+    #[error("class {0} does not exist or is the reference class")]
+    Class(u32),
+    /// The classes proved are not all others, each once and ascending.
+    #[error("class {0} is missing, proved twice or out of order")]
+    Classes(u32),
+    /// The reference class is not the one that the convention says.
+    #[error("the reference class is not the {0}")]
+    Reference(&'static str),
+    /// A flip that does not exist or is not permitted.
+    #[error("flip {0:?} does not exist or is not permitted")]
+    Flip(Flip),
+    /// A flip that does not concern the target.
+    #[error("flip {0:?} lies outside the target's neighbourhood")]
+    Outside(Flip),
+    /// Flips that do not ascend, so that one might be listed twice.
+    #[error("flip {0:?} is listed twice or out of order")]
+    FlipOrder(Flip),
+    /// More flips than the budget allows.
+    #[error("the flips exceed the budget")]
+    Budget,
+    /// A unit that is not hidden, or not in the target's neighbourhood.
+    #[error("[layer, node, unit] = {0:?} is no hidden unit of the target's neighbourhood")]
+    Unit((u32, u32, u32)),
+    /// A split that the path already has.
+    #[error("the path already splits here")]
+    SplitTwice,
+    /// The list of nodes ends within the tree.
+    #[error("the tree ends before all its splits have two subtrees")]
+    Incomplete,
+    /// The list of nodes goes on after the tree.
+    #[error("the tree is complete before this node")]
+    Trailing,
+    /// Multipliers that do not ascend, so that one might be listed twice.
+    #[error("multiplier {0} of {1:?} is listed twice or out of order")]
+    MultiplierOrder(&'static str, (u32, u32, u32)),
+    /// A multiplier outside its range.
+    #[error("multiplier {0} of {1:?} is out of range")]
+    MultiplierRange(&'static str, (u32, u32, u32)),
+    /// A price for a split that the path does not have.
+    #[error("multiplier beta of {0:?}, which the path does not split")]
+    Unsplit((u32, u32, u32)),
+    /// The bound is not above zero.
+    #[error("the bound is not above 0 (it lies in [{:e}, {:e}])", .0.lower, .0.upper)]
+    Bound(Interval),
+    /// The margin is above zero, so the flips prove nothing.
+    #[error("the margin under these flips is above 0 (it lies in [{:e}, {:e}])", .0.lower, .0.upper)]
+    Margin(Interval),
+}

@@ -1,0 +1,51 @@
+//! The slice: the nodes that the logits of one target depend on.
+
+use crate::network::Network;
+
+/// The problem of one target. Nodes ascend within a representation, and rows and columns go by place.
+pub struct Slice {
+    nodes: Vec<Vec<u32>>,
+    passing: Vec<Vec<Vec<(usize, f64)>>>,
+}
+
+impl Slice {
+    /// Cuts out what the logits of `target` depend on, along the non-zeros of `A(L−1) … A(1)`.
+    pub fn new(network: &Network, target: u32) -> Slice {
+        let mut nodes = vec![vec![target]];
+        let mut passing = Vec::new();
+        for layer in network.layers.iter().rev() {
+            let rows = &nodes[nodes.len() - 1];
+            let mut columns: Vec<u32> = Vec::new();
+            for &m in rows {
+                columns.extend(layer.passing.row(m as usize).0);
+            }
+            columns.sort_unstable();
+            columns.dedup();
+            let local = rows.iter().map(|&m| {
+                let (indices, values) = layer.passing.row(m as usize);
+                let place = |n: &u32| columns.partition_point(|other| other < n);
+                indices.iter().map(place).zip(values.iter().copied()).collect()
+            });
+            passing.push(local.collect());
+            nodes.push(columns);
+        }
+        nodes.reverse();
+        passing.reverse();
+        Slice { nodes, passing }
+    }
+
+    /// The nodes of representation `l`, ascending.
+    pub fn nodes(&self, l: usize) -> &[u32] {
+        &self.nodes[l - 1]
+    }
+
+    /// `A(l)`: for each node of representation `l + 1`, places in representation `l` and entries.
+    pub fn passing(&self, l: usize) -> &[Vec<(usize, f64)>] {
+        &self.passing[l - 1]
+    }
+
+    /// Where a node stands in representation `l`, if it does.
+    pub fn place(&self, l: usize, node: u32) -> Option<usize> {
+        self.nodes(l).binary_search(&node).ok()
+    }
+}

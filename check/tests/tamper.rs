@@ -1,0 +1,218 @@
+//! Tampering: accepted proofs, changed at random and on purpose. A mutant may be accepted only if what it claims is
+//! still true, which brute force decides for the mutant's own statement (its budget, direction, rules, classes, model).
+
+mod common;
+
+use common::{Random, World};
+use gcnproof_check::format::*;
+use gcnproof_check::{Summary, Verdict, check};
+use rayon::prelude::*;
+use serde_json::Value;
+
+/// A small accepted file: a robust node if possible, else a witness.
+fn accepted(random: &mut Random) -> Option<(World, Vec<u8>)> {
+    let world = World::random(random);
+    let reference = world.reference(0)?;
+    let proof = match world.grow(random, reference, 40) {
+        Ok(proof) => proof,
+        Err(_) => {
+            let (_, breaks) = world.truth(0, reference);
+            let (witness, _) = breaks.get(random.below(breaks.len().max(1)))?.clone();
+            NodeProof { id: 0, class: reference, claim: Claim::NonRobust(witness) }
+        }
+    };
+    assert!(world.judge(&proof).is_ok());
+    let file = world.file(&[proof]);
+    Some((world, file))
+}
+
+fn run(world: &World, bytes: &[u8]) -> Summary {
+    check(&world.graph, &world.model, &world.options(), bytes, |_| {})
+}
+
+/// Every verdict of the summary is true of the world that its header states.
+fn assert_true(mut world: World, summary: &Summary, context: &str) -> bool {
+    let mut any = false;
+    for (node, verdict) in summary.verdicts.iter().enumerate() {
+        let Some(verdict) = *verdict else { continue };
+        any = true;
+        world.header = summary.header.clone().unwrap();
+        let node = node as u32;
+        let reference = world.reference(node).expect("an accepted proof has a reference class");
+        let (truth, breaks) = world.truth(node, reference);
+        match verdict {
+            Verdict::Robust => assert_eq!(truth, Verdict::Robust, "{context}"),
+            _ => assert!(!breaks.is_empty(), "{context}"),
+        }
+    }
+    any
+}
+
+/// All places of a JSON value, as pointers.
+fn places(value: &Value, at: &str, found: &mut Vec<String>) {
+    found.push(at.to_string());
+    match value {
+        Value::Array(list) => list.iter().enumerate().for_each(|(i, v)| places(v, &format!("{at}/{i}"), found)),
+        Value::Object(map) => map.iter().for_each(|(key, v)| places(v, &format!("{at}/{key}"), found)),
+        _ => {}
+    }
+}
+
+fn mutate(value: &mut Value, random: &mut Random) {
+    let mut found = Vec::new();
+    places(value, "", &mut found);
+    let place = &found[random.below(found.len())];
+    let Some(spot) = value.pointer_mut(place) else { return };
+    match spot {
+        Value::Number(number) => {
+            let old = number.as_i64().unwrap_or(0);
+            let one = 1 << 20;
+            let candidates = [
+                old.wrapping_add(1),
+                old.wrapping_sub(1),
+                old.wrapping_mul(2),
+                old.wrapping_neg(),
+                0,
+                1,
+                2,
+                3,
+                one,
+                one + 1,
+                1 << 53,
+                (1 << 53) + 1,
+                i64::MAX,
+                old / 2,
+            ];
+            *spot = Value::from(candidates[random.below(candidates.len())]);
+        }
+        Value::String(text) => {
+            let words = [
+                "gcn",
+                "sum",
+                "sum+self",
+                "mean",
+                "mean+self",
+                "identity",
+                "both",
+                "add",
+                "remove",
+                "predicted",
+                "labels",
+                "graph",
+                "x",
+            ];
+            *text = words[random.below(words.len())].into();
+        }
+        Value::Array(list) if !list.is_empty() => {
+            let (at, other) = (random.below(list.len()), random.below(list.len()));
+            match random.below(4) {
+                0 => drop(list.remove(at)),
+                1 => list.insert(other, list[at].clone()),
+                2 => list.swap(at, other),
+                _ => list.truncate(at),
+            }
+        }
+        Value::Object(map) if !map.is_empty() => {
+            let key = map.keys().nth(random.below(map.len())).cloned().unwrap_or_default();
+            let old = map.remove(&key).unwrap_or_default();
+            if random.chance(50) {
+                let keys = ["leaf", "flip", "unit", "robust", "non_robust", "weight", "slope", "beta", "e", "x"];
+                map.insert(keys[random.below(keys.len())].into(), old);
+            }
+        }
+        _ => *spot = Value::Null,
+    }
+}
+
+/// Structure, numbers, budgets, classes: one to three changes to the JSON of header and proof.
+#[test]
+fn changed_json_is_accepted_only_if_still_true() {
+    let [tried, kept] = (0..20_000u64)
+        .into_par_iter()
+        .filter_map(|seed| {
+            let mut random = Random::new(seed + 3_000_000);
+            let (world, file) = accepted(&mut random)?;
+            let text = String::from_utf8(file).unwrap();
+            let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            for _ in 0..=random.below(3) {
+                let line = [0, 1, 1, 1][random.below(4)];
+                mutate(&mut lines[line], &mut random);
+            }
+            let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
+            let summary = run(&world, text.join("\n").as_bytes());
+            let any = assert_true(world, &summary, &format!("seed {seed}: {}", text.join("\n")));
+            Some([1, usize::from(any)])
+        })
+        .reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
+    println!("{tried} mutants, {kept} accepted and true");
+    assert!(tried > 15_000 && kept > 500 && kept < tried / 2);
+}
+
+/// Another model under the same name: a bit of a weight or bias changed, the digests made to agree.
+#[test]
+fn a_changed_model_is_accepted_only_if_still_true() {
+    let [tried, kept] = (0..8_000u64)
+        .into_par_iter()
+        .filter_map(|seed| {
+            let mut random = Random::new(seed + 4_000_000);
+            let (mut world, file) = accepted(&mut random)?;
+            let at = random.below(world.model.layers.len());
+            let layer = &mut world.model.layers[at];
+            let values = if random.chance(50) { &mut layer.weight.values } else { &mut layer.bias };
+            let spot = random.below(values.len());
+            let changed = match random.below(4) {
+                0 => -values[spot],
+                1 => f64::from_bits(values[spot].to_bits() ^ 1 << random.below(64)),
+                2 => values[spot] + 1.0,
+                _ => random.weight(3),
+            };
+            if !changed.is_finite() {
+                return None;
+            }
+            values[spot] = changed;
+            let summary = run(&world, &file);
+            let any = assert_true(world, &summary, &format!("seed {seed}"));
+            Some([1, usize::from(any)])
+        })
+        .reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
+    println!("{tried} mutants, {kept} accepted and true");
+    assert!(tried > 5_000 && kept > 500 && kept < tried);
+}
+
+/// Bytes changed, cut out, doubled, cut off, plain and compressed: no panic, and nothing false.
+#[test]
+fn changed_bytes_do_no_harm() {
+    let [tried, kept] = (0..20_000u64)
+        .into_par_iter()
+        .filter_map(|seed| {
+            let mut random = Random::new(seed + 5_000_000);
+            let (world, mut file) = accepted(&mut random)?;
+            if random.chance(25) {
+                file = ruzstd::encoding::compress_to_vec(&file[..], ruzstd::encoding::CompressionLevel::Fastest);
+            }
+            for _ in 0..=random.below(4) {
+                let (at, other) = (random.below(file.len()), random.below(file.len()));
+                match random.below(6) {
+                    0 => file[at] ^= 1 << random.below(8),
+                    1 => file.truncate(at.max(1)),
+                    2 => file[at] = b"0123456789{}[],:\"-e.\n "[random.below(22)],
+                    3 => drop(file.drain(at.min(other)..at.max(other).min(at.min(other) + 20)).count()),
+                    4 => {
+                        let piece = file[at.min(other)..at.max(other)].to_vec();
+                        file.splice(at..at, piece);
+                    }
+                    _ => file.insert(at, random.next() as u8),
+                }
+                if file.is_empty() {
+                    return None;
+                }
+            }
+            let summary = run(&world, &file);
+            let context = format!("seed {seed}: {}", String::from_utf8_lossy(&file));
+            let any = assert_true(world, &summary, &context);
+            Some([1, usize::from(any)])
+        })
+        .reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
+    println!("{tried} mutants, {kept} accepted and true");
+    assert!(tried > 15_000 && kept < tried / 2);
+}
