@@ -10,7 +10,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`format`] | the lines of a proofs file, to read and to write |
+//! | [`mod@format`] | the lines of a proofs file, to read and to write |
 //! | `network`, `budget`, `slice` | what the files and the header mean |
 //! | `number`, `interval`, `dyadic` | arithmetic |
 //! | `layer2`, `replay`, `loss` | the bound of a leaf |
