@@ -1,12 +1,17 @@
 # Two commands do everything: `make demo` and `make test`. Each installs what is missing when it can.
 CARGO ?= cargo
 
-.PHONY: demo test bench doc
+.PHONY: demo build test bench doc
 
 ## What the tool is about, on an embedded graph.
 demo:
 	@scripts/prepare.sh
 	@$(CARGO) run --release --quiet --no-default-features --bin gcnproof -- demo
+
+## The whole command, laboratory included, as target/release/gcnproof.
+build:
+	@scripts/prepare.sh solvers
+	$(CARGO) build --release
 
 ## What CI runs: format, lints, documentation, all tests.
 test:
