@@ -19,7 +19,7 @@ use super::summary;
   gcnproof certify cora.npz gcn.safetensors -Q 12 -q 1%
   gcnproof certify cora.npz gcn.safetensors -Q 5 -q 2 --flips add --nodes 0-99 --out results.parquet
   gcnproof certify cora.npz gcn.safetensors -Q 12 --out results.jsonl --resume
-  gcnproof certify cora.npz gcn.safetensors -Q 12 --complete          (no node stays undecided)
+  gcnproof certify cora.npz gcn.safetensors -Q 12 --complete          (goes on until every node is decided)
   gcnproof certify cora.npz gcn.safetensors -Q 12 --nodes 7 --minimize (the exact worst-case margins)
   gcnproof certify graph.npz model.npz -Q 3 --message-passing mean,laplacian.npz --format json
 
