@@ -42,13 +42,25 @@ impl Certifier<'_> {
         predicted: usize,
         workspace: &mut Workspace,
     ) -> NodeResult {
+        let others: Vec<usize> = (0..self.gcn().class_count()).filter(|&class| class != reference).collect();
+        self.certify_against(node, (reference, predicted), &others, workspace)
+    }
+
+    /// The same against some of the other classes only: the verdict speaks of these.
+    pub fn certify_against(
+        &self,
+        node: usize,
+        (reference, predicted): (usize, usize),
+        others: &[usize],
+        workspace: &mut Workspace,
+    ) -> NodeResult {
         workspace.slice.cut(self.gcn(), self.gcn().depth(), node);
         workspace.evaluator.prepare(&workspace.slice);
         workspace.selection.forget();
         let logits = &self.unperturbed()[self.gcn().depth() - 2];
-        let mut pairs: Vec<Pair> = (0..self.gcn().class_count())
-            .filter(|&class| class != reference)
-            .map(|class| {
+        let mut pairs: Vec<Pair> = others
+            .iter()
+            .map(|&class| {
                 let margin = difference(logits.entry(node, reference), logits.entry(node, class));
                 Pair {
                     class,

@@ -30,6 +30,15 @@ struct Affine {
 /// Multipliers of assumptions are kept in a box; any non-negative one is valid.
 const LARGEST_BETA: f64 = 1e4;
 
+/// Which lines a unit with a negative coefficient may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lines {
+    /// The chord alone, as in the paper's relaxation: the optimum is `m̂`.
+    Chord,
+    /// Every mixture of the chord and the anchored bound: the optimum is at least `m̂`.
+    Both,
+}
+
 /// What a master suggests.
 #[derive(Clone, Debug)]
 pub struct Suggestion {
@@ -88,6 +97,7 @@ impl<'a> SimplexMaster<'a> {
         (coefficients, constant): (&[f64], f64),
         global: usize,
         start: Option<&[bool]>,
+        lines: Lines,
     ) -> SimplexMaster<'a> {
         let mut simplex = Simplex::default();
         let rho = simplex.add_variable(-(global.min(1 << 50) as f64), f64::INFINITY);
@@ -110,7 +120,9 @@ impl<'a> SimplexMaster<'a> {
         for at in 0..count {
             let Affine { base, rise, fall } = master.affine[at];
             let free = hidden.assumption[at] == Assumption::Free;
-            if base[1] != 0.0 || rise[1] != 0.0 || fall[1] != 0.0 {
+            if lines == Lines::Chord && free && coefficients[at] < 0.0 {
+                master.pin(at);
+            } else if base[1] != 0.0 || rise[1] != 0.0 || fall[1] != 0.0 {
                 master.upper[at] = if free { 1.0 } else { LARGEST_BETA * scale };
                 let near = start.map_or(coefficients[at] > 0.0 && base[1] > 0.0, |start| start[at]);
                 master.resting[at] = if free && near { 1.0 } else { 0.0 };
@@ -118,6 +130,14 @@ impl<'a> SimplexMaster<'a> {
             master.constant += base[0] + base[1] * master.resting[at];
         }
         master
+    }
+
+    /// Fixes a multiplier at 1.
+    fn pin(&mut self, at: usize) {
+        self.resting[at] = 1.0;
+        let Affine { base, rise, fall } = self.affine[at];
+        let sum = |x: [f64; 2]| [x[0] + x[1], 0.0];
+        self.affine[at] = Affine { base: sum(base), rise: sum(rise), fall: sum(fall) };
     }
 
     /// Gives a multiplier a variable of its own, at the bound where it rests.

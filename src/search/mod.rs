@@ -1,6 +1,7 @@
 //! The search: the optimum of the relaxation by column generation, and the truth by branch and price (math §6, §7).
 
 pub mod master;
+pub mod optimum;
 pub mod prover;
 pub mod simplex;
 pub mod tree;

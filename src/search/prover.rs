@@ -11,7 +11,7 @@ use crate::mixture::reached as rows_reached;
 use crate::rounding::Enclosure;
 use crate::selection::Flip;
 
-use super::master::{Master, SimplexMaster, Suggestion};
+use super::master::{Lines, Master, SimplexMaster, Suggestion};
 use super::tree::{self, Branch, Finding, Goal, Limits, Outcome, Split};
 
 /// Masters solved per tree node before it is split.
@@ -210,7 +210,7 @@ impl Prover<'_, '_> {
         let constant = workspace.backward.constant().close().value;
         let coefficients = workspace.backward.coefficients().0.to_vec();
         let start = branch.near.as_deref();
-        let mut master = SimplexMaster::new(weight, &workspace.hidden, (&coefficients, constant), global, start);
+        let mut master = SimplexMaster::new(weight, &workspace.hidden, (&coefficients, constant), global, start, Lines::Both);
         let mut best = f64::NEG_INFINITY;
         let known: Vec<Flip> = self.pool.iter().rev().take(global.saturating_add(POOL)).copied().collect();
         for flip in known.into_iter().filter(|flip| !branch.restriction.fixes(*flip)) {
@@ -322,7 +322,7 @@ impl Prover<'_, '_> {
         workspace: &Workspace,
     ) -> Option<Split> {
         let Workspace { hidden, slice, selection, .. } = workspace;
-        let (rise, fall) = self.point(suggestion, workspace);
+        let (rise, fall) = point(self.certifier, &suggestion.flips, workspace);
         let loosest = tree::loosest(hidden, coefficients, &rise, &fall);
         let deep = self.certifier.gcn().depth() > 3;
         match loosest {
@@ -335,24 +335,6 @@ impl Prover<'_, '_> {
             .or(selection.flips().first().map(|loss| loss.flip))
             .or_else(|| self.any_flip(branch, slice.nodes(1)))
             .map(Split::Flip)
-    }
-
-    /// Rise and fall of every unit at the relaxed attacker's point.
-    fn point(&self, suggestion: &Suggestion, workspace: &Workspace) -> (Vec<f64>, Vec<f64>) {
-        let Workspace { hidden, slice, .. } = workspace;
-        let weight = &self.certifier.gcn().layers()[0].weight;
-        let (mut rise, mut fall) = (vec![0.0; hidden.count()], vec![0.0; hidden.count()]);
-        for &(flip, share) in suggestion.flips.iter().filter(|f| f.1 > 0.0) {
-            let present = self.certifier.graph().attributes().contains(flip.node as usize, flip.attribute);
-            for (m, a) in rows_reached(slice, flip) {
-                let a = if present { -a * share } else { a * share };
-                for (j, &w) in weight.row(flip.attribute as usize).iter().enumerate() {
-                    rise[m * hidden.width + j] += (a * w).max(0.0);
-                    fall[m * hidden.width + j] -= (a * w).min(0.0);
-                }
-            }
-        }
-        (rise, fall)
     }
 
     /// The flip that is still possible and can change most; none if the rest changes nothing.
@@ -369,4 +351,22 @@ impl Prover<'_, '_> {
             })
         })
     }
+}
+
+/// Rise and fall of every unit where the relaxed attacker makes shares of flips.
+pub(crate) fn point(certifier: &Certifier, flips: &[(Flip, f64)], workspace: &Workspace) -> (Vec<f64>, Vec<f64>) {
+    let Workspace { hidden, slice, .. } = workspace;
+    let weight = &certifier.gcn().layers()[0].weight;
+    let (mut rise, mut fall) = (vec![0.0; hidden.count()], vec![0.0; hidden.count()]);
+    for &(flip, share) in flips.iter().filter(|f| f.1 > 0.0) {
+        let present = certifier.graph().attributes().contains(flip.node as usize, flip.attribute);
+        for (m, a) in rows_reached(slice, flip) {
+            let a = if present { -a * share } else { a * share };
+            for (j, &w) in weight.row(flip.attribute as usize).iter().enumerate() {
+                rise[m * hidden.width + j] += (a * w).max(0.0);
+                fall[m * hidden.width + j] -= (a * w).min(0.0);
+            }
+        }
+    }
+    (rise, fall)
 }

@@ -1,0 +1,136 @@
+//! The optimum `m̂` of the paper's relaxation by column generation (math §6), with a proof on both sides.
+//!
+//! From below the bound at the best `Ω`, over all flips; from above the relaxed network at the attacker's fractional point.
+
+use std::collections::BTreeMap;
+
+use crate::certifier::{Certifier, Workspace};
+use crate::exact::Relaxation;
+use crate::rounding::{Account, error_of};
+use crate::selection::Flip;
+
+use super::master::{Lines, Master, SimplexMaster};
+use super::prover::point;
+
+/// Masters solved before giving up; a handful is usual.
+const MASTERS: usize = 200;
+
+/// Both sides have met when they are this close, relative to the optimum.
+const CLOSE: f64 = 1e-10;
+
+/// The optimum of the paper's relaxation of one class pair.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Optimum {
+    /// `g` at the best `Ω` found: rigorous, from below.
+    pub lower: f64,
+    /// The relaxed margin at the attacker's point: rigorous, from above, for nets with one hidden layer.
+    pub upper: f64,
+    /// Restricted masters solved.
+    pub masters: usize,
+    /// The best `Ω` of the units of representation 2, by their places in the slice; of use where a unit is undecided and
+    /// its coefficient is positive.
+    pub omega: Vec<f64>,
+    /// How much of each flip the relaxed attacker makes.
+    pub flips: Vec<(Flip, f64)>,
+}
+
+impl Certifier<'_> {
+    /// `m̂` of a class pair. Above representation 2, where multipliers enter as products, `Ω` keeps its default: for deeper
+    /// nets `lower` is a valid bound, but not the relaxation's optimum, and `upper` is infinite.
+    pub fn relaxed_optimum(
+        &self,
+        node: usize,
+        (reference, class): (usize, usize),
+        workspace: &mut Workspace,
+    ) -> Optimum {
+        let first = self.bound_alone(node, (reference, class), Relaxation::Paper, workspace);
+        let mut best = Optimum {
+            lower: first.lower(),
+            upper: f64::INFINITY,
+            masters: 0,
+            omega: Vec::new(),
+            flips: Vec::new(),
+        };
+        let Some(bounds) = self.activation_bounds().first() else {
+            // A linear model has nothing to relax.
+            return Optimum { upper: first.upper(), ..best };
+        };
+        workspace.hidden.load(&workspace.slice, &self.unperturbed()[0], bounds);
+        let restriction = crate::budget::Restriction::default();
+        let field = self.problem().field(&restriction);
+        let coefficients = workspace.backward.coefficients().0.to_vec();
+        let constant = workspace.backward.constant().close().value;
+        let weight = &self.gcn().layers()[0].weight;
+        let global = self.budget().global();
+        let mut master =
+            SimplexMaster::new(weight, &workspace.hidden, (&coefficients, constant), global, None, Lines::Chord);
+        loop {
+            let new: Vec<Flip> =
+                workspace.selection.flips().iter().map(|l| l.flip).filter(|flip| !master.knows(*flip)).collect();
+            let met = best.upper - best.lower <= CLOSE * (1.0 + best.lower.abs());
+            if met || best.masters >= MASTERS || (new.is_empty() && best.masters > 0) {
+                return best;
+            }
+            new.into_iter().for_each(|flip| master.add(&field, &workspace.slice, flip));
+            let suggestion = master.solve();
+            best.masters += 1;
+            let shares = self.within_budget(suggestion.flips);
+            let upper = if self.gcn().depth() == 3 { self.relaxed_margin(&shares, workspace) } else { f64::INFINITY };
+            if upper < best.upper {
+                best.upper = upper;
+            }
+            let Workspace { backward, relaxed, hidden, .. } = workspace;
+            relaxed.mixed(backward, hidden, &suggestion.weights);
+            let lower = self.worst(workspace, &restriction).lower();
+            if best.masters == 1 || lower > best.lower {
+                best.lower = best.lower.max(lower);
+                best.omega = suggestion.weights;
+                best.flips = shares;
+            }
+        }
+    }
+
+    /// Shares that a solver has exceeded by a rounding, brought back into the budgets.
+    fn within_budget(&self, mut shares: Vec<(Flip, f64)>) -> Vec<(Flip, f64)> {
+        let mut spent: BTreeMap<u32, f64> = BTreeMap::new();
+        for (flip, share) in &mut shares {
+            *share = share.clamp(0.0, 1.0);
+            *spent.entry(flip.node).or_default() += *share;
+        }
+        let room = |budget: usize, spent: f64| if spent > budget as f64 { budget as f64 / spent } else { 1.0 };
+        let global = room(self.budget().global(), spent.values().sum());
+        for (flip, share) in &mut shares {
+            let local = room(self.budget().local(flip.node as usize), spent[&flip.node]);
+            if global.min(local) < 1.0 {
+                *share *= global.min(local) * (1.0 - 1e-13);
+            }
+        }
+        shares
+    }
+
+    /// The margin of the paper's relaxed network, one hidden layer, where the attacker makes shares of flips: rounded up.
+    fn relaxed_margin(&self, shares: &[(Flip, f64)], workspace: &Workspace) -> f64 {
+        let (rise, fall) = point(self, shares, workspace);
+        let hidden = &workspace.hidden;
+        let (coefficients, errors) = workspace.backward.coefficients();
+        let mut margin = workspace.backward.constant();
+        for at in 0..hidden.count() {
+            let (a, r, s) = (coefficients[at], hidden.lower[at], hidden.upper[at]);
+            let z = hidden.value[at] + rise[at] - fall[at];
+            let away = hidden.value[at].abs() + rise[at] + fall[at];
+            let error = hidden.error[at] + error_of(shares.len() + 4, away);
+            let active = if s <= 0.0 {
+                0.0
+            } else if r >= 0.0 {
+                z
+            } else if a > 0.0 {
+                z.max(0.0)
+            } else {
+                s * (z - r) / (s - r)
+            };
+            margin.add(a * active);
+            margin.allow(a.abs() * error + errors[at] * (active.abs() + error) + error_of(8, a.abs() * (away - r + s)));
+        }
+        Account::close(margin).upper()
+    }
+}
