@@ -30,7 +30,9 @@ fn integer(certifier: Certifier, seconds: f64, count: usize) {
     let certifier = certifier.with_effort(Effort::Complete(Limits::default()));
     let mut workspace = Workspace::default();
     let (mut decided, mut total, mut theirs) = (0, 0.0, 0.0);
-    println!("| node | class | neighbourhood | binaries | ours | seconds | tree nodes | HiGHS | seconds | its bound | its best |");
+    println!(
+        "| node | class | neighbourhood | binaries | ours | seconds | tree nodes | HiGHS | seconds | its bound | its best |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|---|---|");
     for (node, reference, class) in pairs {
         let start = Instant::now();

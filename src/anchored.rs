@@ -94,8 +94,7 @@ impl Relaxed {
         let width = unperturbed.width;
         let (coefficients, errors) = backward.coefficients();
         self.base = backward.constant();
-        self.centre.clear();
-        self.radius.clear();
+        self.clear();
         for (n, &node) in slice.nodes(2).iter().enumerate() {
             let node = node as usize;
             let (z, ez) = (unperturbed.row(node), unperturbed.errors(node));

@@ -79,6 +79,11 @@ impl Attributes {
         (slot != FROZEN).then_some(slot as usize)
     }
 
+    /// The weights of the attribute at a place.
+    pub fn row(&self, slot: usize) -> &[f64] {
+        &self.rows[slot * self.width..][..self.width]
+    }
+
     /// `‖W_d‖`, not rounded below, falling along the order; 0 past the end.
     pub fn norm(&self, slot: usize) -> f64 {
         self.norms.get(slot).copied().unwrap_or(0.0)
@@ -99,7 +104,7 @@ impl Attributes {
 
     /// The loss of flipping the attribute at one place; `sign` is `+1` for an addition and `−1` for a removal.
     pub fn loss(&self, slot: usize, sign: f64, centre: &[f64], radius: Option<&[f64]>) -> f64 {
-        let row = &self.rows[slot * self.width..][..self.width];
+        let row = self.row(slot);
         // Several sums, because one would wait for each addition in turn.
         let mut sums = [0.0; 4];
         let split = self.width / 4 * 4;

@@ -9,10 +9,11 @@ use gcnproof_files::Pattern;
 use rayon::prelude::*;
 
 use crate::budget::{Budget, Restriction};
+use crate::capped::Cap;
 use crate::forward::Representation;
 use crate::graph::Graph;
 use crate::model::{Gcn, Layer};
-use crate::rounding::{FLOOR, error_of};
+use crate::rounding::{Enclosure, FLOOR, error_of};
 use crate::selection::Flip;
 use crate::slice::Slice;
 
@@ -25,9 +26,21 @@ pub struct LayerBounds {
     pub lower: Vec<f64>,
     /// `S`.
     pub upper: Vec<f64>,
+    /// Caps of the units, where they are known: at layer 2.
+    pub caps: Vec<Cap>,
 }
 
 impl LayerBounds {
+    /// Room for the bounds of some nodes.
+    fn unknown(width: usize, nodes: usize) -> LayerBounds {
+        let count = width * nodes;
+        LayerBounds { width, lower: vec![0.0; count], upper: vec![0.0; count], caps: vec![Cap::default(); count] }
+    }
+
+    fn put(&mut self, at: usize, unit: UnitBounds) {
+        (self.lower[at], self.upper[at], self.caps[at]) = (unit.lower, unit.upper, unit.cap);
+    }
+
     /// `R` of a node.
     pub fn lower(&self, node: usize) -> &[f64] {
         &self.lower[node * self.width..][..self.width]
@@ -36,6 +49,11 @@ impl LayerBounds {
     /// `S` of a node.
     pub fn upper(&self, node: usize) -> &[f64] {
         &self.upper[node * self.width..][..self.width]
+    }
+
+    /// Caps of a node.
+    pub fn caps(&self, node: usize) -> &[Cap] {
+        &self.caps[node * self.width..][..self.width]
     }
 }
 
@@ -62,93 +80,133 @@ impl Reach {
 }
 
 /// Layer 2. Cost: `O(h (N (q + nnz(X_n)) + E·min(q, Q)))`, memory `O(N·min(q, Q))` per thread.
-pub fn first_hidden(graph: &Graph, gcn: &Gcn, budget: &Budget, unperturbed: &Representation) -> LayerBounds {
+pub fn first_hidden(
+    graph: &Graph,
+    gcn: &Gcn,
+    budget: &Budget,
+    columns: &Columns,
+    unperturbed: &Representation,
+) -> LayerBounds {
     let layer = &gcn.layers()[0];
     let (nodes, width) = (graph.node_count(), layer.weight.columns);
-    let columns: Vec<(Vec<f64>, Vec<f64>)> = (0..width)
+    let units: Vec<Vec<UnitBounds>> = (0..width)
         .into_par_iter()
         .map(|unit| {
-            let column: Vec<f64> = (0..layer.weight.rows).map(|d| layer.weight.get(d, unit)).collect();
-            let reach = reach(graph, budget, &column);
+            let reach = reach(graph, budget, columns.unit(unit));
             let mut pool = Vec::new();
             (0..nodes)
                 .map(|m| {
-                    let z = unperturbed.entry(m, unit);
                     let (columns, entries) = layer.passing.row(m);
                     let row = || columns.iter().map(|&n| n as usize).zip(entries.iter().copied());
-                    let (rise, fall, terms) = best_changes(row, &reach, budget.global(), &mut pool);
-                    let slack = |change: f64| z.error + error_of(terms + 3, z.value.abs() + change);
-                    outward((z.value - fall - slack(fall)).next_down(), (z.value + rise + slack(rise)).next_up())
+                    unit_bounds(row, unperturbed.entry(m, unit), &reach, budget.global(), &mut pool)
                 })
-                .unzip()
+                .collect()
         })
         .collect();
-    let mut bounds = LayerBounds { width, lower: vec![0.0; nodes * width], upper: vec![0.0; nodes * width] };
-    for (unit, (lower, upper)) in columns.into_iter().enumerate() {
-        for m in 0..nodes {
-            bounds.lower[m * width + unit] = lower[m];
-            bounds.upper[m * width + unit] = upper[m];
+    let mut bounds = LayerBounds::unknown(width, nodes);
+    for (unit, nodes) in units.into_iter().enumerate() {
+        for (m, of_unit) in nodes.into_iter().enumerate() {
+            bounds.put(m * width + unit, of_unit);
         }
     }
     bounds
 }
 
-/// The sum of the `Q` largest of `|A_mn| · ŝ_nji`, upward and downward, and how many terms the longer sum has. A negative
-/// `A_mn` swaps the two roles.
+/// `R`, `S` and the cap of one unit.
+struct UnitBounds {
+    lower: f64,
+    upper: f64,
+    cap: Cap,
+}
+
+/// The bounds of a unit around its value `z`, all changes within the budget granted.
+fn unit_bounds<I: Iterator<Item = (usize, f64)>>(
+    row: impl Fn() -> I,
+    z: Enclosure,
+    reach: &Reach,
+    global: usize,
+    pool: &mut Vec<f64>,
+) -> UnitBounds {
+    let upward = z.value < 0.0;
+    // The changes towards zero come last: the pool keeps them for the cap.
+    let away = best_changes(&row, reach, global, !upward, pool);
+    let away_terms = pool.len();
+    let towards = best_changes(&row, reach, global, upward, pool);
+    let (rise, fall) = if upward { (towards, away) } else { (away, towards) };
+    let terms = away_terms.max(pool.len());
+    let slack = |change: f64| z.error + error_of(terms + 3, z.value.abs() + change);
+    let (lower, upper) = outward((z.value - fall - slack(fall)).next_down(), (z.value + rise + slack(rise)).next_up());
+    let unstable = lower < 0.0 && upper > 0.0;
+    let cap = if unstable { Cap::new(z.value.abs() - slack(towards), pool) } else { Cap::default() };
+    UnitBounds { lower, upper, cap }
+}
+
+/// The sum of the `Q` largest of `|A_mn| · ŝ_nji` in one direction; the pool holds them. A negative `A_mn` swaps the roles of
+/// the two directions.
 fn best_changes<I: Iterator<Item = (usize, f64)>>(
     row: impl Fn() -> I,
     reach: &Reach,
     global: usize,
+    upward: bool,
     pool: &mut Vec<f64>,
-) -> (f64, f64, usize) {
-    let mut terms = 0;
-    let mut best = |upward: bool| {
-        pool.clear();
-        for (n, a) in row() {
-            let list = if (a > 0.0) == upward { reach.raise(n) } else { reach.lower(n) };
-            // Lists are padded with zeros, which add nothing.
-            pool.extend(list.iter().take_while(|&&s| s > 0.0).map(|&s| a.abs() * s));
-        }
-        if pool.len() > global {
-            if global == 0 {
-                return 0.0;
-            }
+) -> f64 {
+    pool.clear();
+    for (n, a) in row() {
+        let list = if (a > 0.0) == upward { reach.raise(n) } else { reach.lower(n) };
+        // Lists are padded with zeros, which add nothing.
+        pool.extend(list.iter().take_while(|&&s| s > 0.0).map(|&s| a.abs() * s));
+    }
+    if pool.len() > global {
+        if global > 0 {
             pool.select_nth_unstable_by(global - 1, |x, y| y.total_cmp(x));
-            pool.truncate(global);
         }
-        terms = terms.max(pool.len());
-        pool.iter().sum()
-    };
-    let (rise, fall) = (best(true), best(false));
-    (rise, fall, terms)
+        pool.truncate(global);
+    }
+    pool.iter().sum()
 }
 
 /// `ŝ_nj·` of the formula for one unit `j` and all nodes.
-fn reach(graph: &Graph, budget: &Budget, column: &[f64]) -> Reach {
+fn reach(graph: &Graph, budget: &Budget, column: (&[f64], &[u32])) -> Reach {
     let nodes = graph.node_count();
     let capacity =
-        budget.locals().iter().map(|&q| q as usize).max().unwrap_or(0).min(budget.global()).min(column.len());
+        budget.locals().iter().map(|&q| q as usize).max().unwrap_or(0).min(budget.global()).min(column.0.len());
     let mut reach = Reach { capacity, raise: vec![0.0; nodes * capacity], lower: vec![0.0; nodes * capacity] };
     if capacity == 0 {
         return reach;
     }
-    let order = falling_order(column, budget);
     let mut removals = Vec::new();
     let free = Restriction::default();
     for n in 0..nodes {
         let range = n * capacity..n * capacity + budget.local(n).min(capacity);
         let (raise, lower) = (&mut reach.raise[range.clone()], &mut reach.lower[range]);
-        node_reach(graph, (budget, &free), n, (column, &order), raise, lower, &mut removals);
+        node_reach(graph, (budget, &free), n, column, raise, lower, &mut removals);
     }
     reach
 }
 
-/// The attributes that may be flipped, in falling order of a unit's weights: sorted once, it lets each node take its
-/// largest entries in `O(q + nnz(X_n))`.
-fn falling_order(column: &[f64], budget: &Budget) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..column.len() as u32).filter(|&d| !budget.is_frozen(d as usize)).collect();
-    order.sort_unstable_by(|&a, &b| column[b as usize].total_cmp(&column[a as usize]));
-    order
+/// The columns of `W(1)`, each with the attributes that may be flipped in falling order of its weights: sorted once, they
+/// let each node take its largest entries in `O(q + nnz(X_n))`.
+#[derive(Clone, Debug)]
+pub struct Columns {
+    units: Vec<(Vec<f64>, Vec<u32>)>,
+}
+
+impl Columns {
+    /// Sorts the columns.
+    pub fn new(gcn: &Gcn, budget: &Budget) -> Columns {
+        let weight = &gcn.layers()[0].weight;
+        let units = (0..weight.columns).into_par_iter().map(|unit| {
+            let column: Vec<f64> = (0..weight.rows).map(|d| weight.get(d, unit)).collect();
+            let mut order: Vec<u32> = (0..column.len() as u32).filter(|&d| !budget.is_frozen(d as usize)).collect();
+            order.sort_unstable_by(|&a, &b| column[b as usize].total_cmp(&column[a as usize]));
+            (column, order)
+        });
+        Columns { units: units.collect() }
+    }
+
+    fn unit(&self, unit: usize) -> (&[f64], &[u32]) {
+        (&self.units[unit].0, &self.units[unit].1)
+    }
 }
 
 /// Raising a unit: add what weighs positively, remove what weighs negatively. Lowering: the other way round.
@@ -170,36 +228,31 @@ fn node_reach(
 /// Layer 2 of one slice in a branch of a search, around values that include the flips already made: `(R, S)`, nodes × units.
 pub fn first_hidden_in_branch(
     graph: &Graph,
-    gcn: &Gcn,
+    columns: &Columns,
     field: (&Budget, &Restriction),
     slice: &Slice,
     (value, error): (&[f64], &[f64]),
 ) -> LayerBounds {
     let (budget, restriction) = field;
-    let weight = &gcn.layers()[0].weight;
-    let width = weight.columns;
+    let width = columns.units.len();
     let global = restriction.global(budget).unwrap_or(0);
     let locals: Vec<usize> =
         slice.nodes(1).iter().map(|&n| restriction.local(budget, n).unwrap_or(0).min(global)).collect();
-    let capacity = locals.iter().copied().max().unwrap_or(0).min(weight.rows);
-    let mut bounds = LayerBounds { width, lower: value.to_vec(), upper: value.to_vec() };
+    let capacity = locals.iter().copied().max().unwrap_or(0).min(graph.attribute_count());
+    let mut bounds = LayerBounds::unknown(width, slice.nodes(2).len());
     let (mut removals, mut pool) = (Vec::new(), Vec::new());
     for unit in 0..width {
-        let column: Vec<f64> = (0..weight.rows).map(|d| weight.get(d, unit)).collect();
-        let order = falling_order(&column, budget);
         let zeros = vec![0.0; locals.len() * capacity];
         let mut reach = Reach { capacity, raise: zeros.clone(), lower: zeros };
         for (n, &node) in slice.nodes(1).iter().enumerate() {
             let range = n * capacity..n * capacity + locals[n].min(capacity);
             let (raise, lower) = (&mut reach.raise[range.clone()], &mut reach.lower[range]);
-            node_reach(graph, field, node as usize, (&column, &order), raise, lower, &mut removals);
+            node_reach(graph, field, node as usize, columns.unit(unit), raise, lower, &mut removals);
         }
         for m in 0..slice.nodes(2).len() {
             let at = m * width + unit;
-            let (rise, fall, terms) = best_changes(|| slice.passing(1).row(m), &reach, global, &mut pool);
-            let slack = |change: f64| error[at] + error_of(terms + 3, value[at].abs() + change);
-            let (r, s) = (value[at] - fall - slack(fall), value[at] + rise + slack(rise));
-            (bounds.lower[at], bounds.upper[at]) = outward(r.next_down(), s.next_up());
+            let z = Enclosure { value: value[at], error: error[at] };
+            bounds.put(at, unit_bounds(|| slice.passing(1).row(m), z, &reach, global, &mut pool));
         }
     }
     bounds
@@ -285,7 +338,8 @@ fn propagate_rows<I: Iterator<Item = (usize, f64)>>(
             [least, most, size]
         })
         .collect();
-    let mut bounds = LayerBounds { width, lower: vec![0.0; rows * width], upper: vec![0.0; rows * width] };
+    let mut bounds = LayerBounds::unknown(width, rows);
+    bounds.caps.clear();
     let chunks = bounds.lower.par_chunks_mut(width).zip(bounds.upper.par_chunks_mut(width));
     chunks.enumerate().for_each(|(m, (lower, upper))| {
         lower.copy_from_slice(&layer.bias);

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use rayon::prelude::*;
 
 use crate::attribute::Attributes;
-use crate::bounds::{self, LayerBounds};
+use crate::bounds::{self, Columns, LayerBounds};
 use crate::budget::{Budget, Restriction};
 use crate::dual::{Backward, Relaxed};
 use crate::exact::{ExactProblem, Relaxation};
@@ -72,6 +72,7 @@ pub struct Certifier<'a> {
     pub(crate) bound: Bound,
     pub(crate) effort: Effort,
     attributes: Attributes,
+    columns: Columns,
     unperturbed: Vec<Representation>,
     bounds: Vec<LayerBounds>,
 }
@@ -97,6 +98,7 @@ impl<'a> Certifier<'a> {
     pub fn new(graph: &'a Graph, gcn: &'a Gcn, budget: Budget, bound: Bound) -> Certifier<'a> {
         let unperturbed = forward(graph, gcn);
         let attributes = Attributes::new(&gcn.layers()[0].weight, &budget);
+        let columns = Columns::new(gcn, &budget);
         let mut certifier = Certifier {
             graph,
             gcn,
@@ -104,6 +106,7 @@ impl<'a> Certifier<'a> {
             bound,
             effort: Effort::Bounds,
             attributes,
+            columns,
             unperturbed,
             bounds: Vec::new(),
         };
@@ -128,7 +131,7 @@ impl<'a> Certifier<'a> {
     fn bound_activations(&mut self) {
         for l in 2..self.gcn.depth() {
             let bounds = if l == 2 {
-                bounds::first_hidden(self.graph, self.gcn, &self.budget, &self.unperturbed[0])
+                bounds::first_hidden(self.graph, self.gcn, &self.budget, &self.columns, &self.unperturbed[0])
             } else {
                 self.tighten(l, bounds::propagate(&self.gcn.layers()[l - 2], &self.bounds[l - 3]))
             };
@@ -174,6 +177,11 @@ impl<'a> Certifier<'a> {
     /// The network.
     pub fn gcn(&self) -> &'a Gcn {
         self.gcn
+    }
+
+    /// The sorted columns of `W(1)`.
+    pub fn columns(&self) -> &Columns {
+        &self.columns
     }
 
     /// The budget.

@@ -12,6 +12,7 @@
 //! tightness, never validity, and only `κ` and the sums need an error bound.
 
 use crate::bounds::LayerBounds;
+use crate::capped::Bend;
 use crate::forward::Representation;
 use crate::model::Gcn;
 use crate::rounding::{Account, FLOOR, UNIT, error_of};
@@ -193,6 +194,8 @@ pub struct Relaxed {
     pub centre: Vec<f64>,
     /// Half their difference; empty for the paper's dual, which has one slope.
     pub radius: Vec<f64>,
+    /// What the slopes overstate where a unit is capped; empty if none is.
+    pub bends: Vec<Bend>,
 }
 
 impl Relaxed {
@@ -207,8 +210,7 @@ impl Relaxed {
         let width = unperturbed.width;
         let (coefficients, errors) = backward.coefficients();
         self.base = backward.constant();
-        self.centre.clear();
-        self.radius.clear();
+        self.clear();
         for (n, &node) in slice.nodes(2).iter().enumerate() {
             let node = node as usize;
             let (z, ez) = (unperturbed.row(node), unperturbed.errors(node));
@@ -227,9 +229,17 @@ impl Relaxed {
         }
     }
 
+    /// Forgets all slopes.
+    pub(crate) fn clear(&mut self) {
+        self.centre.clear();
+        self.radius.clear();
+        self.bends.clear();
+    }
+
     /// Passes the slopes on to the nodes of representation 1 and bounds the error of any flip's loss.
     pub fn spread(&self, slice: &Slice, width: usize, largest_norm: f64, slopes: &mut Slopes) -> f64 {
         let nodes = slice.nodes(1).len();
+        slopes.bends.clone_from(&self.bends);
         let two = !self.radius.is_empty();
         slopes.centre.clear();
         slopes.centre.resize(nodes * width, 0.0);

@@ -4,6 +4,7 @@
 //! Activation bounds of the whole budget stay valid there: what is still admissible in the branch was admissible before.
 
 use crate::bounds::LayerBounds;
+use crate::capped::Cap;
 use crate::forward::Representation;
 use crate::slice::Slice;
 use crate::witness::Evaluator;
@@ -33,6 +34,8 @@ pub struct Hidden {
     pub lower: Vec<f64>,
     /// `S`.
     pub upper: Vec<f64>,
+    /// Caps at the anchor.
+    pub cap: Vec<Cap>,
     /// What is assumed.
     pub assumption: Vec<Assumption>,
 }
@@ -44,12 +47,14 @@ impl Hidden {
         for buffer in [&mut self.value, &mut self.error, &mut self.lower, &mut self.upper] {
             buffer.clear();
         }
+        self.cap.clear();
         for &node in slice.nodes(2) {
             let node = node as usize;
             self.value.extend_from_slice(unperturbed.row(node));
             self.error.extend_from_slice(unperturbed.errors(node));
             self.lower.extend_from_slice(bounds.lower(node));
             self.upper.extend_from_slice(bounds.upper(node));
+            self.cap.extend_from_slice(bounds.caps(node));
         }
         self.assumption.clear();
         self.assumption.resize(self.value.len(), Assumption::Free);

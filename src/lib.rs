@@ -45,7 +45,7 @@
 //!
 //! # The way of the data
 //!
-//! [`graph`], [`model`], [`budget`] → [`mod@slice`] (one target) → [`bounds`] → [`dual`], [`anchored`], [`mixture`] with
+//! [`graph`], [`model`], [`budget`] → [`mod@slice`] (one target) → [`bounds`] → [`dual`], [`anchored`], [`capped`], [`mixture`] with
 //! [`selection`] → [`certifier`] → [`verdict`]; [`witness`] tries flips on the true network; [`radius`] searches over `Q`;
 //! [`record`] and [`results`] write rows. The `laboratory` (a default feature) asks independent solvers.
 //!
@@ -57,6 +57,7 @@ pub mod anchored;
 pub mod attribute;
 pub mod bounds;
 pub mod budget;
+pub mod capped;
 mod cascade;
 pub mod certifier;
 pub mod dual;

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! free, a > 0:   a·relu(z) ≥ w·a·z                                     w ∈ [0, 1]   (Ω)
-//! free, a < 0:   a·relu(z) ≥ w·(chord line) + (1 − w)·(anchored bound)  w ∈ [0, 1]
+//! free, a < 0:   a·relu(z) ≥ w·(chord line) + (1 − w)·(capped bound)    w ∈ [0, 1]
 //! z ≥ 0 assumed: a·relu(z) ≥ (a − w)·z                                  w ≥ 0        (β)
 //! z ≤ 0 assumed: a·relu(z) ≥ w·z                                        w ≥ 0        (β)
 //! ```
@@ -13,7 +13,8 @@
 //! come from playing the relaxed problem as a game: the attacker answers the current multipliers with his best flips, and
 //! they move towards what would have been tightest there.
 
-use crate::anchored::{Anchor, Unit, anchor};
+use crate::anchored::{Anchor, Unit};
+use crate::capped::{Bend, Cap, capped};
 use crate::dual::{Backward, Relaxed, line};
 use crate::forward::Representation;
 use crate::graph::Graph;
@@ -34,8 +35,9 @@ pub struct Multipliers {
     /// `Ω` of the units of representations 3 and up.
     pub omega: Vec<Vec<f64>>,
     rounds: f64,
-    rise: Vec<f64>,
-    fall: Vec<f64>,
+    /// Changes of the units' inputs and of their capped bounds under an answer.
+    change: Vec<f64>,
+    capped: Vec<f64>,
 }
 
 impl Multipliers {
@@ -50,7 +52,7 @@ impl Multipliers {
         }
     }
 
-    /// Starts at the anchored bound.
+    /// Starts at the lines that are exact at the anchor.
     pub fn anchored(&mut self, hidden: &Hidden, backward: &Backward) {
         let (coefficients, _) = backward.coefficients();
         self.weights.clear();
@@ -70,7 +72,7 @@ impl Multipliers {
         flips: &[Loss],
         attacked: impl Fn(usize) -> Vec<f64>,
     ) {
-        self.changes(graph, gcn, slice, flips);
+        self.changes(graph, gcn, slice, hidden, flips);
         self.rounds += 1.0;
         let share = 2.0 / (self.rounds + 1.0);
         for (above, omega) in self.omega.iter_mut().enumerate() {
@@ -81,31 +83,46 @@ impl Multipliers {
         let (coefficients, _) = backward.coefficients();
         for at in (0..hidden.count()).filter(|&at| hidden.assumption[at] == Assumption::Free) {
             let (r, s, z) = (hidden.lower[at], hidden.upper[at], hidden.value[at]);
-            let (u, v) = (self.rise[at], self.fall[at]);
+            let here = z + self.change[at];
             let best = if coefficients[at] > 0.0 {
-                z + u - v > 0.0
+                here > 0.0
             } else {
-                s * (z + u - v - r) / (s - r) < anchored_value(z, r, s, u, v)
+                s * (here - r) / (s - r) < z.max(0.0) + self.capped[at]
             };
             self.weights[at] += share * (f64::from(u8::from(best)) - self.weights[at]);
         }
     }
 
-    /// Rise and fall of every unit under the flips.
-    fn changes(&mut self, graph: &Graph, gcn: &Gcn, slice: &Slice, flips: &[Loss]) {
-        let weight = &gcn.layers()[0].weight;
-        let width = weight.columns;
-        for buffer in [&mut self.rise, &mut self.fall] {
+    /// What the flips do to every unit.
+    fn changes(&mut self, graph: &Graph, gcn: &Gcn, slice: &Slice, hidden: &Hidden, flips: &[Loss]) {
+        for buffer in [&mut self.change, &mut self.capped] {
             buffer.clear();
-            buffer.resize(slice.nodes(2).len() * width, 0.0);
+            buffer.resize(hidden.count(), 0.0);
         }
-        for Loss { flip, .. } in flips {
-            for (m, a) in reached(slice, *flip) {
-                let a = if graph.attributes().contains(flip.node as usize, flip.attribute) { -a } else { a };
-                for (j, &w) in weight.row(flip.attribute as usize).iter().enumerate() {
-                    self.rise[m * width + j] += (a * w).max(0.0);
-                    self.fall[m * width + j] -= (a * w).min(0.0);
-                }
+        let shares = flips.iter().map(|loss| (loss.flip, 1.0));
+        add_changes(graph, gcn, slice, hidden, shares, &mut self.change, &mut self.capped);
+    }
+}
+
+/// Adds what shares of flips do to every unit: to its input, and to its capped bound.
+pub(crate) fn add_changes(
+    graph: &Graph,
+    gcn: &Gcn,
+    slice: &Slice,
+    hidden: &Hidden,
+    shares: impl Iterator<Item = (Flip, f64)>,
+    change: &mut [f64],
+    capped: &mut [f64],
+) {
+    let weight = &gcn.layers()[0].weight;
+    let width = weight.columns;
+    for (flip, share) in shares.filter(|flip| flip.1 > 0.0) {
+        let sign = if graph.attributes().contains(flip.node as usize, flip.attribute) { -1.0 } else { 1.0 };
+        for (m, a) in reached(slice, flip) {
+            for (j, &w) in weight.row(flip.attribute as usize).iter().enumerate() {
+                let (at, g) = (m * width + j, sign * a * w);
+                change[at] += share * g;
+                capped[at] += share * hidden.cap[at].change(hidden.value[at], g);
             }
         }
     }
@@ -113,14 +130,7 @@ impl Multipliers {
 
 /// The rows of `A(1)` that a flip reaches.
 pub fn reached(slice: &Slice, flip: Flip) -> impl Iterator<Item = (usize, f64)> {
-    let position = slice.position(flip.node);
-    let passing = slice.passing(1);
-    (0..passing.rows()).flat_map(move |m| passing.row(m).filter(move |e| Some(e.0) == position).map(move |e| (m, e.1)))
-}
-
-/// The anchored upper bound on `relu(z⁰ + u − v)`, not rounded.
-pub fn anchored_value(z: f64, r: f64, s: f64, u: f64, v: f64) -> f64 {
-    if z >= 0.0 { z + u - if r < 0.0 { z / (z - r) * v } else { v } } else { s / (s - z) * u }
+    slice.position(flip.node).into_iter().flat_map(|n| slice.reaching(n))
 }
 
 impl Relaxed {
@@ -129,8 +139,7 @@ impl Relaxed {
     pub fn mixed(&mut self, backward: &Backward, hidden: &Hidden, weights: &[f64]) {
         let (coefficients, errors) = backward.coefficients();
         self.base = backward.constant();
-        self.centre.clear();
-        self.radius.clear();
+        self.clear();
         for at in 0..hidden.count() {
             let (a, error) = (coefficients[at], errors[at]);
             let (z, ez) = (hidden.value[at], hidden.error[at]);
@@ -146,7 +155,12 @@ impl Relaxed {
                 }
                 Assumption::Free => {
                     let unit = Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s };
-                    self.two_slopes(unit, on_grid(w))
+                    let (rise, fall, bend) = self.two_slopes(unit, hidden.cap[at], on_grid(w));
+                    if bend.weight > 0.0 {
+                        self.bends.resize(hidden.count(), Bend::default());
+                        self.bends[at] = bend;
+                    }
+                    (rise, fall)
                 }
             };
             let centre = 0.5 * (rise + fall);
@@ -162,12 +176,13 @@ impl Relaxed {
         (slope, slope)
     }
 
-    /// `w` of the chord's line and the rest of the anchored bound.
-    fn two_slopes(&mut self, unit: Unit, w: f64) -> (f64, f64) {
+    /// `w` of the chord's line and the rest of the capped bound.
+    fn two_slopes(&mut self, unit: Unit, cap: Cap, w: f64) -> (f64, f64, Bend) {
         let Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
         let (chord, kappa) = line(a, error, r, s);
-        let Anchor { rise, fall, slack } = anchor(unit);
+        let (Anchor { rise, fall, slack }, mut bend) = capped(unit, cap);
         let rest = 1.0 - w;
+        bend.weight = (bend.weight * rest).next_down();
         if w > 0.0 {
             self.base.add(w * (chord * z));
             self.base.add(w * kappa);
@@ -179,10 +194,11 @@ impl Relaxed {
             self.base.allow(rest * (a.abs() * ez + error * (h + ez) + slack));
         }
         if chord == rise && chord == fall {
-            return (rise, fall);
+            return (rise, fall, bend);
         }
         let rounding = |x: f64| 4.0 * UNIT * (w * chord.abs() + rest * x.abs());
-        ((w * chord + rest * rise - rounding(rise)).next_down(), (w * chord + rest * fall + rounding(fall)).next_up())
+        let rise = (w * chord + rest * rise - rounding(rise)).next_down();
+        (rise, (w * chord + rest * fall + rounding(fall)).next_up(), bend)
     }
 }
 

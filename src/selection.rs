@@ -9,8 +9,9 @@ use std::collections::BinaryHeap;
 
 use crate::attribute::Attributes;
 use crate::budget::{Budget, Restriction};
+use crate::capped::Bend;
 use crate::graph::Graph;
-use crate::rounding::norm_above;
+use crate::rounding::{error_of, norm_above};
 use crate::slice::Slice;
 
 /// How many attributes are scored between two looks at the threshold.
@@ -100,6 +101,30 @@ pub struct Slopes {
     pub centre: Vec<f64>,
     /// Half their difference; empty if they are the same (the plain dual).
     pub radius: Vec<f64>,
+    /// What the slopes overstate, by unit of representation 2; empty if nothing.
+    pub bends: Vec<Bend>,
+}
+
+impl Slopes {
+    /// The loss of a flip of the slice's node `n` by weights `row`, corrected by what the slopes overstate; rounded up.
+    fn corrected(&self, loss: f64, slice: &Slice, n: usize, sign: f64, row: &[f64]) -> f64 {
+        if self.bends.is_empty() {
+            return loss;
+        }
+        let (mut excess, mut size, mut terms) = (0.0, 0.0, 0);
+        for (m, a) in slice.reaching(n) {
+            let a = sign * a;
+            for (bend, w) in self.bends[m * row.len()..][..row.len()].iter().zip(row) {
+                let (more, magnitude) = bend.excess(a * w);
+                excess += more;
+                size += magnitude;
+            }
+            terms += row.len();
+        }
+        let surely = excess - error_of(terms + 8, size);
+        // A comparison with NaN is false: nothing is corrected.
+        if surely > 0.0 { (loss - surely).next_up() } else { loss }
+    }
 }
 
 /// The flips selected, and the buffers to find them.
@@ -122,23 +147,23 @@ impl Selection {
     /// The last selection seeds the next one: if it still fits, the smallest of its losses under the new slopes is
     /// a threshold to start with. It only has to be an admissible selection of `Q` flips of this slice.
     pub fn select(&mut self, field: &Field, slice: &Slice, slopes: &Slopes) -> f64 {
-        let nodes = slice.nodes(1);
         let Some(global @ 1..) = field.restriction.global(field.budget) else {
             self.kept.clear();
             return 0.0;
         };
         let seed = self.seed_threshold(field, global, slice, slopes);
-        self.search(field, global, nodes, slopes, seed);
+        self.search(field, global, slice, slopes, seed);
         // Under cancellation the search may compute a seed's loss smaller than it was above and miss it. Fewer than `Q`
         // flips above a threshold prove nothing, so without them there is no threshold.
         if seed > 0.0 && self.kept.len() < global {
-            self.search(field, global, nodes, slopes, 0.0);
+            self.search(field, global, slice, slopes, 0.0);
         }
         self.kept.iter().map(|k| k.loss).sum()
     }
 
     /// Keeps the largest admissible losses above the threshold.
-    fn search(&mut self, field: &Field, global: usize, nodes: &[u32], slopes: &Slopes, mut threshold: f64) {
+    fn search(&mut self, field: &Field, global: usize, slice: &Slice, slopes: &Slopes, mut threshold: f64) {
+        let nodes = slice.nodes(1);
         self.kept.clear();
         let attributes = field.attributes;
         let mut heap = self.order_rows(field, nodes, slopes);
@@ -146,7 +171,7 @@ impl Selection {
             if norm * attributes.norm(0) <= threshold {
                 break;
             }
-            self.search_row(field, global, nodes[row as usize], row as usize, slopes, norm, threshold);
+            self.search_row(field, global, slice, row as usize, slopes, norm, threshold);
             self.kept.append(&mut self.row);
             keep_largest(&mut self.kept, global);
             if self.kept.len() == global {
@@ -176,6 +201,7 @@ impl Selection {
             let radius = slopes.radius.get(row * width..(row + 1) * width);
             let sign = if graph.attributes().contains(flip.node as usize, flip.attribute) { -1.0 } else { 1.0 };
             let loss = attributes.loss(slot, sign, centre, radius);
+            let loss = slopes.corrected(loss, slice, row, sign, attributes.row(slot));
             if loss.is_nan() || loss <= 0.0 {
                 return 0.0;
             }
@@ -217,7 +243,7 @@ impl Selection {
         &mut self,
         field: &Field,
         global: usize,
-        node: u32,
+        slice: &Slice,
         row: usize,
         slopes: &Slopes,
         norm: f64,
@@ -225,6 +251,7 @@ impl Selection {
     ) {
         let Field { graph, budget, restriction, attributes } = field;
         let width = attributes.width();
+        let node = slice.nodes(1)[row];
         let capacity = restriction.local(budget, node).unwrap_or(0).min(global);
         let centre = &slopes.centre[row * width..][..width];
         let radius = slopes.radius.get(row * width..(row + 1) * width);
@@ -239,7 +266,10 @@ impl Selection {
                 let loss = attributes.loss(slot, -1.0, centre, radius);
                 let flip = Flip { node, attribute };
                 if loss > threshold && !restriction.fixes(flip) {
-                    self.row.push(Loss { loss, flip });
+                    let loss = slopes.corrected(loss, slice, row, -1.0, attributes.row(slot));
+                    if loss > threshold {
+                        self.row.push(Loss { loss, flip });
+                    }
                 }
             }
         }
@@ -253,7 +283,10 @@ impl Selection {
                     if loss > threshold {
                         let flip = Flip { node, attribute: attributes.attribute(first + i) };
                         if present.binary_search(&flip.attribute).is_err() && !restriction.fixes(flip) {
-                            self.row.push(Loss { loss, flip });
+                            let loss = slopes.corrected(loss, slice, row, 1.0, attributes.row(first + i));
+                            if loss > threshold {
+                                self.row.push(Loss { loss, flip });
+                            }
                         }
                     }
                 }

@@ -25,6 +25,33 @@ impl LocalMatrix {
         self.columns[range.clone()].iter().zip(&self.values[range]).map(|(&n, &a)| (n as usize, a))
     }
 
+    /// Becomes the transpose of a matrix with `columns` columns; rows keep their order.
+    fn transpose(&mut self, matrix: &LocalMatrix, columns: usize) {
+        self.offsets.clear();
+        self.offsets.resize(columns + 1, 0);
+        for &n in &matrix.columns {
+            self.offsets[n as usize + 1] += 1;
+        }
+        for n in 0..columns {
+            self.offsets[n + 1] += self.offsets[n];
+        }
+        self.columns.clear();
+        self.columns.resize(matrix.columns.len(), 0);
+        self.values.clear();
+        self.values.resize(matrix.columns.len(), 0.0);
+        // Filling moves each offset to the start of the next row; afterwards they are moved back.
+        for m in 0..matrix.rows() {
+            for (n, a) in matrix.row(m) {
+                let slot = self.offsets[n] as usize;
+                self.columns[slot] = m as u32;
+                self.values[slot] = a;
+                self.offsets[n] += 1;
+            }
+        }
+        self.offsets.rotate_right(1);
+        self.offsets[0] = 0;
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.offsets.len().saturating_sub(1)
@@ -37,6 +64,8 @@ pub struct Slice {
     top: usize,
     nodes: Vec<Vec<u32>>,
     passing: Vec<LocalMatrix>,
+    /// `A(1)` by columns.
+    reaching: LocalMatrix,
     /// Global node → local number, valid where `stamp` matches.
     position: Vec<u32>,
     stamp: Vec<u32>,
@@ -86,6 +115,7 @@ impl Slice {
                 local.offsets.push(local.columns.len() as u32);
             }
         }
+        self.reaching.transpose(&self.passing[0], self.nodes[0].len());
     }
 
     /// The representation that the target is looked at in: `L` for logits.
@@ -101,6 +131,12 @@ impl Slice {
     /// `A(l)`: rows are the nodes of representation `l + 1`, columns those of representation `l`.
     pub fn passing(&self, l: usize) -> &LocalMatrix {
         &self.passing[l - 1]
+    }
+
+    /// The rows of `A(1)` that have an entry in column `n`, with the entry.
+    #[inline]
+    pub fn reaching(&self, n: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.reaching.row(n)
     }
 
     /// The local number of a node in representation 1, if it is there.

@@ -853,13 +853,18 @@ fn branch_check(seed: u64, net: Net, tally: &mut Tally) {
             hidden.load(&slice, &certifier.unperturbed()[0], &certifier.activation_bounds()[0]);
             hidden.anchor_at(&evaluator);
             let around = (&hidden.value[..], &hidden.error[..]);
-            let tighter = first_hidden_in_branch(graph, gcn, (budget, &restriction), &slice, around);
+            let tighter = first_hidden_in_branch(graph, certifier.columns(), (budget, &restriction), &slice, around);
             for at in 0..hidden.count() {
                 hidden.lower[at] = hidden.lower[at].max(tighter.lower[at]);
                 hidden.upper[at] = hidden.upper[at].min(tighter.upper[at]);
             }
-            let mut local =
-                vec![LayerBounds { width: hidden.width, lower: hidden.lower.clone(), upper: hidden.upper.clone() }];
+            hidden.cap = tighter.caps;
+            let mut local = vec![LayerBounds {
+                width: hidden.width,
+                lower: hidden.lower.clone(),
+                upper: hidden.upper.clone(),
+                caps: Vec::new(),
+            }];
             for l in 2..gcn.depth() - 1 {
                 let next = propagate_in_slice(&gcn.layers()[l - 1], &slice, l, &local[l - 2]);
                 local.push(next);

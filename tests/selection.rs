@@ -50,6 +50,7 @@ fn the_pruned_selection_is_the_naive_one() {
             let slopes = Slopes {
                 centre: (0..nodes * width).map(|_| number(r)).collect(),
                 radius: if two { (0..nodes * width).map(|_| number(r).abs()).collect() } else { Vec::new() },
+                ..Slopes::default()
             };
             let field =
                 Field { graph: &graph, budget: &budget, restriction: &Restriction::default(), attributes: &list };

@@ -12,6 +12,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::capped::Cap;
 use crate::hidden::{Assumption, Hidden};
 use crate::mixture::reached;
 use crate::selection::{Field, Flip};
@@ -19,12 +20,23 @@ use crate::slice::Slice;
 
 use super::simplex::Simplex;
 
-/// A unit's line as a function of its multiplier: `(c₀ + c₁x) + (r₀ + r₁x)·rise − (f₀ + f₁x)·fall`.
+/// A unit's line as a function of its multiplier: `(b₀ + b₁x) + Σ (s₀ + s₁x)·g_i + (c₀ + c₁x)·capped(g_i)`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Affine {
     base: [f64; 2],
-    rise: [f64; 2],
-    fall: [f64; 2],
+    slope: [f64; 2],
+    capped: [f64; 2],
+    anchor: f64,
+    cap: Cap,
+}
+
+impl Affine {
+    /// How a flip that changes the unit by `g` moves the line: the part that is there for `x = 0`, and the part times `x`.
+    #[inline]
+    fn change(&self, g: f64) -> [f64; 2] {
+        let capped = if self.capped == [0.0; 2] { 0.0 } else { self.cap.change(self.anchor, g) };
+        [self.slope[0] * g + self.capped[0] * capped, self.slope[1] * g + self.capped[1] * capped]
+    }
 }
 
 /// Multipliers of assumptions are kept in a box; any non-negative one is valid.
@@ -118,11 +130,11 @@ impl<'a> SimplexMaster<'a> {
             global,
         };
         for at in 0..count {
-            let Affine { base, rise, fall } = master.affine[at];
+            let Affine { base, slope, capped, .. } = master.affine[at];
             let free = hidden.assumption[at] == Assumption::Free;
             if lines == Lines::Chord && free && coefficients[at] < 0.0 {
                 master.pin(at);
-            } else if base[1] != 0.0 || rise[1] != 0.0 || fall[1] != 0.0 {
+            } else if base[1] != 0.0 || slope[1] != 0.0 || capped[1] != 0.0 {
                 master.upper[at] = if free { 1.0 } else { LARGEST_BETA * scale };
                 let near = start.map_or(coefficients[at] > 0.0 && base[1] > 0.0, |start| start[at]);
                 master.resting[at] = if free && near { 1.0 } else { 0.0 };
@@ -135,33 +147,33 @@ impl<'a> SimplexMaster<'a> {
     /// Fixes a multiplier at 1.
     fn pin(&mut self, at: usize) {
         self.resting[at] = 1.0;
-        let Affine { base, rise, fall } = self.affine[at];
+        let line = self.affine[at];
         let sum = |x: [f64; 2]| [x[0] + x[1], 0.0];
-        self.affine[at] = Affine { base: sum(base), rise: sum(rise), fall: sum(fall) };
+        self.affine[at] = Affine { base: sum(line.base), slope: sum(line.slope), capped: sum(line.capped), ..line };
     }
 
     /// Gives a multiplier a variable of its own, at the bound where it rests.
     fn activate(&mut self, at: usize) {
-        let Affine { base, rise, fall } = self.affine[at];
+        let line = self.affine[at];
         let (m, j) = (at / self.width, at % self.width);
         let column: Vec<f64> = self
             .rows
             .iter()
             .map(|row| {
                 let entry = row.reach.iter().find(|reach| reach.0 == m).map_or(0.0, |reach| reach.1);
-                let change = entry * self.weight.get(row.flip.attribute as usize, j);
-                rise[1] * change.max(0.0) + fall[1] * change.min(0.0)
+                line.change(entry * self.weight.get(row.flip.attribute as usize, j))[1]
             })
             .collect();
         let plus: Vec<usize> = self.rows.iter().map(|row| row.plus).collect();
         let at_upper = self.resting[at] > 0.0;
-        self.constant -= base[1] * self.resting[at];
-        self.variable[at] = Some(self.simplex.add_column(base[1], self.upper[at], at_upper, &column, &plus));
+        self.constant -= line.base[1] * self.resting[at];
+        self.variable[at] = Some(self.simplex.add_column(line.base[1], self.upper[at], at_upper, &column, &plus));
     }
 
     /// The resting multipliers that would raise the bound at the relaxed attacker's point.
     fn restless(&self) -> Vec<usize> {
-        let (mut rise, mut fall) = (vec![0.0; self.affine.len()], vec![0.0; self.affine.len()]);
+        // The slope of the bound in each multiplier.
+        let mut slope: Vec<f64> = self.affine.iter().map(|line| line.base[1]).collect();
         for row in &self.rows {
             let share = self.share(row);
             if share <= 0.0 {
@@ -169,18 +181,16 @@ impl<'a> SimplexMaster<'a> {
             }
             for &(m, a) in &row.reach {
                 for (j, &w) in self.weight.row(row.flip.attribute as usize).iter().enumerate() {
-                    rise[m * self.width + j] += (share * a * w).max(0.0);
-                    fall[m * self.width + j] -= (share * a * w).min(0.0);
+                    let at = m * self.width + j;
+                    if self.upper[at] > 0.0 {
+                        slope[at] += share * self.affine[at].change(a * w)[1];
+                    }
                 }
             }
         }
         (0..self.affine.len())
             .filter(|&at| self.upper[at] > 0.0 && self.variable[at].is_none())
-            .filter(|&at| {
-                let Affine { base, rise: r, fall: f } = self.affine[at];
-                let slope = base[1] + r[1] * rise[at] - f[1] * fall[at];
-                if self.resting[at] > 0.0 { slope < -1e-9 } else { slope > 1e-9 }
-            })
+            .filter(|&at| if self.resting[at] > 0.0 { slope[at] < -1e-9 } else { slope[at] > 1e-9 })
             .collect()
     }
 
@@ -193,7 +203,7 @@ impl<'a> SimplexMaster<'a> {
 /// The lines of a unit; exact at the anchor for `x = 0` where the coefficient is negative.
 fn unit(hidden: &Hidden, at: usize, a: f64) -> Affine {
     let (z, r, s) = (hidden.value[at], hidden.lower[at], hidden.upper[at]);
-    let same = |base: [f64; 2], slope: [f64; 2]| Affine { base, rise: slope, fall: slope };
+    let same = |base: [f64; 2], slope: [f64; 2]| Affine { base, slope, ..Affine::default() };
     match hidden.assumption[at] {
         Assumption::Active => same([a * z, -z], [a, -1.0]),
         Assumption::Inactive => same([0.0, z], [0.0, 1.0]),
@@ -202,9 +212,14 @@ fn unit(hidden: &Hidden, at: usize, a: f64) -> Affine {
         Assumption::Free if a > 0.0 => same([0.0, a * z], [0.0, a]),
         Assumption::Free => {
             let chord = a * s / (s - r);
-            let (rise, fall) = if z >= 0.0 { (a, a * z / (z - r)) } else { (a * s / (s - z), 0.0) };
             let base = a * z.max(0.0);
-            Affine { base: [base, chord * (z - r) - base], rise: [rise, chord - rise], fall: [fall, chord - fall] }
+            Affine {
+                base: [base, chord * (z - r) - base],
+                slope: [0.0, chord],
+                capped: [a, -a],
+                anchor: z,
+                cap: hidden.cap[at],
+            }
         }
     }
 }
@@ -219,16 +234,12 @@ impl Master for SimplexMaster<'_> {
         for &(m, a) in &reach {
             for (j, &w) in self.weight.row(flip.attribute as usize).iter().enumerate() {
                 let at = m * self.width + j;
-                let (up, down) = ((a * w).max(0.0), -(a * w).min(0.0));
-                let Affine { rise, fall, .. } = self.affine[at];
-                let rest = match self.variable[at] {
-                    Some(variable) => {
-                        coefficients.push((variable, rise[1] * up - fall[1] * down));
-                        0.0
-                    }
-                    None => self.resting[at],
-                };
-                fixed -= (rise[0] + rest * rise[1]) * up - (fall[0] + rest * fall[1]) * down;
+                let [still, moving] = self.affine[at].change(a * w);
+                fixed -= still;
+                match self.variable[at] {
+                    Some(variable) => coefficients.push((variable, moving)),
+                    None => fixed -= self.resting[at] * moving,
+                }
             }
         }
         // The local budget needs a multiplier only where it binds before the global one does.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::certifier::{Certifier, Workspace};
 use crate::exact::Relaxation;
+use crate::mixture::reached;
 use crate::rounding::{Account, error_of};
 use crate::selection::Flip;
 
@@ -44,13 +45,8 @@ impl Certifier<'_> {
         workspace: &mut Workspace,
     ) -> Optimum {
         let first = self.bound_alone(node, (reference, class), Relaxation::Paper, workspace);
-        let mut best = Optimum {
-            lower: first.lower(),
-            upper: f64::INFINITY,
-            masters: 0,
-            omega: Vec::new(),
-            flips: Vec::new(),
-        };
+        let mut best =
+            Optimum { lower: first.lower(), upper: f64::INFINITY, masters: 0, omega: Vec::new(), flips: Vec::new() };
         let Some(bounds) = self.activation_bounds().first() else {
             // A linear model has nothing to relax.
             return Optimum { upper: first.upper(), ..best };
@@ -110,14 +106,23 @@ impl Certifier<'_> {
 
     /// The margin of the paper's relaxed network, one hidden layer, where the attacker makes shares of flips: rounded up.
     fn relaxed_margin(&self, shares: &[(Flip, f64)], workspace: &Workspace) -> f64 {
-        let (rise, fall) = point(self, shares, workspace);
-        let hidden = &workspace.hidden;
-        let (coefficients, errors) = workspace.backward.coefficients();
-        let mut margin = workspace.backward.constant();
+        let Workspace { hidden, slice, backward, .. } = workspace;
+        let (change, _) = point(self, shares, workspace);
+        let weight = &self.gcn().layers()[0].weight;
+        let mut size = vec![0.0; hidden.count()];
+        for &(flip, share) in shares {
+            for (m, a) in reached(slice, flip) {
+                for (j, w) in weight.row(flip.attribute as usize).iter().enumerate() {
+                    size[m * hidden.width + j] += share * (a * w).abs();
+                }
+            }
+        }
+        let (coefficients, errors) = backward.coefficients();
+        let mut margin = backward.constant();
         for at in 0..hidden.count() {
             let (a, r, s) = (coefficients[at], hidden.lower[at], hidden.upper[at]);
-            let z = hidden.value[at] + rise[at] - fall[at];
-            let away = hidden.value[at].abs() + rise[at] + fall[at];
+            let z = hidden.value[at] + change[at];
+            let away = hidden.value[at].abs() + size[at];
             let error = hidden.error[at] + error_of(shares.len() + 4, away);
             let active = if s <= 0.0 {
                 0.0

@@ -7,7 +7,7 @@ use crate::cascade::Pair;
 use crate::certifier::{Certifier, Workspace};
 use crate::dual::Located;
 use crate::hidden::Assumption;
-use crate::mixture::reached as rows_reached;
+use crate::mixture::add_changes;
 use crate::rounding::Enclosure;
 use crate::selection::Flip;
 
@@ -148,11 +148,12 @@ impl Prover<'_, '_> {
             // Fixed flips shrink the budget; R and S follow.
             let means = (certifier.budget(), &branch.restriction);
             let around = (&hidden.value[..], &hidden.error[..]);
-            let tighter = bounds::first_hidden_in_branch(certifier.graph(), certifier.gcn(), means, slice, around);
+            let tighter = bounds::first_hidden_in_branch(certifier.graph(), certifier.columns(), means, slice, around);
             for unit in 0..hidden.count() {
                 hidden.lower[unit] = hidden.lower[unit].max(tighter.lower[unit]);
                 hidden.upper[unit] = hidden.upper[unit].min(tighter.upper[unit]);
             }
+            hidden.cap = tighter.caps;
         }
         for &(unit, assumption) in &branch.units {
             let impossible = match assumption {
@@ -172,6 +173,7 @@ impl Prover<'_, '_> {
                 width: hidden.width,
                 lower: hidden.lower.clone(),
                 upper: hidden.upper.clone(),
+                caps: Vec::new(),
             });
             for l in 2..certifier.gcn().depth() - 1 {
                 let layer = &certifier.gcn().layers()[l - 1];
@@ -210,7 +212,8 @@ impl Prover<'_, '_> {
         let constant = workspace.backward.constant().close().value;
         let coefficients = workspace.backward.coefficients().0.to_vec();
         let start = branch.near.as_deref();
-        let mut master = SimplexMaster::new(weight, &workspace.hidden, (&coefficients, constant), global, start, Lines::Both);
+        let mut master =
+            SimplexMaster::new(weight, &workspace.hidden, (&coefficients, constant), global, start, Lines::Both);
         let mut best = f64::NEG_INFINITY;
         let known: Vec<Flip> = self.pool.iter().rev().take(global.saturating_add(POOL)).copied().collect();
         for flip in known.into_iter().filter(|flip| !branch.restriction.fixes(*flip)) {
@@ -322,8 +325,8 @@ impl Prover<'_, '_> {
         workspace: &Workspace,
     ) -> Option<Split> {
         let Workspace { hidden, slice, selection, .. } = workspace;
-        let (rise, fall) = point(self.certifier, &suggestion.flips, workspace);
-        let loosest = tree::loosest(hidden, coefficients, &rise, &fall);
+        let (change, capped) = point(self.certifier, &suggestion.flips, workspace);
+        let loosest = tree::loosest(hidden, coefficients, &change, &capped);
         let deep = self.certifier.gcn().depth() > 3;
         match loosest {
             Some((looseness, unit)) if looseness > 1e-9 && !deep => return Some(Split::Unit(unit)),
@@ -353,20 +356,11 @@ impl Prover<'_, '_> {
     }
 }
 
-/// Rise and fall of every unit where the relaxed attacker makes shares of flips.
+/// What shares of flips do to every unit: to its input, and to its capped bound.
 pub(crate) fn point(certifier: &Certifier, flips: &[(Flip, f64)], workspace: &Workspace) -> (Vec<f64>, Vec<f64>) {
     let Workspace { hidden, slice, .. } = workspace;
-    let weight = &certifier.gcn().layers()[0].weight;
-    let (mut rise, mut fall) = (vec![0.0; hidden.count()], vec![0.0; hidden.count()]);
-    for &(flip, share) in flips.iter().filter(|f| f.1 > 0.0) {
-        let present = certifier.graph().attributes().contains(flip.node as usize, flip.attribute);
-        for (m, a) in rows_reached(slice, flip) {
-            let a = if present { -a * share } else { a * share };
-            for (j, &w) in weight.row(flip.attribute as usize).iter().enumerate() {
-                rise[m * hidden.width + j] += (a * w).max(0.0);
-                fall[m * hidden.width + j] -= (a * w).min(0.0);
-            }
-        }
-    }
-    (rise, fall)
+    let (mut change, mut capped) = (vec![0.0; hidden.count()], vec![0.0; hidden.count()]);
+    let shares = flips.iter().copied();
+    add_changes(certifier.graph(), certifier.gcn(), slice, hidden, shares, &mut change, &mut capped);
+    (change, capped)
 }

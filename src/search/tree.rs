@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use crate::budget::Restriction;
 use crate::hidden::Assumption;
-use crate::mixture::anchored_value;
 use crate::selection::Flip;
 
 use super::master::Suggestion;
@@ -167,16 +166,16 @@ pub fn search(
 pub fn loosest(
     hidden: &crate::hidden::Hidden,
     coefficients: &[f64],
-    rise: &[f64],
-    fall: &[f64],
+    change: &[f64],
+    capped: &[f64],
 ) -> Option<(f64, usize)> {
     (0..hidden.count())
         .filter(|&at| hidden.assumption[at] == Assumption::Free && coefficients[at] < 0.0)
         .filter(|&at| hidden.lower[at] < 0.0 && hidden.upper[at] > 0.0)
         .map(|at| {
             let (z, r, s) = (hidden.value[at], hidden.lower[at], hidden.upper[at]);
-            let here = z + rise[at] - fall[at];
-            let relaxed = (s * (here - r) / (s - r)).min(anchored_value(z, r, s, rise[at], fall[at]));
+            let here = z + change[at];
+            let relaxed = (s * (here - r) / (s - r)).min(z.max(0.0) + capped[at]);
             let gains = [-coefficients[at] * (relaxed - here), -coefficients[at] * relaxed];
             (if gains[0].min(gains[1]) > 1e-9 { gains[0] + gains[1] } else { 0.0 }, at)
         })
