@@ -150,14 +150,16 @@ impl<'a> Certifier<'a> {
             }
             workspace.slice.cut(self.gcn, l, node);
             workspace.selection.forget();
+            workspace.hidden.load(&workspace.slice, &self.unperturbed[0], &self.bounds[0]);
             for unit in 0..width {
                 if lower[unit] >= 0.0 || upper[unit] <= 0.0 {
                     continue;
                 }
                 for (sign, slot) in [(1.0, &mut lower[unit]), (-1.0, &mut upper[unit])] {
                     workspace.backward.run(self.gcn, &workspace.slice, &self.bounds, &[(unit, sign)]);
-                    for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
-                        let bound = sign * self.evaluate(workspace, relaxation).lower();
+                    let paper = self.evaluate(workspace, Relaxation::Paper);
+                    for bound in [paper, self.evaluate_capped(workspace)] {
+                        let bound = sign * bound.lower();
                         // A comparison with NaN is false: the interval stays.
                         if sign * bound > sign * *slot {
                             *slot = bound;
@@ -251,6 +253,14 @@ impl<'a> Certifier<'a> {
             // The linear model has nothing to relax: both bounds are the same, and exact.
             (_, bounds) => relaxed.paper(backward, slice, unperturbed, bounds.filter(|_| slice.top() > 2)),
         }
+        self.worst(workspace, &Restriction::default())
+    }
+
+    /// The same with every unit at the line that is exact at the unperturbed graph, capped; the hidden units are loaded.
+    fn evaluate_capped(&self, workspace: &mut Workspace) -> Enclosure {
+        let Workspace { backward, relaxed, hidden, multipliers, .. } = workspace;
+        multipliers.anchored(hidden, backward);
+        relaxed.mixed(backward, hidden, &multipliers.weights);
         self.worst(workspace, &Restriction::default())
     }
 

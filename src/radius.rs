@@ -1,13 +1,15 @@
 //! The robustness radius: the largest `Q` that is certified and the smallest `Q` with a witness, per node.
 //!
 //! A certificate for `Q` holds for every smaller one, and a witness of `k` flips for every `Q ≥ k`. Each node is searched by
-//! bisection with its own interval; nodes that ask for the same `Q` share one set of activation bounds.
+//! bisection with its own interval; nodes that ask for the same `Q` share one set of activation bounds. A complete search comes
+//! second, for what bounds and witnesses leave between: far above a radius a proof is impossible and a witness easy,
+//! so asking there for the truth would be a waste.
 
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use crate::certifier::{Certifier, Workspace};
+use crate::certifier::{Certifier, Effort, Workspace};
 use crate::selection::Flip;
 use crate::verdict::Verdict;
 
@@ -24,6 +26,8 @@ pub struct Radius {
     pub witness: Vec<Flip>,
     /// Nothing above this is asked.
     limit: usize,
+    /// Every question is expensive: take small steps where no witness is known.
+    careful: bool,
     /// Time spent.
     pub seconds: f64,
 }
@@ -46,10 +50,17 @@ impl Radius {
             Some((first, last)) => middle(low, first).or_else(|| middle(last, high)),
             // Without a witness yet, double: radii are small compared with the limit.
             None if self.attacked.is_none() => {
-                (low < self.limit).then(|| low.saturating_mul(2).clamp(1, self.limit)).map(|q| q.max(low + 1))
+                let step = if self.careful { low / 8 } else { low };
+                (low < self.limit).then(|| low.saturating_add(step.max(1)).min(self.limit))
             }
             None => middle(low, high),
         }
+    }
+
+    /// Opens what was found undecided to a better search.
+    fn reopen(&mut self) {
+        self.undecided = None;
+        self.careful = true;
     }
 
     /// Takes in what was found at `q`.
@@ -86,20 +97,41 @@ pub fn radii<'a>(
     stopped: impl Fn() -> bool + Sync,
     progress: impl Fn(usize, &Radius) + Sync,
 ) -> (BTreeMap<usize, Radius>, Certifier<'a>) {
+    let effort = certifier.effort;
     let mut radii: BTreeMap<usize, Radius> = nodes.iter().map(|&n| (n, Radius::new(limit))).collect();
+    if effort != Effort::Bounds {
+        certifier = search(certifier.with_effort(Effort::Bounds), &mut radii, &stopped, |node, radius| {
+            // What is known exactly is done.
+            if radius.undecided.is_none() {
+                progress(node, radius);
+            }
+        });
+        radii.values_mut().for_each(Radius::reopen);
+    }
+    certifier = search(certifier.with_effort(effort), &mut radii, &stopped, &progress);
+    (radii, certifier)
+}
+
+/// Asks until no node has a question left.
+fn search<'a>(
+    mut certifier: Certifier<'a>,
+    radii: &mut BTreeMap<usize, Radius>,
+    stopped: impl Fn() -> bool + Sync,
+    progress: impl Fn(usize, &Radius) + Sync,
+) -> Certifier<'a> {
     loop {
         let mut asked: BTreeMap<usize, Vec<(usize, &mut Radius)>> = BTreeMap::new();
-        for (&node, radius) in &mut radii {
+        for (&node, radius) in &mut *radii {
             if let Some(q) = radius.next() {
                 asked.entry(q).or_default().push((node, radius));
             }
         }
         if asked.is_empty() || stopped() {
-            return (radii, certifier);
+            return certifier;
         }
         for (q, nodes) in asked {
             certifier = certifier.with_global(q);
-            nodes.into_par_iter().for_each_init(Workspace::default, |workspace, (node, radius)| {
+            nodes.into_par_iter().with_max_len(1).for_each_init(Workspace::default, |workspace, (node, radius)| {
                 if stopped() {
                     return;
                 }

@@ -27,7 +27,7 @@ pub struct Radius {
     #[command(flatten)]
     local: LocalArguments,
     /// Nothing above this Q is tried
-    #[arg(long = "max-Q", value_name = "N", default_value_t = 200, help_heading = "Budget")]
+    #[arg(long = "max-Q", value_name = "N", default_value_t = 1000, help_heading = "Budget")]
     max_global: usize,
     /// Only these nodes: ids and ranges (3,17,20-25), or a file
     #[arg(long, value_name = "IDS|FILE")]
