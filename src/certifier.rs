@@ -1,6 +1,7 @@
 //! The certifier: from a graph, a network and a budget to a verdict for every node.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -71,9 +72,9 @@ pub struct Certifier<'a> {
     budget: Budget,
     pub(crate) bound: Bound,
     pub(crate) effort: Effort,
-    attributes: Attributes,
-    columns: Columns,
-    unperturbed: Vec<Representation>,
+    attributes: Arc<Attributes>,
+    columns: Arc<Columns>,
+    unperturbed: Arc<Vec<Representation>>,
     bounds: Vec<LayerBounds>,
 }
 
@@ -96,9 +97,9 @@ pub struct Workspace {
 impl<'a> Certifier<'a> {
     /// Does all the work that does not depend on a target.
     pub fn new(graph: &'a Graph, gcn: &'a Gcn, budget: Budget, bound: Bound) -> Certifier<'a> {
-        let unperturbed = forward(graph, gcn);
-        let attributes = Attributes::new(&gcn.layers()[0].weight, &budget);
-        let columns = Columns::new(gcn, &budget);
+        let unperturbed = Arc::new(forward(graph, gcn));
+        let attributes = Arc::new(Attributes::new(&gcn.layers()[0].weight, &budget));
+        let columns = Arc::new(Columns::new(gcn, &budget));
         let mut certifier = Certifier {
             graph,
             gcn,
@@ -120,12 +121,18 @@ impl<'a> Certifier<'a> {
         self
     }
 
-    /// The same problem under another global budget; what does not depend on it is kept.
-    pub fn with_global(mut self, global: usize) -> Certifier<'a> {
-        self.budget = self.budget.with_global(global);
-        self.bounds.clear();
-        self.bound_activations();
-        self
+    /// The same problem under another global budget; what does not depend on it is shared.
+    pub fn at_global(&self, global: usize) -> Certifier<'a> {
+        let mut other = Certifier {
+            budget: self.budget.clone().with_global(global),
+            attributes: Arc::clone(&self.attributes),
+            columns: Arc::clone(&self.columns),
+            unperturbed: Arc::clone(&self.unperturbed),
+            bounds: Vec::new(),
+            ..*self
+        };
+        other.bound_activations();
+        other
     }
 
     fn bound_activations(&mut self) {

@@ -100,7 +100,8 @@ pub fn radii<'a>(
     let effort = certifier.effort;
     let mut radii: BTreeMap<usize, Radius> = nodes.iter().map(|&n| (n, Radius::new(limit))).collect();
     if effort != Effort::Bounds {
-        certifier = search(certifier.with_effort(Effort::Bounds), &mut radii, &stopped, |node, radius| {
+        certifier = certifier.with_effort(Effort::Bounds);
+        search(&certifier, &mut radii, &stopped, |node, radius| {
             // What is known exactly is done.
             if radius.undecided.is_none() {
                 progress(node, radius);
@@ -108,17 +109,21 @@ pub fn radii<'a>(
         });
         radii.values_mut().for_each(Radius::reopen);
     }
-    certifier = search(certifier.with_effort(effort), &mut radii, &stopped, &progress);
+    certifier = certifier.with_effort(effort);
+    search(&certifier, &mut radii, &stopped, &progress);
     (radii, certifier)
 }
 
+/// Budgets whose activation bounds are kept at the same time.
+const BUDGETS: usize = 8;
+
 /// Asks until no node has a question left.
-fn search<'a>(
-    mut certifier: Certifier<'a>,
+fn search(
+    certifier: &Certifier,
     radii: &mut BTreeMap<usize, Radius>,
     stopped: impl Fn() -> bool + Sync,
     progress: impl Fn(usize, &Radius) + Sync,
-) -> Certifier<'a> {
+) {
     loop {
         let mut asked: BTreeMap<usize, Vec<(usize, &mut Radius)>> = BTreeMap::new();
         for (&node, radius) in &mut *radii {
@@ -127,17 +132,27 @@ fn search<'a>(
             }
         }
         if asked.is_empty() || stopped() {
-            return certifier;
+            return;
         }
-        for (q, nodes) in asked {
-            certifier = certifier.with_global(q);
-            nodes.into_par_iter().with_max_len(1).for_each_init(Workspace::default, |workspace, (node, radius)| {
+        let mut asked = asked.into_iter().peekable();
+        while asked.peek().is_some() {
+            let together: Vec<_> = asked.by_ref().take(BUDGETS).collect();
+            let budgets: Vec<Certifier> = together.iter().map(|(q, _)| certifier.at_global(*q)).collect();
+            let questions: Vec<(&Certifier, usize, &mut Radius)> = together
+                .into_iter()
+                .zip(&budgets)
+                .flat_map(|((_, nodes), certifier)| {
+                    nodes.into_iter().map(move |(node, radius)| (certifier, node, radius))
+                })
+                .collect();
+            questions.into_par_iter().with_max_len(1).for_each_init(Workspace::default, |workspace, question| {
+                let (certifier, node, radius) = question;
                 if stopped() {
                     return;
                 }
                 let start = std::time::Instant::now();
                 let result = certifier.certify(node, workspace);
-                radius.learn(q, result.verdict, result.witness);
+                radius.learn(certifier.budget().global(), result.verdict, result.witness);
                 radius.seconds += start.elapsed().as_secs_f64();
                 if radius.next().is_none() {
                     progress(node, radius);

@@ -79,6 +79,8 @@ fn exact_margins_are_those_of_the_milp() {
             agreed += 1;
         }
     }
-    println!("{agreed} pairs agree, {unfinished} not finished by HiGHS; {nodes} tree nodes; largest difference {largest:.1e}");
+    println!(
+        "{agreed} pairs agree, {unfinished} not finished by HiGHS; {nodes} tree nodes; largest difference {largest:.1e}"
+    );
     assert!(agreed > count);
 }
