@@ -71,6 +71,7 @@ pub struct Certifier<'a> {
     budget: Budget,
     pub(crate) bound: Bound,
     pub(crate) effort: Effort,
+    pub(crate) proving: bool,
     attributes: Attributes,
     unperturbed: Vec<Representation>,
     bounds: Vec<LayerBounds>,
@@ -103,6 +104,7 @@ impl<'a> Certifier<'a> {
             budget,
             bound,
             effort: Effort::Bounds,
+            proving: false,
             attributes,
             unperturbed,
             bounds: Vec::new(),
@@ -114,6 +116,12 @@ impl<'a> Certifier<'a> {
     /// The same certifier with another effort.
     pub fn with_effort(mut self, effort: Effort) -> Certifier<'a> {
         self.effort = effort;
+        self
+    }
+
+    /// The same certifier, which also keeps what each verdict rests on ([`NodeResult::evidence`]).
+    pub fn with_proofs(mut self) -> Certifier<'a> {
+        self.proving = true;
         self
     }
 

@@ -178,6 +178,12 @@ impl<'a> Problem<'a> {
         if known { Ok(unit) } else { Err(Reason::Unit(unit)) }
     }
 
+    /// Refuses what is no hidden representation.
+    pub(crate) fn hidden(&self, layer: u32) -> Result<(), Reason> {
+        let known = (2..self.checker.statement.network.depth()).contains(&(layer as usize));
+        if known { Ok(()) } else { Err(Reason::Layer(layer)) }
+    }
+
     /// Refuses what is no permitted flip of the slice.
     pub(crate) fn flip(&self, flip: Flip) -> Result<Flip, Reason> {
         self.checker.statement.budget.require(flip)?;

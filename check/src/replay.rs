@@ -41,6 +41,15 @@ pub struct Multipliers {
     pub slope: Vec<(Unit, f64)>,
     /// `β ≥ 0`.
     pub beta: Vec<(Unit, f64)>,
+    /// From this representation upward the defaults are those of the dual bound.
+    pub dual: Option<u32>,
+}
+
+impl Multipliers {
+    /// Are the defaults of this unit those of the dual bound?
+    fn is_dual(&self, unit: Unit) -> bool {
+        self.dual.is_some_and(|first| first <= unit.0)
+    }
 }
 
 fn find(list: &[(Unit, f64)], unit: Unit) -> Option<f64> {
@@ -351,9 +360,14 @@ fn settled<N: Number>(
     })
 }
 
+/// `S/(S − R)`, rounded down to the grid.
+fn secant<N: Number>(lower: &N, upper: &N) -> N {
+    N::share_below(upper, &upper.minus(lower))
+}
+
 /// Slope and intercept of a line under `a·relu(z)` on `[R, S]`, `a < 0`: the chord, or nearly so.
 fn chord<N: Number>(a: &N, lower: &N, upper: &N, slope: Option<f64>) -> (N, N) {
-    let share = slope.map_or_else(|| N::share_below(upper, &upper.minus(lower)), N::from_f64);
+    let share = slope.map_or_else(|| secant(lower, upper), N::from_f64);
     let slope = a.times(&share);
     // The difference a·relu(z) − λz is least at R, 0 or S.
     let at_lower = slope.times(lower).negated();
@@ -376,7 +390,10 @@ fn deep_line<N: Number>(
         Err(Ordering::Less) => chord(a, lower, upper, find(&multipliers.slope, id)),
         Err(_) => {
             let weight = find(&multipliers.weight, id);
-            let weight = weight.map_or_else(|| lower.plus(upper).step(), N::from_f64);
+            let weight = weight.map_or_else(
+                || if multipliers.is_dual(id) { secant(lower, upper) } else { lower.plus(upper).step() },
+                N::from_f64,
+            );
             (a.times(&weight), N::zero())
         }
     })
@@ -396,7 +413,7 @@ fn line<N: Number>(
     Ok(match settled(a, lower, upper, id, path, multipliers)? {
         Ok(slope) => Line::through(slope, &N::zero(), z),
         Err(Ordering::Less) => {
-            let weight = weight.unwrap_or(0.0);
+            let weight = weight.unwrap_or(if multipliers.is_dual(id) { 1.0 } else { 0.0 });
             let positive = z.positive_part();
             let mut line = Line {
                 base: a.times(&positive),
@@ -418,7 +435,8 @@ fn line<N: Number>(
             line
         }
         Err(_) => {
-            let weight = weight.map_or_else(|| z.step(), N::from_f64);
+            let weight = weight
+                .map_or_else(|| if multipliers.is_dual(id) { secant(lower, upper) } else { z.step() }, N::from_f64);
             Line::through(a.times(&weight), &N::zero(), z)
         }
     })

@@ -134,7 +134,11 @@ fn admissible(problem: &Problem, path: &Path, leaf: &Leaf) -> Result<Multipliers
     if let Some(&(id, _)) = beta.iter().find(|&&(id, _)| !split(id)) {
         return Err(Reason::Unsplit(id));
     }
-    Ok(Multipliers { weight: list("weight", &leaf.weight, 1.0)?, slope: list("slope", &leaf.slope, 1.0)?, beta })
+    if let Some(layer) = leaf.dual {
+        problem.hidden(layer)?;
+    }
+    let (weight, slope) = (list("weight", &leaf.weight, 1.0)?, list("slope", &leaf.slope, 1.0)?);
+    Ok(Multipliers { weight, slope, beta, dual: leaf.dual })
 }
 
 /// `2^exponent`, exactly; 0 for what no float holds, which the caller has excluded.

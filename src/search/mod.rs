@@ -3,4 +3,5 @@
 pub mod master;
 pub mod prover;
 pub mod simplex;
+pub(crate) mod trace;
 pub mod tree;
