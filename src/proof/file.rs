@@ -1,7 +1,7 @@
 //! The file of proofs of a run: whole lines only, in frames that stand alone, so that what an interrupted run has written
 //! can be read and gone on with.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -13,23 +13,13 @@ use ruzstd::decoding::StreamingDecoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use super::error::ProofError;
+use crate::results::Mode;
 
 /// A frame is written when it has so many bytes …
 const FRAME: usize = 256 << 10;
 
 /// … or when the last one is so long ago.
 const PAUSE: Duration = Duration::from_secs(1);
-
-/// What to do with a file that is there already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProofMode {
-    /// Start anew; refuse to overwrite an unfinished run or a foreign file.
-    Fresh,
-    /// Go on with the proofs that are there.
-    Resume,
-    /// Start anew, whatever is there.
-    Force,
-}
 
 /// A file of proofs that is being written: JSON lines, compressed if its name ends in `.zst`.
 #[derive(Debug)]
@@ -40,15 +30,19 @@ pub struct ProofFile {
     pending: Vec<u8>,
     last: Instant,
     done: BTreeSet<u32>,
+    /// Nodes without proof, by reason.
+    unproved: BTreeMap<String, usize>,
     bytes: u64,
+    /// The header, until it is written.
+    header: Option<Header>,
 }
 
 impl ProofFile {
-    /// Opens a file of proofs and writes its header, unless it goes on with one that has the same.
+    /// Opens a file of proofs. Nothing in it is changed before the first [`ProofFile::push`].
     ///
     /// # Errors
     /// If the file cannot be used, or must not be overwritten.
-    pub fn open(path: &Path, header: &Header, mode: ProofMode) -> Result<ProofFile, ProofError> {
+    pub fn open(path: &Path, header: &Header, mode: Mode) -> Result<ProofFile, ProofError> {
         let unwritable = |source| ProofError::Unwritable { file: name(path), source };
         let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let file = options.map_err(unwritable)?;
@@ -64,23 +58,40 @@ impl ProofFile {
             pending: Vec::new(),
             last: Instant::now(),
             done: BTreeSet::new(),
+            unproved: BTreeMap::new(),
             bytes: 0,
+            header: Some(header.clone()),
         };
-        if mode != ProofMode::Force {
+        if mode != Mode::Force {
             proofs.inherit(header, mode)?;
         }
-        proofs.file.set_len(proofs.bytes).map_err(unwritable)?;
-        proofs.file.seek(SeekFrom::Start(proofs.bytes)).map_err(unwritable)?;
-        if proofs.bytes == 0 {
-            Line::Header(header.clone()).write(&mut proofs.pending).map_err(unwritable)?;
-            proofs.flush()?;
-        }
         Ok(proofs)
+    }
+
+    /// Cuts off what cannot be kept, and writes the header where there is none.
+    fn begin(&mut self) -> Result<(), ProofError> {
+        let Some(header) = self.header.take() else { return Ok(()) };
+        let cut = self.file.set_len(self.bytes).and_then(|()| self.file.seek(SeekFrom::Start(self.bytes)));
+        cut.map_err(|source| self.unwritable(source))?;
+        if self.bytes == 0 { self.write(&Line::Header(header)) } else { Ok(()) }
+    }
+
+    fn write(&mut self, line: &Line) -> Result<(), ProofError> {
+        line.write(&mut self.pending).map_err(|source| self.unwritable(source))
+    }
+
+    fn unwritable(&self, source: io::Error) -> ProofError {
+        ProofError::Unwritable { file: name(&self.path), source }
     }
 
     /// The nodes that have a line.
     pub fn done(&self) -> &BTreeSet<u32> {
         &self.done
+    }
+
+    /// How many nodes have a line without proof, by reason.
+    pub fn unproved(&self) -> &BTreeMap<String, usize> {
+        &self.unproved
     }
 
     /// Bytes on disk.
@@ -98,16 +109,20 @@ impl ProofFile {
             Line::Unproved(unproved) => unproved.id,
             Line::Header(_) | Line::End(_) => return Ok(()),
         };
+        self.begin()?;
         if !self.done.insert(id) {
             return Ok(());
         }
         let start = self.pending.len();
-        line.write(&mut self.pending).map_err(|source| ProofError::Unwritable { file: name(&self.path), source })?;
+        self.write(line)?;
+        if let Line::Unproved(unproved) = line {
+            self.count(unproved);
+        }
         if self.pending.len() - start > LONGEST_LINE {
             self.pending.truncate(start);
-            let reason = format!("the proof is longer than {LONGEST_LINE} bytes");
-            let line = Line::Unproved(Unproved { id, reason });
-            line.write(&mut self.pending).map_err(|source| ProofError::Unwritable { file: name(&self.path), source })?;
+            let unproved = Unproved { id, reason: format!("the proof is longer than {LONGEST_LINE} bytes") };
+            self.count(&unproved);
+            self.write(&Line::Unproved(unproved))?;
         }
         if self.pending.len() >= FRAME || self.last.elapsed() >= PAUSE { self.flush() } else { Ok(()) }
     }
@@ -116,15 +131,20 @@ impl ProofFile {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn finish(mut self, complete: bool) -> Result<ProofFile, ProofError> {
+    pub fn finish(&mut self, complete: bool) -> Result<(), ProofError> {
+        self.begin()?;
         self.flush()?;
-        let unwritable = |source| ProofError::Unwritable { file: name(&self.path), source };
         if complete {
-            Line::End(self.done.len() as u64).write(&mut self.pending).map_err(unwritable)?;
+            self.write(&Line::End(self.done.len() as u64))?;
             self.flush()?;
         }
-        self.file.sync_all().map_err(|source| ProofError::Unwritable { file: name(&self.path), source })?;
-        Ok(self)
+        self.file.sync_all().map_err(|source| self.unwritable(source))
+    }
+
+    fn count(&mut self, unproved: &Unproved) {
+        // Numbers in a reason follow a colon: what comes before it is the kind.
+        let kind = unproved.reason.split(':').next().unwrap_or_default();
+        *self.unproved.entry(kind.to_string()).or_default() += 1;
     }
 
     fn flush(&mut self) -> Result<(), ProofError> {
@@ -138,9 +158,7 @@ impl ProofFile {
         } else {
             &self.pending
         };
-        self.file
-            .write_all(bytes)
-            .map_err(|source| ProofError::Unwritable { file: name(&self.path), source })?;
+        self.file.write_all(bytes).map_err(|source| self.unwritable(source))?;
         self.bytes += bytes.len() as u64;
         self.pending.clear();
         self.last = Instant::now();
@@ -148,14 +166,14 @@ impl ProofFile {
     }
 
     /// Takes over what is there: whole frames and lines, up to the end line or to where it was cut short.
-    fn inherit(&mut self, header: &Header, mode: ProofMode) -> Result<(), ProofError> {
+    fn inherit(&mut self, header: &Header, mode: Mode) -> Result<(), ProofError> {
         let unreadable = |source| ProofError::Unreadable { file: name(&self.path), source };
         let file = || name(&self.path);
         let mut source = Counted { inner: BufReader::new(&self.file), count: 0 };
         if source.fill_buf().map_err(unreadable)?.is_empty() {
             return Ok(());
         }
-        let (mut good, mut done) = (0, BTreeSet::new());
+        let (mut good, mut done, mut unproved) = (0, BTreeSet::new(), Vec::new());
         let mut first = true;
         let mut complete = false;
         loop {
@@ -170,12 +188,15 @@ impl ProofFile {
             for line in parsed {
                 match line {
                     Line::Header(found) if first && found == *header => {}
-                    Line::Header(_) if first && mode == ProofMode::Resume => {
+                    Line::Header(_) if first && mode == Mode::Resume => {
                         return Err(ProofError::OtherRun { file: file() });
                     }
                     Line::Header(_) if first => {}
                     Line::Node(proof) => drop(done.insert(proof.id)),
-                    Line::Unproved(unproved) => drop(done.insert(unproved.id)),
+                    Line::Unproved(one) => {
+                        done.insert(one.id);
+                        unproved.push(one);
+                    }
                     Line::End(_) => complete = true,
                     Line::Header(_) => break,
                 }
@@ -191,8 +212,11 @@ impl ProofFile {
                 let problem = "its first line is no header".to_string();
                 return Err(ProofError::Foreign { file: file(), problem });
             }
-            ProofMode::Fresh if !complete => return Err(ProofError::Unfinished { file: file(), done: done.len() }),
-            ProofMode::Resume => (self.bytes, self.done) = (good, done),
+            Mode::Fresh if !complete => return Err(ProofError::Unfinished { file: file(), done: done.len() }),
+            Mode::Resume => {
+                (self.bytes, self.done) = (good, done);
+                unproved.iter().for_each(|one| self.count(one));
+            }
             _ => {}
         }
         Ok(())

@@ -10,7 +10,7 @@ mod leaf;
 mod statement;
 
 pub use error::ProofError;
-pub use file::{ProofFile, ProofMode};
+pub use file::ProofFile;
 pub use statement::{header, line, model_file};
 
 use gcnproof_check::format::{Claim, ClassProof, Leaf, Step, Witness};
