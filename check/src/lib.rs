@@ -13,7 +13,7 @@
 //! | [`mod@format`] | the lines of a proofs file, to read and to write |
 //! | `network`, `budget`, `slice` | what the files and the header mean |
 //! | `number`, `interval`, `dyadic` | arithmetic |
-//! | `layer2`, `replay`, `loss` | the bound of a leaf |
+//! | `layer2`, `line`, `replay`, `loss` | the bound of a leaf |
 //! | `tree`, `problem` | a whole proof |
 //! | `stream` | a whole file |
 //!
@@ -25,6 +25,7 @@ mod dyadic;
 pub mod format;
 mod interval;
 mod layer2;
+mod line;
 mod loss;
 mod network;
 mod number;

@@ -10,10 +10,11 @@ use crate::dyadic::Dyadic;
 use crate::format::{Claim, Convention, Header, NodeProof, VERSION, Witness};
 use crate::interval::Interval;
 use crate::layer2::Layer2;
+use crate::line::Unit;
 use crate::network::Network;
 use crate::number::Number;
 use crate::reason::Reason;
-use crate::replay::{Replay, Unit};
+use crate::replay::Replay;
 use crate::slice::Slice;
 use crate::tree;
 
@@ -190,24 +191,38 @@ impl<'a> Problem<'a> {
         self.slice.place(1, flip.0).map(|_| flip).ok_or(Reason::Outside(flip))
     }
 
-    /// The sign of a margin, and floats around it.
-    fn margin(&mut self, reference: u32, class: u32, flips: &Decided) -> (Ordering, Interval) {
-        if !self.exact_only {
-            let margin = self.rounded.margin(reference, class, flips);
-            if let Some(sign) = margin.sign() {
-                return (sign, margin);
-            }
+    /// The sign of a margin, and floats around it; exactly where the rounded logits do not tell.
+    fn margin(
+        &mut self,
+        reference: u32,
+        class: u32,
+        flips: &Decided,
+        rounded: Option<&[Interval]>,
+    ) -> (Ordering, Interval) {
+        let difference = |logits: &[Interval]| logits[reference as usize].minus(&logits[class as usize]);
+        if let Some(margin) = rounded.map(difference)
+            && let Some(sign) = margin.sign()
+        {
+            return (sign, margin);
         }
-        let margin = self.exact().margin(reference, class, flips);
+        let logits = self.exact().logits(flips);
+        let margin = logits[reference as usize].minus(&logits[class as usize]);
         // The sign of an exact number is always known; were it not, `Greater` would prove nothing.
         (margin.sign().unwrap_or(Ordering::Greater), margin.enclosure())
+    }
+
+    /// The logits in intervals, unless only exact numbers are wanted.
+    fn rounded_logits(&self, flips: &Decided) -> Option<Arc<Vec<Interval>>> {
+        (!self.exact_only).then(|| self.rounded.logits(flips))
     }
 
     /// Has the class the largest logit without flips, and the smallest number among equals?
     fn check_predicted(&mut self, class: u32) -> Result<(), Reason> {
         let classes = self.checker.statement.network.classes() as u32;
+        let none = Decided::default();
+        let logits = self.rounded_logits(&none);
         for other in (0..classes).filter(|&other| other != class) {
-            let (sign, _) = self.margin(class, other, &Decided::default());
+            let (sign, _) = self.margin(class, other, &none, logits.as_ref().map(|logits| logits.as_slice()));
             if sign == Ordering::Less || (sign == Ordering::Equal && other < class) {
                 return Err(Reason::Reference("predicted class"));
             }
@@ -233,7 +248,8 @@ impl<'a> Problem<'a> {
         if made.overspent(budget) {
             return Err(Reason::Budget);
         }
-        match self.margin(reference, witness.class, &made) {
+        let logits = self.rounded_logits(&made);
+        match self.margin(reference, witness.class, &made, logits.as_ref().map(|logits| logits.as_slice())) {
             (Ordering::Less, _) => Ok(Verdict::NonRobust),
             (Ordering::Equal, _) => Ok(Verdict::Tie),
             (Ordering::Greater, margin) => Err(Reason::Margin(margin)),

@@ -9,85 +9,26 @@ use std::sync::Arc;
 
 use crate::budget::{Budget, Decided};
 use crate::layer2::{Layer2, Row};
-use crate::loss::{Losses, Slopes};
+use crate::line::{Line, Multipliers, Path, Undecided, deep_line, line, sign, sign_is_zero};
+use crate::loss::Losses;
 use crate::network::Network;
 use crate::number::Number;
 use crate::slice::Slice;
-
-/// `(layer, node, unit)`.
-pub type Unit = (u32, u32, u32);
-
-/// The way from the root of a tree to a leaf.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Path {
-    /// Split units, ascending; `true` is the side `z ≥ 0`, `false` the side `z ≤ 0`.
-    pub units: Vec<(Unit, bool)>,
-    /// Split flips.
-    pub decided: Decided,
-}
-
-impl Path {
-    fn side(&self, unit: Unit) -> Option<bool> {
-        self.units.binary_search_by_key(&unit, |split| split.0).ok().map(|at| self.units[at].1)
-    }
-}
-
-/// The admissible multipliers of a leaf: finite floats in their ranges, ascending by unit.
-#[derive(Clone, Debug, Default)]
-pub struct Multipliers {
-    /// `ω` or `w`, in `[0, 1]`.
-    pub weight: Vec<(Unit, f64)>,
-    /// `s`, in `[0, 1]`.
-    pub slope: Vec<(Unit, f64)>,
-    /// `β ≥ 0`.
-    pub beta: Vec<(Unit, f64)>,
-    /// From this representation upward the defaults are those of the dual bound.
-    pub dual: Option<u32>,
-}
-
-impl Multipliers {
-    /// Are the defaults of this unit those of the dual bound?
-    fn is_dual(&self, unit: Unit) -> bool {
-        self.dual.is_some_and(|first| first <= unit.0)
-    }
-}
-
-fn find(list: &[(Unit, f64)], unit: Unit) -> Option<f64> {
-    list.binary_search_by_key(&unit, |entry| entry.0).ok().map(|at| list[at].1)
-}
 
 /// What a leaf shows.
 pub enum Shown<N> {
     /// No admissible perturbation takes this path.
     Nothing,
+    /// The objective is positive on the path.
+    Positive,
     /// The objective is at least this on the path.
     Bound(N),
     /// A case could not be decided in this kind of numbers.
     Undecided,
 }
 
-/// The sign of a number that must be known to go on.
-struct Undecided;
-
-fn sign<N: Number>(number: &N) -> Result<Ordering, Undecided> {
-    number.sign().ok_or(Undecided)
-}
-
 /// `R` and `S` of the units of one node.
 type Bounds<N> = Vec<(N, N)>;
-
-/// A lower bound on `a·relu(z)`: `base + rise·u − fall·v`, where `u, v ≥ 0` are the rise and the fall of `z` from `z'`.
-struct Line<N> {
-    base: N,
-    rise: N,
-    fall: N,
-}
-
-impl<N: Number> Line<N> {
-    fn through(slope: N, intercept: &N, z: &N) -> Line<N> {
-        Line { base: slope.times(z).plus(intercept), rise: slope.clone(), fall: slope }
-    }
-}
 
 /// One target, in one kind of numbers.
 pub struct Replay<'a, N> {
@@ -126,17 +67,17 @@ impl<'a, N: Number> Replay<'a, N> {
         Replay { network, budget, layer2, slice, all, memory: None }
     }
 
-    /// The margin `logit(reference) − logit(class)` of the target after some flips.
-    pub fn margin(&self, reference: u32, class: u32, flips: &Decided) -> N {
+    /// The logits of the target after some flips.
+    pub fn logits(&self, flips: &Decided) -> Arc<Vec<N>> {
         let depth = self.network.depth();
-        let mut z: Vec<Vec<N>> = self.slice.nodes(2).iter().map(|&m| self.layer2.value(m, flips)).collect();
+        let mut z: Vec<Arc<Vec<N>>> = self.slice.nodes(2).iter().map(|&m| self.layer2.value(m, flips)).collect();
         for l in 2..depth {
             let layer = &self.network.layers[l - 1];
             let mut next = Vec::new();
             for row in self.slice.passing(l) {
                 let mut received = vec![N::zero(); layer.weight.rows];
                 for &(n, a) in row {
-                    for (sum, z) in received.iter_mut().zip(&z[n]) {
+                    for (sum, z) in received.iter_mut().zip(z[n].iter()) {
                         sum.add(&z.positive_part().scaled(a));
                     }
                 }
@@ -146,11 +87,11 @@ impl<'a, N: Number> Replay<'a, N> {
                         sum.add(&received.scaled(w));
                     }
                 }
-                next.push(sums);
+                next.push(Arc::new(sums));
             }
             z = next;
         }
-        z[0][reference as usize].minus(&z[0][class as usize])
+        z.swap_remove(0)
     }
 
     /// A lower bound on `logit(reference) − logit(class)` over all admissible perturbations on the path.
@@ -170,7 +111,8 @@ impl<'a, N: Number> Replay<'a, N> {
             return Shown::Nothing;
         }
         match self.backward(reference, class, path, multipliers, &region) {
-            Ok(bound) => Shown::Bound(bound),
+            Ok(Some(bound)) => Shown::Bound(bound),
+            Ok(None) => Shown::Positive,
             Err(Undecided) => Shown::Undecided,
         }
     }
@@ -245,7 +187,7 @@ impl<'a, N: Number> Replay<'a, N> {
         received.collect()
     }
 
-    /// From the logits down to the attributes.
+    /// From the logits down to the attributes; `None` if the bound surely is positive.
     fn backward(
         &self,
         reference: u32,
@@ -253,7 +195,7 @@ impl<'a, N: Number> Replay<'a, N> {
         path: &Path,
         multipliers: &Multipliers,
         region: &Region<N>,
-    ) -> Result<N, Undecided> {
+    ) -> Result<Option<N>, Undecided> {
         let depth = self.network.depth();
         let mut total = N::zero();
         // Coefficients of the pre-activations of representation l + 1.
@@ -275,14 +217,10 @@ impl<'a, N: Number> Replay<'a, N> {
         if depth > 2 {
             phi = self.pull(2, &phi, &mut total);
         }
-        let mut slopes: Vec<Slopes<N>> = Vec::new();
-        let width = self.network.width(2);
-        for _ in self.slice.nodes(1) {
-            slopes.push(Slopes { plus: vec![N::zero(); width], minus: vec![N::zero(); width] });
-        }
+        let mut lines: Vec<Vec<(usize, Line<N>)>> = Vec::with_capacity(phi.len());
         for (place, coefficients) in phi.iter().enumerate() {
             let row = &region.rows[place];
-            let mut lines: Vec<(usize, Line<N>)> = Vec::with_capacity(width);
+            let mut kept = Vec::with_capacity(coefficients.len());
             for (unit, a) in coefficients.iter().enumerate() {
                 let z = &row.value[unit];
                 let line = if depth == 2 {
@@ -293,22 +231,14 @@ impl<'a, N: Number> Replay<'a, N> {
                 };
                 total.add(&line.base);
                 if !(sign_is_zero(&line.rise) && sign_is_zero(&line.fall)) {
-                    lines.push((unit, line));
+                    kept.push((unit, line));
                 }
             }
-            for &(n, entry) in &self.slice.passing(1)[place] {
-                let Slopes { plus, minus } = &mut slopes[n];
-                // Through a negative entry a rise of what is sent arrives as a fall.
-                let (rises, falls) = if entry > 0.0 { (plus, minus) } else { (minus, plus) };
-                for (unit, line) in &lines {
-                    rises[*unit].add(&line.rise.scaled(entry));
-                    falls[*unit].add(&line.fall.scaled(entry));
-                }
-            }
+            lines.push(kept);
         }
         let Replay { network, budget, slice, all, .. } = *self;
-        let losses = Losses { network, budget, slice, decided: &path.decided, all };
-        Ok(total.minus(&losses.largest(&slopes)))
+        let losses = Losses { network, budget, slice, decided: &path.decided, lines: &lines, all };
+        Ok(losses.largest(&total).map(|largest| total.minus(&largest)))
     }
 
     /// Coefficients of `H(l)` from those of `Ĥ(l+1)`; the bias goes to the total.
@@ -331,113 +261,4 @@ impl<'a, N: Number> Replay<'a, N> {
         }
         below
     }
-}
-
-fn sign_is_zero<N: Number>(number: &N) -> bool {
-    number.sign() == Some(Ordering::Equal)
-}
-
-/// What is the same at every hidden representation: split and stable units. `Ok` is the slope of a line through 0,
-/// `Err` says that the unit is free and unstable, with the sign of its coefficient.
-fn settled<N: Number>(
-    a: &N,
-    lower: &N,
-    upper: &N,
-    id: Unit,
-    path: &Path,
-    multipliers: &Multipliers,
-) -> Result<Result<N, Ordering>, Undecided> {
-    let beta = || N::from_f64(find(&multipliers.beta, id).unwrap_or(0.0));
-    Ok(match path.side(id) {
-        // relu(z) = z, and −βz ≤ 0.
-        Some(true) => Ok(a.minus(&beta())),
-        // relu(z) = 0, and βz ≤ 0.
-        Some(false) => Ok(beta()),
-        None if sign_is_zero(a) => Ok(N::zero()),
-        None if sign(lower)? != Ordering::Less => Ok(a.clone()),
-        None if sign(upper)? != Ordering::Greater => Ok(N::zero()),
-        None => Err(sign(a)?),
-    })
-}
-
-/// `S/(S − R)`, rounded down to the grid.
-fn secant<N: Number>(lower: &N, upper: &N) -> N {
-    N::share_below(upper, &upper.minus(lower))
-}
-
-/// Slope and intercept of a line under `a·relu(z)` on `[R, S]`, `a < 0`: the chord, or nearly so.
-fn chord<N: Number>(a: &N, lower: &N, upper: &N, slope: Option<f64>) -> (N, N) {
-    let share = slope.map_or_else(|| secant(lower, upper), N::from_f64);
-    let slope = a.times(&share);
-    // The difference a·relu(z) − λz is least at R, 0 or S.
-    let at_lower = slope.times(lower).negated();
-    let at_upper = a.minus(&slope).times(upper);
-    let intercept = at_lower.least(&at_upper).least(&N::zero());
-    (slope, intercept)
-}
-
-/// A line under `a·relu(z)` for a unit above representation 2: slope and intercept.
-fn deep_line<N: Number>(
-    a: &N,
-    lower: &N,
-    upper: &N,
-    id: Unit,
-    path: &Path,
-    multipliers: &Multipliers,
-) -> Result<(N, N), Undecided> {
-    Ok(match settled(a, lower, upper, id, path, multipliers)? {
-        Ok(slope) => (slope, N::zero()),
-        Err(Ordering::Less) => chord(a, lower, upper, find(&multipliers.slope, id)),
-        Err(_) => {
-            let weight = find(&multipliers.weight, id);
-            let weight = weight.map_or_else(
-                || if multipliers.is_dual(id) { secant(lower, upper) } else { lower.plus(upper).step() },
-                N::from_f64,
-            );
-            (a.times(&weight), N::zero())
-        }
-    })
-}
-
-/// What is below `a·relu(z)` for a unit of representation 2: a line, the anchored bound, or a mixture.
-fn line<N: Number>(
-    a: &N,
-    z: &N,
-    lower: &N,
-    upper: &N,
-    id: Unit,
-    path: &Path,
-    multipliers: &Multipliers,
-) -> Result<Line<N>, Undecided> {
-    let weight = find(&multipliers.weight, id);
-    Ok(match settled(a, lower, upper, id, path, multipliers)? {
-        Ok(slope) => Line::through(slope, &N::zero(), z),
-        Err(Ordering::Less) => {
-            let weight = weight.unwrap_or(if multipliers.is_dual(id) { 1.0 } else { 0.0 });
-            let positive = z.positive_part();
-            let mut line = Line {
-                base: a.times(&positive),
-                rise: a.times(&N::share_above(upper, &upper.minus(&z.least(&N::zero())))),
-                fall: a.times(&N::share_below(&positive, &positive.minus(lower))),
-            };
-            if weight > 0.0 {
-                let (slope, intercept) = chord(a, lower, upper, find(&multipliers.slope, id));
-                let chord = Line::through(slope, &intercept, z);
-                // Exact: numerators have at most 53 bits, and 1 − w is computed in the numbers of the replay.
-                let (share, rest) = (N::from_f64(weight), N::from_f64(1.0).minus(&N::from_f64(weight)));
-                let mix = |chord: &N, anchored: &N| chord.times(&share).plus(&anchored.times(&rest));
-                line = Line {
-                    base: mix(&chord.base, &line.base),
-                    rise: mix(&chord.rise, &line.rise),
-                    fall: mix(&chord.fall, &line.fall),
-                };
-            }
-            line
-        }
-        Err(_) => {
-            let weight = weight
-                .map_or_else(|| if multipliers.is_dual(id) { secant(lower, upper) } else { z.step() }, N::from_f64);
-            Line::through(a.times(&weight), &N::zero(), z)
-        }
-    })
 }

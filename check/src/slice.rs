@@ -6,6 +6,7 @@ use crate::network::Network;
 pub struct Slice {
     nodes: Vec<Vec<u32>>,
     passing: Vec<Vec<Vec<(usize, f64)>>>,
+    reached: Vec<Vec<(usize, f64)>>,
 }
 
 impl Slice {
@@ -31,7 +32,12 @@ impl Slice {
         }
         nodes.reverse();
         passing.reverse();
-        Slice { nodes, passing }
+        let mut reached = vec![Vec::new(); nodes[0].len()];
+        let first: &Vec<Vec<(usize, f64)>> = &passing[0];
+        for (m, row) in first.iter().enumerate() {
+            row.iter().for_each(|&(n, a)| reached[n].push((m, a)));
+        }
+        Slice { nodes, passing, reached }
     }
 
     /// The nodes of representation `l`, ascending.
@@ -42,6 +48,11 @@ impl Slice {
     /// `A(l)`: for each node of representation `l + 1`, places in representation `l` and entries.
     pub fn passing(&self, l: usize) -> &[Vec<(usize, f64)>] {
         &self.passing[l - 1]
+    }
+
+    /// The columns of `A(1)`: for a place in representation 1, places in representation 2 and entries.
+    pub fn reached(&self, place: usize) -> &[(usize, f64)] {
+        &self.reached[place]
     }
 
     /// Where a node stands in representation `l`, if it does.

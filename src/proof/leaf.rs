@@ -53,7 +53,8 @@ impl Certifier<'_> {
     fn pass(&self, objective: Objective, in_branch: bool, omega: &[Vec<f64>], workspace: &mut Workspace) {
         if self.gcn().depth() > 3 {
             let Workspace { slice, backward, local_bounds, .. } = workspace;
-            let bounds = if in_branch { Located::Slice(local_bounds) } else { Located::Graph(self.activation_bounds()) };
+            let bounds =
+                if in_branch { Located::Slice(local_bounds) } else { Located::Graph(self.activation_bounds()) };
             backward.run_at(self.gcn(), slice, bounds, objective, omega);
         }
     }
