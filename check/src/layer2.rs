@@ -19,6 +19,13 @@ pub struct Row<N> {
     pub upper: Vec<N>,
 }
 
+impl<N: Number> Row<N> {
+    /// `R'` and `S'`.
+    pub(crate) fn bounds(&self) -> Vec<(N, N)> {
+        self.lower.iter().cloned().zip(self.upper.iter().cloned()).collect()
+    }
+}
+
 /// Representation 2 of the whole graph, in one kind of numbers. Shared by all threads.
 pub struct Layer2<'a, N> {
     network: &'a Network<'a>,

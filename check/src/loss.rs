@@ -56,10 +56,12 @@ struct Found<N> {
 }
 
 impl<N: Number> Losses<'_, N> {
-    /// `T`; `None` if it surely is less than `total`.
-    pub fn largest(&self, total: &N) -> Option<N> {
+    /// `T`; `None` if it surely is less than `total`, if that is given.
+    pub fn largest(&self, total: Option<&N>) -> Option<N> {
         let mut worst: Vec<N> = Vec::new();
-        for Found { row: Row { node, left, .. }, slopes, flips } in self.candidates(&total.enclosure())? {
+        for Found { row: Row { node, left, .. }, slopes, flips } in
+            self.candidates(total.map(|total| total.enclosure()).as_ref())?
+        {
             let present = self.network.graph.attributes.row(node as usize);
             let mut losses: Vec<N> = flips
                 .into_iter()
@@ -121,7 +123,7 @@ impl<N: Number> Losses<'_, N> {
     }
 
     /// For each row its free flips, without some that surely are not needed for `T`; `None` if `T < total` already.
-    fn candidates(&self, total: &Interval) -> Option<Vec<Found<N>>> {
+    fn candidates(&self, total: Option<&Interval>) -> Option<Vec<Found<N>>> {
         let flips = self.decided.left_in_all(self.budget).unwrap_or(0);
         let mut rows = self.rows();
         // The rows that matter most first, so that the threshold soon rules out the others.
@@ -152,7 +154,8 @@ impl<N: Number> Losses<'_, N> {
     }
 
     /// Is `T` surely less than `total`, if rows that were not looked at lose as much as Cauchy and Schwarz allow?
-    fn is_below(&self, total: &Interval, flips: usize, most: &[f64], rest: &[Row]) -> bool {
+    fn is_below(&self, total: Option<&Interval>, flips: usize, most: &[f64], rest: &[Row]) -> bool {
+        let Some(total) = total else { return false };
         let mut losses: Vec<f64> = most.to_vec();
         // A row's largest loss is not below that of a later row: no more rows than flips take part.
         for row in rest.iter().take(flips) {

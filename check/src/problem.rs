@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 
+use crate::activation::Activations;
 use crate::budget::{Budget, Decided, Flip};
 use crate::dyadic::Dyadic;
 use crate::format::{Claim, Convention, Header, NodeProof, VERSION, Witness};
 use crate::interval::Interval;
-use crate::layer2::Layer2;
 use crate::line::Unit;
 use crate::network::Network;
 use crate::number::Number;
@@ -84,8 +84,8 @@ impl<'a> Statement<'a> {
 /// Judges the proofs of a statement. Shared by all threads.
 pub struct Checker<'a> {
     statement: &'a Statement<'a>,
-    rounded: Layer2<'a, Interval>,
-    exact: Layer2<'a, Dyadic>,
+    rounded: Activations<'a, Interval>,
+    exact: Activations<'a, Dyadic>,
     exact_only: bool,
 }
 
@@ -93,7 +93,8 @@ impl<'a> Checker<'a> {
     /// `exact_only` leaves the intervals out: slow, and for tests.
     pub fn new(statement: &'a Statement<'a>, exact_only: bool) -> Checker<'a> {
         let Statement { network, budget, .. } = statement;
-        Checker { statement, rounded: Layer2::new(network, budget), exact: Layer2::new(network, budget), exact_only }
+        let rounded = Activations::new(network, budget, false);
+        Checker { statement, rounded, exact: Activations::new(network, budget, exact_only), exact_only }
     }
 
     /// Accepts or rejects the proof of one node.
@@ -108,7 +109,7 @@ impl<'a> Checker<'a> {
         if proof.class as usize >= network.classes() {
             return Err(Reason::Class(proof.class).into());
         }
-        let slice = Slice::new(network, proof.id);
+        let slice = Slice::new(network, network.depth(), proof.id);
         let mut problem = Problem::new(self, &slice);
         if self.statement.classes == Convention::Labels {
             let label = network.graph.labels.as_ref().and_then(|labels| labels[proof.id as usize]);
@@ -158,15 +159,13 @@ pub(crate) struct Problem<'a> {
 
 impl<'a> Problem<'a> {
     fn new(checker: &'a Checker<'a>, slice: &'a Slice) -> Problem<'a> {
-        let Statement { network, budget, .. } = checker.statement;
-        let rounded = Replay::new(network, budget, &checker.rounded, slice, false);
+        let rounded = Replay::new(&checker.rounded, slice);
         Problem { checker, slice, rounded, exact: None, exact_only: checker.exact_only }
     }
 
     /// The exact replay.
     pub(crate) fn exact(&mut self) -> &mut Replay<'a, Dyadic> {
-        let Statement { network, budget, .. } = self.checker.statement;
-        self.exact.get_or_insert_with(|| Replay::new(network, budget, &self.checker.exact, self.slice, self.exact_only))
+        self.exact.get_or_insert_with(|| Replay::new(&self.checker.exact, self.slice))
     }
 
     /// Refuses what is no hidden unit of the slice.

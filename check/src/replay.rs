@@ -7,8 +7,9 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use crate::budget::{Budget, Decided};
-use crate::layer2::{Layer2, Row};
+use crate::activation::{Activations, Bounds};
+use crate::budget::Decided;
+use crate::layer2::Row;
 use crate::line::{Line, Multipliers, Path, Undecided, deep_line, line, sign, sign_is_zero};
 use crate::loss::Losses;
 use crate::network::Network;
@@ -27,21 +28,11 @@ pub enum Shown<N> {
     Undecided,
 }
 
-/// `R` and `S` of the units of one node.
-type Bounds<N> = Vec<(N, N)>;
-
-/// One target, in one kind of numbers.
+/// One target – the logits of a node, or in the service of [`Activations`] a hidden unit – in one kind of numbers.
 pub struct Replay<'a, N> {
-    /// The network.
-    pub network: &'a Network<'a>,
-    /// The budget.
-    pub budget: &'a Budget<'a>,
-    /// Representation 2 of the graph.
-    pub layer2: &'a Layer2<'a, N>,
-    /// The target's slice.
-    pub slice: &'a Slice,
-    /// Evaluate the loss of every flip rather than of those that floats do not rule out.
-    pub all: bool,
+    activations: &'a Activations<'a, N>,
+    network: &'a Network<'a>,
+    slice: &'a Slice,
     memory: Option<(Path, Arc<Region<N>>)>,
 }
 
@@ -50,27 +41,22 @@ struct Region<N> {
     /// Representation 2, not clipped.
     rows: Vec<Arc<Row<N>>>,
     /// `bounds[l − 3]` for representations `3 … L − 1`, clipped.
-    bounds: Vec<Vec<Bounds<N>>>,
+    bounds: Vec<Vec<Arc<Bounds<N>>>>,
     /// A bound has `R > S`: no perturbation takes the path.
     empty: bool,
 }
 
 impl<'a, N: Number> Replay<'a, N> {
     /// Nothing is computed before it is asked for.
-    pub fn new(
-        network: &'a Network<'a>,
-        budget: &'a Budget<'a>,
-        layer2: &'a Layer2<'a, N>,
-        slice: &'a Slice,
-        all: bool,
-    ) -> Replay<'a, N> {
-        Replay { network, budget, layer2, slice, all, memory: None }
+    pub fn new(activations: &'a Activations<'a, N>, slice: &'a Slice) -> Replay<'a, N> {
+        Replay { activations, network: activations.network, slice, memory: None }
     }
 
     /// The logits of the target after some flips.
     pub fn logits(&self, flips: &Decided) -> Arc<Vec<N>> {
         let depth = self.network.depth();
-        let mut z: Vec<Arc<Vec<N>>> = self.slice.nodes(2).iter().map(|&m| self.layer2.value(m, flips)).collect();
+        let mut z: Vec<Arc<Vec<N>>> =
+            self.slice.nodes(2).iter().map(|&m| self.activations.layer2.value(m, flips)).collect();
         for l in 2..depth {
             let layer = &self.network.layers[l - 1];
             let mut next = Vec::new();
@@ -96,7 +82,7 @@ impl<'a, N: Number> Replay<'a, N> {
 
     /// A lower bound on `logit(reference) − logit(class)` over all admissible perturbations on the path.
     pub fn bound(&mut self, reference: u32, class: u32, path: &Path, multipliers: &Multipliers) -> Shown<N> {
-        if path.decided.overspent(self.budget) {
+        if path.decided.overspent(self.activations.budget) {
             return Shown::Nothing;
         }
         let region = match &self.memory {
@@ -110,11 +96,19 @@ impl<'a, N: Number> Replay<'a, N> {
         if region.empty {
             return Shown::Nothing;
         }
-        match self.backward(reference, class, path, multipliers, &region) {
+        let objective = [(reference as usize, 1.0), (class as usize, -1.0)];
+        match self.backward(&objective, path, multipliers, &region, true) {
             Ok(Some(bound)) => Shown::Bound(bound),
             Ok(None) => Shown::Positive,
             Err(Undecided) => Shown::Undecided,
         }
+    }
+
+    /// A lower bound on an objective over all admissible perturbations.
+    pub(crate) fn value(&self, objective: &[(usize, f64)], multipliers: &Multipliers) -> Result<N, Undecided> {
+        let path = Path::default();
+        let bound = self.backward(objective, &path, multipliers, &self.region(&path)?, false)?;
+        bound.ok_or(Undecided)
     }
 
     /// Activation bounds on a path.
@@ -122,20 +116,31 @@ impl<'a, N: Number> Replay<'a, N> {
         let rows: Vec<Arc<Row<N>>> = match &self.memory {
             // A split unit changes nothing at representation 2.
             Some((known, region)) if known.decided == path.decided => region.rows.clone(),
-            _ => self.slice.nodes(2).iter().map(|&m| self.layer2.row(m, &path.decided)).collect(),
+            _ => self.slice.nodes(2).iter().map(|&m| self.activations.layer2.row(m, &path.decided)).collect(),
         };
         let mut region = Region { rows, bounds: Vec::new(), empty: false };
-        let depth = self.network.depth();
-        let mut clipped: Vec<Bounds<N>> = Vec::new();
-        if depth > 3 || !path.units.is_empty() {
-            let pairs = |row: &Arc<Row<N>>| row.lower.iter().cloned().zip(row.upper.iter().cloned()).collect();
-            clipped = region.rows.iter().map(pairs).collect();
-            region.empty |= self.clip(2, path, &mut clipped)?;
+        let top = self.slice.top();
+        let whole = |l: usize| -> Result<Vec<Arc<Bounds<N>>>, Undecided> {
+            self.slice.nodes(l).iter().map(|&node| self.activations.row(l, node)).collect()
+        };
+        if *path == Path::default() {
+            for l in 3..top {
+                region.bounds.push(whole(l)?);
+            }
+            return Ok(region);
         }
-        for l in 3..depth {
+        let mut clipped: Vec<Bounds<N>> = region.rows.iter().map(|row| row.bounds()).collect();
+        region.empty |= self.clip(2, path, &mut clipped)?;
+        for l in 3..top {
             clipped = self.propagate(l, &clipped);
+            // What holds for the whole budget holds on the path.
+            for (bounds, whole) in clipped.iter_mut().zip(whole(l)?) {
+                for ((lower, upper), (least, most)) in bounds.iter_mut().zip(whole.iter()) {
+                    (*lower, *upper) = (lower.most(least), upper.least(most));
+                }
+            }
             region.empty |= self.clip(l, path, &mut clipped)?;
-            region.bounds.push(clipped.clone());
+            region.bounds.push(clipped.iter().cloned().map(Arc::new).collect());
         }
         Ok(region)
     }
@@ -157,7 +162,7 @@ impl<'a, N: Number> Replay<'a, N> {
     }
 
     /// Bounds of representation `l ≥ 3` from those below: with the bias, and clipped at zero (math §3).
-    fn propagate(&self, l: usize, below: &[Bounds<N>]) -> Vec<Bounds<N>> {
+    pub(crate) fn propagate(&self, l: usize, below: &[Bounds<N>]) -> Vec<Bounds<N>> {
         let layer = &self.network.layers[l - 2];
         let zero = (N::zero(), N::zero());
         let sent = below.iter().map(|units| {
@@ -187,22 +192,23 @@ impl<'a, N: Number> Replay<'a, N> {
         received.collect()
     }
 
-    /// From the logits down to the attributes; `None` if the bound surely is positive.
+    /// From the target down to the attributes; `None` if only the sign is asked for and the bound surely is positive.
     fn backward(
         &self,
-        reference: u32,
-        class: u32,
+        objective: &[(usize, f64)],
         path: &Path,
         multipliers: &Multipliers,
         region: &Region<N>,
+        only_sign: bool,
     ) -> Result<Option<N>, Undecided> {
-        let depth = self.network.depth();
+        let top = self.slice.top();
         let mut total = N::zero();
         // Coefficients of the pre-activations of representation l + 1.
-        let mut phi = vec![vec![N::zero(); self.network.classes()]];
-        phi[0][reference as usize] = N::from_f64(1.0);
-        phi[0][class as usize] = N::from_f64(-1.0);
-        for l in (3..depth).rev() {
+        let mut phi = vec![vec![N::zero(); self.network.width(top)]];
+        for &(unit, coefficient) in objective {
+            phi[0][unit] = N::from_f64(coefficient);
+        }
+        for l in (3..top).rev() {
             phi = self.pull(l, &phi, &mut total);
             for (place, row) in phi.iter_mut().enumerate() {
                 for (unit, coefficient) in row.iter_mut().enumerate() {
@@ -214,7 +220,7 @@ impl<'a, N: Number> Replay<'a, N> {
                 }
             }
         }
-        if depth > 2 {
+        if top > 2 {
             phi = self.pull(2, &phi, &mut total);
         }
         let mut lines: Vec<Vec<(usize, Line<N>)>> = Vec::with_capacity(phi.len());
@@ -223,7 +229,7 @@ impl<'a, N: Number> Replay<'a, N> {
             let mut kept = Vec::with_capacity(coefficients.len());
             for (unit, a) in coefficients.iter().enumerate() {
                 let z = &row.value[unit];
-                let line = if depth == 2 {
+                let line = if top == 2 {
                     Line::through(a.clone(), &N::zero(), z)
                 } else {
                     let id = (2, self.slice.nodes(2)[place], unit as u32);
@@ -236,9 +242,10 @@ impl<'a, N: Number> Replay<'a, N> {
             }
             lines.push(kept);
         }
-        let Replay { network, budget, slice, all, .. } = *self;
-        let losses = Losses { network, budget, slice, decided: &path.decided, lines: &lines, all };
-        Ok(losses.largest(&total).map(|largest| total.minus(&largest)))
+        let Activations { network, budget, all, .. } = *self.activations;
+        let losses = Losses { network, budget, slice: self.slice, decided: &path.decided, lines: &lines, all };
+        let largest = losses.largest(only_sign.then_some(&total));
+        Ok(largest.map(|largest| total.minus(&largest)))
     }
 
     /// Coefficients of `H(l)` from those of `Ĥ(l+1)`; the bias goes to the total.

@@ -1,4 +1,4 @@
-//! The slice: the nodes that the logits of one target depend on.
+//! The slice: the nodes that one target depends on.
 
 use crate::network::Network;
 
@@ -10,11 +10,11 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// Cuts out what the logits of `target` depend on, along the non-zeros of `A(L−1) … A(1)`.
-    pub fn new(network: &Network, target: u32) -> Slice {
+    /// Cuts out what representation `top` of `target` depends on, along the non-zeros of `A(top−1) … A(1)`.
+    pub fn new(network: &Network, top: usize, target: u32) -> Slice {
         let mut nodes = vec![vec![target]];
         let mut passing = Vec::new();
-        for layer in network.layers.iter().rev() {
+        for layer in network.layers[..top - 1].iter().rev() {
             let rows = &nodes[nodes.len() - 1];
             let mut columns: Vec<u32> = Vec::new();
             for &m in rows {
@@ -38,6 +38,11 @@ impl Slice {
             row.iter().for_each(|&(n, a)| reached[n].push((m, a)));
         }
         Slice { nodes, passing, reached }
+    }
+
+    /// The representation of the target: `L`, or less where it is a hidden unit.
+    pub fn top(&self) -> usize {
+        self.nodes.len()
     }
 
     /// The nodes of representation `l`, ascending.
