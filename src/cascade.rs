@@ -93,7 +93,8 @@ impl Certifier<'_> {
             }
             pairs[at].lower[relaxation as usize] = lower;
             pairs[at].positive[relaxation as usize] = positive;
-            if self.proving && positive {
+            // The later relaxation has the smaller proof, unless it only just holds.
+            if self.proving && positive && (pairs[at].grounds.is_err() || !is_doubtful(bound)) {
                 pairs[at].grounds = Ok(Grounds::default_from(self.dual_from(relaxation), is_doubtful(bound)));
             }
             let flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();

@@ -103,7 +103,8 @@ impl<N: Number> Losses<'_, N> {
             let left = self.decided.left(self.budget, node).unwrap_or(0);
             Row { node, place, left, norm }
         });
-        rows.filter(|row| row.left > 0 && (self.all || row.norm > 0.0)).collect()
+        // A norm that is no number rules nothing out.
+        rows.filter(|row| row.left > 0 && (self.all || row.norm > 0.0 || row.norm.is_nan())).collect()
     }
 
     /// The slopes of one row.

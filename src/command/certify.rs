@@ -23,6 +23,7 @@ use super::summary;
 
 /// Certify the nodes of a graph: no attack within the budget changes the class, or here is one.
 #[derive(Args, Debug)]
+#[command(group = clap::ArgGroup::new("written").multiple(true))]
 #[command(after_help = "Examples:
   gcnproof certify cora.npz gcn.safetensors -Q 12 -q 1%
   gcnproof certify cora.npz gcn.safetensors -Q 5 -q 2 --flips add --nodes 0-99 --out results.parquet

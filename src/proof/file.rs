@@ -73,7 +73,11 @@ impl ProofFile {
         let Some(header) = self.header.take() else { return Ok(()) };
         let cut = self.file.set_len(self.bytes).and_then(|()| self.file.seek(SeekFrom::Start(self.bytes)));
         cut.map_err(|source| self.unwritable(source))?;
-        if self.bytes == 0 { self.write(&Line::Header(header)) } else { Ok(()) }
+        if self.bytes == 0 {
+            self.write(&Line::Header(header))?;
+            self.flush()?;
+        }
+        Ok(())
     }
 
     fn write(&mut self, line: &Line) -> Result<(), ProofError> {

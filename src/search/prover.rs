@@ -155,7 +155,8 @@ impl Prover<'_, '_> {
     fn write_down(&mut self, branch: &Branch, class: usize, weights: &[f64], workspace: &mut Workspace) {
         if let Some(trace) = self.trace.as_mut().filter(|trace| trace.wants(branch)) {
             let objective = [(self.reference, 1.0), (class, -1.0)];
-            let omega = workspace.multipliers.played.clone();
+            let deep = self.certifier.gcn().depth() > 3;
+            let omega = if deep { workspace.multipliers.played.clone() } else { Vec::new() };
             let (leaf, doubtful) =
                 self.certifier.leaf(&objective, Some(&branch.restriction), weights, &omega, workspace);
             trace.close(branch, leaf, doubtful);
