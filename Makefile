@@ -1,7 +1,7 @@
 # Two commands do everything: `make demo` and `make test`. Each installs what is missing when it can.
 CARGO ?= cargo
 
-.PHONY: demo build test bench doc
+.PHONY: demo build test bench fuzz doc
 
 ## What the tool is about, on an embedded graph.
 demo:
@@ -20,6 +20,11 @@ test:
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps --quiet
 	$(CARGO) test --release --workspace
+	scripts/fuzz.sh 20
+
+## Ten minutes of random bytes for the proof checker (nightly toolchain).
+fuzz:
+	scripts/fuzz.sh 600
 
 ## The certifier against the textbook form, as ratios (GCNPROOF_DATA=folder for more graphs).
 bench:

@@ -9,6 +9,7 @@ use crate::budget::Restriction;
 use crate::certifier::{Bound, Certifier, Effort, Workspace};
 use crate::dual::Located;
 use crate::exact::Relaxation;
+use crate::proof::{Evidence, Grounds, is_doubtful};
 use crate::rounding::{Enclosure, error_of};
 use crate::search::prover::Cost;
 use crate::search::tree::{Goal, Limits};
@@ -68,6 +69,7 @@ impl Certifier<'_> {
                     positive: [false; 2],
                     mixed: f64::NEG_INFINITY,
                     searched: f64::NEG_INFINITY,
+                    grounds: Err("no bound was kept"),
                     attack: self.proved(reference, class, margin, Vec::new(), workspace),
                 }
             })
@@ -103,9 +105,19 @@ impl Certifier<'_> {
             }
             pairs[at].lower[relaxation as usize] = lower;
             pairs[at].positive[relaxation as usize] = positive;
+            // The later relaxation has the smaller proof, unless it only just holds.
+            if self.proving && positive && (pairs[at].grounds.is_err() || !is_doubtful(bound)) {
+                pairs[at].grounds = Ok(Grounds::default_from(self.dual_from(relaxation), is_doubtful(bound)));
+            }
             let flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
             self.attack(reference, pairs, flips, workspace);
         }
+    }
+
+    /// From which layer upward a relaxation has the multipliers of the dual.
+    fn dual_from(&self, relaxation: Relaxation) -> Option<u32> {
+        let first = if relaxation == Relaxation::Paper { 2 } else { 3 };
+        ((first as usize) < self.gcn().depth()).then_some(first)
     }
 
     /// Goes on where the bounds have left a pair open, as far as the effort allows. Pairs with the likeliest attack come
@@ -163,6 +175,11 @@ impl Certifier<'_> {
                 }
                 let flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
                 self.attack(reference, pairs, flips, workspace);
+                if self.proving && bound > 0.0 {
+                    let (weights, omega) = (workspace.multipliers.weights.clone(), workspace.multipliers.omega.clone());
+                    let (leaf, doubtful) = self.leaf(&objective, None, &weights, &omega, workspace);
+                    pairs[at].grounds = Ok(Grounds::leaf(leaf, doubtful));
+                }
                 if pairs[at].is_settled() || pairs[at].attack.succeeds() {
                     break;
                 }
@@ -270,7 +287,8 @@ impl Certifier<'_> {
             evaluated.then(|| pairs.iter().all(|pair| pair.positive[relaxation as usize]))
         };
         let (paper, anchored) = (certifies(Relaxation::Paper), certifies(Relaxation::Anchored));
-        let witness = likeliest(&pairs).into_iter().map(|at| &pairs[at].attack).find(|attack| attack.succeeds());
+        let breaks = likeliest(&pairs).into_iter().map(|at| &pairs[at]).find(|pair| pair.attack.succeeds());
+        let witness = breaks.map(|pair| &pair.attack);
         let (verdict, reason) = match witness {
             Some(Attack { sign: Ordering::Equal, .. }) => (Verdict::NonRobust, Reason::Tie),
             Some(_) => (Verdict::NonRobust, Reason::Witness),
@@ -284,7 +302,7 @@ impl Certifier<'_> {
             None if cost.gave_up && !matches!(self.effort, Effort::Optimal) => (Verdict::Undecided, Reason::Limit),
             None => (Verdict::Undecided, Reason::BoundNotPositive),
         };
-        NodeResult {
+        let mut result = NodeResult {
             node,
             reference,
             predicted,
@@ -301,7 +319,10 @@ impl Certifier<'_> {
             masters: cost.masters,
             limit_hit: cost.gave_up && !matches!(self.effort, Effort::Optimal),
             witness: witness.map_or_else(Vec::new, |attack| sorted(attack.flips.clone())),
-        }
+            evidence: None,
+        };
+        result.evidence = self.proving.then(|| Evidence::new(&result, &pairs, breaks));
+        result
     }
 }
 
@@ -317,6 +338,8 @@ pub(crate) struct Pair {
     /// The bound that a search has reached.
     pub(crate) searched: f64,
     pub(crate) attack: Attack,
+    /// The proof of a positive worst-case margin, or why there is none.
+    pub(crate) grounds: Result<Grounds, &'static str>,
 }
 
 impl Pair {

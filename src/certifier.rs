@@ -72,6 +72,7 @@ pub struct Certifier<'a> {
     budget: Budget,
     pub(crate) bound: Bound,
     pub(crate) effort: Effort,
+    pub(crate) proving: bool,
     attributes: Arc<Attributes>,
     columns: Arc<Columns>,
     unperturbed: Arc<Vec<Representation>>,
@@ -106,6 +107,7 @@ impl<'a> Certifier<'a> {
             budget,
             bound,
             effort: Effort::Bounds,
+            proving: false,
             attributes,
             columns,
             unperturbed,
@@ -118,6 +120,12 @@ impl<'a> Certifier<'a> {
     /// The same certifier with another effort.
     pub fn with_effort(mut self, effort: Effort) -> Certifier<'a> {
         self.effort = effort;
+        self
+    }
+
+    /// The same certifier, which also keeps what each verdict rests on ([`NodeResult::evidence`]).
+    pub fn with_proofs(mut self) -> Certifier<'a> {
+        self.proving = true;
         self
     }
 

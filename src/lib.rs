@@ -47,7 +47,7 @@
 //!
 //! [`graph`], [`model`], [`budget`] → [`mod@slice`] (one target) → [`bounds`] → [`dual`], [`anchored`], [`capped`], [`mixture`] with
 //! [`selection`] → [`certifier`] → [`verdict`]; [`witness`] tries flips on the true network; [`radius`] searches over `Q`;
-//! [`record`] and [`results`] write rows. The `laboratory` (a default feature) asks independent solvers.
+//! [`record`] and [`results`] write rows, [`proof`] what can be checked. The `laboratory` (a default feature) asks independent solvers.
 //!
 //! # Panics and errors
 //!
@@ -72,6 +72,7 @@ pub mod instance;
 pub mod laboratory;
 pub mod mixture;
 pub mod model;
+pub mod proof;
 pub mod radius;
 pub mod record;
 pub mod results;

@@ -21,6 +21,7 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Certify(Box<command::certify::Certify>),
+    Check(Box<command::check::Check>),
     Radius(Box<command::radius::Radius>),
     Inspect(Box<command::inspect::Inspect>),
     #[cfg(feature = "laboratory")]
@@ -33,6 +34,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Certify(command) => command.execute(),
+        Command::Check(command) => command.execute(),
         Command::Radius(command) => command.execute(),
         Command::Inspect(command) => command.execute(),
         #[cfg(feature = "laboratory")]

@@ -34,6 +34,8 @@ pub struct Multipliers {
     pub weights: Vec<f64>,
     /// `Ω` of the units of representations 3 and up.
     pub omega: Vec<Vec<f64>>,
+    /// `Ω` before the last answer: that of the last backward pass.
+    pub played: Vec<Vec<f64>>,
     rounds: f64,
     /// Changes of the units' inputs and of their capped bounds under an answer.
     change: Vec<f64>,
@@ -44,6 +46,7 @@ impl Multipliers {
     /// Starts above representation 2: the lines that are exact at the unperturbed graph.
     pub fn start(&mut self, slice: &Slice, unperturbed: &[Representation]) {
         self.rounds = 1.0;
+        self.played.clear();
         self.omega.clear();
         for l in 3..slice.top() {
             let layer = &unperturbed[l - 2];
@@ -74,6 +77,7 @@ impl Multipliers {
     ) {
         self.changes(graph, gcn, slice, hidden, flips);
         self.rounds += 1.0;
+        self.played.clone_from(&self.omega);
         let share = 2.0 / (self.rounds + 1.0);
         for (above, omega) in self.omega.iter_mut().enumerate() {
             for (weight, z) in omega.iter_mut().zip(attacked(above + 3)) {

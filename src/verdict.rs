@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::proof::Evidence;
 use crate::selection::Flip;
 
 /// What is known of a node under a budget.
@@ -109,4 +110,6 @@ pub struct NodeResult {
     pub limit_hit: bool,
     /// The flips of a non-robust node.
     pub witness: Vec<Flip>,
+    /// What the verdict rests on, if the certifier was told to keep it.
+    pub evidence: Option<Evidence>,
 }

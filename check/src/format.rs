@@ -9,7 +9,7 @@ pub const VERSION: u32 = 1;
 /// Multipliers are integers times `2^exponent`; this is the exponent unless a leaf states its own.
 pub const EXPONENT: i32 = -20;
 
-/// One line of a proofs file: a [`Header`], then any number of [`NodeProof`]s, then their number.
+/// One line of a proofs file: a [`Header`], then any number of [`NodeProof`]s and [`Unproved`]s, then their number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Line {
@@ -17,6 +17,8 @@ pub enum Line {
     Header(Header),
     /// The proof of one node.
     Node(NodeProof),
+    /// A node without proof.
+    Unproved(Unproved),
     /// Last line: how many nodes came before.
     End(u64),
 }
@@ -110,6 +112,19 @@ pub struct NodeProof {
     pub claim: Claim,
 }
 
+/// A node of which the writer proves nothing: it says so, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unproved {
+    /// The node.
+    pub id: u32,
+    /// Why there is no proof: for people, at most [`LONGEST_REASON`] bytes.
+    pub reason: String,
+}
+
+/// Bytes of the reason of an [`Unproved`] line, at most.
+pub const LONGEST_REASON: usize = 1000;
+
 /// What is proved of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -159,6 +174,9 @@ pub struct Leaf {
     /// Every multiplier is its numerator times `2^exponent`.
     #[serde(rename = "e", skip_serializing_if = "is_usual")]
     pub exponent: i32,
+    /// From this layer upward the defaults are those of the dual bound: the chord, and `Ω = S/(S − R)`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dual: Option<u32>,
     /// In `[0, 1]`: slope of the line below (positive coefficient), share of the chord (negative one, layer 2).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub weight: Vec<Multiplier>,
@@ -179,7 +197,7 @@ fn is_usual(exponent: &i32) -> bool {
 
 impl Default for Leaf {
     fn default() -> Leaf {
-        Leaf { exponent: EXPONENT, weight: Vec::new(), slope: Vec::new(), beta: Vec::new(), bound: None }
+        Leaf { exponent: EXPONENT, dual: None, weight: Vec::new(), slope: Vec::new(), beta: Vec::new(), bound: None }
     }
 }
 

@@ -19,11 +19,19 @@ pub struct Row<N> {
     pub upper: Vec<N>,
 }
 
+impl<N: Number> Row<N> {
+    /// `R'` and `S'`.
+    pub(crate) fn bounds(&self) -> Vec<(N, N)> {
+        self.lower.iter().cloned().zip(self.upper.iter().cloned()).collect()
+    }
+}
+
 /// Representation 2 of the whole graph, in one kind of numbers. Shared by all threads.
 pub struct Layer2<'a, N> {
     network: &'a Network<'a>,
     budget: &'a Budget<'a>,
     sent: Vec<OnceLock<Vec<N>>>,
+    values: Vec<OnceLock<Arc<Vec<N>>>>,
     rows: Vec<OnceLock<Arc<Row<N>>>>,
     gains: Vec<OnceLock<Gains>>,
 }
@@ -58,6 +66,7 @@ impl<'a, N: Number> Layer2<'a, N> {
             network,
             budget,
             sent: (0..nodes).map(|_| OnceLock::new()).collect(),
+            values: (0..nodes).map(|_| OnceLock::new()).collect(),
             rows: (0..nodes).map(|_| OnceLock::new()).collect(),
             gains: (0..remembered).map(|_| OnceLock::new()).collect(),
         }
@@ -99,7 +108,7 @@ impl<'a, N: Number> Layer2<'a, N> {
             lower.push(z.minus(&largest(false)));
             upper.push(z.plus(&largest(true)));
         }
-        Row { value, lower, upper }
+        Row { value: value.to_vec(), lower, upper }
     }
 
     /// The gains of the free flips of node `n`: at least as many as its budget allows.
@@ -140,13 +149,28 @@ impl<'a, N: Number> Layer2<'a, N> {
             .take(count);
         let removed = present.iter().map(|&d| (d, -change(d))).filter(|&(d, gain)| gain > 0.0 && free(d, true));
         let start = gains.len();
-        gains.extend(added.chain(removed).map(|(_, gain)| gain));
-        gains[start..].sort_unstable_by(|a, b| b.total_cmp(a));
-        gains.truncate(start + count);
+        gains.extend(added.map(|(_, gain)| gain));
+        let end = gains.len();
+        // Where additions use the budget up, removals that gain less change nothing: nearly all of them.
+        let floor = if end - start == count { gains.last().copied().unwrap_or(f64::INFINITY) } else { 0.0 };
+        gains.extend(removed.map(|(_, gain)| gain).filter(|&gain| gain > floor));
+        if gains.len() > end {
+            gains[start..].sort_unstable_by(|a, b| b.total_cmp(a));
+            gains.truncate(start + count);
+        }
     }
 
     /// `z'` of node `m`.
-    pub fn value(&self, m: u32, decided: &Decided) -> Vec<N> {
+    pub fn value(&self, m: u32, decided: &Decided) -> Arc<Vec<N>> {
+        let (neighbours, _) = self.network.layers[0].passing.row(m as usize);
+        if neighbours.iter().all(|&n| decided.flipped_in(n).next().is_none()) {
+            let known = &self.values[m as usize];
+            return known.get_or_init(|| Arc::new(self.received(m, &Decided::default()))).clone();
+        }
+        Arc::new(self.received(m, decided))
+    }
+
+    fn received(&self, m: u32, decided: &Decided) -> Vec<N> {
         let layer = &self.network.layers[0];
         let mut value: Vec<N> = layer.bias.iter().map(|&b| N::from_f64(b)).collect();
         let (neighbours, entries) = layer.passing.row(m as usize);

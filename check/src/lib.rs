@@ -13,18 +13,20 @@
 //! | [`mod@format`] | the lines of a proofs file, to read and to write |
 //! | `network`, `budget`, `slice` | what the files and the header mean |
 //! | `number`, `interval`, `dyadic` | arithmetic |
-//! | `layer2`, `replay`, `loss` | the bound of a leaf |
+//! | `layer2`, `activation`, `line`, `replay`, `loss` | the bound of a leaf |
 //! | `tree`, `problem` | a whole proof |
 //! | `stream` | a whole file |
 //!
 //! A reader who wants to trust a verdict needs to trust `FORMAT.md` and these modules, `gcnproof-files`, the JSON parser
 //! and the big integers of dashu.
 
+mod activation;
 mod budget;
 mod dyadic;
 pub mod format;
 mod interval;
 mod layer2;
+mod line;
 mod loss;
 mod network;
 mod number;

@@ -1,23 +1,28 @@
 //! The largest loss `T`: the sum of the `q'_n` worst free flips of each row, of those the `Q'` worst.
 //!
 //! A flip changes what node `n` sends to unit `j` by `v_j = ±W_dj` and so loses `−Σ_j slope_j v_j`, where the slope is
-//! `plus` for `v_j > 0` and `minus` for `v_j < 0`. Floats with an error bound rule out what is surely not among the worst.
+//! `plus` for `v_j > 0` and `minus` for `v_j < 0`. Floats with an error bound rule out what is surely not among the worst,
+//! and Cauchy and Schwarz bound what was not looked at: as soon as `T` surely is small enough, the rest is left alone.
+
+use std::cmp::Ordering;
 
 use crate::budget::{Budget, Decided};
+use crate::interval::Interval;
+use crate::line::Line;
 use crate::network::{Network, norm_above};
 use crate::number::{Number, keep_largest, sum};
 use crate::slice::Slice;
 
 /// Slopes of one row of attributes: what the objective changes by, at least, per unit of change in what is sent.
-pub struct Slopes<N> {
+struct Slopes<N> {
     /// For a rise.
-    pub plus: Vec<N>,
+    plus: Vec<N>,
     /// For a fall.
-    pub minus: Vec<N>,
+    minus: Vec<N>,
 }
 
 /// Everything that the losses of one target depend on.
-pub struct Losses<'a> {
+pub struct Losses<'a, N> {
     /// The network.
     pub network: &'a Network<'a>,
     /// The budget.
@@ -26,31 +31,52 @@ pub struct Losses<'a> {
     pub slice: &'a Slice,
     /// The path.
     pub decided: &'a Decided,
+    /// For each node of representation 2 its units with their lines; a unit that is left out has no slope.
+    pub lines: &'a [Vec<(usize, Line<N>)>],
     /// Evaluate every flip rather than those that floats do not rule out.
     pub all: bool,
 }
 
-impl Losses<'_> {
-    /// `T`, given the slopes of every node of representation 1.
-    pub fn largest<N: Number>(&self, slopes: &[Slopes<N>]) -> N {
+/// A row of attributes.
+#[derive(Clone, Copy)]
+struct Row {
+    node: u32,
+    place: usize,
+    /// How many of its flips the budget allows.
+    left: usize,
+    /// Not below the norm of the larger of its slopes.
+    norm: f64,
+}
+
+/// Free flips of one row that may be needed for `T`: attributes, each with floats around its loss.
+struct Found<N> {
+    row: Row,
+    slopes: Slopes<N>,
+    flips: Vec<(u32, Interval)>,
+}
+
+impl<N: Number> Losses<'_, N> {
+    /// `T`; `None` if it surely is less than `total`, if that is given.
+    pub fn largest(&self, total: Option<&N>) -> Option<N> {
         let mut worst: Vec<N> = Vec::new();
-        for (place, attributes) in self.candidates(slopes) {
-            let node = self.slice.nodes(1)[place];
+        for Found { row: Row { node, left, .. }, slopes, flips } in
+            self.candidates(total.map(|total| total.enclosure()).as_ref())?
+        {
             let present = self.network.graph.attributes.row(node as usize);
-            let mut losses: Vec<N> = attributes
+            let mut losses: Vec<N> = flips
                 .into_iter()
-                .map(|d| self.loss(d, present.binary_search(&d).is_ok(), &slopes[place]))
+                .map(|(d, _)| self.loss(d, present.binary_search(&d).is_ok(), &slopes))
                 .filter(|loss| loss.enclosure().upper > 0.0)
                 .collect();
-            keep_largest(&mut losses, self.decided.left(self.budget, node).unwrap_or(0));
+            keep_largest(&mut losses, left);
             worst.append(&mut losses);
         }
         keep_largest(&mut worst, self.decided.left_in_all(self.budget).unwrap_or(0));
-        sum(&worst)
+        Some(sum(&worst))
     }
 
     /// The loss of one flip.
-    fn loss<N: Number>(&self, attribute: u32, present: bool, slopes: &Slopes<N>) -> N {
+    fn loss(&self, attribute: u32, present: bool, slopes: &Slopes<N>) -> N {
         let mut loss = N::zero();
         for (unit, &w) in self.network.layers[0].weight.row(attribute as usize).iter().enumerate() {
             let change = if present { -w } else { w };
@@ -60,137 +86,205 @@ impl Losses<'_> {
         loss
     }
 
-    /// For each row its free flips, without some that surely are not needed for `T`.
-    fn candidates<N: Number>(&self, slopes: &[Slopes<N>]) -> Vec<(usize, Vec<u32>)> {
-        let total = self.decided.left_in_all(self.budget).unwrap_or(0);
-        let mut rows: Vec<Judge> = slopes.iter().enumerate().map(|(place, slopes)| Judge::new(place, slopes)).collect();
+    /// The rows that have flips to make, by what their slopes may be at most: a sum over the nodes that they reach.
+    fn rows(&self) -> Vec<Row> {
+        let size = |line: &Line<N>| {
+            let (rise, fall) = (line.rise.enclosure(), line.fall.enclosure());
+            rise.lower.abs().max(rise.upper.abs()).max(fall.lower.abs()).max(fall.upper.abs())
+        };
+        let mut sums = vec![0.0; self.slice.nodes(1).len()];
+        for (lines, row) in self.lines.iter().zip(self.slice.passing(1)) {
+            let norm = norm_above(&lines.iter().map(|(_, line)| size(line)).collect::<Vec<f64>>());
+            for &(n, a) in row.iter().filter(|_| norm > 0.0) {
+                sums[n] = f64::next_up(sums[n] + (a.abs() * norm).next_up());
+            }
+        }
+        let rows = self.slice.nodes(1).iter().zip(sums).enumerate().map(|(place, (&node, norm))| {
+            let left = self.decided.left(self.budget, node).unwrap_or(0);
+            Row { node, place, left, norm }
+        });
+        // A norm that is no number rules nothing out.
+        rows.filter(|row| row.left > 0 && (self.all || row.norm > 0.0 || row.norm.is_nan())).collect()
+    }
+
+    /// The slopes of one row.
+    fn slopes(&self, row: Row) -> Slopes<N> {
+        let width = self.network.width(2);
+        let mut slopes = Slopes { plus: vec![N::zero(); width], minus: vec![N::zero(); width] };
+        for &(m, entry) in self.slice.reached(row.place) {
+            // Through a negative entry a rise of what is sent arrives as a fall.
+            let Slopes { plus, minus } = &mut slopes;
+            let (rises, falls) = if entry > 0.0 { (plus, minus) } else { (minus, plus) };
+            for (unit, line) in &self.lines[m] {
+                rises[*unit].add(&line.rise.scaled(entry));
+                falls[*unit].add(&line.fall.scaled(entry));
+            }
+        }
+        slopes
+    }
+
+    /// For each row its free flips, without some that surely are not needed for `T`; `None` if `T < total` already.
+    fn candidates(&self, total: Option<&Interval>) -> Option<Vec<Found<N>>> {
+        let flips = self.decided.left_in_all(self.budget).unwrap_or(0);
+        let mut rows = self.rows();
         // The rows that matter most first, so that the threshold soon rules out the others.
         rows.sort_by(|a, b| b.norm.total_cmp(&a.norm));
+        let largest_norm = self.network.by_norm.first().map_or(0.0, |first| first.1);
         let mut found = Vec::new();
-        // What each flip of an admissible choice of `total` flips surely loses at least: one that surely loses less is
+        // What each flip of an admissible choice of `flips` flips surely loses at least: one that surely loses less is
         // not needed.
         let (mut threshold, mut surely) = (0.0, Vec::new());
+        // The largest losses so far, from above.
+        let mut most: Vec<f64> = Vec::new();
         let mut is_present = vec![false; self.network.graph.attributes.columns];
-        for row in rows {
-            let node = self.slice.nodes(1)[row.place];
-            let count = self.decided.left(self.budget, node).unwrap_or(0);
-            if count == 0 {
-                continue;
-            }
-            let present = self.network.graph.attributes.row(node as usize);
-            present.iter().for_each(|&d| is_present[d as usize] = true);
-            let fixed: Vec<u32> = self.decided.fixed_in(node).collect();
-            let mut kept: Vec<(u32, f64)> = Vec::new();
-            // The same for this row and its `count` flips.
-            let (mut own, mut least_needed): (Vec<f64>, f64) = (Vec::new(), threshold);
-            let width = self.network.width(2).max(1);
-            for (weights, &(d, norm)) in self.network.by_norm_weights.chunks_exact(width).zip(&self.network.by_norm) {
-                // Cauchy and Schwarz.
-                let product = (row.norm * norm).next_up();
-                if !self.all && (norm <= 0.0 || row.norm <= 0.0 || product < least_needed) {
+        for (at, &row) in rows.iter().enumerate() {
+            if !self.all {
+                if (row.norm * largest_norm).next_up() < threshold {
                     break;
                 }
-                let is_present = is_present[d as usize];
-                let most = row.most(weights, is_present, product);
-                // A NaN is never ruled out.
-                let ruled_out = most <= 0.0 || most < least_needed;
-                if (ruled_out && !self.all) || !self.budget.permits((node, d), is_present) || fixed.contains(&d) {
-                    continue;
-                }
-                kept.push((d, most));
-                let least = row.least(weights, is_present, product);
-                if least > least_needed {
-                    own.insert(own.partition_point(|other| *other > least), least);
-                    own.truncate(count);
-                    if own.len() == count {
-                        least_needed = own[count - 1];
-                    }
+                // Asked before each of the first rows and then now and then.
+                if (at < 8 || at % 8 == 0) && self.is_below(total, flips, &most, &rows[at..]) {
+                    return None;
                 }
             }
-            present.iter().for_each(|&d| is_present[d as usize] = false);
-            if !self.all {
-                kept.retain(|&(_, most)| most >= least_needed || most.is_nan());
-                surely.append(&mut own);
-                if surely.len() >= total {
-                    surely.sort_unstable_by(|a: &f64, b| b.total_cmp(a));
-                    surely.truncate(total);
-                    threshold = surely.last().copied().unwrap_or(0.0);
-                }
-            }
-            found.push((row.place, kept.into_iter().map(|flip| flip.0).collect()));
+            let one = self.row_candidates(row, &mut threshold, (flips, &mut surely), &mut is_present);
+            most.extend(one.flips.iter().map(|flip| flip.1.upper));
+            found.push(one);
         }
-        found
+        if !self.all && self.is_below(total, flips, &most, &[]) { None } else { Some(found) }
+    }
+
+    /// Is `T` surely less than `total`, if rows that were not looked at lose as much as Cauchy and Schwarz allow?
+    fn is_below(&self, total: Option<&Interval>, flips: usize, most: &[f64], rest: &[Row]) -> bool {
+        let Some(total) = total else { return false };
+        let mut losses: Vec<f64> = most.to_vec();
+        // A row's largest loss is not below that of a later row: no more rows than flips take part.
+        for row in rest.iter().take(flips) {
+            let norms = self.network.by_norm.iter().take(row.left);
+            losses.extend(norms.map(|attribute| (row.norm * attribute.1).next_up()));
+        }
+        losses.sort_unstable_by(|a, b| b.total_cmp(a));
+        losses.truncate(flips);
+        let losses: Vec<Interval> = losses.iter().map(|&upper| Interval { lower: 0.0, upper }).collect();
+        total.minus(&sum(&losses)).sign() == Some(Ordering::Greater)
+    }
+
+    /// The free flips of one row that may be needed. `surely` holds what the worst flips surely lose.
+    fn row_candidates(
+        &self,
+        row: Row,
+        threshold: &mut f64,
+        (flips, surely): (usize, &mut Vec<f64>),
+        is_present: &mut [bool],
+    ) -> Found<N> {
+        let slopes = self.slopes(row);
+        let judge = Judge::new(&slopes);
+        let Row { node, left: count, .. } = row;
+        let present = self.network.graph.attributes.row(node as usize);
+        present.iter().for_each(|&d| is_present[d as usize] = true);
+        let fixed: Vec<u32> = self.decided.fixed_in(node).collect();
+        let mut kept: Vec<(u32, Interval)> = Vec::new();
+        // The threshold of this row and its `count` flips.
+        let (mut own, mut least_needed): (Vec<f64>, f64) = (Vec::new(), *threshold);
+        let width = self.network.width(2).max(1);
+        for (weights, &(d, norm)) in self.network.by_norm_weights.chunks_exact(width).zip(&self.network.by_norm) {
+            // Cauchy and Schwarz.
+            if !self.all && (norm <= 0.0 || (judge.norm * norm).next_up() < least_needed) {
+                break;
+            }
+            let is_present = is_present[d as usize];
+            let loss = judge.loss(weights, is_present, norm);
+            let ruled_out = loss.upper <= 0.0 || loss.upper < least_needed;
+            if (ruled_out && !self.all) || !self.budget.permits((node, d), is_present) || fixed.contains(&d) {
+                continue;
+            }
+            kept.push((d, loss));
+            if loss.lower > least_needed {
+                own.insert(own.partition_point(|other| *other > loss.lower), loss.lower);
+                own.truncate(count);
+                if own.len() == count {
+                    least_needed = own[count - 1];
+                }
+            }
+        }
+        present.iter().for_each(|&d| is_present[d as usize] = false);
+        if !self.all {
+            kept.retain(|(_, loss)| loss.upper >= least_needed);
+            surely.append(&mut own);
+            if surely.len() >= flips {
+                surely.sort_unstable_by(|a: &f64, b| b.total_cmp(a));
+                surely.truncate(flips);
+                *threshold = surely.last().copied().unwrap_or(0.0);
+            }
+        }
+        Found { row, slopes, flips: kept }
     }
 }
 
-/// The slopes of a row in floats.
+/// The slopes of a row in floats. With `κ = (plus + minus)/2` and `ρ = (minus − plus)/2` a change `v` loses
+/// `Σ |v|ρ − Σ vκ`.
 struct Judge {
-    place: usize,
-    /// Not below the norm of the larger slopes.
+    /// Not below the norm of the larger slopes, `|κ| + |ρ|`.
     norm: f64,
-    plus: Ends,
-    minus: Ends,
+    centre: Vec<f64>,
+    radius: Vec<f64>,
+    /// Not below the norm of what rounding and the widths of the slopes leave open in `κ` and `ρ`.
+    slack: f64,
 }
-
-/// Lower and upper ends.
-type Ends = (Vec<f64>, Vec<f64>);
 
 impl Judge {
-    fn new<N: Number>(place: usize, slopes: &Slopes<N>) -> Judge {
-        let ends = |slopes: &[N]| -> Ends {
-            slopes.iter().map(|slope| slope.enclosure()).map(|ends| (ends.lower, ends.upper)).unzip()
-        };
-        let (plus, minus) = (ends(&slopes.plus), ends(&slopes.minus));
-        let largest: Vec<f64> = (0..plus.0.len())
-            .map(|j| [plus.0[j], plus.1[j], minus.0[j], minus.1[j]].iter().fold(0.0, |most: f64, x| most.max(x.abs())))
-            .collect();
-        Judge { place, norm: norm_above(&largest), plus, minus }
+    fn new<N: Number>(slopes: &Slopes<N>) -> Judge {
+        let count = slopes.plus.len();
+        let (mut centre, mut radius) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let (mut largest, mut open) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for (plus, minus) in slopes.plus.iter().zip(&slopes.minus) {
+            let (plus, minus) = (plus.enclosure(), minus.enclosure());
+            let size = plus.lower.abs().max(plus.upper.abs()).max(minus.lower.abs()).max(minus.upper.abs());
+            centre.push(0.5 * (plus.lower + minus.lower));
+            radius.push(0.5 * (minus.lower - plus.lower));
+            largest.push(size);
+            // Twice what is needed: half an ulp for each of three operations, and both widths.
+            open.push((plus.upper - plus.lower) + (minus.upper - minus.lower) + 4.0 * f64::EPSILON * size + 1e-323);
+        }
+        Judge { norm: norm_above(&largest), centre, radius, slack: norm_above(&open) }
     }
 
-    /// A float not below the loss; `product` is not below the product of the norms.
-    fn most(&self, weights: &[f64], present: bool, product: f64) -> f64 {
-        let value = if present {
-            dot(weights, &self.minus.1, &self.plus.0)
-        } else {
-            -dot(weights, &self.plus.0, &self.minus.1)
-        };
-        (value + error(weights.len(), product)).next_up()
-    }
-
-    /// A float not above the loss.
-    fn least(&self, weights: &[f64], present: bool, product: f64) -> f64 {
-        let value = if present {
-            dot(weights, &self.minus.0, &self.plus.1)
-        } else {
-            -dot(weights, &self.plus.1, &self.minus.0)
-        };
-        (value - error(weights.len(), product)).next_down()
+    /// Floats around the loss; `norm` is not below that of the weights.
+    fn loss(&self, weights: &[f64], present: bool, norm: f64) -> Interval {
+        let (linear, spread) = dot(weights, &self.centre, &self.radius);
+        let value = spread + if present { linear } else { -linear };
+        // Terms: two a unit, and one more sum. Twice the slack covers the rounding of this bound.
+        let error = error(2 * weights.len() + 1, (self.norm * norm).next_up()) + 2.0 * self.slack * norm;
+        let (lower, upper) = (value - error, value + error);
+        if lower.is_nan() || upper.is_nan() {
+            // An overflow decides nothing.
+            return Interval { lower: f64::NEG_INFINITY, upper: f64::INFINITY };
+        }
+        Interval { lower: lower.next_down(), upper: upper.next_up() }
     }
 }
 
-/// `Σ w · (plus if w > 0, else minus)`, rounded.
-fn dot(weights: &[f64], plus: &[f64], minus: &[f64]) -> f64 {
+/// `Σ wκ` and `Σ |w|ρ`, rounded.
+fn dot(weights: &[f64], centre: &[f64], radius: &[f64]) -> (f64, f64) {
     const LANES: usize = 4;
-    let mut sums = [0.0; LANES];
-    // One of the two products is zero. No branches: signs are unpredictable, and this compiles to vector instructions.
-    let term = |w: f64, plus: f64, minus: f64| {
-        let (up, down) = (if w > 0.0 { w } else { 0.0 }, if w < 0.0 { w } else { 0.0 });
-        up * plus + down * minus
-    };
-    let chunks = weights.chunks_exact(LANES).zip(plus.chunks_exact(LANES).zip(minus.chunks_exact(LANES)));
-    for (w, (p, m)) in chunks {
+    let (mut linear, mut spread) = ([0.0; LANES], [0.0; LANES]);
+    let chunks = weights.chunks_exact(LANES).zip(centre.chunks_exact(LANES).zip(radius.chunks_exact(LANES)));
+    for (w, (c, r)) in chunks {
         for lane in 0..LANES {
-            sums[lane] += term(w[lane], p[lane], m[lane]);
+            linear[lane] += w[lane] * c[lane];
+            spread[lane] += w[lane].abs() * r[lane];
         }
     }
     for at in weights.len() / LANES * LANES..weights.len() {
-        sums[0] += term(weights[at], plus[at], minus[at]);
+        linear[0] += weights[at] * centre[at];
+        spread[0] += weights[at].abs() * radius[at];
     }
-    (sums[0] + sums[1]) + (sums[2] + sums[3])
+    let total = |sums: [f64; LANES]| (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    (total(linear), total(spread))
 }
 
-/// How far [`dot`] may be off. With `k` terms `t` summed in any order the error is at most `γ_k Σ|t| + k·2⁻¹⁰⁷⁵`, and
-/// `Σ|t|` is at most the product of the norms; twice that, for `k < 2²⁰`, covers the rounding of this bound itself.
+/// How far a sum of `k` products may be off. Summed in any order the error is at most `γ_k Σ|t| + k·2⁻¹⁰⁷⁵`, and `Σ|t|` is at
+/// most the product of the norms; twice that, for `k < 2²⁰`, covers the rounding of this bound itself.
 fn error(terms: usize, product: f64) -> f64 {
     let terms = terms as f64 + 2.0;
     if terms < 1e6 { terms * (f64::EPSILON * product + 1e-323) } else { f64::INFINITY }

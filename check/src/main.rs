@@ -95,6 +95,7 @@ fn report(summary: &Summary) -> ExitCode {
     let nodes = summary.verdicts.len();
     println!("accepted        {robust} robust, {non_robust} non-robust, {ties} ties");
     println!("without proof   {} of {nodes} nodes", nodes - robust - non_robust - ties);
+    println!("                {} of them with a reason", summary.unproved);
     println!("rejected        {}", summary.rejected);
     for rejection in &summary.rejections {
         println!("  {rejection}");

@@ -29,6 +29,11 @@ pub trait Number: Clone + Send + Sync {
     /// `min(self, other)`.
     #[must_use]
     fn least(&self, other: &Self) -> Self;
+    /// `max(self, other)`.
+    #[must_use]
+    fn most(&self, other: &Self) -> Self {
+        self.negated().least(&other.negated()).negated()
+    }
     /// How the number compares to 0; `None` if that is not known.
     fn sign(&self) -> Option<Ordering>;
     /// 1 if the number is positive, else 0.

@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 
+use crate::activation::Activations;
 use crate::budget::{Budget, Decided, Flip};
 use crate::dyadic::Dyadic;
 use crate::format::{Claim, Convention, Header, NodeProof, VERSION, Witness};
 use crate::interval::Interval;
-use crate::layer2::Layer2;
+use crate::line::Unit;
 use crate::network::Network;
 use crate::number::Number;
 use crate::reason::Reason;
-use crate::replay::{Replay, Unit};
+use crate::replay::Replay;
 use crate::slice::Slice;
 use crate::tree;
 
@@ -83,8 +84,8 @@ impl<'a> Statement<'a> {
 /// Judges the proofs of a statement. Shared by all threads.
 pub struct Checker<'a> {
     statement: &'a Statement<'a>,
-    rounded: Layer2<'a, Interval>,
-    exact: Layer2<'a, Dyadic>,
+    rounded: Activations<'a, Interval>,
+    exact: Activations<'a, Dyadic>,
     exact_only: bool,
 }
 
@@ -92,7 +93,8 @@ impl<'a> Checker<'a> {
     /// `exact_only` leaves the intervals out: slow, and for tests.
     pub fn new(statement: &'a Statement<'a>, exact_only: bool) -> Checker<'a> {
         let Statement { network, budget, .. } = statement;
-        Checker { statement, rounded: Layer2::new(network, budget), exact: Layer2::new(network, budget), exact_only }
+        let rounded = Activations::new(network, budget, false);
+        Checker { statement, rounded, exact: Activations::new(network, budget, exact_only), exact_only }
     }
 
     /// Accepts or rejects the proof of one node.
@@ -107,7 +109,7 @@ impl<'a> Checker<'a> {
         if proof.class as usize >= network.classes() {
             return Err(Reason::Class(proof.class).into());
         }
-        let slice = Slice::new(network, proof.id);
+        let slice = Slice::new(network, network.depth(), proof.id);
         let mut problem = Problem::new(self, &slice);
         if self.statement.classes == Convention::Labels {
             let label = network.graph.labels.as_ref().and_then(|labels| labels[proof.id as usize]);
@@ -157,15 +159,13 @@ pub(crate) struct Problem<'a> {
 
 impl<'a> Problem<'a> {
     fn new(checker: &'a Checker<'a>, slice: &'a Slice) -> Problem<'a> {
-        let Statement { network, budget, .. } = checker.statement;
-        let rounded = Replay::new(network, budget, &checker.rounded, slice, false);
+        let rounded = Replay::new(&checker.rounded, slice);
         Problem { checker, slice, rounded, exact: None, exact_only: checker.exact_only }
     }
 
     /// The exact replay.
     pub(crate) fn exact(&mut self) -> &mut Replay<'a, Dyadic> {
-        let Statement { network, budget, .. } = self.checker.statement;
-        self.exact.get_or_insert_with(|| Replay::new(network, budget, &self.checker.exact, self.slice, self.exact_only))
+        self.exact.get_or_insert_with(|| Replay::new(&self.checker.exact, self.slice))
     }
 
     /// Refuses what is no hidden unit of the slice.
@@ -178,30 +178,50 @@ impl<'a> Problem<'a> {
         if known { Ok(unit) } else { Err(Reason::Unit(unit)) }
     }
 
+    /// Refuses what is no hidden representation.
+    pub(crate) fn hidden(&self, layer: u32) -> Result<(), Reason> {
+        let known = (2..self.checker.statement.network.depth()).contains(&(layer as usize));
+        if known { Ok(()) } else { Err(Reason::Layer(layer)) }
+    }
+
     /// Refuses what is no permitted flip of the slice.
     pub(crate) fn flip(&self, flip: Flip) -> Result<Flip, Reason> {
         self.checker.statement.budget.require(flip)?;
         self.slice.place(1, flip.0).map(|_| flip).ok_or(Reason::Outside(flip))
     }
 
-    /// The sign of a margin, and floats around it.
-    fn margin(&mut self, reference: u32, class: u32, flips: &Decided) -> (Ordering, Interval) {
-        if !self.exact_only {
-            let margin = self.rounded.margin(reference, class, flips);
-            if let Some(sign) = margin.sign() {
-                return (sign, margin);
-            }
+    /// The sign of a margin, and floats around it; exactly where the rounded logits do not tell.
+    fn margin(
+        &mut self,
+        reference: u32,
+        class: u32,
+        flips: &Decided,
+        rounded: Option<&[Interval]>,
+    ) -> (Ordering, Interval) {
+        let difference = |logits: &[Interval]| logits[reference as usize].minus(&logits[class as usize]);
+        if let Some(margin) = rounded.map(difference)
+            && let Some(sign) = margin.sign()
+        {
+            return (sign, margin);
         }
-        let margin = self.exact().margin(reference, class, flips);
+        let logits = self.exact().logits(flips);
+        let margin = logits[reference as usize].minus(&logits[class as usize]);
         // The sign of an exact number is always known; were it not, `Greater` would prove nothing.
         (margin.sign().unwrap_or(Ordering::Greater), margin.enclosure())
+    }
+
+    /// The logits in intervals, unless only exact numbers are wanted.
+    fn rounded_logits(&self, flips: &Decided) -> Option<Arc<Vec<Interval>>> {
+        (!self.exact_only).then(|| self.rounded.logits(flips))
     }
 
     /// Has the class the largest logit without flips, and the smallest number among equals?
     fn check_predicted(&mut self, class: u32) -> Result<(), Reason> {
         let classes = self.checker.statement.network.classes() as u32;
+        let none = Decided::default();
+        let logits = self.rounded_logits(&none);
         for other in (0..classes).filter(|&other| other != class) {
-            let (sign, _) = self.margin(class, other, &Decided::default());
+            let (sign, _) = self.margin(class, other, &none, logits.as_ref().map(|logits| logits.as_slice()));
             if sign == Ordering::Less || (sign == Ordering::Equal && other < class) {
                 return Err(Reason::Reference("predicted class"));
             }
@@ -227,7 +247,8 @@ impl<'a> Problem<'a> {
         if made.overspent(budget) {
             return Err(Reason::Budget);
         }
-        match self.margin(reference, witness.class, &made) {
+        let logits = self.rounded_logits(&made);
+        match self.margin(reference, witness.class, &made, logits.as_ref().map(|logits| logits.as_slice())) {
             (Ordering::Less, _) => Ok(Verdict::NonRobust),
             (Ordering::Equal, _) => Ok(Verdict::Tie),
             (Ordering::Greater, margin) => Err(Reason::Margin(margin)),

@@ -7,91 +7,32 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use crate::budget::{Budget, Decided};
-use crate::layer2::{Layer2, Row};
-use crate::loss::{Losses, Slopes};
+use crate::activation::{Activations, Bounds};
+use crate::budget::Decided;
+use crate::layer2::Row;
+use crate::line::{Line, Multipliers, Path, Undecided, deep_line, line, sign, sign_is_zero};
+use crate::loss::Losses;
 use crate::network::Network;
 use crate::number::Number;
 use crate::slice::Slice;
-
-/// `(layer, node, unit)`.
-pub type Unit = (u32, u32, u32);
-
-/// The way from the root of a tree to a leaf.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Path {
-    /// Split units, ascending; `true` is the side `z ≥ 0`, `false` the side `z ≤ 0`.
-    pub units: Vec<(Unit, bool)>,
-    /// Split flips.
-    pub decided: Decided,
-}
-
-impl Path {
-    fn side(&self, unit: Unit) -> Option<bool> {
-        self.units.binary_search_by_key(&unit, |split| split.0).ok().map(|at| self.units[at].1)
-    }
-}
-
-/// The admissible multipliers of a leaf: finite floats in their ranges, ascending by unit.
-#[derive(Clone, Debug, Default)]
-pub struct Multipliers {
-    /// `ω` or `w`, in `[0, 1]`.
-    pub weight: Vec<(Unit, f64)>,
-    /// `s`, in `[0, 1]`.
-    pub slope: Vec<(Unit, f64)>,
-    /// `β ≥ 0`.
-    pub beta: Vec<(Unit, f64)>,
-}
-
-fn find(list: &[(Unit, f64)], unit: Unit) -> Option<f64> {
-    list.binary_search_by_key(&unit, |entry| entry.0).ok().map(|at| list[at].1)
-}
 
 /// What a leaf shows.
 pub enum Shown<N> {
     /// No admissible perturbation takes this path.
     Nothing,
+    /// The objective is positive on the path.
+    Positive,
     /// The objective is at least this on the path.
     Bound(N),
     /// A case could not be decided in this kind of numbers.
     Undecided,
 }
 
-/// The sign of a number that must be known to go on.
-struct Undecided;
-
-fn sign<N: Number>(number: &N) -> Result<Ordering, Undecided> {
-    number.sign().ok_or(Undecided)
-}
-
-/// `R` and `S` of the units of one node.
-type Bounds<N> = Vec<(N, N)>;
-
-/// A lower bound on `a·relu(z)`: `base + rise·u − fall·v`, where `u, v ≥ 0` are the rise and the fall of `z` from `z'`.
-struct Line<N> {
-    base: N,
-    rise: N,
-    fall: N,
-}
-
-impl<N: Number> Line<N> {
-    fn through(slope: N, intercept: &N, z: &N) -> Line<N> {
-        Line { base: slope.times(z).plus(intercept), rise: slope.clone(), fall: slope }
-    }
-}
-
-/// One target, in one kind of numbers.
+/// One target – the logits of a node, or in the service of [`Activations`] a hidden unit – in one kind of numbers.
 pub struct Replay<'a, N> {
-    /// The network.
-    pub network: &'a Network<'a>,
-    /// The budget.
-    pub budget: &'a Budget<'a>,
-    /// Representation 2 of the graph.
-    pub layer2: &'a Layer2<'a, N>,
-    /// The target's slice.
-    pub slice: &'a Slice,
-    /// Evaluate the loss of every flip rather than of those that floats do not rule out.
-    pub all: bool,
+    activations: &'a Activations<'a, N>,
+    network: &'a Network<'a>,
+    slice: &'a Slice,
     memory: Option<(Path, Arc<Region<N>>)>,
 }
 
@@ -100,34 +41,29 @@ struct Region<N> {
     /// Representation 2, not clipped.
     rows: Vec<Arc<Row<N>>>,
     /// `bounds[l − 3]` for representations `3 … L − 1`, clipped.
-    bounds: Vec<Vec<Bounds<N>>>,
+    bounds: Vec<Vec<Arc<Bounds<N>>>>,
     /// A bound has `R > S`: no perturbation takes the path.
     empty: bool,
 }
 
 impl<'a, N: Number> Replay<'a, N> {
     /// Nothing is computed before it is asked for.
-    pub fn new(
-        network: &'a Network<'a>,
-        budget: &'a Budget<'a>,
-        layer2: &'a Layer2<'a, N>,
-        slice: &'a Slice,
-        all: bool,
-    ) -> Replay<'a, N> {
-        Replay { network, budget, layer2, slice, all, memory: None }
+    pub fn new(activations: &'a Activations<'a, N>, slice: &'a Slice) -> Replay<'a, N> {
+        Replay { activations, network: activations.network, slice, memory: None }
     }
 
-    /// The margin `logit(reference) − logit(class)` of the target after some flips.
-    pub fn margin(&self, reference: u32, class: u32, flips: &Decided) -> N {
+    /// The logits of the target after some flips.
+    pub fn logits(&self, flips: &Decided) -> Arc<Vec<N>> {
         let depth = self.network.depth();
-        let mut z: Vec<Vec<N>> = self.slice.nodes(2).iter().map(|&m| self.layer2.value(m, flips)).collect();
+        let mut z: Vec<Arc<Vec<N>>> =
+            self.slice.nodes(2).iter().map(|&m| self.activations.layer2.value(m, flips)).collect();
         for l in 2..depth {
             let layer = &self.network.layers[l - 1];
             let mut next = Vec::new();
             for row in self.slice.passing(l) {
                 let mut received = vec![N::zero(); layer.weight.rows];
                 for &(n, a) in row {
-                    for (sum, z) in received.iter_mut().zip(&z[n]) {
+                    for (sum, z) in received.iter_mut().zip(z[n].iter()) {
                         sum.add(&z.positive_part().scaled(a));
                     }
                 }
@@ -137,16 +73,16 @@ impl<'a, N: Number> Replay<'a, N> {
                         sum.add(&received.scaled(w));
                     }
                 }
-                next.push(sums);
+                next.push(Arc::new(sums));
             }
             z = next;
         }
-        z[0][reference as usize].minus(&z[0][class as usize])
+        z.swap_remove(0)
     }
 
     /// A lower bound on `logit(reference) − logit(class)` over all admissible perturbations on the path.
     pub fn bound(&mut self, reference: u32, class: u32, path: &Path, multipliers: &Multipliers) -> Shown<N> {
-        if path.decided.overspent(self.budget) {
+        if path.decided.overspent(self.activations.budget) {
             return Shown::Nothing;
         }
         let region = match &self.memory {
@@ -160,10 +96,19 @@ impl<'a, N: Number> Replay<'a, N> {
         if region.empty {
             return Shown::Nothing;
         }
-        match self.backward(reference, class, path, multipliers, &region) {
-            Ok(bound) => Shown::Bound(bound),
+        let objective = [(reference as usize, 1.0), (class as usize, -1.0)];
+        match self.backward(&objective, path, multipliers, &region, true) {
+            Ok(Some(bound)) => Shown::Bound(bound),
+            Ok(None) => Shown::Positive,
             Err(Undecided) => Shown::Undecided,
         }
+    }
+
+    /// A lower bound on an objective over all admissible perturbations.
+    pub(crate) fn value(&self, objective: &[(usize, f64)], multipliers: &Multipliers) -> Result<N, Undecided> {
+        let path = Path::default();
+        let bound = self.backward(objective, &path, multipliers, &self.region(&path)?, false)?;
+        bound.ok_or(Undecided)
     }
 
     /// Activation bounds on a path.
@@ -171,20 +116,31 @@ impl<'a, N: Number> Replay<'a, N> {
         let rows: Vec<Arc<Row<N>>> = match &self.memory {
             // A split unit changes nothing at representation 2.
             Some((known, region)) if known.decided == path.decided => region.rows.clone(),
-            _ => self.slice.nodes(2).iter().map(|&m| self.layer2.row(m, &path.decided)).collect(),
+            _ => self.slice.nodes(2).iter().map(|&m| self.activations.layer2.row(m, &path.decided)).collect(),
         };
         let mut region = Region { rows, bounds: Vec::new(), empty: false };
-        let depth = self.network.depth();
-        let mut clipped: Vec<Bounds<N>> = Vec::new();
-        if depth > 3 || !path.units.is_empty() {
-            let pairs = |row: &Arc<Row<N>>| row.lower.iter().cloned().zip(row.upper.iter().cloned()).collect();
-            clipped = region.rows.iter().map(pairs).collect();
-            region.empty |= self.clip(2, path, &mut clipped)?;
+        let top = self.slice.top();
+        let whole = |l: usize| -> Result<Vec<Arc<Bounds<N>>>, Undecided> {
+            self.slice.nodes(l).iter().map(|&node| self.activations.row(l, node)).collect()
+        };
+        if *path == Path::default() {
+            for l in 3..top {
+                region.bounds.push(whole(l)?);
+            }
+            return Ok(region);
         }
-        for l in 3..depth {
+        let mut clipped: Vec<Bounds<N>> = region.rows.iter().map(|row| row.bounds()).collect();
+        region.empty |= self.clip(2, path, &mut clipped)?;
+        for l in 3..top {
             clipped = self.propagate(l, &clipped);
+            // What holds for the whole budget holds on the path.
+            for (bounds, whole) in clipped.iter_mut().zip(whole(l)?) {
+                for ((lower, upper), (least, most)) in bounds.iter_mut().zip(whole.iter()) {
+                    (*lower, *upper) = (lower.most(least), upper.least(most));
+                }
+            }
             region.empty |= self.clip(l, path, &mut clipped)?;
-            region.bounds.push(clipped.clone());
+            region.bounds.push(clipped.iter().cloned().map(Arc::new).collect());
         }
         Ok(region)
     }
@@ -206,7 +162,7 @@ impl<'a, N: Number> Replay<'a, N> {
     }
 
     /// Bounds of representation `l ≥ 3` from those below: with the bias, and clipped at zero (math §3).
-    fn propagate(&self, l: usize, below: &[Bounds<N>]) -> Vec<Bounds<N>> {
+    pub(crate) fn propagate(&self, l: usize, below: &[Bounds<N>]) -> Vec<Bounds<N>> {
         let layer = &self.network.layers[l - 2];
         let zero = (N::zero(), N::zero());
         let sent = below.iter().map(|units| {
@@ -236,22 +192,23 @@ impl<'a, N: Number> Replay<'a, N> {
         received.collect()
     }
 
-    /// From the logits down to the attributes.
+    /// From the target down to the attributes; `None` if only the sign is asked for and the bound surely is positive.
     fn backward(
         &self,
-        reference: u32,
-        class: u32,
+        objective: &[(usize, f64)],
         path: &Path,
         multipliers: &Multipliers,
         region: &Region<N>,
-    ) -> Result<N, Undecided> {
-        let depth = self.network.depth();
+        only_sign: bool,
+    ) -> Result<Option<N>, Undecided> {
+        let top = self.slice.top();
         let mut total = N::zero();
         // Coefficients of the pre-activations of representation l + 1.
-        let mut phi = vec![vec![N::zero(); self.network.classes()]];
-        phi[0][reference as usize] = N::from_f64(1.0);
-        phi[0][class as usize] = N::from_f64(-1.0);
-        for l in (3..depth).rev() {
+        let mut phi = vec![vec![N::zero(); self.network.width(top)]];
+        for &(unit, coefficient) in objective {
+            phi[0][unit] = N::from_f64(coefficient);
+        }
+        for l in (3..top).rev() {
             phi = self.pull(l, &phi, &mut total);
             for (place, row) in phi.iter_mut().enumerate() {
                 for (unit, coefficient) in row.iter_mut().enumerate() {
@@ -263,20 +220,16 @@ impl<'a, N: Number> Replay<'a, N> {
                 }
             }
         }
-        if depth > 2 {
+        if top > 2 {
             phi = self.pull(2, &phi, &mut total);
         }
-        let mut slopes: Vec<Slopes<N>> = Vec::new();
-        let width = self.network.width(2);
-        for _ in self.slice.nodes(1) {
-            slopes.push(Slopes { plus: vec![N::zero(); width], minus: vec![N::zero(); width] });
-        }
+        let mut lines: Vec<Vec<(usize, Line<N>)>> = Vec::with_capacity(phi.len());
         for (place, coefficients) in phi.iter().enumerate() {
             let row = &region.rows[place];
-            let mut lines: Vec<(usize, Line<N>)> = Vec::with_capacity(width);
+            let mut kept = Vec::with_capacity(coefficients.len());
             for (unit, a) in coefficients.iter().enumerate() {
                 let z = &row.value[unit];
-                let line = if depth == 2 {
+                let line = if top == 2 {
                     Line::through(a.clone(), &N::zero(), z)
                 } else {
                     let id = (2, self.slice.nodes(2)[place], unit as u32);
@@ -284,22 +237,15 @@ impl<'a, N: Number> Replay<'a, N> {
                 };
                 total.add(&line.base);
                 if !(sign_is_zero(&line.rise) && sign_is_zero(&line.fall)) {
-                    lines.push((unit, line));
+                    kept.push((unit, line));
                 }
             }
-            for &(n, entry) in &self.slice.passing(1)[place] {
-                let Slopes { plus, minus } = &mut slopes[n];
-                // Through a negative entry a rise of what is sent arrives as a fall.
-                let (rises, falls) = if entry > 0.0 { (plus, minus) } else { (minus, plus) };
-                for (unit, line) in &lines {
-                    rises[*unit].add(&line.rise.scaled(entry));
-                    falls[*unit].add(&line.fall.scaled(entry));
-                }
-            }
+            lines.push(kept);
         }
-        let Replay { network, budget, slice, all, .. } = *self;
-        let losses = Losses { network, budget, slice, decided: &path.decided, all };
-        Ok(total.minus(&losses.largest(&slopes)))
+        let Activations { network, budget, all, .. } = *self.activations;
+        let losses = Losses { network, budget, slice: self.slice, decided: &path.decided, lines: &lines, all };
+        let largest = losses.largest(only_sign.then_some(&total));
+        Ok(largest.map(|largest| total.minus(&largest)))
     }
 
     /// Coefficients of `H(l)` from those of `Ĥ(l+1)`; the bias goes to the total.
@@ -322,104 +268,4 @@ impl<'a, N: Number> Replay<'a, N> {
         }
         below
     }
-}
-
-fn sign_is_zero<N: Number>(number: &N) -> bool {
-    number.sign() == Some(Ordering::Equal)
-}
-
-/// What is the same at every hidden representation: split and stable units. `Ok` is the slope of a line through 0,
-/// `Err` says that the unit is free and unstable, with the sign of its coefficient.
-fn settled<N: Number>(
-    a: &N,
-    lower: &N,
-    upper: &N,
-    id: Unit,
-    path: &Path,
-    multipliers: &Multipliers,
-) -> Result<Result<N, Ordering>, Undecided> {
-    let beta = || N::from_f64(find(&multipliers.beta, id).unwrap_or(0.0));
-    Ok(match path.side(id) {
-        // relu(z) = z, and −βz ≤ 0.
-        Some(true) => Ok(a.minus(&beta())),
-        // relu(z) = 0, and βz ≤ 0.
-        Some(false) => Ok(beta()),
-        None if sign_is_zero(a) => Ok(N::zero()),
-        None if sign(lower)? != Ordering::Less => Ok(a.clone()),
-        None if sign(upper)? != Ordering::Greater => Ok(N::zero()),
-        None => Err(sign(a)?),
-    })
-}
-
-/// Slope and intercept of a line under `a·relu(z)` on `[R, S]`, `a < 0`: the chord, or nearly so.
-fn chord<N: Number>(a: &N, lower: &N, upper: &N, slope: Option<f64>) -> (N, N) {
-    let share = slope.map_or_else(|| N::share_below(upper, &upper.minus(lower)), N::from_f64);
-    let slope = a.times(&share);
-    // The difference a·relu(z) − λz is least at R, 0 or S.
-    let at_lower = slope.times(lower).negated();
-    let at_upper = a.minus(&slope).times(upper);
-    let intercept = at_lower.least(&at_upper).least(&N::zero());
-    (slope, intercept)
-}
-
-/// A line under `a·relu(z)` for a unit above representation 2: slope and intercept.
-fn deep_line<N: Number>(
-    a: &N,
-    lower: &N,
-    upper: &N,
-    id: Unit,
-    path: &Path,
-    multipliers: &Multipliers,
-) -> Result<(N, N), Undecided> {
-    Ok(match settled(a, lower, upper, id, path, multipliers)? {
-        Ok(slope) => (slope, N::zero()),
-        Err(Ordering::Less) => chord(a, lower, upper, find(&multipliers.slope, id)),
-        Err(_) => {
-            let weight = find(&multipliers.weight, id);
-            let weight = weight.map_or_else(|| lower.plus(upper).step(), N::from_f64);
-            (a.times(&weight), N::zero())
-        }
-    })
-}
-
-/// What is below `a·relu(z)` for a unit of representation 2: a line, the anchored bound, or a mixture.
-fn line<N: Number>(
-    a: &N,
-    z: &N,
-    lower: &N,
-    upper: &N,
-    id: Unit,
-    path: &Path,
-    multipliers: &Multipliers,
-) -> Result<Line<N>, Undecided> {
-    let weight = find(&multipliers.weight, id);
-    Ok(match settled(a, lower, upper, id, path, multipliers)? {
-        Ok(slope) => Line::through(slope, &N::zero(), z),
-        Err(Ordering::Less) => {
-            let weight = weight.unwrap_or(0.0);
-            let positive = z.positive_part();
-            let mut line = Line {
-                base: a.times(&positive),
-                rise: a.times(&N::share_above(upper, &upper.minus(&z.least(&N::zero())))),
-                fall: a.times(&N::share_below(&positive, &positive.minus(lower))),
-            };
-            if weight > 0.0 {
-                let (slope, intercept) = chord(a, lower, upper, find(&multipliers.slope, id));
-                let chord = Line::through(slope, &intercept, z);
-                // Exact: numerators have at most 53 bits, and 1 − w is computed in the numbers of the replay.
-                let (share, rest) = (N::from_f64(weight), N::from_f64(1.0).minus(&N::from_f64(weight)));
-                let mix = |chord: &N, anchored: &N| chord.times(&share).plus(&anchored.times(&rest));
-                line = Line {
-                    base: mix(&chord.base, &line.base),
-                    rise: mix(&chord.rise, &line.rise),
-                    fall: mix(&chord.fall, &line.fall),
-                };
-            }
-            line
-        }
-        Err(_) => {
-            let weight = weight.map_or_else(|| z.step(), N::from_f64);
-            Line::through(a.times(&weight), &N::zero(), z)
-        }
-    })
 }

@@ -1,4 +1,4 @@
-//! The slice: the nodes that the logits of one target depend on.
+//! The slice: the nodes that one target depends on.
 
 use crate::network::Network;
 
@@ -6,14 +6,15 @@ use crate::network::Network;
 pub struct Slice {
     nodes: Vec<Vec<u32>>,
     passing: Vec<Vec<Vec<(usize, f64)>>>,
+    reached: Vec<Vec<(usize, f64)>>,
 }
 
 impl Slice {
-    /// Cuts out what the logits of `target` depend on, along the non-zeros of `A(L−1) … A(1)`.
-    pub fn new(network: &Network, target: u32) -> Slice {
+    /// Cuts out what representation `top` of `target` depends on, along the non-zeros of `A(top−1) … A(1)`.
+    pub fn new(network: &Network, top: usize, target: u32) -> Slice {
         let mut nodes = vec![vec![target]];
         let mut passing = Vec::new();
-        for layer in network.layers.iter().rev() {
+        for layer in network.layers[..top - 1].iter().rev() {
             let rows = &nodes[nodes.len() - 1];
             let mut columns: Vec<u32> = Vec::new();
             for &m in rows {
@@ -31,7 +32,17 @@ impl Slice {
         }
         nodes.reverse();
         passing.reverse();
-        Slice { nodes, passing }
+        let mut reached = vec![Vec::new(); nodes[0].len()];
+        let first: &Vec<Vec<(usize, f64)>> = &passing[0];
+        for (m, row) in first.iter().enumerate() {
+            row.iter().for_each(|&(n, a)| reached[n].push((m, a)));
+        }
+        Slice { nodes, passing, reached }
+    }
+
+    /// The representation of the target: `L`, or less where it is a hidden unit.
+    pub fn top(&self) -> usize {
+        self.nodes.len()
     }
 
     /// The nodes of representation `l`, ascending.
@@ -42,6 +53,11 @@ impl Slice {
     /// `A(l)`: for each node of representation `l + 1`, places in representation `l` and entries.
     pub fn passing(&self, l: usize) -> &[Vec<(usize, f64)>] {
         &self.passing[l - 1]
+    }
+
+    /// The columns of `A(1)`: for a place in representation 1, places in representation 2 and entries.
+    pub fn reached(&self, place: usize) -> &[(usize, f64)] {
+        &self.reached[place]
     }
 
     /// Where a node stands in representation `l`, if it does.

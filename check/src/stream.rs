@@ -8,7 +8,7 @@ use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 use rayon::prelude::*;
 use ruzstd::decoding::StreamingDecoder;
 
-use crate::format::{Header, Line, NodeProof};
+use crate::format::{Header, LONGEST_REASON, Line, NodeProof, Unproved};
 use crate::problem::{Checker, Fault, Statement, Verdict};
 use crate::reason::Reason;
 
@@ -64,6 +64,10 @@ pub struct Summary {
     pub header: Option<Header>,
     /// The verdict of each node of the graph; `None` where the file has no accepted proof.
     pub verdicts: Vec<Option<Verdict>>,
+    /// Number of nodes that the file says it does not prove.
+    pub unproved: u64,
+    /// The first of them, with the reasons that the file gives.
+    pub unproved_reasons: Vec<Unproved>,
     /// Number of rejected lines (and 1 for a file that ends early).
     pub rejected: u64,
     /// The first of them, in the order of the file.
@@ -79,6 +83,13 @@ impl Summary {
     /// How many nodes got this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.verdicts.iter().filter(|&&found| found == Some(verdict)).count()
+    }
+
+    fn leave(&mut self, unproved: Unproved) {
+        self.unproved += 1;
+        if self.unproved_reasons.len() < KEPT {
+            self.unproved_reasons.push(unproved);
+        }
     }
 
     fn reject(&mut self, line: u64, node: Option<u32>, fault: impl Into<Fault>) {
@@ -154,6 +165,14 @@ fn run(
                         Err(fault) => summary.reject(line, Some(node), fault),
                     }
                 }
+                Judged::Unproved(unproved) => {
+                    nodes += 1;
+                    match seen.get_mut(unproved.id as usize).map(|seen| std::mem::replace(seen, true)) {
+                        None => summary.reject(line, Some(unproved.id), Reason::Node),
+                        Some(true) => summary.reject(line, Some(unproved.id), Reason::Repeated),
+                        Some(false) => summary.leave(unproved),
+                    }
+                }
                 Judged::Other(reason) => {
                     nodes += 1;
                     summary.reject(line, None, reason);
@@ -174,6 +193,7 @@ fn unreadable(error: io::Error) -> Reason {
 
 enum Judged {
     Node(u32, Result<Verdict, Fault>),
+    Unproved(Unproved),
     End(u64),
     Other(Reason),
 }
@@ -181,6 +201,10 @@ enum Judged {
 fn judge(checker: &Checker, line: Result<Vec<u8>, Reason>) -> Judged {
     match line.and_then(|bytes| parse(&bytes)) {
         Ok(Line::Node(proof)) => Judged::Node(proof.id, checker.check(&proof)),
+        Ok(Line::Unproved(unproved)) if unproved.reason.len() > LONGEST_REASON => {
+            Judged::Other(Reason::TooLarge(format!("a reason of more than {LONGEST_REASON} bytes")))
+        }
+        Ok(Line::Unproved(unproved)) => Judged::Unproved(unproved),
         Ok(Line::End(count)) => Judged::End(count),
         Ok(Line::Header(_)) => Judged::Other(Reason::Order("a second header".into())),
         Err(reason) => Judged::Other(reason),
@@ -188,7 +212,8 @@ fn judge(checker: &Checker, line: Result<Vec<u8>, Reason>) -> Judged {
 }
 
 fn parse(bytes: &[u8]) -> Result<Line, Reason> {
-    serde_json::from_slice(bytes).map_err(|error| Reason::Syntax(error.to_string()))
+    // An error repeats what it does not know, and a stranger's key may be as long as a line.
+    serde_json::from_slice(bytes).map_err(|error| Reason::Syntax(error.to_string().chars().take(200).collect()))
 }
 
 /// Reads one proof from one line, for those who want to look at it.

@@ -7,10 +7,11 @@ use std::cmp::Ordering;
 use crate::budget::Flip;
 use crate::format::{Leaf, Multiplier, Step};
 use crate::interval::Interval;
+use crate::line::{Multipliers, Path, Unit};
 use crate::number::Number;
 use crate::problem::Problem;
 use crate::reason::Reason;
-use crate::replay::{Multipliers, Path, Shown, Unit};
+use crate::replay::Shown;
 
 /// Nodes of a tree, at most.
 pub const LARGEST_TREE: usize = 1 << 20;
@@ -92,7 +93,7 @@ fn check_leaf(
     let multipliers = admissible(problem, &path, leaf)?;
     if !problem.exact_only {
         match problem.rounded.bound(reference, class, &path, &multipliers) {
-            Shown::Nothing => return Ok(()),
+            Shown::Nothing | Shown::Positive => return Ok(()),
             Shown::Bound(bound) => match bound.sign() {
                 Some(Ordering::Greater) => return Ok(()),
                 Some(_) => return Err(Reason::Bound(bound)),
@@ -102,7 +103,7 @@ fn check_leaf(
         }
     }
     match problem.exact().bound(reference, class, &path, &multipliers) {
-        Shown::Nothing => Ok(()),
+        Shown::Nothing | Shown::Positive => Ok(()),
         Shown::Bound(bound) if bound.sign() == Some(Ordering::Greater) => Ok(()),
         Shown::Bound(bound) => Err(Reason::Bound(bound.enclosure())),
         // Exact numbers decide everything; if they did not, nothing would be proved.
@@ -134,7 +135,11 @@ fn admissible(problem: &Problem, path: &Path, leaf: &Leaf) -> Result<Multipliers
     if let Some(&(id, _)) = beta.iter().find(|&&(id, _)| !split(id)) {
         return Err(Reason::Unsplit(id));
     }
-    Ok(Multipliers { weight: list("weight", &leaf.weight, 1.0)?, slope: list("slope", &leaf.slope, 1.0)?, beta })
+    if let Some(layer) = leaf.dual {
+        problem.hidden(layer)?;
+    }
+    let (weight, slope) = (list("weight", &leaf.weight, 1.0)?, list("slope", &leaf.slope, 1.0)?);
+    Ok(Multipliers { weight, slope, beta, dual: leaf.dual })
 }
 
 /// `2^exponent`, exactly; 0 for what no float holds, which the caller has excluded.

@@ -1,26 +1,36 @@
 //! `gcnproof certify`: a verdict for every node.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
+use gcnproof::budget::Budget;
 use gcnproof::certifier::{Bound, Certifier, Workspace};
 use gcnproof::graph::Graph;
+use gcnproof::model::Gcn;
 use gcnproof::record::NodeRecord;
+use gcnproof::verdict::NodeResult;
+use gcnproof_check::Checker;
+use gcnproof_check::format::Convention;
 use miette::{Result, miette};
 use rayon::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::effort::EffortArguments;
 use super::input::{self, Input, LocalArguments};
+use super::proofs::Proofs;
 use super::run::{Format, RunArguments, stopped};
 use super::summary;
 
 /// Certify the nodes of a graph: no attack within the budget changes the class, or here is one.
 #[derive(Args, Debug)]
+#[command(group = clap::ArgGroup::new("written").multiple(true))]
 #[command(after_help = "Examples:
   gcnproof certify cora.npz gcn.safetensors -Q 12 -q 1%
   gcnproof certify cora.npz gcn.safetensors -Q 5 -q 2 --flips add --nodes 0-99 --out results.parquet
   gcnproof certify cora.npz gcn.safetensors -Q 12 --out results.jsonl --resume
   gcnproof certify cora.npz gcn.safetensors -Q 12 --complete          (goes on until every node is decided)
   gcnproof certify cora.npz gcn.safetensors -Q 12 --nodes 7 --minimize (the exact worst-case margins)
+  gcnproof certify cora.npz gcn.safetensors -Q 12 --complete --proofs proofs.jsonl.zst   (see gcnproof check)
   gcnproof certify graph.npz model.npz -Q 3 --message-passing mean,laplacian.npz --format json
 
 Exit codes: 0 done (whatever the verdicts), 2 wrong usage or input, 130 interrupted (resume with --resume).")]
@@ -46,6 +56,9 @@ pub struct Certify {
     /// The nodes that count as labelled in the summary: ids and ranges, or a file [default: those with a label]
     #[arg(long, value_name = "IDS|FILE")]
     labelled: Option<String>,
+    /// Write a proof of every verdict to this file (.jsonl, or .jsonl.zst); `gcnproof check` checks it
+    #[arg(long, value_name = "FILE", help_heading = "Output", group = "written")]
+    proofs: Option<PathBuf>,
     #[command(flatten)]
     run: RunArguments,
 }
@@ -91,28 +104,51 @@ impl Certify {
         });
         let start = std::time::Instant::now();
         let keys: Vec<u64> = nodes.iter().map(|&n| n as u64).collect();
-        let (rows, interrupted) = self.run.rows(
+        let proofs = self.proofs(&graph, &gcn, &identity, &budget)?;
+        let statement = proofs.as_ref().map(|proofs| proofs.statement(graph.file())).transpose()?;
+        let checker = statement.as_ref().map(|statement| Checker::new(statement, false));
+        let (rows, interrupted) = self.run.rows_again(
             NodeRecord::SCHEMA,
             fingerprint.clone(),
             &keys,
             |row: &NodeRecord| row.node,
+            |node| proofs.as_ref().is_some_and(|proofs| !proofs.has(node)),
             |open, done| {
                 if open.is_empty() {
                     return;
                 }
-                let certifier = Certifier::new(&graph, &gcn, budget, bound).with_effort(self.effort.effort());
+                let mut certifier = Certifier::new(&graph, &gcn, budget, bound).with_effort(self.effort.effort());
+                if proofs.is_some() {
+                    certifier = certifier.with_proofs();
+                }
                 open.par_iter().for_each_init(Workspace::default, |workspace, &node| {
-                    if !stopped() {
-                        done(certify_one(&certifier, node as usize, self.class, workspace));
+                    if stopped() {
+                        return;
                     }
+                    let start = std::time::Instant::now();
+                    let result = certify_one(&certifier, node as usize, self.class, workspace);
+                    let seconds = start.elapsed().as_secs_f64();
+                    // First the proof, then the row: a row without its proof would be done again, but may not come back.
+                    if let (Some(proofs), Some(checker)) = (&proofs, &checker) {
+                        proofs.push(&result, checker);
+                    }
+                    done(NodeRecord::new(certifier.graph(), result, seconds));
                 });
             },
         )?;
+        let proofs = proofs.map(|proofs| proofs.finish(!interrupted, &rows)).transpose()?;
         let summary = summary::Summary::new(&rows, &labelled, start.elapsed().as_secs_f64());
         match self.run.format {
-            Format::Table => print!("{}", summary.table(&budget_record)),
+            Format::Table => {
+                print!("{}", summary.table(&budget_record));
+                proofs.iter().for_each(|proofs| print!("{proofs}"));
+            }
             Format::Json => {
-                println!("{}", json!({ "run": fingerprint, "summary": summary, "rows": rows }));
+                let mut output = json!({ "run": fingerprint, "summary": summary, "rows": rows });
+                if let Some(proofs) = proofs {
+                    output["proofs"] = json!(proofs);
+                }
+                println!("{output}");
             }
         }
         Ok(if interrupted { 130 } else { 0 })
@@ -121,17 +157,28 @@ impl Certify {
     fn nodes(&self, graph: &Graph) -> Result<Vec<usize>> {
         input::nodes(self.nodes.as_deref(), graph)
     }
+
+    /// The file of proofs, if one is asked for.
+    fn proofs(&self, graph: &Graph, gcn: &Gcn, identity: &Value, budget: &Budget) -> Result<Option<Proofs>> {
+        let Some(path) = &self.proofs else { return Ok(None) };
+        let classes = match self.class {
+            Class::Predicted => Convention::Predicted,
+            Class::Labels => Convention::Labels,
+        };
+        let digests = (graph.file().digest.as_str(), identity["model"].as_str().unwrap_or_default());
+        let rules = self.input.passing.rules()?;
+        let header = gcnproof::proof::header(digests, (gcn, &rules), budget, classes);
+        Ok(Some(Proofs::open(path, header, gcn, self.run.mode())?))
+    }
 }
 
-fn certify_one(certifier: &Certifier, node: usize, class: Class, workspace: &mut Workspace) -> NodeRecord {
-    let start = std::time::Instant::now();
-    let result = match (class, certifier.graph().label(node)) {
+fn certify_one(certifier: &Certifier, node: usize, class: Class, workspace: &mut Workspace) -> NodeResult {
+    match (class, certifier.graph().label(node)) {
         (Class::Labels, Some(label)) => {
             certifier.certify_class(node, label as usize, certifier.predicted(node), workspace)
         }
         _ => certifier.certify(node, workspace),
-    };
-    NodeRecord::new(certifier.graph(), result, start.elapsed().as_secs_f64())
+    }
 }
 
 /// `--class labels` needs a usable label for every node asked for.

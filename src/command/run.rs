@@ -28,13 +28,13 @@ pub enum Format {
 #[derive(Args, Clone, Debug)]
 pub struct RunArguments {
     /// Write one row per node to this file: .parquet, .jsonl or .csv
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE", help_heading = "Output", group = "written")]
     pub out: Option<PathBuf>,
     /// Go on with an interrupted run of the same command
     #[arg(long, requires = "out", help_heading = "Output")]
     pub resume: bool,
     /// Overwrite what is there
-    #[arg(long, requires = "out", conflicts_with = "resume", help_heading = "Output")]
+    #[arg(long, requires = "written", conflicts_with = "resume", help_heading = "Output")]
     pub force: bool,
     /// Standard output: a table or JSON
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
@@ -46,6 +46,11 @@ pub struct RunArguments {
 
 /// Set by Ctrl-C: what is running finishes, what is done is kept.
 static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Stops the run after what is running, as Ctrl-C does.
+pub fn stop() {
+    STOP.store(true, Ordering::Relaxed);
+}
 
 /// Has the user asked to stop?
 pub fn stopped() -> bool {
@@ -94,6 +99,15 @@ impl RunArguments {
         .into_diagnostic()
     }
 
+    /// What is to happen to files that are there.
+    pub fn mode(&self) -> Mode {
+        match (self.resume, self.force) {
+            (true, _) => Mode::Resume,
+            (_, true) => Mode::Force,
+            _ => Mode::Fresh,
+        }
+    }
+
     /// Opens the output and runs `work` on the keys that it does not hold yet. `work` hands each row to its second
     /// argument as soon as it is done. Returns all rows in order, and whether the run was interrupted.
     pub fn rows<T>(
@@ -107,19 +121,30 @@ impl RunArguments {
     where
         T: Serialize + DeserializeOwned + Clone + Send,
     {
-        let mode = match (self.resume, self.force) {
-            (true, _) => Mode::Resume,
-            (_, true) => Mode::Force,
-            _ => Mode::Fresh,
-        };
+        self.rows_again(schema, fingerprint, keys, key, |_| false, work)
+    }
+
+    /// The same, and `again` says which keys are to be worked on although their row is there.
+    pub fn rows_again<T>(
+        &self,
+        schema: &'static [Column],
+        fingerprint: Value,
+        keys: &[u64],
+        key: fn(&T) -> u64,
+        again: impl Fn(u64) -> bool,
+        work: impl FnOnce(&[u64], &(dyn Fn(T) + Sync)),
+    ) -> Result<(Vec<T>, bool)>
+    where
+        T: Serialize + DeserializeOwned + Clone + Send,
+    {
         let journal = match &self.out {
             None => None,
-            Some(path) => Some(Journal::open(path, schema, key, fingerprint, keys.len(), mode)?),
+            Some(path) => Some(Journal::open(path, schema, key, fingerprint, keys.len(), self.mode())?),
         };
         let done: BTreeSet<u64> = journal.iter().flat_map(|journal| journal.done().keys().copied()).collect();
-        let open: Vec<u64> = keys.iter().copied().filter(|key| !done.contains(key)).collect();
+        let open: Vec<u64> = keys.iter().copied().filter(|key| !done.contains(key) || again(*key)).collect();
         if self.resume && !done.is_empty() {
-            eprintln!("resuming: {} of {} rows are there already", keys.len() - open.len(), keys.len());
+            eprintln!("resuming: {} of {} rows are there already", done.len(), keys.len());
         }
         let bar = progress_bar(open.len());
         let rows = Mutex::new((Rows { journal, memory: Vec::new(), key }, Ok(())));
@@ -130,7 +155,7 @@ impl RunArguments {
                 rows.1 = rows.0.push(row);
                 // A disk that is full does not get better: stop, and say so below.
                 if rows.1.is_err() {
-                    STOP.store(true, Ordering::Relaxed);
+                    stop();
                 }
             }
         });
@@ -148,7 +173,7 @@ impl RunArguments {
 }
 
 /// A bar with rate and time left; indicatif hides it when standard error is not a terminal.
-fn progress_bar(length: usize) -> ProgressBar {
+pub fn progress_bar(length: usize) -> ProgressBar {
     let bar = ProgressBar::new(length as u64);
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len}  {per_sec}  {eta} left");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));

@@ -4,4 +4,5 @@ pub mod master;
 pub mod optimum;
 pub mod prover;
 pub mod simplex;
+pub(crate) mod trace;
 pub mod tree;

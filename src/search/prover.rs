@@ -12,6 +12,7 @@ use crate::rounding::Enclosure;
 use crate::selection::Flip;
 
 use super::master::{Lines, Master, SimplexMaster, Suggestion};
+use super::trace::Trace;
 use super::tree::{self, Branch, Finding, Goal, Limits, Outcome, Split};
 
 /// Masters solved per tree node before it is split.
@@ -54,6 +55,8 @@ struct Prover<'a, 'b> {
     /// Flips that have mattered, the latest last.
     pool: Vec<Flip>,
     masters: usize,
+    /// Kept where a proof is asked for and not there yet.
+    trace: Option<Trace>,
 }
 
 impl Certifier<'_> {
@@ -67,7 +70,9 @@ impl Certifier<'_> {
         workspace: &mut Workspace,
         (goal, limits, deadline): (Goal, &Limits, Option<Instant>),
     ) -> Cost {
-        let mut prover = Prover { certifier: self, reference, goal, pool: pairs[at].attack.flips.clone(), masters: 0 };
+        let trace = (self.proving && pairs[at].grounds.is_err()).then(Trace::default);
+        let pool = pairs[at].attack.flips.clone();
+        let mut prover = Prover { certifier: self, reference, goal, pool, masters: 0, trace };
         let objective = [(reference, 1.0), (pairs[at].class, -1.0)];
         workspace.backward.run(self.gcn(), &workspace.slice, self.activation_bounds(), &objective);
         // Shared by the two closures: one examines while the other asks how far the attack has come.
@@ -87,7 +92,11 @@ impl Certifier<'_> {
                 }
             },
         );
-        let (pairs, _) = state.into_inner();
+        let (pairs, workspace) = state.into_inner();
+        if let Some(trace) = prover.trace {
+            let width = workspace.hidden.width.max(1);
+            pairs[at].grounds = trace.grounds(|unit| (workspace.slice.nodes(2)[unit / width], (unit % width) as u32));
+        }
         // No bound holds above the margin of a perturbation: what closed branches say is cut there.
         let lower = lower.min(pairs[at].attack.margin.upper());
         if lower > pairs[at].searched {
@@ -117,6 +126,7 @@ impl Prover<'_, '_> {
         let certifier = self.certifier;
         let budget = certifier.budget();
         if !branch.restriction.admissible(budget) {
+            self.close(branch);
             return Finding::Closed(f64::INFINITY);
         }
         let made = certifier.try_flips(self.reference, at, pairs, branch.restriction.made.clone(), workspace);
@@ -127,14 +137,38 @@ impl Prover<'_, '_> {
             return Finding::Closed(self.single(branch, &pairs[at], made, workspace));
         }
         if !self.anchor(branch, at, pairs, workspace) {
+            self.close(branch);
             return Finding::Closed(f64::INFINITY);
         }
         self.price(branch, (at, made), global, pairs, workspace)
     }
 
+    /// For the proof: the branch is empty, or a single perturbation with a positive margin. The format's default leaf
+    /// shows either.
+    fn close(&mut self, branch: &Branch) {
+        if let Some(trace) = &mut self.trace {
+            trace.close(branch, Default::default(), false);
+        }
+    }
+
+    /// For the proof: these multipliers give the branch a positive bound.
+    fn write_down(&mut self, branch: &Branch, class: usize, weights: &[f64], workspace: &mut Workspace) {
+        if let Some(trace) = self.trace.as_mut().filter(|trace| trace.wants(branch)) {
+            let objective = [(self.reference, 1.0), (class, -1.0)];
+            let deep = self.certifier.gcn().depth() > 3;
+            let omega = if deep { workspace.multipliers.played.clone() } else { Vec::new() };
+            let (leaf, doubtful) =
+                self.certifier.leaf(&objective, Some(&branch.restriction), weights, &omega, workspace);
+            trace.close(branch, leaf, doubtful);
+        }
+    }
+
     /// The margin of the flips that a branch has made, from below.
-    fn single(&self, branch: &Branch, pair: &Pair, made: Enclosure, workspace: &Workspace) -> f64 {
-        self.certifier.decided(self.reference, pair.class, made, &branch.restriction.made, workspace)
+    fn single(&mut self, branch: &Branch, pair: &Pair, made: Enclosure, workspace: &Workspace) -> f64 {
+        let margin = self.certifier.decided(self.reference, pair.class, made, &branch.restriction.made, workspace);
+        // Positive or not, the checker can tell: nothing is relaxed.
+        self.close(branch);
+        margin
     }
 
     /// Puts the hidden units where the branch's flips take them. False if its assumptions cannot hold.
@@ -235,6 +269,9 @@ impl Prover<'_, '_> {
             let attack: Vec<Flip> = branch.restriction.made.iter().chain(&selected).copied().collect();
             certifier.try_flips(self.reference, at, pairs, attack, workspace);
             self.round_to_attack(branch, at, &suggestion, pairs, workspace);
+            if bound > 0.0 {
+                self.write_down(branch, pairs[at].class, &suggestion.weights, workspace);
+            }
             let cutoff = self.cutoff(&pairs[at]);
             if best > cutoff || pairs[at].attack.succeeds() && self.goal == Goal::Decide {
                 return Finding::Closed(best);
@@ -257,6 +294,9 @@ impl Prover<'_, '_> {
         }
         match self.choose_split(branch, &coefficients, &suggestion, workspace) {
             Some(split) => {
+                if let Some(trace) = &mut self.trace {
+                    trace.split(branch, split);
+                }
                 Finding::Open { bound: best, split, near: suggestion.weights.iter().map(|w| *w > 0.5).collect() }
             }
             // Nothing is left that changes anything: the branch is the single perturbation that it has made.

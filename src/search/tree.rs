@@ -62,8 +62,10 @@ pub struct Branch {
     pub restriction: Restriction,
     /// Which multipliers were nearer to 1 than to 0 for its parent.
     pub near: Option<Rc<[bool]>>,
+    /// The branch that was split, and the side of the split.
+    pub(crate) origin: Option<(usize, bool)>,
     /// Order of creation: ties are broken the same way every time.
-    serial: usize,
+    pub(crate) serial: usize,
 }
 
 impl PartialEq for Branch {
@@ -144,6 +146,7 @@ pub fn search(
                     serial += 1;
                     let mut child = Branch { bound: bound.max(branch.bound), serial, ..branch.clone() };
                     child.near = Some(Rc::clone(&near));
+                    child.origin = Some((branch.serial, side));
                     match split {
                         Split::Unit(at) => {
                             let assumption = if side { Assumption::Active } else { Assumption::Inactive };

@@ -388,6 +388,9 @@ impl World {
     /// Random admissible multipliers for some units.
     pub fn random_leaf(&self, random: &mut Random) -> Leaf {
         let mut leaf = Leaf::default();
+        if self.depth() > 1 && random.chance(40) {
+            leaf.dual = Some(2 + random.below(self.depth() - 1) as u32);
+        }
         let nodes = self.graph.attributes.rows as u32;
         for layer in 2..=self.depth() as u32 {
             for node in 0..nodes {

@@ -1,0 +1,63 @@
+//! What can be wrong with a file of proofs that is being written.
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+/// What is wrong with a file of proofs, and what to do about it.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum ProofError {
+    /// The operating system would not give us the file.
+    #[error("{file}: cannot be read: {source}")]
+    #[diagnostic(help("check that the path is right and that you may read it"))]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// The operating system would not take what we write.
+    #[error("{file}: cannot be written: {source}")]
+    #[diagnostic(help(
+        "check that the folder exists, that you may write into it, and that the disk is not full; \
+         the proofs written before are whole, so that `--resume` loses little"
+    ))]
+    Unwritable {
+        /// The file.
+        file: String,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// Another run is writing it.
+    #[error("{file}: another run is writing it")]
+    #[diagnostic(help("wait until it is over, or choose another file"))]
+    Locked {
+        /// The file.
+        file: String,
+    },
+    /// The file holds an unfinished run.
+    #[error("{file}: holds {done} proofs of an unfinished run")]
+    #[diagnostic(help("go on with it by `--resume`, overwrite it by `--force`, or choose another file"))]
+    Unfinished {
+        /// The file.
+        file: String,
+        /// Nodes that it has lines for.
+        done: usize,
+    },
+    /// The file is something else.
+    #[error("{file}: is not a file of proofs: {problem}")]
+    #[diagnostic(help("overwrite it by `--force`, or choose another file"))]
+    Foreign {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The proofs that are there are about something else.
+    #[error("{file}: its proofs are about another graph, model, message passing, budget or class convention")]
+    #[diagnostic(help("repeat the command of that run, overwrite it by `--force`, or choose another file"))]
+    OtherRun {
+        /// The file.
+        file: String,
+    },
+}

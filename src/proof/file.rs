@@ -1,0 +1,272 @@
+//! The file of proofs of a run: whole lines only, in frames that stand alone, so that what an interrupted run has written
+//! can be read and gone on with.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use gcnproof_check::LONGEST_LINE;
+use gcnproof_check::format::{Header, Line, Unproved};
+use ruzstd::decoding::StreamingDecoder;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+use super::error::ProofError;
+use crate::results::Mode;
+
+/// A frame is written when it has so many bytes …
+const FRAME: usize = 256 << 10;
+
+/// … or when the last one is so long ago.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// A file of proofs that is being written: JSON lines, compressed if its name ends in `.zst`.
+#[derive(Debug)]
+pub struct ProofFile {
+    path: PathBuf,
+    file: File,
+    compressed: bool,
+    pending: Vec<u8>,
+    last: Instant,
+    done: BTreeSet<u32>,
+    /// Nodes without proof, by reason.
+    unproved: BTreeMap<String, usize>,
+    bytes: u64,
+    /// The header, until it is written.
+    header: Option<Header>,
+}
+
+impl ProofFile {
+    /// Opens a file of proofs. Nothing in it is changed before the first [`ProofFile::push`].
+    ///
+    /// # Errors
+    /// If the file cannot be used, or must not be overwritten.
+    pub fn open(path: &Path, header: &Header, mode: Mode) -> Result<ProofFile, ProofError> {
+        let unwritable = |source| ProofError::Unwritable { file: name(path), source };
+        let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+        let file = options.map_err(unwritable)?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => return Err(ProofError::Locked { file: name(path) }),
+            // Not every file system can lock.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+        }
+        let mut proofs = ProofFile {
+            path: path.to_owned(),
+            file,
+            compressed: path.extension().is_some_and(|extension| extension == "zst"),
+            pending: Vec::new(),
+            last: Instant::now(),
+            done: BTreeSet::new(),
+            unproved: BTreeMap::new(),
+            bytes: 0,
+            header: Some(header.clone()),
+        };
+        if mode != Mode::Force {
+            proofs.inherit(header, mode)?;
+        }
+        Ok(proofs)
+    }
+
+    /// Cuts off what cannot be kept, and writes the header where there is none.
+    fn begin(&mut self) -> Result<(), ProofError> {
+        let Some(header) = self.header.take() else { return Ok(()) };
+        let cut = self.file.set_len(self.bytes).and_then(|()| self.file.seek(SeekFrom::Start(self.bytes)));
+        cut.map_err(|source| self.unwritable(source))?;
+        if self.bytes == 0 {
+            self.write(&Line::Header(header))?;
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, line: &Line) -> Result<(), ProofError> {
+        line.write(&mut self.pending).map_err(|source| self.unwritable(source))
+    }
+
+    fn unwritable(&self, source: io::Error) -> ProofError {
+        ProofError::Unwritable { file: name(&self.path), source }
+    }
+
+    /// The nodes that have a line.
+    pub fn done(&self) -> &BTreeSet<u32> {
+        &self.done
+    }
+
+    /// How many nodes have a line without proof, by reason.
+    pub fn unproved(&self) -> &BTreeMap<String, usize> {
+        &self.unproved
+    }
+
+    /// Bytes on disk.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Adds the line of a node that has none yet.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn push(&mut self, line: &Line) -> Result<(), ProofError> {
+        let id = match line {
+            Line::Node(proof) => proof.id,
+            Line::Unproved(unproved) => unproved.id,
+            Line::Header(_) | Line::End(_) => return Ok(()),
+        };
+        self.begin()?;
+        if !self.done.insert(id) {
+            return Ok(());
+        }
+        let start = self.pending.len();
+        self.write(line)?;
+        if let Line::Unproved(unproved) = line {
+            self.count(unproved);
+        }
+        if self.pending.len() - start > LONGEST_LINE {
+            self.pending.truncate(start);
+            let unproved = Unproved { id, reason: format!("the proof is longer than {LONGEST_LINE} bytes") };
+            self.count(&unproved);
+            self.write(&Line::Unproved(unproved))?;
+        }
+        if self.pending.len() >= FRAME || self.last.elapsed() >= PAUSE { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes what is pending; a complete run also gets its end line, in a frame of its own.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn finish(&mut self, complete: bool) -> Result<(), ProofError> {
+        self.begin()?;
+        self.flush()?;
+        if complete {
+            self.write(&Line::End(self.done.len() as u64))?;
+            self.flush()?;
+        }
+        self.file.sync_all().map_err(|source| self.unwritable(source))
+    }
+
+    fn count(&mut self, unproved: &Unproved) {
+        // Numbers in a reason follow a colon: what comes before it is the kind.
+        let kind = unproved.reason.split(':').next().unwrap_or_default();
+        *self.unproved.entry(kind.to_string()).or_default() += 1;
+    }
+
+    fn flush(&mut self) -> Result<(), ProofError> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let frame;
+        let bytes = if self.compressed {
+            frame = compress_to_vec(self.pending.as_slice(), CompressionLevel::Fastest);
+            &frame
+        } else {
+            &self.pending
+        };
+        self.file.write_all(bytes).map_err(|source| self.unwritable(source))?;
+        self.bytes += bytes.len() as u64;
+        self.pending.clear();
+        self.last = Instant::now();
+        Ok(())
+    }
+
+    /// Takes over what is there: whole frames and lines, up to the end line or to where it was cut short.
+    fn inherit(&mut self, header: &Header, mode: Mode) -> Result<(), ProofError> {
+        let unreadable = |source| ProofError::Unreadable { file: name(&self.path), source };
+        let file = || name(&self.path);
+        let mut source = Counted { inner: BufReader::new(&self.file), count: 0 };
+        if source.fill_buf().map_err(unreadable)?.is_empty() {
+            return Ok(());
+        }
+        let (mut good, mut done, mut unproved) = (0, BTreeSet::new(), Vec::new());
+        let mut first = true;
+        let mut complete = false;
+        loop {
+            // A frame or a line that is cut short or damaged ends what can be kept.
+            let Some(text) = next_piece(&mut source, self.compressed) else { break };
+            let mut lines = text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+            let parsed: Option<Vec<Line>> = lines.try_fold(Vec::new(), |mut all, line| {
+                all.push(serde_json::from_slice(line).ok()?);
+                Some(all)
+            });
+            let Some(parsed) = parsed else { break };
+            for line in parsed {
+                match line {
+                    Line::Header(found) if first && found == *header => {}
+                    Line::Header(_) if first && mode == Mode::Resume => {
+                        return Err(ProofError::OtherRun { file: file() });
+                    }
+                    Line::Header(_) if first => {}
+                    Line::Node(proof) => drop(done.insert(proof.id)),
+                    Line::Unproved(one) => {
+                        done.insert(one.id);
+                        unproved.push(one);
+                    }
+                    Line::End(_) => complete = true,
+                    Line::Header(_) => break,
+                }
+                first = false;
+            }
+            if complete {
+                break;
+            }
+            good = source.count;
+        }
+        match mode {
+            _ if first => {
+                let problem = "its first line is no header".to_string();
+                return Err(ProofError::Foreign { file: file(), problem });
+            }
+            Mode::Fresh if !complete => return Err(ProofError::Unfinished { file: file(), done: done.len() }),
+            Mode::Resume => {
+                (self.bytes, self.done) = (good, done);
+                unproved.iter().for_each(|one| self.count(one));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// The lines of one frame, or one plain line; `None` where nothing whole is left.
+fn next_piece(source: &mut impl BufRead, compressed: bool) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    if compressed {
+        if source.fill_buf().ok()?.is_empty() {
+            return None;
+        }
+        let longest = (FRAME + LONGEST_LINE + 2) as u64;
+        StreamingDecoder::new(source).ok()?.take(longest).read_to_end(&mut text).ok()?;
+    } else {
+        source.take(LONGEST_LINE as u64 + 1).read_until(b'\n', &mut text).ok()?;
+    }
+    (text.last() == Some(&b'\n')).then_some(text)
+}
+
+/// Counts the bytes that were taken.
+struct Counted<R> {
+    inner: R,
+    count: u64,
+}
+
+impl<R: BufRead> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.count += count as u64;
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Counted<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.count += amount as u64;
+        self.inner.consume(amount);
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,116 @@
+//! Leaves: the multipliers of one bound, rounded to a grid on which it still holds.
+
+use gcnproof_check::format::{Leaf, Multiplier, numerator};
+
+use crate::budget::Restriction;
+use crate::certifier::{Certifier, Workspace};
+use crate::dual::{Located, Objective};
+use crate::hidden::Assumption;
+
+use super::is_doubtful;
+
+/// Grids to try, the coarsest first: fewer digits, and more multipliers that are what they are by default. The last is the
+/// grid of the mixture itself.
+const EXPONENTS: [i32; 4] = [-6, -12, -20, -30];
+
+impl Certifier<'_> {
+    /// The leaf of a bound with these multipliers, at the hidden units of the workspace, and whether it is doubtful.
+    /// Nothing that a search goes on with is changed.
+    pub(crate) fn leaf(
+        &self,
+        objective: Objective,
+        restriction: Option<&Restriction>,
+        weights: &[f64],
+        omega: &[Vec<f64>],
+        workspace: &mut Workspace,
+    ) -> (Leaf, bool) {
+        let selection = std::mem::take(&mut workspace.selection);
+        let free = Restriction::default();
+        let mut found = (Leaf::default(), true);
+        for exponent in EXPONENTS {
+            let whole = |x: &f64| on_grid(x.clamp(0.0, 1.0), exponent);
+            let omega: Vec<Vec<f64>> = omega.iter().map(|layer| layer.iter().map(whole).collect()).collect();
+            let weights: Vec<f64> = weights
+                .iter()
+                .zip(&workspace.hidden.assumption)
+                .map(|(w, assumption)| if *assumption == Assumption::Free { whole(w) } else { on_grid(*w, exponent) })
+                .collect();
+            self.pass(objective, restriction.is_some(), &omega, workspace);
+            workspace.relaxed.mixed(&workspace.backward, &workspace.hidden, &weights);
+            let bound = self.worst(workspace, restriction.unwrap_or(&free));
+            let doubtful = is_doubtful(bound);
+            if !doubtful || exponent == EXPONENTS[EXPONENTS.len() - 1] {
+                found = (self.write(exponent, &weights, (restriction.is_some(), &omega), workspace), doubtful);
+                break;
+            }
+        }
+        self.pass(objective, restriction.is_some(), omega, workspace);
+        workspace.selection = selection;
+        found
+    }
+
+    /// The backward pass of a deep network at `Ω`; with one hidden layer there is nothing to choose.
+    fn pass(&self, objective: Objective, in_branch: bool, omega: &[Vec<f64>], workspace: &mut Workspace) {
+        if self.gcn().depth() > 3 {
+            let Workspace { slice, backward, local_bounds, .. } = workspace;
+            let bounds =
+                if in_branch { Located::Slice(local_bounds) } else { Located::Graph(self.activation_bounds()) };
+            backward.run_at(self.gcn(), slice, bounds, objective, omega);
+        }
+    }
+
+    /// What differs from the format's defaults.
+    fn write(
+        &self,
+        exponent: i32,
+        weights: &[f64],
+        (in_branch, omega): (bool, &[Vec<f64>]),
+        workspace: &Workspace,
+    ) -> Leaf {
+        let Workspace { slice, hidden, backward, local_bounds, .. } = workspace;
+        let (coefficients, errors) = backward.coefficients();
+        let mut leaf = Leaf { exponent, ..Leaf::default() };
+        for (at, &w) in weights.iter().enumerate() {
+            let node = slice.nodes(2)[at / hidden.width];
+            let multiplier: Multiplier = (2, node, (at % hidden.width) as u32, numerator(w, exponent));
+            if hidden.assumption[at] != Assumption::Free {
+                if w > 0.0 {
+                    leaf.beta.push(multiplier);
+                }
+                continue;
+            }
+            if hidden.lower[at] >= 0.0 || hidden.upper[at] <= 0.0 {
+                continue;
+            }
+            let (a, z) = (coefficients[at], hidden.value[at]);
+            // Where rounding hides a sign the checker may see another default.
+            let clear = a.abs() > errors[at] && z.abs() > hidden.error[at];
+            let default = if a > 0.0 && z > 0.0 { 1.0 } else { 0.0 };
+            if !clear || w != default {
+                leaf.weight.push(multiplier);
+            }
+        }
+        let bounds = if in_branch { Located::Slice(local_bounds) } else { Located::Graph(self.activation_bounds()) };
+        for (above, omega) in omega.iter().enumerate() {
+            let l = above + 3;
+            for (n, &node) in slice.nodes(l).iter().enumerate() {
+                let (lower, upper) = bounds.rows(slice, l, n);
+                for (j, (&r, &s)) in lower.iter().zip(upper).enumerate().filter(|(_, (r, s))| **r < 0.0 && **s > 0.0) {
+                    let w = omega[n * lower.len() + j];
+                    let clear = (r + s).abs() > 1e-6 * (s - r);
+                    if !clear || w != f64::from(u8::from(r + s > 0.0)) {
+                        leaf.weight.push((l as u32, node, j as u32, numerator(w, exponent)));
+                    }
+                }
+            }
+        }
+        leaf.weight.sort_unstable();
+        leaf.beta.sort_unstable();
+        leaf
+    }
+}
+
+/// The nearest multiple of `2^exponent` that the format can state; 0 for what is not a number.
+fn on_grid(x: f64, exponent: i32) -> f64 {
+    numerator(x, exponent) as f64 * 2f64.powi(exponent)
+}

@@ -1,0 +1,99 @@
+//! The trace of a search: its tree, each branch with what closed it, from which a proof is written.
+//!
+//! A branch counts as closed as soon as a bound on all of it is positive: what a search for the exact margin does below it
+//! proves nothing more.
+
+use std::collections::BTreeMap;
+
+use gcnproof_check::format::{Leaf, Step};
+use gcnproof_check::{LARGEST_TREE, LONGEST_PATH};
+
+use crate::proof::Grounds;
+
+use super::tree::{Branch, Split};
+
+/// Bytes of a proof beyond which a tree is not kept; two such trees still fit into a line.
+const LARGEST: usize = 24 << 20;
+
+/// What became of a branch.
+enum Entry {
+    Split(Split),
+    Closed { leaf: Box<Leaf>, doubtful: bool },
+}
+
+/// The tree of one class pair.
+#[derive(Default)]
+pub(crate) struct Trace {
+    entries: BTreeMap<usize, Entry>,
+    /// The branches on both sides of a split.
+    children: BTreeMap<(usize, bool), usize>,
+    bytes: usize,
+}
+
+impl Trace {
+    /// Is a positive bound on all of this branch still wanted?
+    pub(crate) fn wants(&self, branch: &Branch) -> bool {
+        branch.bound <= 0.0 && !self.entries.contains_key(&branch.serial)
+    }
+
+    /// A bound on all of the branch is positive, or no perturbation is in it.
+    pub(crate) fn close(&mut self, branch: &Branch, leaf: Leaf, doubtful: bool) {
+        let multipliers = leaf.weight.len() + leaf.beta.len();
+        self.keep(branch, Entry::Closed { leaf: Box::new(leaf), doubtful }, 16 + 20 * multipliers);
+    }
+
+    /// The branch is split.
+    pub(crate) fn split(&mut self, branch: &Branch, split: Split) {
+        self.keep(branch, Entry::Split(split), 40);
+    }
+
+    fn keep(&mut self, branch: &Branch, entry: Entry, bytes: usize) {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > LARGEST {
+            self.entries.clear();
+            self.children.clear();
+        } else if self.wants(branch) {
+            self.entries.insert(branch.serial, entry);
+            if let Some(origin) = branch.origin {
+                self.children.insert(origin, branch.serial);
+            }
+        }
+    }
+
+    /// The tree in preorder. `unit` names a unit of the slice by its node and its number.
+    pub(crate) fn grounds(mut self, unit: impl Fn(usize) -> (u32, u32)) -> Result<Grounds, &'static str> {
+        let mut grounds = Grounds { tree: Vec::new(), doubtful: false };
+        let mut waiting = vec![(0, 0)];
+        while let Some((serial, depth)) = waiting.pop() {
+            if self.bytes > LARGEST || grounds.tree.len() >= LARGEST_TREE || depth > LONGEST_PATH {
+                return Err("the tree of the search is too large to be written down");
+            }
+            match self.entries.remove(&serial) {
+                Some(Entry::Closed { leaf, doubtful }) => {
+                    grounds.doubtful |= doubtful;
+                    grounds.tree.push(Step::Leaf(leaf));
+                }
+                Some(Entry::Split(split)) => {
+                    // The format has the active side of a unit first, and the side that spares a flip.
+                    let first = match split {
+                        Split::Unit(at) => {
+                            let (node, number) = unit(at);
+                            grounds.tree.push(Step::Unit(2, node, number));
+                            true
+                        }
+                        Split::Flip(flip) => {
+                            grounds.tree.push(Step::Flip(flip.node, flip.attribute));
+                            false
+                        }
+                    };
+                    for side in [!first, first] {
+                        let child = self.children.get(&(serial, side)).ok_or("the search was not over")?;
+                        waiting.push((*child, depth + 1));
+                    }
+                }
+                None => return Err("the search was not over"),
+            }
+        }
+        Ok(grounds)
+    }
+}
