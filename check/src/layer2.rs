@@ -3,6 +3,7 @@
 //! Without decided flips they do not depend on the target: then each row is computed once for the whole graph.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use crate::budget::{Budget, Decided};
@@ -17,6 +18,8 @@ pub struct Row<N> {
     pub lower: Vec<N>,
     /// `S'`: the largest.
     pub upper: Vec<N>,
+    /// `α` and `θ` of the anchored bound where `R' < 0 < S'`, else zeros: the same for all classes.
+    pub anchors: Vec<(N, N)>,
 }
 
 impl<N: Number> Row<N> {
@@ -108,7 +111,8 @@ impl<'a, N: Number> Layer2<'a, N> {
             lower.push(z.minus(&largest(false)));
             upper.push(z.plus(&largest(true)));
         }
-        Row { value: value.to_vec(), lower, upper }
+        let anchors = (0..value.len()).map(|unit| anchor(&value[unit], &lower[unit], &upper[unit])).collect();
+        Row { value: value.to_vec(), lower, upper, anchors }
     }
 
     /// The gains of the free flips of node `n`: at least as many as its budget allows.
@@ -211,4 +215,13 @@ impl<'a, N: Number> Layer2<'a, N> {
         }
         sums
     }
+}
+
+/// `α = ⌈S' / (S' − min(z', 0))⌉` and `θ = ⌊[z']₊ / ([z']₊ − R')⌋` on the grid, where `R' < 0 < S'`.
+fn anchor<N: Number>(z: &N, lower: &N, upper: &N) -> (N, N) {
+    if lower.sign() != Some(Ordering::Less) || upper.sign() != Some(Ordering::Greater) {
+        return (N::zero(), N::zero());
+    }
+    let positive = z.positive_part();
+    (N::share_above(upper, &upper.minus(&z.least(&N::zero()))), N::share_below(&positive, &positive.minus(lower)))
 }

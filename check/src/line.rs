@@ -5,6 +5,7 @@
 use std::cmp::Ordering;
 
 use crate::budget::Decided;
+use crate::layer2::Row;
 use crate::number::Number;
 
 /// `(layer, node, unit)`.
@@ -142,24 +143,20 @@ pub(crate) fn deep_line<N: Number>(
 /// What is below `a·relu(z)` for a unit of representation 2: a line, the anchored bound, or a mixture.
 pub(crate) fn line<N: Number>(
     a: &N,
-    z: &N,
-    lower: &N,
-    upper: &N,
+    row: &Row<N>,
     id: Unit,
     path: &Path,
     multipliers: &Multipliers,
 ) -> Result<Line<N>, Undecided> {
+    let unit = id.2 as usize;
+    let (z, lower, upper) = (&row.value[unit], &row.lower[unit], &row.upper[unit]);
     let weight = find(&multipliers.weight, id);
     Ok(match settled(a, lower, upper, id, path, multipliers)? {
         Ok(slope) => Line::through(slope, &N::zero(), z),
         Err(Ordering::Less) => {
             let weight = weight.unwrap_or(if multipliers.is_dual(id) { 1.0 } else { 0.0 });
-            let positive = z.positive_part();
-            let mut line = Line {
-                base: a.times(&positive),
-                rise: a.times(&N::share_above(upper, &upper.minus(&z.least(&N::zero())))),
-                fall: a.times(&N::share_below(&positive, &positive.minus(lower))),
-            };
+            let (alpha, theta) = &row.anchors[unit];
+            let mut line = Line { base: a.times(&z.positive_part()), rise: a.times(alpha), fall: a.times(theta) };
             if weight > 0.0 {
                 let (slope, intercept) = chord(a, lower, upper, find(&multipliers.slope, id));
                 let chord = Line::through(slope, &intercept, z);

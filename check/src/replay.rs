@@ -233,7 +233,7 @@ impl<'a, N: Number> Replay<'a, N> {
                     Line::through(a.clone(), &N::zero(), z)
                 } else {
                     let id = (2, self.slice.nodes(2)[place], unit as u32);
-                    line(a, z, &row.lower[unit], &row.upper[unit], id, path, multipliers)?
+                    line(a, row, id, path, multipliers)?
                 };
                 total.add(&line.base);
                 if !(sign_is_zero(&line.rise) && sign_is_zero(&line.fall)) {
