@@ -60,9 +60,9 @@ impl<'a, N: Number> Activations<'a, N> {
             if sign(lower)? != Ordering::Less || sign(upper)? != Ordering::Greater {
                 continue;
             }
-            // The defaults of the format and those of the dual, both with the dual's above representation 2.
-            for dual in [2, 3] {
-                let multipliers = Multipliers { dual: Some(dual), ..Multipliers::default() };
+            // The dual bound and the capped bound, both with the dual's defaults above representation 2.
+            for (dual, cap) in [(2, false), (3, true)] {
+                let multipliers = Multipliers { dual: Some(dual), cap, ..Multipliers::default() };
                 *lower = lower.most(&replay.value(&[(unit, 1.0)], &multipliers)?);
                 *upper = upper.least(&replay.value(&[(unit, -1.0)], &multipliers)?.negated());
             }

@@ -177,6 +177,9 @@ pub struct Leaf {
     /// From this layer upward the defaults are those of the dual bound: the chord, and `Ω = S/(S − R)`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dual: Option<u32>,
+    /// At layer 2 the capped bound stands where otherwise the anchored one does.
+    #[serde(skip_serializing_if = "is_false")]
+    pub cap: bool,
     /// In `[0, 1]`: slope of the line below (positive coefficient), share of the chord (negative one, layer 2).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub weight: Vec<Multiplier>,
@@ -191,13 +194,25 @@ pub struct Leaf {
     pub bound: Option<f64>,
 }
 
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 fn is_usual(exponent: &i32) -> bool {
     *exponent == EXPONENT
 }
 
 impl Default for Leaf {
     fn default() -> Leaf {
-        Leaf { exponent: EXPONENT, dual: None, weight: Vec::new(), slope: Vec::new(), beta: Vec::new(), bound: None }
+        Leaf {
+            exponent: EXPONENT,
+            dual: None,
+            cap: false,
+            weight: Vec::new(),
+            slope: Vec::new(),
+            beta: Vec::new(),
+            bound: None,
+        }
     }
 }
 

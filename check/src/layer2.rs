@@ -20,6 +20,33 @@ pub struct Row<N> {
     pub upper: Vec<N>,
     /// `α` and `θ` of the anchored bound where `R' < 0 < S'`, else zeros: the same for all classes.
     pub anchors: Vec<(N, N)>,
+    /// The capped bound where `R' < 0 < S'`.
+    pub caps: Vec<Cap<N>>,
+}
+
+/// The level of the capped bound, and the largest change towards zero from above.
+pub struct Cap<N> {
+    /// `T`.
+    pub level: N,
+    /// No free flip moves the unit further towards zero.
+    pub largest: f64,
+}
+
+impl<N: Number> Cap<N> {
+    /// `T = |z'|·⌊2⁴⁰·t⌋/2⁴⁰`, `t` the largest of `(|z'| − rest)/(i·|z'|)`, where `rest` is the sum of all but the `i` largest changes.
+    fn new(distance: &N, mut changes: Vec<N>) -> Cap<N> {
+        changes.sort_by(|a, b| b.rank(a));
+        let largest = changes.first().map_or(0.0, |change| change.enclosure().upper);
+        let (mut rest, mut share) = (N::zero(), N::zero());
+        if distance.sign() == Some(Ordering::Greater) {
+            for (i, change) in changes.iter().enumerate().rev() {
+                let room = distance.minus(&rest).positive_part();
+                share = share.most(&N::share_below(&room, &distance.scaled((i + 1) as f64)));
+                rest.add(change);
+            }
+        }
+        Cap { level: distance.times(&share), largest }
+    }
 }
 
 impl<N: Number> Row<N> {
@@ -96,23 +123,28 @@ impl<'a, N: Number> Layer2<'a, N> {
             .map(|(&n, &a)| (self.gains(n, decided), decided.left(self.budget, n).unwrap_or(0), a))
             .collect();
         let (mut lower, mut upper) = (Vec::with_capacity(value.len()), Vec::with_capacity(value.len()));
-        let mut pool: Vec<N> = Vec::new();
+        let mut caps = Vec::with_capacity(value.len());
         for (unit, z) in value.iter().enumerate() {
-            let mut largest = |upward: bool| {
-                pool.clear();
+            let largest = |upward: bool| {
+                let mut pool: Vec<N> = Vec::new();
                 for (gains, count, a) in &gains {
                     // A negative entry turns a rise of what is sent into a fall of what arrives.
                     let gains = gains.of(unit, upward == (*a > 0.0));
                     pool.extend(gains.iter().take(*count).map(|&gain| N::from_f64(gain).scaled(a.abs())));
                 }
                 keep_largest(&mut pool, total);
-                sum(&pool)
+                pool
             };
-            lower.push(z.minus(&largest(false)));
-            upper.push(z.plus(&largest(true)));
+            let (falls, rises) = (largest(false), largest(true));
+            lower.push(z.minus(&sum(&falls)));
+            upper.push(z.plus(&sum(&rises)));
+            let unstable = lower[unit].sign() == Some(Ordering::Less) && upper[unit].sign() == Some(Ordering::Greater);
+            let towards = if z.sign() == Some(Ordering::Less) { rises } else { falls };
+            let distance = z.positive_part().plus(&z.negated().positive_part());
+            caps.push(Cap::new(&distance, if unstable { towards } else { Vec::new() }));
         }
         let anchors = (0..value.len()).map(|unit| anchor(&value[unit], &lower[unit], &upper[unit])).collect();
-        Row { value: value.to_vec(), lower, upper, anchors }
+        Row { value: value.to_vec(), lower, upper, anchors, caps }
     }
 
     /// The gains of the free flips of node `n`: at least as many as its budget allows.

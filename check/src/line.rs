@@ -5,7 +5,7 @@
 use std::cmp::Ordering;
 
 use crate::budget::Decided;
-use crate::layer2::Row;
+use crate::layer2::{Cap, Row};
 use crate::number::Number;
 
 /// `(layer, node, unit)`.
@@ -37,6 +37,8 @@ pub struct Multipliers {
     pub beta: Vec<(Unit, f64)>,
     /// From this representation upward the defaults are those of the dual bound.
     pub dual: Option<u32>,
+    /// The capped bound instead of the anchored one.
+    pub cap: bool,
 }
 
 impl Multipliers {
@@ -57,7 +59,21 @@ pub(crate) fn sign<N: Number>(number: &N) -> Result<Ordering, Undecided> {
     number.sign().ok_or(Undecided)
 }
 
-/// A lower bound on `a·relu(z)`: `base + rise·u − fall·v`, where `u, v ≥ 0` are the rise and the fall of `z` from `z'`.
+/// What the slopes of a capped unit overstate of each flip's loss: `weight·(slope·x − max(x − level, 0))` for a change `x > 0`
+/// towards zero. The slope is of no consequence for the loss, which is what remains; as it is chosen, nothing is negative.
+pub(crate) struct Bend<N> {
+    /// `(1 − w)|a|`.
+    pub(crate) weight: N,
+    /// Is rising towards zero?
+    pub(crate) up: bool,
+    /// Not below `(largest − T)/largest`.
+    pub(crate) slope: f64,
+    /// `T`.
+    pub(crate) level: N,
+}
+
+/// A lower bound on `a·relu(z)`: `base + rise·u − fall·v`, where `u, v ≥ 0` are the rise and the fall of `z` from `z'`, plus
+/// what the bend gives back.
 pub(crate) struct Line<N> {
     /// At `z'`.
     pub(crate) base: N,
@@ -65,12 +81,14 @@ pub(crate) struct Line<N> {
     pub(crate) rise: N,
     /// Slope of the fall.
     pub(crate) fall: N,
+    /// Of a capped unit.
+    pub(crate) bend: Option<Bend<N>>,
 }
 
 impl<N: Number> Line<N> {
     /// `slope·z + intercept`.
     pub(crate) fn through(slope: N, intercept: &N, z: &N) -> Line<N> {
-        Line { base: slope.times(z).plus(intercept), rise: slope.clone(), fall: slope }
+        Line { base: slope.times(z).plus(intercept), rise: slope.clone(), fall: slope, bend: None }
     }
 }
 
@@ -140,7 +158,32 @@ pub(crate) fn deep_line<N: Number>(
     })
 }
 
-/// What is below `a·relu(z)` for a unit of representation 2: a line, the anchored bound, or a mixture.
+/// The anchored bound, `a < 0`.
+fn anchored<N: Number>(a: &N, z: &N, (alpha, theta): &(N, N)) -> Line<N> {
+    Line { base: a.times(&z.positive_part()), rise: a.times(alpha), fall: a.times(theta), bend: None }
+}
+
+/// The capped bound, `a < 0`.
+fn capped<N: Number>(a: &N, z: &N, cap: &Cap<N>) -> Result<Line<N>, Undecided> {
+    let base = a.times(&z.positive_part());
+    if sign_is_zero(&cap.level) {
+        // Rising costs all of it and falling gains nothing, on either side of zero.
+        return Ok(Line { base, rise: a.clone(), fall: N::zero(), bend: None });
+    }
+    let (level, largest) = (cap.level.enclosure().lower, cap.largest);
+    let slope = if level < largest { ((largest - level).next_up() / largest).next_up().min(1.0) } else { 0.0 };
+    let up = sign(z)? == Ordering::Less;
+    let bend = Some(Bend { weight: a.negated(), up, slope, level: cap.level.clone() });
+    Ok(if up {
+        Line { base, rise: a.scaled(slope), fall: N::zero(), bend }
+    } else {
+        // In the numbers of the replay: 1 − slope need not be a float.
+        let kept = N::from_f64(1.0).minus(&N::from_f64(slope));
+        Line { base, rise: a.clone(), fall: a.times(&kept), bend }
+    })
+}
+
+/// What is below `a·relu(z)` for a unit of representation 2: a line, the anchored or the capped bound, or a mixture.
 pub(crate) fn line<N: Number>(
     a: &N,
     row: &Row<N>,
@@ -155,8 +198,8 @@ pub(crate) fn line<N: Number>(
         Ok(slope) => Line::through(slope, &N::zero(), z),
         Err(Ordering::Less) => {
             let weight = weight.unwrap_or(if multipliers.is_dual(id) { 1.0 } else { 0.0 });
-            let (alpha, theta) = &row.anchors[unit];
-            let mut line = Line { base: a.times(&z.positive_part()), rise: a.times(alpha), fall: a.times(theta) };
+            let mut line =
+                if multipliers.cap { capped(a, z, &row.caps[unit])? } else { anchored(a, z, &row.anchors[unit]) };
             if weight > 0.0 {
                 let (slope, intercept) = chord(a, lower, upper, find(&multipliers.slope, id));
                 let chord = Line::through(slope, &intercept, z);
@@ -167,6 +210,7 @@ pub(crate) fn line<N: Number>(
                     base: mix(&chord.base, &line.base),
                     rise: mix(&chord.rise, &line.rise),
                     fall: mix(&chord.fall, &line.fall),
+                    bend: line.bend.map(|bend| Bend { weight: bend.weight.times(&rest), ..bend }),
                 };
             }
             line

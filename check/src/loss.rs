@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 
 use crate::budget::{Budget, Decided};
 use crate::interval::Interval;
-use crate::line::Line;
+use crate::line::{Bend, Line};
 use crate::network::{Network, norm_above};
 use crate::number::{Number, keep_largest, sum};
 use crate::slice::Slice;
@@ -59,13 +59,13 @@ impl<N: Number> Losses<'_, N> {
     /// `T`; `None` if it surely is less than `total`, if that is given.
     pub fn largest(&self, total: Option<&N>) -> Option<N> {
         let mut worst: Vec<N> = Vec::new();
-        for Found { row: Row { node, left, .. }, slopes, flips } in
+        for Found { row: Row { node, place, left, .. }, slopes, flips } in
             self.candidates(total.map(|total| total.enclosure()).as_ref())?
         {
             let present = self.network.graph.attributes.row(node as usize);
             let mut losses: Vec<N> = flips
                 .into_iter()
-                .map(|(d, _)| self.loss(d, present.binary_search(&d).is_ok(), &slopes))
+                .map(|(d, _)| self.loss((place, d), present.binary_search(&d).is_ok(), &slopes))
                 .filter(|loss| loss.enclosure().upper > 0.0)
                 .collect();
             keep_largest(&mut losses, left);
@@ -76,14 +76,31 @@ impl<N: Number> Losses<'_, N> {
     }
 
     /// The loss of one flip.
-    fn loss(&self, attribute: u32, present: bool, slopes: &Slopes<N>) -> N {
+    fn loss(&self, (place, attribute): (usize, u32), present: bool, slopes: &Slopes<N>) -> N {
         let mut loss = N::zero();
-        for (unit, &w) in self.network.layers[0].weight.row(attribute as usize).iter().enumerate() {
-            let change = if present { -w } else { w };
-            let slope = if change > 0.0 { &slopes.plus[unit] } else { &slopes.minus[unit] };
-            loss.add(&slope.scaled(-change));
+        let weights = self.network.layers[0].weight.row(attribute as usize);
+        let change = |unit: usize| if present { -weights[unit] } else { weights[unit] };
+        for unit in 0..weights.len() {
+            let slope = if change(unit) > 0.0 { &slopes.plus[unit] } else { &slopes.minus[unit] };
+            loss.add(&slope.scaled(-change(unit)));
+        }
+        for (unit, entry, bend) in self.bends(place) {
+            // The sign of a product of floats is that of its factors.
+            let towards = if bend.up { change(unit) } else { -change(unit) };
+            if (towards > 0.0) == (entry > 0.0) && towards != 0.0 {
+                let x = N::from_f64(towards).scaled(entry);
+                let kink = x.minus(&bend.level).positive_part();
+                loss.add(&bend.weight.times(&kink.minus(&x.scaled(bend.slope))));
+            }
         }
         loss
+    }
+
+    /// The capped units that a row of attributes reaches, with the entries of `A(1)`.
+    fn bends(&self, place: usize) -> impl Iterator<Item = (usize, f64, &Bend<N>)> {
+        self.slice.reached(place).iter().flat_map(|&(m, entry)| {
+            self.lines[m].iter().filter_map(move |(unit, line)| line.bend.as_ref().map(|bend| (*unit, entry, bend)))
+        })
     }
 
     /// The rows that have flips to make, by what their slopes may be at most: a sum over the nodes that they reach.
@@ -179,6 +196,7 @@ impl<N: Number> Losses<'_, N> {
     ) -> Found<N> {
         let slopes = self.slopes(row);
         let judge = Judge::new(&slopes);
+        let kinks: Vec<Kink> = self.bends(row.place).map(|(unit, entry, bend)| Kink::new(unit, entry, bend)).collect();
         let Row { node, left: count, .. } = row;
         let present = self.network.graph.attributes.row(node as usize);
         present.iter().for_each(|&d| is_present[d as usize] = true);
@@ -193,7 +211,10 @@ impl<N: Number> Losses<'_, N> {
                 break;
             }
             let is_present = is_present[d as usize];
-            let loss = judge.loss(weights, is_present, norm);
+            let mut loss = judge.loss(weights, is_present, norm);
+            if !kinks.is_empty() && loss.upper > 0.0 && loss.upper >= least_needed {
+                loss = loss.minus(&excess(&kinks, weights, is_present));
+            }
             let ruled_out = loss.upper <= 0.0 || loss.upper < least_needed;
             if (ruled_out && !self.all) || !self.budget.permits((node, d), is_present) || fixed.contains(&d) {
                 continue;
@@ -219,6 +240,44 @@ impl<N: Number> Losses<'_, N> {
         }
         Found { row, slopes, flips: kept }
     }
+}
+
+/// A capped unit in floats.
+struct Kink {
+    unit: usize,
+    /// The entry of `A(1)`, negated where falling is towards zero.
+    entry: f64,
+    weight: Interval,
+    slope: f64,
+    level: Interval,
+}
+
+impl Kink {
+    fn new<N: Number>(unit: usize, entry: f64, bend: &Bend<N>) -> Kink {
+        let entry = if bend.up { entry } else { -entry };
+        Kink { unit, entry, weight: bend.weight.enclosure(), slope: bend.slope, level: bend.level.enclosure() }
+    }
+}
+
+/// Floats around what the slopes overstate of a flip.
+fn excess(kinks: &[Kink], weights: &[f64], present: bool) -> Interval {
+    let (mut least, mut most, mut size) = (0.0, 0.0, 0.0);
+    for kink in kinks {
+        let x = kink.entry * if present { -weights[kink.unit] } else { weights[kink.unit] };
+        if x > 0.0 {
+            let along = kink.slope * x;
+            least += kink.weight.lower * (along - (x - kink.level.lower).max(0.0));
+            most += kink.weight.upper * (along - (x - kink.level.upper).max(0.0));
+            size += kink.weight.upper * x;
+        }
+    }
+    // Each term is a few roundings from `weight·x` times a factor of at most 2.
+    let error = error(4 * kinks.len() + 16, 2.0 * size);
+    let (lower, upper) = (least - error, most + error);
+    if lower.is_nan() || upper.is_nan() {
+        return Interval { lower: f64::NEG_INFINITY, upper: f64::INFINITY };
+    }
+    Interval { lower: lower.next_down(), upper: upper.next_up() }
 }
 
 /// The slopes of a row in floats. With `κ = (plus + minus)/2` and `ρ = (minus − plus)/2` a change `v` loses

@@ -236,7 +236,7 @@ impl<'a, N: Number> Replay<'a, N> {
                     line(a, row, id, path, multipliers)?
                 };
                 total.add(&line.base);
-                if !(sign_is_zero(&line.rise) && sign_is_zero(&line.fall)) {
+                if !(sign_is_zero(&line.rise) && sign_is_zero(&line.fall)) || line.bend.is_some() {
                     kept.push((unit, line));
                 }
             }

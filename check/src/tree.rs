@@ -139,7 +139,7 @@ fn admissible(problem: &Problem, path: &Path, leaf: &Leaf) -> Result<Multipliers
         problem.hidden(layer)?;
     }
     let (weight, slope) = (list("weight", &leaf.weight, 1.0)?, list("slope", &leaf.slope, 1.0)?);
-    Ok(Multipliers { weight, slope, beta, dual: leaf.dual })
+    Ok(Multipliers { weight, slope, beta, dual: leaf.dual, cap: leaf.cap })
 }
 
 /// `2^exponent`, exactly; 0 for what no float holds, which the caller has excluded.

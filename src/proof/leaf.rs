@@ -69,7 +69,7 @@ impl Certifier<'_> {
     ) -> Leaf {
         let Workspace { slice, hidden, backward, local_bounds, .. } = workspace;
         let (coefficients, errors) = backward.coefficients();
-        let mut leaf = Leaf { exponent, ..Leaf::default() };
+        let mut leaf = Leaf { exponent, cap: true, ..Leaf::default() };
         for (at, &w) in weights.iter().enumerate() {
             let node = slice.nodes(2)[at / hidden.width];
             let multiplier: Multiplier = (2, node, (at % hidden.width) as u32, numerator(w, exponent));

@@ -391,6 +391,7 @@ impl World {
         if self.depth() > 1 && random.chance(40) {
             leaf.dual = Some(2 + random.below(self.depth() - 1) as u32);
         }
+        leaf.cap = random.chance(50);
         let nodes = self.graph.attributes.rows as u32;
         for layer in 2..=self.depth() as u32 {
             for node in 0..nodes {
