@@ -132,7 +132,7 @@ fn tight(seed: u64, margin: f64, workspace: &mut Workspace) -> Option<common::Pr
     let rule =
         [MessagePassing::Gcn, MessagePassing::SumWithSelf, MessagePassing::MeanWithSelf][random.below(3)].clone();
     let budget = Budget::uniform(&graph, 3, 2);
-    let gcn = Gcn::new(common::model(layers.clone()), &[rule.clone()], &graph).unwrap();
+    let gcn = Gcn::new(common::model(layers.clone()), std::slice::from_ref(&rule), &graph).unwrap();
     let effort = Effort::Minimise { limits: limits(3_000), gap: 1e-10 };
     let certifier = Certifier::new(&graph, &gcn, budget.clone(), Bound::Best).with_effort(effort);
     let result = certifier.certify_class(1, 0, 0, workspace);

@@ -17,6 +17,9 @@ use crate::slice::Slice;
 /// `R` and `S` of the units of one node.
 pub(crate) type Bounds<N> = Vec<(N, N)>;
 
+/// The bounds of one node, once they were asked for; `None` where a case could not be decided in this kind of numbers.
+type Lazy<N> = OnceLock<Option<Arc<Bounds<N>>>>;
+
 /// The bounds of all hidden units, in one kind of numbers. Shared by all threads.
 pub struct Activations<'a, N> {
     /// The network.
@@ -27,8 +30,8 @@ pub struct Activations<'a, N> {
     pub layer2: Layer2<'a, N>,
     /// Evaluate the loss of every flip rather than of those that floats do not rule out.
     pub all: bool,
-    /// Representations `3 … L − 1`; `None` where a case could not be decided in this kind of numbers.
-    above: Vec<Vec<OnceLock<Option<Arc<Bounds<N>>>>>>,
+    /// Representations `3 … L − 1`.
+    above: Vec<Vec<Lazy<N>>>,
 }
 
 impl<'a, N: Number> Activations<'a, N> {

@@ -180,9 +180,8 @@ impl ProofFile {
         let (mut good, mut done, mut unproved) = (0, BTreeSet::new(), Vec::new());
         let mut first = true;
         let mut complete = false;
-        loop {
-            // A frame or a line that is cut short or damaged ends what can be kept.
-            let Some(text) = next_piece(&mut source, self.compressed) else { break };
+        // A frame or a line that is cut short or damaged ends what can be kept.
+        while let Some(text) = next_piece(&mut source, self.compressed) {
             let mut lines = text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
             let parsed: Option<Vec<Line>> = lines.try_fold(Vec::new(), |mut all, line| {
                 all.push(serde_json::from_slice(line).ok()?);

@@ -56,8 +56,9 @@ const CLEAR: f64 = 1e5;
 
 /// Is a bound so near zero that another rounding may lose it?
 pub(crate) fn is_doubtful(bound: Enclosure) -> bool {
-    // A comparison with NaN is false: doubtful.
-    !(bound.value > CLEAR * bound.error)
+    // Where rounding left no number, a comparison is false.
+    let clear = bound.value > CLEAR * bound.error;
+    !clear
 }
 
 impl Evidence {
