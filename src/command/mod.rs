@@ -3,12 +3,16 @@
 pub mod certify;
 pub mod demo;
 pub mod effort;
+pub mod explain;
 #[cfg(feature = "laboratory")]
 pub mod export;
 pub mod input;
 pub mod inspect;
 pub mod radius;
+pub mod report;
 pub mod run;
+pub mod sample;
+pub mod study;
 pub mod summary;
 #[cfg(feature = "laboratory")]
 pub mod validate;

@@ -1,0 +1,369 @@
+//! `gcnproof study`: the runs behind a report, for one graph and several models.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use gcnproof::budget::Budget;
+use gcnproof::certifier::{Bound, Certifier, Effort, Workspace};
+use gcnproof::graph::Graph;
+use gcnproof::laboratory::own;
+use gcnproof::laboratory::pair::PairRecord;
+use gcnproof::model::Gcn;
+use gcnproof::record::{NodeRecord, RadiusRecord};
+use gcnproof::search::tree::Limits;
+use gcnproof::study::{Manifest, Model, graph_path, names};
+use gcnproof_files::write::write_graph_npz;
+use miette::{IntoDiagnostic, Result, WrapErr};
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use super::effort;
+use super::input::{self, GraphArguments, Input, LocalArguments, PassingArguments};
+use super::run::{Format, RunArguments, stopped};
+use super::sample::{by_target, draw, pair_keys};
+use super::radius;
+
+/// Run what the figures of a report need: verdicts, radii by the paper's bound and by ours, a sample of class pairs.
+///
+/// What is there already is not computed again: an interrupted study goes on when it is run again.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  gcnproof study cora.npz gcn.safetensors --out study
+  gcnproof study cora_ml.npz standard.npz robust.npz --Q-max 100 --complete --out study
+  gcnproof report study --out report.html
+
+Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (run it again to go on).")]
+pub struct Study {
+    /// The graph (.npz with adj_*, attr_* and labels)
+    graph: PathBuf,
+    /// The trained models (.safetensors or .npz)
+    #[arg(required = true, value_name = "MODEL")]
+    models: Vec<PathBuf>,
+    #[command(flatten)]
+    options: GraphArguments,
+    #[command(flatten)]
+    passing: PassingArguments,
+    /// Flips in all, for the verdicts and the sample of class pairs
+    #[arg(short = 'Q', long = "global", value_name = "N", default_value_t = 12, help_heading = "Budget")]
+    global: usize,
+    /// The curves end at this Q
+    #[arg(long = "Q-max", alias = "max-Q", value_name = "N", default_value_t = 40, help_heading = "Budget")]
+    max_global: usize,
+    #[command(flatten)]
+    local: LocalArguments,
+    /// Only these nodes: ids and ranges (3,17,20-25), or a file
+    #[arg(long, value_name = "IDS|FILE")]
+    nodes: Option<String>,
+    /// Find the exact curve as well: column generation and branch and price on what the bounds leave open
+    #[arg(long, help_heading = "Effort")]
+    complete: bool,
+    /// Give a node up after so many seconds of search at one Q; it then stays undecided there
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = effort::seconds, help_heading = "Effort")]
+    time_limit: f64,
+    /// Nodes whose class pairs are measured one by one, for the tightness histograms
+    #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Effort")]
+    sample: usize,
+    /// The seed of that sample
+    #[arg(long, value_name = "S", default_value_t = 1, help_heading = "Effort")]
+    seed: u64,
+    /// The folder of the study
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: PathBuf,
+    /// Compute everything anew
+    #[arg(long, help_heading = "Output")]
+    force: bool,
+    /// Standard output: a table or JSON
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    format: Format,
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "N", help_heading = "Output", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+}
+
+/// What is done with one model.
+pub struct Plan {
+    /// `Q` of the verdicts and of the sample.
+    pub global: usize,
+    /// The largest `Q` of the curves.
+    pub max_global: usize,
+    /// The nodes.
+    pub nodes: Vec<usize>,
+    /// Exactly, too?
+    pub complete: bool,
+    /// When a search is given up.
+    pub limits: Limits,
+    /// Nodes whose class pairs are measured, and the seed of their draw.
+    pub sample: (usize, u64),
+    /// Where results go; nowhere, if they are only looked at.
+    pub folder: Option<PathBuf>,
+    /// Overwrite what is there?
+    pub force: bool,
+}
+
+/// A model on its graph under a budget.
+pub struct Subject<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// The graph.
+    pub graph: &'a Graph,
+    /// The network.
+    pub gcn: &'a Gcn,
+    /// Digests of both, for the record.
+    pub identity: Value,
+    /// The budget; its `Q` is the plan's.
+    pub budget: Budget,
+    /// The budget for the record.
+    pub budget_record: Value,
+}
+
+/// The results of one model.
+#[derive(Default)]
+pub struct Results {
+    /// The files that were written.
+    pub files: Vec<String>,
+    /// Verdicts.
+    pub verdicts: Vec<NodeRecord>,
+    /// Radii: by the paper's bound, by ours, and exact if asked for.
+    pub radii: Vec<(&'static str, Vec<RadiusRecord>)>,
+    /// Was the run interrupted?
+    pub interrupted: bool,
+}
+
+impl Study {
+    /// Runs the command. Returns the exit code.
+    pub fn execute(self) -> Result<u8> {
+        self.run(None).prepare()?;
+        std::fs::create_dir_all(&self.out).into_diagnostic().wrap_err_with(|| self.out.display().to_string())?;
+        let graph_name = self.graph.file_stem().map_or_else(|| "graph".into(), |stem| stem.to_string_lossy().into_owned());
+        let mut manifest = Manifest::new(&graph_name);
+        let mut told = Vec::new();
+        let mut interrupted = false;
+        for (path, name) in self.models.iter().zip(names(&self.models)) {
+            let input = Input {
+                graph: self.graph.clone(),
+                model: path.clone(),
+                options: self.options.clone(),
+                passing: self.passing.clone(),
+            };
+            let (graph, gcn, identity) = input.read()?;
+            let (budget, budget_record) = self.local.budget(&graph, self.global)?;
+            if manifest.models.is_empty() {
+                write_graph_npz(&graph_path(&self.out), graph.file())?;
+            }
+            let plan = Plan {
+                global: self.global,
+                max_global: self.max_global,
+                nodes: input::nodes(self.nodes.as_deref(), &graph)?,
+                complete: self.complete,
+                limits: Limits { time: Duration::try_from_secs_f64(self.time_limit).unwrap_or_default(), ..Limits::default() },
+                sample: (self.sample, self.seed),
+                folder: Some(self.out.clone()),
+                force: self.force,
+            };
+            let subject = Subject { name: &name, graph: &graph, gcn: &gcn, identity, budget, budget_record };
+            let results = plan.execute(&subject)?;
+            interrupted |= results.interrupted;
+            told.push(tell(&name, &results));
+            manifest.models.push(Model { name, files: results.files });
+            // After every model, so that an interrupted study can be looked at.
+            manifest.save(&self.out)?;
+            if interrupted {
+                break;
+            }
+        }
+        match self.format {
+            Format::Json => println!("{}", json!({ "folder": self.out, "models": told })),
+            Format::Table => print_table(&told, &self.out),
+        }
+        Ok(if interrupted { 130 } else { 0 })
+    }
+
+    fn run(&self, out: Option<PathBuf>) -> RunArguments {
+        RunArguments { out, resume: false, force: self.force, format: self.format, threads: self.threads }
+    }
+}
+
+impl Plan {
+    /// Runs everything for one model.
+    pub fn execute(&self, subject: &Subject) -> Result<Results> {
+        let mut results = Results::default();
+        self.verdicts(subject, &mut results)?;
+        let bounded = self.radii(subject, &mut results, "paper", Bound::Paper, None)?;
+        let bounded = if bounded.is_some() { self.radii(subject, &mut results, "bounds", Bound::Best, None)? } else { None };
+        if let Some(bounded) = bounded.filter(|_| self.complete) {
+            self.radii(subject, &mut results, "exact", Bound::Best, Some(&bounded))?;
+        }
+        if !results.interrupted && self.sample.0 > 0 {
+            self.pairs(subject, &mut results)?;
+        }
+        Ok(results)
+    }
+
+    /// Where the results of a step go.
+    fn output(&self, subject: &Subject, step: &str, results: &mut Results) -> RunArguments {
+        let file = format!("{}.{step}.parquet", subject.name);
+        let out = self.folder.as_ref().map(|folder| folder.join(&file));
+        if out.is_some() {
+            results.files.push(file);
+        }
+        let resume = out.is_some() && !self.force;
+        RunArguments { resume, force: self.force, out, format: Format::Table, threads: None }
+    }
+
+    fn budget_record(&self, subject: &Subject) -> Value {
+        let mut record = subject.budget_record.clone();
+        record["global"] = json!(self.global);
+        record
+    }
+
+    fn effort_record(&self, effort: Effort) -> Value {
+        json!({ "level": effort::level(effort), "time_limit": self.limits.time.as_secs_f64(), "node_limit": null })
+    }
+
+    fn verdicts(&self, subject: &Subject, results: &mut Results) -> Result<()> {
+        let effort = if self.complete { Effort::Complete(self.limits) } else { Effort::Bounds };
+        let fingerprint = json!({
+            "command": "certify", "input": subject.identity, "budget": self.budget_record(subject), "bound": Bound::Best,
+            "effort": self.effort_record(effort), "class": "predicted", "nodes": self.nodes.len(),
+        });
+        let keys: Vec<u64> = self.nodes.iter().map(|&n| n as u64).collect();
+        let run = self.output(subject, "certify", results);
+        let (rows, interrupted) = run.rows(
+            NodeRecord::SCHEMA,
+            fingerprint,
+            &keys,
+            |row: &NodeRecord| row.node,
+            |open, done| {
+                if open.is_empty() {
+                    return;
+                }
+                let budget = subject.budget.with_global(self.global);
+                let certifier = Certifier::new(subject.graph, subject.gcn, budget, Bound::Best).with_effort(effort);
+                open.par_iter().for_each_init(Workspace::default, |workspace, &node| {
+                    if !stopped() {
+                        let start = std::time::Instant::now();
+                        let result = certifier.certify(node as usize, workspace);
+                        done(NodeRecord::new(subject.graph, result, start.elapsed().as_secs_f64()));
+                    }
+                });
+            },
+        )?;
+        results.verdicts = rows;
+        results.interrupted |= interrupted;
+        Ok(())
+    }
+
+    /// One radius per node. Where `bounded` radii are given, only the nodes that they leave open are searched, completely.
+    /// Returns the rows, or nothing if the run was interrupted.
+    fn radii(
+        &self,
+        subject: &Subject,
+        results: &mut Results,
+        step: &'static str,
+        bound: Bound,
+        bounded: Option<&[RadiusRecord]>,
+    ) -> Result<Option<Vec<RadiusRecord>>> {
+        if results.interrupted {
+            return Ok(None);
+        }
+        let effort = if bounded.is_some() { Effort::Complete(self.limits) } else { Effort::Bounds };
+        let fingerprint = json!({
+            "command": "radius", "input": subject.identity, "budget": subject.budget_record, "bound": bound,
+            "max_global": self.max_global, "effort": self.effort_record(effort), "nodes": self.nodes.len(),
+        });
+        let keys: Vec<u64> = self.nodes.iter().map(|&n| n as u64).collect();
+        let run = self.output(subject, step, results);
+        let (rows, interrupted) = run.rows(
+            RadiusRecord::SCHEMA,
+            fingerprint,
+            &keys,
+            |row: &RadiusRecord| row.node,
+            |open, done| {
+                let wanted: BTreeSet<u64> = open.iter().copied().collect();
+                let closed = |row: &&RadiusRecord| is_exact(row, self.max_global);
+                let known = bounded.unwrap_or(&[]).iter().filter(closed).filter(|row| wanted.contains(&row.node));
+                let settled: BTreeSet<u64> = known.clone().map(|row| row.node).collect();
+                known.for_each(|row| done(row.clone()));
+                let open: Vec<u64> = open.iter().copied().filter(|node| !settled.contains(node)).collect();
+                if !open.is_empty() {
+                    let budget = subject.budget.with_global(0);
+                    let certifier = Certifier::new(subject.graph, subject.gcn, budget, bound).with_effort(effort);
+                    radius::search(certifier, &open, self.max_global, done);
+                }
+            },
+        )?;
+        results.radii.push((step, rows.clone()));
+        results.interrupted |= interrupted;
+        Ok((!interrupted).then_some(rows))
+    }
+
+    /// The numbers of a sample of class pairs, as far as they need no solver.
+    fn pairs(&self, subject: &Subject, results: &mut Results) -> Result<()> {
+        let (count, seed) = self.sample;
+        let nodes = draw(self.nodes.clone(), count, seed);
+        let budget = subject.budget.with_global(self.global);
+        let effort = Effort::Minimise { limits: self.limits, gap: 1e-9 };
+        let certifier = Certifier::new(subject.graph, subject.gcn, budget, Bound::Best).with_effort(effort);
+        let keys: Vec<u64> = nodes.iter().flat_map(|&node| pair_keys(&certifier, node)).collect();
+        let fingerprint = json!({
+            "command": "validate", "input": subject.identity, "budget": self.budget_record(subject), "nodes": nodes,
+            "solvers": "none", "exact_limit": self.limits.time.as_secs_f64(),
+        });
+        let run = self.output(subject, "pairs", results);
+        let (_, interrupted) = run.rows(PairRecord::SCHEMA, fingerprint, &keys, PairRecord::key, |open, done| {
+            by_target(open).par_iter().with_max_len(1).for_each(|(node, classes)| {
+                if !stopped() {
+                    let mut rows = own::numbers(&certifier, *node, classes);
+                    own::conclude(&mut rows);
+                    rows.into_iter().for_each(done);
+                }
+            });
+        })?;
+        results.interrupted |= interrupted;
+        Ok(())
+    }
+}
+
+/// Is nothing left to find out about a node up to this `Q`?
+fn is_exact(row: &RadiusRecord, limit: usize) -> bool {
+    match (row.certified_q_global, row.attacked_q_global) {
+        (Some(certified), Some(attacked)) => attacked == certified + 1,
+        (Some(certified), None) => certified >= limit as u64,
+        (None, attacked) => attacked == Some(0),
+    }
+}
+
+/// The numbers of one model, for people and machines.
+fn tell(name: &str, results: &Results) -> Value {
+    let mean = |rows: &[RadiusRecord]| {
+        rows.iter().filter_map(|row| row.certified_q_global).sum::<u64>() as f64 / rows.len().max(1) as f64
+    };
+    let radii: Vec<Value> = results
+        .radii
+        .iter()
+        .map(|(step, rows)| json!({ "by": step, "mean_certified_q": mean(rows), "seconds": rows.iter().map(|row| row.seconds).sum::<f64>() }))
+        .collect();
+    let count = |name: &str| results.verdicts.iter().filter(|row| row.verdict.name() == name).count();
+    json!({
+        "model": name, "nodes": results.verdicts.len(), "robust": count("robust"), "non_robust": count("non_robust"),
+        "undecided": count("undecided"), "radii": radii, "files": results.files,
+    })
+}
+
+fn print_table(told: &[Value], folder: &Path) {
+    println!("{:<28}{:>8}{:>9}{:>12}{:>11}   mean certified Q", "model", "nodes", "robust", "non-robust", "undecided");
+    for model in told {
+        let number = |key: &str| model[key].to_string();
+        let radii = model["radii"].as_array().map_or(&[][..], |radii| radii);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+        let means: Vec<String> = radii
+            .iter()
+            .map(|run| format!("{} {:.2}", text(&run["by"]), run["mean_certified_q"].as_f64().unwrap_or(f64::NAN)))
+            .collect();
+        let (nodes, robust, broken, open) = (number("nodes"), number("robust"), number("non_robust"), number("undecided"));
+        println!("{:<28}{nodes:>8}{robust:>9}{broken:>12}{open:>11}   {}", text(&model["model"]), means.join(", "));
+    }
+    println!("\nnow:  gcnproof report {} --out report.html", folder.display());
+}
