@@ -163,7 +163,8 @@ pub fn explain(certifier: &Certifier, node: usize) -> Explanation {
     let seconds = start.elapsed().as_secs_f64();
     let reference = result.reference;
     let logits = certifier.unperturbed().last().map_or(&[][..], |logits| logits.row(node));
-    let mut bound = |class, relaxation| certifier.bound_alone(node, (reference, class), relaxation, &mut workspace).lower();
+    let mut bound =
+        |class, relaxation| certifier.bound_alone(node, (reference, class), relaxation, &mut workspace).lower();
     let classes = result
         .margins
         .iter()
@@ -182,8 +183,9 @@ pub fn explain(certifier: &Certifier, node: usize) -> Explanation {
         steps: steps(certifier, node, (reference, class), flips, &mut workspace),
     };
     let bounds = [("the paper's bound", Relaxation::Paper), ("the anchored bound", Relaxation::Anchored)];
-    let composition =
-        bounds.into_iter().filter_map(|(name, relaxation)| compose(certifier, node, (reference, class), name, relaxation));
+    let composition = bounds
+        .into_iter()
+        .filter_map(|(name, relaxation)| compose(certifier, node, (reference, class), name, relaxation));
     Explanation {
         node: node as u64,
         label: certifier.graph().label(node).map(u64::from),
@@ -211,7 +213,7 @@ fn around(certifier: &Certifier, node: usize) -> Vec<Ring> {
         nodes: nodes.len(),
         predicted_alike: nodes.iter().filter(|&&n| certifier.predicted(n as usize) == own).count(),
     };
-    rings(certifier.graph(), node as u32, hops).into_iter().enumerate().map(ring).collect()
+    rings(certifier.graph(), node as u32).take(hops + 1).enumerate().map(ring).collect()
 }
 
 /// The class that an attack gets closest to, and the flips: the witness, or the best that a local search finds.
@@ -252,7 +254,8 @@ fn steps(
         let logits: Vec<f64> = evaluator.logits(&certifier.problem(), slice, flips).map(|logit| logit.value).collect();
         logits[reference] - logits[class]
     };
-    let near = rings(certifier.graph(), node as u32, certifier.gcn().layers().len());
+    let hops = certifier.gcn().layers().len();
+    let near: Vec<Vec<u32>> = rings(certifier.graph(), node as u32).take(hops + 1).collect();
     let mut made: Vec<Flip> = Vec::new();
     let mut before = margin_of(&[]);
     let mut steps = Vec::new();
@@ -307,8 +310,7 @@ fn compose(
     let (coefficients, _) = backward.coefficients();
     let mut units: Vec<Unit> = Vec::new();
     for (m, &owner) in slice.nodes(2).iter().enumerate() {
-        let (z0, r, s) =
-            (unperturbed.row(owner as usize), bounds.lower(owner as usize), bounds.upper(owner as usize));
+        let (z0, r, s) = (unperturbed.row(owner as usize), bounds.lower(owner as usize), bounds.upper(owner as usize));
         for j in 0..width {
             let at = m * width + j;
             let (a, z) = (coefficients[at], evaluator.preactivations(2)[at]);

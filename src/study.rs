@@ -44,7 +44,8 @@ impl Manifest {
     pub fn load(folder: &Path) -> Result<Manifest, ReportError> {
         let path = folder.join("study.json");
         let wrong = |problem: String| ReportError::Manifest { file: path.display().to_string(), problem };
-        let bytes = std::fs::read(&path).map_err(|_| ReportError::NotAStudy { folder: folder.display().to_string() })?;
+        let bytes =
+            std::fs::read(&path).map_err(|_| ReportError::NotAStudy { folder: folder.display().to_string() })?;
         let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
         if manifest.gcnproof_study != VERSION {
             return Err(wrong(format!("its version is {}, this gcnproof knows {VERSION}", manifest.gcnproof_study)));

@@ -52,7 +52,8 @@ impl Explain {
         }
         let (budget, mut record) = self.local.budget(&graph, self.global)?;
         record["global"] = json!(self.global);
-        let limits = Limits { time: Duration::try_from_secs_f64(self.time_limit).unwrap_or_default(), ..Limits::default() };
+        let limits =
+            Limits { time: Duration::try_from_secs_f64(self.time_limit).unwrap_or_default(), ..Limits::default() };
         let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(Effort::Complete(limits));
         let told = explain(&certifier, self.node);
         match self.format {
@@ -80,7 +81,8 @@ fn text(graph: &Graph, told: &Explanation, global: usize, local: usize) -> Strin
         let _ = writeln!(text, "  {:>2} hops {:>6} nodes, {share:>3.0} % predicted like it", ring.distance, ring.nodes);
     }
     let limit = if told.limit_hit { ", a limit was hit" } else { "" };
-    let _ = writeln!(text, "\nverdict: {} (by {}{limit})", told.verdict.replace('_', "-"), told.reason.replace('_', " "));
+    let _ =
+        writeln!(text, "\nverdict: {} (by {}{limit})", told.verdict.replace('_', "-"), told.reason.replace('_', " "));
     let _ = writeln!(
         text,
         "  {} tree nodes, {} linear programs, {:.1} ms",
@@ -146,7 +148,11 @@ fn composition(text: &mut String, part: &Composition) {
         part.true_margin,
         part.flips,
         part.units_cost,
-        if part.above_cost.abs() > 1e-6 { format!(" − {:.4} (layers above)", part.above_cost) } else { String::new() }
+        if part.above_cost.abs() > 1e-6 {
+            format!(" − {:.4} (layers above)", part.above_cost)
+        } else {
+            String::new()
+        }
     );
     let named: f64 = part.costliest.iter().map(|unit| unit.cost).sum();
     let _ = writeln!(text, "  {} of {} hidden units are unstable", part.unstable, part.units);

@@ -132,7 +132,14 @@ pub enum Flips {
 #[derive(Args, Clone, Debug)]
 pub struct LocalArguments {
     /// Flips per node: a number, or a percentage of the attributes (rounded down, at least 1)
-    #[arg(short = 'q', long = "local", alias = "q", value_name = "N|P%", default_value = "1%", help_heading = "Budget")]
+    #[arg(
+        short = 'q',
+        long = "local",
+        alias = "q",
+        value_name = "N|P%",
+        default_value = "1%",
+        help_heading = "Budget"
+    )]
     pub local: LocalBudget,
     /// A file with one local budget per node (text, one per line, or .npy); replaces -q
     #[arg(long, value_name = "FILE", help_heading = "Budget")]

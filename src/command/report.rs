@@ -46,7 +46,8 @@ pub struct Report {
 impl Report {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
-        let html = self.out.extension().is_some_and(|end| end.eq_ignore_ascii_case("html") || end.eq_ignore_ascii_case("htm"));
+        let html =
+            self.out.extension().is_some_and(|end| end.eq_ignore_ascii_case("html") || end.eq_ignore_ascii_case("htm"));
         if !html {
             return Err(miette!(help = "end the name in .html", "--out {}: the page is HTML", self.out.display()));
         }
@@ -58,7 +59,10 @@ impl Report {
         };
         let name = match (&self.graph, &sources.graph_name) {
             (None, Some(name)) => name.clone(),
-            _ => path.as_ref().and_then(|path| path.file_stem()).map_or_else(String::new, |s| s.to_string_lossy().into_owned()),
+            _ => path
+                .as_ref()
+                .and_then(|path| path.file_stem())
+                .map_or_else(String::new, |s| s.to_string_lossy().into_owned()),
         };
         let groups = Groups::new(sources)?;
         let landscape = match &path {

@@ -21,9 +21,9 @@ use serde_json::{Value, json};
 
 use super::effort;
 use super::input::{self, GraphArguments, Input, LocalArguments, PassingArguments};
+use super::radius;
 use super::run::{Format, RunArguments, stopped};
 use super::sample::{by_target, draw, pair_keys};
-use super::radius;
 
 /// Run what the figures of a report need: verdicts, radii by the paper's bound and by ours, a sample of class pairs.
 ///
@@ -136,7 +136,8 @@ impl Study {
     pub fn execute(self) -> Result<u8> {
         self.run(None).prepare()?;
         std::fs::create_dir_all(&self.out).into_diagnostic().wrap_err_with(|| self.out.display().to_string())?;
-        let graph_name = self.graph.file_stem().map_or_else(|| "graph".into(), |stem| stem.to_string_lossy().into_owned());
+        let graph_name =
+            self.graph.file_stem().map_or_else(|| "graph".into(), |stem| stem.to_string_lossy().into_owned());
         let mut manifest = Manifest::new(&graph_name);
         let mut told = Vec::new();
         let mut interrupted = false;
@@ -157,7 +158,10 @@ impl Study {
                 max_global: self.max_global,
                 nodes: input::nodes(self.nodes.as_deref(), &graph)?,
                 complete: self.complete,
-                limits: Limits { time: Duration::try_from_secs_f64(self.time_limit).unwrap_or_default(), ..Limits::default() },
+                limits: Limits {
+                    time: Duration::try_from_secs_f64(self.time_limit).unwrap_or_default(),
+                    ..Limits::default()
+                },
                 sample: (self.sample, self.seed),
                 folder: Some(self.out.clone()),
                 force: self.force,
@@ -191,7 +195,8 @@ impl Plan {
         let mut results = Results::default();
         self.verdicts(subject, &mut results)?;
         let bounded = self.radii(subject, &mut results, "paper", Bound::Paper, None)?;
-        let bounded = if bounded.is_some() { self.radii(subject, &mut results, "bounds", Bound::Best, None)? } else { None };
+        let bounded =
+            if bounded.is_some() { self.radii(subject, &mut results, "bounds", Bound::Best, None)? } else { None };
         if let Some(bounded) = bounded.filter(|_| self.complete) {
             self.radii(subject, &mut results, "exact", Bound::Best, Some(&bounded))?;
         }
@@ -219,7 +224,9 @@ impl Plan {
     }
 
     fn effort_record(&self, effort: Effort) -> Value {
-        json!({ "level": effort::level(effort), "time_limit": self.limits.time.as_secs_f64(), "node_limit": null })
+        // A limit that is never asked for does not make another run.
+        let limit = (effort != Effort::Bounds).then(|| self.limits.time.as_secs_f64());
+        json!({ "level": effort::level(effort), "time_limit": limit, "node_limit": null })
     }
 
     fn verdicts(&self, subject: &Subject, results: &mut Results) -> Result<()> {
@@ -229,7 +236,8 @@ impl Plan {
             "effort": self.effort_record(effort), "class": "predicted", "nodes": self.nodes.len(),
         });
         let keys: Vec<u64> = self.nodes.iter().map(|&n| n as u64).collect();
-        let run = self.output(subject, "certify", results);
+        let step = if self.complete { "complete" } else { "certify" };
+        let run = self.output(subject, &format!("{step}-Q{}", self.global), results);
         let (rows, interrupted) = run.rows(
             NodeRecord::SCHEMA,
             fingerprint,
@@ -362,7 +370,8 @@ fn print_table(told: &[Value], folder: &Path) {
             .iter()
             .map(|run| format!("{} {:.2}", text(&run["by"]), run["mean_certified_q"].as_f64().unwrap_or(f64::NAN)))
             .collect();
-        let (nodes, robust, broken, open) = (number("nodes"), number("robust"), number("non_robust"), number("undecided"));
+        let (nodes, robust, broken, open) =
+            (number("nodes"), number("robust"), number("non_robust"), number("undecided"));
         println!("{:<28}{nodes:>8}{robust:>9}{broken:>12}{open:>11}   {}", text(&model["model"]), means.join(", "));
     }
     println!("\nnow:  gcnproof report {} --out report.html", folder.display());

@@ -153,6 +153,7 @@ fn cactus(group: &Group) -> (Plot, String) {
     }
     let solved: Vec<String> =
         series.iter().map(|(name, seconds, of)| format!("{name} {} of {of}", seconds.len())).collect();
-    let compared = format!("Right: how many were solved, each within the time on the left axis ({}).", solved.join(", "));
+    let compared =
+        format!("Right: how many were solved, each within the time on the left axis ({}).", solved.join(", "));
     (plot, compared)
 }

@@ -43,7 +43,8 @@ pub fn curves(group: &Group) -> Vec<Curve> {
 fn from_radii(group: &Group) -> Vec<Curve> {
     let mut attacked: BTreeMap<u64, u64> = BTreeMap::new();
     let witnesses = group.verdicts.iter().flat_map(|verdicts| &verdicts.rows);
-    let witnesses = witnesses.filter(|row| row.verdict == Verdict::NonRobust).map(|row| (row.node, row.witness.len() as u64));
+    let witnesses =
+        witnesses.filter(|row| row.verdict == Verdict::NonRobust).map(|row| (row.node, row.witness.len() as u64));
     let radii = group.radii.iter().flat_map(|radii| &radii.rows);
     for (node, q) in radii.filter_map(|row| Some((row.node, row.attacked_q_global?))).chain(witnesses) {
         let least = attacked.entry(node).or_insert(q);
@@ -77,7 +78,8 @@ fn from_verdicts(group: &Group) -> Vec<Curve> {
     for verdicts in &group.verdicts {
         let Some(global) = verdicts.global else { continue };
         let rows = &verdicts.rows;
-        let count = |which: &dyn Fn(&NodeRecord) -> bool| percent(rows.iter().filter(|row| which(row)).count(), rows.len());
+        let count =
+            |which: &dyn Fn(&NodeRecord) -> bool| percent(rows.iter().filter(|row| which(row)).count(), rows.len());
         let unbroken = count(&|row| row.verdict != Verdict::NonRobust);
         let mut put = |method: Method, robust: f64| {
             curves.entry(method).or_default().entry(global).or_insert(Share { global, robust, unbroken });
@@ -117,7 +119,8 @@ pub fn shares(group: &Group, landscape: Option<&Landscape>) -> Sheet {
     let title = format!("Robust, non-robust and undecided nodes against Q: {}", group.name);
     let curves = curves(group);
     let Some(strongest) = curves.last().filter(|curve| !curve.shares.is_empty()) else {
-        let why = "No results with a known Q: verdicts of `certify` or radii of `radius`, with their .run.json, are needed.";
+        let why =
+            "No results with a known Q: verdicts of `certify` or radii of `radius`, with their .run.json, are needed.";
         return Sheet::missing(1, &title, why);
     };
     let mut numbers = Numbers::new(&["model", "method", "Q", "certified_percent", "not_attacked_percent"]);
@@ -147,7 +150,8 @@ pub fn shares(group: &Group, landscape: Option<&Landscape>) -> Sheet {
 
 /// One sentence with the numbers of each method at the largest `Q` up to 12, the budget of the literature.
 fn headline(curves: &[Curve]) -> String {
-    let at = |curve: &Curve| curve.shares.iter().rev().find(|share| share.global <= 12).or(curve.shares.first()).copied();
+    let at =
+        |curve: &Curve| curve.shares.iter().rev().find(|share| share.global <= 12).or(curve.shares.first()).copied();
     let parts: Vec<String> = curves
         .iter()
         .filter_map(|curve| {
@@ -169,12 +173,18 @@ fn band(curves: &[Curve], strongest: &Curve) -> Plot {
     let open = |curve: &Curve| {
         Shape::Band(curve.shares.iter().map(|s| (s.global as f64, s.robust, s.unbroken.max(s.robust))).collect())
     };
+    let sure = |low: fn(&Share) -> f64, high: fn(&Share) -> f64| {
+        Shape::Band(strongest.shares.iter().map(|s| (s.global as f64, low(s), high(s))).collect())
+    };
+    plot.mark("", sure(|_| 0.0, |s| s.robust), Ink::Blue, 0.1);
+    plot.mark("", sure(|s| s.unbroken, |_| 100.0), Ink::Vermillion, 0.1);
     for (at, curve) in curves.iter().enumerate() {
         match curves.get(at + 1) {
             Some(next) => {
                 let name = format!("open by {}, closed by {}", curve.method.name(), next.method.name());
                 let closed = curve.shares.iter().zip(&next.shares);
-                let closed = closed.map(|(low, high)| (low.global as f64, low.robust, high.robust.max(low.robust))).collect();
+                let closed =
+                    closed.map(|(low, high)| (low.global as f64, low.robust, high.robust.max(low.robust))).collect();
                 plot.mark(&name, Shape::Band(closed), Ink::Yellow, if at == 0 { 0.45 } else { 1.0 });
             }
             None => plot.mark("undecided", open(curve), Ink::Orange, 0.75),
@@ -194,7 +204,8 @@ fn band(curves: &[Curve], strongest: &Curve) -> Plot {
 fn bars(curves: &[Curve]) -> Plot {
     let names = curves.iter().map(|curve| curve.method.name().to_string()).collect();
     let global = curves.iter().flat_map(|curve| &curve.shares).map(|share| share.global).next().unwrap_or(0);
-    let mut plot = Plot::new(&format!("Q = {global}"), Axis::named("certified by", names), Axis::percent("share of nodes"));
+    let mut plot =
+        Plot::new(&format!("Q = {global}"), Axis::named("certified by", names), Axis::percent("share of nodes"));
     let parts: [(&str, Ink, fn(&Share) -> (f64, f64)); 3] = [
         ("robust", Ink::Blue, |s| (0.0, s.robust)),
         ("undecided", Ink::Yellow, |s| (s.robust, s.unbroken)),
@@ -221,7 +232,8 @@ fn beside(plot: &mut Plot, numbers: &mut Numbers, group: &Group, curves: &[Curve
     let mut draw = |name: &str, curve: &[(f64, f64)], column: usize| {
         plot.mark(name, Shape::Line(shown(curve), Dash::Dashed, 1.4), Ink::Grey, 1.0);
         for &(q, share) in curve {
-            let mut row = [group.name.clone(), format!("published {training}"), number(q), String::new(), String::new()];
+            let mut row =
+                [group.name.clone(), format!("published {training}"), number(q), String::new(), String::new()];
             row[column] = number(share);
             numbers.push(row);
         }
@@ -258,7 +270,8 @@ fn capital(text: &str) -> String {
 pub fn models(groups: &[Group], landscape: Option<&Landscape>) -> Sheet {
     let title = "The models side by side";
     let all: Vec<(&Group, Vec<Curve>)> = groups.iter().map(|group| (group, curves(group))).collect();
-    let drawn: Vec<(&Group, &Curve)> = all.iter().filter_map(|(group, curves)| Some((*group, curves.last()?))).collect();
+    let drawn: Vec<(&Group, &Curve)> =
+        all.iter().filter_map(|(group, curves)| Some((*group, curves.last()?))).collect();
     if drawn.len() < 2 {
         return Sheet::missing(2, title, "One model only: give the results of several to compare them.");
     }
@@ -294,11 +307,15 @@ pub fn models(groups: &[Group], landscape: Option<&Landscape>) -> Sheet {
             means.push(format!("{} {mean:.2}", group.name));
         }
     }
-    let mut caption = format!("Lines: certified robust by the strongest method of each model. Shaded up to the share without \
-        a known attack: undecided. Mean certified Q: {}. {GUARANTEE}", if means.is_empty() { "not known".into() } else { means.join(", ") });
+    let mut caption = format!(
+        "Lines: certified robust by the strongest method of each model. Shaded up to the share without \
+        a known attack: undecided. Mean certified Q: {}. {GUARANTEE}",
+        if means.is_empty() { "not known".into() } else { means.join(", ") }
+    );
     if any_published {
         caption.push_str(" Dashed: published curves of models trained the same way, by the paper's bound.");
     }
     let name = "fig2_models".to_string();
-    Figure { number: 2, name, title: title.into(), caption, plots: vec![plot], columns: 1, height: 400.0, numbers }.into()
+    Figure { number: 2, name, title: title.into(), caption, plots: vec![plot], columns: 1, height: 400.0, numbers }
+        .into()
 }

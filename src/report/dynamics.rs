@@ -60,8 +60,16 @@ pub fn training(log: &TrainingLog) -> Sheet {
         }
     }
     let mut numbers = Numbers::new(&[
-        "log", "iteration", "seconds", "stage", "loss", "margin_labelled", "margin_unlabelled", "certified",
-        "accuracy_labelled", "accuracy_unlabelled",
+        "log",
+        "iteration",
+        "seconds",
+        "stage",
+        "loss",
+        "margin_labelled",
+        "margin_unlabelled",
+        "certified",
+        "accuracy_labelled",
+        "accuracy_unlabelled",
     ]);
     for i in &log.iterations {
         numbers.push([

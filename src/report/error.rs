@@ -30,7 +30,9 @@ pub enum ReportError {
     },
     /// The folder is not a study.
     #[error("{folder}: there is no study.json in it")]
-    #[diagnostic(help("give the folder that `gcnproof study … --out FOLDER` wrote, or name the result files one by one"))]
+    #[diagnostic(help(
+        "give the folder that `gcnproof study … --out FOLDER` wrote, or name the result files one by one"
+    ))]
     NotAStudy {
         /// The folder.
         folder: String,

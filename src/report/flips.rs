@@ -68,7 +68,8 @@ pub fn flipped(group: &Group, landscape: Option<&Landscape>) -> Sheet {
     let different = order.len();
     order.truncate(SHOWN);
     let attacks = witnesses.values().filter(|witness| !witness.is_empty()).count();
-    let plots = vec![by_attribute(&order, &|attribute| attribute_name(graph, attribute)), by_distance(&distances, flips)];
+    let plots =
+        vec![by_attribute(&order, &|attribute| attribute_name(graph, attribute)), by_distance(&distances, flips)];
     let unsure = if landscape.is_none() {
         " Without the graph (--graph) it is not known which flips add, which remove, and at what distance."
     } else {

@@ -36,7 +36,7 @@ impl Method {
             Method::Anchored => "the anchored bound",
             Method::Bounds => "our bounds",
             Method::Optimal => "optimal relaxation",
-            Method::Exact => "exact",
+            Method::Exact => "exact search",
         }
     }
 

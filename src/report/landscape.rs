@@ -38,10 +38,18 @@ impl Landscape {
     }
 
     /// Reads a graph and makes sure that it is the one of the results.
-    pub fn read(path: &Path, name: &str, options: &GraphOptions, digest: Option<&str>) -> Result<Landscape, ReportError> {
+    pub fn read(
+        path: &Path,
+        name: &str,
+        options: &GraphOptions,
+        digest: Option<&str>,
+    ) -> Result<Landscape, ReportError> {
         let file = read_graph(path, options)?;
         if digest.is_some_and(|digest| digest != file.digest) {
-            return Err(ReportError::OtherGraph { graph: path.display().to_string(), file: "see its .run.json".into() });
+            return Err(ReportError::OtherGraph {
+                graph: path.display().to_string(),
+                file: "see its .run.json".into(),
+            });
         }
         Ok(Landscape::new(name, Graph::new(file)))
     }
@@ -58,7 +66,7 @@ impl Landscape {
         let node = u32::try_from(node).ok().filter(|n| (*n as usize) < self.graph.node_count())?;
         let mut size = 0;
         let mut alike = 0;
-        for ring in rings(&self.graph, node, FARTHEST) {
+        for ring in rings(&self.graph, node).take(FARTHEST + 1) {
             for other in &ring {
                 alike += u64::from(predicted.get(&u64::from(*other))? == own);
             }
@@ -79,41 +87,42 @@ impl Landscape {
             return Vec::new();
         }
         // Most flips are close: only as many rings as are needed.
-        let mut hops = 0;
-        let mut near = rings(&self.graph, target, 0);
-        let found = |rings: &[Vec<u32>], node: u32| rings.iter().position(|ring| ring.contains(&node));
-        while hops < FARTHEST && flips.iter().filter(fits).any(|flip| found(&near, flip.node).is_none()) {
-            hops += 1;
-            near = rings(&self.graph, target, hops);
+        let mut lost: BTreeSet<u32> = flips.iter().filter(fits).map(|flip| flip.node).collect();
+        let mut found: BTreeMap<u32, usize> = BTreeMap::new();
+        for (distance, ring) in rings(&self.graph, target).take(FARTHEST + 1).enumerate() {
+            for node in ring {
+                if lost.remove(&node) {
+                    found.insert(node, distance);
+                }
+            }
+            if lost.is_empty() {
+                break;
+            }
         }
         let deed = |flip: &Flip| Deed {
             flip: *flip,
             added: !self.graph.attributes().contains(flip.node as usize, flip.attribute),
-            distance: found(&near, flip.node),
+            distance: found.get(&flip.node).copied(),
         };
         flips.iter().filter(fits).map(deed).collect()
     }
 }
 
-/// Nodes at each distance from a node, itself first, as far as `hops`.
-pub fn rings(graph: &Graph, node: u32, hops: usize) -> Vec<Vec<u32>> {
+/// Rings around a node, one after the other: the nodes at distance 0, 1, 2 …, until there are no more.
+pub fn rings(graph: &Graph, node: u32) -> impl Iterator<Item = Vec<u32>> + '_ {
     let mut seen = BTreeSet::from([node]);
-    let mut rings = vec![vec![node]];
-    for hop in 0..hops {
-        let mut next = Vec::new();
-        for &from in &rings[hop] {
+    let mut ring = vec![node];
+    std::iter::from_fn(move || {
+        let current = std::mem::take(&mut ring);
+        for &from in &current {
             for &to in graph.adjacency().row(from as usize) {
                 if seen.insert(to) {
-                    next.push(to);
+                    ring.push(to);
                 }
             }
         }
-        if next.is_empty() {
-            break;
-        }
-        rings.push(next);
-    }
-    rings
+        (!current.is_empty()).then_some(current)
+    })
 }
 
 /// The name of a class.
@@ -125,10 +134,9 @@ pub fn class_name(graph: Option<&Graph>, class: u64) -> String {
 /// The name of an attribute.
 pub fn attribute_name(graph: Option<&Graph>, attribute: u32) -> String {
     let names = graph.and_then(|graph| graph.file().attribute_names.as_ref());
-    names.and_then(|names| names.get(attribute as usize)).map_or_else(
-        || format!("word {attribute}"),
-        |name| format!("“{name}”"),
-    )
+    names
+        .and_then(|names| names.get(attribute as usize))
+        .map_or_else(|| format!("word {attribute}"), |name| format!("“{name}”"))
 }
 
 #[cfg(test)]
@@ -138,12 +146,12 @@ mod tests {
 
     /// 0 – 1 – 2 – 3, and 4 alone; node 1 has attribute 0.
     fn path() -> Landscape {
-        let adjacency = Pattern { rows: 5, columns: 5, offsets: vec![0, 1, 3, 5, 6, 6], indices: vec![1, 0, 2, 1, 3, 2] };
+        let adjacency =
+            Pattern { rows: 5, columns: 5, offsets: vec![0, 1, 3, 5, 6, 6], indices: vec![1, 0, 2, 1, 3, 2] };
         let attributes = Pattern { rows: 5, columns: 2, offsets: vec![0, 0, 1, 1, 1, 1], indices: vec![0] };
         let (labels, node_names, class_names) = (None, None, None);
         let (digest, notes, attribute_names) = (String::new(), Vec::new(), Some(vec!["apple".into(), "pear".into()]));
-        let file =
-            GraphFile { adjacency, attributes, labels, node_names, attribute_names, class_names, digest, notes };
+        let file = GraphFile { adjacency, attributes, labels, node_names, attribute_names, class_names, digest, notes };
         Landscape::new("path", Graph::new(file))
     }
 

@@ -102,7 +102,8 @@ impl Report {
     pub fn write(&self, out: &Path) -> Result<Written, ReportError> {
         let stem = out.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let folder = out.with_file_name(format!("{stem}-figures"));
-        let unwritable = |path: &Path, problem: String| ReportError::Unwritable { file: path.display().to_string(), problem };
+        let unwritable =
+            |path: &Path, problem: String| ReportError::Unwritable { file: path.display().to_string(), problem };
         std::fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, error.to_string()))?;
         let sheets = self.sheets();
         let mut missing = Vec::new();

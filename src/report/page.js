@@ -20,6 +20,10 @@
         if (column.kind === 'number') column.values = Float64Array.from(column.values, (x) => (x === null ? NaN : x));
         if (column.kind === 'choice') column.values = Int32Array.from(column.values);
         if (column.kind === 'text') column.lower = column.values.map((x) => x.toLowerCase());
+        if (column.kind === 'attack') {
+          column.lists = column.values;
+          column.values = Float64Array.from(column.lists, (x) => (x ? x.length / 2 : NaN));
+        }
       }
       data.size = data.columns[0].values.length;
       tables[at] = data;
@@ -48,8 +52,9 @@
     return (x) => x >= low && x <= high;
   };
 
-  const witness = (data, row) => {
-    const list = data.witnesses[row];
+  // An attack in words; null if none is known.
+  const told = (data, column, row) => {
+    const list = column.lists[row];
     if (!list) return null;
     const own = data.columns[0].values[row];
     const words = [];
@@ -66,11 +71,6 @@
   const predicates = (data) => {
     const list = [];
     for (const [at, text] of state.filters) {
-      if (at === 'words') {
-        const wanted = text.toLowerCase();
-        list.push((row) => { const words = witness(data, row); return !!words && words.join(', ').toLowerCase().includes(wanted); });
-        continue;
-      }
       const column = data.columns[at];
       if (column.kind === 'choice') {
         const wanted = Number(text);
@@ -78,6 +78,9 @@
       } else if (column.kind === 'text') {
         const wanted = text.toLowerCase();
         list.push((row) => column.lower[row].includes(wanted));
+      } else if (column.kind === 'attack') {
+        const wanted = text.toLowerCase();
+        list.push((row) => { const words = told(data, column, row); return !!words && words.join(', ').toLowerCase().includes(wanted); });
       } else {
         const test = numeric(text.trim());
         if (test) list.push((row) => test(column.values[row]));
@@ -100,7 +103,7 @@
       const values = column.values;
       const sign = state.falling ? -1 : 1;
       // What is not known comes last either way; equal rows keep their order.
-      const unknown = (x) => (column.kind === 'number' ? Number.isNaN(x) : column.kind === 'choice' ? x < 0 : x === '');
+      const unknown = (x) => (column.kind === 'choice' ? x < 0 : column.kind === 'text' ? x === '' : Number.isNaN(x));
       found.sort((a, b) => {
         const [x, y] = [values[a], values[b]];
         const [no, nor] = [unknown(x), unknown(y)];
@@ -120,6 +123,18 @@
     return x;
   };
 
+  const attack = (cell, words) => {
+    cell.className = 'attack';
+    if (words === null) cell.textContent = 'none known';
+    else if (words.length === 0) cell.textContent = 'no flip is needed: it ties already';
+    else if (words.length <= 3) cell.textContent = words.join(', ');
+    else {
+      const details = make('details');
+      details.append(make('summary', {}, `${words[0]}, ${words[1]}, … (${words.length} flips)`), words.slice(2).join(', '));
+      cell.append(details);
+    }
+  };
+
   const draw = () => {
     const data = table(state.at);
     const body = document.createDocumentFragment();
@@ -127,28 +142,19 @@
     for (const row of state.found.subarray(first, first + ROWS)) {
       const line = make('tr');
       for (const column of data.columns) {
-        const text = shown(column, row);
-        const cell = make('td', column.kind === 'number' ? { class: 'n' } : {}, text);
-        if (column.key === 'verdict') cell.className = `v-${text}`;
+        const cell = make('td');
+        if (column.kind === 'attack') attack(cell, told(data, column, row));
+        else cell.textContent = shown(column, row);
+        if (column.kind === 'number') cell.className = 'n';
+        if (column.key === 'verdict') cell.className = `v-${cell.textContent}`;
         line.append(cell);
       }
-      const words = witness(data, row);
-      const cell = make('td', { class: 'witness' });
-      if (words === null) cell.textContent = 'no attack known';
-      else if (words.length === 0) cell.textContent = 'no flip is needed: it ties already';
-      else if (words.length <= 3) cell.textContent = words.join(', ');
-      else {
-        const details = make('details');
-        details.append(make('summary', {}, `${words.slice(0, 2).join(', ')} … ${words.length} flips`), words.slice(2).join(', '));
-        cell.append(details);
-      }
-      line.append(cell);
       body.append(line);
     }
     const count = state.found.length;
     if (count === 0) {
       const line = make('tr');
-      line.append(make('td', { colspan: data.columns.length + 1 }, 'No node fits these filters.'));
+      line.append(make('td', { colspan: data.columns.length }, 'No node fits these filters.'));
       body.append(line);
     }
     root.querySelector('tbody').replaceChildren(body);
@@ -159,7 +165,7 @@
     root.querySelector('.next').disabled = state.page + 1 >= pages;
     root.querySelectorAll('thead tr:first-child th').forEach((head, at) => {
       const order = at !== state.sort ? 'none' : state.falling ? 'descending' : 'ascending';
-      if (at < data.columns.length) head.setAttribute('aria-sort', order);
+      head.setAttribute('aria-sort', order);
     });
   };
 
@@ -194,19 +200,13 @@
         control.append(make('option', { value: '' }, 'all'));
         column.names.forEach((name, value) => control.append(make('option', { value }, name)));
       } else {
-        const hint = column.kind === 'number' ? '> 5, 3-7' : 'contains';
+        const hint = column.kind === 'number' ? '> 5' : 'contains';
         control = make('input', { placeholder: hint, 'aria-label': `filter ${column.title}`, 'data-filter': column.key });
       }
       control.addEventListener('input', () => filter(at, control));
       cell.append(control);
       filters.append(cell);
     });
-    titles.append(make('th', { scope: 'col', class: 'witness' }, 'smallest attack known'));
-    const cell = make('th');
-    const control = make('input', { placeholder: 'contains', 'aria-label': 'filter attacks', 'data-filter': 'words' });
-    control.addEventListener('input', () => filter('words', control));
-    cell.append(control);
-    filters.append(cell);
     root.querySelector('thead').replaceChildren(titles, filters);
     root.querySelector('.about').textContent = data.about;
   };
@@ -229,7 +229,7 @@
 // A figure can be saved as it is: its colours stand in its attributes.
 document.querySelectorAll('button.save').forEach((button) => {
   button.addEventListener('click', () => {
-    const svg = button.parentElement.querySelector('svg');
+    const svg = button.closest('figure').querySelector('svg');
     const link = document.createElement('a');
     link.href = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(svg)], { type: 'image/svg+xml' }));
     link.download = button.dataset.name;

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
+use super::Report;
 use super::chart::svg::escaped;
 use super::curve;
 use super::group::{Group, Method};
 use super::landscape::Landscape;
 use super::sheet::{Sheet, percent};
 use super::table;
-use super::Report;
 use crate::verdict::Verdict;
 
 const NAMES: [&str; 7] = [
@@ -95,7 +95,8 @@ fn overview(page: &mut String, groups: &[Group]) {
         let share = |verdict: Verdict| format!("{} ({:.1} %)", count(verdict), percent(count(verdict), rows.len()));
         let labelled = rows.iter().filter(|row| row.label.is_some()).count();
         let right = rows.iter().filter(|row| row.label == Some(row.predicted)).count();
-        let accuracy = if labelled == 0 { "no labels".to_string() } else { format!("{:.1} %", percent(right, labelled)) };
+        let accuracy =
+            if labelled == 0 { "no labels".to_string() } else { format!("{:.1} %", percent(right, labelled)) };
         let global = run.global.map_or("Q not known".to_string(), |q| format!("Q = {q}"));
         let curves = curve::curves(group);
         let mean = |method: Method| curves.iter().find(|curve| curve.method == method)?.mean_radius;
@@ -132,7 +133,7 @@ fn figures<'a>(page: &mut String, number: usize, sheets: impl Iterator<Item = &'
                 let name = escaped(&figure.name);
                 let _ = writeln!(
                     page,
-                    "<figure id=\"{name}\"><h3>{}</h3><button type=\"button\" class=\"b save\" data-name=\"{name}.svg\">save SVG</button>\
+                    "<figure id=\"{name}\"><div class=\"head\"><h3>{}</h3><button type=\"button\" class=\"b save\" data-name=\"{name}.svg\">save SVG</button></div>\
                      <div class=\"narrow\">{}</div><figcaption>{} <span class=\"soft\">Numbers: {}/{name}.csv</span></figcaption></figure>",
                     escaped(&figure.title),
                     figure.svg(),

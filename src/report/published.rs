@@ -35,7 +35,8 @@ pub fn find(landscape: Option<&Landscape>, group: &Group) -> Option<Published> {
     let classes = graph.file().labels.as_ref()?.iter().flatten().max()? + 1;
     let file: File = serde_json::from_str(include_str!("../../fixtures/published_curves.json")).ok()?;
     file.graphs.into_iter().find(|published| {
-        (published.nodes, published.attributes, published.classes) == (graph.node_count(), graph.attribute_count(), classes)
+        (published.nodes, published.attributes, published.classes)
+            == (graph.node_count(), graph.attribute_count(), classes)
             && group.local == Some(published.local)
     })
 }
@@ -74,7 +75,8 @@ mod tests {
 
     #[test]
     fn names_speak_of_training() {
-        let expected = [("cora_ml_ce", "CE"), ("cora_ml_robust", "RH-U"), ("x-RH-U", "RH-U"), ("rh", "RH"), ("gcn_RCE.2", "RCE")];
+        let expected =
+            [("cora_ml_ce", "CE"), ("cora_ml_robust", "RH-U"), ("x-RH-U", "RH-U"), ("rh", "RH"), ("gcn_RCE.2", "RCE")];
         for (name, method) in expected {
             assert_eq!(training_of(name), method, "{name}");
         }

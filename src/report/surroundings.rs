@@ -142,7 +142,9 @@ fn cloud(
     let mut band = Vec::new();
     for (bin, values) in &mut bins {
         values.sort_by(f64::total_cmp);
-        if let (Some(low), Some(half), Some(high)) = (quantile(values, 0.1), quantile(values, 0.5), quantile(values, 0.9)) {
+        if let (Some(low), Some(half), Some(high)) =
+            (quantile(values, 0.1), quantile(values, 0.5), quantile(values, 0.9))
+        {
             median.push((middle(*bin), half));
             band.push((middle(*bin), low, high));
         }

@@ -33,7 +33,6 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>) -> Option<Value> {
     if lines.is_empty() {
         return None;
     }
-    let predicted = predictions(group);
     let mut columns = Columns { lines: &lines, all: Vec::new() };
     columns.numbers("node", "node", "ids start at 0", |node, _| Some(node as f64));
     let names = landscape.and_then(|landscape| landscape.graph().file().node_names.as_ref());
@@ -41,41 +40,9 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>) -> Option<Value> {
         let texts: Vec<&str> = lines.keys().map(|node| names.get(*node as usize).map_or("", String::as_str)).collect();
         columns.all.push(json!({ "key": "name", "title": "name", "kind": "text", "values": texts }));
     }
-    let class = |class: Option<u64>| class.map(|class| class_name(landscape.map(Landscape::graph), class));
-    if lines.values().any(|line| line.label().is_some()) {
-        columns.choices("label", "label", "in the graph", |line| class(line.label()));
-    }
-    columns.choices("predicted", "predicted", "without an attack", |line| class(line.predicted()));
-    columns.numbers("degree", "degree", "neighbours", |_, line| line.degree().map(|x| x as f64));
-    columns.numbers("neighbourhood", "reach", "nodes its logits depend on", |_, line| line.reach().map(|x| x as f64));
-    if let Some(landscape) = landscape {
-        columns.numbers("purity", "purity %", "neighbours predicted like it", |node, line| {
-            let purity = landscape.purity(node, line.reach()?, &predicted)?;
-            Some((1000.0 * purity).round() / 10.0)
-        });
-    }
     if group.headline().is_some() {
         columns.choices("verdict", "verdict", "under the budget", |line| {
             line.verdict.map(|row| verdict_name(row.verdict).to_string())
-        });
-        columns.choices("step", "decided by", "step of the cascade", |line| {
-            line.verdict.map(|row| step_name(row.reason).to_string())
-        });
-        columns.numbers("lower", "margin ≥", "proved lower bound of the worst-case margin, smallest over classes", |_, line| {
-            line.verdict?.worst_lower().map(|x| rounded(x, false))
-        });
-        columns.numbers("upper", "margin ≤", "margin of the best attack found, smallest over classes", |_, line| {
-            let uppers = line.verdict?.margins.iter().filter_map(|margin| margin.upper);
-            uppers.min_by(f64::total_cmp).map(|x| rounded(x, true))
-        });
-        columns.choices("against", "closest class", "where the attack gets nearest", |line| {
-            let margins = line.verdict?.margins.iter().filter(|margin| margin.upper.is_some());
-            let closest = margins.min_by(|x, y| x.upper.unwrap_or(0.0).total_cmp(&y.upper.unwrap_or(0.0)))?;
-            class(Some(closest.class))
-        });
-        columns.numbers("tree", "tree", "nodes of the search tree", |_, line| Some(line.verdict?.search_nodes as f64));
-        columns.numbers("ms", "ms", "milliseconds", |_, line| {
-            Some((1e5 * line.verdict?.seconds).round() / 100.0).filter(|x| x.is_finite())
         });
     }
     if group.best_radii().is_some() {
@@ -86,15 +53,19 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>) -> Option<Value> {
             line.radius?.attacked_q_global.map(|q| q as f64)
         });
     }
-    let columns = columns.all;
     let (witnesses, words) = witnesses(group, landscape, lines.keys());
-    Some(json!({
-        "name": group.name,
-        "about": about(group),
-        "columns": columns,
-        "witnesses": witnesses,
-        "words": words,
-    }))
+    columns.all.push(json!({
+        "key": "attack", "title": "smallest attack known", "about": "sorted by its number of flips", "kind": "attack",
+        "values": witnesses,
+    }));
+    if group.headline().is_some() {
+        columns.margins(landscape);
+    }
+    columns.surroundings(landscape, &predictions(group));
+    if group.headline().is_some() {
+        columns.cost();
+    }
+    Some(json!({ "name": group.name, "about": about(group), "columns": columns.all, "words": words }))
 }
 
 /// What the table shows, in a few words.
@@ -191,6 +162,47 @@ struct Columns<'a> {
 }
 
 impl Columns<'_> {
+    fn margins(&mut self, landscape: Option<&Landscape>) {
+        let low = "proved lower bound of the worst-case margin, smallest over classes";
+        self.numbers("lower", "margin ≥", low, |_, line| line.verdict?.worst_lower().map(|x| rounded(x, false)));
+        let high = "margin of the best attack found under the budget of the verdict, smallest over classes";
+        self.numbers("upper", "margin ≤", high, |_, line| {
+            let uppers = line.verdict?.margins.iter().filter_map(|margin| margin.upper);
+            uppers.min_by(f64::total_cmp).map(|x| rounded(x, true))
+        });
+        self.choices("against", "closest class", "where that attack gets nearest", |line| {
+            let known = line.verdict?.margins.iter().filter_map(|margin| Some((margin.upper?, margin.class)));
+            let (_, class) = known.min_by(|x, y| x.0.total_cmp(&y.0))?;
+            Some(class_name(landscape.map(Landscape::graph), class))
+        });
+    }
+
+    fn surroundings(&mut self, landscape: Option<&Landscape>, predicted: &BTreeMap<u64, u64>) {
+        let class = |class: Option<u64>| class.map(|class| class_name(landscape.map(Landscape::graph), class));
+        if self.lines.values().any(|line| line.label().is_some()) {
+            self.choices("label", "label", "in the graph", |line| class(line.label()));
+        }
+        self.choices("predicted", "predicted", "without an attack", |line| class(line.predicted()));
+        self.numbers("degree", "degree", "neighbours", |_, line| line.degree().map(|x| x as f64));
+        self.numbers("reach", "reach", "nodes its logits depend on", |_, line| line.reach().map(|x| x as f64));
+        if let Some(landscape) = landscape {
+            self.numbers("purity", "purity %", "neighbours predicted like it", |node, line| {
+                let purity = landscape.purity(node, line.reach()?, predicted)?;
+                Some((1000.0 * purity).round() / 10.0)
+            });
+        }
+    }
+
+    fn cost(&mut self) {
+        self.choices("step", "decided by", "step of the cascade", |line| {
+            line.verdict.map(|row| step_name(row.reason).to_string())
+        });
+        self.numbers("tree", "tree", "nodes of the search tree", |_, line| Some(line.verdict?.search_nodes as f64));
+        self.numbers("ms", "ms", "milliseconds", |_, line| {
+            Some((1e5 * line.verdict?.seconds).round() / 100.0).filter(|x| x.is_finite())
+        });
+    }
+
     fn numbers(&mut self, key: &str, title: &str, about: &str, of: impl Fn(u64, &Line) -> Option<f64>) {
         let short = |x: f64| if x.fract() == 0.0 && x.abs() < 1e15 { json!(x as i64) } else { json!(x) };
         let values: Vec<Value> = self

@@ -149,7 +149,11 @@ fn truths(known: &[(&PairRecord, f64)]) -> Plot {
     for value in &values {
         counts[(bin(*value) - first).clamp(0, last) as usize] += 1;
     }
-    let x = Axis::linear("exact worst-case margin m (logits)", first as f64 * width, (first + counts.len() as i64) as f64 * width);
+    let x = Axis::linear(
+        "exact worst-case margin m (logits)",
+        first as f64 * width,
+        (first + counts.len() as i64) as f64 * width,
+    );
     let most = percent(counts.iter().copied().max().unwrap_or(0), values.len());
     let y = Axis { unit: " %", ..Axis::linear("class pairs", 0.0, 1.15 * most.max(1.0)) };
     let robust = values.iter().filter(|value| **value > 0.0).count();

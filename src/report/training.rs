@@ -73,8 +73,10 @@ impl TrainingLog {
         let mut iterations = Vec::new();
         let lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
         for (number, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim_ascii().is_empty()) {
-            let wrong = |problem: String| {
-                ReportError::TrainingLog { file: path.display().to_string(), line: number + 1, problem }
+            let wrong = |problem: String| ReportError::TrainingLog {
+                file: path.display().to_string(),
+                line: number + 1,
+                problem,
             };
             if heading.is_none() {
                 let first: Heading = serde_json::from_slice(line).map_err(|error| wrong(error.to_string()))?;

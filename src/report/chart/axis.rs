@@ -80,9 +80,7 @@ impl Axis {
             Scale::Linear => {
                 let step = round_step((high - low) / 5.0);
                 let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
-                (first..=last)
-                    .map(|n| (n as f64 * step, format!("{}{}", tidy(n as f64 * step), self.unit)))
-                    .collect()
+                (first..=last).map(|n| (n as f64 * step, format!("{}{}", tidy(n as f64 * step), self.unit))).collect()
             }
         }
     }
@@ -141,7 +139,9 @@ mod tests {
         let log = Axis::logarithmic("s", [1.0, 100.0].into_iter());
         assert_eq!([log.place(1.0), log.place(10.0), log.place(100.0)], [0.0, 0.5, 1.0]);
         for strange in [0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            assert!((0.0..=1.0).contains(&log.place(strange)) && (0.0..=1.0).contains(&Axis::percent("x").place(strange)));
+            assert!(
+                (0.0..=1.0).contains(&log.place(strange)) && (0.0..=1.0).contains(&Axis::percent("x").place(strange))
+            );
         }
     }
 }

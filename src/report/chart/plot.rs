@@ -182,7 +182,8 @@ impl Plot {
             let room = ((left - outer - 22.0) / 6.4) as usize;
             drawing.text((left - 7.0, y + 4.0), Anchor::End, 12.0, Ink::Text, &shortened(&label, room));
         }
-        let ticks = self.x.ticks();
+        let mut ticks = self.x.ticks();
+        ticks.retain(|tick| !tick.1.is_empty());
         let slot = (right - left) / ticks.len().max(1) as f64;
         let widest = ticks.iter().map(|t| width_of(&t.1)).fold(0.0, f64::max);
         // Labels that would run into each other are left out evenly.
