@@ -121,8 +121,6 @@ pub struct Subject<'a> {
 /// The results of one model.
 #[derive(Default)]
 pub struct Results {
-    /// The files that were written.
-    pub files: Vec<String>,
     /// Verdicts.
     pub verdicts: Vec<NodeRecord>,
     /// Radii: by the paper's bound, by ours, and exact if asked for.
@@ -167,12 +165,12 @@ impl Study {
                 force: self.force,
             };
             let subject = Subject { name: &name, graph: &graph, gcn: &gcn, identity, budget, budget_record };
+            // Before the work, so that a study can be looked at while it runs and after it was stopped.
+            manifest.models.push(Model { name: name.clone(), files: plan.files(&name) });
+            manifest.save(&self.out)?;
             let results = plan.execute(&subject)?;
             interrupted |= results.interrupted;
             told.push(tell(&name, &results));
-            manifest.models.push(Model { name, files: results.files });
-            // After every model, so that an interrupted study can be looked at.
-            manifest.save(&self.out)?;
             if interrupted {
                 break;
             }
@@ -193,26 +191,40 @@ impl Plan {
     /// Runs everything for one model.
     pub fn execute(&self, subject: &Subject) -> Result<Results> {
         let mut results = Results::default();
-        self.verdicts(subject, &mut results)?;
-        let bounded = self.radii(subject, &mut results, "paper", Bound::Paper, None)?;
-        let bounded =
-            if bounded.is_some() { self.radii(subject, &mut results, "bounds", Bound::Best, None)? } else { None };
-        if let Some(bounded) = bounded.filter(|_| self.complete) {
-            self.radii(subject, &mut results, "exact", Bound::Best, Some(&bounded))?;
-        }
-        if !results.interrupted && self.sample.0 > 0 {
-            self.pairs(subject, &mut results)?;
-        }
+        (results.verdicts, results.interrupted) = self.verdicts(subject)?;
+        self.curves(subject, &mut results)?;
         Ok(results)
     }
 
-    /// Where the results of a step go.
-    fn output(&self, subject: &Subject, step: &str, results: &mut Results) -> RunArguments {
-        let file = format!("{}.{step}.parquet", subject.name);
-        let out = self.folder.as_ref().map(|folder| folder.join(&file));
-        if out.is_some() {
-            results.files.push(file);
+    /// Everything but the verdicts.
+    pub fn curves(&self, subject: &Subject, results: &mut Results) -> Result<()> {
+        let paper = self.radii(subject, results, "paper", Bound::Paper, None)?;
+        let bounded = if paper.is_some() { self.radii(subject, results, "bounds", Bound::Best, None)? } else { None };
+        if let Some(bounded) = bounded.filter(|_| self.complete) {
+            self.radii(subject, results, "exact", Bound::Best, Some(&bounded))?;
         }
+        if !results.interrupted && self.sample.0 > 0 {
+            self.pairs(subject, results)?;
+        }
+        Ok(())
+    }
+
+    /// The files of a model.
+    pub fn files(&self, name: &str) -> Vec<String> {
+        let mut steps = vec![self.verdicts_step(), "paper".into(), "bounds".into()];
+        steps.extend(self.complete.then(|| "exact".into()));
+        steps.extend((self.sample.0 > 0).then(|| "pairs".into()));
+        steps.iter().map(|step| file(name, step)).collect()
+    }
+
+    /// Verdicts of another `Q` or effort are kept beside each other.
+    fn verdicts_step(&self) -> String {
+        format!("{}-Q{}", if self.complete { "complete" } else { "certify" }, self.global)
+    }
+
+    /// Where the results of a step go.
+    fn output(&self, subject: &Subject, step: &str) -> RunArguments {
+        let out = self.folder.as_ref().map(|folder| folder.join(file(subject.name, step)));
         let resume = out.is_some() && !self.force;
         RunArguments { resume, force: self.force, out, format: Format::Table, threads: None }
     }
@@ -229,16 +241,16 @@ impl Plan {
         json!({ "level": effort::level(effort), "time_limit": limit, "node_limit": null })
     }
 
-    fn verdicts(&self, subject: &Subject, results: &mut Results) -> Result<()> {
+    /// Verdicts at one `Q`, and whether the run was interrupted.
+    pub fn verdicts(&self, subject: &Subject) -> Result<(Vec<NodeRecord>, bool)> {
         let effort = if self.complete { Effort::Complete(self.limits) } else { Effort::Bounds };
         let fingerprint = json!({
             "command": "certify", "input": subject.identity, "budget": self.budget_record(subject), "bound": Bound::Best,
             "effort": self.effort_record(effort), "class": "predicted", "nodes": self.nodes.len(),
         });
         let keys: Vec<u64> = self.nodes.iter().map(|&n| n as u64).collect();
-        let step = if self.complete { "complete" } else { "certify" };
-        let run = self.output(subject, &format!("{step}-Q{}", self.global), results);
-        let (rows, interrupted) = run.rows(
+        let run = self.output(subject, &self.verdicts_step());
+        run.rows(
             NodeRecord::SCHEMA,
             fingerprint,
             &keys,
@@ -257,10 +269,7 @@ impl Plan {
                     }
                 });
             },
-        )?;
-        results.verdicts = rows;
-        results.interrupted |= interrupted;
-        Ok(())
+        )
     }
 
     /// One radius per node. Where `bounded` radii are given, only the nodes that they leave open are searched, completely.
@@ -282,7 +291,7 @@ impl Plan {
             "max_global": self.max_global, "effort": self.effort_record(effort), "nodes": self.nodes.len(),
         });
         let keys: Vec<u64> = self.nodes.iter().map(|&n| n as u64).collect();
-        let run = self.output(subject, step, results);
+        let run = self.output(subject, step);
         let (rows, interrupted) = run.rows(
             RadiusRecord::SCHEMA,
             fingerprint,
@@ -319,7 +328,7 @@ impl Plan {
             "command": "validate", "input": subject.identity, "budget": self.budget_record(subject), "nodes": nodes,
             "solvers": "none", "exact_limit": self.limits.time.as_secs_f64(),
         });
-        let run = self.output(subject, "pairs", results);
+        let run = self.output(subject, "pairs");
         let (_, interrupted) = run.rows(PairRecord::SCHEMA, fingerprint, &keys, PairRecord::key, |open, done| {
             by_target(open).par_iter().with_max_len(1).for_each(|(node, classes)| {
                 if !stopped() {
@@ -332,6 +341,11 @@ impl Plan {
         results.interrupted |= interrupted;
         Ok(())
     }
+}
+
+/// The file of one step of a model.
+fn file(name: &str, step: &str) -> String {
+    format!("{name}.{step}.parquet")
 }
 
 /// Is nothing left to find out about a node up to this `Q`?
@@ -356,7 +370,7 @@ fn tell(name: &str, results: &Results) -> Value {
     let count = |name: &str| results.verdicts.iter().filter(|row| row.verdict.name() == name).count();
     json!({
         "model": name, "nodes": results.verdicts.len(), "robust": count("robust"), "non_robust": count("non_robust"),
-        "undecided": count("undecided"), "radii": radii, "files": results.files,
+        "undecided": count("undecided"), "radii": radii,
     })
 }
 

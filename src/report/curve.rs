@@ -200,13 +200,16 @@ fn band(curves: &[Curve], strongest: &Curve) -> Plot {
     plot
 }
 
+/// A part of a bar: its name, its colour, from where to where.
+type Part = (&'static str, Ink, fn(&Share) -> (f64, f64));
+
 /// One `Q` only: a bar for each method.
 fn bars(curves: &[Curve]) -> Plot {
     let names = curves.iter().map(|curve| curve.method.name().to_string()).collect();
     let global = curves.iter().flat_map(|curve| &curve.shares).map(|share| share.global).next().unwrap_or(0);
     let mut plot =
         Plot::new(&format!("Q = {global}"), Axis::named("certified by", names), Axis::percent("share of nodes"));
-    let parts: [(&str, Ink, fn(&Share) -> (f64, f64)); 3] = [
+    let parts: [Part; 3] = [
         ("robust", Ink::Blue, |s| (0.0, s.robust)),
         ("undecided", Ink::Yellow, |s| (s.robust, s.unbroken)),
         ("non-robust", Ink::Vermillion, |s| (s.unbroken, 100.0)),

@@ -110,8 +110,11 @@ pub struct Groups {
 impl Groups {
     /// Puts sources in order.
     pub fn new(sources: Sources) -> Result<Groups, ReportError> {
-        let mut all = Groups::default();
-        all.graph = one_graph(&sources.files)?;
+        let mut all = Groups { graph: one_graph(&sources.files)?, ..Groups::default() };
+        if !sources.missing.is_empty() {
+            let files = sources.missing.join(", ");
+            all.notices.push(format!("The study is not finished: {files} not there yet. Run it again to go on."));
+        }
         let mut keys: Vec<String> = Vec::new();
         for Source { path, name, rows, run } in sources.files {
             let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -52,6 +52,8 @@ pub struct Source {
 pub struct Sources {
     /// The files.
     pub files: Vec<Source>,
+    /// Files that a study has planned and not begun.
+    pub missing: Vec<String>,
     /// The copy of the graph in the first study's folder.
     pub graph: Option<PathBuf>,
     /// What the first study calls its graph.
@@ -86,7 +88,12 @@ impl Sources {
         let manifest = Manifest::load(folder)?;
         for model in &manifest.models {
             for file in &model.files {
-                self.files.push(read(&folder.join(file), model.name.clone())?);
+                let path = folder.join(file);
+                if path.exists() {
+                    self.files.push(read(&path, model.name.clone())?);
+                } else {
+                    self.missing.push(file.clone());
+                }
             }
         }
         if self.graph.is_none() && study::graph_path(folder).exists() {
@@ -118,9 +125,12 @@ fn read(path: &Path, name: String) -> Result<Source, ReportError> {
     Ok(Source { path: path.to_path_buf(), name, rows, run })
 }
 
+/// How a file is read as one kind of table.
+type Table = fn(&Path) -> Result<Rows, ResultError>;
+
 /// Tries one table after the other.
 fn guess(path: &Path) -> Result<Rows, ReportError> {
-    let tables: [fn(&Path) -> Result<Rows, ResultError>; 3] = [
+    let tables: [Table; 3] = [
         |path| results::read(path, NodeRecord::SCHEMA).map(Rows::Nodes),
         |path| results::read(path, RadiusRecord::SCHEMA).map(Rows::Radii),
         |path| results::read(path, PairRecord::SCHEMA).map(Rows::Pairs),

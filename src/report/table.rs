@@ -124,8 +124,11 @@ pub fn verdict_name(verdict: Verdict) -> &'static str {
 
 /// A number with few digits, never above it (or never below): a bound that is shown still holds.
 fn rounded(x: f64, up: bool) -> f64 {
+    if x == 0.0 || !x.is_finite() {
+        return x;
+    }
     let unit = 10f64.powi(DIGITS - 1 - x.abs().log10().floor() as i32);
-    if x == 0.0 || !x.is_finite() || !unit.is_normal() {
+    if !unit.is_normal() {
         return x;
     }
     let scaled = if up { (x * unit).ceil() } else { (x * unit).floor() };
