@@ -75,8 +75,10 @@ fn from_radii(group: &Group) -> Vec<Curve> {
 
 fn from_verdicts(group: &Group) -> Vec<Curve> {
     let mut curves: BTreeMap<Method, BTreeMap<u64, Share>> = BTreeMap::new();
+    // Shares of different nodes make no curve: runs that are not finished are left out of it.
+    let most = group.verdicts.iter().map(|verdicts| verdicts.rows.len()).max().unwrap_or(0);
     for verdicts in &group.verdicts {
-        let Some(global) = verdicts.global else { continue };
+        let Some(global) = verdicts.global.filter(|_| verdicts.rows.len() == most) else { continue };
         let rows = &verdicts.rows;
         let count =
             |which: &dyn Fn(&NodeRecord) -> bool| percent(rows.iter().filter(|row| which(row)).count(), rows.len());
@@ -100,6 +102,17 @@ fn from_verdicts(group: &Group) -> Vec<Curve> {
     curves.into_iter().map(curve).collect()
 }
 
+/// What all methods together know at each `Q`.
+fn frontier(curves: &[Curve]) -> Vec<Share> {
+    let mut frontier: BTreeMap<u64, Share> = BTreeMap::new();
+    for share in curves.iter().flat_map(|curve| &curve.shares) {
+        let known = frontier.entry(share.global).or_insert(*share);
+        known.robust = known.robust.max(share.robust);
+        known.unbroken = known.unbroken.min(share.unbroken);
+    }
+    frontier.into_values().collect()
+}
+
 fn look(method: Method) -> (Ink, Dash, f64) {
     match method {
         Method::Paper => (Ink::Purple, Dash::Mixed, 2.0),
@@ -118,11 +131,12 @@ const GUARANTEE: &str = "A node counts as robust at Q if a bound that is positiv
 pub fn shares(group: &Group, landscape: Option<&Landscape>) -> Sheet {
     let title = format!("Robust, non-robust and undecided nodes against Q: {}", group.name);
     let curves = curves(group);
-    let Some(strongest) = curves.last().filter(|curve| !curve.shares.is_empty()) else {
+    let known = frontier(&curves);
+    if known.is_empty() {
         let why =
             "No results with a known Q: verdicts of `certify` or radii of `radius`, with their .run.json, are needed.";
         return Sheet::missing(1, &title, why);
-    };
+    }
     let mut numbers = Numbers::new(&["model", "method", "Q", "certified_percent", "not_attacked_percent"]);
     for curve in &curves {
         for share in &curve.shares {
@@ -137,7 +151,7 @@ pub fn shares(group: &Group, landscape: Option<&Landscape>) -> Sheet {
     }
     let single = curves.iter().all(|curve| curve.shares.len() < 2);
     let published = published::find(landscape, group).filter(|_| !single);
-    let plot = if single { bars(&curves) } else { band(&curves, strongest) };
+    let plot = if single { bars(&curves) } else { band(&curves, &known) };
     let mut caption = format!("{} Budget: {}. {GUARANTEE}", headline(&curves), group.budget);
     let mut plot = plot;
     if let Some(published) = &published {
@@ -166,36 +180,30 @@ fn headline(curves: &[Curve]) -> String {
 }
 
 /// Curves, and between them what each method decides that the one before it left open.
-fn band(curves: &[Curve], strongest: &Curve) -> Plot {
+fn band(curves: &[Curve], known: &[Share]) -> Plot {
     let most = curves.iter().flat_map(|curve| &curve.shares).map(|share| share.global).max().unwrap_or(1);
     let x = Axis::linear("Q: flips in all", 0.0, most.max(1) as f64);
     let mut plot = Plot::new("", x, Axis::percent("share of nodes"));
-    let open = |curve: &Curve| {
-        Shape::Band(curve.shares.iter().map(|s| (s.global as f64, s.robust, s.unbroken.max(s.robust))).collect())
-    };
     let sure = |low: fn(&Share) -> f64, high: fn(&Share) -> f64| {
-        Shape::Band(strongest.shares.iter().map(|s| (s.global as f64, low(s), high(s))).collect())
+        Shape::Band(known.iter().map(|s| (s.global as f64, low(s), high(s))).collect())
     };
     plot.mark("", sure(|_| 0.0, |s| s.robust), Ink::Blue, 0.1);
     plot.mark("", sure(|s| s.unbroken, |_| 100.0), Ink::Vermillion, 0.1);
-    for (at, curve) in curves.iter().enumerate() {
-        match curves.get(at + 1) {
-            Some(next) => {
-                let name = format!("open by {}, closed by {}", curve.method.name(), next.method.name());
-                let closed = curve.shares.iter().zip(&next.shares);
-                let closed =
-                    closed.map(|(low, high)| (low.global as f64, low.robust, high.robust.max(low.robust))).collect();
-                plot.mark(&name, Shape::Band(closed), Ink::Yellow, if at == 0 { 0.45 } else { 1.0 });
-            }
-            None => plot.mark("undecided", open(curve), Ink::Orange, 0.75),
-        }
+    for (at, pair) in curves.windows(2).enumerate() {
+        let name = format!("open by {}, closed by {}", pair[0].method.name(), pair[1].method.name());
+        // Only where both were asked.
+        let high = |low: &Share| pair[1].shares.iter().find(|share| share.global == low.global);
+        let closed = pair[0].shares.iter().filter_map(|low| Some((low, high(low)?.robust)));
+        let closed = closed.map(|(low, high)| (low.global as f64, low.robust, high.max(low.robust))).collect();
+        plot.mark(&name, Shape::Band(closed), Ink::Yellow, if at == 0 { 0.45 } else { 1.0 });
     }
+    plot.mark("undecided", sure(|s| s.robust, |s| s.unbroken), Ink::Orange, 0.75);
     for curve in curves {
         let (ink, dash, width) = look(curve.method);
         let points = curve.shares.iter().map(|s| (s.global as f64, s.robust)).collect();
         plot.mark(&format!("robust: {}", curve.method.name()), Shape::Line(points, dash, width), ink, 1.0);
     }
-    let points = strongest.shares.iter().map(|s| (s.global as f64, s.unbroken)).collect();
+    let points = known.iter().map(|s| (s.global as f64, s.unbroken)).collect();
     plot.mark("above: non-robust", Shape::Line(points, Dash::Solid, 2.0), Ink::Vermillion, 1.0);
     plot
 }
@@ -269,29 +277,29 @@ fn capital(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Figure 2: the strongest curve of every group in one picture.
+/// Figure 2: what is known of every group in one picture.
 pub fn models(groups: &[Group], landscape: Option<&Landscape>) -> Sheet {
     let title = "The models side by side";
     let all: Vec<(&Group, Vec<Curve>)> = groups.iter().map(|group| (group, curves(group))).collect();
-    let drawn: Vec<(&Group, &Curve)> =
-        all.iter().filter_map(|(group, curves)| Some((*group, curves.last()?))).collect();
+    let drawn: Vec<(&Group, Vec<Share>, Option<f64>)> =
+        all.iter().filter_map(|(group, curves)| Some((*group, frontier(curves), curves.last()?.mean_radius))).collect();
     if drawn.len() < 2 {
         return Sheet::missing(2, title, "One model only: give the results of several to compare them.");
     }
-    if drawn.iter().all(|(_, curve)| curve.shares.len() < 2) {
+    if drawn.iter().all(|(_, shares, _)| shares.len() < 2) {
         let why = "One Q only: give radii of `radius`, or verdicts for several Q, to draw curves.";
         return Sheet::missing(2, title, why);
     }
-    let most = drawn.iter().flat_map(|(_, curve)| &curve.shares).map(|share| share.global).max().unwrap_or(1);
+    let most = drawn.iter().flat_map(|(_, shares, _)| shares).map(|share| share.global).max().unwrap_or(1);
     let x = Axis::linear("Q: flips in all", 0.0, most.max(1) as f64);
     let mut plot = Plot::new("", x, Axis::percent("share of nodes"));
-    let mut numbers = Numbers::new(&["model", "method", "Q", "certified_percent", "not_attacked_percent"]);
+    let mut numbers = Numbers::new(&["model", "Q", "certified_percent", "not_attacked_percent"]);
     let mut means = Vec::new();
     let mut any_published = false;
-    for (at, (group, curve)) in drawn.iter().enumerate() {
+    for (at, (group, shares, mean_radius)) in drawn.iter().enumerate() {
         let ink = Ink::series(at);
-        let points = |of: fn(&Share) -> f64| curve.shares.iter().map(|s| (s.global as f64, of(s))).collect::<Vec<_>>();
-        let band = curve.shares.iter().map(|s| (s.global as f64, s.robust, s.unbroken.max(s.robust))).collect();
+        let points = |of: fn(&Share) -> f64| shares.iter().map(|s| (s.global as f64, of(s))).collect::<Vec<_>>();
+        let band = shares.iter().map(|s| (s.global as f64, s.robust, s.unbroken.max(s.robust))).collect();
         plot.mark("", Shape::Band(band), ink, 0.25);
         let dash = [Dash::Solid, Dash::Mixed, Dash::Dotted][at / 6 % 3];
         plot.mark(&group.name, Shape::Line(points(|s| s.robust), dash, 2.2), ink, 1.0);
@@ -302,19 +310,20 @@ pub fn models(groups: &[Group], landscape: Option<&Landscape>) -> Sheet {
             let shown = theirs.iter().copied().filter(|p| p.0 <= most as f64).collect();
             plot.mark(&format!("published {training}"), Shape::Line(shown, Dash::Dashed, 1.3), ink, 1.0);
         }
-        for s in &curve.shares {
-            let method = curve.method.name().to_string();
-            numbers.push([group.name.clone(), method, s.global.to_string(), number(s.robust), number(s.unbroken)]);
+        for s in shares {
+            numbers.push([group.name.clone(), s.global.to_string(), number(s.robust), number(s.unbroken)]);
         }
-        if let Some(mean) = curve.mean_radius {
+        if let Some(mean) = mean_radius {
             means.push(format!("{} {mean:.2}", group.name));
         }
     }
     let mut caption = format!(
-        "Lines: certified robust by the strongest method of each model. Shaded up to the share without \
-        a known attack: undecided. Mean certified Q: {}. {GUARANTEE}",
-        if means.is_empty() { "not known".into() } else { means.join(", ") }
+        "Lines: certified robust by the strongest method of each model. Shaded up to the share without a known attack: \
+         undecided. {GUARANTEE}"
     );
+    if !means.is_empty() {
+        caption.push_str(&format!(" Mean certified Q: {}.", means.join(", ")));
+    }
     if any_published {
         caption.push_str(" Dashed: published curves of models trained the same way, by the paper's bound.");
     }

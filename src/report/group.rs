@@ -80,6 +80,8 @@ pub struct Radii {
 pub struct Group {
     /// What the model is called; with its budget, if the report holds several budgets.
     pub name: String,
+    /// Does a study call it so?
+    named: bool,
     /// The budget in words, or that it is not known.
     pub budget: String,
     /// `q` of every node, if it is the same for all and both directions and all attributes are free.
@@ -116,7 +118,7 @@ impl Groups {
             all.notices.push(format!("The study is not finished: {files} not there yet. Run it again to go on."));
         }
         let mut keys: Vec<String> = Vec::new();
-        for Source { path, name, rows, run } in sources.files {
+        for Source { path, name: called, named, rows, run } in sources.files {
             let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             all.notice(&file, &rows, run.as_ref());
             let rows = match rows {
@@ -131,10 +133,22 @@ impl Groups {
             let key = run.as_ref().map_or_else(|| path.display().to_string(), |run| key(&run.fingerprint));
             let at = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
                 let budget = run.as_ref().map_or(Value::Null, |run| run.fingerprint["budget"].clone());
-                all.groups.push(Group { name, budget: words(&budget), local: plain(&budget), ..Group::default() });
+                all.groups.push(Group {
+                    name: called.clone(),
+                    budget: words(&budget),
+                    local: plain(&budget),
+                    ..Group::default()
+                });
                 keys.push(key);
                 keys.len() - 1
             });
+            // A study knows the name of its model; names of files are only alike.
+            if named {
+                all.groups[at].name = called;
+            } else if !all.groups[at].named {
+                all.groups[at].name = common(&all.groups[at].name, &called);
+            }
+            all.groups[at].named |= named;
             all.groups[at].take(rows, run.as_ref());
         }
         all.tell_budgets();
@@ -237,6 +251,17 @@ impl Group {
     }
 }
 
+/// What two names of one model have in common, if that is a name: `gcn` for `gcn-Q3` and `gcn-Q12`.
+fn common(one: &str, other: &str) -> String {
+    if one == other {
+        return one.to_string();
+    }
+    let same = one.chars().zip(other.chars()).take_while(|(x, y)| x == y).map(|(x, _)| x);
+    let prefix: String = same.collect();
+    let prefix = prefix.trim_end_matches(|c: char| "-_. Q=".contains(c));
+    if prefix.chars().count() >= 2 { prefix.to_string() } else { one.to_string() }
+}
+
 /// What tells groups apart: the input and the local budget.
 fn key(fingerprint: &Value) -> String {
     let budget = &fingerprint["budget"];
@@ -280,4 +305,17 @@ fn one_graph(files: &[Source]) -> Result<Option<String>, ReportError> {
         return Err(ReportError::Graphs { files: files.join(" against ") });
     }
     Ok(graphs.into_keys().next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_one_model_are_put_together() {
+        assert_eq!(common("gcn-Q3", "gcn-Q12"), "gcn");
+        assert_eq!(common("gcn", "gcn-exact-Q12"), "gcn");
+        assert_eq!(common("gcn", "gcn"), "gcn");
+        assert_eq!(common("rows", "more"), "rows");
+    }
 }

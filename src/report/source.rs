@@ -41,6 +41,8 @@ pub struct Source {
     pub path: PathBuf,
     /// What its model is called: what a study says, else the name of the file.
     pub name: String,
+    /// Does a study say so?
+    pub named: bool,
     /// What is in it.
     pub rows: Rows,
     /// What run it belongs to, if that is known.
@@ -90,7 +92,7 @@ impl Sources {
             for file in &model.files {
                 let path = folder.join(file);
                 if path.exists() {
-                    self.files.push(read(&path, model.name.clone())?);
+                    self.files.push(Source { named: true, ..read(&path, model.name.clone())? });
                 } else {
                     self.missing.push(file.clone());
                 }
@@ -111,7 +113,7 @@ fn read(path: &Path, name: String) -> Result<Source, ReportError> {
             .map_err(|source| ResultError::Unreadable { file: path.display().to_string(), source })?;
         if training::is_log(&bytes) {
             let rows = Rows::Training(TrainingLog::parse(path, &name, &bytes)?);
-            return Ok(Source { path: path.to_path_buf(), name, rows, run: None });
+            return Ok(Source { path: path.to_path_buf(), name, named: false, rows, run: None });
         }
     }
     let run = Sidecar::load(path)?;
@@ -122,7 +124,7 @@ fn read(path: &Path, name: String) -> Result<Source, ReportError> {
         Some("validate") => Rows::Pairs(results::read(path, PairRecord::SCHEMA)?),
         _ => guess(path)?,
     };
-    Ok(Source { path: path.to_path_buf(), name, rows, run })
+    Ok(Source { path: path.to_path_buf(), name, named: false, rows, run })
 }
 
 /// How a file is read as one kind of table.
