@@ -22,7 +22,7 @@ use gcnproof_files::write::write_graph_npz;
 use miette::{IntoDiagnostic, Result, WrapErr};
 use serde_json::json;
 
-use super::study::{Plan, Results, Subject};
+use super::plan::{Plan, Results, Subject};
 use super::summary::{self, Summary};
 
 /// Certify the embedded Cora citation graph: no arguments, no files, a few seconds.

@@ -8,6 +8,7 @@ pub mod explain;
 pub mod export;
 pub mod input;
 pub mod inspect;
+pub mod plan;
 pub mod radius;
 pub mod report;
 pub mod run;

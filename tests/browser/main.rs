@@ -156,7 +156,7 @@ fn twenty_thousand_nodes_open_and_filter_without_delay() {
 }
 
 fn row(node: u64) -> NodeRecord {
-    let broken = node % 3 > 0;
+    let broken = !node.is_multiple_of(3);
     let mix = |x: u64| node.wrapping_mul(6364136223846793005).wrapping_add(x.wrapping_mul(1442695040888963407)) >> 33;
     NodeRecord {
         node,
@@ -167,7 +167,7 @@ fn row(node: u64) -> NodeRecord {
         neighbourhood: 1 + mix(3) % 2000,
         verdict: if broken { Verdict::NonRobust } else { Verdict::Robust },
         reason: if broken { Reason::Witness } else { Reason::AnchoredBound },
-        paper_certifies: Some(node % 6 == 0),
+        paper_certifies: Some(node.is_multiple_of(6)),
         anchored_certifies: Some(!broken),
         search_nodes: 0,
         masters: 0,
