@@ -58,6 +58,20 @@ impl Manifest {
         }
     }
 
+    /// Adds the files of a model to those that are known of it.
+    pub fn add(&mut self, name: &str, files: Vec<String>) {
+        let at = self.models.iter().position(|model| model.name == name).unwrap_or_else(|| {
+            self.models.push(Model { name: name.to_string(), files: Vec::new() });
+            self.models.len() - 1
+        });
+        let known = &mut self.models[at].files;
+        for file in files {
+            if !known.contains(&file) {
+                known.push(file);
+            }
+        }
+    }
+
     /// Writes the manifest, at one stroke.
     pub fn save(&self, folder: &Path) -> Result<(), ReportError> {
         let text = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
@@ -104,7 +118,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert!(Manifest::load(folder.path()).is_err());
         let mut manifest = Manifest::new("cora");
-        manifest.models.push(Model { name: "gcn".into(), files: vec!["gcn.certify.parquet".into()] });
+        manifest.add("gcn", vec!["gcn.certify.parquet".into(), "gcn.certify.parquet".into()]);
+        manifest.add("gcn", vec!["gcn.exact.parquet".into()]);
+        assert_eq!((manifest.models.len(), manifest.models[0].files.len()), (1, 2));
         manifest.save(folder.path()).unwrap();
         assert_eq!(Manifest::load(folder.path()).unwrap(), manifest);
         for stranger in ["../x.csv", "..", "/etc/x.csv"] {

@@ -53,7 +53,9 @@ impl Folder {
         let done = gcnproof(&[&["report", "--out", &out, "--format", "json"], arguments].concat());
         assert!(done.status.success(), "{arguments:?}: {}", message(&done));
         let page = std::fs::read_to_string(out).unwrap();
-        assert!(!page.contains("NaN") && !page.contains("undefined,"), "{arguments:?}");
+        for picture in page.split("<svg ").skip(1).filter_map(|rest| rest.split("</svg>").next()) {
+            assert!(!picture.contains("NaN") && !picture.contains("inf\""), "{arguments:?}: {picture}");
+        }
         (page, serde_json::from_slice(&done.stdout).unwrap())
     }
 
@@ -198,6 +200,13 @@ fn a_study_is_resumed_and_reported_with_a_training_log() {
     // Another budget is another study.
     let done = gcnproof(&[&base[..], &["-q", "2"]].concat());
     assert!(done.status.code() == Some(2) && message(&done).contains("--force"), "{}", message(&done));
+    // So is another graph, whose copy must not replace the first one.
+    let mut file = read_graph(Path::new(GRAPH), &GraphOptions::default()).unwrap();
+    file.labels = None;
+    let unlabelled = folder.at("unlabelled.npz");
+    write_graph_npz(Path::new(&unlabelled), &file).unwrap();
+    let done = gcnproof(&["study", &unlabelled, MODEL, "--nodes", "0", "--out", &study]);
+    assert!(done.status.code() == Some(2) && message(&done).contains("another graph"), "{}", message(&done));
     let log = folder.at("log.jsonl");
     std::fs::write(
         &log,

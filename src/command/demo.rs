@@ -16,7 +16,7 @@ use gcnproof::report::landscape::{Landscape, class_name};
 use gcnproof::report::source::Sources;
 use gcnproof::search::tree::Limits;
 use gcnproof::selection::Flip;
-use gcnproof::study::{Manifest, Model, graph_path};
+use gcnproof::study::{Manifest, graph_path};
 use gcnproof::verdict::Verdict;
 use gcnproof_files::write::write_graph_npz;
 use miette::{IntoDiagnostic, Result, WrapErr};
@@ -120,7 +120,7 @@ impl Demo {
 fn write_report(plan: &Plan, subject: &Subject, folder: &Path) -> Result<()> {
     let start = Instant::now();
     let mut manifest = Manifest::new("Cora");
-    manifest.models.push(Model { name: NAME.into(), files: plan.files(NAME) });
+    manifest.add(NAME, plan.files(NAME));
     manifest.save(folder)?;
     write_graph_npz(&graph_path(folder), subject.graph.file())?;
     // The verdicts are there already.

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use gcnproof::graph::Graph;
 use gcnproof::record::RadiusRecord;
 use gcnproof::search::tree::Limits;
-use gcnproof::study::{Manifest, Model, graph_path, names};
+use gcnproof::study::{Manifest, graph_path, names};
 use gcnproof_files::write::write_graph_npz;
-use miette::{IntoDiagnostic, Result, WrapErr};
+use gcnproof_files::{GraphFile, GraphOptions, read_graph};
+use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use serde_json::{Value, json};
 
 use super::effort;
@@ -80,10 +82,12 @@ impl Study {
         std::fs::create_dir_all(&self.out).into_diagnostic().wrap_err_with(|| self.out.display().to_string())?;
         let graph_name =
             self.graph.file_stem().map_or_else(|| "graph".into(), |stem| stem.to_string_lossy().into_owned());
-        let mut manifest = Manifest::new(&graph_name);
+        // A study that goes on keeps what it has; a manifest that cannot be read is written anew.
+        let known = if self.force { None } else { Manifest::load(&self.out).ok() };
+        let mut manifest = known.unwrap_or_else(|| Manifest::new(&graph_name));
         let mut told = Vec::new();
         let mut interrupted = false;
-        for (path, name) in self.models.iter().zip(names(&self.models)) {
+        for (at, (path, name)) in self.models.iter().zip(names(&self.models)).enumerate() {
             let input = Input {
                 graph: self.graph.clone(),
                 model: path.clone(),
@@ -92,8 +96,8 @@ impl Study {
             };
             let (graph, gcn, identity) = input.read()?;
             let (budget, budget_record) = self.local.budget(&graph, self.global)?;
-            if manifest.models.is_empty() {
-                write_graph_npz(&graph_path(&self.out), graph.file())?;
+            if at == 0 {
+                self.copy(&graph)?;
             }
             let plan = Plan {
                 global: self.global,
@@ -110,7 +114,7 @@ impl Study {
             };
             let subject = Subject { name: &name, graph: &graph, gcn: &gcn, identity, budget, budget_record };
             // Before the work, so that a study can be looked at while it runs and after it was stopped.
-            manifest.models.push(Model { name: name.clone(), files: plan.files(&name) });
+            manifest.add(&name, plan.files(&name));
             manifest.save(&self.out)?;
             let results = plan.execute(&subject)?;
             interrupted |= results.interrupted;
@@ -124,6 +128,20 @@ impl Study {
             Format::Table => print_table(&told, &self.out),
         }
         Ok(if interrupted { 130 } else { 0 })
+    }
+
+    /// Puts a copy of the graph into the folder, unless that is the folder of another graph.
+    fn copy(&self, graph: &Graph) -> Result<()> {
+        let path = graph_path(&self.out);
+        let other = |file: &GraphFile| file.digest != graph.file().digest;
+        if !self.force && read_graph(&path, &GraphOptions::default()).is_ok_and(|file| other(&file)) {
+            return Err(miette!(
+                help = "choose another --out, or overwrite it by --force",
+                "{}: holds a study of another graph",
+                self.out.display()
+            ));
+        }
+        Ok(write_graph_npz(&path, graph.file())?)
     }
 
     fn run(&self, out: Option<PathBuf>) -> RunArguments {
