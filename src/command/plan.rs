@@ -117,7 +117,7 @@ impl Plan {
 
     fn effort_record(&self, effort: Effort) -> Value {
         // A limit that is never asked for does not make another run.
-        let limit = (effort != Effort::Bounds).then(|| self.limits.time.as_secs_f64());
+        let limit = (effort != Effort::Bounds).then_some(self.limits.time.as_secs_f64());
         json!({ "level": effort::level(effort), "time_limit": limit, "node_limit": null })
     }
 
