@@ -3,10 +3,10 @@ CARGO ?= cargo
 
 .PHONY: demo build test bench fuzz doc
 
-## What the tool is about, on an embedded graph.
+## What the tool is about, on an embedded graph; ends with a report, target/demo/report.html.
 demo:
 	@scripts/prepare.sh
-	@$(CARGO) run --release --quiet --no-default-features --bin gcnproof -- demo
+	@$(CARGO) run --release --quiet --no-default-features --bin gcnproof -- demo --out target/demo
 
 ## The whole command, laboratory included, as target/release/gcnproof.
 build:
@@ -15,7 +15,7 @@ build:
 
 ## What CI runs: format, lints, documentation, all tests.
 test:
-	@scripts/prepare.sh solvers
+	@scripts/prepare.sh solvers browser
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps --quiet

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What the project's commands need beyond cargo: a C linker, and for the laboratory a prebuilt HiGHS.
 #   scripts/prepare.sh          for the demo and the pure-Rust build
-#   scripts/prepare.sh solvers  for the tests and the laboratory as well
+#   scripts/prepare.sh solvers  for the laboratory as well
+#   scripts/prepare.sh browser  for the test of the report's page
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,7 +29,17 @@ fi
 if ! command -v cc >/dev/null; then
     install gcc libc6-dev || { say "a C linker is missing: install gcc and libc6-dev (apt-get install gcc libc6-dev)"; exit 1; }
 fi
-if [ "${1:-}" = solvers ]; then
+wants() { case " $wanted " in *" $1 "*) return 0 ;; esac; return 1; }
+wanted="$*"
+has_browser() {
+    [ -n "${GCNPROOF_BROWSER:-}" ] && return 0
+    for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v "$name" >/dev/null && return 0; done
+    return 1
+}
+if wants browser && ! has_browser; then
+    install chromium || say "Chromium is missing (apt-get install chromium): the browser test will be skipped"
+fi
+if wants solvers; then
     # The prebuilt HiGHS comes as a Python wheel; nothing of it is installed into Python.
     python3 -m pip --version >/dev/null 2>&1 || install python3 python3-pip || say "python3 with pip is missing: HiGHS will be built from source"
     command -v pkg-config >/dev/null || install pkg-config || say "pkg-config is missing: HiGHS will be built from source"

@@ -23,6 +23,9 @@ enum Command {
     Certify(Box<command::certify::Certify>),
     Check(Box<command::check::Check>),
     Radius(Box<command::radius::Radius>),
+    Study(Box<command::study::Study>),
+    Report(Box<command::report::Report>),
+    Explain(Box<command::explain::Explain>),
     Inspect(Box<command::inspect::Inspect>),
     #[cfg(feature = "laboratory")]
     Validate(Box<command::validate::Validate>),
@@ -36,6 +39,9 @@ fn main() -> ExitCode {
         Command::Certify(command) => command.execute(),
         Command::Check(command) => command.execute(),
         Command::Radius(command) => command.execute(),
+        Command::Study(command) => command.execute(),
+        Command::Report(command) => command.execute(),
+        Command::Explain(command) => command.execute(),
         Command::Inspect(command) => command.execute(),
         #[cfg(feature = "laboratory")]
         Command::Validate(command) => command.execute(),

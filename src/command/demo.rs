@@ -1,28 +1,51 @@
 //! `gcnproof demo`: what the tool is about, on a graph and a model that it carries.
 
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use gcnproof::budget::Budget;
-use gcnproof::certifier::{Bound, Certifier, Effort, Workspace};
+use gcnproof::certifier::{Bound, Certifier};
 use gcnproof::embedded;
 use gcnproof::graph::Graph;
 use gcnproof::radius::radii;
 use gcnproof::record::NodeRecord;
+use gcnproof::report::Report;
+use gcnproof::report::group::Groups;
+use gcnproof::report::landscape::{Landscape, class_name};
+use gcnproof::report::source::Sources;
 use gcnproof::search::tree::Limits;
 use gcnproof::selection::Flip;
+use gcnproof::study::{Manifest, graph_path};
 use gcnproof::verdict::Verdict;
-use miette::Result;
-use rayon::prelude::*;
+use gcnproof_files::write::write_graph_npz;
+use miette::{IntoDiagnostic, Result, WrapErr};
 use serde_json::json;
 
+use super::plan::{Plan, Results, Subject};
 use super::summary::{self, Summary};
 
 /// Certify the embedded Cora citation graph: no arguments, no files, a few seconds.
 #[derive(Args, Debug)]
-pub struct Demo {}
+#[command(after_help = "Examples:
+  gcnproof demo
+  gcnproof demo --out demo     (and a report of it, demo/report.html)")]
+pub struct Demo {
+    /// Write a study and its report into this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
 
 const GLOBAL: usize = 12;
+
+/// How far the curves of the report go: a few seconds' worth.
+const MAX_GLOBAL: usize = 12;
+
+/// Nodes of the report's sample of class pairs.
+const SAMPLE: usize = 12;
+
+/// What the embedded model is called.
+const NAME: &str = "cora_pyg";
 
 impl Demo {
     /// Runs the command. Returns the exit code.
@@ -38,19 +61,33 @@ impl Demo {
             graph.attribute_count()
         );
         let start = Instant::now();
-        let certifier = Certifier::new(&graph, &gcn, Budget::uniform(&graph, GLOBAL, local), Bound::Best)
-            .with_effort(Effort::Complete(Limits::default()));
-        let rows: Vec<NodeRecord> = (0..graph.node_count())
-            .into_par_iter()
-            .map_init(Workspace::default, |workspace, node| {
-                let start = Instant::now();
-                let result = certifier.certify(node, workspace);
-                NodeRecord::new(&graph, result, start.elapsed().as_secs_f64())
-            })
-            .collect();
+        let budget = Budget::uniform(&graph, GLOBAL, local);
+        let record = json!({ "local": local, "direction": "both", "frozen_attributes": [], "global": GLOBAL });
+        let mut plan = Plan {
+            global: GLOBAL,
+            max_global: MAX_GLOBAL,
+            nodes: (0..graph.node_count()).collect(),
+            complete: true,
+            limits: Limits { time: Duration::from_secs(10), ..Limits::default() },
+            sample: (SAMPLE, 1),
+            folder: self.out.clone(),
+            force: true,
+        };
+        if let Some(folder) = &self.out {
+            std::fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| folder.display().to_string())?;
+        }
+        let subject = Subject {
+            name: NAME,
+            graph: &graph,
+            gcn: &gcn,
+            identity: json!({ "graph": graph.file().digest, "model": "embedded", "message_passing": ["gcn"] }),
+            budget: budget.clone(),
+            budget_record: json!({ "local": local, "direction": "both", "frozen_attributes": [] }),
+        };
+        let (rows, _) = plan.verdicts(&subject)?;
         let labelled = summary::labelled(None, &graph)?;
         let summary = Summary::new(&rows, &labelled, start.elapsed().as_secs_f64());
-        print!("{}", summary.table(&json!({ "global": GLOBAL, "local": local, "direction": "both" })));
+        print!("{}", summary.table(&record));
         println!();
         if let Some(row) = rows.iter().filter(|r| r.verdict == Verdict::Robust).max_by_key(|r| r.degree) {
             tell_robust(&graph, row);
@@ -60,6 +97,7 @@ impl Demo {
         // The lowest margin under attack is the easiest to break: a handful of them has one that few flips break.
         broken.sort_by(|x, y| lowest(x).total_cmp(&lowest(y)));
         let easiest: Vec<usize> = broken.iter().take(20).map(|row| row.node as usize).collect();
+        let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best);
         let (radii, _) = radii(certifier, &easiest, GLOBAL, || false, |_, _| ());
         if let Some((node, radius)) = radii.iter().min_by_key(|(node, radius)| (radius.attacked, **node))
             && let Some(row) = rows.iter().find(|row| row.node == *node as u64)
@@ -70,13 +108,37 @@ impl Demo {
             "\nEvery `robust` holds in exact arithmetic for the stored weights, and every `non-robust` comes with its flips.\n\
              Your own:  gcnproof certify GRAPH.npz MODEL.safetensors -Q 12 -q 1% --out results.parquet"
         );
+        match &self.out {
+            Some(folder) => {
+                // Verdicts take what they need; curves and sample may leave something open rather than keep people waiting.
+                plan.limits.time = Duration::from_millis(500);
+                write_report(&plan, &subject, folder)?;
+            }
+            None => println!("As pictures:  gcnproof demo --out demo  (then open demo/report.html)"),
+        }
         Ok(0)
     }
 }
 
-fn class_name(graph: &Graph, class: u64) -> String {
-    let names = graph.file().class_names.as_ref();
-    names.and_then(|names| names.get(class as usize).cloned()).unwrap_or_else(|| format!("class {class}"))
+/// The rest of the study, and a page of it.
+fn write_report(plan: &Plan, subject: &Subject, folder: &Path) -> Result<()> {
+    let start = Instant::now();
+    let mut manifest = Manifest::new("Cora");
+    manifest.add(NAME, plan.files(NAME));
+    manifest.save(folder)?;
+    write_graph_npz(&graph_path(folder), subject.graph.file())?;
+    // The verdicts are there already.
+    plan.curves(subject, &mut Results::default())?;
+    let groups = Groups::new(Sources::read(&[folder.to_path_buf()])?)?;
+    let landscape = Some(Landscape::new("Cora", subject.graph.clone()));
+    let title = "Robustness of a graph convolutional network on Cora".to_string();
+    let written = Report { title, groups, landscape }.write(&folder.join("report.html"))?;
+    println!(
+        "\nThe report ({:.1} s), to be opened in a browser: {}",
+        start.elapsed().as_secs_f64(),
+        written.page.display()
+    );
+    Ok(())
 }
 
 fn tell_robust(graph: &Graph, row: &NodeRecord) {
@@ -84,7 +146,7 @@ fn tell_robust(graph: &Graph, row: &NodeRecord) {
         "Paper {} ({}, cited or citing {} others) is robust: of all the ways to flip {GLOBAL} of {} entries around it,\n\
          none brings another class closer than {:.3} (logits).",
         row.node,
-        class_name(graph, row.predicted),
+        class_name(Some(graph), row.predicted),
         row.degree,
         row.neighbourhood as usize * graph.attribute_count(),
         row.worst_lower().unwrap_or(f64::NAN)
@@ -101,7 +163,7 @@ fn tell_broken(graph: &Graph, row: &NodeRecord, witness: &[Flip]) {
     println!(
         "Paper {} ({}) is not: {} — and it is taken for something else.",
         row.node,
-        class_name(graph, row.predicted),
+        class_name(Some(graph), row.predicted),
         flips.join(", "),
     );
 }

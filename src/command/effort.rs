@@ -46,7 +46,7 @@ enum Omega {
 const GAP: f64 = 1e-9;
 
 /// A duration that is one.
-fn seconds(text: &str) -> Result<f64, String> {
+pub fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if Duration::try_from_secs_f64(seconds).is_ok() => Ok(seconds),
         _ => Err(format!("'{text}' is not a number of seconds (0 or more)")),

@@ -26,10 +26,14 @@ pub struct GraphArguments {
 }
 
 impl GraphArguments {
+    /// As the reader of files takes them.
+    pub fn options(&self) -> GraphOptions {
+        GraphOptions { binarize: self.binarize, symmetrize: self.symmetrize, unweight: self.unweight }
+    }
+
     /// Reads a graph and tells what is worth knowing about it.
     pub fn read(&self, path: &Path) -> Result<Graph> {
-        let options = GraphOptions { binarize: self.binarize, symmetrize: self.symmetrize, unweight: self.unweight };
-        let file = read_graph(path, &options)?;
+        let file = read_graph(path, &self.options())?;
         for note in &file.notes {
             eprintln!("note: {}: {note}", path.display());
         }
@@ -128,7 +132,14 @@ pub enum Flips {
 #[derive(Args, Clone, Debug)]
 pub struct LocalArguments {
     /// Flips per node: a number, or a percentage of the attributes (rounded down, at least 1)
-    #[arg(short = 'q', long = "local", value_name = "N|P%", default_value = "1%", help_heading = "Budget")]
+    #[arg(
+        short = 'q',
+        long = "local",
+        alias = "q",
+        value_name = "N|P%",
+        default_value = "1%",
+        help_heading = "Budget"
+    )]
     pub local: LocalBudget,
     /// A file with one local budget per node (text, one per line, or .npy); replaces -q
     #[arg(long, value_name = "FILE", help_heading = "Budget")]

@@ -53,17 +53,6 @@ impl Radius {
             "effort": self.search.record(effort::level(self.search.effort())), "nodes": nodes.len(),
         });
         let keys: Vec<u64> = nodes.iter().map(|&n| n as u64).collect();
-        let record = |predicted: usize, node: usize, radius: &NodeRadius| RadiusRecord {
-            node: node as u64,
-            label: graph.label(node).map(u64::from),
-            predicted: predicted as u64,
-            degree: graph.degree(node) as u64,
-            neighbourhood: 0,
-            certified_q_global: radius.certified.map(|q| q as u64),
-            attacked_q_global: radius.attacked.map(|q| q as u64),
-            witness: radius.witness.clone(),
-            seconds: radius.seconds,
-        };
         let (rows, interrupted) = self.run.rows(
             RadiusRecord::SCHEMA,
             fingerprint.clone(),
@@ -71,20 +60,8 @@ impl Radius {
             |row: &RadiusRecord| row.node,
             |open, done| {
                 let effort = self.search.effort();
-                let mut certifier = Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(effort);
-                for batch in open.chunks(BATCH) {
-                    let batch: Vec<usize> = batch.iter().map(|&n| n as usize).collect();
-                    let predicted: BTreeMap<usize, (usize, usize)> =
-                        batch.iter().map(|&n| (n, (certifier.predicted(n), certifier.neighbourhood(n)))).collect();
-                    (_, certifier) = radii(certifier, &batch, self.max_global, stopped, |node, radius| {
-                        let (class, neighbourhood) = predicted[&node];
-                        let row = RadiusRecord { neighbourhood: neighbourhood as u64, ..record(class, node, radius) };
-                        done(row);
-                    });
-                    if stopped() {
-                        break;
-                    }
-                }
+                let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(effort);
+                search(certifier, open, self.max_global, done);
             },
         )?;
         let summary = summarise(&rows, self.max_global);
@@ -93,6 +70,33 @@ impl Radius {
             Format::Table => print_table(&summary),
         }
         Ok(if interrupted { 130 } else { 0 })
+    }
+}
+
+/// Searches the radii of the open nodes in batches, and hands each row on as soon as it is done.
+pub fn search(mut certifier: Certifier, open: &[u64], limit: usize, done: &(dyn Fn(RadiusRecord) + Sync)) {
+    let graph = certifier.graph();
+    for batch in open.chunks(BATCH) {
+        let batch: Vec<usize> = batch.iter().map(|&n| n as usize).collect();
+        let known: BTreeMap<usize, (usize, usize)> =
+            batch.iter().map(|&n| (n, (certifier.predicted(n), certifier.neighbourhood(n)))).collect();
+        (_, certifier) = radii(certifier, &batch, limit, stopped, |node, radius: &NodeRadius| {
+            let (predicted, neighbourhood) = known[&node];
+            done(RadiusRecord {
+                node: node as u64,
+                label: graph.label(node).map(u64::from),
+                predicted: predicted as u64,
+                degree: graph.degree(node) as u64,
+                neighbourhood: neighbourhood as u64,
+                certified_q_global: radius.certified.map(|q| q as u64),
+                attacked_q_global: radius.attacked.map(|q| q as u64),
+                witness: radius.witness.clone(),
+                seconds: radius.seconds,
+            });
+        });
+        if stopped() {
+            break;
+        }
     }
 }
 

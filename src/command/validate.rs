@@ -9,17 +9,17 @@ use gcnproof::certifier::{Bound, Certifier, Effort};
 use gcnproof::laboratory::histogram::Histogram;
 use gcnproof::laboratory::hunt::{Statement, hunt};
 use gcnproof::laboratory::measurement::{self, Settings};
-use gcnproof::laboratory::pair::{PairRecord, from_key, key};
+use gcnproof::laboratory::pair::PairRecord;
 use gcnproof::laboratory::report::{GAPS, Report};
 use gcnproof::laboratory::{shrink, svg};
 use gcnproof::search::tree::Limits;
-use gcnproof_verify::random::Stream;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use rayon::prelude::*;
 use serde_json::json;
 
 use super::input::{self, GraphArguments, Input, LocalArguments, PassingArguments};
 use super::run::{Format, RunArguments, stopped};
+use super::sample::{by_target, draw, pair_keys};
 
 /// Validate the bounds: compare the certifier with LP, ILP and MILP solvers on sampled nodes, and check the order
 /// dual ≤ LP ≤ ILP ≤ MILP ≤ witness.
@@ -141,12 +141,8 @@ impl Validate {
         let keys: Vec<u64> = nodes.iter().flat_map(|&node| pair_keys(&certifier, node)).collect();
         let (rows, interrupted) =
             self.run.rows(PairRecord::SCHEMA, fingerprint.clone(), &keys, PairRecord::key, |open, done| {
-                let mut targets: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-                for (node, class) in open.iter().map(|&key| from_key(key)) {
-                    targets.entry(node as usize).or_default().push(class as usize);
-                }
                 // One target at a time per thread, in the order of the list, so that large ones do not meet at the end.
-                targets.into_iter().collect::<Vec<_>>().par_iter().with_max_len(1).for_each(|(node, classes)| {
+                by_target(open).par_iter().with_max_len(1).for_each(|(node, classes)| {
                     if !stopped() {
                         measurement::pairs(&certifier, &settings, *node, classes).into_iter().for_each(done);
                     }
@@ -204,26 +200,6 @@ impl Validate {
         }
         Ok(0)
     }
-}
-
-/// The keys of a node's class pairs.
-fn pair_keys(certifier: &Certifier, node: usize) -> Vec<u64> {
-    let reference = certifier.predicted(node);
-    let others = (0..certifier.gcn().class_count()).filter(|&class| class != reference);
-    others.map(|class| key(node as u64, class as u64)).collect()
-}
-
-/// Draws `count` of the nodes (all, if there are fewer), in rising order; the same seed draws the same.
-fn draw(mut nodes: Vec<usize>, count: usize, seed: u64) -> Vec<usize> {
-    let mut stream = Stream::new(seed);
-    let count = count.min(nodes.len());
-    for at in 0..count {
-        let other = at + stream.below(nodes.len() - at);
-        nodes.swap(at, other);
-    }
-    nodes.truncate(count);
-    nodes.sort_unstable();
-    nodes
 }
 
 /// Two pictures of every gap that some row has.

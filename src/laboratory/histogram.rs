@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::report::chart::axis::{round_step, tidy};
+
 /// A gap below this is zero: less than the solvers' own rounding.
 pub const ZERO: f64 = 1e-6;
 
@@ -31,7 +33,7 @@ impl Histogram {
         if gaps.is_empty() {
             return Histogram { bars: Vec::new(), logarithmic: false };
         }
-        let width = round_width((most - least).max(ZERO) / 12.0);
+        let width = round_step((most - least).max(ZERO) / 12.0);
         let first = ((least + ZERO * 1e-3) / width).floor();
         // A gap at the end of the last bar belongs to it, so that 12 round values do not need 13 bars.
         let count = (((most / width) - first).ceil() as usize).clamp(1, 40);
@@ -89,19 +91,6 @@ impl Histogram {
         }
         text
     }
-}
-
-/// 1, 2 or 5 times a power of ten, not below the width asked for.
-fn round_width(least: f64) -> f64 {
-    let power = 10f64.powf(least.log10().floor());
-    [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|w| *w >= least).unwrap_or(10.0 * power)
-}
-
-/// A number without the dust of binary fractions.
-fn tidy(value: f64) -> f64 {
-    let text = format!("{value:.10e}");
-    let rounded: f64 = text.parse().unwrap_or(value);
-    if rounded.abs() < 1e-12 { 0.0 } else { (rounded * 1e9).round() / 1e9 }
 }
 
 fn short(value: f64) -> String {

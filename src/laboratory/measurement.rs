@@ -14,11 +14,9 @@ use gcnproof_verify::reduction::Prices;
 use gcnproof_verify::solver::{Answer, GoodLp, Highs, HighsSession, Limits, Minilp, Solver, Status};
 use gcnproof_verify::{Flip, Form, Instance, Model, formulation, network, relaxation};
 
-use super::chain;
+use super::own;
 use super::pair::{Measured, PairRecord};
-use crate::certifier::{Certifier, Workspace};
-use crate::exact::Relaxation;
-use crate::verdict::Margin;
+use crate::certifier::Certifier;
 
 /// Up to this many coefficients the LP is written exactly as in the paper's appendix.
 const APPENDIX_CELLS: usize = 20_000;
@@ -32,7 +30,7 @@ const PRICINGS: usize = 12;
 /// A price below this is none: degenerate columns.
 const FREE: f64 = 1e-7;
 
-/// An integer program may miss its optimum by this much through closed columns; far below [`chain::TOLERANCE`].
+/// An integer program may miss its optimum by this much through closed columns; far below [`TOLERANCE`](super::chain::TOLERANCE).
 const SLACK: f64 = 1e-9;
 
 /// What may be tried, and for how long.
@@ -52,43 +50,12 @@ pub struct Settings {
 
 /// The numbers of some class pairs of a node, for its predicted class.
 pub fn pairs(certifier: &Certifier, settings: &Settings, node: usize, classes: &[usize]) -> Vec<PairRecord> {
-    let mut workspace = Workspace::default();
-    let start = Instant::now();
-    let result = certifier.certify(node, &mut workspace);
-    let seconds = start.elapsed().as_secs_f64() / result.margins.len().max(1) as f64;
-    let mut rows: Vec<PairRecord> = Vec::new();
-    for &class in classes {
-        let mut row = PairRecord {
-            node: node as u64,
-            class: class as u64,
-            reference: result.reference as u64,
-            neighbourhood: result.neighbourhood as u64,
-            ..PairRecord::default()
-        };
-        let mut bound = |relaxation| {
-            let start = Instant::now();
-            let bound = certifier.bound_alone(node, (result.reference, class), relaxation, &mut workspace);
-            Measured::new(Some(bound.lower()), "proved", start.elapsed().as_secs_f64())
-        };
-        row.set_dual_default(bound(Relaxation::Paper));
-        row.set_anchored(bound(Relaxation::Anchored));
-        let margin = result.margins.iter().find(|margin: &&Margin| margin.class == class);
-        row.set_witness(Measured::new(margin.map(|margin| margin.upper), "proved", seconds));
-        // Lower and upper bound of the search have met, or a limit came first.
-        let exact = margin.filter(|margin| margin.upper - margin.lower <= chain::TOLERANCE);
-        let status = if exact.is_some() { "proved" } else { "limit" };
-        row.set_exact(Measured::new(exact.map(|margin| margin.upper), status, seconds));
-        rows.push(row);
-    }
-    if let Some(&class) = classes.first() {
-        let (instance, _) = certifier.instance(node, result.reference, class);
+    let mut rows = own::numbers(certifier, node, classes);
+    if let (Some(&class), Some(row)) = (classes.first(), rows.first()) {
+        let (instance, _) = certifier.instance(node, row.reference as usize, class);
         ask_solvers(instance, settings, &mut rows);
     }
-    for row in &mut rows {
-        row.conclude();
-        let found: Vec<String> = chain::violations(row).iter().map(ToString::to_string).collect();
-        row.violation = (!found.is_empty()).then(|| found.join("; "));
-    }
+    own::conclude(&mut rows);
     rows
 }
 

@@ -34,6 +34,8 @@ mod tests;
 mod text;
 
 pub use column::{Column, Kind};
+pub use disk::replace;
 pub use error::ResultError;
 pub use journal::{Journal, Mode};
+pub use sidecar::Sidecar;
 pub use table::{Format, read, write};

@@ -18,9 +18,9 @@ const VERSION: u32 = 1;
 const SHOWN: usize = 8;
 
 /// What stands in `<results>.run.json`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Sidecar {
+pub struct Sidecar {
     /// The version of this layout.
     pub format_version: u32,
     /// Everything that determines the rows: settings, and digests of the inputs.
@@ -52,7 +52,7 @@ impl Sidecar {
     }
 
     /// The sidecar of `results`, if there is one.
-    pub(super) fn load(results: &Path) -> Result<Option<Sidecar>, ResultError> {
+    pub fn load(results: &Path) -> Result<Option<Sidecar>, ResultError> {
         let path = sidecar_path(results);
         let wrong = |place: String, problem: String| ResultError::DamagedSidecar { file: name(&path), place, problem };
         let bytes = match std::fs::read(&path) {

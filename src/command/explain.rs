@@ -1,0 +1,176 @@
+//! `gcnproof explain`: everything about one node.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use clap::Args;
+use gcnproof::certifier::{Bound, Certifier, Effort};
+use gcnproof::explain::{Attack, Composition, Explanation, explain};
+use gcnproof::graph::Graph;
+use gcnproof::report::landscape::{attribute_name, class_name};
+use gcnproof::search::tree::Limits;
+use miette::{Result, miette};
+use serde_json::json;
+
+use super::effort;
+use super::input::{Input, LocalArguments};
+use super::run::Format;
+
+/// Explain one node: its neighbourhood, the worst flips, what its bounds are made of, how it was decided.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  gcnproof explain cora.npz gcn.safetensors --node 163
+  gcnproof explain cora.npz gcn.safetensors --node 163 -Q 5 -q 2 --format json
+
+Exit codes: 0 done (whatever the verdict), 2 wrong usage or input.")]
+pub struct Explain {
+    #[command(flatten)]
+    input: Input,
+    /// The node, from 0
+    #[arg(long, value_name = "T")]
+    node: usize,
+    /// Flips in all
+    #[arg(short = 'Q', long = "global", value_name = "N", default_value_t = 12, help_heading = "Budget")]
+    global: usize,
+    #[command(flatten)]
+    local: LocalArguments,
+    /// Give up after so many seconds of search
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = effort::seconds, help_heading = "Effort")]
+    time_limit: f64,
+    /// Standard output: a table or JSON
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    format: Format,
+}
+
+impl Explain {
+    /// Runs the command. Returns the exit code.
+    pub fn execute(self) -> Result<u8> {
+        let (graph, gcn, identity) = self.input.read()?;
+        if self.node >= graph.node_count() {
+            let last = graph.node_count().saturating_sub(1);
+            return Err(miette!(help = "ids run from 0", "there is no node {}: the last one is {last}", self.node));
+        }
+        let (budget, mut record) = self.local.budget(&graph, self.global)?;
+        record["global"] = json!(self.global);
+        let limits =
+            Limits { time: Duration::try_from_secs_f64(self.time_limit).unwrap_or_default(), ..Limits::default() };
+        let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(Effort::Complete(limits));
+        let told = explain(&certifier, self.node);
+        match self.format {
+            Format::Json => println!("{}", json!({ "input": identity, "budget": record, "explanation": told })),
+            Format::Table => {
+                let q = certifier.budget().local(self.node);
+                print!("{}", text(&graph, &told, self.global, q));
+            }
+        }
+        Ok(0)
+    }
+}
+
+fn text(graph: &Graph, told: &Explanation, global: usize, local: usize) -> String {
+    let mut text = String::new();
+    let class = |class: u64| class_name(Some(graph), class);
+    let name = graph.file().node_names.as_ref().and_then(|names| names.get(told.node as usize));
+    let name = name.map_or(String::new(), |name| format!(" ({name})"));
+    let label = told.label.map_or("no label".to_string(), |label| format!("label {}", class(label)));
+    let _ = writeln!(text, "node {}{name}: predicted {}, {label}", told.node, class(told.predicted));
+    let _ = writeln!(text, "budget: {global} flips in all, {local} in this node\n");
+    let _ = writeln!(text, "neighbourhood: its logits depend on {} nodes", told.neighbourhood);
+    for ring in &told.rings {
+        let share = 100.0 * ring.predicted_alike as f64 / ring.nodes.max(1) as f64;
+        let _ = writeln!(text, "  {:>2} hops {:>6} nodes, {share:>3.0} % predicted like it", ring.distance, ring.nodes);
+    }
+    let limit = if told.limit_hit { ", a limit was hit" } else { "" };
+    let _ =
+        writeln!(text, "\nverdict: {} (by {}{limit})", told.verdict.replace('_', "-"), told.reason.replace('_', " "));
+    let _ = writeln!(
+        text,
+        "  {} tree nodes, {} linear programs, {:.1} ms",
+        told.search_nodes,
+        told.masters,
+        1e3 * told.seconds
+    );
+    let _ = writeln!(
+        text,
+        "\n{:<28}{:>13}{:>13}{:>13}{:>13}{:>13}",
+        "margin over", "unperturbed", "paper's", "anchored", "proved ≥", "attacked ≤"
+    );
+    for line in &told.classes {
+        let number = |x: Option<f64>| x.map_or("-".to_string(), |x| format!("{x:.4}"));
+        let shown: String = class(line.class).chars().take(27).collect();
+        let _ = writeln!(
+            text,
+            "{shown:<28}{:>13.4}{:>13.4}{:>13.4}{:>13}{:>13}",
+            line.unperturbed,
+            line.paper_bound,
+            line.anchored_bound,
+            number(line.margin.lower),
+            number(line.margin.upper)
+        );
+    }
+    attack(&mut text, graph, told, &told.attack);
+    for part in &told.composition {
+        composition(&mut text, part);
+    }
+    if told.composition.is_empty() {
+        text.push_str("\nThe network has no hidden layer: the bounds are exact.\n");
+    }
+    text
+}
+
+fn attack(text: &mut String, graph: &Graph, told: &Explanation, attack: &Attack) {
+    let class = class_name(Some(graph), attack.class);
+    let end = if attack.breaks { "it is taken for another class" } else { "the class is kept all the same" };
+    if attack.steps.is_empty() {
+        let _ = writeln!(text, "\nno flip is possible or needed against {class}");
+        return;
+    }
+    let _ = writeln!(text, "\nthe worst flips found, against {class}: {end}");
+    for step in &attack.steps {
+        let (verb, preposition) = if step.added { ("add", "to") } else { ("remove", "from") };
+        let place = match step.distance {
+            _ if u64::from(step.node) == told.node => "the node itself".to_string(),
+            Some(1) => format!("node {} (a neighbour)", step.node),
+            Some(hops) => format!("node {} ({hops} hops)", step.node),
+            None => format!("node {}", step.node),
+        };
+        let what = format!("{verb} {} {preposition} {place}", attribute_name(Some(graph), step.attribute));
+        let _ = writeln!(text, "  {what:<52}{:>+10.4}   margin {:>9.4}", step.change, step.margin);
+    }
+}
+
+fn composition(text: &mut String, part: &Composition) {
+    let _ = writeln!(
+        text,
+        "\n{}: {:.4} = {:.4} (true margin under its {} worst flips) − {:.4} (relaxed units){}",
+        part.bound,
+        part.value,
+        part.true_margin,
+        part.flips,
+        part.units_cost,
+        if part.above_cost.abs() > 1e-6 {
+            format!(" − {:.4} (layers above)", part.above_cost)
+        } else {
+            String::new()
+        }
+    );
+    let named: f64 = part.costliest.iter().map(|unit| unit.cost).sum();
+    let _ = writeln!(text, "  {} of {} hidden units are unstable", part.unstable, part.units);
+    if part.costliest.is_empty() {
+        return;
+    }
+    let share = 100.0 * named / part.units_cost.max(f64::MIN_POSITIVE);
+    let _ = writeln!(text, "  the {} that cost most ({share:.0} % of all):", part.costliest.len());
+    let _ = writeln!(
+        text,
+        "  {:>8}{:>6}{:>12}{:>12}{:>12}{:>12}{:>12}",
+        "node", "unit", "cost", "coefficient", "value", "at least", "at most"
+    );
+    for unit in &part.costliest {
+        let _ = writeln!(
+            text,
+            "  {:>8}{:>6}{:>12.4}{:>12.4}{:>12.4}{:>12.4}{:>12.4}",
+            unit.node, unit.unit, unit.cost, unit.coefficient, unit.unperturbed, unit.lower, unit.upper
+        );
+    }
+}

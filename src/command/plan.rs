@@ -1,0 +1,238 @@
+//! The plan of a study: what is run for one model, and where its results go.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use gcnproof::budget::Budget;
+use gcnproof::certifier::{Bound, Certifier, Effort, Workspace};
+use gcnproof::graph::Graph;
+use gcnproof::laboratory::own;
+use gcnproof::laboratory::pair::PairRecord;
+use gcnproof::model::Gcn;
+use gcnproof::record::{NodeRecord, RadiusRecord};
+use gcnproof::search::tree::Limits;
+use miette::Result;
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use super::effort;
+use super::radius;
+use super::run::{Format, RunArguments, stopped};
+use super::sample::{by_target, draw, pair_keys};
+
+/// What is done with one model.
+pub struct Plan {
+    /// `Q` of the verdicts and of the sample.
+    pub global: usize,
+    /// The largest `Q` of the curves.
+    pub max_global: usize,
+    /// The nodes.
+    pub nodes: Vec<usize>,
+    /// Exactly, too?
+    pub complete: bool,
+    /// When a search is given up.
+    pub limits: Limits,
+    /// Nodes whose class pairs are measured, and the seed of their draw.
+    pub sample: (usize, u64),
+    /// Where results go; nowhere, if they are only looked at.
+    pub folder: Option<PathBuf>,
+    /// Overwrite what is there?
+    pub force: bool,
+}
+
+/// A model on its graph under a budget.
+pub struct Subject<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// The graph.
+    pub graph: &'a Graph,
+    /// The network.
+    pub gcn: &'a Gcn,
+    /// Digests of both, for the record.
+    pub identity: Value,
+    /// The budget; its `Q` is the plan's.
+    pub budget: Budget,
+    /// The budget for the record.
+    pub budget_record: Value,
+}
+
+/// The results of one model.
+#[derive(Default)]
+pub struct Results {
+    /// Verdicts.
+    pub verdicts: Vec<NodeRecord>,
+    /// Radii: by the paper's bound, by ours, and exact if asked for.
+    pub radii: Vec<(&'static str, Vec<RadiusRecord>)>,
+    /// Was the run interrupted?
+    pub interrupted: bool,
+}
+
+impl Plan {
+    /// Runs everything for one model.
+    pub fn execute(&self, subject: &Subject) -> Result<Results> {
+        let mut results = Results::default();
+        (results.verdicts, results.interrupted) = self.verdicts(subject)?;
+        self.curves(subject, &mut results)?;
+        Ok(results)
+    }
+
+    /// Everything but the verdicts.
+    pub fn curves(&self, subject: &Subject, results: &mut Results) -> Result<()> {
+        let paper = self.radii(subject, results, "paper", Bound::Paper, None)?;
+        let bounded = if paper.is_some() { self.radii(subject, results, "bounds", Bound::Best, None)? } else { None };
+        if let Some(bounded) = bounded.filter(|_| self.complete) {
+            self.radii(subject, results, "exact", Bound::Best, Some(&bounded))?;
+        }
+        if !results.interrupted && self.sample.0 > 0 {
+            self.pairs(subject, results)?;
+        }
+        Ok(())
+    }
+
+    /// The files of a model.
+    pub fn files(&self, name: &str) -> Vec<String> {
+        let mut steps = vec![self.verdicts_step(), "paper".into(), "bounds".into()];
+        steps.extend(self.complete.then(|| "exact".into()));
+        steps.extend((self.sample.0 > 0).then(|| "pairs".into()));
+        steps.iter().map(|step| file(name, step)).collect()
+    }
+
+    /// Verdicts of another `Q` or effort are kept beside each other.
+    fn verdicts_step(&self) -> String {
+        format!("{}-Q{}", if self.complete { "complete" } else { "certify" }, self.global)
+    }
+
+    /// Where the results of a step go.
+    fn output(&self, subject: &Subject, step: &str) -> RunArguments {
+        let out = self.folder.as_ref().map(|folder| folder.join(file(subject.name, step)));
+        let resume = out.is_some() && !self.force;
+        RunArguments { resume, force: self.force, out, format: Format::Table, threads: None }
+    }
+
+    fn budget_record(&self, subject: &Subject) -> Value {
+        let mut record = subject.budget_record.clone();
+        record["global"] = json!(self.global);
+        record
+    }
+
+    fn effort_record(&self, effort: Effort) -> Value {
+        // A limit that is never asked for does not make another run.
+        let limit = (effort != Effort::Bounds).then_some(self.limits.time.as_secs_f64());
+        json!({ "level": effort::level(effort), "time_limit": limit, "node_limit": null })
+    }
+
+    /// Verdicts at one `Q`, and whether the run was interrupted.
+    pub fn verdicts(&self, subject: &Subject) -> Result<(Vec<NodeRecord>, bool)> {
+        let effort = if self.complete { Effort::Complete(self.limits) } else { Effort::Bounds };
+        let fingerprint = json!({
+            "command": "certify", "input": subject.identity, "budget": self.budget_record(subject), "bound": Bound::Best,
+            "effort": self.effort_record(effort), "class": "predicted", "nodes": self.nodes.len(),
+        });
+        let keys: Vec<u64> = self.nodes.iter().map(|&n| n as u64).collect();
+        let run = self.output(subject, &self.verdicts_step());
+        run.rows(
+            NodeRecord::SCHEMA,
+            fingerprint,
+            &keys,
+            |row: &NodeRecord| row.node,
+            |open, done| {
+                if open.is_empty() {
+                    return;
+                }
+                let budget = subject.budget.with_global(self.global);
+                let certifier = Certifier::new(subject.graph, subject.gcn, budget, Bound::Best).with_effort(effort);
+                open.par_iter().for_each_init(Workspace::default, |workspace, &node| {
+                    if !stopped() {
+                        let start = std::time::Instant::now();
+                        let result = certifier.certify(node as usize, workspace);
+                        done(NodeRecord::new(subject.graph, result, start.elapsed().as_secs_f64()));
+                    }
+                });
+            },
+        )
+    }
+
+    /// One radius per node. Where `bounded` radii are given, only the nodes that they leave open are searched, completely.
+    /// Returns the rows, or nothing if the run was interrupted.
+    fn radii(
+        &self,
+        subject: &Subject,
+        results: &mut Results,
+        step: &'static str,
+        bound: Bound,
+        bounded: Option<&[RadiusRecord]>,
+    ) -> Result<Option<Vec<RadiusRecord>>> {
+        if results.interrupted {
+            return Ok(None);
+        }
+        let effort = if bounded.is_some() { Effort::Complete(self.limits) } else { Effort::Bounds };
+        let fingerprint = json!({
+            "command": "radius", "input": subject.identity, "budget": subject.budget_record, "bound": bound,
+            "max_global": self.max_global, "effort": self.effort_record(effort), "nodes": self.nodes.len(),
+        });
+        let keys: Vec<u64> = self.nodes.iter().map(|&n| n as u64).collect();
+        let run = self.output(subject, step);
+        let (rows, interrupted) = run.rows(
+            RadiusRecord::SCHEMA,
+            fingerprint,
+            &keys,
+            |row: &RadiusRecord| row.node,
+            |open, done| {
+                let wanted: BTreeSet<u64> = open.iter().copied().collect();
+                let closed = |row: &&RadiusRecord| is_exact(row, self.max_global);
+                let known = bounded.unwrap_or(&[]).iter().filter(closed).filter(|row| wanted.contains(&row.node));
+                let settled: BTreeSet<u64> = known.clone().map(|row| row.node).collect();
+                known.for_each(|row| done(row.clone()));
+                let open: Vec<u64> = open.iter().copied().filter(|node| !settled.contains(node)).collect();
+                if !open.is_empty() {
+                    let budget = subject.budget.with_global(0);
+                    let certifier = Certifier::new(subject.graph, subject.gcn, budget, bound).with_effort(effort);
+                    radius::search(certifier, &open, self.max_global, done);
+                }
+            },
+        )?;
+        results.radii.push((step, rows.clone()));
+        results.interrupted |= interrupted;
+        Ok((!interrupted).then_some(rows))
+    }
+
+    /// The numbers of a sample of class pairs, as far as they need no solver.
+    fn pairs(&self, subject: &Subject, results: &mut Results) -> Result<()> {
+        let (count, seed) = self.sample;
+        let nodes = draw(self.nodes.clone(), count, seed);
+        let budget = subject.budget.with_global(self.global);
+        let effort = Effort::Minimise { limits: self.limits, gap: 1e-9 };
+        let certifier = Certifier::new(subject.graph, subject.gcn, budget, Bound::Best).with_effort(effort);
+        let keys: Vec<u64> = nodes.iter().flat_map(|&node| pair_keys(&certifier, node)).collect();
+        let fingerprint = json!({
+            "command": "validate", "input": subject.identity, "budget": self.budget_record(subject), "nodes": nodes,
+            "solvers": "none", "exact_limit": self.limits.time.as_secs_f64(),
+        });
+        let run = self.output(subject, "pairs");
+        let (_, interrupted) = run.rows(PairRecord::SCHEMA, fingerprint, &keys, PairRecord::key, |open, done| {
+            by_target(open).par_iter().with_max_len(1).for_each(|(node, classes)| {
+                if !stopped() {
+                    let mut rows = own::numbers(&certifier, *node, classes);
+                    own::conclude(&mut rows);
+                    rows.into_iter().for_each(done);
+                }
+            });
+        })?;
+        results.interrupted |= interrupted;
+        Ok(())
+    }
+}
+
+/// The file of one step of a model.
+fn file(name: &str, step: &str) -> String {
+    format!("{name}.{step}.parquet")
+}
+
+/// Is nothing left to find out about a node up to this `Q`?
+fn is_exact(row: &RadiusRecord, limit: usize) -> bool {
+    match (row.certified_q_global, row.attacked_q_global) {
+        (Some(certified), Some(attacked)) => attacked == certified + 1,
+        (Some(certified), None) => certified >= limit as u64,
+        (None, attacked) => attacked == Some(0),
+    }
+}

@@ -1,0 +1,95 @@
+//! `gcnproof report`: results in, one page out.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use gcnproof::report::Report as Pages;
+use gcnproof::report::group::Groups;
+use gcnproof::report::landscape::Landscape;
+use gcnproof::report::source::Sources;
+use gcnproof_files::GraphOptions;
+use miette::{Result, miette};
+use serde_json::json;
+
+use super::input::GraphArguments;
+use super::run::Format;
+
+/// Draw a self-contained HTML page from results: seven figures and a table of all nodes.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  gcnproof study cora.npz gcn.safetensors --complete --out study && gcnproof report study --out report.html
+  gcnproof report results.parquet --graph cora.npz --out report.html
+  gcnproof report study pairs.parquet training.jsonl --out report.html   (with solvers' numbers and a training log)
+
+The page needs no network. Each figure is also written as SVG, with its numbers as CSV, into report-figures/.
+Exit codes: 0 done, 2 wrong usage or input.")]
+pub struct Report {
+    /// Results of certify, radius and validate (.parquet, .jsonl, .csv), training logs (.jsonl), folders of studies
+    #[arg(required = true, value_name = "RESULTS")]
+    results: Vec<PathBuf>,
+    /// The page
+    #[arg(long, value_name = "FILE", default_value = "report.html", help_heading = "Output")]
+    out: PathBuf,
+    /// The graph of the results, for names, distances and purity [default: the study's own copy]
+    #[arg(long, value_name = "FILE", help_heading = "Graph")]
+    graph: Option<PathBuf>,
+    #[command(flatten)]
+    options: GraphArguments,
+    /// The heading of the page
+    #[arg(long, value_name = "TEXT", help_heading = "Output")]
+    title: Option<String>,
+    /// Standard output: a table or JSON
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    format: Format,
+}
+
+impl Report {
+    /// Runs the command. Returns the exit code.
+    pub fn execute(self) -> Result<u8> {
+        let html =
+            self.out.extension().is_some_and(|end| end.eq_ignore_ascii_case("html") || end.eq_ignore_ascii_case("htm"));
+        if !html {
+            return Err(miette!(help = "end the name in .html", "--out {}: the page is HTML", self.out.display()));
+        }
+        let sources = Sources::read(&self.results)?;
+        let (path, options) = match (&self.graph, &sources.graph) {
+            (Some(path), _) => (Some(path.clone()), self.options.options()),
+            // The copy in a study was written after all repairs.
+            (None, copy) => (copy.clone(), GraphOptions::default()),
+        };
+        let name = match (&self.graph, &sources.graph_name) {
+            (None, Some(name)) => name.clone(),
+            _ => path
+                .as_ref()
+                .and_then(|path| path.file_stem())
+                .map_or_else(String::new, |s| s.to_string_lossy().into_owned()),
+        };
+        let groups = Groups::new(sources)?;
+        let landscape = match &path {
+            Some(path) => Some(Landscape::read(path, &name, &options, groups.graph.as_deref())?),
+            None => None,
+        };
+        let title = self.title.unwrap_or_else(|| match &landscape {
+            Some(landscape) => format!("Robustness of graph convolutional networks on {}", landscape.name),
+            None => "Robustness of graph convolutional networks".to_string(),
+        });
+        let written = Pages { title, groups, landscape }.write(&self.out)?;
+        match self.format {
+            Format::Json => println!(
+                "{}",
+                json!({
+                    "page": written.page, "bytes": written.bytes, "figures": written.figures, "drawn": written.drawn,
+                    "missing": written.missing.iter().map(|(number, why)| json!({ "figure": number, "why": why })).collect::<Vec<_>>(),
+                })
+            ),
+            Format::Table => {
+                println!("{} ({:.1} MB)", written.page.display(), written.bytes as f64 / 1e6);
+                println!("{} figures as SVG and CSV in {}", written.drawn, written.figures.display());
+                for (number, why) in &written.missing {
+                    println!("figure {number} is missing: {why}");
+                }
+            }
+        }
+        Ok(0)
+    }
+}

@@ -1,0 +1,150 @@
+//! The composition of a bound: what its relaxed hidden units take away from the true margin.
+//!
+//! Each bound is taken apart at its own worst flips `δ*`: the true network has some margin there, and every hidden unit whose
+//! relaxed value lies below its true one takes its share away. What is left is the bound:
+//!
+//! ```text
+//! bound = margin(δ*) − Σ units (a·relu(z) − relaxed value) − what the layers above the second lose
+//! ```
+
+use serde::Serialize;
+
+use crate::certifier::{Certifier, Workspace};
+use crate::dual::line;
+use crate::exact::Relaxation;
+use crate::mixture::reached;
+use crate::selection::Flip;
+use crate::slice::Slice;
+
+/// Units named one by one.
+const COSTLIEST: usize = 10;
+
+/// A hidden unit and what its relaxation costs the bound.
+#[derive(Clone, Debug, Serialize)]
+pub struct Unit {
+    /// Of which node.
+    pub node: u32,
+    /// Which unit of representation 2.
+    pub unit: usize,
+    /// Its coefficient in the margin.
+    pub coefficient: f64,
+    /// Its value without an attack.
+    pub unperturbed: f64,
+    /// `R`.
+    pub lower: f64,
+    /// `S`.
+    pub upper: f64,
+    /// What it costs.
+    pub cost: f64,
+}
+
+/// What a bound is made of.
+#[derive(Clone, Debug, Serialize)]
+pub struct Composition {
+    /// Which bound.
+    pub bound: &'static str,
+    /// Its value.
+    pub value: f64,
+    /// The flips it fears most.
+    pub flips: usize,
+    /// The margin of the true network under these flips.
+    pub true_margin: f64,
+    /// Units of representation 2 that may be active or not.
+    pub unstable: usize,
+    /// All units of representation 2.
+    pub units: usize,
+    /// What all of them cost together.
+    pub units_cost: f64,
+    /// What is lost in the layers above.
+    pub above_cost: f64,
+    /// The most expensive ones.
+    pub costliest: Vec<Unit>,
+}
+
+/// Takes one bound apart.
+pub(super) fn compose(
+    certifier: &Certifier,
+    node: usize,
+    (reference, class): (usize, usize),
+    name: &'static str,
+    relaxation: Relaxation,
+) -> Option<Composition> {
+    let bounds = certifier.activation_bounds().first()?;
+    let unperturbed = &certifier.unperturbed()[0];
+    let width = unperturbed.width;
+    let mut workspace = Workspace::default();
+    let value = certifier.bound_alone(node, (reference, class), relaxation, &mut workspace).lower();
+    let flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
+    let Workspace { slice, evaluator, backward, relaxed, .. } = &mut workspace;
+    evaluator.prepare(slice);
+    let logits: Vec<f64> = evaluator.logits(&certifier.problem(), slice, &flips).map(|logit| logit.value).collect();
+    let true_margin = logits[reference] - logits[class];
+    let (rise, fall) = changes(certifier, slice, &flips);
+    let (coefficients, _) = backward.coefficients();
+    let mut units: Vec<Unit> = Vec::new();
+    for (m, &owner) in slice.nodes(2).iter().enumerate() {
+        let (z0, r, s) = (unperturbed.row(owner as usize), bounds.lower(owner as usize), bounds.upper(owner as usize));
+        for j in 0..width {
+            let at = m * width + j;
+            let (a, z) = (coefficients[at], evaluator.preactivations(2)[at]);
+            let below = match relaxation {
+                Relaxation::Paper => {
+                    let (slope, kappa) = line(a, 0.0, r[j], s[j]);
+                    slope * z + kappa
+                }
+                Relaxation::Anchored if s[j] <= 0.0 => 0.0,
+                Relaxation::Anchored => {
+                    let (centre, radius) = (relaxed.centre[at], relaxed.radius[at]);
+                    a * z0[j].max(0.0) + (centre - radius) * rise[at] - (centre + radius) * fall[at]
+                }
+            };
+            units.push(Unit {
+                node: owner,
+                unit: j,
+                coefficient: a,
+                unperturbed: z0[j],
+                lower: r[j],
+                upper: s[j],
+                cost: a * z.max(0.0) - below,
+            });
+        }
+    }
+    let units_cost: f64 = units.iter().map(|unit| unit.cost).sum();
+    let unstable = units.iter().filter(|unit| unit.lower < 0.0 && unit.upper > 0.0).count();
+    let count = units.len();
+    units.sort_by(|x, y| y.cost.total_cmp(&x.cost));
+    units.retain(|unit| unit.cost > 0.0);
+    units.truncate(COSTLIEST);
+    let above_cost = true_margin - value - units_cost;
+    Some(Composition {
+        bound: name,
+        value,
+        flips: flips.len(),
+        true_margin,
+        unstable,
+        units: count,
+        units_cost,
+        above_cost,
+        costliest: units,
+    })
+}
+
+/// Rise and fall of every unit of representation 2 under the flips.
+fn changes(certifier: &Certifier, slice: &Slice, flips: &[Flip]) -> (Vec<f64>, Vec<f64>) {
+    let weight = &certifier.gcn().layers()[0].weight;
+    let width = weight.columns;
+    let mut rise = vec![0.0; slice.nodes(2).len() * width];
+    let mut fall = rise.clone();
+    for &flip in flips {
+        let present = certifier.graph().attributes().contains(flip.node as usize, flip.attribute);
+        let sign = if present { -1.0 } else { 1.0 };
+        for (m, a) in reached(slice, flip) {
+            for (j, &w) in weight.row(flip.attribute as usize).iter().enumerate() {
+                let change = sign * a * w;
+                rise[m * width + j] += change.max(0.0);
+                fall[m * width + j] -= change.min(0.0);
+            }
+        }
+    }
+    (rise, fall)
+}

@@ -1,0 +1,267 @@
+//! Explanations: what the verdict on one node rests on.
+
+mod composition;
+
+pub use composition::{Composition, Unit};
+
+use serde::Serialize;
+
+use crate::certifier::{Certifier, Workspace};
+use crate::exact::Relaxation;
+use crate::record::MarginRecord;
+use crate::report::landscape::rings;
+use crate::selection::Flip;
+use crate::verdict::{NodeResult, Verdict};
+
+/// Up to this many flips are put into the order in which they hurt most, one after the other.
+const ORDERED: usize = 48;
+
+/// Nodes at one distance from the target.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ring {
+    /// Hops.
+    pub distance: usize,
+    /// How many nodes.
+    pub nodes: usize,
+    /// Those of them that are predicted like the target.
+    pub predicted_alike: usize,
+}
+
+/// The numbers of one class pair.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClassLine {
+    /// The other class.
+    pub class: u64,
+    /// The margin without an attack.
+    pub unperturbed: f64,
+    /// The paper's bound.
+    pub paper_bound: f64,
+    /// The anchored bound.
+    pub anchored_bound: f64,
+    /// What the verdict knows.
+    pub margin: MarginRecord,
+}
+
+/// One flip of the attack, in the order in which they hurt most.
+#[derive(Clone, Debug, Serialize)]
+pub struct Step {
+    /// Whose attribute.
+    pub node: u32,
+    /// Which attribute.
+    pub attribute: u32,
+    /// Added or removed?
+    pub added: bool,
+    /// Hops from the target; null if no path of a few hops leads there.
+    pub distance: Option<usize>,
+    /// By how much this flip moves the margin, after those before it.
+    pub change: f64,
+    /// The margin then.
+    pub margin: f64,
+}
+
+/// The strongest perturbation found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Attack {
+    /// Against which class.
+    pub class: u64,
+    /// Does it break the node?
+    pub breaks: bool,
+    /// The flips.
+    pub steps: Vec<Step>,
+}
+
+/// Everything that is told of a node.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// The node.
+    pub node: u64,
+    /// Its label.
+    pub label: Option<u64>,
+    /// The class predicted without an attack.
+    pub predicted: u64,
+    /// Neighbours.
+    pub degree: u64,
+    /// Nodes its logits depend on.
+    pub neighbourhood: u64,
+    /// The nodes around it.
+    pub rings: Vec<Ring>,
+    /// The verdict.
+    pub verdict: &'static str,
+    /// What it rests on.
+    pub reason: &'static str,
+    /// Tree nodes that a search has examined.
+    pub search_nodes: u64,
+    /// Masters that a search has solved.
+    pub masters: u64,
+    /// Was a limit hit?
+    pub limit_hit: bool,
+    /// Time for the verdict.
+    pub seconds: f64,
+    /// The class pairs.
+    pub classes: Vec<ClassLine>,
+    /// The strongest perturbation found.
+    pub attack: Attack,
+    /// The bounds against that class, taken apart. Empty without a hidden layer: then the bounds are exact.
+    pub composition: Vec<Composition>,
+}
+
+/// Explains a node.
+pub fn explain(certifier: &Certifier, node: usize) -> Explanation {
+    let mut workspace = Workspace::default();
+    let start = std::time::Instant::now();
+    let result = certifier.certify(node, &mut workspace);
+    let seconds = start.elapsed().as_secs_f64();
+    let reference = result.reference;
+    let logits = certifier.unperturbed().last().map_or(&[][..], |logits| logits.row(node));
+    let mut bound =
+        |class, relaxation| certifier.bound_alone(node, (reference, class), relaxation, &mut workspace).lower();
+    let classes = result
+        .margins
+        .iter()
+        .map(|margin| ClassLine {
+            class: margin.class as u64,
+            unperturbed: logits[reference] - logits[margin.class],
+            paper_bound: bound(margin.class, Relaxation::Paper),
+            anchored_bound: bound(margin.class, Relaxation::Anchored),
+            margin: MarginRecord::from(*margin),
+        })
+        .collect();
+    let (class, flips) = strongest(certifier, &result, &mut workspace);
+    let attack = Attack {
+        class: class as u64,
+        breaks: result.verdict == Verdict::NonRobust,
+        steps: steps(certifier, node, (reference, class), flips, &mut workspace),
+    };
+    let bounds = [("the paper's bound", Relaxation::Paper), ("the anchored bound", Relaxation::Anchored)];
+    let composition = bounds
+        .into_iter()
+        .filter_map(|(name, relaxation)| composition::compose(certifier, node, (reference, class), name, relaxation));
+    Explanation {
+        node: node as u64,
+        label: certifier.graph().label(node).map(u64::from),
+        predicted: result.predicted as u64,
+        degree: certifier.graph().degree(node) as u64,
+        neighbourhood: result.neighbourhood as u64,
+        rings: around(certifier, node),
+        verdict: result.verdict.name(),
+        reason: result.reason.name(),
+        search_nodes: result.search_nodes as u64,
+        masters: result.masters as u64,
+        limit_hit: result.limit_hit,
+        seconds,
+        classes,
+        attack,
+        composition: composition.collect(),
+    }
+}
+
+fn around(certifier: &Certifier, node: usize) -> Vec<Ring> {
+    let own = certifier.predicted(node);
+    let hops = certifier.gcn().layers().len();
+    let ring = |(distance, nodes): (usize, Vec<u32>)| Ring {
+        distance,
+        nodes: nodes.len(),
+        predicted_alike: nodes.iter().filter(|&&n| certifier.predicted(n as usize) == own).count(),
+    };
+    rings(certifier.graph(), node as u32).take(hops + 1).enumerate().map(ring).collect()
+}
+
+/// The class that an attack gets closest to, and the flips: the witness, or the best that a local search finds.
+fn strongest(certifier: &Certifier, result: &NodeResult, workspace: &mut Workspace) -> (usize, Vec<Flip>) {
+    let closest = result.margins.iter().min_by(|x, y| x.upper.total_cmp(&y.upper));
+    let class = closest.map_or(0, |margin| margin.class);
+    if result.verdict == Verdict::NonRobust {
+        return (class, result.witness.clone());
+    }
+    let pair = (result.reference, class);
+    let mut best: Option<(f64, Vec<Flip>)> = None;
+    for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
+        certifier.bound_alone(result.node, pair, relaxation, workspace);
+        let mut flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
+        let Workspace { search, evaluator, slice, .. } = workspace;
+        evaluator.prepare(slice);
+        let objective = [(pair.0, 1.0), (pair.1, -1.0)];
+        let margin = search.improve(&certifier.problem(), slice, evaluator, &objective, &mut flips);
+        if best.as_ref().is_none_or(|known| margin < known.0) {
+            best = Some((margin, flips));
+        }
+    }
+    (class, best.map_or_else(Vec::new, |best| best.1))
+}
+
+/// The flips one after the other, each the one that hurts most after those before it.
+fn steps(
+    certifier: &Certifier,
+    node: usize,
+    (reference, class): (usize, usize),
+    mut open: Vec<Flip>,
+    workspace: &mut Workspace,
+) -> Vec<Step> {
+    workspace.slice.cut(certifier.gcn(), certifier.gcn().depth(), node);
+    workspace.evaluator.prepare(&workspace.slice);
+    let mut margin_of = |flips: &[Flip]| {
+        let Workspace { evaluator, slice, .. } = &mut *workspace;
+        let logits: Vec<f64> = evaluator.logits(&certifier.problem(), slice, flips).map(|logit| logit.value).collect();
+        logits[reference] - logits[class]
+    };
+    let hops = certifier.gcn().layers().len();
+    let near: Vec<Vec<u32>> = rings(certifier.graph(), node as u32).take(hops + 1).collect();
+    let mut made: Vec<Flip> = Vec::new();
+    let mut before = margin_of(&[]);
+    let mut steps = Vec::new();
+    if open.len() > ORDERED {
+        let mut alone: Vec<(f64, Flip)> = open.iter().map(|flip| (margin_of(&[*flip]), *flip)).collect();
+        alone.sort_by(|x, y| x.0.total_cmp(&y.0).then(x.1.cmp(&y.1)));
+        open = alone.into_iter().map(|(_, flip)| flip).collect();
+    }
+    while !open.is_empty() {
+        let candidates = if open.len() + made.len() > ORDERED { 1 } else { open.len() };
+        let tried = (0..candidates).map(|at| {
+            made.push(open[at]);
+            let margin = margin_of(&made);
+            made.pop();
+            (at, margin)
+        });
+        let Some((at, margin)) = tried.min_by(|x, y| x.1.total_cmp(&y.1)) else { break };
+        let flip = open.remove(at);
+        made.push(flip);
+        steps.push(Step {
+            node: flip.node,
+            attribute: flip.attribute,
+            added: !certifier.graph().attributes().contains(flip.node as usize, flip.attribute),
+            distance: near.iter().position(|ring| ring.contains(&flip.node)),
+            change: margin - before,
+            margin,
+        });
+        before = margin;
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Budget;
+    use crate::certifier::Bound;
+
+    /// With one hidden layer the parts of a bound add up to it, and no unit's relaxation lies above the unit.
+    #[test]
+    fn the_parts_add_up() {
+        let (graph, gcn) = crate::embedded::cora();
+        for (global, node) in [(12, 0), (12, 163), (5, 306), (0, 7), (40, 1000)] {
+            let certifier = Certifier::new(&graph, &gcn, Budget::uniform(&graph, global, 14), Bound::Best);
+            let told = explain(&certifier, node);
+            for part in &told.composition {
+                assert!(part.above_cost.abs() < 1e-6, "{node}: {part:?}");
+                assert!(part.costliest.iter().all(|unit| unit.cost > 0.0) && part.units_cost > -1e-9, "{part:?}");
+                assert!(part.value <= part.true_margin + 1e-9);
+            }
+            let last = told.attack.steps.last().map(|step| step.margin);
+            let line = told.classes.iter().find(|line| line.class == told.attack.class).unwrap();
+            let sum: f64 = told.attack.steps.iter().map(|step| step.change).sum();
+            assert!((line.unperturbed + sum - last.unwrap_or(line.unperturbed)).abs() < 1e-9);
+            assert!(told.attack.steps.len() <= global);
+            assert_eq!(told.attack.breaks, last.is_some_and(|margin| margin <= 0.0), "{node}");
+        }
+    }
+}

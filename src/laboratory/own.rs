@@ -1,0 +1,51 @@
+//! Our own numbers of a class pair: both bounds, the exact margin where it is known, the best perturbation. No solver is asked.
+
+use std::time::Instant;
+
+use super::chain;
+use super::pair::{Measured, PairRecord};
+use crate::certifier::{Certifier, Workspace};
+use crate::exact::Relaxation;
+use crate::verdict::Margin;
+
+/// The numbers of some class pairs of a node, for its predicted class. How exact they are is up to the certifier's effort.
+pub fn numbers(certifier: &Certifier, node: usize, classes: &[usize]) -> Vec<PairRecord> {
+    let mut workspace = Workspace::default();
+    let start = Instant::now();
+    let result = certifier.certify(node, &mut workspace);
+    let seconds = start.elapsed().as_secs_f64() / result.margins.len().max(1) as f64;
+    let mut rows: Vec<PairRecord> = Vec::new();
+    for &class in classes {
+        let mut row = PairRecord {
+            node: node as u64,
+            class: class as u64,
+            reference: result.reference as u64,
+            neighbourhood: result.neighbourhood as u64,
+            ..PairRecord::default()
+        };
+        let mut bound = |relaxation| {
+            let start = Instant::now();
+            let bound = certifier.bound_alone(node, (result.reference, class), relaxation, &mut workspace);
+            Measured::new(Some(bound.lower()), "proved", start.elapsed().as_secs_f64())
+        };
+        row.set_dual_default(bound(Relaxation::Paper));
+        row.set_anchored(bound(Relaxation::Anchored));
+        let margin = result.margins.iter().find(|margin: &&Margin| margin.class == class);
+        row.set_witness(Measured::new(margin.map(|margin| margin.upper), "proved", seconds));
+        // Lower and upper bound of the search have met, or a limit came first.
+        let exact = margin.filter(|margin| margin.upper - margin.lower <= chain::TOLERANCE);
+        let status = if exact.is_some() { "proved" } else { "limit" };
+        row.set_exact(Measured::new(exact.map(|margin| margin.upper), status, seconds));
+        rows.push(row);
+    }
+    rows
+}
+
+/// Fills in what follows from the numbers of each row: gaps, changed verdicts, violated inequalities.
+pub fn conclude(rows: &mut [PairRecord]) {
+    for row in rows {
+        row.conclude();
+        let found: Vec<String> = chain::violations(row).iter().map(ToString::to_string).collect();
+        row.violation = (!found.is_empty()).then(|| found.join("; "));
+    }
+}

@@ -1,0 +1,80 @@
+//! A figure: plots in a grid, a caption, and the numbers behind them.
+
+use super::plot::Plot;
+use super::svg::Drawing;
+
+/// A table of numbers, to be written as CSV.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Numbers {
+    /// Names of the columns.
+    pub header: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Numbers {
+    /// An empty table.
+    pub fn new(header: &[&str]) -> Numbers {
+        Numbers { header: header.iter().map(ToString::to_string).collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub fn push<const N: usize>(&mut self, row: [String; N]) {
+        self.rows.push(row.into());
+    }
+
+    /// As CSV.
+    pub fn csv(&self) -> Result<String, csv::Error> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(&self.header)?;
+        for row in &self.rows {
+            writer.write_record(row)?;
+        }
+        let bytes = writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// A figure of the report.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// The number of the figure: 1 to 7.
+    pub number: usize,
+    /// The stem of its files.
+    pub name: String,
+    /// The title.
+    pub title: String,
+    /// What is seen, and what of it is guaranteed.
+    pub caption: String,
+    /// The plots, row by row.
+    pub plots: Vec<Plot>,
+    /// Plots in a row.
+    pub columns: usize,
+    /// Height of a plot.
+    pub height: f64,
+    /// What was drawn.
+    pub numbers: Numbers,
+}
+
+/// The width of every figure.
+pub const WIDTH: f64 = 860.0;
+
+impl Figure {
+    /// The picture.
+    pub fn svg(&self) -> String {
+        let columns = self.columns.max(1);
+        let width = WIDTH / columns as f64;
+        let rows = self.plots.len().div_ceil(columns);
+        let mut drawing = Drawing::default();
+        for (at, plot) in self.plots.iter().enumerate() {
+            let corner = ((at % columns) as f64 * width, (at / columns) as f64 * self.height);
+            plot.draw(&mut drawing, corner, (width, self.height));
+        }
+        drawing.document((WIDTH, rows as f64 * self.height), &self.title)
+    }
+}
+
+/// A number in CSV: the shortest digits that read back as the same; nothing for what is not known.
+pub fn number(x: impl Into<Option<f64>>) -> String {
+    x.into().filter(|x| x.is_finite()).map_or(String::new(), |x| format!("{x}"))
+}

@@ -1,0 +1,94 @@
+//! Everything that can be wrong with the files a report is made from.
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::results::ResultError;
+
+/// Why there is no report.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// A results file cannot be read.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Results(#[from] ResultError),
+    /// A graph cannot be read.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Graph(#[from] gcnproof_files::FileError),
+    /// The file is none of those that a report can show.
+    #[error("{file}: neither results of certify, radius or validate nor a training log: {problem}")]
+    #[diagnostic(help(
+        "give .parquet, .jsonl or .csv files that gcnproof wrote with --out, a training log (.jsonl), or the folder of a study"
+    ))]
+    Unknown {
+        /// The file.
+        file: String,
+        /// What was found.
+        problem: String,
+    },
+    /// The folder is not a study.
+    #[error("{folder}: there is no study.json in it")]
+    #[diagnostic(help(
+        "give the folder that `gcnproof study … --out FOLDER` wrote, or name the result files one by one"
+    ))]
+    NotAStudy {
+        /// The folder.
+        folder: String,
+    },
+    /// The manifest of a study cannot be understood.
+    #[error("{file}: damaged: {problem}")]
+    #[diagnostic(help("run the study again: it goes on with the results that are there and writes this file anew"))]
+    Manifest {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A training log breaks off or contradicts its format.
+    #[error("{file}: line {line}: {problem}")]
+    #[diagnostic(help("a training log has one JSON object per line: mend or delete that line"))]
+    TrainingLog {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// There is nothing to show.
+    #[error("nothing to report: {files} no rows")]
+    #[diagnostic(help("the run may have been stopped before its first row: run it again with --resume"))]
+    NoRows {
+        /// Which files.
+        files: String,
+    },
+    /// The results belong to several graphs.
+    #[error("the results belong to different graphs: {files}")]
+    #[diagnostic(help("make one report for each graph"))]
+    Graphs {
+        /// Which files, by graph.
+        files: String,
+    },
+    /// The graph is not the one that the results were computed on.
+    #[error("{graph}: the results were computed on another graph ({file})")]
+    #[diagnostic(help(
+        "give the very graph of the results, with the same --binarize, --symmetrize and --unweight, or none at all"
+    ))]
+    OtherGraph {
+        /// The graph file.
+        graph: String,
+        /// The results.
+        file: String,
+    },
+    /// A file cannot be written.
+    #[error("{file}: cannot be written: {problem}")]
+    #[diagnostic(help("check that you may write there and that the disk is not full"))]
+    Unwritable {
+        /// The file.
+        file: String,
+        /// What went wrong.
+        problem: String,
+    },
+}

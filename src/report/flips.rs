@@ -1,0 +1,137 @@
+//! Figure 6: what attackers flip – which attributes, added or removed, and how far from the target.
+
+use std::collections::BTreeMap;
+
+use super::chart::axis::Axis;
+use super::chart::figure::{Figure, Numbers};
+use super::chart::palette::Ink;
+use super::chart::plot::{Bar, Plot, Shape};
+use super::group::Group;
+use super::landscape::{Landscape, attribute_name};
+use super::sheet::{Sheet, percent, slug};
+
+/// Attributes shown.
+const SHOWN: usize = 20;
+
+/// How often: added, removed, and flipped without knowing which.
+type Counts = [usize; 3];
+
+const KINDS: [(&str, Ink); 3] = [("added", Ink::Orange), ("removed", Ink::Blue), ("flipped", Ink::Grey)];
+
+/// Figure 6 of one group.
+pub fn flipped(group: &Group, landscape: Option<&Landscape>) -> Sheet {
+    let title = format!("What attackers flip: {}", group.name);
+    let witnesses = group.witnesses();
+    let mut attributes: BTreeMap<u32, Counts> = BTreeMap::new();
+    let mut distances: BTreeMap<String, Counts> = BTreeMap::new();
+    let mut flips = 0;
+    for (target, witness) in &witnesses {
+        let mut count = |attribute: u32, kind: usize, place: String| {
+            attributes.entry(attribute).or_default()[kind] += 1;
+            distances.entry(place).or_default()[kind] += 1;
+            flips += 1;
+        };
+        match landscape {
+            Some(landscape) => {
+                for deed in landscape.deeds(*target, witness) {
+                    let place = match deed.distance {
+                        Some(0) => "0: the target".to_string(),
+                        Some(1) => "1: its neighbours".to_string(),
+                        Some(hops) => hops.to_string(),
+                        None => "farther".to_string(),
+                    };
+                    count(deed.flip.attribute, usize::from(!deed.added), place);
+                }
+            }
+            None => {
+                for flip in *witness {
+                    let at_target = u64::from(flip.node) == *target;
+                    let place = if at_target { "0: the target" } else { "elsewhere" };
+                    count(flip.attribute, 2, place.to_string());
+                }
+            }
+        }
+    }
+    if flips == 0 {
+        return Sheet::missing(6, &title, "No node has a witness: there is no attack to look at.");
+    }
+    let graph = landscape.map(Landscape::graph);
+    let mut numbers = Numbers::new(&["model", "what", "name", "added", "removed", "flipped"]);
+    let mut order: Vec<(u32, Counts)> = attributes.into_iter().collect();
+    order.sort_by_key(|(attribute, counts)| (usize::MAX - counts.iter().sum::<usize>(), *attribute));
+    let mut record = |what: &str, name: &str, counts: &Counts| {
+        let [added, removed, unknown] = counts.map(|count| count.to_string());
+        numbers.push([group.name.clone(), what.to_string(), name.to_string(), added, removed, unknown]);
+    };
+    order.iter().for_each(|(attribute, counts)| record("attribute", &attribute_name(graph, *attribute), counts));
+    distances.iter().for_each(|(place, counts)| record("distance", place, counts));
+    let different = order.len();
+    order.truncate(SHOWN);
+    let attacks = witnesses.values().filter(|witness| !witness.is_empty()).count();
+    let plots =
+        vec![by_attribute(&order, &|attribute| attribute_name(graph, attribute)), by_distance(&distances, flips)];
+    let unsure = if landscape.is_none() {
+        " Without the graph (--graph) it is not known which flips add, which remove, and at what distance."
+    } else {
+        ""
+    };
+    let caption = format!(
+        "The {flips} flips of the smallest attack known against each of {attacks} nodes, of {different} different attributes. \
+         Each attack was replayed through the exact network; others may exist.{unsure}"
+    );
+    let name = format!("fig6_flips_{}", slug(&group.name));
+    Figure { number: 6, name, title, caption, plots, columns: 2, height: 430.0, numbers }.into()
+}
+
+fn by_attribute(order: &[(u32, Counts)], name: &dyn Fn(u32) -> String) -> Plot {
+    let most = order.first().map_or(1, |(_, counts)| counts.iter().sum()) as f64;
+    // The most flipped stands at the top.
+    let names = order.iter().rev().map(|(attribute, _)| name(*attribute)).collect();
+    let x = Axis::linear("flips in all attacks", 0.0, 1.08 * most);
+    let mut plot = Plot::new("The most flipped attributes", x, Axis::named("", names));
+    for (kind, (kind_name, ink)) in KINDS.into_iter().enumerate() {
+        let bars: Vec<Bar> = order
+            .iter()
+            .rev()
+            .enumerate()
+            .filter(|(_, (_, counts))| counts[kind] > 0)
+            .map(|(at, (attribute, counts))| {
+                let below: usize = counts[..kind].iter().sum();
+                let told = format!("{}: {kind_name} {} times", name(*attribute), counts[kind]);
+                let (from, to) = (below as f64, (below + counts[kind]) as f64);
+                Bar { x: (from, to), y: (at as f64 - 0.4, at as f64 + 0.4), told, label: String::new() }
+            })
+            .collect();
+        if !bars.is_empty() {
+            plot.mark(kind_name, Shape::Bars(bars), ink, 1.0);
+        }
+    }
+    plot
+}
+
+fn by_distance(distances: &BTreeMap<String, Counts>, flips: usize) -> Plot {
+    let most = distances.values().map(|counts| counts.iter().sum::<usize>()).max().unwrap_or(1);
+    let x = Axis::named("distance from the target (hops)", distances.keys().cloned().collect());
+    let y = Axis { unit: " %", ..Axis::linear("share of all flips", 0.0, 1.1 * percent(most, flips)) };
+    let mut plot = Plot::new("Where they are", x, y);
+    for (kind, (kind_name, ink)) in KINDS.into_iter().enumerate() {
+        let bars: Vec<Bar> = distances
+            .values()
+            .enumerate()
+            .filter(|(_, counts)| counts[kind] > 0)
+            .map(|(at, counts)| {
+                let below: usize = counts[..kind].iter().sum();
+                let y = (percent(below, flips), percent(below + counts[kind], flips));
+                let last = counts[kind + 1..].iter().all(|count| *count == 0);
+                let whole = percent(counts.iter().sum(), flips);
+                let label = if last { format!("{whole:.1} %") } else { String::new() };
+                let told = format!("{kind_name}: {} flips", counts[kind]);
+                Bar { x: (at as f64 - 0.38, at as f64 + 0.38), y, told, label }
+            })
+            .collect();
+        if !bars.is_empty() {
+            plot.mark(kind_name, Shape::Bars(bars), ink, 1.0);
+        }
+    }
+    plot
+}

@@ -1,0 +1,321 @@
+//! Groups: the results that belong to one model under one budget.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::error::ReportError;
+use super::source::{Rows, Source, Sources};
+use super::training::TrainingLog;
+use crate::laboratory::pair::PairRecord;
+use crate::record::{NodeRecord, RadiusRecord};
+use crate::results::Sidecar;
+use crate::selection::Flip;
+use crate::verdict::Verdict;
+
+/// By what means nodes were decided, the weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Method {
+    /// The paper's bound at its default Ω.
+    Paper,
+    /// The anchored bound alone.
+    Anchored,
+    /// Both bounds and their mixtures.
+    Bounds,
+    /// The optimum of the relaxation.
+    Optimal,
+    /// Branch and price: exact where no limit was hit.
+    Exact,
+}
+
+impl Method {
+    /// In legends.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Paper => "the paper's bound",
+            Method::Anchored => "the anchored bound",
+            Method::Bounds => "our bounds",
+            Method::Optimal => "optimal relaxation",
+            Method::Exact => "exact search",
+        }
+    }
+
+    fn of(run: Option<&Sidecar>) -> Method {
+        let Some(run) = run else { return Method::Bounds };
+        let level = run.fingerprint["effort"]["level"].as_str().unwrap_or("bounds");
+        match (run.fingerprint["bound"].as_str(), level) {
+            (_, "complete" | "minimize") => Method::Exact,
+            (_, "optimal") => Method::Optimal,
+            (Some("paper"), _) => Method::Paper,
+            (Some("anchored"), _) => Method::Anchored,
+            _ => Method::Bounds,
+        }
+    }
+}
+
+/// Verdicts at one `Q`.
+#[derive(Clone, Debug)]
+pub struct Verdicts {
+    /// By what means.
+    pub method: Method,
+    /// `Q`, if it is known.
+    pub global: Option<u64>,
+    /// The nodes.
+    pub rows: Vec<NodeRecord>,
+}
+
+/// Radii.
+#[derive(Clone, Debug)]
+pub struct Radii {
+    /// By what means.
+    pub method: Method,
+    /// Nothing above this `Q` was tried.
+    pub limit: u64,
+    /// The nodes.
+    pub rows: Vec<RadiusRecord>,
+}
+
+/// The results of one model under one local budget.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// What the model is called; with its budget, if the report holds several budgets.
+    pub name: String,
+    /// Does a study call it so?
+    named: bool,
+    /// The budget in words, or that it is not known.
+    pub budget: String,
+    /// `q` of every node, if it is the same for all and both directions and all attributes are free.
+    pub local: Option<u64>,
+    /// Verdicts, by `Q` and method.
+    pub verdicts: Vec<Verdicts>,
+    /// Radii, by method.
+    pub radii: Vec<Radii>,
+    /// Class pairs, and the `Q` they were measured at.
+    pub pairs: Vec<PairRecord>,
+    /// That `Q`.
+    pub pairs_global: Option<u64>,
+}
+
+/// Everything that was read, put in order.
+#[derive(Debug, Default)]
+pub struct Groups {
+    /// In the order in which their first files were named.
+    pub groups: Vec<Group>,
+    /// Training logs.
+    pub training: Vec<TrainingLog>,
+    /// What a reader has to know: unfinished runs, unknown budgets.
+    pub notices: Vec<String>,
+    /// The graph of all results, by its digest.
+    pub graph: Option<String>,
+}
+
+impl Groups {
+    /// Puts sources in order.
+    pub fn new(sources: Sources) -> Result<Groups, ReportError> {
+        let mut all = Groups { graph: one_graph(&sources.files)?, ..Groups::default() };
+        if !sources.missing.is_empty() {
+            let files = sources.missing.join(", ");
+            all.notices.push(format!("The study is not finished: {files} not there yet. Run it again to go on."));
+        }
+        let mut keys: Vec<String> = Vec::new();
+        for Source { path, name: called, named, rows, run } in sources.files {
+            let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            all.notice(&file, &rows, run.as_ref());
+            let rows = match rows {
+                Rows::Training(log) => {
+                    all.training.push(log);
+                    continue;
+                }
+                rows if rows.count() == 0 => continue,
+                rows => rows,
+            };
+            // Without its run, a file is only like itself.
+            let key = run.as_ref().map_or_else(|| path.display().to_string(), |run| key(&run.fingerprint));
+            let at = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
+                let budget = run.as_ref().map_or(Value::Null, |run| run.fingerprint["budget"].clone());
+                all.groups.push(Group {
+                    name: called.clone(),
+                    budget: words(&budget),
+                    local: plain(&budget),
+                    ..Group::default()
+                });
+                keys.push(key);
+                keys.len() - 1
+            });
+            // A study knows the name of its model; names of files are only alike.
+            if named {
+                all.groups[at].name = called;
+            } else if !all.groups[at].named {
+                all.groups[at].name = common(&all.groups[at].name, &called);
+            }
+            all.groups[at].named |= named;
+            all.groups[at].take(rows, run.as_ref());
+        }
+        all.tell_budgets();
+        Ok(all)
+    }
+
+    fn notice(&mut self, file: &str, rows: &Rows, run: Option<&Sidecar>) {
+        let count = rows.count();
+        if count == 0 {
+            self.notices.push(format!("{file} holds no rows: nothing is drawn from it."));
+        } else if let Some(run) = run
+            && count < run.total
+        {
+            self.notices.push(format!("{file} holds {count} of {} rows: its run is not finished.", run.total));
+        }
+        if run.is_none() && !matches!(rows, Rows::Training(_)) && count > 0 {
+            self.notices.push(format!(
+                "There is no {file}.run.json beside {file}: its budget is not known, and it is drawn by itself."
+            ));
+        }
+    }
+
+    /// Groups of one name are told apart by their budgets, and readers are told that there are several.
+    fn tell_budgets(&mut self) {
+        let mut budgets: Vec<String> = self.groups.iter().map(|group| group.budget.clone()).collect();
+        budgets.sort();
+        budgets.dedup();
+        if budgets.len() > 1 {
+            self.notices.push(format!(
+                "The results belong to different budgets ({}). They are drawn side by side and never added up.",
+                budgets.join("; ")
+            ));
+            for group in &mut self.groups {
+                group.name = format!("{} ({})", group.name, group.budget);
+            }
+        }
+        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+        for group in &mut self.groups {
+            let count = seen.entry(group.name.clone()).or_default();
+            *count += 1;
+            if *count > 1 {
+                group.name = format!("{} #{count}", group.name);
+            }
+        }
+    }
+}
+
+impl Group {
+    fn take(&mut self, rows: Rows, run: Option<&Sidecar>) {
+        let method = Method::of(run);
+        let number = |path: &str| run.and_then(|run| run.fingerprint.pointer(path)?.as_u64());
+        match rows {
+            Rows::Nodes(rows) => {
+                self.verdicts.push(Verdicts { method, global: number("/budget/global"), rows });
+                self.verdicts.sort_by_key(|verdicts| (verdicts.global, verdicts.method));
+            }
+            Rows::Radii(rows) => {
+                let seen = rows.iter().flat_map(|row| [row.certified_q_global, row.attacked_q_global]);
+                let limit = number("/max_global").or(seen.flatten().max()).unwrap_or(0);
+                self.radii.push(Radii { method, limit, rows });
+                self.radii.sort_by_key(|radii| radii.method);
+            }
+            // Solvers' rows say more than those of a study's own sample.
+            Rows::Pairs(rows) => {
+                let solved = |rows: &[PairRecord]| rows.iter().filter(|row| row.lp().is_some()).count();
+                if (solved(&rows), rows.len()) > (solved(&self.pairs), self.pairs.len()) {
+                    self.pairs_global = number("/budget/global");
+                    self.pairs = rows;
+                }
+            }
+            Rows::Training(_) => {}
+        }
+    }
+
+    /// The verdicts that the table and the figures about single nodes are made from: the strongest method, at the
+    /// largest `Q` that has it.
+    pub fn headline(&self) -> Option<&Verdicts> {
+        self.verdicts.iter().max_by_key(|verdicts| (verdicts.method, verdicts.global))
+    }
+
+    /// The smallest witness known against each node.
+    pub fn witnesses(&self) -> BTreeMap<u64, &[Flip]> {
+        let mut smallest: BTreeMap<u64, &[Flip]> = BTreeMap::new();
+        let radii = self.radii.iter().flat_map(|radii| &radii.rows).filter(|row| row.attacked_q_global.is_some());
+        let verdicts = self.verdicts.iter().flat_map(|verdicts| &verdicts.rows);
+        let verdicts = verdicts.filter(|row| row.verdict == Verdict::NonRobust);
+        let radii = radii.map(|row| (row.node, &row.witness[..]));
+        for (node, witness) in radii.chain(verdicts.map(|row| (row.node, &row.witness[..]))) {
+            let known = smallest.entry(node).or_insert(witness);
+            if witness.len() < known.len() {
+                *known = witness;
+            }
+        }
+        smallest
+    }
+
+    /// The radii by the strongest method.
+    pub fn best_radii(&self) -> Option<&Radii> {
+        self.radii.iter().max_by_key(|radii| radii.method)
+    }
+}
+
+/// What two names of one model have in common, if that is a name: `gcn` for `gcn-Q3` and `gcn-Q12`.
+fn common(one: &str, other: &str) -> String {
+    if one == other {
+        return one.to_string();
+    }
+    let same = one.chars().zip(other.chars()).take_while(|(x, y)| x == y).map(|(x, _)| x);
+    let prefix: String = same.collect();
+    let prefix = prefix.trim_end_matches(|c: char| "-_. Q=".contains(c));
+    if prefix.chars().count() >= 2 { prefix.to_string() } else { one.to_string() }
+}
+
+/// What tells groups apart: the input and the local budget.
+fn key(fingerprint: &Value) -> String {
+    let budget = &fingerprint["budget"];
+    let parts = [&fingerprint["input"], &budget["local"], &budget["direction"], &budget["frozen_attributes"]];
+    parts.map(ToString::to_string).join("|")
+}
+
+/// The local budget in a few words.
+fn words(budget: &Value) -> String {
+    let local = match &budget["local"] {
+        Value::Null => return "budget not known".to_string(),
+        Value::Array(_) => "q by node".to_string(),
+        q => format!("q = {q}"),
+    };
+    let direction = match budget["direction"].as_str() {
+        Some("add") => ", only additions",
+        Some("remove") => ", only removals",
+        _ => "",
+    };
+    let frozen = budget["frozen_attributes"].as_array().map_or(0, Vec::len);
+    let frozen = if frozen > 0 { format!(", {frozen} attributes frozen") } else { String::new() };
+    format!("{local}{direction}{frozen}")
+}
+
+/// `q`, if the budget is as in the paper.
+fn plain(budget: &Value) -> Option<u64> {
+    let free = budget["frozen_attributes"].as_array().is_none_or(Vec::is_empty);
+    (free && budget["direction"].as_str() == Some("both")).then(|| budget["local"].as_u64()).flatten()
+}
+
+/// The one graph of all sources that say theirs.
+fn one_graph(files: &[Source]) -> Result<Option<String>, ReportError> {
+    let mut graphs: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for source in files {
+        if let Some(digest) = source.run.as_ref().and_then(|run| run.fingerprint["input"]["graph"].as_str()) {
+            graphs.entry(digest.to_string()).or_default().push(source.path.display().to_string());
+        }
+    }
+    if graphs.len() > 1 {
+        let files: Vec<String> = graphs.values().map(|files| files.join(" and ")).collect();
+        return Err(ReportError::Graphs { files: files.join(" against ") });
+    }
+    Ok(graphs.into_keys().next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_one_model_are_put_together() {
+        assert_eq!(common("gcn-Q3", "gcn-Q12"), "gcn");
+        assert_eq!(common("gcn", "gcn-exact-Q12"), "gcn");
+        assert_eq!(common("gcn", "gcn"), "gcn");
+        assert_eq!(common("rows", "more"), "rows");
+    }
+}

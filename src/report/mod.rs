@@ -1,0 +1,128 @@
+//! The report: result files in, one self-contained page and its figures out.
+//!
+//! [`source`] reads files and tells what they are, [`group`] puts together what belongs to one model and budget,
+//! [`landscape`] adds what only the graph knows, [`chart`] draws. Each figure has a room of its own: [`curve`] (1 and 2),
+//! [`tightness`] (3), [`surroundings`] (4), [`dynamics`] (5), [`flips`] (6), [`cost`] (7). [`table`] holds the nodes, and [`page`]
+//! binds everything. Nothing is computed here that a verdict rests on.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+pub mod chart;
+pub mod cost;
+pub mod curve;
+pub mod dynamics;
+pub mod error;
+pub mod flips;
+pub mod group;
+pub mod landscape;
+pub mod page;
+pub mod published;
+pub mod sheet;
+pub mod source;
+pub mod surroundings;
+pub mod table;
+pub mod tightness;
+pub mod training;
+
+use error::ReportError;
+use group::Groups;
+use landscape::Landscape;
+use sheet::Sheet;
+
+use crate::results;
+
+/// Everything that a page shows.
+#[derive(Debug)]
+pub struct Report {
+    /// The heading of the page.
+    pub title: String,
+    /// The results.
+    pub groups: Groups,
+    /// The graph, if it is known.
+    pub landscape: Option<Landscape>,
+}
+
+/// What was written.
+#[derive(Debug)]
+pub struct Written {
+    /// The page.
+    pub page: PathBuf,
+    /// Its size in bytes.
+    pub bytes: usize,
+    /// The folder of the figures.
+    pub figures: PathBuf,
+    /// Figures that were drawn.
+    pub drawn: usize,
+    /// Figures that were not, and why.
+    pub missing: Vec<(usize, String)>,
+}
+
+impl Report {
+    /// The figures, and the words in place of those that cannot be drawn.
+    pub fn sheets(&self) -> Vec<Sheet> {
+        let mut sheets = self.draw();
+        // Models may be called alike up to what a file name can hold.
+        let mut names = BTreeSet::new();
+        for sheet in &mut sheets {
+            if let Sheet::Drawn(figure) = sheet {
+                let mut count = 2;
+                let name = figure.name.clone();
+                while !names.insert(figure.name.clone()) {
+                    figure.name = format!("{name}-{count}");
+                    count += 1;
+                }
+            }
+        }
+        sheets
+    }
+
+    fn draw(&self) -> Vec<Sheet> {
+        let (groups, landscape) = (&self.groups.groups, self.landscape.as_ref());
+        let mut sheets = Vec::new();
+        if groups.is_empty() {
+            sheets.extend(self.groups.training.iter().map(dynamics::training));
+            return sheets;
+        }
+        sheets.extend(groups.iter().map(|group| curve::shares(group, landscape)));
+        sheets.push(curve::models(groups, landscape));
+        sheets.extend(groups.iter().map(tightness::gaps));
+        sheets.extend(groups.iter().map(|group| surroundings::robustness(group, landscape)));
+        sheets.extend(self.groups.training.iter().map(dynamics::training));
+        if self.groups.training.is_empty() {
+            let why = "No training log was given: `gcnproof train` writes one.";
+            sheets.push(Sheet::missing(5, "Training dynamics", why));
+        }
+        sheets.extend(groups.iter().map(|group| flips::flipped(group, landscape)));
+        sheets.extend(groups.iter().map(cost::effort));
+        sheets
+    }
+
+    /// Writes the page, and each figure as SVG with its numbers as CSV into a folder beside it.
+    pub fn write(&self, out: &Path) -> Result<Written, ReportError> {
+        let stem = out.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let folder = out.with_file_name(format!("{stem}-figures"));
+        let unwritable =
+            |path: &Path, problem: String| ReportError::Unwritable { file: path.display().to_string(), problem };
+        std::fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, error.to_string()))?;
+        let sheets = self.sheets();
+        let mut missing = Vec::new();
+        let mut drawn = 0;
+        for sheet in &sheets {
+            match sheet {
+                Sheet::Missing { number, why, .. } => missing.push((*number, why.clone())),
+                Sheet::Drawn(figure) => {
+                    drawn += 1;
+                    let path = folder.join(format!("{}.svg", figure.name));
+                    results::replace(&path, figure.svg().as_bytes())?;
+                    let path = folder.join(format!("{}.csv", figure.name));
+                    let csv = figure.numbers.csv().map_err(|error| unwritable(&path, error.to_string()))?;
+                    results::replace(&path, csv.as_bytes())?;
+                }
+            }
+        }
+        let page = page::html(self, &sheets, &format!("{stem}-figures"));
+        results::replace(out, page.as_bytes())?;
+        Ok(Written { page: out.to_path_buf(), bytes: page.len(), figures: folder, drawn, missing })
+    }
+}

@@ -1,0 +1,261 @@
+//! Study, report and explain as a user meets them: whole results, and results that are empty, mixed, unlabelled or broken.
+#![allow(missing_docs)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use gcnproof_files::write::write_graph_npz;
+use gcnproof_files::{GraphOptions, read_graph};
+use serde_json::Value;
+
+const GRAPH: &str = "fixtures/cora.npz";
+const MODEL: &str = "fixtures/cora_pyg.safetensors";
+
+fn gcnproof(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_gcnproof")).args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The message as one line: miette breaks lines and draws bars.
+fn message(output: &Output) -> String {
+    let words = text(&output.stderr).replace(['│', '×', '╰', '─', '▶'], " ");
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    fn at(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_string()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn certify(&self, name: &str, budget: &[&str]) -> String {
+        let out = self.at(name);
+        let done = gcnproof(&[&["certify", GRAPH, MODEL, "--nodes", "0-79", "--out", &out], budget].concat());
+        assert!(done.status.success(), "{}", message(&done));
+        out
+    }
+
+    /// Makes a report and gives back its page; standard output is JSON.
+    fn report(&self, arguments: &[&str]) -> (String, Value) {
+        let out = self.at("page.html");
+        let done = gcnproof(&[&["report", "--out", &out, "--format", "json"], arguments].concat());
+        assert!(done.status.success(), "{arguments:?}: {}", message(&done));
+        let page = std::fs::read_to_string(out).unwrap();
+        for picture in page.split("<svg ").skip(1).filter_map(|rest| rest.split("</svg>").next()) {
+            assert!(!picture.contains("NaN") && !picture.contains("inf\""), "{arguments:?}: {picture}");
+        }
+        (page, serde_json::from_slice(&done.stdout).unwrap())
+    }
+
+    fn refused(&self, arguments: &[&str]) -> String {
+        let out = self.at("refused.html");
+        let done = gcnproof(&[&["report", "--out", &out], arguments].concat());
+        assert_eq!(done.status.code(), Some(2), "{arguments:?}");
+        assert!(!Path::new(&out).exists());
+        let message = message(&done);
+        assert!(!message.contains("panicked"), "{message}");
+        message
+    }
+}
+
+fn svgs(page: &str) -> usize {
+    page.matches("<svg ").count()
+}
+
+#[test]
+fn one_result_file_is_enough() {
+    let folder = Folder::new();
+    for extension in ["parquet", "jsonl", "csv"] {
+        let results = folder.certify(&format!("rows.{extension}"), &["-Q", "5", "--complete"]);
+        let (page, told) = folder.report(&[&results, "--graph", GRAPH]);
+        // Shares at one Q, surroundings, flips, cost; no other model, no sample, no training log.
+        assert_eq!((svgs(&page), told["drawn"].as_u64()), (4, Some(4)), "{extension}");
+        let missing: Vec<u64> =
+            told["missing"].as_array().unwrap().iter().map(|m| m["figure"].as_u64().unwrap()).collect();
+        assert_eq!(missing, [2, 3, 5]);
+        assert!(page.contains("gcnproof validate") && page.contains("purity"));
+    }
+    // Without the graph less is known, and the page says so.
+    let (page, _) = folder.report(&[&folder.at("rows.csv")]);
+    assert!(page.contains("graph not given") && page.contains("Without the graph"));
+    let csv = std::fs::read_to_string(folder.path("page-figures/fig1_shares_rows.csv")).unwrap();
+    assert!(csv.starts_with("model,method,Q,") && csv.contains("exact search,5,"), "{csv}");
+}
+
+#[test]
+fn an_empty_result_file_is_named() {
+    let folder = Folder::new();
+    let empty = folder.at("empty.jsonl");
+    std::fs::write(&empty, "").unwrap();
+    let message = folder.refused(&[&empty]);
+    assert!(message.contains("nothing to report") && message.contains("empty.jsonl"), "{message}");
+    // Beside others it is a notice.
+    let full = folder.certify("full.parquet", &["-Q", "3"]);
+    let (page, _) = folder.report(&[&empty, &full]);
+    assert!(page.contains("empty.jsonl holds no rows") && svgs(&page) >= 3);
+    // A run that was stopped before its first row.
+    let rows: Vec<gcnproof::record::NodeRecord> = Vec::new();
+    let none = folder.path("none.parquet");
+    gcnproof::results::write(&none, gcnproof::record::NodeRecord::SCHEMA, &rows).unwrap();
+    assert!(folder.refused(&[none.to_str().unwrap()]).contains("no rows"));
+}
+
+#[test]
+fn different_budgets_are_told_apart() {
+    let folder = Folder::new();
+    let one = folder.certify("a.parquet", &["-Q", "3", "-q", "1"]);
+    let two = folder.certify("b.parquet", &["-Q", "3", "-q", "5", "--flips", "add"]);
+    let (page, _) = folder.report(&[&one, &two, "--graph", GRAPH]);
+    assert!(page.contains("different budgets") && page.contains("q = 1") && page.contains("q = 5, only additions"));
+    assert!(page.contains("<option value=\"1\">b (q = 5, only additions)</option>"));
+    // Two Q of one budget are one curve.
+    let three = folder.certify("c.parquet", &["-Q", "6", "-q", "1"]);
+    let (page, told) = folder.report(&[&one, &three]);
+    assert!(!page.contains("different budgets"));
+    assert_eq!(told["drawn"], 4);
+    let csv = std::fs::read_to_string(folder.path("page-figures/fig1_shares_a.csv")).unwrap();
+    assert!(
+        csv.contains("our bounds,3,") && csv.contains("our bounds,6,") && csv.contains("the paper's bound,6,"),
+        "{csv}"
+    );
+    // Without its sidecar nobody knows the budget.
+    std::fs::remove_file(folder.path("a.parquet.run.json")).unwrap();
+    let (page, _) = folder.report(&[&one]);
+    assert!(page.contains("budget is not known") && page.contains("Q not known"));
+}
+
+#[test]
+fn results_without_labels_have_no_accuracy() {
+    let folder = Folder::new();
+    let mut file = read_graph(Path::new(GRAPH), &GraphOptions::default()).unwrap();
+    (file.labels, file.class_names, file.node_names) = (None, None, None);
+    file.attribute_names = Some((0..file.attributes.columns).map(|d| format!("<w{d}> & \"co\"")).collect());
+    let graph = folder.at("unlabelled.npz");
+    write_graph_npz(Path::new(&graph), &file).unwrap();
+    let results = folder.at("rows.parquet");
+    let done = gcnproof(&["certify", &graph, MODEL, "-Q", "12", "--nodes", "0-49", "--out", &results]);
+    assert!(done.status.success(), "{}", message(&done));
+    let (page, _) = folder.report(&[&results, "--graph", &graph]);
+    assert!(page.contains("no labels") && !page.contains("\"label\"") && page.contains("class 3"));
+    // Names are data, never markup.
+    assert!(page.contains("&lt;w") && !page.contains("<w1"));
+}
+
+#[test]
+fn broken_and_foreign_files_are_refused_by_name() {
+    let folder = Folder::new();
+    let results = folder.certify("rows.parquet", &["-Q", "3"]);
+    let bytes = std::fs::read(&results).unwrap();
+    std::fs::write(folder.path("cut.parquet"), &bytes[..bytes.len() / 2]).unwrap();
+    assert!(folder.refused(&[&folder.at("cut.parquet")]).contains("cut.parquet"));
+    let lines = folder.certify("rows.jsonl", &["-Q", "3"]);
+    let content = std::fs::read_to_string(&lines).unwrap();
+    std::fs::write(folder.path("cut.jsonl"), &content[..content.len() - 40]).unwrap();
+    let message = folder.refused(&[&folder.at("cut.jsonl")]);
+    assert!(message.contains("cut.jsonl") && message.contains("line 80"), "{message}");
+    std::fs::write(folder.path("foreign.csv"), "a,b\n1,2\n").unwrap();
+    assert!(folder.refused(&[&folder.at("foreign.csv")]).contains("neither results"));
+    std::fs::write(folder.path("notes.txt"), "hello").unwrap();
+    assert!(folder.refused(&[&folder.at("notes.txt")]).contains("notes.txt"));
+    assert!(folder.refused(&[&folder.at("absent.parquet")]).contains("absent.parquet"));
+    assert!(folder.refused(&[folder.0.path().to_str().unwrap()]).contains("study.json"));
+    // Another graph than that of the results.
+    let mut file = read_graph(Path::new(GRAPH), &GraphOptions::default()).unwrap();
+    file.labels = None;
+    write_graph_npz(&folder.path("other.npz"), &file).unwrap();
+    assert!(folder.refused(&[&results, "--graph", &folder.at("other.npz")]).contains("another graph"));
+    let done = gcnproof(&["report", &results, "--out", "page.pdf"]);
+    assert_eq!(done.status.code(), Some(2));
+}
+
+#[test]
+fn a_study_is_resumed_and_reported_with_a_training_log() {
+    let folder = Folder::new();
+    let study = folder.at("study");
+    let base = ["study", GRAPH, MODEL, "--nodes", "0-39", "-Q", "3", "--Q-max", "5", "--sample", "3", "--out", &study];
+    let done = gcnproof(&[&base[..], &["--format", "json"]].concat());
+    assert!(done.status.success(), "{}", message(&done));
+    let told: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(told["models"][0]["nodes"], 40);
+    // Everything is there: nothing is computed again, and no byte changes.
+    let file = folder.path("study/cora_pyg.bounds.parquet");
+    let before = std::fs::read(&file).unwrap();
+    assert!(gcnproof(&base).status.success());
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    // With the exact curve the rest is added beside.
+    let done = gcnproof(&[&base[..], &["--complete"]].concat());
+    assert!(done.status.success(), "{}", message(&done));
+    // Another budget is another study.
+    let done = gcnproof(&[&base[..], &["-q", "2"]].concat());
+    assert!(done.status.code() == Some(2) && message(&done).contains("--force"), "{}", message(&done));
+    // So is another graph, whose copy must not replace the first one.
+    let mut file = read_graph(Path::new(GRAPH), &GraphOptions::default()).unwrap();
+    file.labels = None;
+    let unlabelled = folder.at("unlabelled.npz");
+    write_graph_npz(Path::new(&unlabelled), &file).unwrap();
+    let done = gcnproof(&["study", &unlabelled, MODEL, "--nodes", "0", "--out", &study]);
+    assert!(done.status.code() == Some(2) && message(&done).contains("another graph"), "{}", message(&done));
+    let log = folder.at("log.jsonl");
+    std::fs::write(
+        &log,
+        "{\"gcnproof_training_log\":1,\"graph\":\"cora\",\"loss\":\"rh-u\",\"bound\":\"paper\",\"local\":14,\"global\":12,\"seed\":1}\n\
+         {\"iteration\":1,\"seconds\":0.1,\"stage\":\"rh\",\"loss\":3.0,\"margin_labelled\":-1.5,\"margin_unlabelled\":null,\"certified\":0.1,\"accuracy_labelled\":0.5}\n\
+         {\"iteration\":2,\"seconds\":0.2,\"stage\":\"rh-u\",\"loss\":2.0,\"margin_labelled\":0.5,\"margin_unlabelled\":-2.0,\"certified\":null,\"accuracy_labelled\":0.7}\n",
+    )
+    .unwrap();
+    let (page, told) = folder.report(&[&study, &log]);
+    assert!(page.contains("Training dynamics: log") && page.contains("RH-U begins") && page.contains("exact search"));
+    assert_eq!(told["missing"].as_array().unwrap().len(), 1, "{told}");
+    for figure in ["fig1_shares", "fig3_tightness", "fig4_surroundings", "fig6_flips", "fig7_cost"] {
+        for extension in ["svg", "csv"] {
+            let path = folder.path(&format!("page-figures/{figure}_cora_pyg.{extension}"));
+            assert!(std::fs::metadata(&path).unwrap().len() > 100, "{}", path.display());
+        }
+    }
+    // A step that is missing is told, not missed.
+    std::fs::remove_file(folder.path("study/cora_pyg.pairs.parquet")).unwrap();
+    let (page, _) = folder.report(&[&study]);
+    assert!(page.contains("study is not finished: cora_pyg.pairs.parquet"));
+    // A training log alone makes a page as well.
+    let (page, _) = folder.report(&[&log]);
+    assert_eq!(svgs(&page), 1);
+}
+
+#[test]
+fn a_node_is_explained() {
+    let explain = |node: &str, budget: &[&str]| {
+        let done = gcnproof(&[&["explain", GRAPH, MODEL, "--node", node], budget].concat());
+        assert!(done.status.success(), "{}", message(&done));
+        text(&done.stdout)
+    };
+    let broken = explain("194", &["-Q", "3"]);
+    for part in
+        ["non-robust", "neighbourhood: its logits depend on 2 nodes", "add word 552 to the node itself", "unstable"]
+    {
+        assert!(broken.contains(part), "{part}: {broken}");
+    }
+    assert!(explain("163", &["-Q", "12"]).contains("the class is kept all the same"));
+    assert!(explain("163", &["-Q", "0"]).contains("no flip is possible"));
+    let json: Value = serde_json::from_str(&explain("0", &["-Q", "12", "--format", "json"])).unwrap();
+    let told = &json["explanation"];
+    assert_eq!((told["verdict"].as_str(), told["attack"]["breaks"].as_bool()), (Some("non_robust"), Some(true)));
+    let steps = told["attack"]["steps"].as_array().unwrap();
+    let margins: Vec<f64> = steps.iter().map(|step| step["margin"].as_f64().unwrap()).collect();
+    assert!(margins.len() <= 12 && margins.last().unwrap() <= &0.0);
+    let deep = gcnproof(&["explain", GRAPH, "fixtures/cora_pyg_3layer.safetensors", "--node", "5", "-Q", "2"]);
+    assert!(deep.status.success() && text(&deep.stdout).contains("layers above"), "{}", text(&deep.stdout));
+    let done = gcnproof(&["explain", GRAPH, MODEL, "--node", "2708"]);
+    assert!(done.status.code() == Some(2) && message(&done).contains("2707"));
+}
