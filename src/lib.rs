@@ -78,5 +78,6 @@ pub mod rounding;
 pub mod search;
 pub mod selection;
 pub mod slice;
+pub mod train;
 pub mod verdict;
 pub mod witness;
