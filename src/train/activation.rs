@@ -1,7 +1,7 @@
 //! Activation bounds `R ≤ Ĥ ≤ S` for training, with their derivatives (math §3).
 //!
 //! Layer 2 is a sum of selected flips, `S = z⁰ + Σ A_mn·(±W_dj)`: only the selected entries of `W(1)` carry gradient. Which
-//! entries are selected is constant between kinks; at a tie the first in the order of the message passing counts.
+//! entries are selected is constant between kinks; at a tie one of them is taken, always the same one.
 //! Deeper layers are propagated intervals (the certifier tightens them afterwards; training does not).
 
 use rayon::prelude::*;
@@ -230,25 +230,16 @@ fn first_hidden(
     unit: usize,
 ) -> UnitBounds {
     let layer = &gcn.layers()[0];
-    let column = (0..layer.weight.rows).map(|d| layer.weight.get(d, unit)).collect();
+    let column = layer.weight.values[unit..].iter().step_by(layer.weight.columns).copied().collect();
     let weights = Unit::new(column, budget, graph.attributes());
-    let mut lists: [(Vec<u32>, Vec<Item>); 2] = [(vec![0], Vec::new()), (vec![0], Vec::new())];
+    let mut own = Vec::new();
+    let mut lists = Vec::with_capacity(reach.nodes(1).len());
     for &n in reach.nodes(1) {
         let capacity = budget.local(n as usize).min(budget.global());
         let look = weights.look(n as usize);
-        for side in [Side::Rise, Side::Fall] {
-            let (offsets, items) = &mut lists[side as usize];
-            if capacity > 0 {
-                weights.best(side, n as usize, look, capacity, items);
-            }
-            offsets.push(items.len() as u32);
-        }
+        lists.push([Side::Rise, Side::Fall].map(|side| weights.best(side, n as usize, look, capacity, &mut own)));
     }
-    let list = |side: Side, n: u32| {
-        let (offsets, items) = &lists[side as usize];
-        let at = place[n as usize] as usize;
-        &items[offsets[at] as usize..offsets[at + 1] as usize]
-    };
+    let list = |side: Side, n: u32| weights.items(side, lists[place[n as usize] as usize][side as usize], &own);
     let mut found = UnitBounds {
         lower: Vec::with_capacity(reach.nodes(2).len()),
         upper: Vec::with_capacity(reach.nodes(2).len()),
@@ -260,12 +251,10 @@ fn first_hidden(
         let z = pass.row(2, m as usize)[unit];
         let (columns, entries) = layer.passing.row(m as usize);
         for (rising, kept) in [(true, &mut found.rise), (false, &mut found.fall)] {
-            best.clear();
-            for (&n, &a) in columns.iter().zip(entries) {
-                // A negative entry of A swaps the two roles.
-                let items = list(if (a > 0.0) == rising { Side::Rise } else { Side::Fall }, n);
-                take_best(items, a, budget.global(), &mut best);
-            }
+            // A negative entry of A swaps the two roles.
+            let side = |a: f64| if (a > 0.0) == rising { Side::Rise } else { Side::Fall };
+            let row = || columns.iter().zip(entries).map(|(&n, &a)| (list(side(a), n), a));
+            take_best(row, budget.global(), &mut best);
             kept.picks.extend(best.iter().map(|b| b.1));
             kept.offsets.push(kept.picks.len() as u32);
             let moved: f64 =
@@ -276,17 +265,29 @@ fn first_hidden(
     found
 }
 
-/// Merges a falling list, scaled by `|a|`, into the `global` best so far.
-fn take_best(items: &[Item], a: f64, global: usize, best: &mut Vec<(f64, Pick)>) {
-    for item in items {
-        let gain = a.abs() * item.gain;
-        if best.len() == global {
-            if best.last().is_none_or(|last| gain <= last.0) {
-                return;
+/// The `global` best flips of a row's neighbours, each with a falling list to be scaled by `|a|`.
+fn take_best<'a, I>(row: impl Fn() -> I, global: usize, best: &mut Vec<(f64, Pick)>)
+where
+    I: Iterator<Item = (&'a [Item], f64)>,
+{
+    best.clear();
+    if global == 0 {
+        return;
+    }
+    // What a single neighbour with a full list reaches, the best of all neighbours reach too.
+    let full = |(items, a): (&[Item], f64)| items.get(global - 1).map_or(0.0, |item| a.abs() * item.gain);
+    let floor = row().map(full).fold(0.0, f64::max);
+    for (items, a) in row() {
+        for item in items {
+            let gain = a.abs() * item.gain;
+            if gain < floor {
+                break;
             }
-            best.pop();
+            best.push((gain, Pick { attribute: item.attribute, change: a * f64::from(item.sign) }));
         }
-        let at = best.partition_point(|kept| kept.0 >= gain);
-        best.insert(at, (gain, Pick { attribute: item.attribute, change: a * f64::from(item.sign) }));
+    }
+    if best.len() > global {
+        best.select_nth_unstable_by(global - 1, |x, y| y.0.total_cmp(&x.0));
+        best.truncate(global);
     }
 }

@@ -47,9 +47,18 @@ pub struct Unit<'a> {
     budget: &'a Budget,
     attributes: &'a Pattern,
     rank: Vec<u8>,
-    leaders: [Vec<u32>; 2],
+    leaders: [Vec<Item>; 2],
     /// All attributes by falling weight, for nodes that the leaders do not serve.
     order: OnceCell<Vec<u32>>,
+}
+
+/// Where a node's best flips stand.
+#[derive(Clone, Copy, Debug)]
+pub enum List {
+    /// So many of the unit's leaders.
+    Leaders(u32),
+    /// A range of the nodes' own lists.
+    Own(u32, u32),
 }
 
 /// What one look at a node's attributes tells.
@@ -80,7 +89,7 @@ impl<'a> Unit<'a> {
                 rank[d as usize] = first + place as u8;
             }
             first += LEADERS as u8;
-            best
+            best.iter().map(|&d| Item { gain: gain(d), attribute: d, sign: 1 }).collect()
         });
         Unit { column, budget, attributes, rank, leaders, order: OnceCell::new() }
     }
@@ -105,40 +114,65 @@ impl<'a> Unit<'a> {
         look
     }
 
-    /// Appends the best flips of a node, at most `capacity`, in falling order.
-    pub fn best(&self, side: Side, node: usize, look: Look, capacity: usize, list: &mut Vec<Item>) {
-        let start = list.len();
-        let sign = side.sign();
-        if self.budget.direction().adds() {
-            let leaders = &self.leaders[side as usize];
-            let present = (look.present >> (LEADERS * side as usize)) as u64;
-            let addition = |d: u32| Item { gain: sign * self.column[d as usize], attribute: d, sign: 1 };
-            let absent = |&(place, _): &(usize, &u32)| present >> place & 1 == 0;
-            let leading = leaders.iter().take(LEADERS).enumerate().filter(absent).map(|(_, &d)| addition(d));
-            list.extend(leading.take(capacity));
-            if list.len() - start < capacity && leaders.len() > LEADERS {
-                list.truncate(start);
-                let row = self.attributes.row(node);
-                let order = self.order.get_or_init(|| self.sorted());
-                let order: &mut dyn Iterator<Item = &u32> = match side {
-                    Side::Rise => &mut order.iter(),
-                    Side::Fall => &mut order.iter().rev(),
-                };
-                let additions = order.map(|&d| addition(d)).take_while(|item| item.gain > 0.0);
-                list.extend(additions.filter(|item| row.binary_search(&item.attribute).is_err()).take(capacity));
+    /// The best flips of a node, at most `capacity`, in falling order: the leaders themselves where the node has none of
+    /// them, else a list of its own, appended to `own`.
+    pub fn best(&self, side: Side, node: usize, look: Look, capacity: usize, own: &mut Vec<Item>) -> List {
+        let leaders = &self.leaders[side as usize];
+        let present = (look.present >> (LEADERS * side as usize)) as u64;
+        let best_removal = if side == Side::Rise { -look.lowest } else { look.highest };
+        let untouched = present.trailing_zeros() as usize >= capacity.min(LEADERS);
+        if self.budget.direction().adds() && untouched && capacity <= leaders.len().min(LEADERS) {
+            let floor = leaders[..capacity].last().map_or(f64::INFINITY, |item| item.gain);
+            // Nearly always every removal gains less than the last addition.
+            if best_removal <= floor || !self.budget.direction().removes() {
+                return List::Leaders(capacity as u32);
             }
         }
-        let full = list.len() - start == capacity;
-        let floor = if full { list.last().map_or(f64::INFINITY, |item| item.gain) } else { 0.0 };
-        let best_removal = if side == Side::Rise { -look.lowest } else { look.highest };
-        // Nearly always every removal gains less than the last addition.
+        let start = own.len();
+        if self.budget.direction().adds() {
+            self.additions(side, node, present, capacity, own);
+        }
+        let full = own.len() - start == capacity;
+        let floor = if full { own.last().map_or(f64::INFINITY, |item| item.gain) } else { 0.0 };
         if self.budget.direction().removes() && best_removal > floor {
-            let removals = self.attributes.row(node).iter().filter(|&&d| !self.budget.is_frozen(d as usize));
-            let removals =
-                removals.map(|&d| Item { gain: -sign * self.column[d as usize], attribute: d, sign: -1 });
-            list.extend(removals.filter(|item| item.gain > floor));
-            list[start..].sort_by(|x, y| y.gain.total_cmp(&x.gain));
-            list.truncate(start + capacity);
+            for &d in self.attributes.row(node) {
+                let gain = -side.sign() * self.column[d as usize];
+                if gain > floor && !self.budget.is_frozen(d as usize) {
+                    own.push(Item { gain, attribute: d, sign: -1 });
+                }
+            }
+            own[start..].sort_unstable_by(|x, y| y.gain.total_cmp(&x.gain));
+            own.truncate(start + capacity);
+        }
+        List::Own(start as u32, own.len() as u32)
+    }
+
+    fn additions(&self, side: Side, node: usize, present: u64, capacity: usize, own: &mut Vec<Item>) {
+        let start = own.len();
+        let leaders = &self.leaders[side as usize];
+        let leading = leaders.iter().take(LEADERS).enumerate().filter(|&(place, _)| present >> place & 1 == 0);
+        own.extend(leading.map(|(_, item)| *item).take(capacity));
+        if own.len() - start < capacity && leaders.len() > LEADERS {
+            own.truncate(start);
+            let row = self.attributes.row(node);
+            let order = self.order.get_or_init(|| self.sorted());
+            let order: &mut dyn Iterator<Item = &u32> = match side {
+                Side::Rise => &mut order.iter(),
+                Side::Fall => &mut order.iter().rev(),
+            };
+            let gain = |d: u32| side.sign() * self.column[d as usize];
+            let additions = order.map(|&d| Item { gain: gain(d), attribute: d, sign: 1 });
+            let additions = additions.take_while(|item| item.gain > 0.0);
+            own.extend(additions.filter(|item| row.binary_search(&item.attribute).is_err()).take(capacity));
+        }
+    }
+
+    /// A list that [`Unit::best`] has found.
+    #[inline]
+    pub fn items<'b>(&'b self, side: Side, list: List, own: &'b [Item]) -> &'b [Item] {
+        match list {
+            List::Leaders(count) => &self.leaders[side as usize][..count as usize],
+            List::Own(start, end) => &own[start as usize..end as usize],
         }
     }
 
