@@ -6,20 +6,13 @@
 
 use rayon::prelude::*;
 
-use super::falling::{Item, Side, Unit};
+use super::falling::{Look, Pick, Side, Unit, keep_best};
 use super::gradient::{Gradient, add_scaled};
 use super::pass::{Pass, Transposed};
 use super::reach::Reach;
 use crate::budget::Budget;
 use crate::graph::Graph;
 use crate::model::{Gcn, Layer};
-
-/// A selected flip: the unit changes by `change · W_dj`.
-#[derive(Clone, Copy, Debug)]
-struct Pick {
-    attribute: u32,
-    change: f64,
-}
 
 /// Lists of picks, one per row of the reach in representation 2.
 #[derive(Debug, Default)]
@@ -76,11 +69,10 @@ impl ActivationBounds {
             return bounds;
         }
         let width = gcn.width(2);
-        let mut place = vec![0u32; graph.node_count()];
-        reach.nodes(1).iter().enumerate().for_each(|(at, &n)| place[n as usize] = at as u32);
+        let rows = Rows::new(graph, gcn, budget, reach);
         bounds.units = (0..width)
             .into_par_iter()
-            .map(|unit| first_hidden((graph, gcn), budget, (reach, &place), pass, unit))
+            .map(|unit| first_hidden((graph, gcn), budget, (reach, &rows), pass, unit))
             .collect();
         let mut lower = vec![0.0; graph.node_count() * width];
         let mut upper = lower.clone();
@@ -221,41 +213,84 @@ impl ActivationBounds {
     }
 }
 
-/// Layer 2, one unit. Cost: a look at each node's attributes, and per row a walk along its neighbours' best flips.
+/// The rows of `A(1)` that a reach needs, over the places of its nodes; nodes without a budget are left out.
+struct Rows {
+    offsets: Vec<u32>,
+    entries: Vec<(u32, f64)>,
+    /// How many neighbours fill the global budget, if each uses what it has.
+    needed: Vec<usize>,
+    /// Flips that a node may contribute to a row.
+    capacity: Vec<usize>,
+}
+
+impl Rows {
+    fn new(graph: &Graph, gcn: &Gcn, budget: &Budget, reach: &Reach) -> Rows {
+        let mut place = vec![0u32; graph.node_count()];
+        reach.nodes(1).iter().enumerate().for_each(|(at, &n)| place[n as usize] = at as u32);
+        let capacity = reach.nodes(1).iter().map(|&n| budget.local(n as usize).min(budget.global())).collect();
+        let mut rows = Rows { offsets: vec![0], entries: Vec::new(), needed: Vec::new(), capacity };
+        for &m in reach.nodes(2) {
+            let (columns, values) = gcn.layers()[0].passing.row(m as usize);
+            let places = columns.iter().map(|&n| place[n as usize]).zip(values.iter().copied());
+            let start = rows.entries.len();
+            rows.entries.extend(places.filter(|&(n, _)| rows.capacity[n as usize] > 0));
+            let least = rows.entries[start..].iter().map(|&(n, _)| rows.capacity[n as usize]).min().unwrap_or(1);
+            rows.needed.push(budget.global().div_ceil(least));
+            rows.offsets.push(rows.entries.len() as u32);
+        }
+        rows
+    }
+
+    fn row(&self, row: usize) -> &[(u32, f64)] {
+        &self.entries[self.offsets[row] as usize..self.offsets[row + 1] as usize]
+    }
+}
+
+/// Layer 2, one unit. Cost: a look at each node's attributes, and per row a walk along its neighbours.
 fn first_hidden(
     (graph, gcn): (&Graph, &Gcn),
     budget: &Budget,
-    (reach, place): (&Reach, &[u32]),
+    (reach, rows): (&Reach, &Rows),
     pass: &Pass,
     unit: usize,
 ) -> UnitBounds {
-    let layer = &gcn.layers()[0];
-    let column = layer.weight.values[unit..].iter().step_by(layer.weight.columns).copied().collect();
+    let weight = &gcn.layers()[0].weight;
+    let column = weight.values[unit..].iter().step_by(weight.columns).copied().collect();
     let weights = Unit::new(column, budget, graph.attributes());
-    let mut own = Vec::new();
-    let mut lists = Vec::with_capacity(reach.nodes(1).len());
-    for &n in reach.nodes(1) {
-        let capacity = budget.local(n as usize).min(budget.global());
-        let look = weights.look(n as usize);
-        lists.push([Side::Rise, Side::Fall].map(|side| weights.best(side, n as usize, look, capacity, &mut own)));
-    }
-    let list = |side: Side, n: u32| weights.items(side, lists[place[n as usize] as usize][side as usize], &own);
+    let looks: Vec<Look> = reach.nodes(1).iter().map(|&n| weights.look(n as usize)).collect();
+    // What the flips of a node surely reach and surely do not exceed, on both sides.
+    let range = |side: Side| -> Vec<(f64, f64)> {
+        let ends = |(&look, &capacity)| (weights.surely(side, look, capacity), weights.at_most(side, look));
+        looks.iter().zip(&rows.capacity).map(ends).collect()
+    };
+    let ranges = [range(Side::Rise), range(Side::Fall)];
+    let count = reach.nodes(2).len();
     let mut found = UnitBounds {
-        lower: Vec::with_capacity(reach.nodes(2).len()),
-        upper: Vec::with_capacity(reach.nodes(2).len()),
+        lower: Vec::with_capacity(count),
+        upper: Vec::with_capacity(count),
         rise: Picks { offsets: vec![0], picks: Vec::new() },
         fall: Picks { offsets: vec![0], picks: Vec::new() },
     };
-    let mut best: Vec<(f64, Pick)> = Vec::new();
-    for &m in reach.nodes(2) {
+    let (mut best, mut sure) = (Vec::new(), Vec::new());
+    for (row, &m) in reach.nodes(2).iter().enumerate() {
         let z = pass.row(2, m as usize)[unit];
-        let (columns, entries) = layer.passing.row(m as usize);
         for (rising, kept) in [(true, &mut found.rise), (false, &mut found.fall)] {
             // A negative entry of A swaps the two roles.
             let side = |a: f64| if (a > 0.0) == rising { Side::Rise } else { Side::Fall };
-            let row = || columns.iter().zip(entries).map(|(&n, &a)| (list(side(a), n), a));
-            take_best(row, budget.global(), &mut best);
-            kept.picks.extend(best.iter().map(|b| b.1));
+            let range = |n: u32, a: f64| ranges[side(a) as usize][n as usize];
+            sure.clear();
+            sure.extend(rows.row(row).iter().map(|&(n, a)| a.abs() * range(n, a).0));
+            let floor = largest(&mut sure, rows.needed[row]);
+            best.clear();
+            for &(n, a) in rows.row(row) {
+                if a.abs() * range(n, a).1 >= floor {
+                    let place = n as usize;
+                    let node = reach.nodes(1)[place] as usize;
+                    weights.list(side(a), (node, looks[place]), (a, floor), rows.capacity[place], &mut best);
+                }
+            }
+            keep_best(&mut best, 0, budget.global());
+            kept.picks.extend(best.iter().map(|b: &(f64, Pick)| b.1));
             kept.offsets.push(kept.picks.len() as u32);
             let moved: f64 =
                 best.iter().map(|(_, pick)| pick.change * weights.column()[pick.attribute as usize]).sum();
@@ -265,29 +300,12 @@ fn first_hidden(
     found
 }
 
-/// The `global` best flips of a row's neighbours, each with a falling list to be scaled by `|a|`.
-fn take_best<'a, I>(row: impl Fn() -> I, global: usize, best: &mut Vec<(f64, Pick)>)
-where
-    I: Iterator<Item = (&'a [Item], f64)>,
-{
-    best.clear();
-    if global == 0 {
-        return;
-    }
-    // What a single neighbour with a full list reaches, the best of all neighbours reach too.
-    let full = |(items, a): (&[Item], f64)| items.get(global - 1).map_or(0.0, |item| a.abs() * item.gain);
-    let floor = row().map(full).fold(0.0, f64::max);
-    for (items, a) in row() {
-        for item in items {
-            let gain = a.abs() * item.gain;
-            if gain < floor {
-                break;
-            }
-            best.push((gain, Pick { attribute: item.attribute, change: a * f64::from(item.sign) }));
-        }
-    }
-    if best.len() > global {
-        best.select_nth_unstable_by(global - 1, |x, y| y.0.total_cmp(&x.0));
-        best.truncate(global);
+/// The `rank`-th largest value; 0 if there are fewer.
+fn largest(values: &mut [f64], rank: usize) -> f64 {
+    match rank {
+        0 => 0.0,
+        1 => values.iter().copied().fold(0.0, f64::max),
+        rank if rank > values.len() => 0.0,
+        rank => *values.select_nth_unstable_by(rank - 1, |x, y| y.total_cmp(x)).1,
     }
 }
