@@ -23,6 +23,8 @@ enum Command {
     Certify(Box<command::certify::Certify>),
     Radius(Box<command::radius::Radius>),
     Inspect(Box<command::inspect::Inspect>),
+    Train(Box<command::train::Train>),
+    Reproduce(Box<command::reproduce::Reproduce>),
     #[cfg(feature = "laboratory")]
     Validate(Box<command::validate::Validate>),
     #[cfg(feature = "laboratory")]
@@ -35,6 +37,8 @@ fn main() -> ExitCode {
         Command::Certify(command) => command.execute(),
         Command::Radius(command) => command.execute(),
         Command::Inspect(command) => command.execute(),
+        Command::Train(command) => command.execute(),
+        Command::Reproduce(command) => command.execute(),
         #[cfg(feature = "laboratory")]
         Command::Validate(command) => command.execute(),
         #[cfg(feature = "laboratory")]

@@ -211,7 +211,7 @@ fn the_bound_in_the_loss_is_the_certifiers() {
             let targets: Vec<u32> = (0..NODES as u32).collect();
             let reach = Reach::of(&gcn, &targets);
             let pass = Pass::forward(&case.graph, &gcn, &reach, None);
-            let bounds = ActivationBounds::new((&case.graph, &gcn), &case.budget, &reach, &pass);
+            let bounds = ActivationBounds::new((&case.graph, &gcn), &case.budget, &reach, &pass, None);
             for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
                 let certificate = Certificate {
                     graph: &case.graph,
@@ -221,6 +221,7 @@ fn the_bound_in_the_loss_is_the_certifiers() {
                     pass: &pass,
                     intervals: &bounds.intervals,
                     relaxation,
+                    dropout: None,
                 };
                 for node in 0..NODES {
                     let (found, _) = certificate.target(node, 1, &mut Workspace::default(), |_| None);

@@ -8,7 +8,9 @@ pub mod export;
 pub mod input;
 pub mod inspect;
 pub mod radius;
+pub mod reproduce;
 pub mod run;
 pub mod summary;
+pub mod train;
 #[cfg(feature = "laboratory")]
 pub mod validate;

@@ -32,7 +32,7 @@ fn prefix(path: &Path) -> OsString {
 
 /// Puts `bytes` in the place of the contents of `path`. At every moment, and after a crash at any
 /// moment, the file holds either all of the old or all of the new bytes.
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), ResultError> {
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), ResultError> {
     let attempt = || -> io::Result<()> {
         let prefix = prefix(path);
         let mut builder = tempfile::Builder::new();

@@ -34,6 +34,8 @@ mod tests;
 mod text;
 
 pub use column::{Column, Kind};
+pub(crate) use disk::replace;
 pub use error::ResultError;
+pub(crate) use error::unwritable;
 pub use journal::{Journal, Mode};
 pub use table::{Format, read, write};

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::falling::{Look, Pick, Side, Unit, keep_best};
 use super::gradient::{Gradient, add_scaled};
-use super::pass::{Pass, Transposed};
+use super::pass::{Dropout, Pass, Transposed};
 use super::reach::Reach;
 use crate::budget::Budget;
 use crate::graph::Graph;
@@ -59,12 +59,19 @@ pub struct ActivationBounds {
     /// The bounds; rows outside the reach are zero.
     pub intervals: Intervals,
     units: Vec<UnitBounds>,
+    dropout: Option<Dropout>,
 }
 
 impl ActivationBounds {
-    /// Bounds every unit that the reach needs.
-    pub fn new((graph, gcn): (&Graph, &Gcn), budget: &Budget, reach: &Reach, pass: &Pass) -> ActivationBounds {
-        let mut bounds = ActivationBounds { intervals: Intervals::default(), units: Vec::new() };
+    /// Bounds every unit that the reach needs, in the network without the hidden units that are dropped.
+    pub fn new(
+        (graph, gcn): (&Graph, &Gcn),
+        budget: &Budget,
+        reach: &Reach,
+        pass: &Pass,
+        dropout: Option<Dropout>,
+    ) -> ActivationBounds {
+        let mut bounds = ActivationBounds { intervals: Intervals::default(), units: Vec::new(), dropout };
         if gcn.depth() == 2 {
             return bounds;
         }
@@ -102,7 +109,8 @@ impl ActivationBounds {
                 }
                 let (mut least, mut most) = (vec![0.0; width], vec![0.0; width]);
                 for i in 0..inputs {
-                    let (r, s) = (r[n * inputs + i].max(0.0), s[n * inputs + i].max(0.0));
+                    let factor = self.factor(l, n, i);
+                    let (r, s) = (factor * r[n * inputs + i].max(0.0), factor * s[n * inputs + i].max(0.0));
                     for (j, &w) in layer.weight.row(i).iter().enumerate() {
                         let (low, high) = if w > 0.0 { (r, s) } else { (s, r) };
                         least[j] += low * w;
@@ -170,6 +178,10 @@ impl ActivationBounds {
         });
     }
 
+    fn factor(&self, l: usize, node: usize, unit: usize) -> f64 {
+        self.dropout.map_or(1.0, |dropout| dropout.factor(l, node, unit))
+    }
+
     fn propagate_reverse(
         &self,
         (gcn, transposed): (&Gcn, &Transposed),
@@ -199,12 +211,13 @@ impl ActivationBounds {
             for i in 0..inputs {
                 let at = n * inputs + i;
                 let (r, s) = (self.intervals.lower[l - 2][at], self.intervals.upper[l - 2][at]);
+                let factor = self.factor(l, n, i);
                 let (mut by_r, mut by_s) = (0.0, 0.0);
                 for (j, &w) in layer.weight.row(i).iter().enumerate() {
                     let (to_r, to_s) = if w > 0.0 { (least[j], most[j]) } else { (most[j], least[j]) };
-                    gradient.weight[l - 1][i * width + j] += to_r * r.max(0.0) + to_s * s.max(0.0);
-                    by_r += w * to_r;
-                    by_s += w * to_s;
+                    gradient.weight[l - 1][i * width + j] += factor * (to_r * r.max(0.0) + to_s * s.max(0.0));
+                    by_r += factor * w * to_r;
+                    by_s += factor * w * to_s;
                 }
                 by.lower[l - 2][at] += if r > 0.0 { by_r } else { 0.0 };
                 by.upper[l - 2][at] += if s > 0.0 { by_s } else { 0.0 };

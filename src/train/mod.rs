@@ -2,12 +2,16 @@
 
 pub mod activation;
 pub mod adam;
+pub mod checkpoint;
 pub mod error;
+pub mod evaluation;
 mod falling;
 pub mod gradient;
+pub mod log;
 pub mod losses;
 pub mod objective;
 pub mod pass;
+pub mod published;
 pub mod random;
 pub mod reach;
 pub mod relaxation;

@@ -7,7 +7,8 @@
 //! RH-U   CE + weight · mean over the batch of hinge_{M₁}(p, y) or, for an unlabelled node, hinge_{M₂}(p, ỹ)
 //! ```
 //!
-//! each plus `½ λ Σ‖W(l)‖²`. Cross entropy sees dropout, the certificate does not.
+//! each plus `½ λ Σ‖W(l)‖²`. Dropout takes inputs of every layer from the cross entropy, and
+//! hidden units from the certificate (attributes are what it is about).
 
 use rayon::prelude::*;
 
@@ -106,13 +107,14 @@ impl<'a> Objective<'a> {
         dropout: Option<Dropout>,
         watch: bool,
     ) -> (Report, Gradient) {
+        let dropout = dropout.filter(|dropout| dropout.rate > 0.0);
         let mut report = Report::default();
         let mut gradient = Gradient::zeros(gcn);
         if stage.is_exact() {
             self.cross_entropy(gcn, dropout, &mut report, &mut gradient);
         }
         if (stage.is_robust() || watch) && !batch.is_empty() {
-            self.certificates(gcn, stage, batch, &mut report, &mut gradient);
+            self.certificates(gcn, stage, batch, dropout, &mut report, &mut gradient);
         }
         report.loss = report.loss_labelled + report.loss_unlabelled;
         for (layer, by) in gcn.layers().iter().zip(&mut gradient.weight) {
@@ -130,7 +132,7 @@ impl<'a> Objective<'a> {
 
     fn cross_entropy(&self, gcn: &Gcn, dropout: Option<Dropout>, report: &mut Report, gradient: &mut Gradient) {
         let reach = &self.labelled_reach;
-        let pass = Pass::forward(self.graph, gcn, reach, dropout.filter(|dropout| dropout.rate > 0.0));
+        let pass = Pass::forward(self.graph, gcn, reach, dropout);
         let mut upstream = pass.upstream();
         let share = 1.0 / self.labelled.len().max(1) as f64;
         let classes = gcn.class_count();
@@ -147,10 +149,18 @@ impl<'a> Objective<'a> {
         pass.reverse((self.graph, gcn, &self.transposed), reach, upstream, gradient);
     }
 
-    fn certificates(&self, gcn: &Gcn, stage: Loss, batch: &[u32], report: &mut Report, gradient: &mut Gradient) {
+    fn certificates(
+        &self,
+        gcn: &Gcn,
+        stage: Loss,
+        batch: &[u32],
+        dropout: Option<Dropout>,
+        report: &mut Report,
+        gradient: &mut Gradient,
+    ) {
         let reach = Reach::of(gcn, batch);
         let pass = Pass::forward(self.graph, gcn, &reach, None);
-        let bounds = ActivationBounds::new((self.graph, gcn), self.budget, &reach, &pass);
+        let bounds = ActivationBounds::new((self.graph, gcn), self.budget, &reach, &pass, dropout);
         let certificate = Certificate {
             graph: self.graph,
             gcn,
@@ -159,6 +169,7 @@ impl<'a> Objective<'a> {
             pass: &pass,
             intervals: &bounds.intervals,
             relaxation: self.terms.relaxation,
+            dropout,
         };
         let share = 1.0 / batch.len() as f64;
         let parts: Vec<Part> = batch

@@ -29,7 +29,7 @@ pub struct Dropout {
 impl Dropout {
     /// The factor of unit `unit` of node `node` in the input of layer `l`.
     #[inline]
-    fn factor(&self, l: usize, node: usize, unit: usize) -> f64 {
+    pub(super) fn factor(&self, l: usize, node: usize, unit: usize) -> f64 {
         if self.chance.of(l as u64).of(((node as u64) << 32) | unit as u64).unit() < self.rate {
             0.0
         } else {

@@ -11,7 +11,7 @@
 
 use super::activation::Intervals;
 use super::gradient::{add_scaled, dot};
-use super::pass::Pass;
+use super::pass::{Dropout, Pass};
 use super::unit::{anchor, anchor_reverse, line, line_reverse};
 use crate::attribute::Attributes;
 use crate::budget::{Budget, Restriction};
@@ -37,6 +37,8 @@ pub struct Certificate<'a> {
     pub intervals: &'a Intervals,
     /// The paper's bound or the anchored one.
     pub relaxation: Relaxation,
+    /// Hidden units that are dropped: then it is the certificate of the network without them.
+    pub dropout: Option<Dropout>,
 }
 
 /// The buffers of one thread.
@@ -189,7 +191,16 @@ impl Certificate<'_> {
                 add_scaled(&mut coefficient[n * inputs..][..inputs], a, &psi);
             }
         }
+        self.drop(slice, l, &mut coefficient);
         coefficient
+    }
+
+    /// A dropped unit of representation `l` has no coefficient; the others are scaled up in return.
+    fn drop(&self, slice: &Slice, l: usize, coefficient: &mut [f64]) {
+        let Some(dropout) = self.dropout else { return };
+        for (&node, row) in slice.nodes(l).iter().zip(coefficient.chunks_exact_mut(self.gcn.width(l))) {
+            row.iter_mut().enumerate().for_each(|(i, slot)| *slot *= dropout.factor(l, node as usize, i));
+        }
     }
 
     fn relax(&self, slice: &Slice, l: usize, tape: &mut Tape) {
@@ -250,11 +261,12 @@ impl Certificate<'_> {
             }
         }
         for l in 2..depth {
-            let by_coefficient = if l > 2 || tape.radius.is_empty() {
+            let mut by_coefficient = if l > 2 || tape.radius.is_empty() {
                 self.relax_reverse(tape, slice, l, &by_phi, seed, into)
             } else {
                 self.anchor_reverse(tape, slice, (&by_phi, &by_radius), seed, into)
             };
+            self.drop(slice, l, &mut by_coefficient);
             by_phi = self.pull_reverse(tape, slice, l, &by_coefficient, seed, into);
         }
     }

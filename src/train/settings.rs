@@ -26,8 +26,10 @@ pub struct Settings {
     pub epochs: usize,
     /// Iterations without progress after which a stage ends; 0 for never.
     pub patience: usize,
-    /// Adam's step.
+    /// Adam's step at the start of a stage.
     pub learning_rate: f64,
+    /// Share of it that is left at the end of the stage; it falls linearly.
+    pub decay: f64,
     /// `λ` in `½ λ ‖W‖²`.
     pub weight_decay: f64,
     /// Share of inputs that each layer of the cross entropy drops.
@@ -75,6 +77,7 @@ impl Settings {
             epochs: 1000,
             patience: 0,
             learning_rate: 0.01,
+            decay: 1.0,
             weight_decay: 1e-5,
             dropout: 0.0,
             margin_labelled: (0.9f64 / 0.1).ln(),
@@ -117,6 +120,9 @@ impl Settings {
         }
         if !(self.learning_rate > 0.0 && self.learning_rate.is_finite()) {
             return refuse("--learning-rate", &self.learning_rate, "it must be a positive number");
+        }
+        if !(0.0..=1.0).contains(&self.decay) {
+            return refuse("--decay", &self.decay, "it must lie between 0 and 1");
         }
         if !(0.0..1.0).contains(&self.dropout) {
             return refuse("--dropout", &self.dropout, "it must be at least 0 and less than 1");

@@ -1,6 +1,7 @@
 //! The trainer: weights, Adam, batches, one iteration after the other.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use gcnproof_files::{DenseMatrix, LayerFile, ModelFile, Precision};
 
@@ -16,6 +17,7 @@ use super::split::Split;
 use crate::budget::Budget;
 use crate::graph::Graph;
 use crate::model::{Gcn, MessagePassing};
+use crate::results::replace;
 
 /// Purposes of chance.
 const WEIGHTS: u64 = 2;
@@ -111,7 +113,9 @@ impl<'a> Trainer<'a> {
         if !report.loss.is_finite() {
             return Err(TrainError::Diverged { iteration });
         }
-        self.adam.step(&mut self.gcn, &gradient, self.settings.learning_rate);
+        let done = self.progress.in_stage as f64 / stage.iterations as f64;
+        let rate = self.settings.learning_rate * (1.0 - (1.0 - self.settings.decay) * done);
+        self.adam.step(&mut self.gcn, &gradient, rate);
         self.progress.count(report.loss);
         Ok(Some((iteration, stage.loss, report)))
     }
@@ -126,6 +130,13 @@ impl<'a> Trainer<'a> {
             bias_name: Some(format!("convs.{l}.bias")),
         };
         self.gcn.layers().iter().enumerate().map(layer).collect()
+    }
+
+    /// Writes the model; at every instant the file holds the old or the new one.
+    pub fn write(&self, path: &Path, metadata: &BTreeMap<String, String>) -> Result<(), TrainError> {
+        let name = path.display().to_string();
+        let bytes = gcnproof_files::write::model_safetensors(&name, &self.layers(), Precision::F32, metadata)?;
+        Ok(replace(path, &bytes)?)
     }
 
     /// The network with the weights that are written, ready to be certified.
