@@ -5,7 +5,7 @@
 //! | CE | CE |
 //! | RCE | CE for a while, RCE |
 //! | RH | CE for a while, RH |
-//! | RH-U | CE for a while, RH until it has converged, RH-U |
+//! | RH-U | CE for a while, RH until it has converged or for a quarter of the iterations, RH-U |
 
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ pub fn stages(settings: &Settings) -> Vec<Stage> {
     match settings.loss {
         Loss::Ce => vec![last],
         Loss::Rce | Loss::Rh => vec![first, last],
-        Loss::RhU => vec![first, stage(Loss::Rh, settings.epochs, true), last],
+        Loss::RhU => vec![first, stage(Loss::Rh, settings.epochs / 4, true), last],
     }
 }
 
