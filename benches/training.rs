@@ -66,23 +66,32 @@ fn top(mut values: Vec<(f64, usize, f64)>, count: usize) -> Vec<(f64, usize, f64
 }
 
 impl Direct<'_> {
-    /// `R` or `S` of one unit of one node, and the flips that make it.
-    fn bound(&self, gcn: &Gcn, z: &DMatrix<f64>, m: usize, j: usize, side: f64) -> (f64, Picks) {
+    /// The best flips of one node for one unit, among all attributes.
+    fn best(&self, gcn: &Gcn, n: usize, j: usize, side: f64) -> Vec<(f64, usize, f64)> {
         let weight = &gcn.layers()[0].weight;
+        let gain = |d: usize| {
+            let sign = 1.0 - 2.0 * self.attributes[(n, d)];
+            ((side * sign * weight.get(d, j)).max(0.0), d, sign)
+        };
+        top((0..weight.rows).map(gain).collect(), self.budget.local(n))
+    }
+
+    /// `R` or `S` of one unit of one node, and the flips that make it. Entries of `A` are positive.
+    fn bound<'b>(
+        &self,
+        gcn: &Gcn,
+        z: f64,
+        (m, side): (usize, f64),
+        best: impl Fn(u32) -> &'b [(f64, usize, f64)],
+    ) -> (f64, Picks) {
         let (columns, entries) = gcn.layers()[0].passing.row(m);
         let mut pool = Vec::new();
         for (&n, &a) in columns.iter().zip(entries) {
-            let gains = (0..weight.rows)
-                .map(|d| {
-                    let sign = 1.0 - 2.0 * self.attributes[(n as usize, d)];
-                    ((side * a * sign * weight.get(d, j)).max(0.0), d, a * sign)
-                })
-                .collect();
-            pool.extend(top(gains, self.budget.local(n as usize)));
+            pool.extend(best(n).iter().map(|&(gain, d, sign)| (a * gain, d, a * sign)));
         }
         let kept = top(pool, self.budget.global());
         let moved: f64 = kept.iter().map(|k| k.0).sum();
-        (z[(m, j)] + side * moved, kept.into_iter().filter(|k| k.0 > 0.0).map(|k| (k.1, k.2)).collect())
+        (z + side * moved, kept.into_iter().filter(|k| k.0 > 0.0).map(|k| (k.1, k.2)).collect())
     }
 
     fn iteration(&self, gcn: &Gcn, batch: &[u32]) -> (f64, Gradient) {
@@ -116,10 +125,20 @@ impl Direct<'_> {
         };
         // Activation bounds of the batch's neighbourhoods.
         let reach = Reach::of(gcn, batch);
-        let nodes = reach.nodes(2);
+        let (nodes, outer) = (reach.nodes(2), reach.nodes(1));
+        let best: Vec<[Vec<(f64, usize, f64)>; 2]> = (0..outer.len() * h)
+            .into_par_iter()
+            .map(|at| [-1.0, 1.0].map(|side| self.best(gcn, outer[at / h] as usize, at % h, side)))
+            .collect();
         let bounds: Vec<[(f64, Picks); 2]> = (0..nodes.len() * h)
             .into_par_iter()
-            .map(|at| [-1.0, 1.0].map(|side| self.bound(gcn, &z, nodes[at / h] as usize, at % h, side)))
+            .map(|at| {
+                let (m, j) = (nodes[at / h] as usize, at % h);
+                [0, 1].map(|side| {
+                    let list = |n: u32| best[outer.binary_search(&n).unwrap() * h + j][side].as_slice();
+                    self.bound(gcn, z[(m, j)], (m, [-1.0, 1.0][side]), list)
+                })
+            })
             .collect();
         let place = |n: u32| nodes.binary_search(&n).unwrap();
         let parts: Vec<_> = batch
@@ -192,7 +211,13 @@ impl Direct<'_> {
                     let at = place(v2[m]) * h + j;
                     let (r, s) = (bounds[at][0].0, bounds[at][1].0);
                     let (_, c) = coefficient(m, a, j, k);
-                    let slope = if s <= 0.0 { 0.0 } else if r >= 0.0 { c } else { c * s / (s - r) };
+                    let slope = if s <= 0.0 {
+                        0.0
+                    } else if r >= 0.0 {
+                        c
+                    } else {
+                        c * s / (s - r)
+                    };
                     if s > 0.0 && r < 0.0 {
                         g -= c.min(0.0) * r * s / (s - r);
                     }

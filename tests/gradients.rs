@@ -196,8 +196,7 @@ fn certified(case: &Case, gcn: &Gcn, node: usize, pair: (usize, usize), relaxati
     let attributes = Attributes::new(&gcn.layers()[0].weight, &case.budget);
     relaxed.spread(&slice, unperturbed[0].width, attributes.norm(0), &mut slopes);
     let restriction = Restriction::default();
-    let field =
-        Field { graph: &case.graph, budget: &case.budget, restriction: &restriction, attributes: &attributes };
+    let field = Field { graph: &case.graph, budget: &case.budget, restriction: &restriction, attributes: &attributes };
     relaxed.base.close().value - Selection::default().select(&field, &slice, &slopes)
 }
 

@@ -202,7 +202,11 @@ fn the_command_writes_a_model_a_log_and_nothing_else() {
     let file = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
     let (out, log) = (file("model.safetensors"), file("train.jsonl"));
     let base = ["train", GRAPH, "--loss", "rh-u", "-Q", "6", "-q", "1%", "--hidden", "8", "--epochs", "5"];
-    let base = [&base[..], &["--warm-up", "3", "--learning-rate", "0.02", "--seed", "5", "--out", &out, "--log", &log, "--format", "json"]].concat();
+    let base = [
+        &base[..],
+        &["--warm-up", "3", "--learning-rate", "0.02", "--seed", "5", "--out", &out, "--log", &log, "--format", "json"],
+    ]
+    .concat();
     let done = gcnproof(&base);
     assert!(done.status.success(), "{}", text(&done.stderr));
     let value: Value = serde_json::from_slice(&done.stdout).unwrap();
@@ -215,7 +219,10 @@ fn the_command_writes_a_model_a_log_and_nothing_else() {
         std::fs::read_to_string(&log).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines[0]["gcnproof_training_log"], 1);
     assert_eq!((lines[0]["loss"].as_str(), lines[0]["bound"].as_str()), (Some("rh-u"), Some("paper")));
-    assert_eq!((lines[0]["local"].as_u64(), lines[0]["global"].as_u64(), lines[0]["seed"].as_u64()), (Some(14), Some(6), Some(5)));
+    assert_eq!(
+        (lines[0]["local"].as_u64(), lines[0]["global"].as_u64(), lines[0]["seed"].as_u64()),
+        (Some(14), Some(6), Some(5))
+    );
     assert_eq!(lines.len(), 1 + value["iterations"].as_u64().unwrap() as usize);
     let fields = "iteration seconds stage loss loss_labelled loss_unlabelled margin_labelled margin_unlabelled certified \
                   accuracy_labelled accuracy_unlabelled";
@@ -286,7 +293,13 @@ fn a_killed_run_is_resumed_to_the_same_model_and_log() {
     assert!(whole == killed);
     let lines = |bytes: Vec<u8>| -> Vec<Value> {
         let lines = text(&bytes).lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>();
-        lines.into_iter().map(|mut line| { line["seconds"] = Value::Null; line }).collect()
+        lines
+            .into_iter()
+            .map(|mut line| {
+                line["seconds"] = Value::Null;
+                line
+            })
+            .collect()
     };
     let (whole, killed) = same("jsonl");
     assert_eq!(lines(whole), lines(killed));

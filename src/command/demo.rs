@@ -70,8 +70,8 @@ impl Demo {
 /// Decides every node.
 fn certify<'a>(graph: &'a Graph, gcn: &'a Gcn, budget: &Budget) -> Result<(Certifier<'a>, Vec<NodeRecord>, Summary)> {
     let start = Instant::now();
-    let certifier = Certifier::new(graph, gcn, budget.clone(), Bound::Best)
-        .with_effort(Effort::Complete(Limits::default()));
+    let certifier =
+        Certifier::new(graph, gcn, budget.clone(), Bound::Best).with_effort(Effort::Complete(Limits::default()));
     let rows: Vec<NodeRecord> = (0..graph.node_count())
         .into_par_iter()
         .map_init(Workspace::default, |workspace, node| {

@@ -186,7 +186,11 @@ fn means(rows: &[TableRecord]) -> Vec<Value> {
             ("mean_largest_global", mean(|r| r.mean_largest_global), theirs.map(|p| p.mean_largest_global)),
             ("certified", mean(|r| r.certified), theirs.map(|p| p.certified)),
             ("accuracy_labelled", mean(|r| r.accuracy_labelled), theirs.map(|p| p.accuracy_labelled)),
-            ("accuracy_unlabelled", mean(|r| r.accuracy_unlabelled.unwrap_or(f64::NAN)), theirs.map(|p| p.accuracy_unlabelled)),
+            (
+                "accuracy_unlabelled",
+                mean(|r| r.accuracy_unlabelled.unwrap_or(f64::NAN)),
+                theirs.map(|p| p.accuracy_unlabelled),
+            ),
             ("our_mean_largest_global", mean(|r| r.our_mean_largest_global), None),
             ("our_certified", mean(|r| r.our_certified), None),
             ("iterations", mean(|r| r.iterations as f64), None),
@@ -216,7 +220,16 @@ fn print_table(lines: &[Value]) {
     println!("Q = {GLOBAL}, q = 1 %, 10 % labelled, one hidden layer of 32; published figures in brackets\n");
     println!(
         "{:<10}{:<6}{:>7}{:>18}{:>15}{:>15}{:>15}{:>8}{:>8}{:>9}",
-        "graph", "loss", "splits", "mean largest Q", "certified", "accuracy lab.", "unlabelled", "our Q", "our c.", "seconds"
+        "graph",
+        "loss",
+        "splits",
+        "mean largest Q",
+        "certified",
+        "accuracy lab.",
+        "unlabelled",
+        "our Q",
+        "our c.",
+        "seconds"
     );
     for line in lines {
         println!(
@@ -233,5 +246,7 @@ fn print_table(lines: &[Value]) {
             pair(&line["seconds"], 0),
         );
     }
-    println!("\nmean largest Q and certified: by the published bound; our Q, our c.: the better of it and the anchored bound");
+    println!(
+        "\nmean largest Q and certified: by the published bound; our Q, our c.: the better of it and the anchored bound"
+    );
 }

@@ -305,8 +305,7 @@ fn first_hidden(
             keep_best(&mut best, 0, budget.global());
             kept.picks.extend(best.iter().map(|b: &(f64, Pick)| b.1));
             kept.offsets.push(kept.picks.len() as u32);
-            let moved: f64 =
-                best.iter().map(|(_, pick)| pick.change * weights.column()[pick.attribute as usize]).sum();
+            let moved: f64 = best.iter().map(|(_, pick)| pick.change * weights.column()[pick.attribute as usize]).sum();
             if rising { found.upper.push(z + moved) } else { found.lower.push(z + moved) }
         }
     }

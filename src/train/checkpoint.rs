@@ -102,10 +102,14 @@ impl Trainer<'_> {
 /// The first field in which two descriptions of a run differ.
 fn first_difference(theirs: &Value, ours: &Value) -> Option<String> {
     match (theirs.as_object(), ours.as_object()) {
-        (Some(x), Some(y)) => x.keys().chain(y.keys()).find_map(|key| {
-            let inside = first_difference(theirs.get(key)?, ours.get(key)?);
-            if theirs.get(key) == ours.get(key) { None } else { inside.or_else(|| Some(key.clone())) }
-        }).or_else(|| (x != y).then(|| "fields".into())),
+        (Some(x), Some(y)) => x
+            .keys()
+            .chain(y.keys())
+            .find_map(|key| {
+                let inside = first_difference(theirs.get(key)?, ours.get(key)?);
+                if theirs.get(key) == ours.get(key) { None } else { inside.or_else(|| Some(key.clone())) }
+            })
+            .or_else(|| (x != y).then(|| "fields".into())),
         _ => None,
     }
 }

@@ -47,7 +47,9 @@ pub enum TrainError {
     },
     /// A list of nodes cannot be read.
     #[error("--labelled: {0}")]
-    #[diagnostic(help("write ids and ranges like 3,17,20-25 (ids start at 0), or the path of a file with one id per line"))]
+    #[diagnostic(help(
+        "write ids and ranges like 3,17,20-25 (ids start at 0), or the path of a file with one id per line"
+    ))]
     List(String),
     /// A setting makes no sense.
     #[error("{name} is {value}: {wanted}")]

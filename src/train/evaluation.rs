@@ -13,8 +13,8 @@ use crate::slice::Slice;
 
 /// Budgets at which nodes are certified to find the largest one; between two steps the middle is counted.
 const LADDER: [usize; 36] = [
-    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 20, 23, 26, 29, 32, 36, 40, 45, 50, 56, 63, 71, 80, 90, 100, 112,
-    126, 141, 158, 178, 200,
+    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 20, 23, 26, 29, 32, 36, 40, 45, 50, 56, 63, 71, 80, 90, 100,
+    112, 126, 141, 158, 178, 200,
 ];
 
 /// The figures of one model.

@@ -218,7 +218,8 @@ impl<'a> Objective<'a> {
     fn summarise(&self, parts: &[Part], stage: Loss, report: &mut Report) {
         let mean = |values: Vec<f64>| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
         let of = |labelled: bool| parts.iter().filter(move |part| part.labelled == labelled);
-        let share_of = |parts: &mut dyn Iterator<Item = bool>| mean(parts.map(|yes| f64::from(u8::from(yes))).collect());
+        let share_of =
+            |parts: &mut dyn Iterator<Item = bool>| mean(parts.map(|yes| f64::from(u8::from(yes))).collect());
         report.loss_labelled += of(true).map(|part| part.loss).sum::<f64>();
         report.loss_unlabelled += of(false).map(|part| part.loss).sum::<f64>();
         report.margin_labelled = mean(of(true).map(|part| part.smallest).collect());

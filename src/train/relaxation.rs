@@ -164,7 +164,8 @@ impl Certificate<'_> {
         self.spread(slice, &mut tape);
         let restriction = Restriction::default();
         let (graph, budget, attributes) = (self.graph, self.budget, self.attributes);
-        tape.bound -= selection.select(&Field { graph, budget, restriction: &restriction, attributes }, slice, &tape.slopes);
+        tape.bound -=
+            selection.select(&Field { graph, budget, restriction: &restriction, attributes }, slice, &tape.slopes);
         for loss in selection.flips() {
             let (node, attribute) = (loss.flip.node, loss.flip.attribute);
             let sign = if graph.attributes().contains(node as usize, attribute) { -1.0 } else { 1.0 };
@@ -241,7 +242,11 @@ impl Certificate<'_> {
             for (n, a) in slice.passing(1).row(m) {
                 add_scaled(&mut tape.slopes.centre[n * width..][..width], a, &tape.phi[0][m * width..][..width]);
                 if !tape.radius.is_empty() {
-                    add_scaled(&mut tape.slopes.radius[n * width..][..width], a.abs(), &tape.radius[m * width..][..width]);
+                    add_scaled(
+                        &mut tape.slopes.radius[n * width..][..width],
+                        a.abs(),
+                        &tape.radius[m * width..][..width],
+                    );
                 }
             }
         }
@@ -284,7 +289,13 @@ impl Certificate<'_> {
             add_scaled(&mut by_node[range.clone()], seed * sign, w);
             if !tape.radius.is_empty() {
                 for (j, (slot, &w)) in row.iter_mut().zip(w).enumerate() {
-                    let direction = if w > 0.0 { seed } else if w < 0.0 { -seed } else { 0.0 };
+                    let direction = if w > 0.0 {
+                        seed
+                    } else if w < 0.0 {
+                        -seed
+                    } else {
+                        0.0
+                    };
                     *slot -= direction * tape.slopes.radius[n * width + j];
                     by_node_radius[n * width + j] -= seed * w.abs();
                 }

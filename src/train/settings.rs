@@ -118,9 +118,8 @@ impl Settings {
 
     /// Refuses what makes no sense.
     pub fn check(&self) -> Result<(), TrainError> {
-        let refuse = |name, value: &dyn ToString, wanted| {
-            Err(TrainError::Setting { name, value: value.to_string(), wanted })
-        };
+        let refuse =
+            |name, value: &dyn ToString, wanted| Err(TrainError::Setting { name, value: value.to_string(), wanted });
         for (name, value) in [("--hidden", self.hidden), ("--layers", self.layers), ("--batch", self.batch)] {
             if value == 0 {
                 return refuse(name, &value, "it must be at least 1");
