@@ -233,7 +233,7 @@ impl Train {
                 return Ok(true);
             }
             let Some((iteration, stage, report)) = trainer.step(log.is_some())? else { break };
-            let line = Line::new(iteration, stage, &report, start.elapsed().as_secs_f64());
+            let line = Line { iteration, seconds: start.elapsed().as_secs_f64(), stage, report };
             if let Some(log) = &mut log {
                 log.push(&line)?;
             }
@@ -331,9 +331,9 @@ fn describe(line: &Line) -> String {
     format!(
         "{}: loss {:.4}{}{}",
         line.stage,
-        line.loss,
-        share("accuracy", line.accuracy_labelled),
-        share("certified", line.certified)
+        line.report.loss,
+        share("accuracy", line.report.accuracy_labelled),
+        share("certified", line.report.certified)
     )
 }
 

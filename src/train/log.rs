@@ -30,7 +30,7 @@ pub struct Header {
     pub seed: u64,
 }
 
-/// One iteration.
+/// One iteration, with the fields of its [`Report`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     /// From 0.
@@ -39,41 +39,9 @@ pub struct Line {
     pub seconds: f64,
     /// Which loss was minimised.
     pub stage: Loss,
-    /// The objective.
-    pub loss: f64,
-    /// Its labelled part.
-    pub loss_labelled: f64,
-    /// Its unlabelled part.
-    pub loss_unlabelled: f64,
-    /// Mean worst-case margin of the batch's labelled nodes; null if not computed.
-    pub margin_labelled: Option<f64>,
-    /// The same of the unlabelled ones.
-    pub margin_unlabelled: Option<f64>,
-    /// Share of the batch that is certified.
-    pub certified: Option<f64>,
-    /// Share of labelled nodes predicted right.
-    pub accuracy_labelled: Option<f64>,
-    /// Share of the batch's unlabelled nodes predicted right.
-    pub accuracy_unlabelled: Option<f64>,
-}
-
-impl Line {
-    /// The line of an iteration.
-    pub fn new(iteration: usize, stage: Loss, report: &Report, seconds: f64) -> Line {
-        Line {
-            iteration,
-            seconds,
-            stage,
-            loss: report.loss,
-            loss_labelled: report.loss_labelled,
-            loss_unlabelled: report.loss_unlabelled,
-            margin_labelled: report.margin_labelled,
-            margin_unlabelled: report.margin_unlabelled,
-            certified: report.certified,
-            accuracy_labelled: report.accuracy_labelled,
-            accuracy_unlabelled: report.accuracy_unlabelled,
-        }
-    }
+    /// Losses, margins and accuracies; null where not computed.
+    #[serde(flatten)]
+    pub report: Report,
 }
 
 /// A log that is being written.

@@ -11,6 +11,7 @@
 //! hidden units from the certificate (attributes are what it is about).
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::activation::ActivationBounds;
 use super::gradient::{Gradient, add_scaled};
@@ -52,7 +53,7 @@ pub struct Terms {
 }
 
 /// What one evaluation says, beside the gradient.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The objective.
     pub loss: f64,
@@ -145,7 +146,7 @@ impl<'a> Objective<'a> {
             let row = &mut upstream[gcn.depth() - 2][node as usize * classes..][..classes];
             add_scaled(row, share, &derivative);
         }
-        report.accuracy_labelled = (!self.labelled.is_empty()).then(|| correct as f64 * share);
+        report.accuracy_labelled = (!self.labelled.is_empty()).then_some(correct as f64 * share);
         pass.reverse((self.graph, gcn, &self.transposed), reach, upstream, gradient);
     }
 
