@@ -26,10 +26,10 @@ test:
 fuzz:
 	scripts/fuzz.sh 600
 
-## The certifier against the textbook form, as ratios (GCNPROOF_DATA=folder for more graphs).
+## The certifier and the trainer against the textbook forms, as ratios (GCNPROOF_DATA=folder for more graphs).
 bench:
 	@scripts/prepare.sh
-	$(CARGO) bench --no-default-features --bench textbook
+	$(CARGO) bench --no-default-features --bench textbook --bench training
 
 doc:
 	$(CARGO) doc --release --workspace --no-deps --open

@@ -1,19 +1,31 @@
-//! The embedded example: the Cora citation graph and a GCN for it, trained in PyTorch Geometric.
+//! The embedded example: the Cora citation graph and two GCNs for it, trained by `gcnproof train`.
 
 use gcnproof_files::{GraphOptions, parse_graph, parse_model};
 
 use crate::graph::Graph;
 use crate::model::{Gcn, MessagePassing};
 
-/// Cora (2,708 papers, 1,433 words, 7 topics) and a GCN with one hidden layer of 32 units.
+/// Cora (2,708 papers, 1,433 words, 7 topics) and a GCN with one hidden layer of 32 units, trained the standard way
+/// (`--loss ce --seed 1`).
 ///
 /// # Panics
 /// Never: the files are part of the program, and a test reads them.
 pub fn cora() -> (Graph, Gcn) {
     let graph = include_bytes!("../fixtures/cora.npz");
-    let model = include_bytes!("../fixtures/cora_pyg.safetensors");
     let graph = Graph::new(parse_graph("cora.npz", graph, &GraphOptions::default()).expect("the embedded graph reads"));
-    let model = parse_model("cora_pyg.safetensors", model).expect("the embedded model reads");
-    let gcn = Gcn::new(model, &[MessagePassing::Gcn], &graph).expect("the embedded model fits the graph");
+    let gcn = gcn(&graph, include_bytes!("../fixtures/cora_standard.safetensors"));
     (graph, gcn)
+}
+
+/// A GCN of the same shape for that graph, trained to withstand 12 flips (`--loss rh-u -Q 12 -q 1% --seed 1`).
+///
+/// # Panics
+/// Never, on the graph of [`cora`].
+pub fn robust(graph: &Graph) -> Gcn {
+    gcn(graph, include_bytes!("../fixtures/cora_robust.safetensors"))
+}
+
+fn gcn(graph: &Graph, model: &[u8]) -> Gcn {
+    let model = parse_model("embedded model", model).expect("the embedded model reads");
+    Gcn::new(model, &[MessagePassing::Gcn], graph).expect("the embedded model fits the graph")
 }

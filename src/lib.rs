@@ -32,7 +32,7 @@
 //! let mut workspace = Workspace::default();
 //! let hub = certifier.certify(163, &mut workspace);
 //! assert_eq!(hub.verdict, Verdict::Robust);
-//! let leaf = certifier.certify(0, &mut workspace);
+//! let leaf = certifier.certify(306, &mut workspace);
 //! assert_eq!(leaf.verdict, Verdict::NonRobust);
 //! println!("flip these {} entries: {:?}", leaf.witness.len(), leaf.witness);
 //! ```
@@ -48,6 +48,8 @@
 //! [`graph`], [`model`], [`budget`] → [`mod@slice`] (one target) → [`bounds`] → [`dual`], [`anchored`], [`capped`], [`mixture`] with
 //! [`selection`] → [`certifier`] → [`verdict`]; [`witness`] tries flips on the true network; [`radius`] searches over `Q`;
 //! [`record`] and [`results`] write rows, [`proof`] what can be checked. The `laboratory` (a default feature) asks independent solvers.
+//! [`record`] and [`results`] write rows; [`train`] makes networks that are easier to certify. The `laboratory` (a default
+//! feature) asks independent solvers.
 //!
 //! # Panics and errors
 //!
@@ -82,5 +84,6 @@ pub mod search;
 pub mod selection;
 pub mod slice;
 pub mod study;
+pub mod train;
 pub mod verdict;
 pub mod witness;

@@ -27,6 +27,8 @@ enum Command {
     Report(Box<command::report::Report>),
     Explain(Box<command::explain::Explain>),
     Inspect(Box<command::inspect::Inspect>),
+    Train(Box<command::train::Train>),
+    Reproduce(Box<command::reproduce::Reproduce>),
     #[cfg(feature = "laboratory")]
     Validate(Box<command::validate::Validate>),
     #[cfg(feature = "laboratory")]
@@ -43,6 +45,8 @@ fn main() -> ExitCode {
         Command::Report(command) => command.execute(),
         Command::Explain(command) => command.execute(),
         Command::Inspect(command) => command.execute(),
+        Command::Train(command) => command.execute(),
+        Command::Reproduce(command) => command.execute(),
         #[cfg(feature = "laboratory")]
         Command::Validate(command) => command.execute(),
         #[cfg(feature = "laboratory")]

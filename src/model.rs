@@ -195,6 +195,11 @@ impl Gcn {
         &self.layers
     }
 
+    /// The same, to be trained.
+    pub(crate) fn layers_mut(&mut self) -> &mut [Layer] {
+        &mut self.layers
+    }
+
     /// `L`: the number of representations, one more than weight layers.
     pub fn depth(&self) -> usize {
         self.layers.len() + 1

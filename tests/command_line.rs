@@ -154,7 +154,9 @@ fn radius_agrees_with_certify() {
     let done = gcnproof(&["radius", GRAPH, MODEL, "--nodes", "0-29", "--max-Q", "20", "--out", out.to_str().unwrap()]);
     assert!(done.status.success(), "{}", text(&done.stderr));
     let radii: Vec<RadiusRecord> = read(&out, RadiusRecord::SCHEMA).unwrap();
-    let (graph, gcn) = gcnproof::embedded::cora();
+    let graph = gcnproof::embedded::cora().0;
+    let model = gcnproof_files::read_model(Path::new(MODEL)).unwrap();
+    let gcn = gcnproof::model::Gcn::new(model, &[gcnproof::model::MessagePassing::Gcn], &graph).unwrap();
     let mut workspace = gcnproof::certifier::Workspace::default();
     for row in radii {
         let verdict = |q: u64, workspace: &mut _| {
@@ -231,7 +233,7 @@ fn broken_files_are_named() {
 #[test]
 fn the_demo_and_inspect_say_what_they_are_about() {
     let demo = gcnproof(&["demo"]);
-    assert!(demo.status.success() && text(&demo.stdout).contains("robust"), "{}", text(&demo.stderr));
+    assert!(demo.status.success() && text(&demo.stdout).contains("trained for this budget"), "{}", text(&demo.stderr));
     let inspect = gcnproof(&["inspect", GRAPH, MODEL, "--format", "json"]);
     let value: serde_json::Value = serde_json::from_slice(&inspect.stdout).unwrap();
     assert_eq!((value[0]["nodes"].as_u64(), value[0]["edges"].as_u64()), (Some(2708), Some(5278)));

@@ -80,7 +80,23 @@ pub fn model_safetensors(
     }
     let metadata =
         (!metadata.is_empty()).then(|| metadata.iter().map(|(key, value)| (key.clone(), value.clone())).collect());
-    safetensors::serialize(views, metadata).map_err(|error| unwritable(name, error.to_string()))
+    let bytes = safetensors::serialize(views, metadata).map_err(|error| unwritable(name, error.to_string()))?;
+    in_order(&bytes).ok_or_else(|| unwritable(name, "its header cannot be put in order".into()))
+}
+
+/// The same file with its metadata in the order of their names: the library keeps them in an order of chance, and the same
+/// model would be another file every time.
+fn in_order(bytes: &[u8]) -> Option<Vec<u8>> {
+    let (length, rest) = bytes.split_first_chunk::<8>()?;
+    let (header, data) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+    let mut header: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(header).ok()?;
+    if let Some(serde_json::Value::Object(metadata)) = header.get_mut("__metadata__") {
+        metadata.sort_keys();
+    }
+    let mut text = serde_json::to_vec(&header).ok()?;
+    text.resize(text.len().next_multiple_of(8), b' ');
+    let length = u64::try_from(text.len()).ok()?.to_le_bytes();
+    Some([&length[..], &text, data].concat())
 }
 
 fn encode(file: &str, tensor: &str, values: &[f64], dtype: Dtype) -> Result<Vec<u8>, FileError> {

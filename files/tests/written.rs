@@ -40,6 +40,11 @@ fn a_model_survives_in_both_precisions() {
         assert_eq!((after.digest, after.precision), (before.digest.clone(), precision));
         assert_eq!(after.metadata, metadata);
     }
+    // The same model is the same file, whatever order a hash map has today.
+    let many: BTreeMap<String, String> = (0..20).map(|i| (format!("key {i}"), "value".to_owned())).collect();
+    let bytes = || write::model_safetensors("m", &before.layers, Precision::F32, &many).unwrap();
+    assert_eq!(bytes(), bytes());
+    assert_eq!(parse_model("m", &bytes()).unwrap().metadata, many);
     // 0.1 has no 32-bit twin: writing it as one would certify another model than is used.
     let mut layers = before.layers.clone();
     layers[1].bias[1] = 0.1;

@@ -13,9 +13,11 @@ pub mod plan;
 pub mod proofs;
 pub mod radius;
 pub mod report;
+pub mod reproduce;
 pub mod run;
 pub mod sample;
 pub mod study;
 pub mod summary;
+pub mod train;
 #[cfg(feature = "laboratory")]
 pub mod validate;

@@ -85,18 +85,9 @@ impl<T: Serialize + DeserializeOwned + Clone> Rows<T> {
 }
 
 impl RunArguments {
-    /// Sets the number of threads and the reaction to Ctrl-C. To be called once, before any work.
+    /// See [`prepare`].
     pub fn prepare(&self) -> Result<()> {
-        if let Some(threads) = self.threads {
-            rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global().into_diagnostic()?;
-        }
-        // A second Ctrl-C ends the program at once; the file is valid all the same.
-        ctrlc::set_handler(|| {
-            if STOP.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-        })
-        .into_diagnostic()
+        prepare(self.threads)
     }
 
     /// What is to happen to files that are there.
@@ -172,10 +163,24 @@ impl RunArguments {
     }
 }
 
+/// Sets the number of threads and the reaction to Ctrl-C. To be called once, before any work.
+pub fn prepare(threads: Option<u16>) -> Result<()> {
+    if let Some(threads) = threads {
+        rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global().into_diagnostic()?;
+    }
+    // A second Ctrl-C ends the program at once; the file is valid all the same.
+    ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    })
+    .into_diagnostic()
+}
+
 /// A bar with rate and time left; indicatif hides it when standard error is not a terminal.
 pub fn progress_bar(length: usize) -> ProgressBar {
     let bar = ProgressBar::new(length as u64);
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len}  {per_sec}  {eta} left");
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len}  {per_sec}  {eta} left  {msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.enable_steady_tick(Duration::from_millis(200));
     bar

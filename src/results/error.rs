@@ -154,7 +154,7 @@ pub(super) fn unreadable(path: &Path) -> impl FnOnce(std::io::Error) -> ResultEr
 }
 
 /// Turns the operating system's refusal to write `path` into a complaint.
-pub(super) fn unwritable(path: &Path) -> impl FnOnce(std::io::Error) -> ResultError {
+pub(crate) fn unwritable(path: &Path) -> impl FnOnce(std::io::Error) -> ResultError {
     move |source| ResultError::Unwritable { file: name(path), source }
 }
 

@@ -36,6 +36,7 @@ mod text;
 pub use column::{Column, Kind};
 pub use disk::replace;
 pub use error::ResultError;
+pub(crate) use error::unwritable;
 pub use journal::{Journal, Mode};
 pub use sidecar::Sidecar;
 pub use table::{Format, read, write};

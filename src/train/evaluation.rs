@@ -1,0 +1,95 @@
+//! What a trained model is worth: accuracy, share of certified nodes, largest certified budgets.
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::split::Split;
+use crate::budget::Budget;
+use crate::certifier::{Bound, Certifier, Workspace};
+use crate::exact::Relaxation;
+use crate::graph::Graph;
+use crate::model::Gcn;
+use crate::slice::Slice;
+
+/// Budgets at which nodes are certified to find the largest one; between two steps the middle is counted.
+const LADDER: [usize; 36] = [
+    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 20, 23, 26, 29, 32, 36, 40, 45, 50, 56, 63, 71, 80, 90, 100,
+    112, 126, 141, 158, 178, 200,
+];
+
+/// The figures of one model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Evaluation {
+    /// Share of labelled nodes predicted right.
+    pub accuracy_labelled: f64,
+    /// Share of unlabelled nodes with a known class predicted right.
+    pub accuracy_unlabelled: Option<f64>,
+    /// Share of all nodes that the paper's bound certifies.
+    pub certified_by_paper: f64,
+    /// Share of all nodes that it or the anchored bound certifies, class pair by class pair.
+    pub certified_by_best: f64,
+}
+
+/// Evaluates a model at the budget it was trained for.
+pub fn evaluate(graph: &Graph, gcn: &Gcn, budget: &Budget, split: &Split) -> Evaluation {
+    let certifier = Certifier::new(graph, gcn, budget.clone(), Bound::Best);
+    let nodes: Vec<u32> = (0..graph.node_count() as u32).collect();
+    let right = |nodes: &[u32]| -> Vec<bool> {
+        let labels = nodes.iter().map(|&n| n as usize).filter_map(|n| graph.label(n).map(|label| (n, label)));
+        labels.map(|(n, label)| certifier.predicted(n) == label as usize).collect()
+    };
+    let share = |flags: &[bool]| flags.iter().filter(|&&yes| yes).count() as f64 / flags.len().max(1) as f64;
+    let unlabelled = right(&split.unlabelled);
+    Evaluation {
+        accuracy_labelled: share(&right(&split.labelled)),
+        accuracy_unlabelled: (!unlabelled.is_empty()).then(|| share(&unlabelled)),
+        certified_by_paper: share(&certified(&certifier, &nodes, Bound::Paper)),
+        certified_by_best: share(&certified(&certifier, &nodes, Bound::Best)),
+    }
+}
+
+/// Which nodes have a positive bound for every other class.
+fn certified(certifier: &Certifier, nodes: &[u32], bound: Bound) -> Vec<bool> {
+    let positive = |node: usize, pair: (usize, usize), workspace: &mut Workspace| {
+        let mut by = |relaxation| certifier.bound_alone(node, pair, relaxation, workspace).lower() > 0.0;
+        match bound {
+            Bound::Paper => by(Relaxation::Paper),
+            Bound::Anchored => by(Relaxation::Anchored),
+            Bound::Best => by(Relaxation::Anchored) || by(Relaxation::Paper),
+        }
+    };
+    let certify = |workspace: &mut Workspace, &node: &u32| {
+        let class = certifier.predicted(node as usize);
+        let mut others = (0..certifier.gcn().class_count()).filter(|&k| k != class);
+        others.all(|k| positive(node as usize, (class, k), workspace))
+    };
+    nodes.par_iter().map_init(Workspace::default, certify).collect()
+}
+
+/// The mean over all nodes of the largest `Q ≤ 200` that a bound certifies, local budgets as given. A `Q` beyond what the
+/// local budgets of a node's neighbourhood allow does not count.
+pub fn mean_largest_global(graph: &Graph, gcn: &Gcn, budget: &Budget, bound: Bound) -> f64 {
+    let mut certifier = Certifier::new(graph, gcn, budget.with_global(LADDER[0]), bound);
+    let mut standing: Vec<u32> = (0..graph.node_count() as u32).collect();
+    let mut total = 0.0;
+    let mut slice = Slice::default();
+    let mut usable = |node: u32| -> f64 {
+        slice.cut(gcn, gcn.depth(), node as usize);
+        slice.nodes(1).iter().map(|&n| budget.local(n as usize)).sum::<usize>() as f64
+    };
+    for (step, &global) in LADDER.iter().enumerate() {
+        certifier = certifier.at_global(global);
+        let holds = certified(&certifier, &standing, bound);
+        let below = if step == 0 { 0 } else { LADDER[step - 1] };
+        let middle = (below + global - 1) as f64 / 2.0;
+        let fallen = standing.iter().zip(&holds).filter(|(_, holds)| !**holds);
+        total += fallen.map(|(&node, _)| middle.min(usable(node))).sum::<f64>();
+        standing = standing.iter().zip(&holds).filter(|(_, holds)| **holds).map(|(&node, _)| node).collect();
+        if standing.is_empty() {
+            break;
+        }
+    }
+    let limit = LADDER[LADDER.len() - 1] as f64;
+    total += standing.iter().map(|&node| limit.min(usable(node))).sum::<f64>();
+    total / graph.node_count().max(1) as f64
+}
