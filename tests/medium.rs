@@ -21,13 +21,10 @@ fn problem(seed: u64, representations: usize) -> (gcnproof::graph::Graph, Gcn, B
     let nodes = 3 + r.below(3);
     let dimension = 40 / nodes;
     let mut adjacency = vec![Vec::new(); nodes];
-    for i in 0..nodes {
-        for j in 0..nodes {
-            // A path keeps the neighbourhood large, whatever else is drawn.
-            if i != j && (i.abs_diff(j) == 1 || (i + j + seed as usize).is_multiple_of(3)) {
-                adjacency[i].push(j as u32);
-            }
-        }
+    for (i, row) in adjacency.iter_mut().enumerate() {
+        // A path keeps the neighbourhood large, whatever else is drawn.
+        let drawn = |j: &usize| i != *j && (i.abs_diff(*j) == 1 || (i + j + seed as usize).is_multiple_of(3));
+        row.extend((0..nodes).filter(drawn).map(|j| j as u32));
     }
     let attributes = (0..nodes).map(|_| (0..dimension as u32).filter(|_| r.chance(30)).collect()).collect();
     let graph = graph(adjacency, attributes, dimension);
