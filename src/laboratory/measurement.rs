@@ -120,7 +120,9 @@ impl Bench<'_> {
             row.fractional = Some(self.model.fractional(&self.instance, values, 1e-6) as u64);
         }
         let start = Instant::now();
-        let slopes = relaxation::optimal_slopes(&self.model, &self.instance, &lp).filter(|_| lp.optimum().is_some());
+        // With one hidden layer column generation has found it.
+        let wanted = lp.optimum().is_some() && row.dual_optimal.is_none();
+        let slopes = wanted.then(|| relaxation::optimal_slopes(&self.model, &self.instance, &lp)).flatten();
         if let Some(slopes) = slopes {
             let value = Textbook::new(&self.instance, &slopes).value(&self.instance);
             // The certifier's bounds of layers ≥ 3 may be tighter than the LP below them implies. Then the LP has `Ĥ ≤ S` and
