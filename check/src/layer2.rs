@@ -20,8 +20,6 @@ pub struct Row<N> {
     pub upper: Vec<N>,
     /// `α` and `θ` of the anchored bound where `R' < 0 < S'`, else zeros: the same for all classes.
     pub anchors: Vec<(N, N)>,
-    /// The capped bound where `R' < 0 < S'`.
-    pub caps: Vec<Cap<N>>,
 }
 
 /// The level of the capped bound, and the largest change towards zero from above.
@@ -34,7 +32,7 @@ pub struct Cap<N> {
 
 impl<N: Number> Cap<N> {
     /// `T = |z'|·⌊2⁴⁰·t⌋/2⁴⁰`, `t` the largest of `(|z'| − rest)/(i·|z'|)`, where `rest` is the sum of all but the `i` largest changes.
-    fn new(distance: &N, mut changes: Vec<N>) -> Cap<N> {
+    fn new(distance: &N, changes: &mut [N]) -> Cap<N> {
         changes.sort_by(|a, b| b.rank(a));
         let largest = changes.first().map_or(0.0, |change| change.enclosure().upper);
         let (mut rest, mut share) = (N::zero(), N::zero());
@@ -63,6 +61,7 @@ pub struct Layer2<'a, N> {
     sent: Vec<OnceLock<Vec<N>>>,
     values: Vec<OnceLock<Arc<Vec<N>>>>,
     rows: Vec<OnceLock<Arc<Row<N>>>>,
+    caps: Vec<OnceLock<Arc<Vec<Cap<N>>>>>,
     gains: Vec<OnceLock<Gains>>,
 }
 
@@ -85,6 +84,25 @@ impl Gains {
     }
 }
 
+/// The gains of a node's neighbours, each with its budget and the entry of `A(1)`, and what is left in all.
+struct Reach<'a> {
+    gains: Vec<(Cow<'a, Gains>, usize, f64)>,
+    total: usize,
+}
+
+impl Reach<'_> {
+    /// The changes that raise (or lower) a unit furthest.
+    fn largest<N: Number>(&self, unit: usize, upward: bool, pool: &mut Vec<N>) {
+        pool.clear();
+        for (gains, count, a) in &self.gains {
+            // A negative entry turns a rise of what is sent into a fall of what arrives.
+            let gains = gains.of(unit, upward == (*a > 0.0));
+            pool.extend(gains.iter().take(*count).map(|&gain| N::from_f64(gain).scaled(a.abs())));
+        }
+        keep_largest(pool, self.total);
+    }
+}
+
 impl<'a, N: Number> Layer2<'a, N> {
     /// Nothing is computed before it is asked for.
     pub fn new(network: &'a Network<'a>, budget: &'a Budget<'a>) -> Layer2<'a, N> {
@@ -98,53 +116,74 @@ impl<'a, N: Number> Layer2<'a, N> {
             sent: (0..nodes).map(|_| OnceLock::new()).collect(),
             values: (0..nodes).map(|_| OnceLock::new()).collect(),
             rows: (0..nodes).map(|_| OnceLock::new()).collect(),
+            caps: (0..nodes).map(|_| OnceLock::new()).collect(),
             gains: (0..remembered).map(|_| OnceLock::new()).collect(),
         }
     }
 
     /// Everything about node `m`. The decided flips must not exceed the budget.
     pub fn row(&self, m: u32, decided: &Decided) -> Arc<Row<N>> {
-        let (neighbours, _) = self.network.layers[0].passing.row(m as usize);
-        let untouched = decided.flipped.is_empty() && neighbours.iter().all(|&n| decided.fixed_in(n).next().is_none());
-        if untouched {
+        if self.is_untouched(m, decided) {
             self.rows[m as usize].get_or_init(|| Arc::new(self.compute(m, &Decided::default()))).clone()
         } else {
             Arc::new(self.compute(m, decided))
         }
     }
 
-    fn compute(&self, m: u32, decided: &Decided) -> Row<N> {
-        let value = self.value(m, decided);
-        let total = decided.left_in_all(self.budget).unwrap_or(0);
+    fn is_untouched(&self, m: u32, decided: &Decided) -> bool {
+        let (neighbours, _) = self.network.layers[0].passing.row(m as usize);
+        decided.flipped.is_empty() && neighbours.iter().all(|&n| decided.fixed_in(n).next().is_none())
+    }
+
+    /// The caps of node `m`, whose row is given.
+    pub fn caps(&self, m: u32, decided: &Decided, row: &Row<N>) -> Arc<Vec<Cap<N>>> {
+        if self.is_untouched(m, decided) {
+            self.caps[m as usize].get_or_init(|| Arc::new(self.compute_caps(m, &Decided::default(), row))).clone()
+        } else {
+            Arc::new(self.compute_caps(m, decided, row))
+        }
+    }
+
+    fn compute_caps(&self, m: u32, decided: &Decided, row: &Row<N>) -> Vec<Cap<N>> {
+        let reach = self.reach(m, decided);
+        let mut pool = Vec::new();
+        let units = row.value.iter().zip(row.lower.iter().zip(&row.upper)).enumerate();
+        let caps = units.map(|(unit, (z, (lower, upper)))| {
+            pool.clear();
+            if lower.sign() == Some(Ordering::Less) && upper.sign() == Some(Ordering::Greater) {
+                reach.largest(unit, z.sign() == Some(Ordering::Less), &mut pool);
+            }
+            Cap::new(&z.positive_part().plus(&z.negated().positive_part()), &mut pool)
+        });
+        caps.collect()
+    }
+
+    /// How the free flips reach node `m`.
+    fn reach(&self, m: u32, decided: &Decided) -> Reach<'_> {
         let (neighbours, entries) = self.network.layers[0].passing.row(m as usize);
-        let gains: Vec<(Cow<Gains>, usize, f64)> = neighbours
+        let gains = neighbours
             .iter()
             .zip(entries)
             .map(|(&n, &a)| (self.gains(n, decided), decided.left(self.budget, n).unwrap_or(0), a))
             .collect();
+        Reach { gains, total: decided.left_in_all(self.budget).unwrap_or(0) }
+    }
+
+    fn compute(&self, m: u32, decided: &Decided) -> Row<N> {
+        let value = self.value(m, decided);
+        let reach = self.reach(m, decided);
         let (mut lower, mut upper) = (Vec::with_capacity(value.len()), Vec::with_capacity(value.len()));
-        let mut caps = Vec::with_capacity(value.len());
+        let mut pool: Vec<N> = Vec::new();
         for (unit, z) in value.iter().enumerate() {
-            let largest = |upward: bool| {
-                let mut pool: Vec<N> = Vec::new();
-                for (gains, count, a) in &gains {
-                    // A negative entry turns a rise of what is sent into a fall of what arrives.
-                    let gains = gains.of(unit, upward == (*a > 0.0));
-                    pool.extend(gains.iter().take(*count).map(|&gain| N::from_f64(gain).scaled(a.abs())));
-                }
-                keep_largest(&mut pool, total);
-                pool
+            let mut largest = |upward: bool| {
+                reach.largest(unit, upward, &mut pool);
+                sum(&pool)
             };
-            let (falls, rises) = (largest(false), largest(true));
-            lower.push(z.minus(&sum(&falls)));
-            upper.push(z.plus(&sum(&rises)));
-            let unstable = lower[unit].sign() == Some(Ordering::Less) && upper[unit].sign() == Some(Ordering::Greater);
-            let towards = if z.sign() == Some(Ordering::Less) { rises } else { falls };
-            let distance = z.positive_part().plus(&z.negated().positive_part());
-            caps.push(Cap::new(&distance, if unstable { towards } else { Vec::new() }));
+            lower.push(z.minus(&largest(false)));
+            upper.push(z.plus(&largest(true)));
         }
         let anchors = (0..value.len()).map(|unit| anchor(&value[unit], &lower[unit], &upper[unit])).collect();
-        Row { value: value.to_vec(), lower, upper, anchors, caps }
+        Row { value: value.to_vec(), lower, upper, anchors }
     }
 
     /// The gains of the free flips of node `n`: at least as many as its budget allows.

@@ -186,7 +186,7 @@ fn capped<N: Number>(a: &N, z: &N, cap: &Cap<N>) -> Result<Line<N>, Undecided> {
 /// What is below `a·relu(z)` for a unit of representation 2: a line, the anchored or the capped bound, or a mixture.
 pub(crate) fn line<N: Number>(
     a: &N,
-    row: &Row<N>,
+    (row, caps): (&Row<N>, Option<&[Cap<N>]>),
     id: Unit,
     path: &Path,
     multipliers: &Multipliers,
@@ -198,8 +198,10 @@ pub(crate) fn line<N: Number>(
         Ok(slope) => Line::through(slope, &N::zero(), z),
         Err(Ordering::Less) => {
             let weight = weight.unwrap_or(if multipliers.is_dual(id) { 1.0 } else { 0.0 });
-            let mut line =
-                if multipliers.cap { capped(a, z, &row.caps[unit])? } else { anchored(a, z, &row.anchors[unit]) };
+            let mut line = match caps {
+                Some(caps) => capped(a, z, &caps[unit])?,
+                None => anchored(a, z, &row.anchors[unit]),
+            };
             if weight > 0.0 {
                 let (slope, intercept) = chord(a, lower, upper, find(&multipliers.slope, id));
                 let chord = Line::through(slope, &intercept, z);

@@ -226,14 +226,16 @@ impl<'a, N: Number> Replay<'a, N> {
         let mut lines: Vec<Vec<(usize, Line<N>)>> = Vec::with_capacity(phi.len());
         for (place, coefficients) in phi.iter().enumerate() {
             let row = &region.rows[place];
+            let node = self.slice.nodes(2)[place];
+            let caps = (multipliers.cap && top > 2).then(|| self.activations.layer2.caps(node, &path.decided, row));
             let mut kept = Vec::with_capacity(coefficients.len());
             for (unit, a) in coefficients.iter().enumerate() {
                 let z = &row.value[unit];
                 let line = if top == 2 {
                     Line::through(a.clone(), &N::zero(), z)
                 } else {
-                    let id = (2, self.slice.nodes(2)[place], unit as u32);
-                    line(a, row, id, path, multipliers)?
+                    let caps = caps.as_ref().map(|caps| caps.as_slice());
+                    line(a, (row, caps), (2, node, unit as u32), path, multipliers)?
                 };
                 total.add(&line.base);
                 if !(sign_is_zero(&line.rise) && sign_is_zero(&line.fall)) || line.bend.is_some() {
