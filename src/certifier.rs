@@ -73,6 +73,7 @@ pub struct Certifier<'a> {
     pub(crate) bound: Bound,
     pub(crate) effort: Effort,
     pub(crate) proving: bool,
+    pub(crate) stopped: fn() -> bool,
     attributes: Arc<Attributes>,
     columns: Arc<Columns>,
     unperturbed: Arc<Vec<Representation>>,
@@ -108,6 +109,7 @@ impl<'a> Certifier<'a> {
             bound,
             effort: Effort::Bounds,
             proving: false,
+            stopped: || false,
             attributes,
             columns,
             unperturbed,
@@ -120,6 +122,13 @@ impl<'a> Certifier<'a> {
     /// The same certifier with another effort.
     pub fn with_effort(mut self, effort: Effort) -> Certifier<'a> {
         self.effort = effort;
+        self
+    }
+
+    /// The same certifier, whose searches give up as soon as `stopped` says so: the node is then undecided at a limit, and not
+    /// to be taken for a result.
+    pub fn with_stop(mut self, stopped: fn() -> bool) -> Certifier<'a> {
+        self.stopped = stopped;
         self
     }
 

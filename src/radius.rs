@@ -152,6 +152,10 @@ fn search(
                 }
                 let start = std::time::Instant::now();
                 let result = certifier.certify(node, workspace);
+                // Cut short, not undecided.
+                if stopped() && result.limit_hit {
+                    return;
+                }
                 radius.learn(certifier.budget().global(), result.verdict, result.witness);
                 radius.seconds += start.elapsed().as_secs_f64();
                 if radius.next().is_none() {

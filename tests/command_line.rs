@@ -85,6 +85,29 @@ fn a_killed_run_leaves_a_valid_file_and_resumes_to_the_same_rows() {
     }
 }
 
+/// A hub's exact margin under 60 flips takes far longer than anyone waits after Ctrl-C.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_search_ends_at_once_and_is_no_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("rows.jsonl");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_gcnproof"))
+        .args(["certify", GRAPH, MODEL, "-Q", "60", "-q", "1%", "--nodes", "1,163", "--minimize", "--out"])
+        .arg(&out)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(4));
+    assert!(child.try_wait().unwrap().is_none(), "the search was over too soon to be interrupted");
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let start = Instant::now();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    assert!(rows(&out).iter().all(|row| row.node != 163), "what was cut short is no result");
+}
+
 #[test]
 fn another_run_is_not_resumed_and_nothing_is_lost() {
     let folder = tempfile::tempdir().unwrap();

@@ -117,7 +117,8 @@ impl Certify {
                 if open.is_empty() {
                     return;
                 }
-                let mut certifier = Certifier::new(&graph, &gcn, budget, bound).with_effort(self.effort.effort());
+                let mut certifier =
+                    Certifier::new(&graph, &gcn, budget, bound).with_effort(self.effort.effort()).with_stop(stopped);
                 if proofs.is_some() {
                     certifier = certifier.with_proofs();
                 }
@@ -128,6 +129,10 @@ impl Certify {
                     let start = std::time::Instant::now();
                     let result = certify_one(&certifier, node as usize, self.class, workspace);
                     let seconds = start.elapsed().as_secs_f64();
+                    // Cut short, not undecided: --resume will ask again.
+                    if stopped() && result.limit_hit {
+                        return;
+                    }
                     // First the proof, then the row: a row without its proof would be done again, but may not come back.
                     if let (Some(proofs), Some(checker)) = (&proofs, &checker) {
                         proofs.push(&result, checker);

@@ -60,7 +60,8 @@ impl Radius {
             |row: &RadiusRecord| row.node,
             |open, done| {
                 let effort = self.search.effort();
-                let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(effort);
+                let certifier =
+                    Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(effort).with_stop(stopped);
                 search(certifier, open, self.max_global, done);
             },
         )?;

@@ -80,6 +80,7 @@ impl Certifier<'_> {
         let Outcome { lower, nodes, gave_up } = tree::search(
             limits,
             deadline,
+            self.stopped,
             |branch| {
                 let (pairs, workspace) = &mut *state.borrow_mut();
                 prover.examine(branch, at, pairs, workspace)

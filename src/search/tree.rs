@@ -120,6 +120,7 @@ pub struct Outcome {
 pub fn search(
     limits: &Limits,
     deadline: Option<Instant>,
+    stopped: fn() -> bool,
     mut examine: impl FnMut(&Branch) -> Finding,
     mut finished: impl FnMut(f64) -> bool,
 ) -> Outcome {
@@ -134,7 +135,7 @@ pub fn search(
         if finished(lower) {
             return Outcome { lower, nodes, gave_up: false };
         }
-        if nodes >= limits.nodes || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if nodes >= limits.nodes || deadline.is_some_and(|deadline| Instant::now() >= deadline) || stopped() {
             return Outcome { lower, nodes, gave_up: true };
         }
         nodes += 1;
