@@ -20,7 +20,7 @@
 //! slopes say which flips may matter, and [`Bend::excess`] what they overstate.
 
 use crate::anchored::{Anchor, Unit, anchor};
-use crate::rounding::UNIT;
+use crate::rounding::{FLOOR, UNIT};
 
 /// The level of a unit, and the largest change of a single flip in the direction that matters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -105,7 +105,8 @@ impl Bend {
     #[inline]
     pub fn excess(&self, g: f64) -> (f64, f64) {
         let x = (self.side * g).max(0.0);
-        (self.weight * (self.slope * x - (x - self.level).max(0.0)), self.weight * x)
+        // The floor stands for what `g` lost by underflow, which a large weight would make visible.
+        (self.weight * (self.slope * x - (x - self.level).max(0.0)), self.weight * (x + FLOOR))
     }
 }
 
@@ -128,6 +129,14 @@ mod tests {
         assert_eq!(Cap::new(-1.0, &mut [1.0]).level, 0.0);
         assert_eq!(Cap::new(1.0, &mut []), Cap::default());
         assert_eq!(Cap::new(f64::NAN, &mut [1.0]).level, 0.0);
+    }
+
+    #[test]
+    fn a_change_that_underflows_is_covered_under_a_large_weight() {
+        let bend = Bend { weight: 1e290, side: 1.0, slope: 1.0, level: 1.0 };
+        // The exact change may be half of the smallest float.
+        let (excess, size) = bend.excess(f64::from_bits(1));
+        assert!(excess - crate::rounding::error_of(9, size) <= 0.5 * excess);
     }
 
     #[test]

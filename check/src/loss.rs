@@ -268,7 +268,8 @@ fn excess(kinks: &[Kink], weights: &[f64], present: bool) -> Interval {
             let along = kink.slope * x;
             least += kink.weight.lower * (along - (x - kink.level.lower).max(0.0));
             most += kink.weight.upper * (along - (x - kink.level.upper).max(0.0));
-            size += kink.weight.upper * x;
+            // The addend stands for what `x` lost by underflow, which a large weight would make visible.
+            size += kink.weight.upper * (x + 1e-290);
         }
     }
     // Each term is a few roundings from `weight·x` times a factor of at most 2.
