@@ -27,7 +27,7 @@ use crate::rounding::{FLOOR, UNIT};
 pub struct Cap {
     /// `T`, rounded down. Zero is always valid.
     pub level: f64,
-    /// The largest change towards zero, rounded up.
+    /// The largest change towards zero, rounded up; infinite where some flips pay nothing ([`crate::payers`]).
     pub largest: f64,
 }
 
@@ -46,19 +46,23 @@ impl Cap {
         Cap { level: if level.is_finite() { level.next_down().max(0.0) } else { 0.0 }, largest }
     }
 
-    /// By how much the bound on the activation changes with a flip that changes the unit by `g`, not rounded.
-    #[inline]
-    pub fn change(self, anchor: f64, g: f64) -> f64 {
-        if anchor < 0.0 { (g - self.level).max(0.0) } else { g.max(-self.level) }
-    }
-
     /// `σ`, rounded up.
     pub fn slope(self) -> f64 {
+        if self.largest == f64::INFINITY {
+            return 1.0;
+        }
         if self.level >= self.largest {
             return 0.0;
         }
         (((self.largest - self.level).next_up() / self.largest).next_up()).min(1.0)
     }
+}
+
+/// By how much the bound on the activation changes with a flip that changes the unit by `g` and pays up to `level`, not
+/// rounded.
+#[inline]
+pub fn change(level: f64, anchor: f64, g: f64) -> f64 {
+    if anchor < 0.0 { (g - level).max(0.0) } else { g.max(-level) }
 }
 
 /// The capped bound of a unit: slopes as of [`anchor`], and what they overstate. Where the sign of the coefficient or of the
@@ -96,17 +100,18 @@ pub struct Bend {
     pub side: f64,
     /// `σ`.
     pub slope: f64,
-    /// `T`.
+    /// `T` of flips for which no other is known.
     pub level: f64,
 }
 
 impl Bend {
-    /// What the slopes overstate of a flip that changes the unit by `g`, and the size of what was summed for it.
+    /// What the slopes overstate of a flip that changes the unit by `g` and pays up to `level`, and the size of what was
+    /// summed for it.
     #[inline]
-    pub fn excess(&self, g: f64) -> (f64, f64) {
+    pub fn excess(&self, g: f64, level: f64) -> (f64, f64) {
         let x = (self.side * g).max(0.0);
         // The floor stands for what `g` lost by underflow, which a large weight would make visible.
-        (self.weight * (self.slope * x - (x - self.level).max(0.0)), self.weight * (x + FLOOR))
+        (self.weight * (self.slope * x - (x - level).max(0.0)), self.weight * (x + FLOOR))
     }
 }
 
@@ -135,7 +140,7 @@ mod tests {
     fn a_change_that_underflows_is_covered_under_a_large_weight() {
         let bend = Bend { weight: 1e290, side: 1.0, slope: 1.0, level: 1.0 };
         // The exact change may be half of the smallest float.
-        let (excess, size) = bend.excess(f64::from_bits(1));
+        let (excess, size) = bend.excess(f64::from_bits(1), bend.level);
         assert!(excess - crate::rounding::error_of(9, size) <= 0.5 * excess);
     }
 
@@ -144,10 +149,10 @@ mod tests {
         let cap = Cap::new(1.5, &mut [5.0, 3.0, 1.0]);
         let bend = Bend { weight: 2.0, side: -1.0, slope: cap.slope(), level: cap.level };
         for x in [0.0, 0.2, 0.5, 1.0, 4.0, 5.0] {
-            let (excess, _) = bend.excess(-x);
+            let (excess, _) = bend.excess(-x, cap.level);
             assert!(excess >= 0.0);
             assert!((2.0 * cap.slope() * x - excess - 2.0 * (x - cap.level).max(0.0)).abs() < 1e-12);
-            assert_eq!(bend.excess(x).0, 0.0);
+            assert_eq!(bend.excess(x, cap.level).0, 0.0);
         }
     }
 }

@@ -11,10 +11,13 @@
 //! `λ = a·S/(S−R)` for `a < 0`. The slope is *defined* to be the float that was computed: what rounding does to it costs
 //! tightness, never validity, and only `κ` and the sums need an error bound.
 
+use std::sync::Arc;
+
 use crate::bounds::LayerBounds;
 use crate::capped::Bend;
 use crate::forward::Representation;
 use crate::model::Gcn;
+use crate::payers::Levels;
 use crate::rounding::{Account, FLOOR, UNIT, error_of};
 use crate::selection::Slopes;
 use crate::slice::Slice;
@@ -196,6 +199,8 @@ pub struct Relaxed {
     pub radius: Vec<f64>,
     /// What the slopes overstate where a unit is capped; empty if none is.
     pub bends: Vec<Bend>,
+    /// Levels by node where there are payers.
+    pub levels: Arc<Levels>,
 }
 
 impl Relaxed {
@@ -234,12 +239,14 @@ impl Relaxed {
         self.centre.clear();
         self.radius.clear();
         self.bends.clear();
+        self.levels = Arc::default();
     }
 
     /// Passes the slopes on to the nodes of representation 1 and bounds the error of any flip's loss.
     pub fn spread(&self, slice: &Slice, width: usize, largest_norm: f64, slopes: &mut Slopes) -> f64 {
         let nodes = slice.nodes(1).len();
         slopes.bends.clone_from(&self.bends);
+        slopes.levels = Arc::clone(&self.levels);
         let two = !self.radius.is_empty();
         slopes.centre.clear();
         slopes.centre.resize(nodes * width, 0.0);

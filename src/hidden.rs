@@ -3,9 +3,12 @@
 //! The anchor is the unperturbed graph, or in a branch of a search the graph with the flips that the branch has fixed.
 //! Activation bounds of the whole budget stay valid there: what is still admissible in the branch was admissible before.
 
+use std::sync::Arc;
+
 use crate::bounds::LayerBounds;
 use crate::capped::Cap;
 use crate::forward::Representation;
+use crate::payers::Levels;
 use crate::slice::Slice;
 use crate::witness::Evaluator;
 
@@ -36,6 +39,10 @@ pub struct Hidden {
     pub upper: Vec<f64>,
     /// Caps at the anchor.
     pub cap: Vec<Cap>,
+    /// The nodes of the slice that pay first, by local number, in their order.
+    pub payers: Vec<u32>,
+    /// Levels by node where there are payers.
+    pub levels: Arc<Levels>,
     /// What is assumed.
     pub assumption: Vec<Assumption>,
 }
@@ -48,6 +55,8 @@ impl Hidden {
             buffer.clear();
         }
         self.cap.clear();
+        self.payers.clear();
+        self.levels = Arc::default();
         for &node in slice.nodes(2) {
             let node = node as usize;
             self.value.extend_from_slice(unperturbed.row(node));

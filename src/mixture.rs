@@ -13,8 +13,10 @@
 //! come from playing the relaxed problem as a game: the attacker answers the current multipliers with his best flips, and
 //! they move towards what would have been tightest there.
 
+use std::sync::Arc;
+
 use crate::anchored::{Anchor, Unit};
-use crate::capped::{Bend, Cap, capped};
+use crate::capped::{Bend, Cap, capped, change as capped_change};
 use crate::dual::{Backward, Relaxed, line};
 use crate::forward::Representation;
 use crate::graph::Graph;
@@ -122,18 +124,19 @@ pub(crate) fn add_changes(
     let width = weight.columns;
     for (flip, share) in shares.filter(|flip| flip.1 > 0.0) {
         let sign = if graph.attributes().contains(flip.node as usize, flip.attribute) { -1.0 } else { 1.0 };
-        for (m, a) in reached(slice, flip) {
+        for (entry, m, a) in reached(slice, flip) {
             for (j, &w) in weight.row(flip.attribute as usize).iter().enumerate() {
                 let (at, g) = (m * width + j, sign * a * w);
                 change[at] += share * g;
-                capped[at] += share * hidden.cap[at].change(hidden.value[at], g);
+                let level = hidden.levels.level(entry, j, hidden.cap[at].level);
+                capped[at] += share * capped_change(level, hidden.value[at], g);
             }
         }
     }
 }
 
-/// The rows of `A(1)` that a flip reaches.
-pub fn reached(slice: &Slice, flip: Flip) -> impl Iterator<Item = (usize, f64)> {
+/// The rows of `A(1)` that a flip reaches, as in [`Slice::reaching`].
+pub fn reached(slice: &Slice, flip: Flip) -> impl Iterator<Item = (usize, usize, f64)> {
     slice.position(flip.node).into_iter().flat_map(|n| slice.reaching(n))
 }
 
@@ -144,6 +147,7 @@ impl Relaxed {
         let (coefficients, errors) = backward.coefficients();
         self.base = backward.constant();
         self.clear();
+        self.levels = Arc::clone(&hidden.levels);
         for at in 0..hidden.count() {
             let (a, error) = (coefficients[at], errors[at]);
             let (z, ez) = (hidden.value[at], hidden.error[at]);

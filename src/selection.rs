@@ -6,11 +6,13 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use crate::attribute::Attributes;
 use crate::budget::{Budget, Restriction};
 use crate::capped::Bend;
 use crate::graph::Graph;
+use crate::payers::Levels;
 use crate::rounding::{error_of, norm_above};
 use crate::slice::Slice;
 
@@ -103,6 +105,8 @@ pub struct Slopes {
     pub radius: Vec<f64>,
     /// What the slopes overstate, by unit of representation 2; empty if nothing.
     pub bends: Vec<Bend>,
+    /// Levels by node where there are payers.
+    pub levels: Arc<Levels>,
 }
 
 impl Slopes {
@@ -112,10 +116,10 @@ impl Slopes {
             return loss;
         }
         let (mut excess, mut size, mut terms) = (0.0, 0.0, 0);
-        for (m, a) in slice.reaching(n) {
+        for (entry, m, a) in slice.reaching(n) {
             let a = sign * a;
-            for (bend, w) in self.bends[m * row.len()..][..row.len()].iter().zip(row) {
-                let (more, magnitude) = bend.excess(a * w);
+            for (j, (bend, w)) in self.bends[m * row.len()..][..row.len()].iter().zip(row).enumerate() {
+                let (more, magnitude) = bend.excess(a * w, self.levels.level(entry, j, bend.level));
                 excess += more;
                 size += magnitude;
             }

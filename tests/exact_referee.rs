@@ -853,12 +853,19 @@ fn branch_check(seed: u64, net: Net, tally: &mut Tally) {
             hidden.load(&slice, &certifier.unperturbed()[0], &certifier.activation_bounds()[0]);
             hidden.anchor_at(&evaluator);
             let around = (&hidden.value[..], &hidden.error[..]);
-            let tighter = first_hidden_in_branch(graph, certifier.columns(), (budget, &restriction), &slice, around);
+            // Any nodes may pay first, in any order.
+            let mut payers: Vec<u32> = (0..slice.nodes(1).len() as u32).filter(|_| r.chance(40)).collect();
+            for at in (1..payers.len()).rev() {
+                payers.swap(at, r.below(at + 1));
+            }
+            let (means, columns) = ((budget, &restriction), certifier.columns());
+            let (tighter, levels) = first_hidden_in_branch(graph, columns, means, &slice, around, &payers);
             for at in 0..hidden.count() {
                 hidden.lower[at] = hidden.lower[at].max(tighter.lower[at]);
                 hidden.upper[at] = hidden.upper[at].min(tighter.upper[at]);
             }
             hidden.cap = tighter.caps;
+            hidden.levels = std::sync::Arc::new(levels);
             let mut local = vec![LayerBounds {
                 width: hidden.width,
                 lower: hidden.lower.clone(),

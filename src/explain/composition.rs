@@ -138,7 +138,7 @@ fn changes(certifier: &Certifier, slice: &Slice, flips: &[Flip]) -> (Vec<f64>, V
     for &flip in flips {
         let present = certifier.graph().attributes().contains(flip.node as usize, flip.attribute);
         let sign = if present { -1.0 } else { 1.0 };
-        for (m, a) in reached(slice, flip) {
+        for (_, m, a) in reached(slice, flip) {
             for (j, &w) in weight.row(flip.attribute as usize).iter().enumerate() {
                 let change = sign * a * w;
                 rise[m * width + j] += change.max(0.0);

@@ -69,7 +69,8 @@ impl Certifier<'_> {
     ) -> Leaf {
         let Workspace { slice, hidden, backward, local_bounds, .. } = workspace;
         let (coefficients, errors) = backward.coefficients();
-        let mut leaf = Leaf { exponent, cap: true, ..Leaf::default() };
+        let payers = hidden.payers.iter().map(|&n| slice.nodes(1)[n as usize]).collect();
+        let mut leaf = Leaf { exponent, cap: true, payers, ..Leaf::default() };
         for (at, &w) in weights.iter().enumerate() {
             let node = slice.nodes(2)[at / hidden.width];
             let multiplier: Multiplier = (2, node, (at % hidden.width) as u32, numerator(w, exponent));

@@ -11,10 +11,12 @@
 //! The dual of row `k` is how much of flip `k` the relaxed attacker makes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::capped::Cap;
+use crate::capped;
 use crate::hidden::{Assumption, Hidden};
 use crate::mixture::reached;
+use crate::payers::Levels;
 use crate::selection::{Field, Flip};
 use crate::slice::Slice;
 
@@ -27,14 +29,15 @@ struct Affine {
     slope: [f64; 2],
     capped: [f64; 2],
     anchor: f64,
-    cap: Cap,
+    level: f64,
 }
 
 impl Affine {
-    /// How a flip that changes the unit by `g` moves the line: the part that is there for `x = 0`, and the part times `x`.
+    /// How a flip that changes the unit by `g` and pays up to `level` moves the line: the part that is there for `x = 0`, and
+    /// the part times `x`.
     #[inline]
-    fn change(&self, g: f64) -> [f64; 2] {
-        let capped = if self.capped == [0.0; 2] { 0.0 } else { self.cap.change(self.anchor, g) };
+    fn change(&self, g: f64, level: f64) -> [f64; 2] {
+        let capped = if self.capped == [0.0; 2] { 0.0 } else { capped::change(level, self.anchor, g) };
         [self.slope[0] * g + self.capped[0] * capped, self.slope[1] * g + self.capped[1] * capped]
     }
 }
@@ -91,13 +94,14 @@ pub struct SimplexMaster<'a> {
     eta: BTreeMap<u32, usize>,
     rows: Vec<Row>,
     global: usize,
+    levels: Arc<Levels>,
 }
 
-/// A flip that is known: its own variable, and the rows of `A(1)` it reaches with the signed entry.
+/// A flip that is known: its own variable, and the rows of `A(1)` it reaches, as [`Slice::reaching`] with signed values.
 struct Row {
     flip: Flip,
     plus: usize,
-    reach: Vec<(usize, f64)>,
+    reach: Vec<(usize, usize, f64)>,
 }
 
 impl<'a> SimplexMaster<'a> {
@@ -128,6 +132,7 @@ impl<'a> SimplexMaster<'a> {
             eta: BTreeMap::new(),
             rows: Vec::new(),
             global,
+            levels: Arc::clone(&hidden.levels),
         };
         for at in 0..count {
             let Affine { base, slope, capped, .. } = master.affine[at];
@@ -160,8 +165,11 @@ impl<'a> SimplexMaster<'a> {
             .rows
             .iter()
             .map(|row| {
-                let entry = row.reach.iter().find(|reach| reach.0 == m).map_or(0.0, |reach| reach.1);
-                line.change(entry * self.weight.get(row.flip.attribute as usize, j))[1]
+                let reached = row.reach.iter().find(|reach| reach.1 == m);
+                reached.map_or(0.0, |&(entry, _, a)| {
+                    let level = self.levels.level(entry, j, line.level);
+                    line.change(a * self.weight.get(row.flip.attribute as usize, j), level)[1]
+                })
             })
             .collect();
         let plus: Vec<usize> = self.rows.iter().map(|row| row.plus).collect();
@@ -179,11 +187,12 @@ impl<'a> SimplexMaster<'a> {
             if share <= 0.0 {
                 continue;
             }
-            for &(m, a) in &row.reach {
+            for &(entry, m, a) in &row.reach {
                 for (j, &w) in self.weight.row(row.flip.attribute as usize).iter().enumerate() {
                     let at = m * self.width + j;
                     if self.upper[at] > 0.0 {
-                        slope[at] += share * self.affine[at].change(a * w)[1];
+                        let level = self.levels.level(entry, j, self.affine[at].level);
+                        slope[at] += share * self.affine[at].change(a * w, level)[1];
                     }
                 }
             }
@@ -218,7 +227,7 @@ fn unit(hidden: &Hidden, at: usize, a: f64) -> Affine {
                 slope: [0.0, chord],
                 capped: [a, -a],
                 anchor: z,
-                cap: hidden.cap[at],
+                level: hidden.cap[at].level,
             }
         }
     }
@@ -228,13 +237,14 @@ impl Master for SimplexMaster<'_> {
     fn add(&mut self, field: &Field, slice: &Slice, flip: Flip) {
         let present = field.graph.attributes().contains(flip.node as usize, flip.attribute);
         let sign = if present { -1.0 } else { 1.0 };
-        let reach: Vec<(usize, f64)> = reached(slice, flip).map(|(m, a)| (m, sign * a)).collect();
+        let reach: Vec<(usize, usize, f64)> = reached(slice, flip).map(|(entry, m, a)| (entry, m, sign * a)).collect();
         let mut fixed = 0.0;
         let mut coefficients = vec![(self.rho, 1.0)];
-        for &(m, a) in &reach {
+        for &(entry, m, a) in &reach {
             for (j, &w) in self.weight.row(flip.attribute as usize).iter().enumerate() {
                 let at = m * self.width + j;
-                let [still, moving] = self.affine[at].change(a * w);
+                let level = self.levels.level(entry, j, self.affine[at].level);
+                let [still, moving] = self.affine[at].change(a * w, level);
                 fixed -= still;
                 match self.variable[at] {
                     Some(variable) => coefficients.push((variable, moving)),

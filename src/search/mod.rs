@@ -1,5 +1,6 @@
 //! The search: the optimum of the relaxation by column generation, and the truth by branch and price (math §6, §7).
 
+mod ground;
 pub mod master;
 pub mod optimum;
 pub mod prover;

@@ -111,7 +111,7 @@ impl Certifier<'_> {
         let weight = &self.gcn().layers()[0].weight;
         let mut size = vec![0.0; hidden.count()];
         for &(flip, share) in shares {
-            for (m, a) in reached(slice, flip) {
+            for (_, m, a) in reached(slice, flip) {
                 for (j, w) in weight.row(flip.attribute as usize).iter().enumerate() {
                     size[m * hidden.width + j] += share * (a * w).abs();
                 }

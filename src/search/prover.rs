@@ -2,15 +2,15 @@
 
 use std::time::Instant;
 
-use crate::bounds;
+use crate::budget::Restriction;
 use crate::cascade::Pair;
 use crate::certifier::{Certifier, Workspace};
 use crate::dual::Located;
-use crate::hidden::Assumption;
 use crate::mixture::add_changes;
 use crate::rounding::Enclosure;
 use crate::selection::Flip;
 
+use super::ground::Ground;
 use super::master::{Lines, Master, SimplexMaster, Suggestion};
 use super::trace::Trace;
 use super::tree::{self, Branch, Finding, Goal, Limits, Outcome, Split};
@@ -23,6 +23,9 @@ const POOL: usize = 12;
 
 /// Adjustments of `Ω` above representation 2, which no master covers.
 const OMEGA_ROUNDS: usize = 8;
+
+/// How often payers are chosen at the root.
+const PAYER_ROUNDS: usize = 3;
 
 /// What a search has cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -48,13 +51,19 @@ impl Cost {
 }
 
 /// The state of one pair's search beside the workspace.
-struct Prover<'a, 'b> {
-    certifier: &'b Certifier<'a>,
-    reference: usize,
+pub(super) struct Prover<'a, 'b> {
+    pub(super) certifier: &'b Certifier<'a>,
+    pub(super) reference: usize,
     goal: Goal,
     /// Flips that have mattered, the latest last.
     pool: Vec<Flip>,
     masters: usize,
+    /// How much of each flip the relaxed attacker made, in the last master.
+    pub(super) shares: Vec<(Flip, f64)>,
+    /// Local numbers of the nodes that pay first (see [`crate::payers`]): chosen at the root, kept in the whole tree.
+    pub(super) payers: Vec<u32>,
+    /// Of the last branch with fixed flips or payers: siblings by a unit's sign share it.
+    pub(super) ground: Option<Ground>,
     /// Kept where a proof is asked for and not there yet.
     trace: Option<Trace>,
 }
@@ -72,7 +81,17 @@ impl Certifier<'_> {
     ) -> Cost {
         let trace = (self.proving && pairs[at].grounds.is_err()).then(Trace::default);
         let pool = pairs[at].attack.flips.clone();
-        let mut prover = Prover { certifier: self, reference, goal, pool, masters: 0, trace };
+        let mut prover = Prover {
+            certifier: self,
+            reference,
+            goal,
+            pool,
+            masters: 0,
+            shares: Vec::new(),
+            payers: Vec::new(),
+            ground: None,
+            trace,
+        };
         let objective = [(reference, 1.0), (pairs[at].class, -1.0)];
         workspace.backward.run(self.gcn(), &workspace.slice, self.activation_bounds(), &objective);
         // Shared by the two closures: one examines while the other asks how far the attack has come.
@@ -141,7 +160,44 @@ impl Prover<'_, '_> {
             self.close(branch);
             return Finding::Closed(f64::INFINITY);
         }
-        self.price(branch, (at, made), global, pairs, workspace)
+        let mut found = self.price(branch, (at, made), global, pairs, workspace);
+        if branch.origin.is_none() {
+            found = self.let_pay(branch, (at, made), global, (pairs, workspace), found);
+        }
+        if let (Finding::Open { split, .. }, Some(trace)) = (&found, &mut self.trace) {
+            trace.split(branch, *split);
+        }
+        found
+    }
+
+    /// At the root: lets those nodes pay first whose budget the relaxed attacker uses up, as long as that lifts the bound.
+    fn let_pay(
+        &mut self,
+        root: &Branch,
+        (at, made): (usize, Enclosure),
+        global: usize,
+        (pairs, workspace): (&mut [Pair], &mut Workspace),
+        mut found: Finding,
+    ) -> Finding {
+        for _ in 0..PAYER_ROUNDS {
+            let Finding::Open { bound, .. } = found else { break };
+            let payers = self.used_up(global, workspace);
+            if payers == self.payers {
+                break;
+            }
+            let before = std::mem::replace(&mut self.payers, payers);
+            self.ground = None;
+            self.anchor(root, at, pairs, workspace);
+            match self.price(root, (at, made), global, pairs, workspace) {
+                Finding::Open { bound: raised, .. } if raised <= bound => {
+                    self.payers = before;
+                    self.ground = None;
+                    break;
+                }
+                better => found = better,
+            }
+        }
+        found
     }
 
     /// For the proof: the branch is empty, or a single perturbation with a positive margin. The format's default leaf
@@ -170,63 +226,6 @@ impl Prover<'_, '_> {
         // Positive or not, the checker can tell: nothing is relaxed.
         self.close(branch);
         margin
-    }
-
-    /// Puts the hidden units where the branch's flips take them. False if its assumptions cannot hold.
-    fn anchor(&self, branch: &Branch, at: usize, pairs: &[Pair], workspace: &mut Workspace) -> bool {
-        let certifier = self.certifier;
-        let Workspace { slice, hidden, evaluator, backward, local_bounds, multipliers, .. } = workspace;
-        hidden.load(slice, &certifier.unperturbed()[0], &certifier.activation_bounds()[0]);
-        let fixed = !branch.restriction.made.is_empty() || !branch.restriction.spared.is_empty();
-        if fixed {
-            hidden.anchor_at(evaluator);
-            // Fixed flips shrink the budget; R and S follow.
-            let means = (certifier.budget(), &branch.restriction);
-            let around = (&hidden.value[..], &hidden.error[..]);
-            let tighter = bounds::first_hidden_in_branch(certifier.graph(), certifier.columns(), means, slice, around);
-            for unit in 0..hidden.count() {
-                hidden.lower[unit] = hidden.lower[unit].max(tighter.lower[unit]);
-                hidden.upper[unit] = hidden.upper[unit].min(tighter.upper[unit]);
-            }
-            hidden.cap = tighter.caps;
-        }
-        for &(unit, assumption) in &branch.units {
-            let impossible = match assumption {
-                Assumption::Active => hidden.upper[unit] < 0.0,
-                Assumption::Inactive => hidden.lower[unit] > 0.0,
-                Assumption::Free => false,
-            };
-            if impossible {
-                return false;
-            }
-            hidden.assumption[unit] = assumption;
-        }
-        if certifier.gcn().depth() > 3 {
-            let objective = [(self.reference, 1.0), (pairs[at].class, -1.0)];
-            local_bounds.clear();
-            local_bounds.push(crate::bounds::LayerBounds {
-                width: hidden.width,
-                lower: hidden.lower.clone(),
-                upper: hidden.upper.clone(),
-                caps: Vec::new(),
-            });
-            for l in 2..certifier.gcn().depth() - 1 {
-                let layer = &certifier.gcn().layers()[l - 1];
-                let mut next = bounds::propagate_in_slice(layer, slice, l, &local_bounds[l - 2]);
-                let whole = &certifier.activation_bounds()[l - 1];
-                for (n, &node) in slice.nodes(l + 1).iter().enumerate() {
-                    for j in 0..next.width {
-                        let unit = n * next.width + j;
-                        next.lower[unit] = next.lower[unit].max(whole.lower(node as usize)[j]);
-                        next.upper[unit] = next.upper[unit].min(whole.upper(node as usize)[j]);
-                    }
-                }
-                local_bounds.push(next);
-            }
-            multipliers.start(slice, certifier.unperturbed());
-            backward.run_at(certifier.gcn(), slice, Located::Slice(local_bounds), &objective, &multipliers.omega);
-        }
-        true
     }
 
     /// Column generation (math §6): masters suggest multipliers, one pass over all flips says what they are worth.
@@ -293,11 +292,9 @@ impl Prover<'_, '_> {
                 self.remember(flip);
             }
         }
+        self.shares.clone_from(&suggestion.flips);
         match self.choose_split(branch, &coefficients, &suggestion, workspace) {
             Some(split) => {
-                if let Some(trace) = &mut self.trace {
-                    trace.split(branch, split);
-                }
                 Finding::Open { bound: best, split, near: suggestion.weights.iter().map(|w| *w > 0.5).collect() }
             }
             // Nothing is left that changes anything: the branch is the single perturbation that it has made.
@@ -344,7 +341,7 @@ impl Prover<'_, '_> {
         let budget = self.certifier.budget();
         let mut shares = suggestion.flips.clone();
         shares.sort_by(|x, y| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0)));
-        let mut attack = crate::budget::Restriction { made: branch.restriction.made.clone(), spared: Vec::new() };
+        let mut attack = Restriction { made: branch.restriction.made.clone(), spared: Vec::new() };
         for (flip, share) in shares {
             if share < 1e-3 || attack.global(budget).is_none_or(|left| left == 0) {
                 break;

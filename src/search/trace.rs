@@ -38,8 +38,8 @@ impl Trace {
 
     /// A bound on all of the branch is positive, or no perturbation is in it.
     pub(crate) fn close(&mut self, branch: &Branch, leaf: Leaf, doubtful: bool) {
-        let multipliers = leaf.weight.len() + leaf.beta.len();
-        self.keep(branch, Entry::Closed { leaf: Box::new(leaf), doubtful }, 16 + 20 * multipliers);
+        let bytes = 16 + 20 * (leaf.weight.len() + leaf.beta.len()) + 6 * leaf.payers.len();
+        self.keep(branch, Entry::Closed { leaf: Box::new(leaf), doubtful }, bytes);
     }
 
     /// The branch is split.
