@@ -49,6 +49,20 @@ fn who_pays_first_decides() {
     assert_eq!(two_nodes(0.51).judge(&robust(vec![leaf(&[])])), Ok(Verdict::Robust));
 }
 
+/// Floats leave open on which side of zero the unit stands. Exactly it is at −0.7, of which a flip by 4 pays all.
+#[test]
+fn a_side_of_zero_that_floats_leave_open_is_decided_exactly() {
+    let hidden = layer(&[&[1e16], &[0.3], &[-1e16], &[4.0], &[-4.0]], &[-1.0]);
+    for (lead, accepted) in [(3.5, true), (3.31, true), (3.29, false)] {
+        let layers = vec![hidden.clone(), layer(&[&[-1.0, 0.0]], &[lead, 0.0])];
+        let mut world = world(&[&[1, 1, 1, 0, 0]], 5, layers, 1, 1);
+        world.header.budget.frozen_attributes = vec![0, 1, 2];
+        for payers in [&[][..], &[0]] {
+            assert_eq!(world.judge(&robust(vec![leaf(payers)])).is_ok(), accepted, "{lead} {payers:?}");
+        }
+    }
+}
+
 #[test]
 fn payers_must_be_nodes_of_the_slice_once_and_with_cap() {
     let mut world = two_nodes(0.25);
