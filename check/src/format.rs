@@ -180,6 +180,9 @@ pub struct Leaf {
     /// At layer 2 the capped bound stands where otherwise the anchored one does.
     #[serde(skip_serializing_if = "is_false")]
     pub cap: bool,
+    /// With [`Leaf::cap`]: nodes whose flips pay for a unit's way to zero before those of all others, in this order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub payers: Vec<u32>,
     /// In `[0, 1]`: slope of the line below (positive coefficient), share of the chord (negative one, layer 2).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub weight: Vec<Multiplier>,
@@ -208,6 +211,7 @@ impl Default for Leaf {
             exponent: EXPONENT,
             dual: None,
             cap: false,
+            payers: Vec::new(),
             weight: Vec::new(),
             slope: Vec::new(),
             beta: Vec::new(),

@@ -7,8 +7,10 @@ use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use crate::budget::{Budget, Decided};
+use crate::cap::Cap;
 use crate::network::Network;
-use crate::number::{Number, keep_largest, sum};
+use crate::number::{Number, sum};
+use crate::reach::{Column, Gains, Reach};
 
 /// The units of one node.
 pub struct Row<N> {
@@ -20,31 +22,6 @@ pub struct Row<N> {
     pub upper: Vec<N>,
     /// `α` and `θ` of the anchored bound where `R' < 0 < S'`, else zeros: the same for all classes.
     pub anchors: Vec<(N, N)>,
-}
-
-/// The level of the capped bound, and the largest change towards zero from above.
-pub struct Cap<N> {
-    /// `T`.
-    pub level: N,
-    /// No free flip moves the unit further towards zero.
-    pub largest: f64,
-}
-
-impl<N: Number> Cap<N> {
-    /// `T = |z'|·⌊2⁴⁰·t⌋/2⁴⁰`, `t` the largest of `(|z'| − rest)/(i·|z'|)`, where `rest` is the sum of all but the `i` largest changes.
-    fn new(distance: &N, changes: &mut [N]) -> Cap<N> {
-        changes.sort_by(|a, b| b.rank(a));
-        let largest = changes.first().map_or(0.0, |change| change.enclosure().upper);
-        let (mut rest, mut share) = (N::zero(), N::zero());
-        if distance.sign() == Some(Ordering::Greater) {
-            for (i, change) in changes.iter().enumerate().rev() {
-                let room = distance.minus(&rest).positive_part();
-                share = share.most(&N::share_below(&room, &distance.scaled((i + 1) as f64)));
-                rest.add(change);
-            }
-        }
-        Cap { level: distance.times(&share), largest }
-    }
 }
 
 impl<N: Number> Row<N> {
@@ -67,41 +44,6 @@ pub struct Layer2<'a, N> {
 
 /// Gains are remembered while all of them together are no more than so many numbers.
 const REMEMBERED: usize = 1 << 26;
-
-/// The largest amounts by which flips of one node change what it sends to each unit, largest first.
-#[derive(Clone, Default)]
-struct Gains {
-    values: Vec<f64>,
-    /// Where the falls and then the rises of each unit end.
-    ends: Vec<u32>,
-}
-
-impl Gains {
-    fn of(&self, unit: usize, upward: bool) -> &[f64] {
-        let at = 2 * unit + usize::from(upward);
-        let start = if at == 0 { 0 } else { self.ends[at - 1] };
-        &self.values[start as usize..self.ends[at] as usize]
-    }
-}
-
-/// The gains of a node's neighbours, each with its budget and the entry of `A(1)`, and what is left in all.
-struct Reach<'a> {
-    gains: Vec<(Cow<'a, Gains>, usize, f64)>,
-    total: usize,
-}
-
-impl Reach<'_> {
-    /// The changes that raise (or lower) a unit furthest.
-    fn largest<N: Number>(&self, unit: usize, upward: bool, pool: &mut Vec<N>) {
-        pool.clear();
-        for (gains, count, a) in &self.gains {
-            // A negative entry turns a rise of what is sent into a fall of what arrives.
-            let gains = gains.of(unit, upward == (*a > 0.0));
-            pool.extend(gains.iter().take(*count).map(|&gain| N::from_f64(gain).scaled(a.abs())));
-        }
-        keep_largest(pool, self.total);
-    }
-}
 
 impl<'a, N: Number> Layer2<'a, N> {
     /// Nothing is computed before it is asked for.
@@ -135,48 +77,52 @@ impl<'a, N: Number> Layer2<'a, N> {
         decided.flipped.is_empty() && neighbours.iter().all(|&n| decided.fixed_in(n).next().is_none())
     }
 
-    /// The caps of node `m`, whose row is given.
-    pub fn caps(&self, m: u32, decided: &Decided, row: &Row<N>) -> Arc<Vec<Cap<N>>> {
-        if self.is_untouched(m, decided) {
-            self.caps[m as usize].get_or_init(|| Arc::new(self.compute_caps(m, &Decided::default(), row))).clone()
+    /// The caps of node `m`, whose row is given; `payers` in the order in which they pay. Where none of them reaches the
+    /// node they make no difference, and what is known is used.
+    pub(crate) fn caps(&self, m: u32, decided: &Decided, row: &Row<N>, payers: &[u32]) -> Arc<Vec<Cap<N>>> {
+        let (neighbours, _) = self.network.layers[0].passing.row(m as usize);
+        let payers: Vec<usize> = payers.iter().filter_map(|payer| neighbours.binary_search(payer).ok()).collect();
+        if payers.is_empty() && self.is_untouched(m, decided) {
+            self.caps[m as usize].get_or_init(|| Arc::new(self.compute_caps(m, &Decided::default(), row, &[]))).clone()
         } else {
-            Arc::new(self.compute_caps(m, decided, row))
+            Arc::new(self.compute_caps(m, decided, row, &payers))
         }
     }
 
-    fn compute_caps(&self, m: u32, decided: &Decided, row: &Row<N>) -> Vec<Cap<N>> {
-        let reach = self.reach(m, decided);
-        let mut pool = Vec::new();
+    fn compute_caps(&self, m: u32, decided: &Decided, row: &Row<N>, payers: &[usize]) -> Vec<Cap<N>> {
+        let reach = self.reach(m, decided, payers);
         let units = row.value.iter().zip(row.lower.iter().zip(&row.upper)).enumerate();
         let caps = units.map(|(unit, (z, (lower, upper)))| {
-            pool.clear();
-            if lower.sign() == Some(Ordering::Less) && upper.sign() == Some(Ordering::Greater) {
-                reach.largest(unit, z.sign() == Some(Ordering::Less), &mut pool);
-            }
-            Cap::new(&z.positive_part().plus(&z.negated().positive_part()), &mut pool)
+            let unstable = lower.sign() == Some(Ordering::Less) && upper.sign() == Some(Ordering::Greater);
+            if unstable { Cap::new(&reach, unit, z) } else { Cap::none() }
         });
         caps.collect()
     }
 
-    /// How the free flips reach node `m`.
-    fn reach(&self, m: u32, decided: &Decided) -> Reach<'_> {
+    /// How the free flips reach node `m`; `payers` are places in its row of `A(1)`.
+    fn reach(&self, m: u32, decided: &Decided, payers: &[usize]) -> Reach<'_> {
         let (neighbours, entries) = self.network.layers[0].passing.row(m as usize);
-        let gains = neighbours
-            .iter()
-            .zip(entries)
-            .map(|(&n, &a)| (self.gains(n, decided), decided.left(self.budget, n).unwrap_or(0), a))
-            .collect();
-        Reach { gains, total: decided.left_in_all(self.budget).unwrap_or(0) }
+        let mut others = vec![true; neighbours.len()];
+        payers.iter().for_each(|&at| others[at] = false);
+        let order = payers.iter().copied().chain((0..others.len()).filter(|&at| others[at]));
+        let columns = order.map(|at| Column {
+            node: neighbours[at],
+            gains: self.gains(neighbours[at], decided),
+            left: decided.left(self.budget, neighbours[at]).unwrap_or(0),
+            entry: entries[at],
+        });
+        let total = decided.left_in_all(self.budget).unwrap_or(0);
+        Reach { columns: columns.collect(), payers: payers.len(), total }
     }
 
     fn compute(&self, m: u32, decided: &Decided) -> Row<N> {
         let value = self.value(m, decided);
-        let reach = self.reach(m, decided);
+        let reach = self.reach(m, decided, &[]);
         let (mut lower, mut upper) = (Vec::with_capacity(value.len()), Vec::with_capacity(value.len()));
         let mut pool: Vec<N> = Vec::new();
         for (unit, z) in value.iter().enumerate() {
             let mut largest = |upward: bool| {
-                reach.largest(unit, upward, &mut pool);
+                reach.largest(0..reach.columns.len(), (unit, upward), &mut pool);
                 sum(&pool)
             };
             lower.push(z.minus(&largest(false)));

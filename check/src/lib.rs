@@ -13,7 +13,7 @@
 //! | [`mod@format`] | the lines of a proofs file, to read and to write |
 //! | `network`, `budget`, `slice` | what the files and the header mean |
 //! | `number`, `interval`, `dyadic` | arithmetic |
-//! | `layer2`, `activation`, `line`, `replay`, `loss` | the bound of a leaf |
+//! | `layer2`, `reach`, `cap`, `activation`, `line`, `replay`, `loss` | the bound of a leaf |
 //! | `tree`, `problem` | a whole proof |
 //! | `stream` | a whole file |
 //!
@@ -22,6 +22,7 @@
 
 mod activation;
 mod budget;
+mod cap;
 mod dyadic;
 pub mod format;
 mod interval;
@@ -31,6 +32,7 @@ mod loss;
 mod network;
 mod number;
 mod problem;
+mod reach;
 mod reason;
 mod replay;
 mod slice;

@@ -5,7 +5,8 @@
 use std::cmp::Ordering;
 
 use crate::budget::Decided;
-use crate::layer2::{Cap, Row};
+use crate::cap::Cap;
+use crate::layer2::Row;
 use crate::number::Number;
 
 /// `(layer, node, unit)`.
@@ -39,6 +40,8 @@ pub struct Multipliers {
     pub dual: Option<u32>,
     /// The capped bound instead of the anchored one.
     pub cap: bool,
+    /// Whose flips pay for the way to zero before all others, in this order: nodes of representation 1, each once.
+    pub payers: Vec<u32>,
 }
 
 impl Multipliers {
@@ -59,17 +62,16 @@ pub(crate) fn sign<N: Number>(number: &N) -> Result<Ordering, Undecided> {
     number.sign().ok_or(Undecided)
 }
 
-/// What the slopes of a capped unit overstate of each flip's loss: `weight·(slope·x − max(x − level, 0))` for a change `x > 0`
-/// towards zero. The slope is of no consequence for the loss, which is what remains; as it is chosen, nothing is negative.
+/// What the slopes of a capped unit overstate of each flip's loss: `weight·(slope·x − max(x − T_n, 0))` for a change `x > 0`
+/// towards zero by a flip of node `n`. The slope is of no consequence for the loss, which is what remains; as it is chosen,
+/// nothing is negative.
 pub(crate) struct Bend<N> {
     /// `(1 − w)|a|`.
     pub(crate) weight: N,
     /// Is rising towards zero?
     pub(crate) up: bool,
-    /// Not below `(largest − T)/largest`.
-    pub(crate) slope: f64,
-    /// `T`.
-    pub(crate) level: N,
+    /// The slope, and `T_n`.
+    pub(crate) cap: Cap<N>,
 }
 
 /// A lower bound on `a·relu(z)`: `base + rise·u − fall·v`, where `u, v ≥ 0` are the rise and the fall of `z` from `z'`, plus
@@ -164,23 +166,25 @@ fn anchored<N: Number>(a: &N, z: &N, (alpha, theta): &(N, N)) -> Line<N> {
 }
 
 /// The capped bound, `a < 0`.
-fn capped<N: Number>(a: &N, z: &N, cap: &Cap<N>) -> Result<Line<N>, Undecided> {
+fn capped<N: Number>(a: &N, z: &N, cap: &Cap<N>) -> Line<N> {
     let base = a.times(&z.positive_part());
-    if sign_is_zero(&cap.level) {
-        // Rising costs all of it and falling gains nothing, on either side of zero.
-        return Ok(Line { base, rise: a.clone(), fall: N::zero(), bend: None });
-    }
-    let (level, largest) = (cap.level.enclosure().lower, cap.largest);
-    let slope = if level < largest { ((largest - level).next_up() / largest).next_up().min(1.0) } else { 0.0 };
-    let up = sign(z)? == Ordering::Less;
-    let bend = Some(Bend { weight: a.negated(), up, slope, level: cap.level.clone() });
-    Ok(if up {
-        Line { base, rise: a.scaled(slope), fall: N::zero(), bend }
+    let up = match z.sign() {
+        Some(Ordering::Less) => true,
+        Some(Ordering::Greater) => false,
+        // At zero rising costs all of it and falling gains nothing. On either side the levels would give back `|a z'|` at
+        // most, and above zero the base has taken that: what is not known is `|a|·[−z']₊`.
+        _ => {
+            let open = a.times(&z.negated().positive_part());
+            return Line { base: base.minus(&open), rise: a.clone(), fall: N::zero(), bend: None };
+        }
+    };
+    let (rise, fall) = if up {
+        (a.scaled(cap.slope), N::zero())
     } else {
         // In the numbers of the replay: 1 − slope need not be a float.
-        let kept = N::from_f64(1.0).minus(&N::from_f64(slope));
-        Line { base, rise: a.clone(), fall: a.times(&kept), bend }
-    })
+        (a.clone(), a.times(&N::from_f64(1.0).minus(&N::from_f64(cap.slope))))
+    };
+    Line { base, rise, fall, bend: Some(Bend { weight: a.negated(), up, cap: cap.clone() }) }
 }
 
 /// What is below `a·relu(z)` for a unit of representation 2: a line, the anchored or the capped bound, or a mixture.
@@ -199,7 +203,7 @@ pub(crate) fn line<N: Number>(
         Err(Ordering::Less) => {
             let weight = weight.unwrap_or(if multipliers.is_dual(id) { 1.0 } else { 0.0 });
             let mut line = match caps {
-                Some(caps) => capped(a, z, &caps[unit])?,
+                Some(caps) => capped(a, z, &caps[unit]),
                 None => anchored(a, z, &row.anchors[unit]),
             };
             if weight > 0.0 {

@@ -84,22 +84,24 @@ impl<N: Number> Losses<'_, N> {
             let slope = if change(unit) > 0.0 { &slopes.plus[unit] } else { &slopes.minus[unit] };
             loss.add(&slope.scaled(-change(unit)));
         }
-        for (unit, entry, bend) in self.bends(place) {
+        for (unit, entry, bend, level) in self.bends(place) {
             // The sign of a product of floats is that of its factors.
             let towards = if bend.up { change(unit) } else { -change(unit) };
             if (towards > 0.0) == (entry > 0.0) && towards != 0.0 {
                 let x = N::from_f64(towards).scaled(entry);
-                let kink = x.minus(&bend.level).positive_part();
-                loss.add(&bend.weight.times(&kink.minus(&x.scaled(bend.slope))));
+                let kink = x.minus(level).positive_part();
+                loss.add(&bend.weight.times(&kink.minus(&x.scaled(bend.cap.slope))));
             }
         }
         loss
     }
 
-    /// The capped units that a row of attributes reaches, with the entries of `A(1)`.
-    fn bends(&self, place: usize) -> impl Iterator<Item = (usize, f64, &Bend<N>)> {
-        self.slice.reached(place).iter().flat_map(|&(m, entry)| {
-            self.lines[m].iter().filter_map(move |(unit, line)| line.bend.as_ref().map(|bend| (*unit, entry, bend)))
+    /// The capped units that a row of attributes reaches, with the entries of `A(1)` and the levels of the row's node.
+    fn bends(&self, place: usize) -> impl Iterator<Item = (usize, f64, &Bend<N>, &N)> {
+        let node = self.slice.nodes(1)[place];
+        self.slice.reached(place).iter().flat_map(move |&(m, entry)| {
+            let bends = self.lines[m].iter().filter_map(|(unit, line)| Some((*unit, line.bend.as_ref()?)));
+            bends.map(move |(unit, bend)| (unit, entry, bend, bend.cap.level(node)))
         })
     }
 
@@ -196,7 +198,7 @@ impl<N: Number> Losses<'_, N> {
     ) -> Found<N> {
         let slopes = self.slopes(row);
         let judge = Judge::new(&slopes);
-        let kinks: Vec<Kink> = self.bends(row.place).map(|(unit, entry, bend)| Kink::new(unit, entry, bend)).collect();
+        let kinks: Vec<Kink> = self.bends(row.place).map(Kink::new).collect();
         let Row { node, left: count, .. } = row;
         let present = self.network.graph.attributes.row(node as usize);
         present.iter().for_each(|&d| is_present[d as usize] = true);
@@ -253,9 +255,9 @@ struct Kink {
 }
 
 impl Kink {
-    fn new<N: Number>(unit: usize, entry: f64, bend: &Bend<N>) -> Kink {
+    fn new<N: Number>((unit, entry, bend, level): (usize, f64, &Bend<N>, &N)) -> Kink {
         let entry = if bend.up { entry } else { -entry };
-        Kink { unit, entry, weight: bend.weight.enclosure(), slope: bend.slope, level: bend.level.enclosure() }
+        Kink { unit, entry, weight: bend.weight.enclosure(), slope: bend.cap.slope, level: level.enclosure() }
     }
 }
 

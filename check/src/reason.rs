@@ -78,6 +78,15 @@ pub enum Reason {
     /// A price for a split that the path does not have.
     #[error("multiplier beta of {0:?}, which the path does not split")]
     Unsplit((u32, u32, u32)),
+    /// A payer that does not exist or does not concern the target.
+    #[error("payer {0} is no node whose attributes the target depends on")]
+    Payer(u32),
+    /// A payer that is listed before.
+    #[error("payer {0} is listed twice")]
+    PayerTwice(u32),
+    /// Payers where no unit is capped.
+    #[error("the leaf lists payers, but does not ask for the capped bound ('cap')")]
+    PayersWithoutCap,
     /// The bound is not above zero.
     #[error("the bound is not above 0 (it lies in [{:e}, {:e}])", .0.lower, .0.upper)]
     Bound(Interval),

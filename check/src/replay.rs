@@ -227,7 +227,8 @@ impl<'a, N: Number> Replay<'a, N> {
         for (place, coefficients) in phi.iter().enumerate() {
             let row = &region.rows[place];
             let node = self.slice.nodes(2)[place];
-            let caps = (multipliers.cap && top > 2).then(|| self.activations.layer2.caps(node, &path.decided, row));
+            let caps = (multipliers.cap && top > 2)
+                .then(|| self.activations.layer2.caps(node, &path.decided, row, &multipliers.payers));
             let mut kept = Vec::with_capacity(coefficients.len());
             for (unit, a) in coefficients.iter().enumerate() {
                 let z = &row.value[unit];

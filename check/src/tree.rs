@@ -3,6 +3,7 @@
 //! No recursion: the list is in preorder, and the open splits are a stack.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use crate::budget::Flip;
 use crate::format::{Leaf, Multiplier, Step};
@@ -139,7 +140,22 @@ fn admissible(problem: &Problem, path: &Path, leaf: &Leaf) -> Result<Multipliers
         problem.hidden(layer)?;
     }
     let (weight, slope) = (list("weight", &leaf.weight, 1.0)?, list("slope", &leaf.slope, 1.0)?);
-    Ok(Multipliers { weight, slope, beta, dual: leaf.dual, cap: leaf.cap })
+    Ok(Multipliers { weight, slope, beta, dual: leaf.dual, cap: leaf.cap, payers: payers(problem, leaf)? })
+}
+
+/// The payers of a leaf, if they are nodes of the slice, each listed once, and there is something to pay for.
+fn payers(problem: &Problem, leaf: &Leaf) -> Result<Vec<u32>, Reason> {
+    if !leaf.cap && !leaf.payers.is_empty() {
+        return Err(Reason::PayersWithoutCap);
+    }
+    let mut listed = HashSet::with_capacity(leaf.payers.len());
+    for &node in &leaf.payers {
+        problem.payer(node)?;
+        if !listed.insert(node) {
+            return Err(Reason::PayerTwice(node));
+        }
+    }
+    Ok(leaf.payers.clone())
 }
 
 /// `2^exponent`, exactly; 0 for what no float holds, which the caller has excluded.

@@ -116,8 +116,22 @@ fn mutate(value: &mut Value, random: &mut Random) {
             let key = map.keys().nth(random.below(map.len())).cloned().unwrap_or_default();
             let old = map.remove(&key).unwrap_or_default();
             if random.chance(50) {
-                let keys = ["leaf", "flip", "unit", "robust", "non_robust", "weight", "slope", "beta", "e", "x"];
-                map.insert(keys[random.below(keys.len())].into(), old);
+                const KEYS: [&str; 13] = [
+                    "leaf",
+                    "flip",
+                    "unit",
+                    "robust",
+                    "non_robust",
+                    "weight",
+                    "slope",
+                    "beta",
+                    "e",
+                    "x",
+                    "cap",
+                    "payers",
+                    "dual",
+                ];
+                map.insert(KEYS[random.below(KEYS.len())].into(), old);
             }
         }
         _ => *spot = Value::Null,

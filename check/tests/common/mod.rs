@@ -2,88 +2,15 @@
 
 #![allow(dead_code, missing_docs)]
 
+mod number;
+
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use dashu_int::IBig;
 use gcnproof_check::format::*;
 use gcnproof_check::{Checker, Fault, Options, Reason, Statement, Verdict, matrix_digest};
 use gcnproof_files::{DenseMatrix, GraphFile, LayerFile, ModelFile, Pattern, Precision, SparseMatrix};
-
-/// xorshift64*: the same numbers on every machine.
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Random {
-        Random((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11
-    }
-
-    pub fn below(&mut self, count: usize) -> usize {
-        (self.next() % count as u64) as usize
-    }
-
-    pub fn chance(&mut self, percent: u64) -> bool {
-        self.next() % 100 < percent
-    }
-
-    /// A weight: small halves (ties are common), anything, or nasty.
-    pub fn weight(&mut self, kind: usize) -> f64 {
-        const NASTY: [f64; 12] =
-            [0.0, 1e16, -1e16, 1e-17, -1e-17, 0.1, -0.1, 1.0, -1.0, 4503599627370497.5, 3e-300, 1.0 / 3.0];
-        match kind {
-            0 => (self.below(9) as f64 - 4.0) / 2.0,
-            1 => (self.next() as f64 / (1u64 << 53) as f64) * 4.0 - 2.0,
-            2 => f64::from(((self.next() as f64 / (1u64 << 53) as f64) * 2.0 - 1.0) as f32),
-            _ => NASTY[self.below(NASTY.len())],
-        }
-    }
-}
-
-/// `mantissa · 2^exponent`.
-#[derive(Clone, Debug)]
-pub struct Big(IBig, i64);
-
-impl Big {
-    pub fn from(x: f64) -> Big {
-        // Doubling until the number is whole: nothing clever that could be wrong in the same way as the checker.
-        let (mut x, mut exponent) = (x, 0);
-        while x.fract() != 0.0 {
-            x *= 2.0;
-            exponent -= 1;
-        }
-        let mut shift = 0;
-        while x.abs() >= 2f64.powi(100) {
-            x /= 2.0;
-            shift += 1;
-        }
-        Big(IBig::from(x as i128) << shift, exponent)
-    }
-
-    pub fn plus(&self, other: &Big) -> Big {
-        let low = self.1.min(other.1);
-        let at = |big: &Big| &big.0 << (big.1 - low) as usize;
-        Big(at(self) + at(other), low)
-    }
-
-    pub fn times(&self, other: &Big) -> Big {
-        Big(&self.0 * &other.0, self.1 + other.1)
-    }
-
-    pub fn approximate(&self) -> f64 {
-        self.0.to_f64().value() * 2f64.powi(self.1 as i32)
-    }
-
-    pub fn sign(&self) -> Ordering {
-        self.0.cmp(&IBig::ZERO)
-    }
-}
+pub use number::{Big, Random};
 
 /// A problem small enough for brute force; the target is node 0.
 pub struct World {
@@ -227,7 +154,8 @@ impl World {
         self.model.layers.len()
     }
 
-    fn entry(&self, layer: usize, i: usize, j: usize) -> f64 {
+    /// An entry of a message-passing matrix; layers count from 0.
+    pub fn entry(&self, layer: usize, i: usize, j: usize) -> f64 {
         let rule = self.header.message_passing[layer].as_str();
         let linked = |i: usize, j: usize| i == j || self.graph.adjacency.contains(i, j as u32);
         let degree = |i: usize| (0..self.graph.adjacency.rows).filter(|&j| linked(i, j)).count() as f64;
@@ -281,7 +209,8 @@ impl World {
         h.remove(0)
     }
 
-    fn local(&self, node: usize) -> u64 {
+    /// `q_n`.
+    pub fn local(&self, node: usize) -> u64 {
         match &self.header.budget.local {
             Local::Uniform(q) => *q,
             Local::PerNode(q) => q[node],
@@ -392,6 +321,9 @@ impl World {
             leaf.dual = Some(2 + random.below(self.depth() - 1) as u32);
         }
         leaf.cap = random.chance(50);
+        if leaf.cap && random.chance(70) {
+            leaf.payers = self.random_payers(random);
+        }
         let nodes = self.graph.attributes.rows as u32;
         for layer in 2..=self.depth() as u32 {
             for node in 0..nodes {
@@ -406,6 +338,16 @@ impl World {
             }
         }
         leaf
+    }
+
+    /// Some nodes in any order: none, some or all of a row.
+    pub fn random_payers(&self, random: &mut Random) -> Vec<u32> {
+        let mut nodes: Vec<u32> = (0..self.graph.attributes.rows as u32).collect();
+        for at in (1..nodes.len()).rev() {
+            nodes.swap(at, random.below(at + 1));
+        }
+        nodes.truncate(random.below(nodes.len() + 1));
+        nodes
     }
 
     /// The class proofs to start from: one leaf each.
