@@ -1,15 +1,16 @@
 //! The robustness radius: the largest `Q` that is certified and the smallest `Q` with a witness, per node.
 //!
 //! A certificate for `Q` holds for every smaller one, and a witness of `k` flips for every `Q ≥ k`. Each node is searched by
-//! bisection with its own interval; nodes that ask for the same `Q` share one set of activation bounds. A complete search comes
-//! second, for what bounds and witnesses leave between: far above a radius a proof is impossible and a witness easy,
-//! so asking there for the truth would be a waste.
+//! bisection with its own interval; nodes that ask for the same `Q` share one set of activation bounds. Complete searches come
+//! later, small trees first, for what bounds and witnesses leave between: far above a radius a proof is impossible and a
+//! witness easy, so asking there for the truth would be a waste.
 
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
 use crate::certifier::{Certifier, Effort, Workspace};
+use crate::search::tree::Limits;
 use crate::selection::Flip;
 use crate::verdict::Verdict;
 
@@ -99,8 +100,8 @@ pub fn radii<'a>(
 ) -> (BTreeMap<usize, Radius>, Certifier<'a>) {
     let effort = certifier.effort;
     let mut radii: BTreeMap<usize, Radius> = nodes.iter().map(|&n| (n, Radius::new(limit))).collect();
-    if effort != Effort::Bounds {
-        certifier = certifier.with_effort(Effort::Bounds);
+    for cheaper in before(effort) {
+        certifier = certifier.with_effort(cheaper);
         search(&certifier, &mut radii, &stopped, |node, radius| {
             // What is known exactly is done.
             if radius.undecided.is_none() {
@@ -114,8 +115,25 @@ pub fn radii<'a>(
     (radii, certifier)
 }
 
+/// Tree nodes of the searches that come before those without limit.
+const SMALL_TREE: usize = 300;
+
+/// What is tried first: the cheaper the questions, the more of them are asked.
+fn before(effort: Effort) -> Vec<Effort> {
+    match effort {
+        Effort::Bounds => Vec::new(),
+        Effort::Complete(limits) if limits.nodes > SMALL_TREE => {
+            vec![Effort::Bounds, Effort::Complete(Limits { nodes: SMALL_TREE, ..limits })]
+        }
+        _ => vec![Effort::Bounds],
+    }
+}
+
 /// Budgets whose activation bounds are kept at the same time.
 const BUDGETS: usize = 8;
+
+/// So few nodes go on one by one: none waits for the hardest question of the others.
+const FEW: usize = 32;
 
 /// Asks until no node has a question left.
 fn search(
@@ -124,6 +142,22 @@ fn search(
     stopped: impl Fn() -> bool + Sync,
     progress: impl Fn(usize, &Radius) + Sync,
 ) {
+    let ask = |certifier: &Certifier, node: usize, radius: &mut Radius, workspace: &mut Workspace| {
+        if stopped() {
+            return;
+        }
+        let start = std::time::Instant::now();
+        let result = certifier.certify(node, workspace);
+        // Cut short, not undecided.
+        if stopped() && result.limit_hit {
+            return;
+        }
+        radius.learn(certifier.budget().global(), result.verdict, result.witness);
+        radius.seconds += start.elapsed().as_secs_f64();
+        if radius.next().is_none() {
+            progress(node, radius);
+        }
+    };
     loop {
         let mut asked: BTreeMap<usize, Vec<(usize, &mut Radius)>> = BTreeMap::new();
         for (&node, radius) in &mut *radii {
@@ -132,6 +166,15 @@ fn search(
             }
         }
         if asked.is_empty() || stopped() {
+            return;
+        }
+        if asked.values().map(Vec::len).sum::<usize>() <= FEW {
+            let nodes: Vec<(usize, &mut Radius)> = asked.into_values().flatten().collect();
+            nodes.into_par_iter().with_max_len(1).for_each_init(Workspace::default, |workspace, (node, radius)| {
+                while let (Some(q), false) = (radius.next(), stopped()) {
+                    ask(&certifier.at_global(q), node, radius, workspace);
+                }
+            });
             return;
         }
         let mut asked = asked.into_iter().peekable();
@@ -147,20 +190,7 @@ fn search(
                 .collect();
             questions.into_par_iter().with_max_len(1).for_each_init(Workspace::default, |workspace, question| {
                 let (certifier, node, radius) = question;
-                if stopped() {
-                    return;
-                }
-                let start = std::time::Instant::now();
-                let result = certifier.certify(node, workspace);
-                // Cut short, not undecided.
-                if stopped() && result.limit_hit {
-                    return;
-                }
-                radius.learn(certifier.budget().global(), result.verdict, result.witness);
-                radius.seconds += start.elapsed().as_secs_f64();
-                if radius.next().is_none() {
-                    progress(node, radius);
-                }
+                ask(certifier, node, radius, workspace);
             });
         }
     }

@@ -15,10 +15,6 @@ use crate::payers::Levels;
 use super::prover::Prover;
 use super::tree::Branch;
 
-/// A node pays where the relaxed attacker uses this share of its budget. (Measured: from 0.6 to 0.95 it hardly matters; with
-/// every node that has any flip PubMed's hardest pair takes 6,011 tree nodes for 3,785.)
-const FULL: f64 = 0.6;
-
 /// Bounds and levels of the hidden units after some flips are fixed.
 pub(super) struct Ground {
     restriction: Restriction,
@@ -96,8 +92,8 @@ impl Prover<'_, '_> {
         true
     }
 
-    /// The nodes of the slice whose budget the relaxed attacker uses up, or nearly so: the fullest first.
-    pub(super) fn used_up(&self, global: usize, workspace: &Workspace) -> Vec<u32> {
+    /// The nodes of the slice of whose budget the relaxed attacker uses at least a share: the fullest first.
+    pub(super) fn used_up(&self, least: f64, global: usize, workspace: &Workspace) -> Vec<u32> {
         let mut used: BTreeMap<u32, f64> = BTreeMap::new();
         for (flip, share) in &self.shares {
             if let Some(n) = workspace.slice.position(flip.node) {
@@ -105,7 +101,7 @@ impl Prover<'_, '_> {
                 *used.entry(n as u32).or_default() += share / local as f64;
             }
         }
-        let mut full: Vec<(u32, f64)> = used.into_iter().filter(|node| node.1 >= FULL).collect();
+        let mut full: Vec<(u32, f64)> = used.into_iter().filter(|node| node.1 >= least).collect();
         full.sort_by(|x, y| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0)));
         full.into_iter().map(|node| node.0).collect()
     }

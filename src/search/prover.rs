@@ -24,8 +24,9 @@ const POOL: usize = 12;
 /// Adjustments of `Ω` above representation 2, which no master covers.
 const OMEGA_ROUNDS: usize = 8;
 
-/// How often payers are chosen at the root.
-const PAYER_ROUNDS: usize = 3;
+/// At the root, nodes are let pay of whose budget the relaxed attacker uses these shares; the better choice stays. (Measured: the
+/// second lifts the bound of the largest hubs, the first takes PubMed's hardest pair 3,571 tree nodes for 6,177.)
+const USED: [f64; 2] = [0.6, 0.1];
 
 /// What a search has cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -179,11 +180,11 @@ impl Prover<'_, '_> {
         (pairs, workspace): (&mut [Pair], &mut Workspace),
         mut found: Finding,
     ) -> Finding {
-        for _ in 0..PAYER_ROUNDS {
+        for share in USED {
             let Finding::Open { bound, .. } = found else { break };
-            let payers = self.used_up(global, workspace);
+            let payers = self.used_up(share, global, workspace);
             if payers == self.payers {
-                break;
+                continue;
             }
             let before = std::mem::replace(&mut self.payers, payers);
             self.ground = None;
@@ -192,7 +193,6 @@ impl Prover<'_, '_> {
                 Finding::Open { bound: raised, .. } if raised <= bound => {
                     self.payers = before;
                     self.ground = None;
-                    break;
                 }
                 better => found = better,
             }
