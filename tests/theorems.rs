@@ -13,7 +13,7 @@ use std::sync::Arc;
 use common::Problem;
 use gcnproof::budget::Budget;
 use gcnproof::certifier::{Bound, Certifier, Workspace};
-use gcnproof::exact::{ExactProblem, Relaxation};
+use gcnproof::exact::Relaxation;
 use gcnproof::laboratory::measurement::{self, Settings};
 use gcnproof::laboratory::{chain, shrink};
 use gcnproof::model::{Gcn, MessagePassing};
@@ -359,41 +359,6 @@ proptest! {
                 let result = certifier.certify(node, &mut Workspace::default());
                 let positive = result.margins.iter().all(|margin| margin.lower > 0.0);
                 prop_assert!(result.verdict != Verdict::Robust || positive, "{result:?}");
-            }
-        }
-    }
-
-    /// The player's activation bounds are never looser than the naive ones, at any layer.
-    #[test]
-    fn bounds_are_as_tight_as_the_naive_ones(seed: u64, depth in 3usize..=5) {
-        let problem = common::problem(seed, depth);
-        let (instance, _) = certifier(&problem).instance(0, 0, 1);
-        let (lower, upper) = instance.naive_bounds().unwrap();
-        for l in 0..lower.len() {
-            for at in 0..lower[l].values.len() {
-                let (r, s) = (instance.lower[l].values[at], instance.upper[l].values[at]);
-                let (low, high) = (lower[l].values[at], upper[l].values[at]);
-                prop_assert!(r >= low - 1e-9 && s <= high + 1e-9, "layer {}: [{r}, {s}], naive [{low}, {high}]", l + 2);
-            }
-        }
-    }
-
-    /// The f64 evaluation of a bound never lies above what exact arithmetic says it is. (It may lie well below: where rounding
-    /// hides the sign of a number, it takes the safe slope and exact arithmetic the best one.)
-    #[test]
-    fn no_bound_lies_above_its_exact_value(seed: u64, depth in 2usize..=5) {
-        let problem = common::problem(seed, depth);
-        let certifier = certifier(&problem);
-        let (mut slice, mut workspace) = (Slice::default(), Workspace::default());
-        for node in 0..problem.graph.node_count() {
-            slice.cut(&problem.gcn, depth, node);
-            let exact = ExactProblem { graph: &problem.graph, gcn: &problem.gcn, slice: &slice };
-            for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
-                let (bounds, objective) = (certifier.activation_bounds(), [(0, 1.0), (1, -1.0)]);
-                let value = exact.lower_bound(&problem.budget, bounds, &objective, relaxation);
-                let high = value.map_or(f64::INFINITY, |value| value.ceil_f64());
-                let found = certifier.bound_alone(node, (0, 1), relaxation, &mut workspace);
-                prop_assert!(found.lower() <= high, "{relaxation:?}: {found:?} above the exact {high}");
             }
         }
     }

@@ -1,0 +1,118 @@
+//! A bound that is valid but loose breaks no verdict: here bounds are held against their formulas, from both sides.
+#![allow(missing_docs)]
+
+mod common;
+
+use gcnproof::certifier::{Bound, Certifier, Workspace};
+use gcnproof::dual::{line, line_at};
+use gcnproof::exact::{ExactProblem, Relaxation};
+use gcnproof::slice::Slice;
+use gcnproof_verify::dual::{Textbook, default_slopes};
+
+fn near(x: f64, y: f64) -> bool {
+    (x - y).abs() <= 1e-9 * (1.0 + x.abs().max(y.abs()))
+}
+
+/// By hand: the chord of `−2·relu` from −1 to 3 has slope −1.5 and passes −1.5 at 0; below `2·relu` the line through 0 of slope 1.5.
+#[test]
+fn lines_are_where_they_belong() {
+    let expect = |(slope, kappa): (f64, f64), (s, k): (f64, f64)| {
+        assert!(near(slope, s) && near(kappa, k), "{slope} z + {kappa}, not {s} z + {k}");
+        assert!(kappa <= k, "{kappa} is above {k}");
+    };
+    expect(line(-2.0, 0.0, -1.0, 3.0), (-1.5, -1.5));
+    expect(line(2.0, 0.0, -1.0, 3.0), (1.5, 0.0));
+    expect(line_at(0.25, 2.0, 0.0, -1.0, 3.0), (0.5, 0.0));
+    expect(line_at(0.25, -2.0, 0.0, -1.0, 3.0), (-1.5, -1.5));
+    expect(line(0.0, 0.0, -1.0, 3.0), (0.0, 0.0));
+    // What the coefficient may be off by costs its error times S.
+    expect(line(-2.0, 0.5, -1.0, 3.0), (-1.5, -3.0));
+    expect(line(2.0, 1.0, -1.0, 3.0), (1.5, -1.5));
+    // Active, inactive, and both borders.
+    expect(line(-2.0, 0.5, 1.0, 3.0), (-2.0, -1.5));
+    expect(line(-2.0, 0.0, 0.0, 3.0), (-2.0, 0.0));
+    expect(line(-2.0, 0.5, -1.0, 0.0), (0.0, 0.0));
+    expect(line(-2.0, 0.5, -1.0, -0.5), (0.0, 0.0));
+}
+
+/// Whatever is rounded in a line is rounded away from `a·relu`.
+#[test]
+fn lines_lie_below_in_exact_arithmetic() {
+    use gcnproof::dyadic::Dyadic;
+    let exact = |x: f64| Dyadic::from_f64(x);
+    let mut tight = 0;
+    for at in 1..4_000u32 {
+        let number = |k: u32| {
+            f64::from(at.wrapping_mul(2_654_435_761).wrapping_add(k.wrapping_mul(40_503)) % 9_973) / 977.0 + 0.1
+        };
+        let (a, r, s) = (-number(1), -number(2), number(3));
+        let (slope, kappa) = line(a, 0.0, r, s);
+        for z in [r, 0.0, s] {
+            let below = &(&exact(slope) * &exact(z)) + &exact(kappa);
+            let above = if z > 0.0 { &exact(a) * &exact(z) } else { exact(0.0) };
+            let gap = &above - &below;
+            assert!(gap.sign() != std::cmp::Ordering::Less, "{a} on [{r}, {s}] at {z}");
+            tight += usize::from(z != 0.0 && gap.ceil_f64() < 1e-12);
+        }
+    }
+    assert!(tight > 7_000, "{tight}");
+}
+
+/// The paper's bound is the textbook's, which shares no code with it.
+#[test]
+fn the_dual_is_the_textbooks() {
+    let mut workspace = Workspace::default();
+    for seed in 0..1_500 {
+        let problem = common::problem(seed, 2 + (seed % 4) as usize);
+        let certifier = Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best);
+        for node in 0..problem.graph.node_count().min(3) {
+            let (instance, _) = certifier.instance(node, 0, 1);
+            let textbook = Textbook::new(&instance, &default_slopes(&instance)).value(&instance);
+            let found = certifier.bound_alone(node, (0, 1), Relaxation::Paper, &mut workspace);
+            assert!(near(found.value, textbook), "seed {seed}, node {node}: {found:?}, textbook {textbook}");
+            assert!(found.error <= 1e-9 * (1.0 + textbook.abs()), "seed {seed}, node {node}: {found:?}");
+        }
+    }
+}
+
+/// Activation bounds are never looser than the naive ones, at any layer.
+#[test]
+fn bounds_are_as_tight_as_the_naive_ones() {
+    for seed in 0..1_500 {
+        let problem = common::problem(seed, 3 + (seed % 3) as usize);
+        let certifier = Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best);
+        let (instance, _) = certifier.instance(0, 0, 1);
+        let (lower, upper) = instance.naive_bounds().unwrap();
+        for l in 0..lower.len() {
+            for at in 0..lower[l].values.len() {
+                let (r, s) = (instance.lower[l].values[at], instance.upper[l].values[at]);
+                let (low, high) = (lower[l].values[at], upper[l].values[at]);
+                assert!(r >= low - 1e-9 && s <= high + 1e-9, "layer {}: [{r}, {s}], naive [{low}, {high}]", l + 2);
+            }
+        }
+    }
+}
+
+/// The f64 evaluation of a bound never lies above what exact arithmetic says it is. (It may lie well below: where rounding
+/// hides the sign of a number, it takes the safe slope and exact arithmetic the best one.)
+#[test]
+fn no_bound_lies_above_its_exact_value() {
+    let mut workspace = Workspace::default();
+    for seed in 0..400 {
+        let depth = 2 + (seed % 4) as usize;
+        let problem = common::problem(seed, depth);
+        let certifier = Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best);
+        let mut slice = Slice::default();
+        for node in 0..problem.graph.node_count() {
+            slice.cut(&problem.gcn, depth, node);
+            let exact = ExactProblem { graph: &problem.graph, gcn: &problem.gcn, slice: &slice };
+            for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
+                let (bounds, objective) = (certifier.activation_bounds(), [(0, 1.0), (1, -1.0)]);
+                let value = exact.lower_bound(&problem.budget, bounds, &objective, relaxation);
+                let high = value.map_or(f64::INFINITY, |value| value.ceil_f64());
+                let found = certifier.bound_alone(node, (0, 1), relaxation, &mut workspace);
+                assert!(found.lower() <= high, "{relaxation:?}: {found:?} above the exact {high}");
+            }
+        }
+    }
+}
