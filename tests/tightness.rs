@@ -116,3 +116,48 @@ fn no_bound_lies_above_its_exact_value() {
         }
     }
 }
+
+/// The levels of all caps, by listing every flip.
+#[test]
+fn caps_are_the_naive_ones() {
+    let (mut capped, mut stable) = (0, 0);
+    for seed in 0..1_500 {
+        let problem = common::problem(seed, 3 + (seed % 2) as usize);
+        let common::Problem { graph, gcn, budget, .. } = &problem;
+        let certifier = Certifier::new(graph, gcn, budget.clone(), Bound::Best);
+        let (layer, bounds) = (&gcn.layers()[0], &certifier.activation_bounds()[0]);
+        for m in 0..graph.node_count() {
+            for unit in 0..bounds.width {
+                let (z, cap) = (certifier.unperturbed()[0].row(m)[unit], bounds.caps(m)[unit]);
+                if bounds.lower(m)[unit] >= 0.0 || bounds.upper(m)[unit] <= 0.0 {
+                    assert_eq!(cap, Default::default(), "seed {seed}: stable");
+                    stable += 1;
+                    continue;
+                }
+                let mut changes: Vec<f64> = Vec::new();
+                let (columns, entries) = layer.passing.row(m);
+                for (&n, &a) in columns.iter().zip(entries) {
+                    let n = n as usize;
+                    let towards = |d: usize| {
+                        let present = graph.attributes().contains(n, d as u32);
+                        let change = a * layer.weight.get(d, unit) * if present { -1.0 } else { 1.0 };
+                        budget.permits(n, d, present).then_some(if z < 0.0 { change } else { -change })
+                    };
+                    let mut of_node: Vec<f64> =
+                        (0..graph.attribute_count()).filter_map(towards).filter(|x| *x > 0.0).collect();
+                    of_node.sort_by(|x, y| y.total_cmp(x));
+                    changes.extend(of_node.into_iter().take(budget.local(n)));
+                }
+                changes.sort_by(|x, y| y.total_cmp(x));
+                changes.truncate(budget.global());
+                let rest = |i: usize| changes[i..].iter().sum::<f64>();
+                let level = (1..=changes.len()).map(|i| (z.abs() - rest(i)) / i as f64).fold(0.0, f64::max);
+                assert!(near(cap.level, level) && cap.level <= level, "seed {seed}: {cap:?}, not {level}");
+                let largest = changes.first().copied().unwrap_or(0.0);
+                assert!(near(cap.largest, largest) && cap.largest >= largest, "seed {seed}: {cap:?}, not {largest}");
+                capped += usize::from(level > 0.0);
+            }
+        }
+    }
+    assert!(capped > 1_000 && stable > 1_000, "{capped} {stable}");
+}
