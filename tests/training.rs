@@ -13,7 +13,7 @@ use gcnproof::forward::forward;
 use gcnproof::graph::Graph;
 use gcnproof::model::{Gcn, MessagePassing};
 use gcnproof::train::error::TrainError;
-use gcnproof::train::evaluation::evaluate;
+use gcnproof::train::evaluation::{evaluate, mean_largest_global};
 use gcnproof::train::losses::Loss;
 use gcnproof::train::settings::{Settings, TrainingBound};
 use gcnproof::train::split::{Share, Split};
@@ -137,6 +137,64 @@ fn classes_without_or_with_one_labelled_node_and_isolated_targets_are_trained() 
                 }
             }
         }
+    }
+}
+
+#[test]
+fn the_largest_budget_is_the_one_found_step_by_step() {
+    // At most five nodes of the ring and two flips of each: no budget beyond 10 counts, and up to 12 every budget is looked at.
+    let graph = ring(&[0, 0, 1, 1, 2, 2, 1, 0, 2, 0]);
+    let split = Split::draw(&graph, Share::Percent(100.0), 1).unwrap();
+    let budget = Budget::uniform(&graph, 3, 2);
+    let mut seen = Vec::new();
+    for (loss, seed) in [(Loss::Ce, 1), (Loss::Ce, 2), (Loss::Rce, 3), (Loss::Rh, 4)] {
+        let settings = Settings { epochs: 60, hidden: 4, learning_rate: 0.05, seed, ..Settings::new(loss, seed) };
+        let mut trainer = Trainer::new(&graph, &budget, &split, settings, &[MessagePassing::Gcn]).unwrap();
+        while trainer.step(false).unwrap().is_some() {}
+        let gcn = trainer.model();
+        let mut total = [0; 2];
+        for node in 0..graph.node_count() {
+            let flips = if node + 1 == graph.node_count() { 2 } else { 10 };
+            let mut standing = [true; 2];
+            for global in 1..=flips {
+                let certifier = Certifier::new(&graph, &gcn, budget.with_global(global), Bound::Best);
+                let class = certifier.predicted(node);
+                for other in (0..3).filter(|&k| k != class) {
+                    let by = |relaxation| {
+                        certifier.bound_alone(node, (class, other), relaxation, &mut Workspace::default()).lower() > 0.0
+                    };
+                    let paper = by(Relaxation::Paper);
+                    standing = [standing[0] && paper, standing[1] && (paper || by(Relaxation::Anchored))];
+                }
+                total.iter_mut().zip(standing).for_each(|(total, standing)| *total += usize::from(standing));
+            }
+        }
+        let found = mean_largest_global(&graph, &gcn, &budget);
+        let wanted = total.map(|total| total as f64 / graph.node_count() as f64);
+        assert!(
+            (found.paper - wanted[0]).abs() < 1e-12 && (found.best - wanted[1]).abs() < 1e-12,
+            "{found:?} {wanted:?}"
+        );
+        seen.push(wanted[0]);
+    }
+    assert!(seen.iter().any(|&mean| mean > 0.5 && mean < 8.0), "{seen:?}");
+}
+
+#[test]
+fn hidden_biases_start_as_far_apart_as_asked() {
+    let graph = cora();
+    let budget = Budget::uniform(&graph, 5, 3);
+    let split = Split::draw(&graph, Share::Nodes(4), 3).unwrap();
+    for spread in [0.0, 1.0, 2.5] {
+        let settings = Settings { hidden: 400, layers: 3, bias_spread: spread, ..Settings::new(Loss::Rce, 3) };
+        let trainer = Trainer::new(&graph, &budget, &split, settings, &[MessagePassing::Gcn]).unwrap();
+        let layers = trainer.layers();
+        for layer in &layers[..2] {
+            let square = layer.bias.iter().map(|b| b * b).sum::<f64>() / 400.0;
+            assert!((square.sqrt() - spread).abs() <= 0.1 * spread, "{spread} {square}");
+        }
+        assert!(spread == 0.0 || layers[0].bias != layers[1].bias);
+        assert!(layers[2].bias.iter().all(|&b| b == 0.0));
     }
 }
 
@@ -321,6 +379,7 @@ fn wrong_arguments_are_refused_with_a_remedy() {
         (&["--learning-rate", "nan"], "--learning-rate"),
         (&["--dropout", "1"], "--dropout"),
         (&["--weight-decay=-1"], "--weight-decay"),
+        (&["--bias-spread=-1"], "--bias-spread"),
         (&["--split", "0%"], "--split"),
         (&["--labelled", "99999"], "99999"),
         (&["--labelled", "no-such-file"], "--labelled"),

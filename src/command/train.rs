@@ -124,6 +124,9 @@ struct TuningArguments {
     /// Weight of the robust hinge against the cross entropy
     #[arg(long, value_name = "X", help_heading = "Training")]
     hinge_weight: Option<f64>,
+    /// Standard deviation of the hidden units' biases at the start
+    #[arg(long, value_name = "X", help_heading = "Training")]
+    bias_spread: Option<f64>,
     /// Worst-case margin wanted of labelled nodes [default: ln 9]
     #[arg(long, value_name = "X", help_heading = "Training")]
     margin_labelled: Option<f64>,
@@ -268,6 +271,7 @@ impl Train {
             margin_labelled: tuning.margin_labelled.unwrap_or(known.margin_labelled),
             margin_unlabelled: tuning.margin_unlabelled.unwrap_or(known.margin_unlabelled),
             hinge_weight: tuning.hinge_weight.unwrap_or(known.hinge_weight),
+            bias_spread: tuning.bias_spread.unwrap_or(known.bias_spread),
             ..known
         }
     }

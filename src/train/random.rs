@@ -32,6 +32,12 @@ impl Chance {
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 
+    /// A number from the standard normal distribution (Box and Muller's transform).
+    pub fn normal(self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.of(0).unit()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.of(1).unit()).cos()
+    }
+
     /// The first `count` items of a random order (all, if there are fewer).
     pub fn sample<T: Clone>(self, items: &[T], count: usize) -> Vec<T> {
         let mut order: Vec<u32> = (0..items.len() as u32).collect();
@@ -63,6 +69,15 @@ mod tests {
         }
         assert!(counts.iter().all(|&c| (3_700..4_300).contains(&c)), "{counts:?}");
         assert!(Chance::new(1).sample::<u32>(&[], 5).is_empty());
+    }
+
+    #[test]
+    fn normal_numbers_have_their_moments() {
+        let numbers: Vec<f64> = (0..20_000).map(|i| Chance::new(5).of(i).normal()).collect();
+        let moment = |power| numbers.iter().map(|x| x.powi(power)).sum::<f64>() / numbers.len() as f64;
+        let moments = [moment(1), moment(2), moment(3), moment(4)];
+        let wanted = [0.0, 1.0, 0.0, 3.0];
+        assert!(moments.iter().zip(wanted).all(|(m, w)| (m - w).abs() < 0.15), "{moments:?}");
     }
 
     #[test]

@@ -23,6 +23,7 @@ use crate::results::replace;
 const WEIGHTS: u64 = 2;
 const BATCHES: u64 = 3;
 const DROPOUT: u64 = 4;
+const BIASES: u64 = 5;
 
 /// A run of training.
 pub struct Trainer<'a> {
@@ -37,7 +38,8 @@ pub struct Trainer<'a> {
 }
 
 impl<'a> Trainer<'a> {
-    /// Starts with random weights (Glorot's uniform distribution) and no biases.
+    /// Starts with random weights (Glorot's uniform distribution) and random biases of the hidden units (a normal distribution
+    /// of the given spread); those of the logits are zero.
     pub fn new(
         graph: &'a Graph,
         budget: &'a Budget,
@@ -47,14 +49,17 @@ impl<'a> Trainer<'a> {
     ) -> Result<Trainer<'a>, TrainError> {
         settings.check()?;
         let chance = Chance::new(settings.seed).of(WEIGHTS);
+        let biases = Chance::new(settings.seed).of(BIASES);
         let mut inputs = graph.attribute_count();
         let mut layers = Vec::new();
         for (l, width) in settings.widths(split.classes).into_iter().enumerate() {
             let reach = (6.0 / (inputs + width) as f64).sqrt();
+            let spread = if l + 1 < settings.layers { settings.bias_spread } else { 0.0 };
+            let bias = |at: usize| spread * biases.of(l as u64).of(at as u64).normal();
             let draw = |at: usize| reach * (2.0 * chance.of(l as u64).of(at as u64).unit() - 1.0);
             layers.push(LayerFile {
                 weight: DenseMatrix { rows: inputs, columns: width, values: (0..inputs * width).map(draw).collect() },
-                bias: vec![0.0; width],
+                bias: (0..width).map(bias).collect(),
                 weight_name: format!("convs.{l}.lin.weight"),
                 bias_name: Some(format!("convs.{l}.bias")),
             });
