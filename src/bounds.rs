@@ -255,12 +255,12 @@ pub fn first_hidden_in_branch(
             let (raise, lower) = (&mut reach.raise[range.clone()], &mut reach.lower[range]);
             node_reach(graph, field, node as usize, columns.unit(unit), raise, lower, &mut removals);
         }
-        for m in 0..slice.nodes(2).len() {
+        for (m, row) in rows.iter().enumerate() {
             let at = m * width + unit;
             let z = Enclosure { value: value[at], error: error[at] };
             let mut of_unit = unit_bounds(|| slice.passing(1).row(m), z, &reach, global, &mut pool);
             if !payers.is_empty() && of_unit.cap.level > 0.0 {
-                pay(&rows[m], z, (&reach, global), &mut of_unit, |entry, level| levels.put(entry, unit, level));
+                pay(row, z, (&reach, global), &mut of_unit, |entry, level| levels.put(entry, unit, level));
             }
             bounds.put(at, of_unit);
         }

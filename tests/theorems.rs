@@ -17,7 +17,6 @@ use gcnproof::exact::Relaxation;
 use gcnproof::laboratory::measurement::{self, Settings};
 use gcnproof::laboratory::{chain, shrink};
 use gcnproof::model::{Gcn, MessagePassing};
-use gcnproof::slice::Slice;
 use gcnproof::verdict::Verdict;
 use gcnproof_files::{DenseMatrix, SparseMatrix};
 use gcnproof_verify::dual::{Multipliers, Textbook, default_slopes};
