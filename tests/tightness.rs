@@ -3,6 +3,8 @@
 
 mod common;
 
+use gcnproof::bounds::first_hidden_in_branch;
+use gcnproof::budget::Restriction;
 use gcnproof::certifier::{Bound, Certifier, Workspace};
 use gcnproof::dual::{line, line_at};
 use gcnproof::exact::{ExactProblem, Relaxation};
@@ -117,16 +119,42 @@ fn no_bound_lies_above_its_exact_value() {
     }
 }
 
+/// The changes towards zero of one unit by flips of some nodes, as many as the budget allows: the largest first.
+fn towards(problem: &common::Problem, (m, unit, z): (usize, usize, f64), of: impl Fn(usize) -> bool) -> Vec<f64> {
+    let common::Problem { graph, gcn, budget, .. } = problem;
+    let layer = &gcn.layers()[0];
+    let mut changes: Vec<f64> = Vec::new();
+    let (columns, entries) = layer.passing.row(m);
+    for (n, &a) in columns.iter().map(|&n| n as usize).zip(entries).filter(|entry| of(entry.0)) {
+        let change = |d: usize| {
+            let present = graph.attributes().contains(n, d as u32);
+            let change = a * layer.weight.get(d, unit) * if present { -1.0 } else { 1.0 };
+            budget.permits(n, d, present).then_some(if z < 0.0 { change } else { -change })
+        };
+        let mut of_node: Vec<f64> = (0..graph.attribute_count()).filter_map(change).filter(|x| *x > 0.0).collect();
+        of_node.sort_by(|x, y| y.total_cmp(x));
+        changes.extend(of_node.into_iter().take(budget.local(n)));
+    }
+    changes.sort_by(|x, y| y.total_cmp(x));
+    changes.truncate(budget.global());
+    changes
+}
+
+/// The level up to which changes fill the room.
+fn level(room: f64, changes: &[f64]) -> f64 {
+    let rest = |i: usize| changes[i..].iter().sum::<f64>();
+    (1..=changes.len()).map(|i| (room - rest(i)) / i as f64).fold(0.0, f64::max)
+}
+
 /// The levels of all caps, by listing every flip.
 #[test]
 fn caps_are_the_naive_ones() {
     let (mut capped, mut stable) = (0, 0);
     for seed in 0..1_500 {
         let problem = common::problem(seed, 3 + (seed % 2) as usize);
-        let common::Problem { graph, gcn, budget, .. } = &problem;
-        let certifier = Certifier::new(graph, gcn, budget.clone(), Bound::Best);
-        let (layer, bounds) = (&gcn.layers()[0], &certifier.activation_bounds()[0]);
-        for m in 0..graph.node_count() {
+        let certifier = Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best);
+        let bounds = &certifier.activation_bounds()[0];
+        for m in 0..problem.graph.node_count() {
             for unit in 0..bounds.width {
                 let (z, cap) = (certifier.unperturbed()[0].row(m)[unit], bounds.caps(m)[unit]);
                 if bounds.lower(m)[unit] >= 0.0 || bounds.upper(m)[unit] <= 0.0 {
@@ -134,24 +162,8 @@ fn caps_are_the_naive_ones() {
                     stable += 1;
                     continue;
                 }
-                let mut changes: Vec<f64> = Vec::new();
-                let (columns, entries) = layer.passing.row(m);
-                for (&n, &a) in columns.iter().zip(entries) {
-                    let n = n as usize;
-                    let towards = |d: usize| {
-                        let present = graph.attributes().contains(n, d as u32);
-                        let change = a * layer.weight.get(d, unit) * if present { -1.0 } else { 1.0 };
-                        budget.permits(n, d, present).then_some(if z < 0.0 { change } else { -change })
-                    };
-                    let mut of_node: Vec<f64> =
-                        (0..graph.attribute_count()).filter_map(towards).filter(|x| *x > 0.0).collect();
-                    of_node.sort_by(|x, y| y.total_cmp(x));
-                    changes.extend(of_node.into_iter().take(budget.local(n)));
-                }
-                changes.sort_by(|x, y| y.total_cmp(x));
-                changes.truncate(budget.global());
-                let rest = |i: usize| changes[i..].iter().sum::<f64>();
-                let level = (1..=changes.len()).map(|i| (z.abs() - rest(i)) / i as f64).fold(0.0, f64::max);
+                let changes = towards(&problem, (m, unit, z), |_| true);
+                let level = level(z.abs(), &changes);
                 assert!(near(cap.level, level) && cap.level <= level, "seed {seed}: {cap:?}, not {level}");
                 let largest = changes.first().copied().unwrap_or(0.0);
                 assert!(near(cap.largest, largest) && cap.largest >= largest, "seed {seed}: {cap:?}, not {largest}");
@@ -160,4 +172,63 @@ fn caps_are_the_naive_ones() {
         }
     }
     assert!(capped > 1_000 && stable > 1_000, "{capped} {stable}");
+}
+
+/// The levels by node, for any payers, by the same list.
+#[test]
+fn payers_pay_what_the_formula_says() {
+    let (mut paid, mut shared) = (0, 0);
+    let mut slice = Slice::default();
+    for seed in 0..1_500u64 {
+        let problem = common::problem(seed, 3);
+        let common::Problem { graph, gcn, budget, .. } = &problem;
+        let certifier = Certifier::new(graph, gcn, budget.clone(), Bound::Best);
+        slice.cut(gcn, 3, seed as usize % graph.node_count());
+        let values = &certifier.unperturbed()[0];
+        let rows = |of: &dyn Fn(usize) -> Vec<f64>| -> Vec<f64> {
+            slice.nodes(2).iter().flat_map(|&m| of(m as usize)).collect()
+        };
+        let (value, error) = (rows(&|m| values.row(m).to_vec()), rows(&|m| values.errors(m).to_vec()));
+        // Every second or third node, in falling order.
+        let step = 2 + (seed % 2) as u32;
+        let payers: Vec<u32> = (0..slice.nodes(1).len() as u32).rev().filter(|n| n % step == 0).collect();
+        let means = (budget, &Restriction::default());
+        let (bounds, levels) =
+            first_hidden_in_branch(graph, certifier.columns(), means, &slice, (&value, &error), &payers);
+        for (m, &node) in slice.nodes(2).iter().enumerate() {
+            for unit in 0..bounds.width {
+                let at = m * bounds.width + unit;
+                let z = value[at];
+                if bounds.lower[at] >= 0.0 || bounds.upper[at] <= 0.0 || bounds.caps[at].level == 0.0 {
+                    continue;
+                }
+                let mut room = z.abs();
+                let mut expected = Vec::new();
+                let row: Vec<(usize, usize, f64)> = slice.receiving(m).collect();
+                for &payer in &payers {
+                    let Some(&(entry, n, _)) = row.iter().find(|entry| entry.1 == payer as usize) else { continue };
+                    let changes =
+                        towards(&problem, (node as usize, unit, z), |n| n == slice.nodes(1)[payer as usize] as usize);
+                    expected.push((entry, n, level(room, &changes)));
+                    room = (room - changes.iter().sum::<f64>()).max(0.0);
+                    paid += 1;
+                }
+                let pays = |node: usize| payers.iter().any(|&n| slice.nodes(1)[n as usize] as usize == node);
+                let rest = level(room, &towards(&problem, (node as usize, unit, z), |n| !pays(n)));
+                for &(entry, n, _) in row.iter().filter(|entry| !payers.contains(&(entry.1 as u32))) {
+                    expected.push((entry, n, rest));
+                    shared += 1;
+                }
+                for (entry, n, expected) in expected {
+                    let found = levels.level(entry, unit, f64::NAN);
+                    assert!(
+                        (found - expected).abs() <= 1e-9 * (1.0 + z.abs()),
+                        "seed {seed}, node {n}: {found}, not {expected}"
+                    );
+                    assert!(found <= expected + 1e-15 * z.abs(), "seed {seed}, node {n}: {found} above {expected}");
+                }
+            }
+        }
+    }
+    assert!(paid > 500 && shared > 300, "{paid} {shared}");
 }
