@@ -47,9 +47,8 @@
 //!
 //! [`graph`], [`model`], [`budget`] → [`mod@slice`] (one target) → [`bounds`] → [`dual`], [`anchored`], [`capped`] with [`payers`], [`mixture`] with
 //! [`selection`] → [`certifier`] → [`verdict`]; [`witness`] tries flips on the true network; [`radius`] searches over `Q`;
-//! [`record`] and [`results`] write rows, [`proof`] what can be checked. The `laboratory` (a default feature) asks independent solvers.
-//! [`record`] and [`results`] write rows; [`train`] makes networks that are easier to certify. The `laboratory` (a default
-//! feature) asks independent solvers.
+//! [`record`] and [`results`] write rows, [`proof`] what can be checked; [`train`] makes networks that are easier to certify. The
+//! `laboratory` (a default feature) asks independent solvers.
 //!
 //! # Panics and errors
 //!
