@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use crate::bounds::LayerBounds;
 use crate::capped::Bend;
+use crate::envelope::{Arch, Envelope, Relief};
 use crate::forward::Representation;
 use crate::model::Gcn;
 use crate::payers::Levels;
@@ -201,6 +202,8 @@ pub struct Relaxed {
     pub bends: Vec<Bend>,
     /// Levels by node where there are payers.
     pub levels: Arc<Levels>,
+    /// Envelopes, and how they enter the slopes.
+    pub envelope: Option<(Arc<Envelope>, Vec<Arch>)>,
 }
 
 impl Relaxed {
@@ -240,6 +243,7 @@ impl Relaxed {
         self.radius.clear();
         self.bends.clear();
         self.levels = Arc::default();
+        self.envelope = None;
     }
 
     /// Passes the slopes on to the nodes of representation 1 and bounds the error of any flip's loss.
@@ -247,6 +251,7 @@ impl Relaxed {
         let nodes = slice.nodes(1).len();
         slopes.bends.clone_from(&self.bends);
         slopes.levels = Arc::clone(&self.levels);
+        slopes.relief = self.envelope.as_ref().map(|(envelope, arches)| Relief::new(envelope, arches, slice));
         let two = !self.radius.is_empty();
         slopes.centre.clear();
         slopes.centre.resize(nodes * width, 0.0);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::bounds::LayerBounds;
 use crate::capped::Cap;
+use crate::envelope::{Envelope, Left};
 use crate::forward::Representation;
 use crate::payers::Levels;
 use crate::slice::Slice;
@@ -43,6 +44,8 @@ pub struct Hidden {
     pub payers: Vec<u32>,
     /// Levels by node where there are payers.
     pub levels: Arc<Levels>,
+    /// Envelopes of units, with what is left of their budgets, where the search has found some.
+    pub envelope: Option<(Arc<Envelope>, Left)>,
     /// What is assumed.
     pub assumption: Vec<Assumption>,
 }
@@ -57,6 +60,7 @@ impl Hidden {
         self.cap.clear();
         self.payers.clear();
         self.levels = Arc::default();
+        self.envelope = None;
         for &node in slice.nodes(2) {
             let node = node as usize;
             self.value.extend_from_slice(unperturbed.row(node));

@@ -64,6 +64,7 @@ pub mod certifier;
 pub mod dual;
 pub mod dyadic;
 pub mod embedded;
+pub mod envelope;
 pub mod exact;
 pub mod explain;
 pub mod forward;

@@ -18,16 +18,20 @@ use std::sync::Arc;
 use crate::anchored::{Anchor, Unit};
 use crate::capped::{Bend, Cap, capped, change as capped_change};
 use crate::dual::{Backward, Relaxed, line};
+use crate::envelope::Arch;
 use crate::forward::Representation;
 use crate::graph::Graph;
 use crate::hidden::{Assumption, Hidden};
 use crate::model::Gcn;
-use crate::rounding::UNIT;
+use crate::rounding::{Enclosure, UNIT};
 use crate::selection::{Flip, Loss};
 use crate::slice::Slice;
 
 /// Weights in `[0, 1]` are multiples of `1/GRID`, so that `1 − w` is exact.
 const GRID: f64 = (1u64 << 30) as f64;
+
+/// Shares of envelopes are multiples of `1/COARSE`, so that their products with weights are exact too.
+const COARSE: f64 = (1u64 << 20) as f64;
 
 /// The multipliers of one relaxation.
 #[derive(Clone, Debug, Default)]
@@ -148,6 +152,7 @@ impl Relaxed {
         self.base = backward.constant();
         self.clear();
         self.levels = Arc::clone(&hidden.levels);
+        let mut arches = Vec::new();
         for at in 0..hidden.count() {
             let (a, error) = (coefficients[at], errors[at]);
             let (z, ez) = (hidden.value[at], hidden.error[at]);
@@ -163,18 +168,57 @@ impl Relaxed {
                 }
                 Assumption::Free => {
                     let unit = Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s };
-                    let (rise, fall, bend) = self.two_slopes(unit, hidden.cap[at], on_grid(w));
+                    let envelope = self.arch(unit, hidden, at);
+                    let others = 1.0 - envelope.map_or(0.0, |(_, share, _)| share);
+                    let (rise, fall, bend) = self.two_slopes(unit, hidden.cap[at], (on_grid(w), others));
                     if bend.weight > 0.0 {
                         self.bends.resize(hidden.count(), Bend::default());
                         self.bends[at] = bend;
                     }
-                    (rise, fall)
+                    if let Some((arch, _, slopes)) = envelope {
+                        arches.resize(hidden.count(), Arch::default());
+                        arches[at] = arch;
+                        ((rise + slopes.0).next_down(), (fall + slopes.1).next_up())
+                    } else {
+                        (rise, fall)
+                    }
                 }
             };
             let centre = 0.5 * (rise + fall);
             self.centre.push(centre);
             self.radius.push(if rise == fall { 0.0 } else { (fall - centre).max(centre - rise).next_up() });
         }
+        if let (Some((envelope, _)), false) = (&hidden.envelope, arches.is_empty()) {
+            arches.resize(hidden.count(), Arch::default());
+            self.envelope = Some((Arc::clone(envelope), arches));
+        }
+    }
+
+    /// A unit's envelope: how it enters the slopes, its share, and its part of the slopes for rising and falling.
+    fn arch(&mut self, unit: Unit, hidden: &Hidden, at: usize) -> Option<(Arch, f64, (f64, f64))> {
+        let Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
+        let (envelope, left) = hidden.envelope.as_ref()?;
+        let prices = &envelope.units[at];
+        let share = (prices.share.clamp(0.0, 1.0) * COARSE).round() / COARSE;
+        let (low, high) = ((a - error).next_down(), (a + error).next_up());
+        if !(share > 0.0 && r < 0.0 && s > 0.0 && high < 0.0) {
+            return None;
+        }
+        let base = left.base(prices, Enclosure { value: z, error: ez });
+        self.base.add(share * (a * base));
+        self.base.allow(share * (error * base));
+        // All levels are at least those of τ, which bounds the kink by slopes as in the capped bound.
+        let tau = prices.every;
+        let largest = if (tau > 0.0) == (z < 0.0) && z.abs() > ez { hidden.cap[at].largest } else { f64::INFINITY };
+        let slope = Cap { level: (tau.abs() * (1.0 - 8.0 * UNIT)).next_down().max(0.0), largest }.slope();
+        let (up, down) = match tau {
+            tau if tau > 0.0 => (slope, 0.0),
+            tau if tau < 0.0 => (1.0, (1.0 - slope).next_down().max(0.0)),
+            _ => (1.0, 0.0),
+        };
+        let slopes = ((share * (low * up)).next_down().next_down(), (share * (high * down)).next_up().next_up().min(0.0));
+        let weight = (share * -high).next_down().max(0.0);
+        Some((Arch { weight, up, down }, share, slopes))
     }
 
     /// A line through the origin.
@@ -184,12 +228,13 @@ impl Relaxed {
         (slope, slope)
     }
 
-    /// `w` of the chord's line and the rest of the capped bound.
-    fn two_slopes(&mut self, unit: Unit, cap: Cap, w: f64) -> (f64, f64, Bend) {
+    /// `w` of the chord's line and the rest of the capped bound, all of it times a share.
+    fn two_slopes(&mut self, unit: Unit, cap: Cap, (w, share): (f64, f64)) -> (f64, f64, Bend) {
         let Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
         let (chord, kappa) = line(a, error, r, s);
         let (Anchor { rise, fall, slack }, mut bend) = capped(unit, cap);
-        let rest = 1.0 - w;
+        // Exact: 30 bits of one, 20 of the other.
+        let (w, rest) = (w * share, (1.0 - w) * share);
         bend.weight = (bend.weight * rest).next_down();
         if w > 0.0 {
             self.base.add(w * (chord * z));
@@ -201,7 +246,7 @@ impl Relaxed {
             self.base.add(rest * (a * h));
             self.base.allow(rest * (a.abs() * ez + error * (h + ez) + slack));
         }
-        if chord == rise && chord == fall {
+        if share == 1.0 && chord == rise && chord == fall {
             return (rise, fall, bend);
         }
         let rounding = |x: f64| 4.0 * UNIT * (w * chord.abs() + rest * x.abs());

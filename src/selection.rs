@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::attribute::Attributes;
 use crate::budget::{Budget, Restriction};
 use crate::capped::Bend;
+use crate::envelope::Relief;
 use crate::graph::Graph;
 use crate::payers::Levels;
 use crate::rounding::{error_of, norm_above};
@@ -107,16 +108,22 @@ pub struct Slopes {
     pub bends: Vec<Bend>,
     /// Levels by node where there are payers.
     pub levels: Arc<Levels>,
+    /// What the slopes overstate of envelopes, if there are any.
+    pub relief: Option<Relief>,
 }
 
 impl Slopes {
     /// The loss of a flip of the slice's node `n` by weights `row`, corrected by what the slopes overstate; rounded up.
-    fn corrected(&self, loss: f64, slice: &Slice, n: usize, sign: f64, row: &[f64]) -> f64 {
-        if self.bends.is_empty() {
+    fn corrected(&self, loss: f64, slice: &Slice, (n, flip): (usize, Flip), sign: f64, row: &[f64]) -> f64 {
+        if self.bends.is_empty() && self.relief.is_none() {
             return loss;
         }
         let (mut excess, mut size, mut terms) = (0.0, 0.0, 0);
-        for (entry, m, a) in slice.reaching(n) {
+        if let Some(relief) = &self.relief {
+            (excess, size) = relief.of(slice, (n, flip), sign, row);
+            terms = relief.terms();
+        }
+        for (entry, m, a) in slice.reaching(n).filter(|_| !self.bends.is_empty()) {
             let a = sign * a;
             for (j, (bend, w)) in self.bends[m * row.len()..][..row.len()].iter().zip(row).enumerate() {
                 let (more, magnitude) = bend.excess(a * w, self.levels.level(entry, j, bend.level));
@@ -205,7 +212,7 @@ impl Selection {
             let radius = slopes.radius.get(row * width..(row + 1) * width);
             let sign = if graph.attributes().contains(flip.node as usize, flip.attribute) { -1.0 } else { 1.0 };
             let loss = attributes.loss(slot, sign, centre, radius);
-            let loss = slopes.corrected(loss, slice, row, sign, attributes.row(slot));
+            let loss = slopes.corrected(loss, slice, (row, *flip), sign, attributes.row(slot));
             if loss.is_nan() || loss <= 0.0 {
                 return 0.0;
             }
@@ -270,7 +277,7 @@ impl Selection {
                 let loss = attributes.loss(slot, -1.0, centre, radius);
                 let flip = Flip { node, attribute };
                 if loss > threshold && !restriction.fixes(flip) {
-                    let loss = slopes.corrected(loss, slice, row, -1.0, attributes.row(slot));
+                    let loss = slopes.corrected(loss, slice, (row, flip), -1.0, attributes.row(slot));
                     if loss > threshold {
                         self.row.push(Loss { loss, flip });
                     }
@@ -287,7 +294,7 @@ impl Selection {
                     if loss > threshold {
                         let flip = Flip { node, attribute: attributes.attribute(first + i) };
                         if present.binary_search(&flip.attribute).is_err() && !restriction.fixes(flip) {
-                            let loss = slopes.corrected(loss, slice, row, 1.0, attributes.row(first + i));
+                            let loss = slopes.corrected(loss, slice, (row, flip), 1.0, attributes.row(first + i));
                             if loss > threshold {
                                 self.row.push(Loss { loss, flip });
                             }

@@ -180,9 +180,9 @@ pub struct Leaf {
     /// At layer 2 the capped bound stands where otherwise the anchored one does.
     #[serde(skip_serializing_if = "is_false")]
     pub cap: bool,
-    /// With [`Leaf::cap`]: nodes whose flips pay for a unit's way to zero before those of all others, in this order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub payers: Vec<u32>,
+    /// Envelopes of units of layer 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub envelope: Option<Box<Envelope>>,
     /// In `[0, 1]`: slope of the line below (positive coefficient), share of the chord (negative one, layer 2).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub weight: Vec<Multiplier>,
@@ -196,6 +196,28 @@ pub struct Leaf {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
 }
+
+/// Lines over the activations of units of layer 2, by the prices of flips: any prices are admissible.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Envelope {
+    /// Every price is its numerator times `2^exponent`.
+    #[serde(rename = "e")]
+    pub exponent: i32,
+    /// Nodes with prices of their own, ascending.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<u32>,
+    /// `[node, attribute]` of flips with prices of their own, ascending.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flips: Vec<(u32, u32)>,
+    /// Ascending by node and unit.
+    pub units: Vec<UnitPrices>,
+}
+
+/// `[node, unit, share, τ, [ν, …], [ρ, …]]`: the share is a numerator times the leaf's `2^exponent`, in `[0, 1]`; the prices `τ` of every
+/// flip, `ν` of the listed nodes and `ρ` of the listed flips are signed numerators, 0 where a list has ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnitPrices(pub u32, pub u32, pub i64, pub i64, pub Vec<i64>, pub Vec<i64>);
 
 fn is_false(flag: &bool) -> bool {
     !flag
@@ -211,7 +233,7 @@ impl Default for Leaf {
             exponent: EXPONENT,
             dual: None,
             cap: false,
-            payers: Vec::new(),
+            envelope: None,
             weight: Vec::new(),
             slope: Vec::new(),
             beta: Vec::new(),

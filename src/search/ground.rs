@@ -9,6 +9,7 @@ use crate::budget::Restriction;
 use crate::cascade::Pair;
 use crate::certifier::Workspace;
 use crate::dual::Located;
+use crate::envelope::Left;
 use crate::hidden::Assumption;
 use crate::payers::Levels;
 
@@ -52,6 +53,10 @@ impl Prover<'_, '_> {
                 hidden.payers.clone_from(&self.payers);
                 hidden.levels = Arc::clone(levels);
             }
+        }
+        if let Some(envelope) = &branch.envelope {
+            let left = Left::new(envelope, certifier.budget(), &branch.restriction);
+            hidden.envelope = Some((Arc::clone(envelope), left));
         }
         for &(unit, assumption) in &branch.units {
             let impossible = match assumption {

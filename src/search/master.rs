@@ -14,20 +14,25 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::capped;
+use crate::envelope::{Envelope, Left, Place};
 use crate::hidden::{Assumption, Hidden};
 use crate::mixture::reached;
 use crate::payers::Levels;
+use crate::rounding::Enclosure;
 use crate::selection::{Field, Flip};
 use crate::slice::Slice;
 
 use super::simplex::Simplex;
 
-/// A unit's line as a function of its multiplier: `(b₀ + b₁x) + Σ (s₀ + s₁x)·g_i + (c₀ + c₁x)·capped(g_i)`.
+/// A unit's line as a function of its multiplier: `(b₀ + b₁x) + Σ (s₀ + s₁x)·g_i + (c₀ + c₁x)·capped(g_i)`, and the same of two
+/// envelopes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Affine {
     base: [f64; 2],
     slope: [f64; 2],
     capped: [f64; 2],
+    known: [f64; 2],
+    new: [f64; 2],
     anchor: f64,
     level: f64,
 }
@@ -40,6 +45,57 @@ impl Affine {
         let capped = if self.capped == [0.0; 2] { 0.0 } else { capped::change(level, self.anchor, g) };
         [self.slope[0] * g + self.capped[0] * capped, self.slope[1] * g + self.capped[1] * capped]
     }
+
+    /// The line with what a unit has of an envelope, and the one that it may take instead.
+    fn under(mut self, envelopes: &Envelopes, at: usize, a: f64) -> Affine {
+        let z = Enclosure { value: self.anchor, error: 0.0 };
+        if let Some((known, left)) = envelopes.known {
+            let prices = &known.units[at];
+            if prices.share > 0.0 {
+                for part in [&mut self.base, &mut self.slope, &mut self.capped] {
+                    *part = part.map(|x| (1.0 - prices.share) * x);
+                }
+                self.base[0] += a * prices.share * left.base(prices, z);
+                self.known[0] = a * prices.share;
+            }
+            if let Some(new) = envelopes.new {
+                // From the line as it is, at the chord's weight that it has, to the new one.
+                let w = envelopes.chords[at];
+                for part in [&mut self.base, &mut self.slope, &mut self.capped, &mut self.known] {
+                    part[0] += w * part[1];
+                    part[1] = -part[0];
+                }
+                if new.units[at].share > 0.0 {
+                    self.base[1] += a * left.base(&new.units[at], z);
+                    self.new = [0.0, a];
+                } else {
+                    for part in [&mut self.base, &mut self.slope, &mut self.capped, &mut self.known] {
+                        part[1] = 0.0;
+                    }
+                }
+            }
+        }
+        self
+    }
+
+    fn has_envelope(&self) -> bool {
+        self.known != [0.0; 2] || self.new != [0.0; 2]
+    }
+
+    fn moves(&self) -> bool {
+        [self.base, self.slope, self.capped, self.known, self.new].iter().any(|part| part[1] != 0.0)
+    }
+}
+
+/// The envelopes that a master knows of: those that units have, and those that they may take instead.
+#[derive(Clone, Copy, Default)]
+pub struct Envelopes<'a> {
+    /// In the units' lines.
+    pub known: Option<(&'a Envelope, &'a Left)>,
+    /// With multiplier 1 they take the place of everything else.
+    pub new: Option<&'a Envelope>,
+    /// Then the weights of chords, which are not multipliers.
+    pub chords: &'a [f64],
 }
 
 /// Multipliers of assumptions are kept in a box; any non-negative one is valid.
@@ -95,6 +151,9 @@ pub struct SimplexMaster<'a> {
     rows: Vec<Row>,
     global: usize,
     levels: Arc<Levels>,
+    envelopes: Envelopes<'a>,
+    /// Units with an envelope.
+    arched: Vec<usize>,
 }
 
 /// A flip that is known: its own variable, and the rows of `A(1)` it reaches, as [`Slice::reaching`] with signed values.
@@ -102,6 +161,8 @@ struct Row {
     flip: Flip,
     plus: usize,
     reach: Vec<(usize, usize, f64)>,
+    /// What the flip changes in the envelopes of units: the part that is there for `x = 0`, and the part times `x`.
+    arches: Vec<[f64; 2]>,
 }
 
 impl<'a> SimplexMaster<'a> {
@@ -114,6 +175,7 @@ impl<'a> SimplexMaster<'a> {
         global: usize,
         start: Option<&[bool]>,
         lines: Lines,
+        envelopes: Envelopes<'a>,
     ) -> SimplexMaster<'a> {
         let mut simplex = Simplex::default();
         let rho = simplex.add_variable(-(global.min(1 << 50) as f64), f64::INFINITY);
@@ -123,7 +185,7 @@ impl<'a> SimplexMaster<'a> {
             weight,
             width: hidden.width,
             simplex,
-            affine: (0..count).map(|at| unit(hidden, at, coefficients[at])).collect(),
+            affine: (0..count).map(|at| unit(hidden, at, coefficients[at], &envelopes)).collect(),
             upper: vec![0.0; count],
             resting: vec![0.0; count],
             variable: vec![None; count],
@@ -133,18 +195,21 @@ impl<'a> SimplexMaster<'a> {
             rows: Vec::new(),
             global,
             levels: Arc::clone(&hidden.levels),
+            envelopes,
+            arched: Vec::new(),
         };
+        master.arched = (0..count).filter(|&at| master.affine[at].has_envelope()).collect();
         for at in 0..count {
-            let Affine { base, slope, capped, .. } = master.affine[at];
+            let line = master.affine[at];
             let free = hidden.assumption[at] == Assumption::Free;
             if lines == Lines::Chord && free && coefficients[at] < 0.0 {
                 master.pin(at);
-            } else if base[1] != 0.0 || slope[1] != 0.0 || capped[1] != 0.0 {
+            } else if line.moves() {
                 master.upper[at] = if free { 1.0 } else { LARGEST_BETA * scale };
-                let near = start.map_or(coefficients[at] > 0.0 && base[1] > 0.0, |start| start[at]);
+                let near = start.map_or(coefficients[at] > 0.0 && line.base[1] > 0.0, |start| start[at]);
                 master.resting[at] = if free && near { 1.0 } else { 0.0 };
             }
-            master.constant += base[0] + base[1] * master.resting[at];
+            master.constant += line.base[0] + line.base[1] * master.resting[at];
         }
         master
     }
@@ -161,15 +226,17 @@ impl<'a> SimplexMaster<'a> {
     fn activate(&mut self, at: usize) {
         let line = self.affine[at];
         let (m, j) = (at / self.width, at % self.width);
+        let arch = self.arched.binary_search(&at).ok();
         let column: Vec<f64> = self
             .rows
             .iter()
             .map(|row| {
                 let reached = row.reach.iter().find(|reach| reach.1 == m);
-                reached.map_or(0.0, |&(entry, _, a)| {
+                let change = reached.map_or(0.0, |&(entry, _, a)| {
                     let level = self.levels.level(entry, j, line.level);
                     line.change(a * self.weight.get(row.flip.attribute as usize, j), level)[1]
-                })
+                });
+                change + arch.map_or(0.0, |arch| row.arches[arch][1])
             })
             .collect();
         let plus: Vec<usize> = self.rows.iter().map(|row| row.plus).collect();
@@ -196,11 +263,37 @@ impl<'a> SimplexMaster<'a> {
                     }
                 }
             }
+            for (&at, arch) in self.arched.iter().zip(&row.arches) {
+                slope[at] += share * arch[1];
+            }
         }
         (0..self.affine.len())
             .filter(|&at| self.upper[at] > 0.0 && self.variable[at].is_none())
             .filter(|&at| if self.resting[at] > 0.0 { slope[at] < -1e-9 } else { slope[at] > 1e-9 })
             .collect()
+    }
+
+    /// What a flip changes in the envelopes of units.
+    fn arches(&self, flip: Flip, reach: &[(usize, usize, f64)]) -> Vec<[f64; 2]> {
+        if self.arched.is_empty() {
+            return Vec::new();
+        }
+        let mut through = vec![0.0; self.affine.len() / self.width];
+        reach.iter().for_each(|&(_, m, a)| through[m] = a);
+        let weights = self.weight.row(flip.attribute as usize);
+        let known = self.envelopes.known.map(|(known, _)| (known, known.place(flip)));
+        let new = self.envelopes.new.map(|new| (new, new.place(flip)));
+        let change = |envelope: &Option<(&Envelope, Place)>, at: usize, g: f64| {
+            envelope.as_ref().map_or(0.0, |(envelope, place)| envelope.units[at].change(*place, g))
+        };
+        let one = |&at: &usize| {
+            let g = through[at / self.width] * weights[at % self.width];
+            let Affine { known: k, new: n, .. } = self.affine[at];
+            let before = if k == [0.0; 2] { 0.0 } else { change(&known, at, g) };
+            let after = if n == [0.0; 2] { 0.0 } else { change(&new, at, g) };
+            [k[0] * before + n[0] * after, k[1] * before + n[1] * after]
+        };
+        self.arched.iter().map(one).collect()
     }
 
     /// How much of a flip the relaxed attacker makes: the dual of its row.
@@ -210,7 +303,7 @@ impl<'a> SimplexMaster<'a> {
 }
 
 /// The lines of a unit; exact at the anchor for `x = 0` where the coefficient is negative.
-fn unit(hidden: &Hidden, at: usize, a: f64) -> Affine {
+fn unit(hidden: &Hidden, at: usize, a: f64, envelopes: &Envelopes) -> Affine {
     let (z, r, s) = (hidden.value[at], hidden.lower[at], hidden.upper[at]);
     let same = |base: [f64; 2], slope: [f64; 2]| Affine { base, slope, ..Affine::default() };
     match hidden.assumption[at] {
@@ -222,13 +315,15 @@ fn unit(hidden: &Hidden, at: usize, a: f64) -> Affine {
         Assumption::Free => {
             let chord = a * s / (s - r);
             let base = a * z.max(0.0);
-            Affine {
+            let line = Affine {
                 base: [base, chord * (z - r) - base],
                 slope: [0.0, chord],
                 capped: [a, -a],
                 anchor: z,
                 level: hidden.cap[at].level,
-            }
+                ..Affine::default()
+            };
+            line.under(envelopes, at, a)
         }
     }
 }
@@ -252,6 +347,14 @@ impl Master for SimplexMaster<'_> {
                 }
             }
         }
+        let arches = self.arches(flip, &reach);
+        for (&at, &[still, moving]) in self.arched.iter().zip(&arches) {
+            fixed -= still;
+            match self.variable[at] {
+                Some(variable) => coefficients.push((variable, moving)),
+                None => fixed -= self.resting[at] * moving,
+            }
+        }
         // The local budget needs a multiplier only where it binds before the global one does.
         let local = field.restriction.local(field.budget, flip.node).unwrap_or(0);
         if local < self.global {
@@ -263,7 +366,7 @@ impl Master for SimplexMaster<'_> {
         let plus = self.simplex.add_variable(-1.0, f64::INFINITY);
         let minus = self.simplex.add_variable(0.0, f64::INFINITY);
         self.simplex.add_row(&coefficients, fixed, plus, minus);
-        self.rows.push(Row { flip, plus, reach });
+        self.rows.push(Row { flip, plus, reach, arches });
     }
 
     fn knows(&self, flip: Flip) -> bool {

@@ -1,9 +1,11 @@
 //! The search: the optimum of the relaxation by column generation, and the truth by branch and price (math §6, §7).
 
+mod arches;
 mod ground;
 pub mod master;
 pub mod optimum;
 pub mod prover;
+mod separation;
 pub mod simplex;
 pub(crate) mod trace;
 pub mod tree;

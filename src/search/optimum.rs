@@ -10,7 +10,7 @@ use crate::mixture::reached;
 use crate::rounding::{Account, error_of};
 use crate::selection::Flip;
 
-use super::master::{Lines, Master, SimplexMaster};
+use super::master::{Envelopes, Lines, Master, SimplexMaster};
 use super::prover::point;
 
 /// Masters solved before giving up; a handful is usual.
@@ -59,7 +59,15 @@ impl Certifier<'_> {
         let weight = &self.gcn().layers()[0].weight;
         let global = self.budget().global();
         let mut master =
-            SimplexMaster::new(weight, &workspace.hidden, (&coefficients, constant), global, None, Lines::Chord);
+            SimplexMaster::new(
+                weight,
+                &workspace.hidden,
+                (&coefficients, constant),
+                global,
+                None,
+                Lines::Chord,
+                Envelopes::default(),
+            );
         loop {
             let new: Vec<Flip> =
                 workspace.selection.flips().iter().map(|l| l.flip).filter(|flip| !master.knows(*flip)).collect();

@@ -1,17 +1,19 @@
 //! The prover: column generation and branch and price for the class pairs of one target.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::budget::Restriction;
 use crate::cascade::Pair;
 use crate::certifier::{Certifier, Workspace};
 use crate::dual::Located;
+use crate::envelope::Envelope;
 use crate::mixture::add_changes;
 use crate::rounding::Enclosure;
 use crate::selection::Flip;
 
 use super::ground::Ground;
-use super::master::{Lines, Master, SimplexMaster, Suggestion};
+use super::master::{Envelopes, Lines, Master, SimplexMaster, Suggestion};
 use super::trace::Trace;
 use super::tree::{self, Branch, Finding, Goal, Limits, Outcome, Split};
 
@@ -55,14 +57,16 @@ impl Cost {
 pub(super) struct Prover<'a, 'b> {
     pub(super) certifier: &'b Certifier<'a>,
     pub(super) reference: usize,
-    goal: Goal,
+    pub(super) goal: Goal,
     /// Flips that have mattered, the latest last.
-    pool: Vec<Flip>,
-    masters: usize,
+    pub(super) pool: Vec<Flip>,
+    pub(super) masters: usize,
     /// How much of each flip the relaxed attacker made, in the last master.
     pub(super) shares: Vec<(Flip, f64)>,
     /// Local numbers of the nodes that pay first (see [`crate::payers`]): chosen at the root, kept in the whole tree.
     pub(super) payers: Vec<u32>,
+    /// Envelopes found at the root.
+    pub(super) envelope: Option<Arc<Envelope>>,
     /// Of the last branch with fixed flips or payers: siblings by a unit's sign share it.
     pub(super) ground: Option<Ground>,
     /// Kept where a proof is asked for and not there yet.
@@ -90,6 +94,7 @@ impl Certifier<'_> {
             masters: 0,
             shares: Vec::new(),
             payers: Vec::new(),
+            envelope: None,
             ground: None,
             trace,
         };
@@ -135,7 +140,7 @@ fn reached(pair: &Pair, gap: f64) -> f64 {
 
 impl Prover<'_, '_> {
     /// The value that a branch's bound must exceed to be closed.
-    fn cutoff(&self, pair: &Pair) -> f64 {
+    pub(super) fn cutoff(&self, pair: &Pair) -> f64 {
         match self.goal {
             Goal::Decide => 0.0,
             Goal::Minimise { gap } => reached(pair, gap),
@@ -162,7 +167,7 @@ impl Prover<'_, '_> {
             return Finding::Closed(f64::INFINITY);
         }
         let mut found = self.price(branch, (at, made), global, pairs, workspace);
-        if branch.origin.is_none() {
+        if branch.origin.is_none() && std::env::var("PAY").is_ok() {
             found = self.let_pay(branch, (at, made), global, (pairs, workspace), found);
         }
         if let (Finding::Open { split, .. }, Some(trace)) = (&found, &mut self.trace) {
@@ -209,7 +214,7 @@ impl Prover<'_, '_> {
     }
 
     /// For the proof: these multipliers give the branch a positive bound.
-    fn write_down(&mut self, branch: &Branch, class: usize, weights: &[f64], workspace: &mut Workspace) {
+    pub(super) fn write_down(&mut self, branch: &Branch, class: usize, weights: &[f64], workspace: &mut Workspace) {
         if let Some(trace) = self.trace.as_mut().filter(|trace| trace.wants(branch)) {
             let objective = [(self.reference, 1.0), (class, -1.0)];
             let deep = self.certifier.gcn().depth() > 3;
@@ -246,8 +251,18 @@ impl Prover<'_, '_> {
         let constant = workspace.backward.constant().close().value;
         let coefficients = workspace.backward.coefficients().0.to_vec();
         let start = branch.near.as_deref();
-        let mut master =
-            SimplexMaster::new(weight, &workspace.hidden, (&coefficients, constant), global, start, Lines::Both);
+        let inherited = workspace.hidden.envelope.clone();
+        let envelopes =
+            Envelopes { known: inherited.as_ref().map(|(known, left)| (&**known, left)), ..Envelopes::default() };
+        let mut master = SimplexMaster::new(
+            weight,
+            &workspace.hidden,
+            (&coefficients, constant),
+            global,
+            start,
+            Lines::Both,
+            envelopes,
+        );
         let mut best = f64::NEG_INFINITY;
         let known: Vec<Flip> = self.pool.iter().rev().take(global.saturating_add(POOL)).copied().collect();
         for flip in known.into_iter().filter(|flip| !branch.restriction.fixes(*flip)) {
@@ -293,9 +308,16 @@ impl Prover<'_, '_> {
             }
         }
         self.shares.clone_from(&suggestion.flips);
+        if let Some(bound) = self.arch(branch, at, (global, &coefficients), &mut suggestion, best, (pairs, workspace)) {
+            best = best.max(bound);
+            if best > self.cutoff(&pairs[at]) || pairs[at].attack.succeeds() && self.goal == Goal::Decide {
+                return Finding::Closed(best);
+            }
+        }
         match self.choose_split(branch, &coefficients, &suggestion, workspace) {
             Some(split) => {
-                Finding::Open { bound: best, split, near: suggestion.weights.iter().map(|w| *w > 0.5).collect() }
+                let near = suggestion.weights.iter().map(|w| *w > 0.5).collect();
+                Finding::Open { bound: best, split, near, envelope: self.inherited(branch, workspace) }
             }
             // Nothing is left that changes anything: the branch is the single perturbation that it has made.
             None => Finding::Closed(best.max(self.single(branch, &pairs[at], made, workspace))),
@@ -303,7 +325,7 @@ impl Prover<'_, '_> {
     }
 
     /// The latest flips are the most useful ones.
-    fn remember(&mut self, flip: Flip) {
+    pub(super) fn remember(&mut self, flip: Flip) {
         self.pool.retain(|known| *known != flip);
         self.pool.push(flip);
     }
@@ -330,7 +352,7 @@ impl Prover<'_, '_> {
     }
 
     /// The relaxed attacker's point, rounded to whole flips.
-    fn round_to_attack(
+    pub(super) fn round_to_attack(
         &self,
         branch: &Branch,
         at: usize,
@@ -364,10 +386,11 @@ impl Prover<'_, '_> {
     ) -> Option<Split> {
         let Workspace { hidden, slice, selection, .. } = workspace;
         let (change, capped) = point(self.certifier, &suggestion.flips, workspace);
-        let loosest = tree::loosest(hidden, coefficients, &change, &capped);
+        let arched = self.arched(&suggestion.flips, workspace);
+        let loosest = tree::loosest(hidden, coefficients, &change, &capped, &arched);
         let deep = self.certifier.gcn().depth() > 3;
         match loosest {
-            Some((looseness, unit)) if looseness > 1e-9 && !deep => return Some(Split::Unit(unit)),
+            Some((looseness, unit)) if looseness > std::env::var("LOOSE").ok().and_then(|v| v.parse().ok()).unwrap_or(1e-9) && !deep => return Some(Split::Unit(unit)),
             _ => {}
         }
         let made = suggestion.flips.iter().max_by(|x, y| x.1.total_cmp(&y.1).then(y.0.cmp(&x.0)));

@@ -7,9 +7,11 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::budget::Restriction;
+use crate::envelope::Envelope;
 use crate::hidden::Assumption;
 use crate::selection::Flip;
 
@@ -62,6 +64,8 @@ pub struct Branch {
     pub restriction: Restriction,
     /// Which multipliers were nearer to 1 than to 0 for its parent.
     pub near: Option<Rc<[bool]>>,
+    /// The envelopes that its parent ended with.
+    pub envelope: Option<Arc<Envelope>>,
     /// The branch that was split, and the side of the split.
     pub(crate) origin: Option<(usize, bool)>,
     /// Order of creation: ties are broken the same way every time.
@@ -101,6 +105,8 @@ pub enum Finding {
         split: Split,
         /// Which multipliers are nearer to 1 than to 0: the children start there.
         near: Vec<bool>,
+        /// Envelopes to start with.
+        envelope: Option<Arc<Envelope>>,
     },
 }
 
@@ -141,12 +147,13 @@ pub fn search(
         nodes += 1;
         match examine(&branch) {
             Finding::Closed(bound) => closed = closed.min(bound.max(branch.bound)),
-            Finding::Open { bound, split, near } => {
+            Finding::Open { bound, split, near, envelope } => {
                 let near: Rc<[bool]> = near.into();
                 for side in [false, true] {
                     serial += 1;
                     let mut child = Branch { bound: bound.max(branch.bound), serial, ..branch.clone() };
                     child.near = Some(Rc::clone(&near));
+                    child.envelope.clone_from(&envelope);
                     child.origin = Some((branch.serial, side));
                     match split {
                         Split::Unit(at) => {
@@ -172,6 +179,7 @@ pub fn loosest(
     coefficients: &[f64],
     change: &[f64],
     capped: &[f64],
+    arched: &[(f64, f64)],
 ) -> Option<(f64, usize)> {
     (0..hidden.count())
         .filter(|&at| hidden.assumption[at] == Assumption::Free && coefficients[at] < 0.0)
@@ -179,7 +187,9 @@ pub fn loosest(
         .map(|at| {
             let (z, r, s) = (hidden.value[at], hidden.lower[at], hidden.upper[at]);
             let here = z + change[at];
-            let relaxed = (s * (here - r) / (s - r)).min(z.max(0.0) + capped[at]);
+            let others = (s * (here - r) / (s - r)).min(z.max(0.0) + capped[at]);
+            let (share, envelope) = arched.get(at).copied().unwrap_or((0.0, 0.0));
+            let relaxed = share * envelope + (1.0 - share) * others;
             let gains = [-coefficients[at] * (relaxed - here), -coefficients[at] * relaxed];
             (if gains[0].min(gains[1]) > 1e-9 { gains[0] + gains[1] } else { 0.0 }, at)
         })

@@ -1,0 +1,164 @@
+//! Separation: the prices (see [`crate::envelope`]) whose line is lowest over a unit at a given fractional attack.
+//!
+//! Split the attack `x` into a part `λ` that turns the unit on and a part `1 − λ` that leaves it off: `x = y + (x − y)` with `y/λ` and
+//! `(x − y)/(1 − λ)` within the budget. The largest activation of such a split is the value of the envelope at `x`,
+//!
+//! ```text
+//! max over λ, y   λ z⁰ + Σ g_i y_i    s.t.   [x_i − (1 − λ)]₊ ≤ y_i ≤ min(x_i, λ),
+//!                                             Y_n − q_n (1 − λ) ≤ Σ y_i ≤ q_n λ (node n),   the same in all with Q
+//! ```
+//!
+//! and its multipliers are the prices. For a given `λ` the constraints are nested, and greedy solves them: flips in falling
+//! order of `g`, each node stopping at its bounds, all of them at theirs. Its slope in `λ` is the difference of the two
+//! terms of `A`, so `λ` is found by bisection, and of the prices on both sides of the kink the average has equal terms.
+
+use crate::envelope::{Envelope, Prices};
+use crate::selection::Flip;
+
+/// Halvings of `λ`.
+const HALVINGS: usize = 26;
+
+/// A fractional attack over the lists of an envelope, and the budgets there.
+pub(super) struct Point {
+    /// Share of each listed flip.
+    share: Vec<f64>,
+    /// The listed node of each listed flip.
+    node: Vec<usize>,
+    /// `q_n` of the listed nodes.
+    local: Vec<f64>,
+    /// `Q`.
+    global: f64,
+}
+
+/// Buffers by listed node.
+#[derive(Default)]
+pub(super) struct Buffers {
+    order: Vec<usize>,
+    /// Least and largest `Σ y_i`, what is taken so far, and the prices at which it passes either.
+    node: Vec<Track>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Track {
+    sum: f64,
+    least: f64,
+    most: f64,
+    taken: f64,
+    price_least: Option<f64>,
+    price_most: Option<f64>,
+}
+
+impl Point {
+    /// `shares` must be within the budgets; `local` gives those of nodes.
+    pub(super) fn new(envelope: &Envelope, shares: &[(Flip, f64)], global: usize, local: impl Fn(u32) -> usize) -> Point {
+        let mut share = vec![0.0; envelope.flips.len()];
+        for &(flip, x) in shares {
+            if let Some(at) = envelope.place(flip).single {
+                share[at] = x.clamp(0.0, 1.0);
+            }
+        }
+        Point {
+            share,
+            node: envelope.flips.iter().filter_map(|&flip| envelope.place(flip).node).collect(),
+            local: envelope.nodes.iter().map(|&n| local(n).min(global) as f64).collect(),
+            global: global as f64,
+        }
+    }
+
+    /// The lowest prices of a unit at `z⁰` that flip `i` of the list changes by `change[i]`.
+    pub(super) fn separate(&self, z: f64, change: &[f64], buffers: &mut Buffers) -> Prices {
+        buffers.order.clear();
+        buffers.order.extend((0..change.len()).filter(|&i| self.share[i] > 0.0));
+        buffers.order.sort_unstable_by(|&i, &k| change[k].total_cmp(&change[i]).then(i.cmp(&k)));
+        let (mut low, mut high) = (0.0, 1.0);
+        let (mut rising, mut falling): (Option<(Prices, f64)>, Option<(Prices, f64)>) = (None, None);
+        for _ in 0..HALVINGS {
+            let lambda = 0.5 * (low + high);
+            let (prices, slope) = self.prices(lambda, z, change, buffers);
+            if slope > 0.0 {
+                low = lambda;
+                rising = Some((prices, slope));
+            } else {
+                high = lambda;
+                falling = Some((prices, slope));
+            }
+        }
+        match (rising, falling) {
+            (Some((mut below, rise)), Some((above, fall))) => {
+                below.mix(&above, rise / (rise - fall));
+                below
+            }
+            (Some((only, _)), None) | (None, Some((only, _))) => only,
+            (None, None) => Prices::default(),
+        }
+    }
+
+    /// The prices at `λ`, and the slope of the value there.
+    fn prices(&self, lambda: f64, z: f64, change: &[f64], buffers: &mut Buffers) -> (Prices, f64) {
+        let Buffers { order, node: tracks } = buffers;
+        let rest = 1.0 - lambda;
+        let bounds = |i: usize| ((self.share[i] - rest).max(0.0), self.share[i].min(lambda));
+        tracks.clear();
+        tracks.resize(self.local.len(), Track::default());
+        for &i in order.iter() {
+            let track = &mut tracks[self.node[i]];
+            track.sum += self.share[i];
+            track.taken += bounds(i).0;
+        }
+        let (mut total, mut base) = (0.0, 0.0);
+        for (track, q) in tracks.iter_mut().zip(&self.local) {
+            track.least = (track.sum - q * rest).max(track.taken);
+            track.most = (q * lambda).max(track.least);
+            total += track.sum;
+            base += track.least;
+        }
+        // τ: by walking over all flips in falling order, as far as their nodes allow.
+        let (least, most) = ((total - self.global * rest).max(0.0), self.global * lambda);
+        let (mut taken, mut every) = (base, None);
+        const SLACK: f64 = 1e-12;
+        for &i in order.iter() {
+            let track = &mut tracks[self.node[i]];
+            let (from, to) = bounds(i);
+            let before = track.taken;
+            track.taken += to - from;
+            let within = |x: f64| x.clamp(track.least, track.most);
+            let step = within(track.taken) - within(before);
+            if before < track.least - SLACK && track.taken >= track.least - SLACK {
+                track.price_least = Some(change[i]);
+            }
+            if track.taken > track.most + SLACK && track.price_most.is_none() {
+                track.price_most = Some(change[i]);
+            }
+            taken += step;
+            let (enough, too_much) = (taken >= least - SLACK, taken > most + SLACK);
+            if every.is_none() && (change[i] > 0.0 && too_much || change[i] < 0.0 && step > 0.0 && enough && taken - step < least - SLACK) {
+                every = Some(change[i]);
+            }
+        }
+        let tau = every.unwrap_or(0.0);
+        // σ_n = τ + ν_n lies between the prices at which node n passes its bounds.
+        let mut prices = Prices { share: 1.0, every: tau, node: vec![0.0; tracks.len()], single: vec![0.0; change.len()] };
+        for (price, track) in prices.node.iter_mut().zip(tracks.iter()) {
+            let mut sigma = tau;
+            if let Some(most) = track.price_most {
+                sigma = sigma.max(most);
+            }
+            if let Some(least) = track.price_least {
+                sigma = sigma.min(least);
+            }
+            *price = sigma - tau;
+        }
+        let mut slope = z + self.global * tau;
+        for (price, q) in prices.node.iter().zip(&self.local) {
+            slope += q * price;
+        }
+        for &i in order.iter() {
+            let over = change[i] - (tau + prices.node[self.node[i]]);
+            if over > 0.0 && self.share[i] >= lambda || over < 0.0 && self.share[i] >= rest {
+                prices.single[i] = over;
+                slope += over;
+            }
+        }
+        (prices, slope)
+    }
+}
