@@ -13,7 +13,6 @@ use crate::capped::Cap;
 use crate::forward::Representation;
 use crate::graph::Graph;
 use crate::model::{Gcn, Layer};
-use crate::payers::{Levels, in_order, ranks};
 use crate::rounding::{Enclosure, FLOOR, error_of};
 use crate::selection::Flip;
 use crate::slice::Slice;
@@ -226,16 +225,14 @@ fn node_reach(
     fill(lower, means, graph.attributes(), node, downward, |d| column[d], removals);
 }
 
-/// Layer 2 of one slice in a branch of a search, around values that include the flips already made: nodes × units. `payers` are
-/// nodes of the slice by local number; with none, each unit's own level is for all of its entries.
+/// Layer 2 of one slice in a branch of a search, around values that include the flips already made: nodes × units.
 pub fn first_hidden_in_branch(
     graph: &Graph,
     columns: &Columns,
     field: (&Budget, &Restriction),
     slice: &Slice,
     (value, error): (&[f64], &[f64]),
-    payers: &[u32],
-) -> (LayerBounds, Levels) {
+) -> LayerBounds {
     let (budget, restriction) = field;
     let width = columns.units.len();
     let global = restriction.global(budget).unwrap_or(0);
@@ -243,9 +240,6 @@ pub fn first_hidden_in_branch(
         slice.nodes(1).iter().map(|&n| restriction.local(budget, n).unwrap_or(0).min(global)).collect();
     let capacity = locals.iter().copied().max().unwrap_or(0).min(graph.attribute_count());
     let mut bounds = LayerBounds::unknown(width, slice.nodes(2).len());
-    let mut levels = if payers.is_empty() { Levels::default() } else { Levels::zero(width, slice) };
-    let rank = ranks(slice, payers);
-    let rows: Vec<(Vec<Entry>, usize)> = (0..slice.nodes(2).len()).map(|m| in_order(slice, m, &rank)).collect();
     let (mut removals, mut pool) = (Vec::new(), Vec::new());
     for unit in 0..width {
         let zeros = vec![0.0; locals.len() * capacity];
@@ -255,51 +249,13 @@ pub fn first_hidden_in_branch(
             let (raise, lower) = (&mut reach.raise[range.clone()], &mut reach.lower[range]);
             node_reach(graph, field, node as usize, columns.unit(unit), raise, lower, &mut removals);
         }
-        for (m, row) in rows.iter().enumerate() {
+        for m in 0..slice.nodes(2).len() {
             let at = m * width + unit;
             let z = Enclosure { value: value[at], error: error[at] };
-            let mut of_unit = unit_bounds(|| slice.passing(1).row(m), z, &reach, global, &mut pool);
-            if !payers.is_empty() && of_unit.cap.level > 0.0 {
-                pay(row, z, (&reach, global), &mut of_unit, |entry, level| levels.put(entry, unit, level));
-            }
-            bounds.put(at, of_unit);
+            bounds.put(at, unit_bounds(|| slice.passing(1).row(m), z, &reach, global, &mut pool));
         }
     }
-    (bounds, levels)
-}
-
-/// An entry of `A(1)`: its place, its node, its value.
-type Entry = (usize, usize, f64);
-
-/// The levels of one unit: payers in their order, then the other nodes together (see [`crate::payers`]).
-fn pay(
-    (row, paying): &(Vec<Entry>, usize),
-    z: Enclosure,
-    (reach, global): (&Reach, usize),
-    unit: &mut UnitBounds,
-    mut put: impl FnMut(usize, f64),
-) {
-    let (payers, others) = row.split_at(*paying);
-    if payers.is_empty() {
-        row.iter().for_each(|&(entry, _, _)| put(entry, unit.cap.level));
-        return;
-    }
-    let upward = z.value < 0.0;
-    let mut pool = Vec::new();
-    // No group of nodes changes the unit by more than all nodes do, and the width of the bounds is not below that.
-    let size = z.value.abs() + (unit.upper - unit.lower) * (payers.len() + 1) as f64;
-    let terms: usize = row.iter().map(|_| reach.capacity + 1).sum();
-    let mut room = z.value.abs() - z.error - error_of(terms + row.len() + 3, size);
-    let groups = payers.chunks(1).chain((!others.is_empty()).then_some(others));
-    for group in groups {
-        let changes = || group.iter().map(|&(_, n, a)| (n, a));
-        let most = best_changes(changes, reach, global, upward, &mut pool);
-        let level = Cap::new(room, &mut pool).level;
-        group.iter().for_each(|&(entry, _, _)| put(entry, level));
-        room = (room - most).max(0.0);
-    }
-    // What pays nothing has the whole slope.
-    unit.cap.largest = f64::INFINITY;
+    bounds
 }
 
 /// Merges the gains of additions (given in falling order) and of removals into one falling list.

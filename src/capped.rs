@@ -27,7 +27,7 @@ use crate::rounding::{FLOOR, UNIT};
 pub struct Cap {
     /// `T`, rounded down. Zero is always valid.
     pub level: f64,
-    /// The largest change towards zero, rounded up; infinite where some flips pay nothing ([`crate::payers`]).
+    /// The largest change towards zero, rounded up; infinite where none is known.
     pub largest: f64,
 }
 
@@ -100,18 +100,17 @@ pub struct Bend {
     pub side: f64,
     /// `σ`.
     pub slope: f64,
-    /// `T` of flips for which no other is known.
+    /// `T`.
     pub level: f64,
 }
 
 impl Bend {
-    /// What the slopes overstate of a flip that changes the unit by `g` and pays up to `level`, and the size of what was
-    /// summed for it.
+    /// What the slopes overstate of a flip that changes the unit by `g`, and the size of what was summed for it.
     #[inline]
-    pub fn excess(&self, g: f64, level: f64) -> (f64, f64) {
+    pub fn excess(&self, g: f64) -> (f64, f64) {
         let x = (self.side * g).max(0.0);
         // The floor stands for what `g` lost by underflow, which a large weight would make visible.
-        (self.weight * (self.slope * x - (x - level).max(0.0)), self.weight * (x + FLOOR))
+        (self.weight * (self.slope * x - (x - self.level).max(0.0)), self.weight * (x + FLOOR))
     }
 }
 
@@ -140,7 +139,7 @@ mod tests {
     fn a_change_that_underflows_is_covered_under_a_large_weight() {
         let bend = Bend { weight: 1e290, side: 1.0, slope: 1.0, level: 1.0 };
         // The exact change may be half of the smallest float.
-        let (excess, size) = bend.excess(f64::from_bits(1), bend.level);
+        let (excess, size) = bend.excess(f64::from_bits(1));
         assert!(excess - crate::rounding::error_of(9, size) <= 0.5 * excess);
     }
 
@@ -149,10 +148,10 @@ mod tests {
         let cap = Cap::new(1.5, &mut [5.0, 3.0, 1.0]);
         let bend = Bend { weight: 2.0, side: -1.0, slope: cap.slope(), level: cap.level };
         for x in [0.0, 0.2, 0.5, 1.0, 4.0, 5.0] {
-            let (excess, _) = bend.excess(-x, cap.level);
+            let (excess, _) = bend.excess(-x);
             assert!(excess >= 0.0);
             assert!((2.0 * cap.slope() * x - excess - 2.0 * (x - cap.level).max(0.0)).abs() < 1e-12);
-            assert_eq!(bend.excess(x, cap.level).0, 0.0);
+            assert_eq!(bend.excess(x).0, 0.0);
         }
     }
 }

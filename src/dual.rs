@@ -18,7 +18,6 @@ use crate::capped::Bend;
 use crate::envelope::{Arch, Envelope, Relief};
 use crate::forward::Representation;
 use crate::model::Gcn;
-use crate::payers::Levels;
 use crate::rounding::{Account, FLOOR, UNIT, error_of};
 use crate::selection::Slopes;
 use crate::slice::Slice;
@@ -200,8 +199,6 @@ pub struct Relaxed {
     pub radius: Vec<f64>,
     /// What the slopes overstate where a unit is capped; empty if none is.
     pub bends: Vec<Bend>,
-    /// Levels by node where there are payers.
-    pub levels: Arc<Levels>,
     /// Envelopes, and how they enter the slopes.
     pub envelope: Option<(Arc<Envelope>, Vec<Arch>)>,
 }
@@ -242,7 +239,6 @@ impl Relaxed {
         self.centre.clear();
         self.radius.clear();
         self.bends.clear();
-        self.levels = Arc::default();
         self.envelope = None;
     }
 
@@ -250,7 +246,6 @@ impl Relaxed {
     pub fn spread(&self, slice: &Slice, width: usize, largest_norm: f64, slopes: &mut Slopes) -> f64 {
         let nodes = slice.nodes(1).len();
         slopes.bends.clone_from(&self.bends);
-        slopes.levels = Arc::clone(&self.levels);
         slopes.relief = self.envelope.as_ref().map(|(envelope, arches)| Relief::new(envelope, arches, slice));
         let two = !self.radius.is_empty();
         slopes.centre.clear();

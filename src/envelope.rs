@@ -28,6 +28,9 @@ use crate::rounding::{Enclosure, FLOOR, UNIT, error_of};
 use crate::selection::Flip;
 use crate::slice::Slice;
 
+/// Whole numbers up to here are floats.
+const TWO_53: f64 = (1u64 << 53) as f64;
+
 /// The prices of one unit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prices {
@@ -103,6 +106,18 @@ impl Envelope {
         Envelope { units: vec![Prices::default(); units], ..Envelope::default() }
     }
 
+    /// The same lists without prices.
+    pub fn renewed(&self) -> Envelope {
+        let units = vec![Prices::default(); self.units.len()];
+        Envelope {
+            units,
+            nodes: self.nodes.clone(),
+            flips: self.flips.clone(),
+            node_at: self.node_at.clone(),
+            flip_at: self.flip_at.clone(),
+        }
+    }
+
     /// Puts a flip and its node on the lists.
     pub fn list(&mut self, flip: Flip) {
         let Envelope { nodes, flips, node_at, flip_at, .. } = self;
@@ -119,6 +134,24 @@ impl Envelope {
     /// Where a flip stands.
     pub fn place(&self, flip: Flip) -> Place {
         Place { node: self.node_at.get(&flip.node).copied(), single: self.flip_at.get(&flip).copied() }
+    }
+
+    /// Shares rounded to multiples of `2^share`, prices to so many bits below the largest, and the exponent of their grid.
+    pub fn rounded(&self, share: i32, bits: i32) -> (Envelope, i32) {
+        let prices = |unit: &Prices| unit.node.iter().chain(&unit.single).fold(unit.every.abs(), |m, p| m.max(p.abs()));
+        let largest = self.units.iter().map(prices).fold(0.0, f64::max);
+        // Below 2⁻⁹⁰⁰ or above 2⁹⁰⁰ a price is of no use.
+        let exponent = (largest.log2().clamp(-900.0, 860.0) as i32 + bits).max(-1000);
+        let round = |x: &mut f64, exponent: i32| {
+            *x = (*x * 2f64.powi(-exponent)).round().clamp(-TWO_53, TWO_53) * 2f64.powi(exponent);
+        };
+        let mut rounded = self.clone();
+        for unit in &mut rounded.units {
+            round(&mut unit.share, share);
+            round(&mut unit.every, exponent);
+            unit.node.iter_mut().chain(&mut unit.single).for_each(|price| round(price, exponent));
+        }
+        (rounded, exponent)
     }
 
     fn node_place(&self, node: u32) -> Place {
@@ -144,6 +177,12 @@ impl Left {
             nodes: envelope.nodes.iter().map(local).collect(),
             flips: envelope.flips.iter().map(|&flip| !restriction.fixes(flip)).collect(),
         }
+    }
+
+    /// Given counts: of all flips, by listed node, and whether each listed flip can be made.
+    #[cfg(test)]
+    pub(crate) fn of(global: f64, nodes: Vec<f64>, flips: Vec<bool>) -> Left {
+        Left { global, nodes, flips }
     }
 
     /// `A`, rounded up.
@@ -243,7 +282,8 @@ impl Relief {
             // The floor stands for what `g` lost by underflow.
             size += arch.weight * (g.abs() + u + v + FLOOR);
         };
-        let mut reached = if place.single.is_some() { vec![false; self.arches.len() / self.width.max(1)] } else { Vec::new() };
+        let mut reached =
+            if place.single.is_some() { vec![false; self.arches.len() / self.width.max(1)] } else { Vec::new() };
         for (entry, m, a) in slice.reaching(n) {
             let a = sign * a;
             if let Some(seen) = reached.get_mut(m) {

@@ -9,7 +9,6 @@ use crate::bounds::LayerBounds;
 use crate::capped::Cap;
 use crate::envelope::{Envelope, Left};
 use crate::forward::Representation;
-use crate::payers::Levels;
 use crate::slice::Slice;
 use crate::witness::Evaluator;
 
@@ -40,10 +39,6 @@ pub struct Hidden {
     pub upper: Vec<f64>,
     /// Caps at the anchor.
     pub cap: Vec<Cap>,
-    /// The nodes of the slice that pay first, by local number, in their order.
-    pub payers: Vec<u32>,
-    /// Levels by node where there are payers.
-    pub levels: Arc<Levels>,
     /// Envelopes of units, with what is left of their budgets, where the search has found some.
     pub envelope: Option<(Arc<Envelope>, Left)>,
     /// What is assumed.
@@ -58,8 +53,6 @@ impl Hidden {
             buffer.clear();
         }
         self.cap.clear();
-        self.payers.clear();
-        self.levels = Arc::default();
         self.envelope = None;
         for &node in slice.nodes(2) {
             let node = node as usize;

@@ -45,7 +45,7 @@
 //!
 //! # The way of the data
 //!
-//! [`graph`], [`model`], [`budget`] → [`mod@slice`] (one target) → [`bounds`] → [`dual`], [`anchored`], [`capped`] with [`payers`], [`mixture`] with
+//! [`graph`], [`model`], [`budget`] → [`mod@slice`] (one target) → [`bounds`] → [`dual`], [`anchored`], [`capped`], [`envelope`], [`mixture`] with
 //! [`selection`] → [`certifier`] → [`verdict`]; [`witness`] tries flips on the true network; [`radius`] searches over `Q`;
 //! [`record`] and [`results`] write rows, [`proof`] what can be checked; [`train`] makes networks that are easier to certify. The
 //! `laboratory` (a default feature) asks independent solvers.
@@ -74,7 +74,6 @@ pub mod instance;
 pub mod laboratory;
 pub mod mixture;
 pub mod model;
-pub mod payers;
 pub mod proof;
 pub mod radius;
 pub mod record;

@@ -128,12 +128,11 @@ pub(crate) fn add_changes(
     let width = weight.columns;
     for (flip, share) in shares.filter(|flip| flip.1 > 0.0) {
         let sign = if graph.attributes().contains(flip.node as usize, flip.attribute) { -1.0 } else { 1.0 };
-        for (entry, m, a) in reached(slice, flip) {
+        for (_, m, a) in reached(slice, flip) {
             for (j, &w) in weight.row(flip.attribute as usize).iter().enumerate() {
                 let (at, g) = (m * width + j, sign * a * w);
                 change[at] += share * g;
-                let level = hidden.levels.level(entry, j, hidden.cap[at].level);
-                capped[at] += share * capped_change(level, hidden.value[at], g);
+                capped[at] += share * capped_change(hidden.cap[at].level, hidden.value[at], g);
             }
         }
     }
@@ -151,7 +150,6 @@ impl Relaxed {
         let (coefficients, errors) = backward.coefficients();
         self.base = backward.constant();
         self.clear();
-        self.levels = Arc::clone(&hidden.levels);
         let mut arches = Vec::new();
         for at in 0..hidden.count() {
             let (a, error) = (coefficients[at], errors[at]);
@@ -216,7 +214,8 @@ impl Relaxed {
             tau if tau < 0.0 => (1.0, (1.0 - slope).next_down().max(0.0)),
             _ => (1.0, 0.0),
         };
-        let slopes = ((share * (low * up)).next_down().next_down(), (share * (high * down)).next_up().next_up().min(0.0));
+        let slopes =
+            ((share * (low * up)).next_down().next_down(), (share * (high * down)).next_up().next_up().min(0.0));
         let weight = (share * -high).next_down().max(0.0);
         Some((Arch { weight, up, down }, share, slopes))
     }

@@ -6,14 +6,12 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 
 use crate::attribute::Attributes;
 use crate::budget::{Budget, Restriction};
 use crate::capped::Bend;
 use crate::envelope::Relief;
 use crate::graph::Graph;
-use crate::payers::Levels;
 use crate::rounding::{error_of, norm_above};
 use crate::slice::Slice;
 
@@ -106,8 +104,6 @@ pub struct Slopes {
     pub radius: Vec<f64>,
     /// What the slopes overstate, by unit of representation 2; empty if nothing.
     pub bends: Vec<Bend>,
-    /// Levels by node where there are payers.
-    pub levels: Arc<Levels>,
     /// What the slopes overstate of envelopes, if there are any.
     pub relief: Option<Relief>,
 }
@@ -123,10 +119,10 @@ impl Slopes {
             (excess, size) = relief.of(slice, (n, flip), sign, row);
             terms = relief.terms();
         }
-        for (entry, m, a) in slice.reaching(n).filter(|_| !self.bends.is_empty()) {
+        for (_, m, a) in slice.reaching(n).filter(|_| !self.bends.is_empty()) {
             let a = sign * a;
-            for (j, (bend, w)) in self.bends[m * row.len()..][..row.len()].iter().zip(row).enumerate() {
-                let (more, magnitude) = bend.excess(a * w, self.levels.level(entry, j, bend.level));
+            for (bend, w) in self.bends[m * row.len()..][..row.len()].iter().zip(row) {
+                let (more, magnitude) = bend.excess(a * w);
                 excess += more;
                 size += magnitude;
             }

@@ -66,8 +66,6 @@ pub struct Slice {
     passing: Vec<LocalMatrix>,
     /// `A(1)` by columns.
     reaching: LocalMatrix,
-    /// The place of each entry of `A(1)` among the columns.
-    places: Vec<u32>,
     /// Global node → local number, valid where `stamp` matches.
     position: Vec<u32>,
     stamp: Vec<u32>,
@@ -118,12 +116,6 @@ impl Slice {
             }
         }
         self.reaching.transpose(&self.passing[0], self.nodes[0].len());
-        let mut next = self.reaching.offsets.clone();
-        self.places.clear();
-        self.places.extend(self.passing[0].columns.iter().map(|&n| {
-            next[n as usize] += 1;
-            next[n as usize] - 1
-        }));
     }
 
     /// The representation that the target is looked at in: `L` for logits.
@@ -147,15 +139,9 @@ impl Slice {
         (self.reaching.offsets[n] as usize..).zip(self.reaching.row(n)).map(|(place, (m, a))| (place, m, a))
     }
 
-    /// The entries of row `m` of `A(1)`: their places among all entries, column by column, the columns, the values.
-    pub fn receiving(&self, m: usize) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
-        let first = self.passing[0].offsets[m] as usize;
-        self.places[first..].iter().zip(self.passing[0].row(m)).map(|(&place, (n, a))| (place as usize, n, a))
-    }
-
     /// Number of entries of `A(1)`.
     pub fn entry_count(&self) -> usize {
-        self.places.len()
+        self.reaching.columns.len()
     }
 
     /// The local number of a node in representation 1, if it is there.

@@ -799,11 +799,49 @@ fn a_tie_that_is_none() {
 }
 
 /// Any fixed flips, any assumptions, any multipliers: bounds of the branch and the mixed relaxation against the truth.
+/// Prices of any size and sign, some of them what a flip changes, so that many lines touch; each unit with any share.
+fn any_prices(
+    graph: &Graph,
+    gcn: &Gcn,
+    slice: &gcnproof::slice::Slice,
+    hidden: &gcnproof::hidden::Hidden,
+    listed: &[gcnproof::selection::Flip],
+    r: &mut Stream,
+) -> gcnproof::envelope::Envelope {
+    let mut envelope = gcnproof::envelope::Envelope::new(hidden.count());
+    listed.iter().for_each(|&flip| envelope.list(flip));
+    for at in 0..hidden.count() {
+        let size = hidden.value[at].abs().max(hidden.upper[at].abs().min(hidden.lower[at].abs()));
+        let price = |r: &mut Stream| match r.below(40) {
+            0 => f64::NAN,
+            1 => f64::INFINITY,
+            2 | 3 => 1e-17 * size * r.real(),
+            4..=9 => size * r.real(),
+            10..=16 => 0.2 * size * r.real(),
+            _ => 0.0,
+        };
+        let (every, node) = (price(r), envelope.nodes.iter().map(|_| price(r)).collect());
+        let single = envelope.flips.iter().map(|flip| {
+            let change = slice.position(flip.node).and_then(|n| {
+                let entry = slice.reaching(n).find(|entry| entry.1 == at / hidden.width)?;
+                let sign = if graph.attributes().contains(flip.node as usize, flip.attribute) { -1.0 } else { 1.0 };
+                Some(sign * entry.2 * gcn.layers()[0].weight.get(flip.attribute as usize, at % hidden.width))
+            });
+            change.filter(|_| r.chance(50)).unwrap_or_else(|| price(r))
+        });
+        let single = single.collect();
+        let share = [0.0, 1.0, r.real().abs(), 2.0, 1e-9, f64::NAN][r.below(6)];
+        envelope.units[at] = gcnproof::envelope::Prices { share, every, node, single };
+    }
+    envelope
+}
+
 fn branch_check(seed: u64, net: Net, tally: &mut Tally) {
     use gcnproof::attribute::Attributes;
     use gcnproof::bounds::{LayerBounds, first_hidden_in_branch, propagate_in_slice};
     use gcnproof::budget::Restriction;
     use gcnproof::dual::{Backward, Located, Relaxed};
+    use gcnproof::envelope::Left;
     use gcnproof::hidden::{Assumption, Hidden};
     use gcnproof::rounding::error_of;
     use gcnproof::selection::{Flip, Selection, Slopes};
@@ -853,19 +891,19 @@ fn branch_check(seed: u64, net: Net, tally: &mut Tally) {
             hidden.load(&slice, &certifier.unperturbed()[0], &certifier.activation_bounds()[0]);
             hidden.anchor_at(&evaluator);
             let around = (&hidden.value[..], &hidden.error[..]);
-            // Any nodes may pay first, in any order.
-            let mut payers: Vec<u32> = (0..slice.nodes(1).len() as u32).filter(|_| r.chance(40)).collect();
-            for at in (1..payers.len()).rev() {
-                payers.swap(at, r.below(at + 1));
-            }
             let (means, columns) = ((budget, &restriction), certifier.columns());
-            let (tighter, levels) = first_hidden_in_branch(graph, columns, means, &slice, around, &payers);
+            let tighter = first_hidden_in_branch(graph, columns, means, &slice, around);
             for at in 0..hidden.count() {
                 hidden.lower[at] = hidden.lower[at].max(tighter.lower[at]);
                 hidden.upper[at] = hidden.upper[at].min(tighter.upper[at]);
             }
             hidden.cap = tighter.caps;
-            hidden.levels = std::sync::Arc::new(levels);
+            if r.chance(70) {
+                let listed: Vec<Flip> = sets.iter().flatten().map(flip).filter(|_| r.chance(20)).collect();
+                let envelope = any_prices(graph, gcn, &slice, &hidden, &listed, r);
+                let left = Left::new(&envelope, budget, &restriction);
+                hidden.envelope = Some((Arc::new(envelope), left));
+            }
             let mut local = vec![LayerBounds {
                 width: hidden.width,
                 lower: hidden.lower.clone(),

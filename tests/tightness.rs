@@ -3,13 +3,19 @@
 
 mod common;
 
-use gcnproof::bounds::first_hidden_in_branch;
+use std::sync::Arc;
+
+use gcnproof::attribute::Attributes;
 use gcnproof::budget::Restriction;
 use gcnproof::certifier::{Bound, Certifier, Workspace};
-use gcnproof::dual::{line, line_at};
+use gcnproof::dual::{Backward, Relaxed, line, line_at};
+use gcnproof::envelope::{Envelope, Left, Prices};
 use gcnproof::exact::{ExactProblem, Relaxation};
+use gcnproof::hidden::Hidden;
+use gcnproof::selection::{Field, Flip, Selection, Slopes};
 use gcnproof::slice::Slice;
 use gcnproof_verify::dual::{Textbook, default_slopes};
+use gcnproof_verify::random::Stream;
 
 fn near(x: f64, y: f64) -> bool {
     (x - y).abs() <= 1e-9 * (1.0 + x.abs().max(y.abs()))
@@ -119,13 +125,13 @@ fn no_bound_lies_above_its_exact_value() {
     }
 }
 
-/// The changes towards zero of one unit by flips of some nodes, as many as the budget allows: the largest first.
-fn towards(problem: &common::Problem, (m, unit, z): (usize, usize, f64), of: impl Fn(usize) -> bool) -> Vec<f64> {
+/// The changes towards zero of one unit, as many as the budget allows: the largest first.
+fn towards(problem: &common::Problem, (m, unit, z): (usize, usize, f64)) -> Vec<f64> {
     let common::Problem { graph, gcn, budget, .. } = problem;
     let layer = &gcn.layers()[0];
     let mut changes: Vec<f64> = Vec::new();
     let (columns, entries) = layer.passing.row(m);
-    for (n, &a) in columns.iter().map(|&n| n as usize).zip(entries).filter(|entry| of(entry.0)) {
+    for (n, &a) in columns.iter().map(|&n| n as usize).zip(entries) {
         let change = |d: usize| {
             let present = graph.attributes().contains(n, d as u32);
             let change = a * layer.weight.get(d, unit) * if present { -1.0 } else { 1.0 };
@@ -162,7 +168,7 @@ fn caps_are_the_naive_ones() {
                     stable += 1;
                     continue;
                 }
-                let changes = towards(&problem, (m, unit, z), |_| true);
+                let changes = towards(&problem, (m, unit, z));
                 let level = level(z.abs(), &changes);
                 assert!(near(cap.level, level) && cap.level <= level, "seed {seed}: {cap:?}, not {level}");
                 let largest = changes.first().copied().unwrap_or(0.0);
@@ -174,61 +180,115 @@ fn caps_are_the_naive_ones() {
     assert!(capped > 1_000 && stable > 1_000, "{capped} {stable}");
 }
 
-/// The levels by node, for any payers, by the same list.
+/// The whole bound with envelopes, chords and capped bounds in any mixture, by listing every flip.
 #[test]
-fn payers_pay_what_the_formula_says() {
-    let (mut paid, mut shared) = (0, 0);
-    let mut slice = Slice::default();
+fn envelopes_are_what_the_formula_says() {
+    let (mut used, mut given_back) = (0, 0);
+    let mut selection = Selection::default();
+    let mut random = Stream::new(7);
     for seed in 0..1_500u64 {
         let problem = common::problem(seed, 3);
         let common::Problem { graph, gcn, budget, .. } = &problem;
         let certifier = Certifier::new(graph, gcn, budget.clone(), Bound::Best);
+        let attributes = Attributes::new(&gcn.layers()[0].weight, budget);
+        let mut slice = Slice::default();
         slice.cut(gcn, 3, seed as usize % graph.node_count());
-        let values = &certifier.unperturbed()[0];
-        let rows = |of: &dyn Fn(usize) -> Vec<f64>| -> Vec<f64> {
-            slice.nodes(2).iter().flat_map(|&m| of(m as usize)).collect()
-        };
-        let (value, error) = (rows(&|m| values.row(m).to_vec()), rows(&|m| values.errors(m).to_vec()));
-        // Every second or third node, in falling order.
-        let step = 2 + (seed % 2) as u32;
-        let payers: Vec<u32> = (0..slice.nodes(1).len() as u32).rev().filter(|n| n % step == 0).collect();
-        let means = (budget, &Restriction::default());
-        let (bounds, levels) =
-            first_hidden_in_branch(graph, certifier.columns(), means, &slice, (&value, &error), &payers);
-        for (m, &node) in slice.nodes(2).iter().enumerate() {
-            for unit in 0..bounds.width {
-                let at = m * bounds.width + unit;
-                let z = value[at];
-                if bounds.lower[at] >= 0.0 || bounds.upper[at] <= 0.0 || bounds.caps[at].level == 0.0 {
-                    continue;
-                }
-                let mut room = z.abs();
-                let mut expected = Vec::new();
-                let row: Vec<(usize, usize, f64)> = slice.receiving(m).collect();
-                for &payer in &payers {
-                    let Some(&(entry, n, _)) = row.iter().find(|entry| entry.1 == payer as usize) else { continue };
-                    let changes =
-                        towards(&problem, (node as usize, unit, z), |n| n == slice.nodes(1)[payer as usize] as usize);
-                    expected.push((entry, n, level(room, &changes)));
-                    room = (room - changes.iter().sum::<f64>()).max(0.0);
-                    paid += 1;
-                }
-                let pays = |node: usize| payers.iter().any(|&n| slice.nodes(1)[n as usize] as usize == node);
-                let rest = level(room, &towards(&problem, (node as usize, unit, z), |n| !pays(n)));
-                for &(entry, n, _) in row.iter().filter(|entry| !payers.contains(&(entry.1 as u32))) {
-                    expected.push((entry, n, rest));
-                    shared += 1;
-                }
-                for (entry, n, expected) in expected {
-                    let found = levels.level(entry, unit, f64::NAN);
-                    assert!(
-                        (found - expected).abs() <= 1e-9 * (1.0 + z.abs()),
-                        "seed {seed}, node {n}: {found}, not {expected}"
-                    );
-                    assert!(found <= expected + 1e-15 * z.abs(), "seed {seed}, node {n}: {found} above {expected}");
-                }
-            }
+        let mut hidden = Hidden::default();
+        hidden.load(&slice, &certifier.unperturbed()[0], &certifier.activation_bounds()[0]);
+        let flips: Vec<Flip> = slice
+            .nodes(1)
+            .iter()
+            .flat_map(|&node| (0..graph.attribute_count() as u32).map(move |attribute| Flip { node, attribute }))
+            .filter(|flip| {
+                let present = graph.attributes().contains(flip.node as usize, flip.attribute);
+                budget.permits(flip.node as usize, flip.attribute as usize, present)
+            })
+            .collect();
+        let mut envelope = Envelope::new(hidden.count());
+        flips.iter().filter(|_| random.chance(30)).for_each(|&flip| envelope.list(flip));
+        for unit in 0..hidden.count() {
+            let mut price = || if random.chance(50) { random.real() } else { 0.0 };
+            let (every, node) = (price(), envelope.nodes.iter().map(|_| price()).collect());
+            let single = envelope.flips.iter().map(|_| price()).collect();
+            envelope.units[unit] = Prices { share: [0.0, 0.25, 1.0][random.below(3)], every, node, single };
         }
+        let weights: Vec<f64> = (0..hidden.count()).map(|_| [0.0, 0.5, 1.0][random.below(3)]).collect();
+        let mut backward = Backward::default();
+        backward.run(gcn, &slice, certifier.activation_bounds(), &[(0, 1.0), (1, -1.0)]);
+        let coefficients = backward.coefficients().0.to_vec();
+        let (global, weight) = (budget.global() as f64, &gcn.layers()[0].weight);
+        // By hand, unit by unit and flip by flip.
+        let mut naive = backward.constant().close().value;
+        let mut loss = vec![0.0; flips.len()];
+        for (unit, &a) in coefficients.iter().enumerate() {
+            let (z, r, s) = (hidden.value[unit], hidden.lower[unit], hidden.upper[unit]);
+            let change = |flip: &Flip| {
+                let n = slice.position(flip.node).unwrap();
+                let entry = slice.reaching(n).find(|entry| entry.1 == unit / hidden.width).map_or(0.0, |entry| entry.2);
+                let sign = if graph.attributes().contains(flip.node as usize, flip.attribute) { -1.0 } else { 1.0 };
+                sign * entry * weight.get(flip.attribute as usize, unit % hidden.width)
+            };
+            let changes: Vec<f64> = flips.iter().map(change).collect();
+            if a >= 0.0 || r >= 0.0 || s <= 0.0 {
+                let slope = if s <= 0.0 {
+                    0.0
+                } else if r >= 0.0 {
+                    a
+                } else {
+                    weights[unit] * a
+                };
+                naive += slope * z;
+                loss.iter_mut().zip(&changes).for_each(|(loss, g)| *loss -= slope * g);
+                continue;
+            }
+            let prices = &envelope.units[unit];
+            let (share, w) = (prices.share, weights[unit]);
+            let (mut on, mut off) = (z, 0.0);
+            let mut pay = |count: f64, price: f64| if price > 0.0 { on += count * price } else { off -= count * price };
+            pay(global, prices.every);
+            for (&n, &price) in envelope.nodes.iter().zip(&prices.node) {
+                pay((budget.local(n as usize) as f64).min(global), price);
+            }
+            prices.single.iter().for_each(|&price| pay(1.0, price));
+            let chord = s / (s - r);
+            let level = hidden.cap[unit].level;
+            naive += a * (share * on.max(off) + (1.0 - share) * (w * chord * (z - r) + (1.0 - w) * z.max(0.0)));
+            for ((loss, &g), flip) in loss.iter_mut().zip(&changes).zip(&flips) {
+                let of = |list: &[f64], at: Option<usize>| at.map_or(0.0, |at| list[at]);
+                let place = |node: &u32| *node == flip.node;
+                let parts = [
+                    prices.every,
+                    of(&prices.node, envelope.nodes.iter().position(place)),
+                    of(&prices.single, envelope.flips.iter().position(|known| known == flip)),
+                ];
+                let sum = |sign: f64| parts.iter().map(|price| (sign * price).max(0.0)).sum::<f64>();
+                let arch = (g - sum(1.0)).max(-sum(-1.0));
+                let capped = if z < 0.0 { (g - level).max(0.0) } else { g.max(-level) };
+                *loss -= a * (share * arch + (1.0 - share) * (w * chord * g + (1.0 - w) * capped));
+                given_back += usize::from(g == 0.0 && share > 0.0 && arch < 0.0);
+            }
+            used += usize::from(share > 0.0);
+        }
+        let mut worst: Vec<f64> = Vec::new();
+        for &node in slice.nodes(1) {
+            let of_node = flips.iter().zip(&loss).filter(|flip| flip.0.node == node).map(|flip| *flip.1);
+            let mut of_node: Vec<f64> = of_node.filter(|loss| *loss > 0.0).collect();
+            of_node.sort_by(|x, y| y.total_cmp(x));
+            worst.extend(of_node.into_iter().take(budget.local(node as usize)));
+        }
+        worst.sort_by(|x, y| y.total_cmp(x));
+        naive -= worst.iter().take(budget.global()).sum::<f64>();
+        let left = Left::new(&envelope, budget, &Restriction::default());
+        hidden.envelope = Some((Arc::new(envelope), left));
+        let mut relaxed = Relaxed::default();
+        relaxed.mixed(&backward, &hidden, &weights);
+        let mut slopes = Slopes::default();
+        let error = relaxed.spread(&slice, hidden.width, attributes.norm(0), &mut slopes);
+        let restriction = Restriction::default();
+        let field = Field { graph, budget, restriction: &restriction, attributes: &attributes };
+        selection.forget();
+        let found = relaxed.base.close().lower() - selection.select(&field, &slice, &slopes);
+        assert!(near(found, naive) && error < 1e-9, "seed {seed}: {found}, not {naive}");
     }
-    assert!(paid > 500 && shared > 300, "{paid} {shared}");
+    assert!(used > 3_000 && given_back > 3_000, "{used} {given_back}");
 }

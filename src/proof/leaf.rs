@@ -1,10 +1,13 @@
 //! Leaves: the multipliers of one bound, rounded to a grid on which it still holds.
 
-use gcnproof_check::format::{Leaf, Multiplier, numerator};
+use std::sync::Arc;
+
+use gcnproof_check::format::{self, Leaf, Multiplier, UnitPrices, numerator};
 
 use crate::budget::Restriction;
 use crate::certifier::{Certifier, Workspace};
 use crate::dual::{Located, Objective};
+use crate::envelope::Prices;
 use crate::hidden::Assumption;
 
 use super::is_doubtful;
@@ -12,6 +15,9 @@ use super::is_doubtful;
 /// Grids to try, the coarsest first: fewer digits, and more multipliers that are what they are by default. The last is the
 /// grid of the mixture itself.
 const EXPONENTS: [i32; 4] = [-6, -12, -20, -30];
+
+/// The finest grid of shares of envelopes: that of the mixture.
+const SHARES: i32 = -20;
 
 impl Certifier<'_> {
     /// The leaf of a bound with these multipliers, at the hidden units of the workspace, and whether it is doubtful.
@@ -25,6 +31,7 @@ impl Certifier<'_> {
         workspace: &mut Workspace,
     ) -> (Leaf, bool) {
         let selection = std::mem::take(&mut workspace.selection);
+        let envelope = workspace.hidden.envelope.clone();
         let free = Restriction::default();
         let mut found = (Leaf::default(), true);
         for exponent in EXPONENTS {
@@ -35,15 +42,23 @@ impl Certifier<'_> {
                 .zip(&workspace.hidden.assumption)
                 .map(|(w, assumption)| if *assumption == Assumption::Free { whole(w) } else { on_grid(*w, exponent) })
                 .collect();
+            let prices = envelope.as_ref().map(|(prices, left)| {
+                let rounded = prices.rounded(exponent.max(SHARES), exponent);
+                workspace.hidden.envelope = Some((Arc::new(rounded.0), left.clone()));
+                rounded.1
+            });
             self.pass(objective, restriction.is_some(), &omega, workspace);
             workspace.relaxed.mixed(&workspace.backward, &workspace.hidden, &weights);
             let bound = self.worst(workspace, restriction.unwrap_or(&free));
             let doubtful = is_doubtful(bound);
             if !doubtful || exponent == EXPONENTS[EXPONENTS.len() - 1] {
-                found = (self.write(exponent, &weights, (restriction.is_some(), &omega), workspace), doubtful);
+                let mut leaf = self.write(exponent, &weights, (restriction.is_some(), &omega), workspace);
+                leaf.envelope = prices.and_then(|prices| write_envelope((exponent, prices), workspace));
+                found = (leaf, doubtful);
                 break;
             }
         }
+        workspace.hidden.envelope = envelope;
         self.pass(objective, restriction.is_some(), omega, workspace);
         workspace.selection = selection;
         found
@@ -69,8 +84,7 @@ impl Certifier<'_> {
     ) -> Leaf {
         let Workspace { slice, hidden, backward, local_bounds, .. } = workspace;
         let (coefficients, errors) = backward.coefficients();
-        let payers = hidden.payers.iter().map(|&n| slice.nodes(1)[n as usize]).collect();
-        let mut leaf = Leaf { exponent, cap: true, payers, ..Leaf::default() };
+        let mut leaf = Leaf { exponent, cap: true, ..Leaf::default() };
         for (at, &w) in weights.iter().enumerate() {
             let node = slice.nodes(2)[at / hidden.width];
             let multiplier: Multiplier = (2, node, (at % hidden.width) as u32, numerator(w, exponent));
@@ -109,6 +123,45 @@ impl Certifier<'_> {
         leaf.beta.sort_unstable();
         leaf
     }
+}
+
+/// The envelopes that the last bound used, with `share` and `prices` the exponents of their grids.
+fn write_envelope((share, exponent): (i32, i32), workspace: &Workspace) -> Option<Box<format::Envelope>> {
+    let (known, arches) = workspace.relaxed.envelope.as_ref()?;
+    let (width, nodes) = (workspace.hidden.width, workspace.slice.nodes(2));
+    let used = || (0..arches.len()).filter(|&at| arches[at].weight > 0.0);
+    // Only what has a price is listed, in ascending order.
+    let priced = |list: fn(&Prices) -> &[f64], count: usize| -> Vec<usize> {
+        (0..count)
+            .filter(|&k| used().any(|at| list(&known.units[at]).get(k).is_some_and(|price| *price != 0.0)))
+            .collect()
+    };
+    let mut by_node = priced(|prices| &prices.node, known.nodes.len());
+    by_node.sort_by_key(|&k| known.nodes[k]);
+    let mut by_flip = priced(|prices| &prices.single, known.flips.len());
+    by_flip.sort_by_key(|&k| known.flips[k]);
+    let whole = |price: f64| (price * 2f64.powi(-exponent)) as i64;
+    let row = |prices: &[f64], order: &[usize]| {
+        let mut row: Vec<i64> = order.iter().map(|&k| prices.get(k).map_or(0, |price| whole(*price))).collect();
+        row.truncate(row.iter().rposition(|price| *price != 0).map_or(0, |last| last + 1));
+        row
+    };
+    let mut units: Vec<UnitPrices> = used()
+        .map(|at| {
+            let prices = &known.units[at];
+            let (nodes_priced, flips_priced) = (row(&prices.node, &by_node), row(&prices.single, &by_flip));
+            let id = (nodes[at / width], (at % width) as u32);
+            UnitPrices(id.0, id.1, numerator(prices.share, share), whole(prices.every), nodes_priced, flips_priced)
+        })
+        .collect();
+    units.sort_unstable_by_key(|unit| (unit.0, unit.1));
+    let flips = by_flip.iter().map(|&k| known.flips[k].into()).collect();
+    Some(Box::new(format::Envelope {
+        exponent,
+        nodes: by_node.iter().map(|&k| known.nodes[k]).collect(),
+        flips,
+        units,
+    }))
 }
 
 /// The nearest multiple of `2^exponent` that the format can state; 0 for what is not a number.

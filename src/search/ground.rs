@@ -1,7 +1,6 @@
-//! Where a branch of the search stands: its hidden units after the flips that it has fixed, under what it assumes, and who
-//! pays for their way to zero.
+//! Where a branch of the search stands: its hidden units after the flips that it has fixed, under what it
+//! assumes, and their envelopes.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::bounds::{self, LayerBounds};
@@ -11,16 +10,14 @@ use crate::certifier::Workspace;
 use crate::dual::Located;
 use crate::envelope::Left;
 use crate::hidden::Assumption;
-use crate::payers::Levels;
 
 use super::prover::Prover;
 use super::tree::Branch;
 
-/// Bounds and levels of the hidden units after some flips are fixed.
+/// Bounds of the hidden units after some flips are fixed.
 pub(super) struct Ground {
     restriction: Restriction,
     bounds: LayerBounds,
-    levels: Arc<Levels>,
 }
 
 impl Prover<'_, '_> {
@@ -33,25 +30,21 @@ impl Prover<'_, '_> {
         if fixed {
             hidden.anchor_at(evaluator);
         }
-        if fixed || !self.payers.is_empty() {
+        if fixed {
             // Fixed flips shrink the budget; R and S follow.
             if self.ground.as_ref().is_none_or(|ground| ground.restriction != branch.restriction) {
                 let means = (certifier.budget(), &branch.restriction);
                 let around = (&hidden.value[..], &hidden.error[..]);
                 let (graph, columns) = (certifier.graph(), certifier.columns());
-                let (bounds, levels) =
-                    bounds::first_hidden_in_branch(graph, columns, means, slice, around, &self.payers);
-                let restriction = branch.restriction.clone();
-                self.ground = Some(Ground { restriction, bounds, levels: Arc::new(levels) });
+                let bounds = bounds::first_hidden_in_branch(graph, columns, means, slice, around);
+                self.ground = Some(Ground { restriction: branch.restriction.clone(), bounds });
             }
-            if let Some(Ground { bounds, levels, .. }) = &self.ground {
+            if let Some(Ground { bounds, .. }) = &self.ground {
                 for unit in 0..hidden.count() {
                     hidden.lower[unit] = hidden.lower[unit].max(bounds.lower[unit]);
                     hidden.upper[unit] = hidden.upper[unit].min(bounds.upper[unit]);
                 }
                 hidden.cap.clone_from(&bounds.caps);
-                hidden.payers.clone_from(&self.payers);
-                hidden.levels = Arc::clone(levels);
             }
         }
         if let Some(envelope) = &branch.envelope {
@@ -95,19 +88,5 @@ impl Prover<'_, '_> {
             backward.run_at(certifier.gcn(), slice, Located::Slice(local_bounds), &objective, &multipliers.omega);
         }
         true
-    }
-
-    /// The nodes of the slice of whose budget the relaxed attacker uses at least a share: the fullest first.
-    pub(super) fn used_up(&self, least: f64, global: usize, workspace: &Workspace) -> Vec<u32> {
-        let mut used: BTreeMap<u32, f64> = BTreeMap::new();
-        for (flip, share) in &self.shares {
-            if let Some(n) = workspace.slice.position(flip.node) {
-                let local = self.certifier.budget().local(flip.node as usize).min(global).max(1);
-                *used.entry(n as u32).or_default() += share / local as f64;
-            }
-        }
-        let mut full: Vec<(u32, f64)> = used.into_iter().filter(|node| node.1 >= least).collect();
-        full.sort_by(|x, y| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0)));
-        full.into_iter().map(|node| node.0).collect()
     }
 }

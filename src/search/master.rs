@@ -11,13 +11,11 @@
 //! The dual of row `k` is how much of flip `k` the relaxed attacker makes.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use crate::capped;
 use crate::envelope::{Envelope, Left, Place};
 use crate::hidden::{Assumption, Hidden};
 use crate::mixture::reached;
-use crate::payers::Levels;
 use crate::rounding::Enclosure;
 use crate::selection::{Field, Flip};
 use crate::slice::Slice;
@@ -38,11 +36,11 @@ struct Affine {
 }
 
 impl Affine {
-    /// How a flip that changes the unit by `g` and pays up to `level` moves the line: the part that is there for `x = 0`, and
-    /// the part times `x`.
+    /// How a flip that changes the unit by `g` moves the line, envelopes aside: the part that is there for `x = 0`, and the part
+    /// times `x`.
     #[inline]
-    fn change(&self, g: f64, level: f64) -> [f64; 2] {
-        let capped = if self.capped == [0.0; 2] { 0.0 } else { capped::change(level, self.anchor, g) };
+    fn change(&self, g: f64) -> [f64; 2] {
+        let capped = if self.capped == [0.0; 2] { 0.0 } else { capped::change(self.level, self.anchor, g) };
         [self.slope[0] * g + self.capped[0] * capped, self.slope[1] * g + self.capped[1] * capped]
     }
 
@@ -150,17 +148,16 @@ pub struct SimplexMaster<'a> {
     eta: BTreeMap<u32, usize>,
     rows: Vec<Row>,
     global: usize,
-    levels: Arc<Levels>,
     envelopes: Envelopes<'a>,
     /// Units with an envelope.
     arched: Vec<usize>,
 }
 
-/// A flip that is known: its own variable, and the rows of `A(1)` it reaches, as [`Slice::reaching`] with signed values.
+/// A flip that is known: its own variable, and the rows of `A(1)` it reaches, with signed values.
 struct Row {
     flip: Flip,
     plus: usize,
-    reach: Vec<(usize, usize, f64)>,
+    reach: Vec<(usize, f64)>,
     /// What the flip changes in the envelopes of units: the part that is there for `x = 0`, and the part times `x`.
     arches: Vec<[f64; 2]>,
 }
@@ -194,7 +191,6 @@ impl<'a> SimplexMaster<'a> {
             eta: BTreeMap::new(),
             rows: Vec::new(),
             global,
-            levels: Arc::clone(&hidden.levels),
             envelopes,
             arched: Vec::new(),
         };
@@ -231,11 +227,9 @@ impl<'a> SimplexMaster<'a> {
             .rows
             .iter()
             .map(|row| {
-                let reached = row.reach.iter().find(|reach| reach.1 == m);
-                let change = reached.map_or(0.0, |&(entry, _, a)| {
-                    let level = self.levels.level(entry, j, line.level);
-                    line.change(a * self.weight.get(row.flip.attribute as usize, j), level)[1]
-                });
+                let reached = row.reach.iter().find(|reach| reach.0 == m);
+                let change =
+                    reached.map_or(0.0, |&(_, a)| line.change(a * self.weight.get(row.flip.attribute as usize, j))[1]);
                 change + arch.map_or(0.0, |arch| row.arches[arch][1])
             })
             .collect();
@@ -254,12 +248,11 @@ impl<'a> SimplexMaster<'a> {
             if share <= 0.0 {
                 continue;
             }
-            for &(entry, m, a) in &row.reach {
+            for &(m, a) in &row.reach {
                 for (j, &w) in self.weight.row(row.flip.attribute as usize).iter().enumerate() {
                     let at = m * self.width + j;
                     if self.upper[at] > 0.0 {
-                        let level = self.levels.level(entry, j, self.affine[at].level);
-                        slope[at] += share * self.affine[at].change(a * w, level)[1];
+                        slope[at] += share * self.affine[at].change(a * w)[1];
                     }
                 }
             }
@@ -274,12 +267,12 @@ impl<'a> SimplexMaster<'a> {
     }
 
     /// What a flip changes in the envelopes of units.
-    fn arches(&self, flip: Flip, reach: &[(usize, usize, f64)]) -> Vec<[f64; 2]> {
+    fn arches(&self, flip: Flip, reach: &[(usize, f64)]) -> Vec<[f64; 2]> {
         if self.arched.is_empty() {
             return Vec::new();
         }
         let mut through = vec![0.0; self.affine.len() / self.width];
-        reach.iter().for_each(|&(_, m, a)| through[m] = a);
+        reach.iter().for_each(|&(m, a)| through[m] = a);
         let weights = self.weight.row(flip.attribute as usize);
         let known = self.envelopes.known.map(|(known, _)| (known, known.place(flip)));
         let new = self.envelopes.new.map(|new| (new, new.place(flip)));
@@ -332,14 +325,13 @@ impl Master for SimplexMaster<'_> {
     fn add(&mut self, field: &Field, slice: &Slice, flip: Flip) {
         let present = field.graph.attributes().contains(flip.node as usize, flip.attribute);
         let sign = if present { -1.0 } else { 1.0 };
-        let reach: Vec<(usize, usize, f64)> = reached(slice, flip).map(|(entry, m, a)| (entry, m, sign * a)).collect();
+        let reach: Vec<(usize, f64)> = reached(slice, flip).map(|(_, m, a)| (m, sign * a)).collect();
         let mut fixed = 0.0;
         let mut coefficients = vec![(self.rho, 1.0)];
-        for &(entry, m, a) in &reach {
+        for &(m, a) in &reach {
             for (j, &w) in self.weight.row(flip.attribute as usize).iter().enumerate() {
                 let at = m * self.width + j;
-                let level = self.levels.level(entry, j, self.affine[at].level);
-                let [still, moving] = self.affine[at].change(a * w, level);
+                let [still, moving] = self.affine[at].change(a * w);
                 fixed -= still;
                 match self.variable[at] {
                     Some(variable) => coefficients.push((variable, moving)),

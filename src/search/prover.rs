@@ -1,17 +1,16 @@
 //! The prover: column generation and branch and price for the class pairs of one target.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use crate::budget::Restriction;
 use crate::cascade::Pair;
 use crate::certifier::{Certifier, Workspace};
 use crate::dual::Located;
-use crate::envelope::Envelope;
 use crate::mixture::add_changes;
 use crate::rounding::Enclosure;
 use crate::selection::Flip;
 
+use super::arches::arched;
 use super::ground::Ground;
 use super::master::{Envelopes, Lines, Master, SimplexMaster, Suggestion};
 use super::trace::Trace;
@@ -25,10 +24,6 @@ const POOL: usize = 12;
 
 /// Adjustments of `Ω` above representation 2, which no master covers.
 const OMEGA_ROUNDS: usize = 8;
-
-/// At the root, nodes are let pay of whose budget the relaxed attacker uses these shares; the better choice stays. (Measured: the
-/// second lifts the bound of the largest hubs, the first takes PubMed's node 2702 3,571 tree nodes for 6,177.)
-const USED: [f64; 2] = [0.6, 0.1];
 
 /// What a search has cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -57,17 +52,12 @@ impl Cost {
 pub(super) struct Prover<'a, 'b> {
     pub(super) certifier: &'b Certifier<'a>,
     pub(super) reference: usize,
-    pub(super) goal: Goal,
+    goal: Goal,
+    deadline: Option<Instant>,
     /// Flips that have mattered, the latest last.
-    pub(super) pool: Vec<Flip>,
-    pub(super) masters: usize,
-    /// How much of each flip the relaxed attacker made, in the last master.
-    pub(super) shares: Vec<(Flip, f64)>,
-    /// Local numbers of the nodes that pay first (see [`crate::payers`]): chosen at the root, kept in the whole tree.
-    pub(super) payers: Vec<u32>,
-    /// Envelopes found at the root.
-    pub(super) envelope: Option<Arc<Envelope>>,
-    /// Of the last branch with fixed flips or payers: siblings by a unit's sign share it.
+    pool: Vec<Flip>,
+    masters: usize,
+    /// Of the last branch with fixed flips: siblings by a unit's sign share it.
     pub(super) ground: Option<Ground>,
     /// Kept where a proof is asked for and not there yet.
     trace: Option<Trace>,
@@ -86,18 +76,7 @@ impl Certifier<'_> {
     ) -> Cost {
         let trace = (self.proving && pairs[at].grounds.is_err()).then(Trace::default);
         let pool = pairs[at].attack.flips.clone();
-        let mut prover = Prover {
-            certifier: self,
-            reference,
-            goal,
-            pool,
-            masters: 0,
-            shares: Vec::new(),
-            payers: Vec::new(),
-            envelope: None,
-            ground: None,
-            trace,
-        };
+        let mut prover = Prover { certifier: self, reference, goal, deadline, pool, masters: 0, ground: None, trace };
         let objective = [(reference, 1.0), (pairs[at].class, -1.0)];
         workspace.backward.run(self.gcn(), &workspace.slice, self.activation_bounds(), &objective);
         // Shared by the two closures: one examines while the other asks how far the attack has come.
@@ -166,41 +145,9 @@ impl Prover<'_, '_> {
             self.close(branch);
             return Finding::Closed(f64::INFINITY);
         }
-        let mut found = self.price(branch, (at, made), global, pairs, workspace);
-        if branch.origin.is_none() && std::env::var("PAY").is_ok() {
-            found = self.let_pay(branch, (at, made), global, (pairs, workspace), found);
-        }
+        let found = self.price(branch, (at, made), global, pairs, workspace);
         if let (Finding::Open { split, .. }, Some(trace)) = (&found, &mut self.trace) {
             trace.split(branch, *split);
-        }
-        found
-    }
-
-    /// At the root: lets those nodes pay first whose budget the relaxed attacker uses up, as long as that lifts the bound.
-    fn let_pay(
-        &mut self,
-        root: &Branch,
-        (at, made): (usize, Enclosure),
-        global: usize,
-        (pairs, workspace): (&mut [Pair], &mut Workspace),
-        mut found: Finding,
-    ) -> Finding {
-        for share in USED {
-            let Finding::Open { bound, .. } = found else { break };
-            let payers = self.used_up(share, global, workspace);
-            if payers == self.payers {
-                continue;
-            }
-            let before = std::mem::replace(&mut self.payers, payers);
-            self.ground = None;
-            self.anchor(root, at, pairs, workspace);
-            match self.price(root, (at, made), global, pairs, workspace) {
-                Finding::Open { bound: raised, .. } if raised <= bound => {
-                    self.payers = before;
-                    self.ground = None;
-                }
-                better => found = better,
-            }
         }
         found
     }
@@ -214,7 +161,7 @@ impl Prover<'_, '_> {
     }
 
     /// For the proof: these multipliers give the branch a positive bound.
-    pub(super) fn write_down(&mut self, branch: &Branch, class: usize, weights: &[f64], workspace: &mut Workspace) {
+    fn write_down(&mut self, branch: &Branch, class: usize, weights: &[f64], workspace: &mut Workspace) {
         if let Some(trace) = self.trace.as_mut().filter(|trace| trace.wants(branch)) {
             let objective = [(self.reference, 1.0), (class, -1.0)];
             let deep = self.certifier.gcn().depth() > 3;
@@ -264,31 +211,17 @@ impl Prover<'_, '_> {
             envelopes,
         );
         let mut best = f64::NEG_INFINITY;
-        let known: Vec<Flip> = self.pool.iter().rev().take(global.saturating_add(POOL)).copied().collect();
-        for flip in known.into_iter().filter(|flip| !branch.restriction.fixes(*flip)) {
+        for flip in self.latest(global, &branch.restriction) {
             master.add(&field, &workspace.slice, flip);
         }
         let mut suggestion;
         let mut round = 0;
         loop {
             suggestion = master.solve();
-            self.masters += 1;
             round += 1;
-            let Workspace { backward, relaxed, hidden, .. } = workspace;
-            relaxed.mixed(backward, hidden, &suggestion.weights);
-            let bound = certifier.worst(workspace, &branch.restriction).lower();
-            if bound > best {
-                best = bound;
-            }
-            let selected: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
-            let attack: Vec<Flip> = branch.restriction.made.iter().chain(&selected).copied().collect();
-            certifier.try_flips(self.reference, at, pairs, attack, workspace);
-            self.round_to_attack(branch, at, &suggestion, pairs, workspace);
-            if bound > 0.0 {
-                self.write_down(branch, pairs[at].class, &suggestion.weights, workspace);
-            }
-            let cutoff = self.cutoff(&pairs[at]);
-            if best > cutoff || pairs[at].attack.succeeds() && self.goal == Goal::Decide {
+            let (bound, selected) = self.try_multipliers(branch, at, &suggestion, pairs, workspace);
+            best = best.max(bound);
+            if self.settled(best, &pairs[at]) {
                 return Finding::Closed(best);
             }
             let new: Vec<Flip> = selected.into_iter().filter(|flip| !master.knows(*flip)).collect();
@@ -307,21 +240,59 @@ impl Prover<'_, '_> {
                 self.remember(flip);
             }
         }
-        self.shares.clone_from(&suggestion.flips);
-        if let Some(bound) = self.arch(branch, at, (global, &coefficients), &mut suggestion, best, (pairs, workspace)) {
-            best = best.max(bound);
-            if best > self.cutoff(&pairs[at]) || pairs[at].attack.succeeds() && self.goal == Goal::Decide {
-                return Finding::Closed(best);
-            }
+        best = self.arch(branch, at, (global, &coefficients), (best, &mut suggestion), (pairs, workspace));
+        if self.settled(best, &pairs[at]) {
+            return Finding::Closed(best);
         }
         match self.choose_split(branch, &coefficients, &suggestion, workspace) {
             Some(split) => {
                 let near = suggestion.weights.iter().map(|w| *w > 0.5).collect();
-                Finding::Open { bound: best, split, near, envelope: self.inherited(branch, workspace) }
+                Finding::Open { bound: best, split, near, envelope: self.passed_on(branch, workspace) }
             }
             // Nothing is left that changes anything: the branch is the single perturbation that it has made.
             None => Finding::Closed(best.max(self.single(branch, &pairs[at], made, workspace))),
         }
+    }
+
+    /// Multipliers on trial: the bound that they give over all flips, and the flips that attain it. What is found by the way is
+    /// tried on the true network, and kept for the proof.
+    pub(super) fn try_multipliers(
+        &mut self,
+        branch: &Branch,
+        at: usize,
+        suggestion: &Suggestion,
+        pairs: &mut [Pair],
+        workspace: &mut Workspace,
+    ) -> (f64, Vec<Flip>) {
+        let certifier = self.certifier;
+        self.masters += 1;
+        let Workspace { backward, relaxed, hidden, .. } = workspace;
+        relaxed.mixed(backward, hidden, &suggestion.weights);
+        let bound = certifier.worst(workspace, &branch.restriction).lower();
+        let selected: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
+        let attack: Vec<Flip> = branch.restriction.made.iter().chain(&selected).copied().collect();
+        certifier.try_flips(self.reference, at, pairs, attack, workspace);
+        self.round_to_attack(branch, at, suggestion, pairs, workspace);
+        if bound > 0.0 {
+            self.write_down(branch, pairs[at].class, &suggestion.weights, workspace);
+        }
+        (bound, selected)
+    }
+
+    /// Is a bound on all of a branch good enough to close it, or has an attack made it idle?
+    pub(super) fn settled(&self, bound: f64, pair: &Pair) -> bool {
+        bound > self.cutoff(pair) || pair.attack.succeeds() && self.goal == Goal::Decide
+    }
+
+    /// Is it time to stop?
+    pub(super) fn is_late(&self) -> bool {
+        (self.certifier.stopped)() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// The flips that a master starts with: so many of those that have mattered, and some more, the latest first.
+    pub(super) fn latest(&self, count: usize, restriction: &Restriction) -> Vec<Flip> {
+        let latest = self.pool.iter().rev().take(count.saturating_add(POOL)).copied();
+        latest.filter(|flip| !restriction.fixes(*flip)).collect()
     }
 
     /// The latest flips are the most useful ones.
@@ -352,7 +323,7 @@ impl Prover<'_, '_> {
     }
 
     /// The relaxed attacker's point, rounded to whole flips.
-    pub(super) fn round_to_attack(
+    fn round_to_attack(
         &self,
         branch: &Branch,
         at: usize,
@@ -386,11 +357,11 @@ impl Prover<'_, '_> {
     ) -> Option<Split> {
         let Workspace { hidden, slice, selection, .. } = workspace;
         let (change, capped) = point(self.certifier, &suggestion.flips, workspace);
-        let arched = self.arched(&suggestion.flips, workspace);
+        let arched = arched(self.certifier, &suggestion.flips, workspace);
         let loosest = tree::loosest(hidden, coefficients, &change, &capped, &arched);
         let deep = self.certifier.gcn().depth() > 3;
         match loosest {
-            Some((looseness, unit)) if looseness > std::env::var("LOOSE").ok().and_then(|v| v.parse().ok()).unwrap_or(1e-9) && !deep => return Some(Split::Unit(unit)),
+            Some((looseness, unit)) if looseness > 1e-9 && !deep => return Some(Split::Unit(unit)),
             _ => {}
         }
         let made = suggestion.flips.iter().max_by(|x, y| x.1.total_cmp(&y.1).then(y.0.cmp(&x.0)));

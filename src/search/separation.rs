@@ -12,6 +12,8 @@
 //! order of `g`, each node stopping at its bounds, all of them at theirs. Its slope in `λ` is the difference of the two
 //! terms of `A`, so `λ` is found by bisection, and of the prices on both sides of the kink the average has equal terms.
 
+use std::collections::BTreeMap;
+
 use crate::envelope::{Envelope, Prices};
 use crate::selection::Flip;
 
@@ -50,9 +52,14 @@ struct Track {
 
 impl Point {
     /// `shares` must be within the budgets; `local` gives those of nodes.
-    pub(super) fn new(envelope: &Envelope, shares: &[(Flip, f64)], global: usize, local: impl Fn(u32) -> usize) -> Point {
+    pub(super) fn new(
+        envelope: &Envelope,
+        shares: &BTreeMap<Flip, f64>,
+        global: usize,
+        local: impl Fn(u32) -> usize,
+    ) -> Point {
         let mut share = vec![0.0; envelope.flips.len()];
-        for &(flip, x) in shares {
+        for (&flip, x) in shares {
             if let Some(at) = envelope.place(flip).single {
                 share[at] = x.clamp(0.0, 1.0);
             }
@@ -131,13 +138,17 @@ impl Point {
             }
             taken += step;
             let (enough, too_much) = (taken >= least - SLACK, taken > most + SLACK);
-            if every.is_none() && (change[i] > 0.0 && too_much || change[i] < 0.0 && step > 0.0 && enough && taken - step < least - SLACK) {
+            if every.is_none()
+                && (change[i] > 0.0 && too_much
+                    || change[i] < 0.0 && step > 0.0 && enough && taken - step < least - SLACK)
+            {
                 every = Some(change[i]);
             }
         }
         let tau = every.unwrap_or(0.0);
         // σ_n = τ + ν_n lies between the prices at which node n passes its bounds.
-        let mut prices = Prices { share: 1.0, every: tau, node: vec![0.0; tracks.len()], single: vec![0.0; change.len()] };
+        let mut prices =
+            Prices { share: 1.0, every: tau, node: vec![0.0; tracks.len()], single: vec![0.0; change.len()] };
         for (price, track) in prices.node.iter_mut().zip(tracks.iter()) {
             let mut sigma = tau;
             if let Some(most) = track.price_most {
@@ -160,5 +171,115 @@ impl Point {
             }
         }
         (prices, slope)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::envelope::Left;
+    use crate::rounding::Enclosure;
+    use gcnproof_verify::random::Stream;
+
+    /// A unit with its changes, three nodes with two or three flips each, and all admissible sets.
+    struct World {
+        envelope: Envelope,
+        z: f64,
+        change: Vec<f64>,
+        global: usize,
+        local: [usize; 3],
+        sets: Vec<u32>,
+    }
+
+    impl World {
+        fn new(random: &mut Stream) -> World {
+            let mut envelope = Envelope::new(1);
+            for node in 0..3 {
+                (0..2 + random.below(2) as u32).for_each(|attribute| envelope.list(Flip { node, attribute }));
+            }
+            let whole = random.chance(50);
+            let mut number = || if whole { random.below(7) as f64 - 3.0 } else { 3.0 * random.real() };
+            let (z, change) = (number(), envelope.flips.iter().map(|_| number()).collect());
+            let (global, local) = (random.below(5), [0; 3].map(|_| random.below(3)));
+            let mut world = World { envelope, z, change, global, local, sets: Vec::new() };
+            world.sets = (0..1 << world.change.len()).filter(|&set| world.is_admissible(set)).collect();
+            world
+        }
+
+        fn is_admissible(&self, set: u32) -> bool {
+            let made = |node: u32| {
+                let flips = self.envelope.flips.iter().enumerate();
+                flips.filter(|(i, flip)| set >> i & 1 == 1 && flip.node == node).count()
+            };
+            set.count_ones() as usize <= self.global && (0..3).all(|node| made(node) <= self.local[node as usize])
+        }
+
+        fn activation(&self, set: u32) -> f64 {
+            let changes = self.change.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1);
+            (self.z + changes.map(|change| change.1).sum::<f64>()).max(0.0)
+        }
+
+        fn line(&self, prices: &Prices, shares: impl Fn(usize) -> f64) -> f64 {
+            // The budgets are what a restriction would leave.
+            let locals = self.local.map(|q| q.min(self.global) as f64);
+            let left = Left::of(
+                self.global as f64,
+                self.envelope.nodes.iter().map(|&n| locals[n as usize]).collect(),
+                vec![true; self.change.len()],
+            );
+            let base = left.base(prices, Enclosure { value: self.z, error: 0.0 });
+            let flips = self.envelope.flips.iter().enumerate();
+            base + flips.map(|(i, &f)| shares(i) * prices.change(self.envelope.place(f), self.change[i])).sum::<f64>()
+        }
+
+        fn separate(&self, shares: &[f64]) -> Prices {
+            let shares = self.envelope.flips.iter().copied().zip(shares.iter().copied()).collect();
+            let point = Point::new(&self.envelope, &shares, self.global, |n| self.local[n as usize]);
+            point.separate(self.z, &self.change, &mut Buffers::default())
+        }
+    }
+
+    fn bit(set: u32) -> impl Fn(usize) -> f64 {
+        move |i| f64::from(set >> i & 1)
+    }
+
+    #[test]
+    fn a_line_lies_over_every_attack_and_touches_the_one_it_was_made_for() {
+        let mut random = Stream::new(1);
+        let mut fractional = 0;
+        for round in 0..3_000 {
+            let world = World::new(&mut random);
+            let pick = |random: &mut Stream| world.sets[random.below(world.sets.len())];
+            let (one, two, share) = (pick(&mut random), pick(&mut random), random.real().abs());
+            let mixed = |i: usize| share * bit(one)(i) + (1.0 - share) * bit(two)(i);
+            let points: [Vec<f64>; 2] =
+                [(0..world.change.len()).map(bit(one)).collect(), (0..world.change.len()).map(mixed).collect()];
+            for (point, expected) in points
+                .iter()
+                .zip([world.activation(one), share * world.activation(one) + (1.0 - share) * world.activation(two)])
+            {
+                let prices = world.separate(point);
+                for &set in &world.sets {
+                    let line = world.line(&prices, bit(set));
+                    assert!(line >= world.activation(set) - 1e-9, "round {round}: {line} under {set:b}");
+                }
+                let here = world.line(&prices, |i| point[i]);
+                assert!(here >= expected - 1e-9, "round {round}");
+                let whole = point.iter().all(|x| *x == 0.0 || *x == 1.0);
+                assert!(!whole || here <= expected + 1e-6, "round {round}: {here}, not {expected}");
+                fractional += usize::from(!whole);
+            }
+        }
+        assert!(fractional > 1_000);
+    }
+
+    #[test]
+    fn no_line_is_lower_at_a_fractional_attack() {
+        // Two flips of one node, of which one may be made: at half of each the unit is on in one case of two.
+        let mut envelope = Envelope::new(1);
+        (0..2).for_each(|attribute| envelope.list(Flip { node: 0, attribute }));
+        let world = World { envelope, z: -1.0, change: vec![3.0, 0.5], global: 1, local: [1, 0, 0], sets: Vec::new() };
+        let prices = world.separate(&[0.5, 0.5]);
+        assert!((world.line(&prices, |_| 0.5) - 1.0).abs() < 1e-6);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use gcnproof_check::format::{Leaf, Step};
+use gcnproof_check::format::{Envelope, Leaf, Step};
 use gcnproof_check::{LARGEST_TREE, LONGEST_PATH};
 
 use crate::proof::Grounds;
@@ -38,7 +38,9 @@ impl Trace {
 
     /// A bound on all of the branch is positive, or no perturbation is in it.
     pub(crate) fn close(&mut self, branch: &Branch, leaf: Leaf, doubtful: bool) {
-        let bytes = 16 + 20 * (leaf.weight.len() + leaf.beta.len()) + 6 * leaf.payers.len();
+        let bytes = 16
+            + 20 * (leaf.weight.len() + leaf.beta.len())
+            + leaf.envelope.as_ref().map_or(0, |envelope| size(envelope));
         self.keep(branch, Entry::Closed { leaf: Box::new(leaf), doubtful }, bytes);
     }
 
@@ -96,4 +98,10 @@ impl Trace {
         }
         Ok(grounds)
     }
+}
+
+/// Bytes of an envelope, more or less.
+fn size(envelope: &Envelope) -> usize {
+    let prices: usize = envelope.units.iter().map(|unit| 6 + unit.4.len() + unit.5.len()).sum();
+    4 * prices + 8 * envelope.nodes.len() + 14 * envelope.flips.len()
 }
