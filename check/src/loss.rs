@@ -90,13 +90,7 @@ impl<'a, N: Number> Losses<'a, N> {
     }
 
     /// The loss of one flip.
-    fn loss(
-        &self,
-        (place, attribute): (usize, u32),
-        present: bool,
-        slopes: &Slopes<N>,
-        relief: &Relief<N>,
-    ) -> N {
+    fn loss(&self, (place, attribute): (usize, u32), present: bool, slopes: &Slopes<N>, relief: &Relief<N>) -> N {
         let mut loss = N::zero();
         let weights = self.network.layers[0].weight.row(attribute as usize);
         let change = |unit: usize| if present { -weights[unit] } else { weights[unit] };

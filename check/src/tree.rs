@@ -137,7 +137,8 @@ fn admissible(problem: &Problem, path: &Path, leaf: &Leaf) -> Result<Multipliers
         problem.hidden(layer)?;
     }
     let (weight, slope) = (list("weight", &leaf.weight, 1.0)?, list("slope", &leaf.slope, 1.0)?);
-    let envelope = leaf.envelope.as_ref().map(|stated| Envelope::admissible(problem, stated, leaf.exponent)).transpose()?;
+    let envelope =
+        leaf.envelope.as_ref().map(|stated| Envelope::admissible(problem, stated, leaf.exponent)).transpose()?;
     Ok(Multipliers { weight, slope, beta, dual: leaf.dual, cap: leaf.cap, envelope })
 }
 
