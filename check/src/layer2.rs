@@ -77,20 +77,17 @@ impl<'a, N: Number> Layer2<'a, N> {
         decided.flipped.is_empty() && neighbours.iter().all(|&n| decided.fixed_in(n).next().is_none())
     }
 
-    /// The caps of node `m`, whose row is given; `payers` in the order in which they pay. Where none of them reaches the
-    /// node they make no difference, and what is known is used.
-    pub(crate) fn caps(&self, m: u32, decided: &Decided, row: &Row<N>, payers: &[u32]) -> Arc<Vec<Cap<N>>> {
-        let (neighbours, _) = self.network.layers[0].passing.row(m as usize);
-        let payers: Vec<usize> = payers.iter().filter_map(|payer| neighbours.binary_search(payer).ok()).collect();
-        if payers.is_empty() && self.is_untouched(m, decided) {
-            self.caps[m as usize].get_or_init(|| Arc::new(self.compute_caps(m, &Decided::default(), row, &[]))).clone()
+    /// The caps of node `m`, whose row is given.
+    pub(crate) fn caps(&self, m: u32, decided: &Decided, row: &Row<N>) -> Arc<Vec<Cap<N>>> {
+        if self.is_untouched(m, decided) {
+            self.caps[m as usize].get_or_init(|| Arc::new(self.compute_caps(m, &Decided::default(), row))).clone()
         } else {
-            Arc::new(self.compute_caps(m, decided, row, &payers))
+            Arc::new(self.compute_caps(m, decided, row))
         }
     }
 
-    fn compute_caps(&self, m: u32, decided: &Decided, row: &Row<N>, payers: &[usize]) -> Vec<Cap<N>> {
-        let reach = self.reach(m, decided, payers);
+    fn compute_caps(&self, m: u32, decided: &Decided, row: &Row<N>) -> Vec<Cap<N>> {
+        let reach = self.reach(m, decided);
         let units = row.value.iter().zip(row.lower.iter().zip(&row.upper)).enumerate();
         let caps = units.map(|(unit, (z, (lower, upper)))| {
             let unstable = lower.sign() == Some(Ordering::Less) && upper.sign() == Some(Ordering::Greater);
@@ -99,30 +96,25 @@ impl<'a, N: Number> Layer2<'a, N> {
         caps.collect()
     }
 
-    /// How the free flips reach node `m`; `payers` are places in its row of `A(1)`.
-    fn reach(&self, m: u32, decided: &Decided, payers: &[usize]) -> Reach<'_> {
+    /// How the free flips reach node `m`.
+    fn reach(&self, m: u32, decided: &Decided) -> Reach<'_> {
         let (neighbours, entries) = self.network.layers[0].passing.row(m as usize);
-        let mut others = vec![true; neighbours.len()];
-        payers.iter().for_each(|&at| others[at] = false);
-        let order = payers.iter().copied().chain((0..others.len()).filter(|&at| others[at]));
-        let columns = order.map(|at| Column {
-            node: neighbours[at],
-            gains: self.gains(neighbours[at], decided),
-            left: decided.left(self.budget, neighbours[at]).unwrap_or(0),
-            entry: entries[at],
+        let columns = neighbours.iter().zip(entries).map(|(&n, &entry)| Column {
+            gains: self.gains(n, decided),
+            left: decided.left(self.budget, n).unwrap_or(0),
+            entry,
         });
-        let total = decided.left_in_all(self.budget).unwrap_or(0);
-        Reach { columns: columns.collect(), payers: payers.len(), total }
+        Reach { columns: columns.collect(), total: decided.left_in_all(self.budget).unwrap_or(0) }
     }
 
     fn compute(&self, m: u32, decided: &Decided) -> Row<N> {
         let value = self.value(m, decided);
-        let reach = self.reach(m, decided, &[]);
+        let reach = self.reach(m, decided);
         let (mut lower, mut upper) = (Vec::with_capacity(value.len()), Vec::with_capacity(value.len()));
         let mut pool: Vec<N> = Vec::new();
         for (unit, z) in value.iter().enumerate() {
             let mut largest = |upward: bool| {
-                reach.largest(0..reach.columns.len(), (unit, upward), &mut pool);
+                reach.largest(unit, upward, &mut pool);
                 sum(&pool)
             };
             lower.push(z.minus(&largest(false)));

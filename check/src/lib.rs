@@ -13,7 +13,7 @@
 //! | [`mod@format`] | the lines of a proofs file, to read and to write |
 //! | `network`, `budget`, `slice` | what the files and the header mean |
 //! | `number`, `interval`, `dyadic` | arithmetic |
-//! | `layer2`, `reach`, `cap`, `activation`, `line`, `replay`, `loss` | the bound of a leaf |
+//! | `layer2`, `reach`, `cap`, `envelope`, `activation`, `line`, `replay`, `relief`, `loss` | the bound of a leaf |
 //! | `tree`, `problem` | a whole proof |
 //! | `stream` | a whole file |
 //!
@@ -24,6 +24,7 @@ mod activation;
 mod budget;
 mod cap;
 mod dyadic;
+mod envelope;
 pub mod format;
 mod interval;
 mod layer2;
@@ -34,6 +35,7 @@ mod number;
 mod problem;
 mod reach;
 mod reason;
+mod relief;
 mod replay;
 mod slice;
 mod stream;

@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 
 use crate::budget::Decided;
 use crate::cap::Cap;
+use crate::envelope::{Arch, Envelope, Left};
 use crate::layer2::Row;
 use crate::number::Number;
 
@@ -40,8 +41,8 @@ pub struct Multipliers {
     pub dual: Option<u32>,
     /// The capped bound instead of the anchored one.
     pub cap: bool,
-    /// Whose flips pay for the way to zero before all others, in this order: nodes of representation 1, each once.
-    pub payers: Vec<u32>,
+    /// Envelopes of units of representation 2.
+    pub envelope: Option<Envelope>,
 }
 
 impl Multipliers {
@@ -62,20 +63,19 @@ pub(crate) fn sign<N: Number>(number: &N) -> Result<Ordering, Undecided> {
     number.sign().ok_or(Undecided)
 }
 
-/// What the slopes of a capped unit overstate of each flip's loss: `weight·(slope·x − max(x − T_n, 0))` for a change `x > 0`
-/// towards zero by a flip of node `n`. The slope is of no consequence for the loss, which is what remains; as it is chosen,
-/// nothing is negative.
+/// What the slopes of a capped unit overstate of each flip's loss: `weight·(slope·x − max(x − T, 0))` for a change `x > 0`
+/// towards zero. The slope is of no consequence for the loss, which is what remains; as it is chosen, nothing is negative.
 pub(crate) struct Bend<N> {
-    /// `(1 − w)|a|`.
+    /// `(1 − w)|a|`, without the envelope's share.
     pub(crate) weight: N,
     /// Is rising towards zero?
     pub(crate) up: bool,
-    /// The slope, and `T_n`.
+    /// The slope, and `T`.
     pub(crate) cap: Cap<N>,
 }
 
 /// A lower bound on `a·relu(z)`: `base + rise·u − fall·v`, where `u, v ≥ 0` are the rise and the fall of `z` from `z'`, plus
-/// what the bend gives back.
+/// what the bend gives back, minus what the arch takes.
 pub(crate) struct Line<N> {
     /// At `z'`.
     pub(crate) base: N,
@@ -85,12 +85,32 @@ pub(crate) struct Line<N> {
     pub(crate) fall: N,
     /// Of a capped unit.
     pub(crate) bend: Option<Bend<N>>,
+    /// Of a unit with an envelope.
+    pub(crate) arch: Option<Arch<N>>,
 }
 
 impl<N: Number> Line<N> {
     /// `slope·z + intercept`.
     pub(crate) fn through(slope: N, intercept: &N, z: &N) -> Line<N> {
-        Line { base: slope.times(z).plus(intercept), rise: slope.clone(), fall: slope, bend: None }
+        Line { base: slope.times(z).plus(intercept), rise: slope.clone(), fall: slope, bend: None, arch: None }
+    }
+
+    /// Does a flip make no difference?
+    pub(crate) fn is_flat(&self) -> bool {
+        sign_is_zero(&self.rise) && sign_is_zero(&self.fall) && self.bend.is_none() && self.arch.is_none()
+    }
+
+    /// The mixture with an envelope, `a < 0`: `share` of it, the rest of this line.
+    fn under(self, arch: Arch<N>, a: &N, base: &N, share: f64) -> Line<N> {
+        // Exact: the share is a float, and 1 − share is computed in the numbers of the replay.
+        let rest = N::from_f64(1.0).minus(&N::from_f64(share));
+        Line {
+            base: a.scaled(share).times(base).plus(&self.base.times(&rest)),
+            rise: self.rise.times(&rest),
+            fall: self.fall.times(&rest),
+            bend: self.bend.map(|bend| Bend { weight: bend.weight.times(&rest), ..bend }),
+            arch: Some(arch),
+        }
     }
 }
 
@@ -162,7 +182,7 @@ pub(crate) fn deep_line<N: Number>(
 
 /// The anchored bound, `a < 0`.
 fn anchored<N: Number>(a: &N, z: &N, (alpha, theta): &(N, N)) -> Line<N> {
-    Line { base: a.times(&z.positive_part()), rise: a.times(alpha), fall: a.times(theta), bend: None }
+    Line { base: a.times(&z.positive_part()), rise: a.times(alpha), fall: a.times(theta), bend: None, arch: None }
 }
 
 /// The capped bound, `a < 0`.
@@ -171,11 +191,11 @@ fn capped<N: Number>(a: &N, z: &N, cap: &Cap<N>) -> Line<N> {
     let up = match z.sign() {
         Some(Ordering::Less) => true,
         Some(Ordering::Greater) => false,
-        // At zero rising costs all of it and falling gains nothing. On either side the levels would give back `|a z'|` at
+        // At zero rising costs all of it and falling gains nothing. On either side the level would give back `|a z'|` at
         // most, and above zero the base has taken that: what is not known is `|a|·[−z']₊`.
         _ => {
             let open = a.times(&z.negated().positive_part());
-            return Line { base: base.minus(&open), rise: a.clone(), fall: N::zero(), bend: None };
+            return Line { base: base.minus(&open), rise: a.clone(), fall: N::zero(), bend: None, arch: None };
         }
     };
     let (rise, fall) = if up {
@@ -184,15 +204,15 @@ fn capped<N: Number>(a: &N, z: &N, cap: &Cap<N>) -> Line<N> {
         // In the numbers of the replay: 1 − slope need not be a float.
         (a.clone(), a.times(&N::from_f64(1.0).minus(&N::from_f64(cap.slope))))
     };
-    Line { base, rise, fall, bend: Some(Bend { weight: a.negated(), up, cap: cap.clone() }) }
+    Line { base, rise, fall, bend: Some(Bend { weight: a.negated(), up, cap: cap.clone() }), arch: None }
 }
 
-/// What is below `a·relu(z)` for a unit of representation 2: a line, the anchored or the capped bound, or a mixture.
+/// What is below `a·relu(z)` for a unit of representation 2: a line, the anchored or the capped bound, an envelope, or a mixture.
 pub(crate) fn line<N: Number>(
     a: &N,
     (row, caps): (&Row<N>, Option<&[Cap<N>]>),
     id: Unit,
-    path: &Path,
+    (path, left): (&Path, &Left<N>),
     multipliers: &Multipliers,
 ) -> Result<Line<N>, Undecided> {
     let unit = id.2 as usize;
@@ -217,9 +237,16 @@ pub(crate) fn line<N: Number>(
                     rise: mix(&chord.rise, &line.rise),
                     fall: mix(&chord.fall, &line.fall),
                     bend: line.bend.map(|bend| Bend { weight: bend.weight.times(&rest), ..bend }),
+                    arch: None,
                 };
             }
-            line
+            match multipliers.envelope.as_ref().and_then(|envelope| envelope.prices((id.1, id.2))) {
+                Some(prices) => {
+                    let arch = Arch { weight: a.scaled(-prices.share), prices: prices.clone() };
+                    line.under(arch, a, &left.base(prices, z), prices.share)
+                }
+                None => line,
+            }
         }
         Err(_) => {
             let weight = weight

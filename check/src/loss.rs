@@ -1,16 +1,18 @@
 //! The largest loss `T`: the sum of the `q'_n` worst free flips of each row, of those the `Q'` worst.
 //!
 //! A flip changes what node `n` sends to unit `j` by `v_j = ±W_dj` and so loses `−Σ_j slope_j v_j`, where the slope is
-//! `plus` for `v_j > 0` and `minus` for `v_j < 0`. Floats with an error bound rule out what is surely not among the worst,
+//! `plus` for `v_j > 0` and `minus` for `v_j < 0`; capped units and envelopes give back what these slopes overstate. Floats with an error bound rule out what is surely not among the worst,
 //! and Cauchy and Schwarz bound what was not looked at: as soon as `T` surely is small enough, the rest is left alone.
 
 use std::cmp::Ordering;
 
 use crate::budget::{Budget, Decided};
+use crate::envelope::{Envelope, Place};
 use crate::interval::Interval;
 use crate::line::{Bend, Line};
 use crate::network::{Network, norm_above};
 use crate::number::{Number, keep_largest, sum};
+use crate::relief::{self, Relief};
 use crate::slice::Slice;
 
 /// Slopes of one row of attributes: what the objective changes by, at least, per unit of change in what is sent.
@@ -19,6 +21,17 @@ struct Slopes<N> {
     plus: Vec<N>,
     /// For a fall.
     minus: Vec<N>,
+}
+
+impl<N: Number> Slopes<N> {
+    /// Adds those of a unit that is reached through an entry of `A(1)`.
+    fn add(&mut self, unit: usize, entry: f64, rise: &N, fall: &N) {
+        // Through a negative entry a rise of what is sent arrives as a fall.
+        let Slopes { plus, minus } = self;
+        let (rises, falls) = if entry > 0.0 { (plus, minus) } else { (minus, plus) };
+        rises[unit].add(&rise.scaled(entry));
+        falls[unit].add(&fall.scaled(entry));
+    }
 }
 
 /// Everything that the losses of one target depend on.
@@ -33,6 +46,8 @@ pub struct Losses<'a, N> {
     pub decided: &'a Decided,
     /// For each node of representation 2 its units with their lines; a unit that is left out has no slope.
     pub lines: &'a [Vec<(usize, Line<N>)>],
+    /// Whose prices some of the lines have.
+    pub envelope: Option<&'a Envelope>,
     /// Evaluate every flip rather than those that floats do not rule out.
     pub all: bool,
 }
@@ -49,26 +64,25 @@ struct Row {
 }
 
 /// Free flips of one row that may be needed for `T`: attributes, each with floats around its loss.
-struct Found<N> {
+struct Found<'a, N> {
     row: Row,
     slopes: Slopes<N>,
+    relief: Relief<'a, N>,
     flips: Vec<(u32, Interval)>,
 }
 
-impl<N: Number> Losses<'_, N> {
+impl<'a, N: Number> Losses<'a, N> {
     /// `T`; `None` if it surely is less than `total`, if that is given.
     pub fn largest(&self, total: Option<&N>) -> Option<N> {
         let mut worst: Vec<N> = Vec::new();
-        for Found { row: Row { node, place, left, .. }, slopes, flips } in
-            self.candidates(total.map(|total| total.enclosure()).as_ref())?
-        {
-            let present = self.network.graph.attributes.row(node as usize);
+        for Found { row, slopes, relief, flips } in self.candidates(total.map(|total| total.enclosure()).as_ref())? {
+            let present = self.network.graph.attributes.row(row.node as usize);
             let mut losses: Vec<N> = flips
                 .into_iter()
-                .map(|(d, _)| self.loss((place, d), present.binary_search(&d).is_ok(), &slopes))
+                .map(|(d, _)| self.loss((row.place, d), present.binary_search(&d).is_ok(), &slopes, &relief))
                 .filter(|loss| loss.enclosure().upper > 0.0)
                 .collect();
-            keep_largest(&mut losses, left);
+            keep_largest(&mut losses, row.left);
             worst.append(&mut losses);
         }
         keep_largest(&mut worst, self.decided.left_in_all(self.budget).unwrap_or(0));
@@ -76,7 +90,7 @@ impl<N: Number> Losses<'_, N> {
     }
 
     /// The loss of one flip.
-    fn loss(&self, (place, attribute): (usize, u32), present: bool, slopes: &Slopes<N>) -> N {
+    fn loss(&self, (place, attribute): (usize, u32), present: bool, slopes: &Slopes<N>, relief: &Relief<N>) -> N {
         let mut loss = N::zero();
         let weights = self.network.layers[0].weight.row(attribute as usize);
         let change = |unit: usize| if present { -weights[unit] } else { weights[unit] };
@@ -84,36 +98,41 @@ impl<N: Number> Losses<'_, N> {
             let slope = if change(unit) > 0.0 { &slopes.plus[unit] } else { &slopes.minus[unit] };
             loss.add(&slope.scaled(-change(unit)));
         }
-        for (unit, entry, bend, level) in self.bends(place) {
+        for (unit, entry, bend) in self.bends(place) {
             // The sign of a product of floats is that of its factors.
             let towards = if bend.up { change(unit) } else { -change(unit) };
             if (towards > 0.0) == (entry > 0.0) && towards != 0.0 {
                 let x = N::from_f64(towards).scaled(entry);
-                let kink = x.minus(level).positive_part();
+                let kink = x.minus(&bend.cap.level).positive_part();
                 loss.add(&bend.weight.times(&kink.minus(&x.scaled(bend.cap.slope))));
             }
         }
-        loss
+        if relief.is_empty() { loss } else { loss.minus(&relief.of(attribute, change)) }
     }
 
-    /// The capped units that a row of attributes reaches, with the entries of `A(1)` and the levels of the row's node.
-    fn bends(&self, place: usize) -> impl Iterator<Item = (usize, f64, &Bend<N>, &N)> {
-        let node = self.slice.nodes(1)[place];
-        self.slice.reached(place).iter().flat_map(move |&(m, entry)| {
-            let bends = self.lines[m].iter().filter_map(|(unit, line)| Some((*unit, line.bend.as_ref()?)));
-            bends.map(move |(unit, bend)| (unit, entry, bend, bend.cap.level(node)))
+    /// The capped units that a row of attributes reaches, with the entries of `A(1)`.
+    fn bends(&self, place: usize) -> impl Iterator<Item = (usize, f64, &Bend<N>)> {
+        self.slice.reached(place).iter().flat_map(|&(m, entry)| {
+            self.lines[m].iter().filter_map(move |(unit, line)| Some((*unit, entry, line.bend.as_ref()?)))
         })
     }
 
     /// The rows that have flips to make, by what their slopes may be at most: a sum over the nodes that they reach.
     fn rows(&self) -> Vec<Row> {
-        let size = |line: &Line<N>| {
+        let size = |unit: usize, line: &Line<N>, entry: f64| {
             let (rise, fall) = (line.rise.enclosure(), line.fall.enclosure());
-            rise.lower.abs().max(rise.upper.abs()).max(fall.lower.abs()).max(fall.upper.abs())
+            let size = rise.lower.abs().max(rise.upper.abs()).max(fall.lower.abs()).max(fall.upper.abs());
+            let Some(arch) = &line.arch else { return size };
+            // An envelope takes so much of a rise, and of a fall nothing; other prices only lower it.
+            let levels = arch.prices.levels::<N>(Place::default());
+            let (up, _) = relief::slopes(&levels, (entry * self.network.largest_weight(unit)).next_up());
+            // Without `0·∞`, which is no number.
+            if up > 0.0 { (size + (arch.weight.enclosure().upper * up).next_up()).next_up() } else { size }
         };
         let mut sums = vec![0.0; self.slice.nodes(1).len()];
         for (lines, row) in self.lines.iter().zip(self.slice.passing(1)) {
-            let norm = norm_above(&lines.iter().map(|(_, line)| size(line)).collect::<Vec<f64>>());
+            let largest = row.iter().fold(0.0, |largest, &(_, a)| f64::max(largest, a.abs()));
+            let norm = norm_above(&lines.iter().map(|(unit, line)| size(*unit, line, largest)).collect::<Vec<f64>>());
             for &(n, a) in row.iter().filter(|_| norm > 0.0) {
                 sums[n] = f64::next_up(sums[n] + (a.abs() * norm).next_up());
             }
@@ -127,23 +146,20 @@ impl<N: Number> Losses<'_, N> {
     }
 
     /// The slopes of one row.
-    fn slopes(&self, row: Row) -> Slopes<N> {
+    fn slopes(&self, row: Row, relief: &Relief<N>) -> Slopes<N> {
         let width = self.network.width(2);
         let mut slopes = Slopes { plus: vec![N::zero(); width], minus: vec![N::zero(); width] };
         for &(m, entry) in self.slice.reached(row.place) {
-            // Through a negative entry a rise of what is sent arrives as a fall.
-            let Slopes { plus, minus } = &mut slopes;
-            let (rises, falls) = if entry > 0.0 { (plus, minus) } else { (minus, plus) };
             for (unit, line) in &self.lines[m] {
-                rises[*unit].add(&line.rise.scaled(entry));
-                falls[*unit].add(&line.fall.scaled(entry));
+                slopes.add(*unit, entry, &line.rise, &line.fall);
             }
         }
+        relief.slopes().for_each(|(unit, entry, rise, fall)| slopes.add(unit, entry, &rise, &fall));
         slopes
     }
 
     /// For each row its free flips, without some that surely are not needed for `T`; `None` if `T < total` already.
-    fn candidates(&self, total: Option<&Interval>) -> Option<Vec<Found<N>>> {
+    fn candidates(&self, total: Option<&Interval>) -> Option<Vec<Found<'a, N>>> {
         let flips = self.decided.left_in_all(self.budget).unwrap_or(0);
         let mut rows = self.rows();
         // The rows that matter most first, so that the threshold soon rules out the others.
@@ -195,10 +211,12 @@ impl<N: Number> Losses<'_, N> {
         threshold: &mut f64,
         (flips, surely): (usize, &mut Vec<f64>),
         is_present: &mut [bool],
-    ) -> Found<N> {
-        let slopes = self.slopes(row);
+    ) -> Found<'a, N> {
+        let relief = Relief::new(self.envelope, self.lines, (self.network, self.slice), row.place);
+        let slopes = self.slopes(row, &relief);
         let judge = Judge::new(&slopes);
         let kinks: Vec<Kink> = self.bends(row.place).map(Kink::new).collect();
+        let given = (!relief.is_empty()).then(|| relief.rounded());
         let Row { node, left: count, .. } = row;
         let present = self.network.graph.attributes.row(node as usize);
         present.iter().for_each(|&d| is_present[d as usize] = true);
@@ -214,12 +232,22 @@ impl<N: Number> Losses<'_, N> {
             }
             let is_present = is_present[d as usize];
             let mut loss = judge.loss(weights, is_present, norm);
-            if !kinks.is_empty() && loss.upper > 0.0 && loss.upper >= least_needed {
+            let ruled_out = |loss: &Interval| loss.upper <= 0.0 || loss.upper < least_needed;
+            if !kinks.is_empty() && !ruled_out(&loss) {
                 loss = loss.minus(&excess(&kinks, weights, is_present));
             }
-            let ruled_out = loss.upper <= 0.0 || loss.upper < least_needed;
-            if (ruled_out && !self.all) || !self.budget.permits((node, d), is_present) || fixed.contains(&d) {
+            if let Some(given) = given.as_ref().filter(|_| !ruled_out(&loss)) {
+                loss = loss.minus(&given.of(weights, is_present));
+            }
+            if (ruled_out(&loss) && !self.all) || !self.budget.permits((node, d), is_present) || fixed.contains(&d) {
                 continue;
+            }
+            if !self.all && relief.listed(d).is_some() {
+                // So far without the price of the flip itself, which makes the loss smaller.
+                loss = self.loss((row.place, d), is_present, &slopes, &relief).enclosure();
+                if ruled_out(&loss) {
+                    continue;
+                }
             }
             kept.push((d, loss));
             if loss.lower > least_needed {
@@ -240,7 +268,7 @@ impl<N: Number> Losses<'_, N> {
                 *threshold = surely.last().copied().unwrap_or(0.0);
             }
         }
-        Found { row, slopes, flips: kept }
+        Found { row, slopes, relief, flips: kept }
     }
 }
 
@@ -255,9 +283,9 @@ struct Kink {
 }
 
 impl Kink {
-    fn new<N: Number>((unit, entry, bend, level): (usize, f64, &Bend<N>, &N)) -> Kink {
+    fn new<N: Number>((unit, entry, bend): (usize, f64, &Bend<N>)) -> Kink {
         let entry = if bend.up { entry } else { -entry };
-        Kink { unit, entry, weight: bend.weight.enclosure(), slope: bend.cap.slope, level: level.enclosure() }
+        Kink { unit, entry, weight: bend.weight.enclosure(), slope: bend.cap.slope, level: bend.cap.level.enclosure() }
     }
 }
 
@@ -347,7 +375,7 @@ fn dot(weights: &[f64], centre: &[f64], radius: &[f64]) -> (f64, f64) {
 
 /// How far a sum of `k` products may be off. Summed in any order the error is at most `γ_k Σ|t| + k·2⁻¹⁰⁷⁵`, and `Σ|t|` is at
 /// most the product of the norms; twice that, for `k < 2²⁰`, covers the rounding of this bound itself.
-fn error(terms: usize, product: f64) -> f64 {
+pub(crate) fn error(terms: usize, product: f64) -> f64 {
     let terms = terms as f64 + 2.0;
     if terms < 1e6 { terms * (f64::EPSILON * product + 1e-323) } else { f64::INFINITY }
 }

@@ -89,6 +89,13 @@ impl<'a> Network<'a> {
         self.layers[l - 2].weight.columns
     }
 
+    /// The largest size of a weight to a unit of representation 2.
+    pub fn largest_weight(&self, unit: usize) -> f64 {
+        let (falling, column) = &self.columns[unit];
+        let ends = falling.first().into_iter().chain(falling.last());
+        ends.fold(0.0, |largest, &d| f64::max(largest, column[d as usize].abs()))
+    }
+
     /// `K`.
     pub fn classes(&self) -> usize {
         self.width(self.depth())

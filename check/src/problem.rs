@@ -190,9 +190,9 @@ impl<'a> Problem<'a> {
         self.slice.place(1, flip.0).map(|_| flip).ok_or(Reason::Outside(flip))
     }
 
-    /// Refuses what is no node whose attributes the target depends on.
-    pub(crate) fn payer(&self, node: u32) -> Result<(), Reason> {
-        self.slice.place(1, node).map(|_| ()).ok_or(Reason::Payer(node))
+    /// Do the logits of the target depend on the attributes of this node?
+    pub(crate) fn concerns(&self, node: u32) -> bool {
+        self.slice.place(1, node).is_some()
     }
 
     /// The sign of a margin, and floats around it; exactly where the rounded logits do not tell.

@@ -1,7 +1,6 @@
 //! Reach: the largest changes that the free flips of a node's neighbours cause in its units.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use crate::number::{Number, keep_largest};
 
@@ -23,7 +22,6 @@ impl Gains {
 
 /// A neighbour.
 pub(crate) struct Column<'a> {
-    pub(crate) node: u32,
     pub(crate) gains: Cow<'a, Gains>,
     /// What is left of its budget: `min(q'_n, Q')`.
     pub(crate) left: usize,
@@ -33,19 +31,16 @@ pub(crate) struct Column<'a> {
 
 /// The neighbours of a node, and what is left of the budget in all.
 pub(crate) struct Reach<'a> {
-    /// Payers first, in the order in which they pay.
     pub(crate) columns: Vec<Column<'a>>,
-    /// How many of the columns are payers.
-    pub(crate) payers: usize,
     /// `Q'`.
     pub(crate) total: usize,
 }
 
 impl Reach<'_> {
-    /// The changes by flips of some columns that raise (or lower) a unit furthest.
-    pub(crate) fn largest<N: Number>(&self, columns: Range<usize>, (unit, upward): (usize, bool), pool: &mut Vec<N>) {
+    /// The changes that raise (or lower) a unit furthest.
+    pub(crate) fn largest<N: Number>(&self, unit: usize, upward: bool, pool: &mut Vec<N>) {
         pool.clear();
-        for Column { gains, left, entry, .. } in &self.columns[columns] {
+        for Column { gains, left, entry } in &self.columns {
             // A negative entry turns a rise of what is sent into a fall of what arrives.
             let gains = gains.of(unit, upward == (*entry > 0.0));
             pool.extend(gains.iter().take(*left).map(|&gain| N::from_f64(gain).scaled(entry.abs())));

@@ -78,15 +78,21 @@ pub enum Reason {
     /// A price for a split that the path does not have.
     #[error("multiplier beta of {0:?}, which the path does not split")]
     Unsplit((u32, u32, u32)),
-    /// A payer that does not exist or does not concern the target.
-    #[error("payer {0} is no node whose attributes the target depends on")]
-    Payer(u32),
-    /// A payer that is listed before.
-    #[error("payer {0} is listed twice")]
-    PayerTwice(u32),
-    /// Payers where no unit is capped.
-    #[error("the leaf lists payers, but does not ask for the capped bound ('cap')")]
-    PayersWithoutCap,
+    /// A node that does not exist or does not concern the target.
+    #[error("envelope: node {0} is no node whose attributes the target depends on")]
+    EnvelopeNode(u32),
+    /// Nodes that do not ascend.
+    #[error("envelope: node {0} is listed twice or out of order")]
+    EnvelopeNodeOrder(u32),
+    /// Prices that are not multiples of a power of two that floats have.
+    #[error("envelope: the exponent {0} is out of range")]
+    EnvelopeExponent(i32),
+    /// More prices than nodes or flips.
+    #[error("envelope: {2} prices {0} of {1:?}, but only {3} are listed")]
+    PriceCount(&'static str, (u32, u32, u32), usize, usize),
+    /// A price outside its range.
+    #[error("envelope: price {0} of {1:?} is out of range at place {2} of the list")]
+    PriceRange(&'static str, (u32, u32, u32), usize),
     /// The bound is not above zero.
     #[error("the bound is not above 0 (it lies in [{:e}, {:e}])", .0.lower, .0.upper)]
     Bound(Interval),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::activation::{Activations, Bounds};
 use crate::budget::Decided;
+use crate::envelope::Left;
 use crate::layer2::Row;
 use crate::line::{Line, Multipliers, Path, Undecided, deep_line, line, sign, sign_is_zero};
 use crate::loss::Losses;
@@ -223,12 +224,14 @@ impl<'a, N: Number> Replay<'a, N> {
         if top > 2 {
             phi = self.pull(2, &phi, &mut total);
         }
+        let Activations { network, budget, all, .. } = *self.activations;
+        let (decided, envelope) = (&path.decided, multipliers.envelope.as_ref());
+        let left = Left::new(envelope, budget, decided);
         let mut lines: Vec<Vec<(usize, Line<N>)>> = Vec::with_capacity(phi.len());
         for (place, coefficients) in phi.iter().enumerate() {
             let row = &region.rows[place];
             let node = self.slice.nodes(2)[place];
-            let caps = (multipliers.cap && top > 2)
-                .then(|| self.activations.layer2.caps(node, &path.decided, row, &multipliers.payers));
+            let caps = (multipliers.cap && top > 2).then(|| self.activations.layer2.caps(node, &path.decided, row));
             let mut kept = Vec::with_capacity(coefficients.len());
             for (unit, a) in coefficients.iter().enumerate() {
                 let z = &row.value[unit];
@@ -236,17 +239,16 @@ impl<'a, N: Number> Replay<'a, N> {
                     Line::through(a.clone(), &N::zero(), z)
                 } else {
                     let caps = caps.as_ref().map(|caps| caps.as_slice());
-                    line(a, (row, caps), (2, node, unit as u32), path, multipliers)?
+                    line(a, (row, caps), (2, node, unit as u32), (path, &left), multipliers)?
                 };
                 total.add(&line.base);
-                if !(sign_is_zero(&line.rise) && sign_is_zero(&line.fall)) || line.bend.is_some() {
+                if !line.is_flat() {
                     kept.push((unit, line));
                 }
             }
             lines.push(kept);
         }
-        let Activations { network, budget, all, .. } = *self.activations;
-        let losses = Losses { network, budget, slice: self.slice, decided: &path.decided, lines: &lines, all };
+        let losses = Losses { network, budget, slice: self.slice, decided, lines: &lines, envelope, all };
         let largest = losses.largest(only_sign.then_some(&total));
         Ok(largest.map(|largest| total.minus(&largest)))
     }

@@ -3,9 +3,9 @@
 //! No recursion: the list is in preorder, and the open splits are a stack.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
 
 use crate::budget::Flip;
+use crate::envelope::Envelope;
 use crate::format::{Leaf, Multiplier, Step};
 use crate::interval::Interval;
 use crate::line::{Multipliers, Path, Unit};
@@ -121,13 +121,10 @@ fn admissible(problem: &Problem, path: &Path, leaf: &Leaf) -> Result<Multipliers
             if list.last().is_some_and(|last| last.0 >= id) {
                 return Err(Reason::MultiplierOrder(name, id));
             }
-            let in_range = (0..=1 << 53).contains(&numerator) && (-1074..=900).contains(&leaf.exponent);
-            // At most 54 bits with one set beyond 53, and an exponent in range: the float is exact.
-            let value = numerator as f64 * power_of_two(leaf.exponent);
-            if !in_range || !(0.0..=most).contains(&value) {
-                return Err(Reason::MultiplierRange(name, id));
+            match scaled(numerator, leaf.exponent) {
+                Some(value) if (0.0..=most).contains(&value) => list.push((id, value)),
+                _ => return Err(Reason::MultiplierRange(name, id)),
             }
-            list.push((id, value));
         }
         Ok(list)
     };
@@ -140,29 +137,18 @@ fn admissible(problem: &Problem, path: &Path, leaf: &Leaf) -> Result<Multipliers
         problem.hidden(layer)?;
     }
     let (weight, slope) = (list("weight", &leaf.weight, 1.0)?, list("slope", &leaf.slope, 1.0)?);
-    Ok(Multipliers { weight, slope, beta, dual: leaf.dual, cap: leaf.cap, payers: payers(problem, leaf)? })
+    let envelope =
+        leaf.envelope.as_ref().map(|stated| Envelope::admissible(problem, stated, leaf.exponent)).transpose()?;
+    Ok(Multipliers { weight, slope, beta, dual: leaf.dual, cap: leaf.cap, envelope })
 }
 
-/// The payers of a leaf, if they are nodes of the slice, each listed once, and there is something to pay for.
-fn payers(problem: &Problem, leaf: &Leaf) -> Result<Vec<u32>, Reason> {
-    if !leaf.cap && !leaf.payers.is_empty() {
-        return Err(Reason::PayersWithoutCap);
-    }
-    let mut listed = HashSet::with_capacity(leaf.payers.len());
-    for &node in &leaf.payers {
-        problem.payer(node)?;
-        if !listed.insert(node) {
-            return Err(Reason::PayerTwice(node));
-        }
-    }
-    Ok(leaf.payers.clone())
-}
-
-/// `2^exponent`, exactly; 0 for what no float holds, which the caller has excluded.
-fn power_of_two(exponent: i32) -> f64 {
-    match exponent {
-        -1022..=1023 => f64::from_bits(((exponent + 1023) as u64) << 52),
+/// `numerator · 2^exponent`; `None` where one of them is out of range.
+pub(crate) fn scaled(numerator: i64, exponent: i32) -> Option<f64> {
+    let power = match exponent {
+        -1022..=900 => f64::from_bits(((exponent + 1023) as u64) << 52),
         -1074..=-1023 => f64::from_bits(1 << (exponent + 1074)),
-        _ => 0.0,
-    }
+        _ => return None,
+    };
+    // At most 54 bits with one set beyond 53, and an exponent in range: the float is exact.
+    (numerator.unsigned_abs() <= 1 << 53).then(|| numerator as f64 * power)
 }

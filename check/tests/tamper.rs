@@ -116,7 +116,7 @@ fn mutate(value: &mut Value, random: &mut Random) {
             let key = map.keys().nth(random.below(map.len())).cloned().unwrap_or_default();
             let old = map.remove(&key).unwrap_or_default();
             if random.chance(50) {
-                const KEYS: [&str; 13] = [
+                const KEYS: [&str; 16] = [
                     "leaf",
                     "flip",
                     "unit",
@@ -128,7 +128,10 @@ fn mutate(value: &mut Value, random: &mut Random) {
                     "e",
                     "x",
                     "cap",
-                    "payers",
+                    "envelope",
+                    "nodes",
+                    "flips",
+                    "units",
                     "dual",
                 ];
                 map.insert(KEYS[random.below(KEYS.len())].into(), old);

@@ -321,8 +321,8 @@ impl World {
             leaf.dual = Some(2 + random.below(self.depth() - 1) as u32);
         }
         leaf.cap = random.chance(50);
-        if leaf.cap && random.chance(70) {
-            leaf.payers = self.random_payers(random);
+        if self.depth() > 1 && random.chance(50) {
+            leaf.envelope = Some(Box::new(self.random_envelope(random)));
         }
         let nodes = self.graph.attributes.rows as u32;
         for layer in 2..=self.depth() as u32 {
@@ -340,14 +340,26 @@ impl World {
         leaf
     }
 
-    /// Some nodes in any order: none, some or all of a row.
-    pub fn random_payers(&self, random: &mut Random) -> Vec<u32> {
-        let mut nodes: Vec<u32> = (0..self.graph.attributes.rows as u32).collect();
-        for at in (1..nodes.len()).rev() {
-            nodes.swap(at, random.below(at + 1));
+    /// An envelope of some units, with prices of either sign for some nodes and flips.
+    pub fn random_envelope(&self, random: &mut Random) -> Envelope {
+        let exponent = [-1, -1, -2, -20, -20, -52, -1074, 900][random.below(8)];
+        let nodes = (0..self.graph.attributes.rows as u32).filter(|_| random.chance(60)).collect();
+        let flips = self.permitted().into_iter().filter(|_| random.chance(50)).collect();
+        let mut envelope = Envelope { exponent, nodes, flips, units: Vec::new() };
+        for node in 0..self.graph.attributes.rows as u32 {
+            for unit in 0..self.model.layers[0].bias.len() as u32 {
+                if random.chance(70) {
+                    let share = if random.chance(50) { 1 << 20 } else { random.below((1 << 20) + 1) as i64 };
+                    let every = random_price(random, exponent);
+                    let [of_nodes, of_flips] = [envelope.nodes.len(), envelope.flips.len()].map(|listed| {
+                        let count = if random.chance(70) { listed } else { random.below(listed + 1) };
+                        (0..count).map(|_| random_price(random, exponent)).collect()
+                    });
+                    envelope.units.push(UnitPrices(node, unit, share, every, of_nodes, of_flips));
+                }
+            }
         }
-        nodes.truncate(random.below(nodes.len() + 1));
-        nodes
+        envelope
     }
 
     /// The class proofs to start from: one leaf each.
@@ -413,6 +425,20 @@ impl World {
             tree.splice(at..=at, [split, leaf.clone(), leaf]);
         }
         Err((last.unwrap(), false))
+    }
+}
+
+/// A numerator: mostly of a price between −2 and 2, where the exponent has such prices.
+pub fn random_price(random: &mut Random, exponent: i32) -> i64 {
+    match random.below(10) {
+        0..3 => 0,
+        3 => [1, -1, 1 << 53, -(1 << 53)][random.below(4)],
+        _ if (-52..0).contains(&exponent) => {
+            let steps = [1, 20][random.below(2)];
+            let price = random.below((4 << steps) + 1) as f64 / (1 << steps) as f64 - 2.0;
+            (price * 2f64.powi(-exponent)) as i64
+        }
+        _ => (random.next() as i64 >> random.below(50)) * [1, -1][random.below(2)],
     }
 }
 

@@ -60,6 +60,11 @@ impl Big {
         Big(IBig::from(x as i128) << shift, exponent)
     }
 
+    /// `2^exponent`.
+    pub fn power(exponent: i32) -> Big {
+        Big(IBig::ONE, exponent.into())
+    }
+
     pub fn plus(&self, other: &Big) -> Big {
         let low = self.1.min(other.1);
         let at = |big: &Big| &big.0 << (big.1 - low) as usize;
