@@ -569,27 +569,34 @@ fn bound(path: &Path, class: usize, leaf: &Leaf) -> Option<Big> {
     Some(constant.minus(&total(&path.largest(losses.into_iter()))))
 }
 
-/// Prices that a prover might choose: of all flips, of one node or of one flip, to pay for the way to zero.
+/// Prices that a prover might choose: all flips, those of one node and one flip share in paying for the way to zero.
 fn choose(random: &mut Random, path: &Path) -> Envelope {
     let mut envelope = path.world.random_envelope(random);
-    if !random.chance(60) {
+    if !random.chance(70) {
         return envelope;
     }
     envelope.exponent = -40;
     let at = |size: f64| (size * 2f64.powi(40)).clamp(-9e15, 9e15) as i64;
-    let global = path.left().0.max(1) as f64;
-    for prices in &mut envelope.units {
-        let way = -Unit::new(path, prices.0 as usize, prices.1 as usize).z.approximate();
-        let share = random.below(5) as f64 / 4.0;
-        prices.3 = at(way * share / global);
-        for list in [&mut prices.4, &mut prices.5] {
-            list.iter_mut().for_each(|one| *one = if random.chance(10) { random_price(random, -40) } else { 0 });
-            if let Some(place) = list.len().checked_sub(1) {
-                let place = random.below(place + 1);
-                list[place] = at(way * (1.0 - share));
-            }
-            if random.chance(50) {
-                list.clear();
+    let (global, local) = path.left();
+    for UnitPrices(node, unit, share, every, of_nodes, of_flips) in &mut envelope.units {
+        let way = -Unit::new(path, *node as usize, *unit as usize).z.approximate();
+        *share = 1 << 20;
+        let parts = [[4, 0, 0], [0, 4, 0], [0, 0, 4], [2, 2, 0], [1, 0, 3], [0, 2, 2], [1, 1, 2]][random.below(7)];
+        let [all, one_node, one_flip] = parts.map(|part| way * f64::from(part) / 4.0);
+        *every = at(all / global.max(1) as f64);
+        *of_nodes = vec![0; envelope.nodes.len()];
+        *of_flips = vec![0; envelope.flips.len()];
+        if !of_nodes.is_empty() {
+            let place = random.below(of_nodes.len());
+            let count = local[envelope.nodes[place] as usize].min(global).max(1);
+            of_nodes[place] = at(one_node / count as f64);
+        }
+        if !of_flips.is_empty() {
+            of_flips[random.below(envelope.flips.len())] = at(one_flip);
+        }
+        for one in of_nodes.iter_mut().chain(of_flips) {
+            if random.chance(5) {
+                *one = random_price(random, -40);
             }
         }
     }
@@ -659,6 +666,26 @@ fn stable_above(random: &mut Random) -> Option<World> {
         }
         world.model.layers[at].bias.iter_mut().for_each(|bias| *bias = [1e5, 1e5, -1e5][random.below(3)] + *bias);
     }
+    if random.chance(60) {
+        // Units of node 0 near zero, with negative coefficients: there envelopes are needed.
+        for j in 0..world.model.layers[0].bias.len() {
+            let (flipped, fixed, units) = Default::default();
+            let path = Path { world: &world, reference: 0, flipped, fixed, units };
+            let z = Unit::new(&path, 0, j).z.approximate();
+            let moved = world.model.layers[0].bias[j] + (random.below(9) as f64 - 5.0) / 2.0 - z;
+            if moved.is_finite() {
+                world.model.layers[0].bias[j] = moved;
+            }
+        }
+        let last = world.depth() - 1;
+        let classes = world.classes();
+        let layer = &mut world.model.layers[last];
+        for row in layer.weight.values.chunks_exact_mut(classes) {
+            row[0] = -row[0].abs();
+            row[1..].iter_mut().for_each(|weight| *weight *= 0.125);
+        }
+        layer.bias[0] += 16.0;
+    }
     // Enough flips that it matters who pays.
     world.header.budget.global += random.below(3) as u64;
     if random.chance(60) {
@@ -671,7 +698,7 @@ fn stable_above(random: &mut Random) -> Option<World> {
 /// The checker accepts exactly what the page says, in every leaf, with the least bound as close to zero as floats allow.
 #[test]
 fn leaves_are_judged_as_the_format_says() {
-    let counts = (0..20_000u64)
+    let counts = (0..12_000u64)
         .into_par_iter()
         .map(|seed| {
             let mut random = Random::new(seed + 6_000_000);
@@ -712,5 +739,6 @@ fn leaves_are_judged_as_the_format_says() {
     println!(
         "{counts:?} accepted, rejected, with another bound and with a larger one thanks to envelopes, deep, accepted with a larger bound"
     );
-    assert!(counts[0] > 500 && counts[1] > 500 && counts[2] > 3000 && counts[3] > 500 && counts[4] > 300, "{counts:?}");
+    let least = [1_500, 2_500, 1_200, 60, 900, 25];
+    assert!(counts.iter().zip(least).all(|(count, least)| *count > least), "{counts:?}");
 }
