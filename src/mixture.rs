@@ -4,7 +4,8 @@
 //!
 //! ```text
 //! free, a > 0:   a·relu(z) ≥ w·a·z                                     w ∈ [0, 1]   (Ω)
-//! free, a < 0:   a·relu(z) ≥ w·(chord line) + (1 − w)·(capped bound)    w ∈ [0, 1]
+//! free, a < 0:   a·relu(z) ≥ e·(envelope) + (1 − e)·(w·(chord line) + (1 − w)·(capped bound))
+//!                                                                        e, w ∈ [0, 1]
 //! z ≥ 0 assumed: a·relu(z) ≥ (a − w)·z                                  w ≥ 0        (β)
 //! z ≤ 0 assumed: a·relu(z) ≥ w·z                                        w ≥ 0        (β)
 //! ```
