@@ -161,3 +161,16 @@ fn attributes_without_weight_do_not_grow_the_tree() {
     println!("seed {}: {} tree nodes, {} without the idle attributes", worst.0, worst.1, worst.2);
     assert!(worst.1 <= 2 * worst.2 + 10, "{worst:?}");
 }
+
+/// Hubs of the embedded graph just below their radius: without envelopes their trees had no end.
+#[test]
+fn hubs_are_decided_near_the_root() {
+    let (graph, gcn) = gcnproof::embedded::cora();
+    for (node, global, most) in [(565, 51, 10), (747, 44, 10), (552, 43, 10)] {
+        let budget = Budget::uniform(&graph, global, 14);
+        let limits = Limits { nodes: most, time: Duration::from_secs(600) };
+        let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(Effort::Complete(limits));
+        let result = certifier.certify(node, &mut Workspace::default());
+        assert_eq!(result.verdict, Verdict::Robust, "node {node}: {:?}", result.margins);
+    }
+}
