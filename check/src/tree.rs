@@ -150,5 +150,5 @@ pub(crate) fn scaled(numerator: i64, exponent: i32) -> Option<f64> {
         _ => return None,
     };
     // At most 54 bits with one set beyond 53, and an exponent in range: the float is exact.
-    (numerator.unsigned_abs() <= 1 << 53).then(|| numerator as f64 * power)
+    (numerator.unsigned_abs() <= 1 << 53).then_some(numerator as f64 * power)
 }

@@ -742,3 +742,55 @@ fn leaves_are_judged_as_the_format_says() {
     let least = [1_500, 2_500, 1_200, 60, 900, 25];
     assert!(counts.iter().zip(least).all(|(count, least)| *count > least), "{counts:?}");
 }
+
+/// Too many flips to look at all of them: what floats rule out must not be missed, so intervals and exact numbers, which look
+/// at every flip, find the same bound. [`World::judge`] insists on it.
+#[test]
+fn pruning_misses_no_flip() {
+    let narrow: usize = (0..1_000u64)
+        .into_par_iter()
+        .map(|seed| {
+            let mut random = Random::new(seed + 7_000_000);
+            let (nodes, columns, width) = (3 + random.below(4), 12 + random.below(20), 1 + random.below(4));
+            let kind = [0, 1, 2][random.below(3)];
+            let mut matrix = |rows: usize, columns: usize| -> Vec<Vec<f64>> {
+                (0..rows).map(|_| (0..columns).map(|_| random.weight(kind)).collect()).collect()
+            };
+            let (hidden, logits) = (matrix(columns, width), matrix(width, 2));
+            let attributes: Vec<Vec<u8>> =
+                (0..nodes).map(|_| (0..columns).map(|_| random.below(2) as u8).collect()).collect();
+            let rows =
+                |rows: &[Vec<f64>], bias: &[f64]| layer(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>(), bias);
+            let layers = vec![rows(&hidden, &vec![0.0; width]), rows(&logits, &[0.0, 0.0])];
+            let attributes: Vec<&[u8]> = attributes.iter().map(Vec::as_slice).collect();
+            let (global, local) = (1 + random.below(6) as u64, 1 + random.below(4) as u64);
+            let mut world = world(&attributes, columns, layers, global, local);
+            world.header.message_passing = vec![["gcn", "sum+self"][random.below(2)].into(); 2];
+            let (flipped, fixed, units) = Default::default();
+            let path = Path { world: &world, reference: 0, flipped, fixed, units };
+            // Near zero, where units are unstable.
+            let ways: Vec<f64> = (0..width).map(|j| Unit::new(&path, 0, j).z.approximate()).collect();
+            for (bias, way) in world.model.layers[0].bias.iter_mut().zip(ways) {
+                *bias = (random.below(9) as f64 - 4.0) / 2.0 - way;
+            }
+            let (flipped, fixed, units) = Default::default();
+            let path = Path { world: &world, reference: 0, flipped, fixed, units };
+            let envelope = choose(&mut random, &path);
+            // Far from a proof, so that the bounds themselves are compared, and then as near to one as floats get.
+            let mut narrow = 0;
+            world.model.layers[1].bias[0] = -1e3;
+            for _ in 0..2 {
+                match world.judge(&robust(vec![leaf(envelope.clone())])) {
+                    Err(Fault { reason: Reason::Bound(bound), .. }) if bound.lower.is_finite() => {
+                        narrow += usize::from(bound.upper - bound.lower < 1e-9);
+                        world.model.layers[1].bias[0] -= bound.upper;
+                    }
+                    _ => {}
+                }
+            }
+            narrow
+        })
+        .sum();
+    println!("{narrow} narrow bounds");
+    assert!(narrow > 1_000, "{narrow}");
+}
