@@ -236,6 +236,11 @@ fn lowered((u, v): (f64, f64)) -> (f64, f64) {
     (u * (1.0 - 8.0 * UNIT), v * (1.0 - 8.0 * UNIT))
 }
 
+/// The units of a node of representation 2 that have envelopes.
+fn arched(arches: &[Arch], width: usize, m: usize) -> impl Iterator<Item = (usize, &Arch)> {
+    (m * width..).zip(&arches[m * width..][..width]).filter(|unit| unit.1.weight > 0.0)
+}
+
 impl Relief {
     /// Prepares for the flips of a slice.
     pub fn new(envelope: &Arc<Envelope>, arches: &[Arch], slice: &Slice) -> Relief {
@@ -248,21 +253,17 @@ impl Relief {
             let place = envelope.node_place(node);
             for (entry, m, _) in slice.reaching(n) {
                 reached[m] = n;
-                for j in 0..width {
-                    if arches[m * width + j].weight > 0.0 {
-                        levels[entry * width + j] = lowered(envelope.units[m * width + j].levels(place));
-                    }
+                for (at, _) in arched(arches, width, m) {
+                    levels[entry * width + at % width] = lowered(envelope.units[at].levels(place));
                 }
             }
             // Without a price of its node, u or v of a flip is 0.
             let mut given = 0.0;
             if place.node.is_some() {
                 for m in (0..rows).filter(|&m| reached[m] != n) {
-                    for at in m * width..(m + 1) * width {
-                        if arches[at].weight > 0.0 {
-                            let (u, v) = lowered(envelope.units[at].levels(place));
-                            given += arches[at].weight * u.min(v);
-                        }
+                    for (at, arch) in arched(arches, width, m) {
+                        let (u, v) = lowered(envelope.units[at].levels(place));
+                        given += arch.weight * u.min(v);
                     }
                 }
             }
@@ -289,27 +290,22 @@ impl Relief {
             if let Some(seen) = reached.get_mut(m) {
                 *seen = true;
             }
-            for (j, w) in row.iter().enumerate() {
-                let at = m * self.width + j;
-                let arch = &self.arches[at];
-                if arch.weight > 0.0 {
-                    let levels = if place.single.is_some() {
-                        lowered(self.envelope.units[at].levels(place))
-                    } else {
-                        self.levels[entry * self.width + j]
-                    };
-                    add(arch, a * w, levels);
-                }
+            for (at, arch) in arched(&self.arches, self.width, m) {
+                let j = at % self.width;
+                let levels = if place.single.is_some() {
+                    lowered(self.envelope.units[at].levels(place))
+                } else {
+                    self.levels[entry * self.width + j]
+                };
+                add(arch, a * row[j], levels);
             }
         }
         if place.single.is_none() {
             return (excess + self.idle[n], size + self.idle[n]);
         }
         for m in (0..reached.len()).filter(|&m| !reached[m]) {
-            for at in m * self.width..(m + 1) * self.width {
-                if self.arches[at].weight > 0.0 {
-                    add(&self.arches[at], 0.0, lowered(self.envelope.units[at].levels(place)));
-                }
+            for (at, arch) in arched(&self.arches, self.width, m) {
+                add(arch, 0.0, lowered(self.envelope.units[at].levels(place)));
             }
         }
         (excess, size)

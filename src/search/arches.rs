@@ -213,17 +213,18 @@ pub(super) fn arched(certifier: &Certifier, point: &[(Flip, f64)], workspace: &W
     let mut values = vec![(0.0, 0.0); hidden.count()];
     let mut change = vec![0.0; made.len()];
     for (m, entries) in entries(certifier, &flips, workspace).iter().enumerate() {
-        for unit in m * hidden.width..(m + 1) * hidden.width {
+        for (j, value) in values[m * hidden.width..][..hidden.width].iter_mut().enumerate() {
+            let unit = m * hidden.width + j;
             let prices: &Prices = &envelope.units[unit];
             if prices.share > 0.0 {
                 change.fill(0.0);
                 for &(k, a) in entries {
-                    change[k] = a * weight.get(flips[k].attribute as usize, unit % hidden.width);
+                    change[k] = a * weight.get(flips[k].attribute as usize, j);
                 }
                 let base = left.base(prices, Enclosure { value: hidden.value[unit], error: 0.0 });
                 let moved =
                     made.iter().zip(&places).zip(&change).map(|((flip, &at), &g)| flip.1 * prices.change(at, g));
-                values[unit] = (prices.share, base + moved.sum::<f64>());
+                *value = (prices.share, base + moved.sum::<f64>());
             }
         }
     }

@@ -78,7 +78,7 @@ impl Point {
         buffers.order.extend((0..change.len()).filter(|&i| self.share[i] > 0.0));
         buffers.order.sort_unstable_by(|&i, &k| change[k].total_cmp(&change[i]).then(i.cmp(&k)));
         let (mut low, mut high) = (0.0, 1.0);
-        let (mut rising, mut falling): (Option<(Prices, f64)>, Option<(Prices, f64)>) = (None, None);
+        let (mut rising, mut falling) = (None, None);
         for _ in 0..HALVINGS {
             let lambda = 0.5 * (low + high);
             let (prices, slope) = self.prices(lambda, z, change, buffers);
@@ -92,7 +92,7 @@ impl Point {
         }
         match (rising, falling) {
             (Some((mut below, rise)), Some((above, fall))) => {
-                below.mix(&above, rise / (rise - fall));
+                Prices::mix(&mut below, &above, rise / (rise - fall));
                 below
             }
             (Some((only, _)), None) | (None, Some((only, _))) => only,
