@@ -192,7 +192,8 @@ fn envelopes_must_be_admissible() {
     };
     let (first, second) = ((2, 0, 0), (2, 0, 1));
     let too_large = (1 << 53) + 1;
-    let wrong: [(&dyn Fn(&mut Envelope), Reason); 24] = [
+    type Change<'a> = &'a dyn Fn(&mut Envelope);
+    let wrong: [(Change, Reason); 24] = [
         (&|e| e.exponent = 901, Reason::EnvelopeExponent(901)),
         (&|e| e.exponent = -1075, Reason::EnvelopeExponent(-1075)),
         (&|e| e.exponent = i32::MIN, Reason::EnvelopeExponent(i32::MIN)),
@@ -664,7 +665,7 @@ fn stable_above(random: &mut Random) -> Option<World> {
         if !(0..at).all(tame) || world.model.layers[at].weight.values.iter().any(|w| w.abs() > 8.0) {
             return None;
         }
-        world.model.layers[at].bias.iter_mut().for_each(|bias| *bias = [1e5, 1e5, -1e5][random.below(3)] + *bias);
+        world.model.layers[at].bias.iter_mut().for_each(|bias| *bias += [1e5, 1e5, -1e5][random.below(3)]);
     }
     if random.chance(60) {
         // Units of node 0 near zero, with negative coefficients: there envelopes are needed.
