@@ -118,7 +118,8 @@ fn tree_sizes(shift: i32, dimension: usize, global: usize) -> Vec<usize> {
 fn the_gap_does_not_drown_in_rounding() {
     for (shift, dimension, global) in [(24, 12, 6), (24, 24, 8), (40, 24, 8)] {
         let nodes = tree_sizes(shift, dimension, global);
-        assert!(nodes[1] <= 2 * nodes[0] + 10, "{nodes:?}");
+        // The gap is the same and so, measured by the scaled margins, narrower: the first net may end at its root.
+        assert!(nodes[1] <= 2 * nodes[0] + 20, "{nodes:?}");
     }
 }
 

@@ -136,7 +136,7 @@ impl Prover<'_, '_> {
             let (bound, selected) = self.try_multipliers(branch, at, suggestion, pairs, workspace);
             best = best.max(bound);
             let fresh: Vec<Flip> = selected.into_iter().filter(|flip| !master.knows(*flip)).collect();
-            let close = suggestion.value - bound <= 1e-6 * (1.0 + bound.abs());
+            let close = suggestion.value - bound <= 1e-10 * (1.0 + bound.abs());
             if self.settled(best, &pairs[at]) || fresh.is_empty() || close {
                 break;
             }
