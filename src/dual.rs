@@ -17,6 +17,7 @@ use crate::bounds::LayerBounds;
 use crate::capped::Bend;
 use crate::envelope::{Arch, Envelope, Relief};
 use crate::forward::Representation;
+use crate::hidden::Hidden;
 use crate::model::Gcn;
 use crate::payers::Levels;
 use crate::rounding::{Account, FLOOR, UNIT, error_of};
@@ -76,7 +77,12 @@ pub fn line_at(omega: f64, a: f64, error: f64, r: f64, s: f64) -> (f64, f64) {
     if r >= 0.0 {
         return (a, -error * s);
     }
-    let slope = a * if a > 0.0 { omega } else { s / (s - r) };
+    sloped(a * if a > 0.0 { omega } else { s / (s - r) }, a, error, r, s)
+}
+
+/// The highest line of a given slope under `a·relu(z)` on `[R, S]`, where `R ≤ 0 ≤ S`.
+#[inline]
+pub fn sloped(slope: f64, a: f64, error: f64, r: f64, s: f64) -> (f64, f64) {
     let rounding = 8.0 * UNIT * (a.abs() * s + slope.abs() * (s - r)) + error * s;
     let at_r = -slope * r - rounding;
     let at_s = (a - slope) * s - rounding;
@@ -98,6 +104,21 @@ impl Backward {
     /// The same at a given `Ω`: `omega[l − 3]` has one entry per unit of representation `l` of the slice. Where there is
     /// none, the default is taken.
     pub fn run_at(&mut self, gcn: &Gcn, slice: &Slice, bounds: Located, objective: Objective, omega: &[Vec<f64>]) {
+        self.run_with(gcn, slice, bounds, objective, |l, at, (a, r, s)| {
+            omega.get(l - 3).filter(|_| a > 0.0 && r < 0.0 && s > 0.0).map(|omega| a * omega[at])
+        });
+    }
+
+    /// The same with any slopes: `slope` is asked for every unit above representation 2 with `R ≤ 0 ≤ S`, from the top down,
+    /// by its representation, its place in the slice, its coefficient, `R` and `S`; `None` is the default.
+    pub fn run_with(
+        &mut self,
+        gcn: &Gcn,
+        slice: &Slice,
+        bounds: Located,
+        objective: Objective,
+        mut slope: impl FnMut(usize, usize, (f64, f64, f64)) -> Option<f64>,
+    ) {
         let top = slice.top();
         self.constant = Account::default();
         self.phi.clear();
@@ -115,7 +136,7 @@ impl Backward {
         for l in (2..top).rev() {
             self.pull(gcn, slice, l);
             if l > 2 {
-                self.relax(slice, l, bounds, omega.get(l - 3));
+                self.relax(slice, l, bounds, |at, unit| slope(l, at, unit));
             }
         }
     }
@@ -159,7 +180,13 @@ impl Backward {
     }
 
     /// Replaces the units of a hidden layer above the second by lines: `Φ` becomes the slopes.
-    fn relax(&mut self, slice: &Slice, l: usize, bounds: Located, omega: Option<&Vec<f64>>) {
+    fn relax(
+        &mut self,
+        slice: &Slice,
+        l: usize,
+        bounds: Located,
+        mut slope: impl FnMut(usize, (f64, f64, f64)) -> Option<f64>,
+    ) {
         self.phi.clear();
         for n in 0..slice.nodes(l).len() {
             let (lower, upper) = bounds.rows(slice, l, n);
@@ -167,8 +194,9 @@ impl Backward {
             for j in 0..width {
                 let at = n * width + j;
                 let (a, error, r, s) = (self.coefficient[at], self.error[at], lower[j], upper[j]);
-                let (slope, kappa) = match omega {
-                    Some(omega) => line_at(omega[at], a, error, r, s),
+                let chosen = if r <= 0.0 && s >= 0.0 { slope(at, (a, r, s)) } else { None };
+                let (slope, kappa) = match chosen {
+                    Some(slope) => sloped(slope, a, error, r, s),
                     None => line(a, error, r, s),
                 };
                 self.constant.add(kappa);
@@ -234,6 +262,23 @@ impl Relaxed {
                 self.base.allow(slope.abs() * ez[j]);
                 self.centre.push(slope);
             }
+        }
+    }
+
+    /// The relaxation with any slopes: `slope` is asked for every undecided unit, by its place in the slice and its
+    /// coefficient.
+    pub fn sloped(&mut self, backward: &Backward, hidden: &Hidden, slope: impl Fn(usize, f64) -> f64) {
+        let (coefficients, errors) = backward.coefficients();
+        self.base = backward.constant();
+        self.clear();
+        for at in 0..hidden.count() {
+            let (a, error, r, s) = (coefficients[at], errors[at], hidden.lower[at], hidden.upper[at]);
+            let (slope, kappa) =
+                if r < 0.0 && s > 0.0 { sloped(slope(at, a), a, error, r, s) } else { line(a, error, r, s) };
+            self.base.add(kappa);
+            self.base.add(slope * hidden.value[at]);
+            self.base.allow(slope.abs() * hidden.error[at]);
+            self.centre.push(slope);
         }
     }
 
