@@ -48,6 +48,17 @@ impl Located<'_> {
     }
 }
 
+/// The sign of a unit above representation 2 that a branch of a search assumes, and its multiplier `β` (math §7).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sign {
+    /// Representation, and place in the slice.
+    pub place: (usize, usize),
+    /// `z ≥ 0`, or `z ≤ 0`.
+    pub active: bool,
+    /// At least 0: the contribution is bounded by `(a − β)z`, respectively by `βz`.
+    pub beta: f64,
+}
+
 /// The backward pass down to representation 2, with its buffers.
 #[derive(Debug, Default)]
 pub struct Backward {
@@ -104,8 +115,24 @@ impl Backward {
     /// The same at a given `Ω`: `omega[l − 3]` has one entry per unit of representation `l` of the slice. Where there is
     /// none, the default is taken.
     pub fn run_at(&mut self, gcn: &Gcn, slice: &Slice, bounds: Located, objective: Objective, omega: &[Vec<f64>]) {
+        self.run_signed(gcn, slice, bounds, objective, (omega, &[]));
+    }
+
+    /// The same where the signs of some units are assumed, by which the bounds have been cut.
+    pub fn run_signed(
+        &mut self,
+        gcn: &Gcn,
+        slice: &Slice,
+        bounds: Located,
+        objective: Objective,
+        (omega, signs): (&[Vec<f64>], &[Sign]),
+    ) {
         self.run_with(gcn, slice, bounds, objective, |l, at, (a, r, s)| {
-            omega.get(l - 3).filter(|_| a > 0.0 && r < 0.0 && s > 0.0).map(|omega| a * omega[at])
+            match signs.iter().find(|sign| sign.place == (l, at)) {
+                Some(sign) if sign.active => Some(a - sign.beta.max(0.0)),
+                Some(sign) => Some(sign.beta.max(0.0)),
+                None => omega.get(l - 3).filter(|_| a > 0.0 && r < 0.0 && s > 0.0).map(|omega| a * omega[at]),
+            }
         });
     }
 

@@ -4,7 +4,7 @@ use gcnproof_check::format::{Leaf, Multiplier, numerator};
 
 use crate::budget::Restriction;
 use crate::certifier::{Certifier, Workspace};
-use crate::dual::{Located, Objective};
+use crate::dual::{Located, Objective, Sign};
 use crate::hidden::Assumption;
 
 use super::is_doubtful;
@@ -26,6 +26,7 @@ impl Certifier<'_> {
     ) -> (Leaf, bool) {
         let selection = std::mem::take(&mut workspace.selection);
         let free = Restriction::default();
+        let signs = workspace.multipliers.signs.clone();
         let mut found = (Leaf::default(), true);
         for exponent in EXPONENTS {
             let whole = |x: &f64| on_grid(x.clamp(0.0, 1.0), exponent);
@@ -35,7 +36,9 @@ impl Certifier<'_> {
                 .zip(&workspace.hidden.assumption)
                 .map(|(w, assumption)| if *assumption == Assumption::Free { whole(w) } else { on_grid(*w, exponent) })
                 .collect();
-            self.pass(objective, restriction.is_some(), &omega, workspace);
+            let signs = workspace.multipliers.signs.iter();
+            let signs = signs.map(|sign| Sign { beta: on_grid(sign.beta.max(0.0), exponent), ..*sign }).collect();
+            self.pass(objective, restriction.is_some(), (&omega, signs), workspace);
             workspace.relaxed.mixed(&workspace.backward, &workspace.hidden, &weights);
             let bound = self.worst(workspace, restriction.unwrap_or(&free));
             let doubtful = is_doubtful(bound);
@@ -44,18 +47,25 @@ impl Certifier<'_> {
                 break;
             }
         }
-        self.pass(objective, restriction.is_some(), omega, workspace);
+        self.pass(objective, restriction.is_some(), (omega, signs), workspace);
         workspace.selection = selection;
         found
     }
 
     /// The backward pass of a deep network at `Ω`; with one hidden layer there is nothing to choose.
-    fn pass(&self, objective: Objective, in_branch: bool, omega: &[Vec<f64>], workspace: &mut Workspace) {
+    fn pass(
+        &self,
+        objective: Objective,
+        in_branch: bool,
+        (omega, signs): (&[Vec<f64>], Vec<Sign>),
+        workspace: &mut Workspace,
+    ) {
         if self.gcn().depth() > 3 {
-            let Workspace { slice, backward, local_bounds, .. } = workspace;
+            workspace.multipliers.signs = signs;
+            let Workspace { slice, backward, local_bounds, multipliers, .. } = workspace;
             let bounds =
                 if in_branch { Located::Slice(local_bounds) } else { Located::Graph(self.activation_bounds()) };
-            backward.run_at(self.gcn(), slice, bounds, objective, omega);
+            backward.run_signed(self.gcn(), slice, bounds, objective, (omega, &multipliers.signs));
         }
     }
 
@@ -104,6 +114,11 @@ impl Certifier<'_> {
                     }
                 }
             }
+        }
+        for sign in workspace.multipliers.signs.iter().filter(|sign| sign.beta > 0.0) {
+            let ((l, at), width) = (sign.place, self.gcn().width(sign.place.0));
+            let node = slice.nodes(l)[at / width];
+            leaf.beta.push((l as u32, node, (at % width) as u32, numerator(sign.beta, exponent)));
         }
         leaf.weight.sort_unstable();
         leaf.beta.sort_unstable();

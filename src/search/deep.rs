@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::bounds::LayerBounds;
-use crate::dual::{Backward, Located};
+use crate::dual::{Backward, Located, Sign};
 use crate::hidden::{Assumption, Hidden};
 use crate::model::Gcn;
 use crate::selection::{Field, Flip};
@@ -69,12 +69,12 @@ impl<'a> LayeredMaster<'a> {
         (gcn, slice): (&'a Gcn, &Slice),
         hidden: &Hidden,
         bounds: &[LayerBounds],
-        objective: &[(usize, f64)],
+        (objective, signs): (&[(usize, f64)], &[Sign]),
         global: usize,
         lines: Lines,
     ) -> LayeredMaster<'a> {
         let mut master = LayeredMaster {
-            layers: Layers::new(gcn, hidden, bounds, objective, lines == Lines::Both),
+            layers: Layers::new(gcn, hidden, bounds, objective, signs, lines == Lines::Both),
             gcn,
             bounds: bounds.to_vec(),
             objective: objective.to_vec(),
@@ -280,6 +280,19 @@ impl<'a> LayeredMaster<'a> {
         self.variables.iter().filter_map(|variable| Some((variable.flip?, self.share(variable)))).collect()
     }
 
+    /// The unit whose split gains most at the solution, of those above representation 2 or of all, and the gain: as in
+    /// [`super::tree::loosest`].
+    pub fn loosest(&self, from: usize) -> Option<(f64, Place)> {
+        let loose = self.layers.places().filter(|&place| place.0 >= from && self.layers.unit(place).is_loose());
+        let gain = |(l, at): Place| {
+            let (h, z) = (self.state.active[l - 2][at], self.state.input[l - 2][at]);
+            let a = self.coefficients[l - 2][at].min(0.0);
+            let gains = [-a * (h - z), -a * h];
+            (if gains[0].min(gains[1]) > 1e-9 { gains[0] + gains[1] } else { 0.0 }, (l, at))
+        };
+        loose.map(gain).max_by(|x, y| x.0.total_cmp(&y.0)).filter(|loosest| loosest.0 > 1e-9)
+    }
+
     /// The activations of a representation at the solution.
     pub fn active(&self, l: usize) -> &[f64] {
         &self.state.active[l - 2]
@@ -320,6 +333,11 @@ impl Slopes {
         self.0.get(&place).map(|paid| paid.slope(a))
     }
 
+    /// The multiplier of an assumed sign.
+    pub fn beta(&self, place: Place) -> f64 {
+        self.0.get(&place).map_or(0.0, |paid| paid.beta.abs())
+    }
+
     /// The nearest `Ω`, where the coefficient is positive.
     pub fn omega(&self, place: Place, a: f64) -> Option<f64> {
         self.slope(place, a).map(|slope| slope / a).filter(|omega| a > 0.0 && omega.is_finite()).map(|w| w.clamp(0.0, 1.0))
@@ -333,7 +351,7 @@ impl Slopes {
             (Assumption::Free, Row::Chord) if a < 0.0 => 1.0 - (paid.capped / -a).clamp(0.0, 1.0),
             (Assumption::Free, _) if a < 0.0 => (paid.chord / -a).clamp(0.0, 1.0),
             (Assumption::Free, _) => 0.0,
-            _ => paid.beta.abs(),
+            _ => self.beta((2, at)),
         }
     }
 }

@@ -7,6 +7,7 @@
 
 use crate::bounds::LayerBounds;
 use crate::capped;
+use crate::dual::Sign;
 use crate::hidden::{Assumption, Hidden};
 use crate::mixture::reached;
 use crate::model::Gcn;
@@ -128,11 +129,17 @@ impl<'a> Layers<'a> {
         hidden: &Hidden,
         bounds: &[LayerBounds],
         objective: &[(usize, f64)],
+        signs: &[Sign],
         capped: bool,
     ) -> Layers<'a> {
         let units = bounds.iter().enumerate().map(|(above, bounds)| {
             let unit = |(at, (&lower, &upper)): (usize, (&f64, &f64))| {
-                let assumption = if above == 0 { hidden.assumption[at] } else { Assumption::Free };
+                let assumption = match signs.iter().find(|sign| sign.place == (above + 2, at)) {
+                    Some(sign) if sign.active => Assumption::Active,
+                    Some(_) => Assumption::Inactive,
+                    None if above == 0 => hidden.assumption[at],
+                    None => Assumption::Free,
+                };
                 Unit { lower, upper, assumption, rest: Row::Zero, capped: capped && above == 0 }
             };
             bounds.lower.iter().zip(&bounds.upper).enumerate().map(unit).collect()

@@ -6,6 +6,7 @@ mod feasible;
 mod ground;
 pub mod layers;
 pub mod master;
+mod omega;
 pub mod optimum;
 pub mod prover;
 mod separation;

@@ -115,7 +115,7 @@ impl Certifier<'_> {
         let bounds = self.bounds_in(&workspace.slice);
         let place = (self.gcn(), &workspace.slice);
         let global = self.budget().global();
-        let mut master = LayeredMaster::new(place, &workspace.hidden, &bounds, objective, global, Lines::Chord);
+        let mut master = LayeredMaster::new(place, &workspace.hidden, &bounds, (objective, &[]), global, Lines::Chord);
         loop {
             let selected = workspace.selection.flips().iter().map(|loss| loss.flip);
             let new: Vec<Flip> = selected.filter(|flip| !master.knows(*flip)).collect();

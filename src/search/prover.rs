@@ -120,8 +120,10 @@ impl Certifier<'_> {
         );
         let (pairs, workspace) = state.into_inner();
         if let Some(trace) = prover.trace {
-            let width = workspace.hidden.width.max(1);
-            pairs[at].grounds = trace.grounds(|unit| (workspace.slice.nodes(2)[unit / width], (unit % width) as u32));
+            pairs[at].grounds = trace.grounds(|l, unit| {
+                let width = self.gcn().width(l).max(1);
+                (workspace.slice.nodes(l)[unit / width], (unit % width) as u32)
+            });
         }
         // No bound holds above the margin of a perturbation: what closed branches say is cut there.
         let lower = lower.min(pairs[at].attack.margin.upper());
@@ -244,8 +246,15 @@ impl Prover<'_, '_> {
     ) -> Finding {
         let certifier = self.certifier;
         let field = certifier.problem().field(&branch.restriction);
+        let mut loosest = None;
         if certifier.gcn().depth() > 3 {
-            self.adjust_omega(branch, at, pairs, workspace);
+            if std::env::var("PLAY").is_ok() {
+                self.adjust_omega(branch, at, pairs, workspace);
+            } else {
+                let known: Vec<Flip> = self.pool.iter().rev().take(global.saturating_add(POOL)).copied().collect();
+                let known: Vec<Flip> = known.into_iter().filter(|flip| !branch.restriction.fixes(*flip)).collect();
+                loosest = self.best_omega((branch, at), global, &known, pairs, workspace);
+            }
         }
         let weight = &certifier.gcn().layers()[0].weight;
         let constant = workspace.backward.constant().close().value;
@@ -302,6 +311,9 @@ impl Prover<'_, '_> {
                 master.add(&field, &workspace.slice, flip);
             }
         }
+        if branch.origin.is_none() && std::env::var("TELL").is_ok() {
+            eprintln!("root: class {} bound {best}", pairs[at].class);
+        }
         for &(flip, share) in &suggestion.flips {
             if share > 0.0 {
                 self.remember(flip);
@@ -314,7 +326,8 @@ impl Prover<'_, '_> {
                 return Finding::Closed(best);
             }
         }
-        match self.choose_split(branch, &coefficients, &suggestion, workspace) {
+        let above = loosest.filter(|_| std::env::var("ABOVE").is_ok()).map(|(l, unit)| if l == 2 { Split::Unit(unit) } else { Split::Above((l, unit)) });
+        match above.or_else(|| self.choose_split(branch, &coefficients, &suggestion, workspace)) {
             Some(split) => {
                 let near = suggestion.weights.iter().map(|w| *w > 0.5).collect();
                 Finding::Open { bound: best, split, near, envelope: self.inherited(branch, workspace) }
@@ -390,7 +403,7 @@ impl Prover<'_, '_> {
         let loosest = tree::loosest(hidden, coefficients, &change, &capped, &arched);
         let deep = self.certifier.gcn().depth() > 3;
         match loosest {
-            Some((looseness, unit)) if looseness > std::env::var("LOOSE").ok().and_then(|v| v.parse().ok()).unwrap_or(1e-9) && !deep => return Some(Split::Unit(unit)),
+            Some((looseness, unit)) if looseness > std::env::var("LOOSE").ok().and_then(|v| v.parse().ok()).unwrap_or(1e-9) && (!deep || std::env::var("UNITS").is_ok()) => return Some(Split::Unit(unit)),
             _ => {}
         }
         let made = suggestion.flips.iter().max_by(|x, y| x.1.total_cmp(&y.1).then(y.0.cmp(&x.0)));
