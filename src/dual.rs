@@ -59,6 +59,14 @@ pub struct Sign {
     pub beta: f64,
 }
 
+impl Sign {
+    /// The slope of the line under a unit with coefficient `a`.
+    pub fn slope(&self, a: f64) -> f64 {
+        let beta = self.beta.max(0.0);
+        if self.active { a - beta } else { beta }
+    }
+}
+
 /// The backward pass down to representation 2, with its buffers.
 #[derive(Debug, Default)]
 pub struct Backward {
@@ -129,8 +137,7 @@ impl Backward {
     ) {
         self.run_with(gcn, slice, bounds, objective, |l, at, (a, r, s)| {
             match signs.iter().find(|sign| sign.place == (l, at)) {
-                Some(sign) if sign.active => Some(a - sign.beta.max(0.0)),
-                Some(sign) => Some(sign.beta.max(0.0)),
+                Some(sign) => Some(sign.slope(a)),
                 None => omega.get(l - 3).filter(|_| a > 0.0 && r < 0.0 && s > 0.0).map(|omega| a * omega[at]),
             }
         });

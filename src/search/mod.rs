@@ -2,11 +2,11 @@
 
 mod arches;
 pub mod deep;
+mod depth;
 mod feasible;
 mod ground;
 pub mod layers;
 pub mod master;
-mod omega;
 pub mod optimum;
 pub mod prover;
 mod separation;

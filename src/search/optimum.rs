@@ -71,16 +71,15 @@ impl Certifier<'_> {
         let constant = workspace.backward.constant().close().value;
         let weight = &self.gcn().layers()[0].weight;
         let global = self.budget().global();
-        let mut master =
-            SimplexMaster::new(
-                weight,
-                &workspace.hidden,
-                (&coefficients, constant),
-                global,
-                None,
-                Lines::Chord,
-                Envelopes::default(),
-            );
+        let mut master = SimplexMaster::new(
+            weight,
+            &workspace.hidden,
+            (&coefficients, constant),
+            global,
+            None,
+            Lines::Chord,
+            Envelopes::default(),
+        );
         loop {
             let new: Vec<Flip> =
                 workspace.selection.flips().iter().map(|l| l.flip).filter(|flip| !master.knows(*flip)).collect();

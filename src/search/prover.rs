@@ -6,7 +6,6 @@ use std::time::Instant;
 use crate::budget::Restriction;
 use crate::cascade::Pair;
 use crate::certifier::{Certifier, Workspace};
-use crate::dual::Located;
 use crate::envelope::Envelope;
 use crate::mixture::add_changes;
 use crate::rounding::Enclosure;
@@ -22,9 +21,6 @@ const MASTERS: usize = 30;
 
 /// Flips that a new master starts with, beyond those that the budget allows at once.
 const POOL: usize = 12;
-
-/// Adjustments of `Ω` above representation 2, which no master covers.
-const OMEGA_ROUNDS: usize = 8;
 
 /// At the root, nodes are let pay of whose budget the relaxed attacker uses these shares; the better choice stays. (Measured: the
 /// second lifts the bound of the largest hubs, the first takes PubMed's node 2702 3,571 tree nodes for 6,177.)
@@ -228,7 +224,7 @@ impl Prover<'_, '_> {
     }
 
     /// The margin of the flips that a branch has made, from below.
-    fn single(&mut self, branch: &Branch, pair: &Pair, made: Enclosure, workspace: &Workspace) -> f64 {
+    pub(super) fn single(&mut self, branch: &Branch, pair: &Pair, made: Enclosure, workspace: &Workspace) -> f64 {
         let margin = self.certifier.decided(self.reference, pair.class, made, &branch.restriction.made, workspace);
         // Positive or not, the checker can tell: nothing is relaxed.
         self.close(branch);
@@ -246,15 +242,8 @@ impl Prover<'_, '_> {
     ) -> Finding {
         let certifier = self.certifier;
         let field = certifier.problem().field(&branch.restriction);
-        let mut loosest = None;
         if certifier.gcn().depth() > 3 {
-            if std::env::var("PLAY").is_ok() {
-                self.adjust_omega(branch, at, pairs, workspace);
-            } else {
-                let known: Vec<Flip> = self.pool.iter().rev().take(global.saturating_add(POOL)).copied().collect();
-                let known: Vec<Flip> = known.into_iter().filter(|flip| !branch.restriction.fixes(*flip)).collect();
-                loosest = self.best_omega((branch, at), global, &known, pairs, workspace);
-            }
+            return self.price_layers(branch, (at, made), global, pairs, workspace);
         }
         let weight = &certifier.gcn().layers()[0].weight;
         let constant = workspace.backward.constant().close().value;
@@ -311,9 +300,6 @@ impl Prover<'_, '_> {
                 master.add(&field, &workspace.slice, flip);
             }
         }
-        if branch.origin.is_none() && std::env::var("TELL").is_ok() {
-            eprintln!("root: class {} bound {best}", pairs[at].class);
-        }
         for &(flip, share) in &suggestion.flips {
             if share > 0.0 {
                 self.remember(flip);
@@ -326,8 +312,7 @@ impl Prover<'_, '_> {
                 return Finding::Closed(best);
             }
         }
-        let above = loosest.filter(|_| std::env::var("ABOVE").is_ok()).map(|(l, unit)| if l == 2 { Split::Unit(unit) } else { Split::Above((l, unit)) });
-        match above.or_else(|| self.choose_split(branch, &coefficients, &suggestion, workspace)) {
+        match self.choose_split(branch, &coefficients, &suggestion, workspace) {
             Some(split) => {
                 let near = suggestion.weights.iter().map(|w| *w > 0.5).collect();
                 Finding::Open { bound: best, split, near, envelope: self.inherited(branch, workspace) }
@@ -341,27 +326,6 @@ impl Prover<'_, '_> {
     pub(super) fn remember(&mut self, flip: Flip) {
         self.pool.retain(|known| *known != flip);
         self.pool.push(flip);
-    }
-
-    /// Above representation 2 the multipliers enter as products, so no master covers them: they are played for.
-    fn adjust_omega(&self, branch: &Branch, at: usize, pairs: &mut [Pair], workspace: &mut Workspace) {
-        let certifier = self.certifier;
-        let objective = [(self.reference, 1.0), (pairs[at].class, -1.0)];
-        let Workspace { multipliers, hidden, backward, .. } = workspace;
-        multipliers.anchored(hidden, backward);
-        for _ in 0..OMEGA_ROUNDS {
-            let Workspace { multipliers, hidden, backward, slice, relaxed, local_bounds, .. } = workspace;
-            backward.run_at(certifier.gcn(), slice, Located::Slice(local_bounds), &objective, &multipliers.omega);
-            relaxed.mixed(backward, hidden, &multipliers.weights);
-            certifier.worst(workspace, &branch.restriction);
-            let selected = workspace.selection.flips().iter().map(|loss| loss.flip);
-            let attack: Vec<Flip> = branch.restriction.made.iter().copied().chain(selected).collect();
-            certifier.try_flips(self.reference, at, pairs, attack, workspace);
-            let Workspace { multipliers, hidden, backward, slice, selection, evaluator, .. } = workspace;
-            let attacked = |l: usize| evaluator.preactivations(l).to_vec();
-            let problem = (certifier.graph(), certifier.gcn(), &*slice);
-            multipliers.answer(problem, hidden, backward, selection.flips(), attacked);
-        }
     }
 
     /// The relaxed attacker's point, rounded to whole flips.
@@ -390,7 +354,7 @@ impl Prover<'_, '_> {
 
     /// On the unit whose relaxation is loosest at the relaxed attacker's point; where none is, on a flip made in part;
     /// and at last on any flip that is left.
-    fn choose_split(
+    pub(super) fn choose_split(
         &self,
         branch: &Branch,
         coefficients: &[f64],
@@ -403,7 +367,7 @@ impl Prover<'_, '_> {
         let loosest = tree::loosest(hidden, coefficients, &change, &capped, &arched);
         let deep = self.certifier.gcn().depth() > 3;
         match loosest {
-            Some((looseness, unit)) if looseness > std::env::var("LOOSE").ok().and_then(|v| v.parse().ok()).unwrap_or(1e-9) && (!deep || std::env::var("UNITS").is_ok()) => return Some(Split::Unit(unit)),
+            Some((looseness, unit)) if looseness > std::env::var("LOOSE").ok().and_then(|v| v.parse().ok()).unwrap_or(1e-9) && !deep => return Some(Split::Unit(unit)),
             _ => {}
         }
         let made = suggestion.flips.iter().max_by(|x, y| x.1.total_cmp(&y.1).then(y.0.cmp(&x.0)));
