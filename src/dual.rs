@@ -99,12 +99,13 @@ pub fn line_at(omega: f64, a: f64, error: f64, r: f64, s: f64) -> (f64, f64) {
     sloped(a * if a > 0.0 { omega } else { s / (s - r) }, a, error, r, s)
 }
 
-/// The highest line of a given slope under `a·relu(z)` on `[R, S]`, where `R ≤ 0 ≤ S`.
+/// A line of a given slope under `a·relu(z)` on `[R, S]`, and at zero: the highest where `R ≤ 0 ≤ S`.
 #[inline]
 pub fn sloped(slope: f64, a: f64, error: f64, r: f64, s: f64) -> (f64, f64) {
-    let rounding = 8.0 * UNIT * (a.abs() * s + slope.abs() * (s - r)) + error * s;
-    let at_r = -slope * r - rounding;
-    let at_s = (a - slope) * s - rounding;
+    let most = s.max(0.0);
+    let rounding = 8.0 * UNIT * (a.abs() * most + slope.abs() * (s.abs() + r.abs())) + error * most;
+    let at_r = if r > 0.0 { (a - slope) * r } else { -slope * r } - rounding;
+    let at_s = if s < 0.0 { -slope * s } else { (a - slope) * s } - rounding;
     // `min` would swallow what an overflow leaves behind, and with it the doubt.
     if at_r.is_nan() || at_s.is_nan() {
         return (slope, f64::NEG_INFINITY);
@@ -143,8 +144,8 @@ impl Backward {
         });
     }
 
-    /// The same with any slopes: `slope` is asked for every unit above representation 2 with `R ≤ 0 ≤ S`, from the top down,
-    /// by its representation, its place in the slice, its coefficient, `R` and `S`; `None` is the default.
+    /// The same with any slopes: `slope` is asked for every unit above representation 2, from the top down, by its
+    /// representation, its place in the slice, its coefficient, `R` and `S`; `None` is the default.
     pub fn run_with(
         &mut self,
         gcn: &Gcn,
@@ -228,8 +229,7 @@ impl Backward {
             for j in 0..width {
                 let at = n * width + j;
                 let (a, error, r, s) = (self.coefficient[at], self.error[at], lower[j], upper[j]);
-                let chosen = if r <= 0.0 && s >= 0.0 { slope(at, (a, r, s)) } else { None };
-                let (slope, kappa) = match chosen {
+                let (slope, kappa) = match slope(at, (a, r, s)) {
                     Some(slope) => sloped(slope, a, error, r, s),
                     None => line(a, error, r, s),
                 };

@@ -36,9 +36,8 @@ impl Certifier<'_> {
                 .zip(&workspace.hidden.assumption)
                 .map(|(w, assumption)| if *assumption == Assumption::Free { whole(w) } else { on_grid(*w, exponent) })
                 .collect();
-            let signs = workspace.multipliers.signs.iter();
-            let signs = signs.map(|sign| Sign { beta: on_grid(sign.beta.max(0.0), exponent), ..*sign }).collect();
-            self.pass(objective, restriction.is_some(), (&omega, signs), workspace);
+            let grid = |sign: &Sign| Sign { beta: on_grid(sign.beta.max(0.0), exponent), ..*sign };
+            self.pass(objective, restriction.is_some(), (&omega, signs.iter().map(grid).collect()), workspace);
             workspace.relaxed.mixed(&workspace.backward, &workspace.hidden, &weights);
             let bound = self.worst(workspace, restriction.unwrap_or(&free));
             let doubtful = is_doubtful(bound);
