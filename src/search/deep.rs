@@ -24,6 +24,9 @@ const ROUNDS: usize = 100;
 /// With more restless units than this all are put on better rows first, at most so many times.
 const REST: (usize, usize) = (8, 4);
 
+/// At least so many units leave their rows at a time.
+const FEW: usize = 12;
+
 /// What is violated by less than this is not violated, in units of a row's size.
 const TOLERANCE: f64 = 1e-10;
 
@@ -207,7 +210,10 @@ impl<'a> LayeredMaster<'a> {
                 self.rest(field, slice);
                 continue;
             }
-            for (place, row) in restless {
+            // While some rows cannot hold yet, multipliers are huge and nearly all coefficients wrong: a few units at a time.
+            let few = FEW.max(self.variables.len() / 2);
+            let urgent = restless.iter().filter(|unit| unit.0 == f64::INFINITY).count();
+            for (_, place, row) in restless.into_iter().take(urgent.max(few)) {
                 self.free(slice, place);
                 if !self.rows.contains_key(&(place, row)) {
                     self.add_row(place, row);
@@ -253,7 +259,8 @@ impl<'a> LayeredMaster<'a> {
     }
 
     /// Rows that the point violates, and the opposite rows of units that want to leave the one that they rest on.
-    fn restless(&self) -> Vec<(Place, Row)> {
+    /// The most urgent come first: what is violated, and then those that gain most.
+    fn restless(&self) -> Vec<(f64, Place, Row)> {
         let mut restless = Vec::new();
         for place in self.layers.places() {
             let tightest = |rows: &[Row]| {
@@ -265,7 +272,7 @@ impl<'a> LayeredMaster<'a> {
             let violated = tightest(&[Row::Zero, Row::Input, Row::Chord, Row::Capped, Row::Sign]);
             if let Some((_, row)) = violated.filter(|violated| violated.0 < -TOLERANCE) {
                 if !self.rows.contains_key(&(place, row)) {
-                    restless.push((place, row));
+                    restless.push((f64::INFINITY, place, row));
                     continue;
                 }
             }
@@ -274,9 +281,10 @@ impl<'a> LayeredMaster<'a> {
                 let upward = matches!(unit.rest, Row::Zero | Row::Input);
                 let wanted = if upward { -gain } else { gain };
                 let opposite = if upward { [Row::Chord, Row::Capped] } else { [Row::Zero, Row::Input] };
-                restless.extend(tightest(&opposite).filter(|_| wanted > TOLERANCE).map(|(_, row)| (place, row)));
+                restless.extend(tightest(&opposite).filter(|_| wanted > TOLERANCE).map(|(_, row)| (wanted, place, row)));
             }
         }
+        restless.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
         restless
     }
 
