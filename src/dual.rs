@@ -17,6 +17,7 @@ use crate::bounds::LayerBounds;
 use crate::capped::Bend;
 use crate::envelope::{Arch, Envelope, Relief};
 use crate::forward::Representation;
+use crate::hidden::Hidden;
 use crate::model::Gcn;
 use crate::rounding::{Account, FLOOR, UNIT, error_of};
 use crate::selection::Slopes;
@@ -43,6 +44,25 @@ impl Located<'_> {
             Located::Slice(bounds) => (&bounds[l - 2], n),
         };
         (bounds.lower(row), bounds.upper(row))
+    }
+}
+
+/// The sign of a unit above representation 2 that a branch of a search assumes, and its multiplier `β` (math §7).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sign {
+    /// Representation, and place in the slice.
+    pub place: (usize, usize),
+    /// `z ≥ 0`, or `z ≤ 0`.
+    pub active: bool,
+    /// At least 0: the contribution is bounded by `(a − β)z`, respectively by `βz`.
+    pub beta: f64,
+}
+
+impl Sign {
+    /// The slope of the line under a unit with coefficient `a`.
+    pub fn slope(&self, a: f64) -> f64 {
+        let beta = self.beta.max(0.0);
+        if self.active { a - beta } else { beta }
     }
 }
 
@@ -75,10 +95,16 @@ pub fn line_at(omega: f64, a: f64, error: f64, r: f64, s: f64) -> (f64, f64) {
     if r >= 0.0 {
         return (a, -error * s);
     }
-    let slope = a * if a > 0.0 { omega } else { s / (s - r) };
-    let rounding = 8.0 * UNIT * (a.abs() * s + slope.abs() * (s - r)) + error * s;
-    let at_r = -slope * r - rounding;
-    let at_s = (a - slope) * s - rounding;
+    sloped(a * if a > 0.0 { omega } else { s / (s - r) }, a, error, r, s)
+}
+
+/// A line of a given slope under `a·relu(z)` on `[R, S]`, and at zero: the highest where `R ≤ 0 ≤ S`.
+#[inline]
+pub fn sloped(slope: f64, a: f64, error: f64, r: f64, s: f64) -> (f64, f64) {
+    let most = s.max(0.0);
+    let rounding = 8.0 * UNIT * (a.abs() * most + slope.abs() * (s.abs() + r.abs())) + error * most;
+    let at_r = if r > 0.0 { (a - slope) * r } else { -slope * r } - rounding;
+    let at_s = if s < 0.0 { -slope * s } else { (a - slope) * s } - rounding;
     // `min` would swallow what an overflow leaves behind, and with it the doubt.
     if at_r.is_nan() || at_s.is_nan() {
         return (slope, f64::NEG_INFINITY);
@@ -97,6 +123,36 @@ impl Backward {
     /// The same at a given `Ω`: `omega[l − 3]` has one entry per unit of representation `l` of the slice. Where there is
     /// none, the default is taken.
     pub fn run_at(&mut self, gcn: &Gcn, slice: &Slice, bounds: Located, objective: Objective, omega: &[Vec<f64>]) {
+        self.run_signed(gcn, slice, bounds, objective, (omega, &[]));
+    }
+
+    /// The same where the signs of some units are assumed, by which the bounds have been cut.
+    pub fn run_signed(
+        &mut self,
+        gcn: &Gcn,
+        slice: &Slice,
+        bounds: Located,
+        objective: Objective,
+        (omega, signs): (&[Vec<f64>], &[Sign]),
+    ) {
+        self.run_with(gcn, slice, bounds, objective, |l, at, (a, r, s)| {
+            match signs.iter().find(|sign| sign.place == (l, at)) {
+                Some(sign) => Some(sign.slope(a)),
+                None => omega.get(l - 3).filter(|_| a > 0.0 && r < 0.0 && s > 0.0).map(|omega| a * omega[at]),
+            }
+        });
+    }
+
+    /// The same with any slopes: `slope` is asked for every unit above representation 2, from the top down, by its
+    /// representation, its place in the slice, its coefficient, `R` and `S`; `None` is the default.
+    pub fn run_with(
+        &mut self,
+        gcn: &Gcn,
+        slice: &Slice,
+        bounds: Located,
+        objective: Objective,
+        mut slope: impl FnMut(usize, usize, (f64, f64, f64)) -> Option<f64>,
+    ) {
         let top = slice.top();
         self.constant = Account::default();
         self.phi.clear();
@@ -114,7 +170,7 @@ impl Backward {
         for l in (2..top).rev() {
             self.pull(gcn, slice, l);
             if l > 2 {
-                self.relax(slice, l, bounds, omega.get(l - 3));
+                self.relax(slice, l, bounds, |at, unit| slope(l, at, unit));
             }
         }
     }
@@ -158,7 +214,13 @@ impl Backward {
     }
 
     /// Replaces the units of a hidden layer above the second by lines: `Φ` becomes the slopes.
-    fn relax(&mut self, slice: &Slice, l: usize, bounds: Located, omega: Option<&Vec<f64>>) {
+    fn relax(
+        &mut self,
+        slice: &Slice,
+        l: usize,
+        bounds: Located,
+        mut slope: impl FnMut(usize, (f64, f64, f64)) -> Option<f64>,
+    ) {
         self.phi.clear();
         for n in 0..slice.nodes(l).len() {
             let (lower, upper) = bounds.rows(slice, l, n);
@@ -166,8 +228,8 @@ impl Backward {
             for j in 0..width {
                 let at = n * width + j;
                 let (a, error, r, s) = (self.coefficient[at], self.error[at], lower[j], upper[j]);
-                let (slope, kappa) = match omega {
-                    Some(omega) => line_at(omega[at], a, error, r, s),
+                let (slope, kappa) = match slope(at, (a, r, s)) {
+                    Some(slope) => sloped(slope, a, error, r, s),
                     None => line(a, error, r, s),
                 };
                 self.constant.add(kappa);
@@ -231,6 +293,23 @@ impl Relaxed {
                 self.base.allow(slope.abs() * ez[j]);
                 self.centre.push(slope);
             }
+        }
+    }
+
+    /// The relaxation with any slopes: `slope` is asked for every undecided unit, by its place in the slice and its
+    /// coefficient.
+    pub fn sloped(&mut self, backward: &Backward, hidden: &Hidden, slope: impl Fn(usize, f64) -> f64) {
+        let (coefficients, errors) = backward.coefficients();
+        self.base = backward.constant();
+        self.clear();
+        for at in 0..hidden.count() {
+            let (a, error, r, s) = (coefficients[at], errors[at], hidden.lower[at], hidden.upper[at]);
+            let (slope, kappa) =
+                if r < 0.0 && s > 0.0 { sloped(slope(at, a), a, error, r, s) } else { line(a, error, r, s) };
+            self.base.add(kappa);
+            self.base.add(slope * hidden.value[at]);
+            self.base.allow(slope.abs() * hidden.error[at]);
+            self.centre.push(slope);
         }
     }
 

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use crate::anchored::{Anchor, Unit};
 use crate::capped::{Bend, Cap, capped, change as capped_change};
-use crate::dual::{Backward, Relaxed, line};
+use crate::dual::{Backward, Relaxed, Sign, line};
 use crate::envelope::Arch;
 use crate::forward::Representation;
 use crate::graph::Graph;
@@ -43,6 +43,8 @@ pub struct Multipliers {
     pub omega: Vec<Vec<f64>>,
     /// `Ω` before the last answer: that of the last backward pass.
     pub played: Vec<Vec<f64>>,
+    /// Signs that a branch assumes above representation 2.
+    pub signs: Vec<Sign>,
     rounds: f64,
     /// Changes of the units' inputs and of their capped bounds under an answer.
     change: Vec<f64>,
@@ -53,6 +55,7 @@ impl Multipliers {
     /// Starts above representation 2: the lines that are exact at the unperturbed graph.
     pub fn start(&mut self, slice: &Slice, unperturbed: &[Representation]) {
         self.rounds = 1.0;
+        self.signs.clear();
         self.played.clear();
         self.omega.clear();
         for l in 3..slice.top() {

@@ -51,7 +51,7 @@ fn exact_margins_are_those_of_the_milp() {
     // All 300 take HiGHS several minutes: GCNPROOF_COUNT=300.
     let count = std::env::var("GCNPROOF_COUNT").ok().and_then(|text| text.parse().ok()).unwrap_or(40);
     for seed in 0..count {
-        let (graph, gcn, budget) = problem(seed, 3 + (seed % 2) as usize);
+        let (graph, gcn, budget) = problem(seed, 3 + (seed % 3) as usize);
         let effort = Effort::Minimise { limits: Limits::default(), gap: 1e-10 };
         let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(effort);
         let result = certifier.certify(0, &mut workspace);

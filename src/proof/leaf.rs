@@ -6,7 +6,7 @@ use gcnproof_check::format::{self, Leaf, Multiplier, UnitPrices, numerator};
 
 use crate::budget::Restriction;
 use crate::certifier::{Certifier, Workspace};
-use crate::dual::{Located, Objective};
+use crate::dual::{Located, Objective, Sign};
 use crate::envelope::Prices;
 use crate::hidden::Assumption;
 
@@ -33,6 +33,7 @@ impl Certifier<'_> {
         let selection = std::mem::take(&mut workspace.selection);
         let envelope = workspace.hidden.envelope.clone();
         let free = Restriction::default();
+        let signs = workspace.multipliers.signs.clone();
         let mut found = (Leaf::default(), true);
         for exponent in EXPONENTS {
             let whole = |x: &f64| on_grid(x.clamp(0.0, 1.0), exponent);
@@ -47,7 +48,8 @@ impl Certifier<'_> {
                 workspace.hidden.envelope = Some((Arc::new(rounded.0), left.clone()));
                 rounded.1
             });
-            self.pass(objective, restriction.is_some(), &omega, workspace);
+            let grid = |sign: &Sign| Sign { beta: on_grid(sign.beta.max(0.0), exponent), ..*sign };
+            self.pass(objective, restriction.is_some(), (&omega, signs.iter().map(grid).collect()), workspace);
             workspace.relaxed.mixed(&workspace.backward, &workspace.hidden, &weights);
             let bound = self.worst(workspace, restriction.unwrap_or(&free));
             let doubtful = is_doubtful(bound);
@@ -59,18 +61,25 @@ impl Certifier<'_> {
             }
         }
         workspace.hidden.envelope = envelope;
-        self.pass(objective, restriction.is_some(), omega, workspace);
+        self.pass(objective, restriction.is_some(), (omega, signs), workspace);
         workspace.selection = selection;
         found
     }
 
     /// The backward pass of a deep network at `Ω`; with one hidden layer there is nothing to choose.
-    fn pass(&self, objective: Objective, in_branch: bool, omega: &[Vec<f64>], workspace: &mut Workspace) {
+    fn pass(
+        &self,
+        objective: Objective,
+        in_branch: bool,
+        (omega, signs): (&[Vec<f64>], Vec<Sign>),
+        workspace: &mut Workspace,
+    ) {
         if self.gcn().depth() > 3 {
-            let Workspace { slice, backward, local_bounds, .. } = workspace;
+            workspace.multipliers.signs = signs;
+            let Workspace { slice, backward, local_bounds, multipliers, .. } = workspace;
             let bounds =
                 if in_branch { Located::Slice(local_bounds) } else { Located::Graph(self.activation_bounds()) };
-            backward.run_at(self.gcn(), slice, bounds, objective, omega);
+            backward.run_signed(self.gcn(), slice, bounds, objective, (omega, &multipliers.signs));
         }
     }
 
@@ -118,6 +127,11 @@ impl Certifier<'_> {
                     }
                 }
             }
+        }
+        for sign in workspace.multipliers.signs.iter().filter(|sign| sign.beta > 0.0) {
+            let ((l, at), width) = (sign.place, self.gcn().width(sign.place.0));
+            let node = slice.nodes(l)[at / width];
+            leaf.beta.push((l as u32, node, (at % width) as u32, numerator(sign.beta, exponent)));
         }
         leaf.weight.sort_unstable();
         leaf.beta.sort_unstable();

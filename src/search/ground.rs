@@ -7,7 +7,7 @@ use crate::bounds::{self, LayerBounds};
 use crate::budget::Restriction;
 use crate::cascade::Pair;
 use crate::certifier::Workspace;
-use crate::dual::Located;
+use crate::dual::{Located, Sign};
 use crate::envelope::Left;
 use crate::hidden::Assumption;
 
@@ -18,6 +18,15 @@ use super::tree::Branch;
 pub(super) struct Ground {
     restriction: Restriction,
     bounds: LayerBounds,
+}
+
+/// What is left of a unit's bounds on one side of zero.
+fn cut(bounds: &mut LayerBounds, unit: usize, active: bool) {
+    if active {
+        bounds.lower[unit] = bounds.lower[unit].max(0.0);
+    } else {
+        bounds.upper[unit] = bounds.upper[unit].min(0.0);
+    }
 }
 
 impl Prover<'_, '_> {
@@ -65,12 +74,16 @@ impl Prover<'_, '_> {
         if certifier.gcn().depth() > 3 {
             let objective = [(self.reference, 1.0), (pairs[at].class, -1.0)];
             local_bounds.clear();
-            local_bounds.push(LayerBounds {
+            let mut first = LayerBounds {
                 width: hidden.width,
                 lower: hidden.lower.clone(),
                 upper: hidden.upper.clone(),
                 caps: Vec::new(),
-            });
+            };
+            for &(unit, assumption) in &branch.units {
+                cut(&mut first, unit, assumption == Assumption::Active);
+            }
+            local_bounds.push(first);
             for l in 2..certifier.gcn().depth() - 1 {
                 let layer = &certifier.gcn().layers()[l - 1];
                 let mut next = bounds::propagate_in_slice(layer, slice, l, &local_bounds[l - 2]);
@@ -82,10 +95,19 @@ impl Prover<'_, '_> {
                         next.upper[unit] = next.upper[unit].min(whole.upper(node as usize)[j]);
                     }
                 }
+                for &((_, unit), active) in branch.above.iter().filter(|sign| sign.0.0 == l + 1) {
+                    if if active { next.upper[unit] < 0.0 } else { next.lower[unit] > 0.0 } {
+                        return false;
+                    }
+                    cut(&mut next, unit, active);
+                }
                 local_bounds.push(next);
             }
             multipliers.start(slice, certifier.unperturbed());
-            backward.run_at(certifier.gcn(), slice, Located::Slice(local_bounds), &objective, &multipliers.omega);
+            let signs = branch.above.iter().map(|&(place, active)| Sign { place, active, beta: 0.0 });
+            multipliers.signs.extend(signs);
+            let lines = (&multipliers.omega[..], &multipliers.signs[..]);
+            backward.run_signed(certifier.gcn(), slice, Located::Slice(local_bounds), &objective, lines);
         }
         true
     }

@@ -1,7 +1,11 @@
 //! The search: the optimum of the relaxation by column generation, and the truth by branch and price (math §6, §7).
 
 mod arches;
+pub mod deep;
+mod depth;
+mod feasible;
 mod ground;
+pub mod layers;
 pub mod master;
 pub mod optimum;
 pub mod prover;

@@ -4,12 +4,15 @@
 
 use std::collections::BTreeMap;
 
+use crate::budget::Restriction;
 use crate::certifier::{Certifier, Workspace};
+use crate::dual::{Located, Objective};
 use crate::exact::Relaxation;
 use crate::mixture::reached;
 use crate::rounding::{Account, error_of};
 use crate::selection::Flip;
 
+use super::deep::LayeredMaster;
 use super::master::{Envelopes, Lines, Master, SimplexMaster};
 use super::prover::point;
 
@@ -24,20 +27,21 @@ const CLOSE: f64 = 1e-10;
 pub struct Optimum {
     /// `g` at the best `Ω` found: rigorous, from below.
     pub lower: f64,
-    /// The relaxed margin at the attacker's point: rigorous, from above, for nets with one hidden layer.
+    /// The relaxed margin at the attacker's point: rigorous, from above.
     pub upper: f64,
     /// Restricted masters solved.
     pub masters: usize,
     /// The best `Ω` of the units of representation 2, by their places in the slice; of use where a unit is undecided and
     /// its coefficient is positive.
     pub omega: Vec<f64>,
+    /// The same of the units of representations 3 and up.
+    pub above: Vec<Vec<f64>>,
     /// How much of each flip the relaxed attacker makes.
     pub flips: Vec<(Flip, f64)>,
 }
 
 impl Certifier<'_> {
-    /// `m̂` of a class pair. Above representation 2, where multipliers enter as products, `Ω` keeps its default: for deeper
-    /// nets `lower` is a valid bound, but not the relaxation's optimum, and `upper` is infinite.
+    /// `m̂` of a class pair.
     pub fn relaxed_optimum(
         &self,
         node: usize,
@@ -45,14 +49,23 @@ impl Certifier<'_> {
         workspace: &mut Workspace,
     ) -> Optimum {
         let first = self.bound_alone(node, (reference, class), Relaxation::Paper, workspace);
-        let mut best =
-            Optimum { lower: first.lower(), upper: f64::INFINITY, masters: 0, omega: Vec::new(), flips: Vec::new() };
+        let mut best = Optimum {
+            lower: first.lower(),
+            upper: f64::INFINITY,
+            masters: 0,
+            omega: Vec::new(),
+            above: Vec::new(),
+            flips: Vec::new(),
+        };
         let Some(bounds) = self.activation_bounds().first() else {
             // A linear model has nothing to relax.
             return Optimum { upper: first.upper(), ..best };
         };
         workspace.hidden.load(&workspace.slice, &self.unperturbed()[0], bounds);
-        let restriction = crate::budget::Restriction::default();
+        if self.gcn().depth() > 3 {
+            return self.layered_optimum(&[(reference, 1.0), (class, -1.0)], best, workspace);
+        }
+        let restriction = Restriction::default();
         let field = self.problem().field(&restriction);
         let coefficients = workspace.backward.coefficients().0.to_vec();
         let constant = workspace.backward.constant().close().value;
@@ -78,7 +91,7 @@ impl Certifier<'_> {
             let suggestion = master.solve();
             best.masters += 1;
             let shares = self.within_budget(suggestion.flips);
-            let upper = if self.gcn().depth() == 3 { self.relaxed_margin(&shares, workspace) } else { f64::INFINITY };
+            let upper = self.relaxed_margin(&shares, workspace);
             if upper < best.upper {
                 best.upper = upper;
             }
@@ -89,6 +102,44 @@ impl Certifier<'_> {
                 best.lower = best.lower.max(lower);
                 best.omega = suggestion.weights;
                 best.flips = shares;
+            }
+        }
+    }
+
+    /// The same with the rows of all layers in the master. `best` is what the default multipliers are worth, and the workspace
+    /// holds the flips that they select.
+    fn layered_optimum(&self, objective: Objective, mut best: Optimum, workspace: &mut Workspace) -> Optimum {
+        let restriction = Restriction::default();
+        let field = self.problem().field(&restriction);
+        let bounds = self.bounds_in(&workspace.slice);
+        let place = (self.gcn(), &workspace.slice);
+        let global = self.budget().global();
+        let mut master = LayeredMaster::new(place, &workspace.hidden, &bounds, (objective, &[]), global, Lines::Chord);
+        loop {
+            let selected = workspace.selection.flips().iter().map(|loss| loss.flip);
+            let new: Vec<Flip> = selected.filter(|flip| !master.knows(*flip)).collect();
+            let met = best.upper - best.lower <= CLOSE * (1.0 + best.lower.abs());
+            if met || best.masters >= MASTERS || (new.is_empty() && best.masters > 0) {
+                return best;
+            }
+            new.into_iter().for_each(|flip| master.add(&field, &workspace.slice, flip));
+            master.solve(&field, &workspace.slice);
+            best.masters += 1;
+            let shares = self.within_budget(master.flips());
+            best.upper = best.upper.min(self.feasible_margin(objective, &shares, &master, &bounds, workspace));
+            let slopes = master.slopes();
+            let Workspace { backward, relaxed, hidden, slice, .. } = workspace;
+            let mut above: Vec<Vec<f64>> = bounds[1..].iter().map(|layer| vec![0.0; layer.lower.len()]).collect();
+            backward.run_with(self.gcn(), slice, Located::Slice(&bounds), objective, |l, at, (a, ..)| {
+                above[l - 3][at] = slopes.omega((l, at), a).unwrap_or(0.0);
+                slopes.slope((l, at), a)
+            });
+            relaxed.sloped(backward, hidden, |at, a| slopes.slope((2, at), a).unwrap_or(0.0));
+            let coefficients = backward.coefficients().0.iter().enumerate();
+            let omega = coefficients.map(|(at, &a)| slopes.omega((2, at), a).unwrap_or(0.0)).collect();
+            let lower = self.worst(workspace, &restriction).lower();
+            if best.masters == 1 || lower > best.lower {
+                best = Optimum { lower: best.lower.max(lower), omega, above, flips: shares, ..best };
             }
         }
     }

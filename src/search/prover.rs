@@ -5,7 +5,6 @@ use std::time::Instant;
 use crate::budget::Restriction;
 use crate::cascade::Pair;
 use crate::certifier::{Certifier, Workspace};
-use crate::dual::Located;
 use crate::mixture::add_changes;
 use crate::rounding::Enclosure;
 use crate::selection::Flip;
@@ -21,9 +20,6 @@ const MASTERS: usize = 30;
 
 /// Flips that a new master starts with, beyond those that the budget allows at once.
 const POOL: usize = 12;
-
-/// Adjustments of `Ω` above representation 2, which no master covers.
-const OMEGA_ROUNDS: usize = 8;
 
 /// What a search has cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -52,11 +48,11 @@ impl Cost {
 pub(super) struct Prover<'a, 'b> {
     pub(super) certifier: &'b Certifier<'a>,
     pub(super) reference: usize,
-    goal: Goal,
+    pub(super) goal: Goal,
     deadline: Option<Instant>,
     /// Flips that have mattered, the latest last.
     pool: Vec<Flip>,
-    masters: usize,
+    pub(super) masters: usize,
     /// Of the last branch with fixed flips: siblings by a unit's sign share it.
     pub(super) ground: Option<Ground>,
     /// Kept where a proof is asked for and not there yet.
@@ -99,8 +95,10 @@ impl Certifier<'_> {
         );
         let (pairs, workspace) = state.into_inner();
         if let Some(trace) = prover.trace {
-            let width = workspace.hidden.width.max(1);
-            pairs[at].grounds = trace.grounds(|unit| (workspace.slice.nodes(2)[unit / width], (unit % width) as u32));
+            pairs[at].grounds = trace.grounds(|l, unit| {
+                let width = self.gcn().width(l).max(1);
+                (workspace.slice.nodes(l)[unit / width], (unit % width) as u32)
+            });
         }
         // No bound holds above the margin of a perturbation: what closed branches say is cut there.
         let lower = lower.min(pairs[at].attack.margin.upper());
@@ -173,7 +171,7 @@ impl Prover<'_, '_> {
     }
 
     /// The margin of the flips that a branch has made, from below.
-    fn single(&mut self, branch: &Branch, pair: &Pair, made: Enclosure, workspace: &Workspace) -> f64 {
+    pub(super) fn single(&mut self, branch: &Branch, pair: &Pair, made: Enclosure, workspace: &Workspace) -> f64 {
         let margin = self.certifier.decided(self.reference, pair.class, made, &branch.restriction.made, workspace);
         // Positive or not, the checker can tell: nothing is relaxed.
         self.close(branch);
@@ -192,7 +190,7 @@ impl Prover<'_, '_> {
         let certifier = self.certifier;
         let field = certifier.problem().field(&branch.restriction);
         if certifier.gcn().depth() > 3 {
-            self.adjust_omega(branch, at, pairs, workspace);
+            return self.price_layers(branch, (at, made), global, pairs, workspace);
         }
         let weight = &certifier.gcn().layers()[0].weight;
         let constant = workspace.backward.constant().close().value;
@@ -301,29 +299,8 @@ impl Prover<'_, '_> {
         self.pool.push(flip);
     }
 
-    /// Above representation 2 the multipliers enter as products, so no master covers them: they are played for.
-    fn adjust_omega(&self, branch: &Branch, at: usize, pairs: &mut [Pair], workspace: &mut Workspace) {
-        let certifier = self.certifier;
-        let objective = [(self.reference, 1.0), (pairs[at].class, -1.0)];
-        let Workspace { multipliers, hidden, backward, .. } = workspace;
-        multipliers.anchored(hidden, backward);
-        for _ in 0..OMEGA_ROUNDS {
-            let Workspace { multipliers, hidden, backward, slice, relaxed, local_bounds, .. } = workspace;
-            backward.run_at(certifier.gcn(), slice, Located::Slice(local_bounds), &objective, &multipliers.omega);
-            relaxed.mixed(backward, hidden, &multipliers.weights);
-            certifier.worst(workspace, &branch.restriction);
-            let selected = workspace.selection.flips().iter().map(|loss| loss.flip);
-            let attack: Vec<Flip> = branch.restriction.made.iter().copied().chain(selected).collect();
-            certifier.try_flips(self.reference, at, pairs, attack, workspace);
-            let Workspace { multipliers, hidden, backward, slice, selection, evaluator, .. } = workspace;
-            let attacked = |l: usize| evaluator.preactivations(l).to_vec();
-            let problem = (certifier.graph(), certifier.gcn(), &*slice);
-            multipliers.answer(problem, hidden, backward, selection.flips(), attacked);
-        }
-    }
-
     /// The relaxed attacker's point, rounded to whole flips.
-    fn round_to_attack(
+    pub(super) fn round_to_attack(
         &self,
         branch: &Branch,
         at: usize,
@@ -348,7 +325,7 @@ impl Prover<'_, '_> {
 
     /// On the unit whose relaxation is loosest at the relaxed attacker's point; where none is, on a flip made in part;
     /// and at last on any flip that is left.
-    fn choose_split(
+    pub(super) fn choose_split(
         &self,
         branch: &Branch,
         coefficients: &[f64],

@@ -63,7 +63,7 @@ impl Trace {
     }
 
     /// The tree in preorder. `unit` names a unit of the slice by its node and its number.
-    pub(crate) fn grounds(mut self, unit: impl Fn(usize) -> (u32, u32)) -> Result<Grounds, &'static str> {
+    pub(crate) fn grounds(mut self, unit: impl Fn(usize, usize) -> (u32, u32)) -> Result<Grounds, &'static str> {
         let mut grounds = Grounds { tree: Vec::new(), doubtful: false };
         let mut waiting = vec![(0, 0)];
         while let Some((serial, depth)) = waiting.pop() {
@@ -79,8 +79,13 @@ impl Trace {
                     // The format has the active side of a unit first, and the side that spares a flip.
                     let first = match split {
                         Split::Unit(at) => {
-                            let (node, number) = unit(at);
+                            let (node, number) = unit(2, at);
                             grounds.tree.push(Step::Unit(2, node, number));
+                            true
+                        }
+                        Split::Above((l, at)) => {
+                            let (node, number) = unit(l, at);
+                            grounds.tree.push(Step::Unit(l as u32, node, number));
                             true
                         }
                         Split::Flip(flip) => {

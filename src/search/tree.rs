@@ -49,6 +49,8 @@ pub enum Goal {
 pub enum Split {
     /// The sign of a unit of representation 2, by its place in the slice.
     Unit(usize),
+    /// The sign of a unit above representation 2, by its representation and its place in the slice.
+    Above((usize, usize)),
     /// Whether a flip is made.
     Flip(Flip),
 }
@@ -60,6 +62,8 @@ pub struct Branch {
     pub bound: f64,
     /// Assumed signs.
     pub units: Vec<(usize, Assumption)>,
+    /// Assumed signs above representation 2: is the unit active?
+    pub above: Vec<((usize, usize), bool)>,
     /// Fixed flips.
     pub restriction: Restriction,
     /// Which multipliers were nearer to 1 than to 0 for its parent.
@@ -160,6 +164,7 @@ pub fn search(
                             let assumption = if side { Assumption::Active } else { Assumption::Inactive };
                             child.units.push((at, assumption));
                         }
+                        Split::Above(place) => child.above.push((place, side)),
                         Split::Flip(flip) if side => child.restriction.made.push(flip),
                         Split::Flip(flip) => child.restriction.spared.push(flip),
                     }
