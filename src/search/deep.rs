@@ -263,26 +263,24 @@ impl<'a> LayeredMaster<'a> {
     fn restless(&self) -> Vec<(f64, Place, Row)> {
         let mut restless = Vec::new();
         for place in self.layers.places() {
-            let tightest = |rows: &[Row]| {
-                let others = self.layers.other_rows(place).filter(|row| rows.contains(row));
+            let tightest = |wanted: &dyn Fn(Row) -> bool| {
+                let others = self.layers.other_rows(place).filter(|&row| wanted(row));
                 let rooms = others.map(|row| (self.layers.room(&self.state, place, row), row));
                 rooms.min_by(|x, y| x.0.total_cmp(&y.0))
             };
             let unit = self.layers.unit(place);
-            let violated = tightest(&[Row::Zero, Row::Input, Row::Chord, Row::Capped, Row::Sign]);
+            let violated = tightest(&|row| !self.rows.contains_key(&(place, row)));
             if let Some((_, row)) = violated.filter(|violated| violated.0 < -TOLERANCE) {
-                if !self.rows.contains_key(&(place, row)) {
-                    restless.push((f64::INFINITY, place, row));
-                    continue;
-                }
+                restless.push((f64::INFINITY, place, row));
+                continue;
             }
             if unit.is_loose() && !self.left.contains_key(&place) {
                 let gain = self.coefficients[place.0 - 2][place.1] * unit.size();
                 let upward = matches!(unit.rest, Row::Zero | Row::Input);
                 let wanted = if upward { -gain } else { gain };
                 let opposite = if upward { [Row::Chord, Row::Capped] } else { [Row::Zero, Row::Input] };
-                restless
-                    .extend(tightest(&opposite).filter(|_| wanted > TOLERANCE).map(|(_, row)| (wanted, place, row)));
+                let row = tightest(&|row| opposite.contains(&row));
+                restless.extend(row.filter(|_| wanted > TOLERANCE).map(|(_, row)| (wanted, place, row)));
             }
         }
         restless.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
