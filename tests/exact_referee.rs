@@ -1031,3 +1031,282 @@ fn any_branch_and_any_multipliers() {
     }
     assert!(tally.failures.is_empty());
 }
+
+// ---------------------------------------------------------------- proofs under the exact truth
+
+/// The same net with the last bias of a class moved.
+fn moved(net: &Net, class: usize, bias: f64) -> Net {
+    let last = net.gcn.layers().len() - 1;
+    let mut layers: Vec<(DenseMatrix, Vec<f64>)> =
+        net.gcn.layers().iter().map(|l| (l.weight.clone(), l.bias.clone())).collect();
+    layers[last].1[class] = bias;
+    let rules: Vec<MessagePassing> =
+        net.gcn.layers().iter().map(|l| MessagePassing::Matrix(l.passing.clone())).collect();
+    let gcn = Gcn::new(model(layers), &rules, &net.graph).unwrap();
+    Net { graph: net.graph.clone(), gcn, budget: net.budget.clone(), style: net.style }
+}
+
+/// Judges proofs about a net, in intervals or in exact numbers.
+fn with_checker<T>(net: &Net, exact: bool, judge: impl FnOnce(&gcnproof_check::Checker) -> T) -> T {
+    let matrices: Vec<_> = net.gcn.layers().iter().map(|layer| layer.passing.clone()).collect();
+    let rules: Vec<MessagePassing> = matrices.iter().map(|matrix| MessagePassing::Matrix(matrix.clone())).collect();
+    let convention = gcnproof_check::format::Convention::Predicted;
+    let header = gcnproof::proof::header(("", ""), (&net.gcn, &rules), &net.budget, convention);
+    let model = gcnproof::proof::model_file(&net.gcn, "");
+    let statement = gcnproof_check::Statement::new(net.graph.file(), &model, &header, &matrices).unwrap();
+    judge(&gcnproof_check::Checker::new(&statement, exact))
+}
+
+/// Changes something in one of the envelopes of a proof; false if it has none.
+fn mutate(proof: &mut gcnproof_check::format::NodeProof, net: &Net, r: &mut Stream) -> bool {
+    use gcnproof_check::format::{Claim, Envelope, Step, UnitPrices};
+    let Claim::Robust(trees) = &mut proof.claim else { return false };
+    let mut envelopes: Vec<(i32, &mut Envelope)> = trees
+        .iter_mut()
+        .flat_map(|tree| &mut tree.tree)
+        .filter_map(|step| match step {
+            Step::Leaf(leaf) => Some((leaf.exponent, &mut **leaf.envelope.as_mut()?)),
+            _ => None,
+        })
+        .collect();
+    if envelopes.is_empty() {
+        return false;
+    }
+    let at = r.below(envelopes.len());
+    let (exponent, envelope) = (envelopes[at].0, &mut *envelopes[at].1);
+    let price = |r: &mut Stream, old: i64| match r.below(8) {
+        0 => 0,
+        1 => -old,
+        2 => old + 1,
+        3 => old - 1,
+        4 => (old as f64 * 2.0 * r.real()) as i64,
+        5 => old / 2,
+        6 => r.below(200) as i64 - 100,
+        _ => [1 << 53, -(1 << 53), old.saturating_mul(2).clamp(-(1 << 53), 1 << 53)][r.below(3)],
+    };
+    let unit = r.below(envelope.units.len().max(1));
+    match r.below(9) {
+        0 => envelope.exponent += [1, -1, 900 - envelope.exponent, -1074 - envelope.exponent][r.below(4)],
+        1 if !envelope.flips.is_empty() => {
+            // The prices of later flips move to the flip before.
+            envelope.flips.remove(r.below(envelope.flips.len()));
+            let count = envelope.flips.len();
+            envelope.units.iter_mut().for_each(|unit| unit.5.truncate(count));
+        }
+        2 if !envelope.nodes.is_empty() => {
+            envelope.nodes.remove(r.below(envelope.nodes.len()));
+            let count = envelope.nodes.len();
+            envelope.units.iter_mut().for_each(|unit| unit.4.truncate(count));
+        }
+        3 => {
+            let flip = (r.below(net.graph.node_count()) as u32, r.below(net.graph.attribute_count()) as u32);
+            envelope.flips.push(flip);
+            envelope.flips.sort_unstable();
+            envelope.flips.dedup();
+        }
+        _ if envelope.units.is_empty() => return false,
+        4 => {
+            let whole = (1i64 << -exponent.clamp(-50, 0)) as f64;
+            envelope.units[unit].2 = [0, 1, whole as i64, (whole * r.real().abs()) as i64][r.below(4)];
+        }
+        5 => envelope.units[unit].3 = price(r, envelope.units[unit].3),
+        6 => {
+            let UnitPrices(.., of_nodes, _) = &mut envelope.units[unit];
+            of_nodes.resize(envelope.nodes.len(), 0);
+            if of_nodes.is_empty() {
+                return false;
+            }
+            let at = r.below(of_nodes.len());
+            of_nodes[at] = price(r, of_nodes[at]);
+        }
+        7 => {
+            let UnitPrices(.., of_flips) = &mut envelope.units[unit];
+            of_flips.resize(envelope.flips.len(), 0);
+            if of_flips.is_empty() {
+                return false;
+            }
+            let at = r.below(of_flips.len());
+            of_flips[at] = price(r, of_flips[at]);
+        }
+        _ => {
+            let units = &mut envelope.units;
+            let other = r.below(units.len());
+            let prices = (units[other].3, units[other].4.clone(), units[other].5.clone());
+            (units[unit].3, units[unit].4, units[unit].5) = prices;
+        }
+    }
+    true
+}
+
+/// A net whose exact worst case is a little above zero is proved robust. The same net with the last bias a little lower has a
+/// worst case of at most zero, often zero itself: neither that proof nor any mutant of it may be accepted there.
+fn proof_check(seed: u64, net: Net, workspace: &mut Workspace, tally: &mut Tally) {
+    use gcnproof_check::format::{Claim, Line, Step};
+    let sets = admissible(&net);
+    let classes = net.gcn.class_count();
+    if sets.len() > 300 || sets.len() < 2 || net.gcn.depth() < 3 || classes != 2 {
+        return;
+    }
+    let mut r = Stream::new(seed ^ 0x0bad_cafe);
+    let r = &mut r;
+    let last = net.gcn.layers().len() - 1;
+    let t = r.below(net.graph.node_count());
+    let worst = sets.iter().map(|s| {
+        let z = evaluate(&net, s)[last][t].clone();
+        z[0].sub(&z[1])
+    });
+    let worst = worst.min_by(|a, b| a.cmp(b)).unwrap();
+    let bias = net.gcn.layers()[last].bias[0];
+    let size = worst.rough().abs() + bias.abs() + 1e-300;
+    let goal = bias - worst.rough();
+    let exact = |to: f64| worst.add(&x(to).sub(&x(bias))).sign();
+    let (mut high, mut low) = (goal + size * [1e-14, 1e-9, 1e-4, 0.02, 0.1][r.below(5)], goal);
+    if !high.is_finite() || !low.is_finite() {
+        return;
+    }
+    for _ in 0..20 {
+        high = if exact(high) == Ordering::Greater { high } else { high.next_up() };
+        low = if exact(low) == Ordering::Greater { low.next_down() } else { low };
+    }
+    if exact(high) != Ordering::Greater || exact(low) == Ordering::Greater || !high.is_finite() || !low.is_finite() {
+        return;
+    }
+    let (robust, broken) = (moved(&net, 0, high), moved(&net, 0, low));
+    let effort = Effort::Complete(Limits { nodes: 200, ..Limits::default() });
+    let certifier = Certifier::new(&robust.graph, &robust.gcn, robust.budget.clone(), Bound::Best)
+        .with_effort(effort)
+        .with_proofs();
+    let result = certifier.certify_class(t, 0, 0, workspace);
+    let fresh = certifier.certify_class(t, 0, 0, &mut Workspace::default());
+    if format!("{result:?}") != format!("{fresh:?}") {
+        tally.failures.push(format!("seed {seed} node {t}: NOT REPRODUCIBLE {result:?} {fresh:?}"));
+    }
+    let mut count = |what: &'static str| *tally.counts.entry((net.style, what)).or_default() += 1;
+    let line = with_checker(&robust, false, |checker| gcnproof::proof::line(&result, checker));
+    let Line::Node(proof) = line else { return count("unproved") };
+    let Claim::Robust(trees) = &proof.claim else {
+        return tally.failures.push(format!("seed {seed} node {t}: FALSE WITNESS {proof:?}"));
+    };
+    let steps = || trees.iter().flat_map(|tree| &tree.tree);
+    let arched = steps().any(|step| matches!(step, Step::Leaf(leaf) if leaf.envelope.is_some()));
+    count(if arched { "proved with envelopes" } else { "proved" });
+    let mut mutants = vec![proof.clone()];
+    for _ in 0..if arched { 40 } else { 0 } {
+        let mut mutant = mutants[r.below(mutants.len().min(4))].clone();
+        if mutate(&mut mutant, &net, r) {
+            mutants.push(mutant);
+        }
+    }
+    for exact in [false, true] {
+        let accepted = with_checker(&broken, exact, |checker| {
+            mutants.iter().filter(|proof| checker.check(proof).is_ok()).cloned().collect::<Vec<_>>()
+        });
+        if let Some(proof) = accepted.first() {
+            tally.failures.push(format!("seed {seed} node {t}: FALSE PROOF ACCEPTED (exact: {exact}) {proof:?}"));
+        }
+    }
+    let accepted = [false, true].map(|exact| {
+        with_checker(&robust, exact, |checker| {
+            mutants.iter().map(|proof| checker.check(proof).is_ok()).collect::<Vec<_>>()
+        })
+    });
+    if accepted[0] != accepted[1] {
+        tally.failures.push(format!("seed {seed} node {t}: INTERVALS AND EXACT NUMBERS DISAGREE {proof:?}"));
+    }
+    if !accepted[0][0] && arched {
+        let why = with_checker(&robust, true, |checker| format!("{:?}", checker.check(&proof)));
+        tally.failures.push(format!("seed {seed} node {t}: ITS OWN PROOF REJECTED {why} {result:?}"));
+    }
+    *tally.counts.entry((net.style, "mutants")).or_default() += mutants.len() - 1;
+    *tally.counts.entry((net.style, "mutants accepted where robust")).or_default() +=
+        accepted[0][1..].iter().filter(|yes| **yes).count();
+}
+
+/// `GCNPROOF_COUNT` seeds; proofs with envelopes and their mutants, judged where they must not hold.
+#[test]
+fn no_proof_and_no_mutant_of_it_holds_where_the_worst_case_is_not_positive() {
+    let count: u64 = std::env::var("GCNPROOF_COUNT").ok().and_then(|v| v.parse().ok()).unwrap_or(1_500);
+    let from: u64 = std::env::var("GCNPROOF_FROM").ok().and_then(|v| v.parse().ok()).unwrap_or(0);
+    let (mut tally, mut workspace) = (Tally::default(), Workspace::default());
+    for seed in from..from + count {
+        let net = match seed % 6 {
+            0..=2 => bushy(seed),
+            3 => net(seed),
+            4 => scaled_net(seed),
+            _ => lossy(seed),
+        };
+        proof_check(seed, net, &mut workspace, &mut tally);
+    }
+    println!("{:?}", tally.counts);
+    for failure in tally.failures.iter().take(10) {
+        println!("{failure}");
+    }
+    assert!(tally.failures.is_empty());
+    let sum = |what| tally.counts.iter().filter(|((_, name), _)| *name == what).map(|(_, n)| n).sum::<usize>();
+    assert!(sum("proved with envelopes") > 5 && sum("mutants") > 100, "too few of them to mean anything");
+}
+
+/// `A` of an envelope, rounded, is not below what the formula gives in exact numbers, whatever the branch has fixed.
+#[test]
+fn what_prices_cost_is_rounded_up() {
+    use gcnproof::budget::Restriction;
+    use gcnproof::envelope::{Envelope, Left, Prices};
+    use gcnproof::rounding::Enclosure;
+    use gcnproof::selection::Flip;
+    for seed in 0..30_000 {
+        let mut r = Stream::new(seed);
+        let r = &mut r;
+        let graph = graph(vec![vec![]; 3], vec![vec![]; 3], 3);
+        let local: Vec<i64> = (0..3).map(|_| r.below(4) as i64).collect();
+        let global = [0, 1, 2, 5, (1 << 53) + 1, usize::MAX][r.below(6)];
+        let budget = Budget::per_node(&graph, global, &local).unwrap();
+        let all: Vec<Flip> = (0..9).map(|at| Flip { node: at / 3, attribute: at % 3 }).collect();
+        let mut restriction = Restriction::default();
+        for &flip in &all {
+            if r.chance(15) {
+                restriction.made.push(flip);
+                if !restriction.admissible(&budget) {
+                    restriction.made.pop();
+                }
+            } else if r.chance(15) {
+                restriction.spared.push(flip);
+            }
+        }
+        let mut envelope = Envelope::new(1);
+        all.iter().filter(|_| r.chance(50)).for_each(|&flip| envelope.list(flip));
+        let style = r.below(STYLES);
+        let every = number(r, style);
+        let node: Vec<f64> = envelope.nodes.iter().map(|_| number(r, style)).collect();
+        let single: Vec<f64> = envelope.flips.iter().map(|_| number(r, style)).collect();
+        let z = Enclosure { value: number(r, style), error: [0.0, number(r, style).abs()][r.below(2)] };
+        let (mut on, mut off) = (x(z.value).add(&x(z.error)), x(0.0));
+        let mut pay = |count: X, price: f64| {
+            if price > 0.0 {
+                on = on.add(&count.mul(&x(price)));
+            } else {
+                off = off.add(&count.mul(&x(-price)));
+            }
+        };
+        let whole = |count: usize| X(IBig::from(count), 0);
+        let left = restriction.global(&budget).unwrap();
+        pay(whole(left), every);
+        for (&n, &price) in envelope.nodes.iter().zip(&node) {
+            pay(whole(restriction.local(&budget, n).unwrap().min(left)), price);
+        }
+        for (&flip, &price) in envelope.flips.iter().zip(&single) {
+            if !restriction.fixes(flip) {
+                pay(whole(1), price);
+            }
+        }
+        let exact = if on.cmp(&off) == Ordering::Greater { on } else { off };
+        let prices = Prices { share: 1.0, every, node, single };
+        let base = Left::new(&envelope, &budget, &restriction).base(&prices, z);
+        assert!(above(base, &exact), "seed {seed}: {base:e} below {:e}", exact.rough());
+        let size = z.error + exact.rough().abs() + z.value.abs();
+        assert!(
+            style > 1 || base <= exact.rough() + 1e-9 * (1.0 + size),
+            "seed {seed}: {base:e}, not {:e}",
+            exact.rough()
+        );
+    }
+}
