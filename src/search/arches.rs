@@ -19,7 +19,7 @@ use crate::selection::Flip;
 use super::master::{Envelopes, Lines, Master, SimplexMaster, Suggestion};
 use super::prover::Prover;
 use super::separation::{Buffers, Point};
-use super::tree::Branch;
+use super::tree::{Branch, Clock};
 
 /// Rounds at the root of a tree, and below it.
 const ROUNDS: [usize; 2] = [40, 4];
@@ -36,8 +36,11 @@ const LEAST: f64 = 1e-3;
 /// A round is worth its cost if it closes this share of what is missing.
 const WORTH: f64 = 0.02;
 
-/// Branches that pass their own envelopes on; later ones pass on what they were given, to save memory.
-const KEPT: usize = 200;
+/// Prices of an envelope, at most: beyond that a round costs more than branching, and memory.
+const LARGEST: usize = 4 << 20;
+
+/// Prices that waiting branches hold together, at most; later branches pass on what they were given.
+const KEPT: usize = 16 << 20;
 
 /// Where the relaxed attacker has been on average.
 #[derive(Default)]
@@ -67,6 +70,9 @@ impl Prover<'_, '_> {
     ) -> f64 {
         let (certifier, restriction) = (self.certifier, &branch.restriction);
         let mut average = Average::default();
+        let priced =
+            (0..coefficients.len()).filter(|&unit| coefficients[unit] < 0.0 && is_free(&workspace.hidden, unit));
+        let priced = priced.count();
         for round in 0..ROUNDS[usize::from(branch.origin.is_some())] {
             average.move_towards(&suggestion.flips);
             let mut known = match &workspace.hidden.envelope {
@@ -74,10 +80,13 @@ impl Prover<'_, '_> {
                 None => Envelope::new(workspace.hidden.count()),
             };
             average.0.keys().for_each(|&flip| known.list(flip));
+            if priced.saturating_mul(known.flips.len() + known.nodes.len()) > LARGEST {
+                break;
+            }
             let left = Left::new(&known, certifier.budget(), restriction);
             let local = |n: u32| restriction.local(certifier.budget(), n).unwrap_or(0);
             let point = Point::new(&known, &average.0, global, local);
-            let new = separate(certifier, &known, &point, coefficients, workspace);
+            let new = separate(certifier, &known, (&point, self.clock), coefficients, workspace);
             let before = best;
             best = best.max(self.blend(
                 branch,
@@ -88,7 +97,7 @@ impl Prover<'_, '_> {
                 (pairs, workspace),
             ));
             let missing = self.cutoff(&pairs[at]) - before;
-            if self.settled(best, &pairs[at]) || self.is_late() || round > 2 && best - before < WORTH * missing {
+            if self.settled(best, &pairs[at]) || self.clock.is_late() || round > 2 && best - before < WORTH * missing {
                 break;
             }
         }
@@ -120,6 +129,7 @@ impl Prover<'_, '_> {
             Lines::Both,
             Envelopes { known: Some((known, &left)), new: Some(new), chords: &chords },
         );
+        master.until(self.clock);
         for flip in self.latest(global.saturating_mul(2), &branch.restriction) {
             master.add(&field, &workspace.slice, flip);
         }
@@ -137,7 +147,7 @@ impl Prover<'_, '_> {
             best = best.max(bound);
             let fresh: Vec<Flip> = selected.into_iter().filter(|flip| !master.knows(*flip)).collect();
             let close = suggestion.value - bound <= 1e-10 * (1.0 + bound.abs());
-            if self.settled(best, &pairs[at]) || fresh.is_empty() || close {
+            if self.settled(best, &pairs[at]) || self.clock.is_late() || fresh.is_empty() || close {
                 break;
             }
             for flip in fresh {
@@ -149,11 +159,10 @@ impl Prover<'_, '_> {
     }
 
     /// The envelopes that the children of a branch start with.
-    pub(super) fn passed_on(&self, branch: &Branch, workspace: &Workspace) -> Option<Arc<Envelope>> {
-        if branch.serial > KEPT {
-            return branch.envelope.clone();
-        }
-        workspace.hidden.envelope.as_ref().map(|known| Arc::clone(&known.0))
+    pub(super) fn passed_on(&mut self, branch: &Branch, workspace: &Workspace) -> Option<Arc<Envelope>> {
+        let own = workspace.hidden.envelope.as_ref().map(|known| &known.0)?;
+        self.kept += own.units.iter().map(|prices| prices.node.len() + prices.single.len()).sum::<usize>();
+        if self.kept > KEPT { branch.envelope.clone() } else { Some(Arc::clone(own)) }
     }
 }
 
@@ -173,7 +182,7 @@ fn entries(certifier: &Certifier, flips: &[Flip], workspace: &Workspace) -> Vec<
 fn separate(
     certifier: &Certifier,
     known: &Envelope,
-    point: &Point,
+    (point, clock): (&Point, Clock),
     coefficients: &[f64],
     workspace: &Workspace,
 ) -> Envelope {
@@ -183,6 +192,10 @@ fn separate(
     let mut change = vec![0.0; known.flips.len()];
     let mut buffers = Buffers::default();
     for (m, entries) in entries(certifier, &known.flips, workspace).iter().enumerate() {
+        // What is not separated keeps its line.
+        if clock.is_late() {
+            break;
+        }
         for j in 0..hidden.width {
             let unit = m * hidden.width + j;
             if coefficients[unit] < 0.0 && is_free(hidden, unit) {

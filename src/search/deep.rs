@@ -17,6 +17,7 @@ use crate::slice::Slice;
 use super::layers::{Effect, Layers, Place, Row, State, Unit};
 use super::master::Lines;
 use super::simplex::Simplex;
+use super::tree::Clock;
 
 /// How often rows and variables are brought in before a solution is taken as it is.
 const ROUNDS: usize = 100;
@@ -190,6 +191,11 @@ impl<'a> LayeredMaster<'a> {
     /// How much of a variable is made: the dual of its row.
     fn share(&self, variable: &Variable) -> f64 {
         (1.0 + self.simplex.reduced(variable.plus)).clamp(0.0, 1.0)
+    }
+
+    /// Stops improving when it is late.
+    pub fn until(&mut self, clock: Clock) {
+        self.simplex.until(clock);
     }
 
     /// The best point against the flips known, as far as the solver gets, and its objective.

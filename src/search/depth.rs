@@ -31,6 +31,7 @@ impl Prover<'_, '_> {
         let Workspace { slice, hidden, local_bounds, multipliers, .. } = workspace;
         let lines = (&objective[..], &multipliers.signs[..]);
         let mut master = LayeredMaster::new((certifier.gcn(), slice), hidden, local_bounds, lines, global, Lines::Both);
+        master.until(self.clock);
         for flip in self.latest(global, &branch.restriction) {
             master.add(&field, slice, flip);
         }

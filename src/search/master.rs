@@ -21,6 +21,7 @@ use crate::selection::{Field, Flip};
 use crate::slice::Slice;
 
 use super::simplex::Simplex;
+use super::tree::Clock;
 
 /// A unit's line as a function of its multiplier: `(b₀ + b₁x) + Σ (s₀ + s₁x)·g_i + (c₀ + c₁x)·capped(g_i)`, and the same of two
 /// envelopes.
@@ -208,6 +209,11 @@ impl<'a> SimplexMaster<'a> {
             master.constant += line.base[0] + line.base[1] * master.resting[at];
         }
         master
+    }
+
+    /// Stops improving when it is late.
+    pub fn until(&mut self, clock: Clock) {
+        self.simplex.until(clock);
     }
 
     /// Fixes a multiplier at 1.

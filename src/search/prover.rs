@@ -13,7 +13,7 @@ use super::arches::arched;
 use super::ground::Ground;
 use super::master::{Envelopes, Lines, Master, SimplexMaster, Suggestion};
 use super::trace::Trace;
-use super::tree::{self, Branch, Finding, Goal, Limits, Outcome, Split};
+use super::tree::{self, Branch, Clock, Finding, Goal, Limits, Outcome, Split};
 
 /// Masters solved per tree node before it is split.
 const MASTERS: usize = 30;
@@ -49,7 +49,10 @@ pub(super) struct Prover<'a, 'b> {
     pub(super) certifier: &'b Certifier<'a>,
     pub(super) reference: usize,
     pub(super) goal: Goal,
-    deadline: Option<Instant>,
+    /// The end of the search.
+    pub(super) clock: Clock,
+    /// Prices of envelopes that branches have passed on.
+    pub(super) kept: usize,
     /// Flips that have mattered, the latest last.
     pool: Vec<Flip>,
     pub(super) masters: usize,
@@ -72,15 +75,16 @@ impl Certifier<'_> {
     ) -> Cost {
         let trace = (self.proving && pairs[at].grounds.is_err()).then(Trace::default);
         let pool = pairs[at].attack.flips.clone();
-        let mut prover = Prover { certifier: self, reference, goal, deadline, pool, masters: 0, ground: None, trace };
+        let clock = Clock { deadline, stopped: self.stopped };
+        let mut prover =
+            Prover { certifier: self, reference, goal, clock, kept: 0, pool, masters: 0, ground: None, trace };
         let objective = [(reference, 1.0), (pairs[at].class, -1.0)];
         workspace.backward.run(self.gcn(), &workspace.slice, self.activation_bounds(), &objective);
         // Shared by the two closures: one examines while the other asks how far the attack has come.
         let state = std::cell::RefCell::new((pairs, workspace));
         let Outcome { lower, nodes, gave_up } = tree::search(
             limits,
-            deadline,
-            self.stopped,
+            clock,
             |branch| {
                 let (pairs, workspace) = &mut *state.borrow_mut();
                 prover.examine(branch, at, pairs, workspace)
@@ -208,6 +212,7 @@ impl Prover<'_, '_> {
             Lines::Both,
             envelopes,
         );
+        master.until(self.clock);
         let mut best = f64::NEG_INFINITY;
         for flip in self.latest(global, &branch.restriction) {
             master.add(&field, &workspace.slice, flip);
@@ -280,11 +285,6 @@ impl Prover<'_, '_> {
     /// Is a bound on all of a branch good enough to close it, or has an attack made it idle?
     pub(super) fn settled(&self, bound: f64, pair: &Pair) -> bool {
         bound > self.cutoff(pair) || pair.attack.succeeds() && self.goal == Goal::Decide
-    }
-
-    /// Is it time to stop?
-    pub(super) fn is_late(&self) -> bool {
-        (self.certifier.stopped)() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// The flips that a master starts with: so many of those that have mattered, and some more, the latest first.

@@ -38,6 +38,8 @@ pub(super) struct Buffers {
     order: Vec<usize>,
     /// Least and largest `Σ y_i`, what is taken so far, and the prices at which it passes either.
     node: Vec<Track>,
+    /// `τ`.
+    every: f64,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -48,6 +50,8 @@ struct Track {
     taken: f64,
     price_least: Option<f64>,
     price_most: Option<f64>,
+    /// `τ + ν`.
+    price: f64,
 }
 
 impl Point {
@@ -78,31 +82,48 @@ impl Point {
         buffers.order.extend((0..change.len()).filter(|&i| self.share[i] > 0.0));
         buffers.order.sort_unstable_by(|&i, &k| change[k].total_cmp(&change[i]).then(i.cmp(&k)));
         let (mut low, mut high) = (0.0, 1.0);
-        let (mut rising, mut falling) = (None, None);
+        let (mut rise, mut fall) = (None, None);
         for _ in 0..HALVINGS {
             let lambda = 0.5 * (low + high);
-            let (prices, slope) = self.prices(lambda, z, change, buffers);
+            let slope = self.slope(lambda, z, change, buffers);
             if slope > 0.0 {
-                low = lambda;
-                rising = Some((prices, slope));
+                (low, rise) = (lambda, Some(slope));
             } else {
-                high = lambda;
-                falling = Some((prices, slope));
+                (high, fall) = (lambda, Some(slope));
             }
         }
-        match (rising, falling) {
-            (Some((mut below, rise)), Some((above, fall))) => {
-                Prices::mix(&mut below, &above, rise / (rise - fall));
-                below
+        match (rise, fall) {
+            (Some(rise), Some(fall)) => {
+                let mut prices = self.prices(low, z, change, buffers);
+                prices.mix(&self.prices(high, z, change, buffers), rise / (rise - fall));
+                prices
             }
-            (Some((only, _)), None) | (None, Some((only, _))) => only,
-            (None, None) => Prices::default(),
+            (Some(_), None) => self.prices(low, z, change, buffers),
+            _ => self.prices(high, z, change, buffers),
         }
     }
 
-    /// The prices at `λ`, and the slope of the value there.
-    fn prices(&self, lambda: f64, z: f64, change: &[f64], buffers: &mut Buffers) -> (Prices, f64) {
-        let Buffers { order, node: tracks } = buffers;
+    /// The prices at `λ`.
+    fn prices(&self, lambda: f64, z: f64, change: &[f64], buffers: &mut Buffers) -> Prices {
+        self.slope(lambda, z, change, buffers);
+        let every = buffers.every;
+        let mut prices = Prices { share: 1.0, every, node: Vec::new(), single: vec![0.0; change.len()] };
+        prices.node.extend(buffers.node.iter().map(|track| track.price - every));
+        for &i in &buffers.order {
+            prices.single[i] = self.single(i, lambda, change[i] - buffers.node[self.node[i]].price);
+        }
+        prices
+    }
+
+    /// `ρ` of a flip whose change exceeds its node's price by `over`: where its share is bounded by `λ`, or by `1 − λ`.
+    fn single(&self, i: usize, lambda: f64, over: f64) -> f64 {
+        let bound = over > 0.0 && self.share[i] >= lambda || over < 0.0 && self.share[i] >= 1.0 - lambda;
+        if bound { over } else { 0.0 }
+    }
+
+    /// The slope of the value at `λ`; leaves `τ` and the nodes' `τ + ν` in the buffers.
+    fn slope(&self, lambda: f64, z: f64, change: &[f64], buffers: &mut Buffers) -> f64 {
+        let Buffers { order, node: tracks, every: tau } = buffers;
         let rest = 1.0 - lambda;
         let bounds = |i: usize| ((self.share[i] - rest).max(0.0), self.share[i].min(lambda));
         tracks.clear();
@@ -145,32 +166,17 @@ impl Point {
                 every = Some(change[i]);
             }
         }
-        let tau = every.unwrap_or(0.0);
-        // σ_n = τ + ν_n lies between the prices at which node n passes its bounds.
-        let mut prices =
-            Prices { share: 1.0, every: tau, node: vec![0.0; tracks.len()], single: vec![0.0; change.len()] };
-        for (price, track) in prices.node.iter_mut().zip(tracks.iter()) {
-            let mut sigma = tau;
-            if let Some(most) = track.price_most {
-                sigma = sigma.max(most);
-            }
-            if let Some(least) = track.price_least {
-                sigma = sigma.min(least);
-            }
-            *price = sigma - tau;
-        }
-        let mut slope = z + self.global * tau;
-        for (price, q) in prices.node.iter().zip(&self.local) {
-            slope += q * price;
+        *tau = every.unwrap_or(0.0);
+        // τ + ν of a node lies between the prices at which it passes its bounds.
+        let mut slope = z + self.global * *tau;
+        for (track, q) in tracks.iter_mut().zip(&self.local) {
+            track.price = tau.max(track.price_most.unwrap_or(*tau)).min(track.price_least.unwrap_or(f64::INFINITY));
+            slope += q * (track.price - *tau);
         }
         for &i in order.iter() {
-            let over = change[i] - (tau + prices.node[self.node[i]]);
-            if over > 0.0 && self.share[i] >= lambda || over < 0.0 && self.share[i] >= rest {
-                prices.single[i] = over;
-                slope += over;
-            }
+            slope += self.single(i, lambda, change[i] - tracks[self.node[i]].price);
         }
-        (prices, slope)
+        slope
     }
 }
 

@@ -4,6 +4,8 @@
 //! have a few dozen rows. Its answer is a suggestion only, so it may stop early: every basis it visits is feasible, and
 //! that is all that its user needs.
 
+use super::tree::Clock;
+
 /// A variable of the tableau.
 #[derive(Clone, Debug)]
 struct Variable {
@@ -26,12 +28,18 @@ pub struct Simplex {
     /// Values of the basic variables.
     values: Vec<f64>,
     objective: f64,
+    clock: Option<Clock>,
 }
 
 /// Entries below this are taken for zero.
 const TINY: f64 = 1e-11;
 
 impl Simplex {
+    /// Stops improving when it is late.
+    pub fn until(&mut self, clock: Clock) {
+        self.clock = Some(clock);
+    }
+
     /// Adds a variable with cost `cost` that no row has yet, resting at zero.
     pub fn add_variable(&mut self, cost: f64, upper: f64) -> usize {
         self.variables.push(Variable { upper, at_upper: false, row: None });
@@ -118,7 +126,11 @@ impl Simplex {
     /// Improves until optimal, or until `limit` steps are done. Returns whether it is optimal.
     pub fn maximise(&mut self, limit: usize) -> bool {
         let mut stalled = 0;
-        for _ in 0..limit {
+        for step in 0..limit {
+            // A step costs microseconds in small tableaus and milliseconds in large ones.
+            if step % 16 == 15 && self.clock.is_some_and(|clock| clock.is_late()) {
+                return false;
+            }
             let Some(entering) = self.entering(stalled > 50) else { return true };
             let before = self.objective;
             if !self.step(entering) {

@@ -108,5 +108,5 @@ impl Trace {
 /// Bytes of an envelope, more or less.
 fn size(envelope: &Envelope) -> usize {
     let prices: usize = envelope.units.iter().map(|unit| 6 + unit.4.len() + unit.5.len()).sum();
-    4 * prices + 8 * envelope.nodes.len() + 14 * envelope.flips.len()
+    8 * prices + 8 * envelope.nodes.len() + 14 * envelope.flips.len()
 }

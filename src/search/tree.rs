@@ -32,6 +32,22 @@ impl Default for Limits {
     }
 }
 
+/// When a search must end, however far it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// If there is a time.
+    pub deadline: Option<Instant>,
+    /// Was it interrupted?
+    pub stopped: fn() -> bool,
+}
+
+impl Clock {
+    /// Is it time to stop?
+    pub fn is_late(&self) -> bool {
+        (self.stopped)() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+}
+
 /// What a search is for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
@@ -129,8 +145,7 @@ pub struct Outcome {
 /// whether a lower bound on everything is enough.
 pub fn search(
     limits: &Limits,
-    deadline: Option<Instant>,
-    stopped: fn() -> bool,
+    clock: Clock,
     mut examine: impl FnMut(&Branch) -> Finding,
     mut finished: impl FnMut(f64) -> bool,
 ) -> Outcome {
@@ -145,7 +160,7 @@ pub fn search(
         if finished(lower) {
             return Outcome { lower, nodes, gave_up: false };
         }
-        if nodes >= limits.nodes || deadline.is_some_and(|deadline| Instant::now() >= deadline) || stopped() {
+        if nodes >= limits.nodes || clock.is_late() {
             return Outcome { lower, nodes, gave_up: true };
         }
         nodes += 1;
