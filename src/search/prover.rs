@@ -341,10 +341,12 @@ impl Prover<'_, '_> {
             Some((looseness, unit)) if looseness > 1e-9 && !deep => return Some(Split::Unit(unit)),
             _ => {}
         }
+        // Of an earlier branch, if this one was given up before its flips were priced.
+        let mut selected = selection.flips().iter().map(|loss| loss.flip);
         let made = suggestion.flips.iter().max_by(|x, y| x.1.total_cmp(&y.1).then(y.0.cmp(&x.0)));
         tree::most_fractional(suggestion)
             .or(made.filter(|m| m.1 > 0.0).map(|m| m.0))
-            .or(selection.flips().first().map(|loss| loss.flip))
+            .or_else(|| selected.find(|flip| !branch.restriction.fixes(*flip)))
             .or_else(|| self.any_flip(branch, slice.nodes(1)))
             .map(Split::Flip)
     }
