@@ -38,8 +38,6 @@ impl Prover<'_, '_> {
         let fixed = !branch.restriction.made.is_empty() || !branch.restriction.spared.is_empty();
         if fixed {
             hidden.anchor_at(evaluator);
-        }
-        if fixed {
             // Fixed flips shrink the budget; R and S follow.
             if self.ground.as_ref().is_none_or(|ground| ground.restriction != branch.restriction) {
                 let means = (certifier.budget(), &branch.restriction);
