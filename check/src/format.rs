@@ -1,13 +1,25 @@
-//! The proof format, version 1 (`FORMAT.md`): plain data, read by the checker and written by whoever proves.
+//! The proof format (`FORMAT.md`): plain data, read by the checker and written by whoever proves.
 
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::io::{self, Write};
+use std::str::FromStr;
 
-/// The version that this crate reads and writes.
+use crate::reason::Reason;
+use crate::strict;
+
+/// The version that this crate writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
+
+/// The oldest version that this crate reads.
+pub const OLDEST_VERSION: u32 = 1;
 
 /// Multipliers are integers times `2^exponent`; this is the exponent unless a leaf states its own.
 pub const EXPONENT: i32 = -20;
+
+/// The exponents that a leaf may state.
+pub const EXPONENTS: std::ops::RangeInclusive<i32> = -1074..=900;
 
 /// One line of a proofs file: a [`Header`], then any number of [`NodeProof`]s and [`Unproved`]s, then their number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,13 +44,27 @@ impl Line {
         serde_json::to_writer(&mut to, self)?;
         to.write_all(b"\n")
     }
+
+    /// Reads a line without its line feed, exactly as `FORMAT.md` §2 says. No list in it may have more than `longest`
+    /// entries.
+    ///
+    /// # Errors
+    /// [`Reason::Syntax`].
+    pub fn read(bytes: &[u8], longest: usize) -> Result<Line, Reason> {
+        strict::read(bytes, longest).map_err(|problem| Reason::Syntax(problem.chars().take(200).collect()))
+    }
+}
+
+/// Bytes of the header of a graph, at most: every node may have a local budget of 20 digits, every attribute may be frozen.
+pub fn longest_header(nodes: usize, attributes: usize) -> usize {
+    (1usize << 16).saturating_add(nodes.saturating_mul(21)).saturating_add(attributes.saturating_mul(11))
 }
 
 /// The statement that all proofs of a file share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// [`VERSION`].
+    /// [`OLDEST_VERSION`] to [`VERSION`].
     pub version: u32,
     /// [`gcnproof_files::GraphFile::digest`].
     pub graph: String,
@@ -69,13 +95,40 @@ pub struct BudgetStatement {
 }
 
 /// `q`, the same everywhere or one number per node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Local {
     /// So many flips in every row.
     Uniform(u64),
     /// `q_n` for `n = 0, 1, …`.
     PerNode(Vec<u64>),
+}
+
+/// By hand, because what serde derives would first keep a copy of the list that takes 32 bytes for each number.
+impl<'de> Deserialize<'de> for Local {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Local, D::Error> {
+        struct Budgets;
+        impl<'de> Visitor<'de> for Budgets {
+            type Value = Local;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a number or a list of numbers")
+            }
+
+            fn visit_u64<E>(self, q: u64) -> Result<Local, E> {
+                Ok(Local::Uniform(q))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Local, A::Error> {
+                let mut budgets = Vec::new();
+                while let Some(q) = list.next_element()? {
+                    budgets.push(q);
+                }
+                Ok(Local::PerNode(budgets))
+            }
+        }
+        deserializer.deserialize_any(Budgets)
+    }
 }
 
 /// Which way attributes may be flipped.
@@ -90,6 +143,28 @@ pub enum Direction {
     Remove,
 }
 
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Direction::Both => "both",
+            Direction::Add => "add",
+            Direction::Remove => "remove",
+        })
+    }
+}
+
+impl FromStr for Direction {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Direction, String> {
+        match word {
+            "both" => Ok(Direction::Both),
+            "add" => Ok(Direction::Add),
+            "remove" => Ok(Direction::Remove),
+            _ => Err("expected both, add or remove".into()),
+        }
+    }
+}
+
 /// Which class a node is to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -98,6 +173,26 @@ pub enum Convention {
     Predicted,
     /// The label in the graph file.
     Labels,
+}
+
+impl fmt::Display for Convention {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Convention::Predicted => "predicted",
+            Convention::Labels => "labels",
+        })
+    }
+}
+
+impl FromStr for Convention {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Convention, String> {
+        match word {
+            "predicted" => Ok(Convention::Predicted),
+            "labels" => Ok(Convention::Labels),
+            _ => Err("expected predicted or labels".into()),
+        }
+    }
 }
 
 /// The proof of one node.

@@ -15,9 +15,11 @@
 //! | `number`, `interval`, `dyadic` | arithmetic |
 //! | `layer2`, `reach`, `cap`, `envelope`, `activation`, `line`, `replay`, `relief`, `loss` | the bound of a leaf |
 //! | `tree`, `problem` | a whole proof |
-//! | `stream` | a whole file |
+//! | `token`, `strict`, `lines` | JSON as the format allows it, and the lines of a file |
+//! | `expect` | what a file must state and prove |
+//! | `stream`, `summary`, `report` | a whole file, and what became of it |
 //!
-//! A reader who wants to trust a verdict needs to trust `FORMAT.md` and these modules, `gcnproof-files`, the JSON parser
+//! A reader who wants to trust a verdict needs to trust `FORMAT.md` and these modules, `gcnproof-files`, serde
 //! and the big integers of dashu.
 
 mod activation;
@@ -25,10 +27,12 @@ mod budget;
 mod cap;
 mod dyadic;
 mod envelope;
+mod expect;
 pub mod format;
 mod interval;
 mod layer2;
 mod line;
+mod lines;
 mod loss;
 mod network;
 mod number;
@@ -37,14 +41,22 @@ mod reach;
 mod reason;
 mod relief;
 mod replay;
+mod report;
 mod slice;
 mod stream;
+mod strict;
+mod summary;
+mod token;
 mod tree;
 
 pub use budget::Flip;
+pub use expect::{Expectations, Nodes};
 pub use interval::Interval;
+pub use lines::LONGEST_LINE;
 pub use network::matrix_digest;
 pub use problem::{Checker, Fault, Statement, Verdict};
 pub use reason::Reason;
-pub use stream::{LONGEST_LINE, Options, Rejection, Summary, check};
+pub use report::visible;
+pub use stream::{Options, check};
+pub use summary::{Rejection, Summary};
 pub use tree::{LARGEST_TREE, LONGEST_PATH};

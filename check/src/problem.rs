@@ -8,7 +8,7 @@ use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 use crate::activation::Activations;
 use crate::budget::{Budget, Decided, Flip};
 use crate::dyadic::Dyadic;
-use crate::format::{Claim, Convention, Header, NodeProof, VERSION, Witness};
+use crate::format::{Claim, Convention, EXPONENTS, Header, NodeProof, OLDEST_VERSION, Step, VERSION, Witness};
 use crate::interval::Interval;
 use crate::line::Unit;
 use crate::network::Network;
@@ -64,14 +64,19 @@ impl<'a> Statement<'a> {
         header: &Header,
         matrices: &[Arc<SparseMatrix>],
     ) -> Result<Statement<'a>, Reason> {
-        if header.version != VERSION {
-            return Err(Reason::Header(format!("version {} is not {VERSION}", header.version)));
+        if !(OLDEST_VERSION..=VERSION).contains(&header.version) {
+            let known = format!("this checker reads {OLDEST_VERSION} to {VERSION}");
+            return Err(Reason::Header(format!("version {}, but {known}", header.version)));
         }
-        if header.graph != graph.digest {
-            return Err(Reason::Header(format!("the proofs are about another graph (digest {})", graph.digest)));
-        }
-        if header.model != model.digest {
-            return Err(Reason::Header(format!("the proofs are about another model (digest {})", model.digest)));
+        for (what, stated, given) in [("graph", &header.graph, &graph.digest), ("model", &header.model, &model.digest)]
+        {
+            if stated != given {
+                // A stranger's digest may be as long as a header.
+                let stated: String = stated.chars().take(64).collect();
+                return Err(Reason::Header(format!(
+                    "the proofs are about another {what}: its digest is {stated}, the {what} given has {given}"
+                )));
+            }
         }
         Ok(Statement {
             network: Network::new(graph, model, header, matrices)?,
@@ -131,6 +136,15 @@ impl<'a> Checker<'a> {
                         step: Some(at),
                         reason,
                     })?;
+                    // A leaf without multipliers does not use its exponent; out of range it is not of this format.
+                    for (at, step) in one.tree.iter().enumerate() {
+                        if let Step::Leaf(leaf) = step
+                            && !EXPONENTS.contains(&leaf.exponent)
+                        {
+                            let reason = Reason::Exponent(leaf.exponent);
+                            return Err(Fault { class: Some(one.class), step: Some(at), reason });
+                        }
+                    }
                 }
                 match others.next() {
                     Some(missing) => Err(Reason::Classes(missing).into()),

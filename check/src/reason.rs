@@ -78,6 +78,9 @@ pub enum Reason {
     /// A price for a split that the path does not have.
     #[error("multiplier beta of {0:?}, which the path does not split")]
     Unsplit((u32, u32, u32)),
+    /// The exponent of a leaf, used or not.
+    #[error("the exponent {0} is out of range")]
+    Exponent(i32),
     /// A node that does not exist or does not concern the target.
     #[error("envelope: node {0} is no node whose attributes the target depends on")]
     EnvelopeNode(u32),
