@@ -122,6 +122,9 @@ fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFile) -> Resul
     let (nodes, attributes) = (graph.attributes.rows, graph.attributes.columns);
     let line = lines.header(longest_header(nodes, attributes)).map_err(|error| Stop::Unreadable(1, error))?;
     let bytes = line.unwrap_or_else(|| Err(order("the file is empty"))).map_err(wrong)?;
+    if [r#"{"node":"#, r#"{"unproved":"#, r#"{"end":"#].iter().any(|other| bytes.starts_with(other.as_bytes())) {
+        return Err(wrong(order("the first line is not a header")));
+    }
     match Line::read(&bytes, nodes.max(attributes).max(model.layers.len())).map_err(wrong)? {
         Line::Header(header) => Ok(header),
         _ => Err(wrong(order("the first line is not a header"))),
