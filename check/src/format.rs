@@ -55,9 +55,11 @@ impl Line {
     }
 }
 
-/// Bytes of the header of a graph, at most: every node may have a local budget of 20 digits, every attribute may be frozen.
-pub fn longest_header(nodes: usize, attributes: usize) -> usize {
-    (1usize << 16).saturating_add(nodes.saturating_mul(21)).saturating_add(attributes.saturating_mul(11))
+/// Bytes of the header, at most: every node may have a local budget of 20 digits, every attribute may be frozen, and every
+/// layer may have a matrix of its own.
+pub fn longest_header(nodes: usize, attributes: usize, layers: usize) -> usize {
+    let parts = [(nodes, 21), (attributes, 11), (layers, 80)];
+    parts.iter().fold(1 << 16, |sum, &(count, bytes)| count.saturating_mul(bytes).saturating_add(sum))
 }
 
 /// The statement that all proofs of a file share.

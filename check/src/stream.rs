@@ -119,13 +119,14 @@ fn run(
 fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFile) -> Result<Header, Stop> {
     let wrong = |reason| Stop::Wrong(1, reason);
     let order = |problem: &str| Reason::Order(problem.into());
-    let (nodes, attributes) = (graph.attributes.rows, graph.attributes.columns);
-    let line = lines.header(longest_header(nodes, attributes)).map_err(|error| Stop::Unreadable(1, error))?;
+    let (nodes, attributes, layers) = (graph.attributes.rows, graph.attributes.columns, model.layers.len());
+    let longest = longest_header(nodes, attributes, layers);
+    let line = lines.header(longest).map_err(|error| Stop::Unreadable(1, error))?;
     let bytes = line.unwrap_or_else(|| Err(order("the file is empty"))).map_err(wrong)?;
     if [r#"{"node":"#, r#"{"unproved":"#, r#"{"end":"#].iter().any(|other| bytes.starts_with(other.as_bytes())) {
         return Err(wrong(order("the first line is not a header")));
     }
-    match Line::read(&bytes, nodes.max(attributes).max(model.layers.len())).map_err(wrong)? {
+    match Line::read(&bytes, nodes.max(attributes).max(layers)).map_err(wrong)? {
         Line::Header(header) => Ok(header),
         _ => Err(wrong(order("the first line is not a header"))),
     }
