@@ -10,7 +10,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`mod@format`] | the lines of a proofs file, to read and to write |
+//! | [`mod@format`], `header` | the lines of a proofs file, to read and to write |
 //! | `network`, `budget`, `slice` | what the files and the header mean |
 //! | `number`, `interval`, `dyadic` | arithmetic |
 //! | `layer2`, `reach`, `cap`, `envelope`, `activation`, `line`, `replay`, `relief`, `loss` | the bound of a leaf |
@@ -29,6 +29,7 @@ mod dyadic;
 mod envelope;
 mod expect;
 pub mod format;
+mod header;
 mod interval;
 mod layer2;
 mod line;

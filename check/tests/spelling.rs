@@ -36,6 +36,7 @@ fn other_spellings_are_rejected() {
     let values = header.trim_start_matches(r#"{"header":"#).trim_end_matches('}');
     let as_list =
         r#"[1,"graph","model",["gcn"],{"global":2,"local":1,"direction":"both","frozen_attributes":[1]},"predicted"]"#;
+    let version = format!(r#""version":{VERSION}"#);
     let wrong = [
         // Lists for objects.
         (header, format!(r#"{{"header":{as_list}}}"#)),
@@ -78,7 +79,7 @@ fn other_spellings_are_rejected() {
         (r#""local":1"#, r#""local":[1.0,1]"#.into()),
         (r#""local":1"#, r#""local":[[1,1]]"#.into()),
         (r#""local":1"#, r#""local":{"uniform":1}"#.into()),
-        (r#""version":1"#, r#""version":1.0"#.into()),
+        (version.as_str(), format!("{version}.0")),
         (r#""frozen_attributes":[1]"#, r#""frozen_attributes":null"#.into()),
         (r#"a \"reason\""#, r"half \ud800".into()),
         (r#"a \"reason\""#, r"half \udc00\ud800".into()),
@@ -118,7 +119,7 @@ fn other_spellings_are_rejected() {
     // A last line feed may be missing, keys may stand in any order, and a text may have escapes.
     for right in [
         good.trim_end().to_string(),
-        good.replace(r#""version":1,"graph":"graph""#, r#""graph":"gr\u0061ph","version":1"#),
+        good.replace(&format!(r#"{version},"graph":"graph""#), &format!(r#""graph":"gr\u0061ph",{version}"#)),
         good.replace(r#"{"leaf":{}}"#, r#"{"leaf":{"e":-1074,"bound":-1.5e-3,"cap":false,"weight":[]}}"#),
         good.replace(r#"a \"reason\""#, r"\ud83d\ude00\/\b\f\n\r\té"),
         good.replace(r#""local":1"#, r#""local":[0,18446744073709551615]"#),
