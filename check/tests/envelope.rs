@@ -783,9 +783,9 @@ fn pruning_misses_no_flip() {
             world.model.layers[1].bias[0] = -1e3;
             for _ in 0..2 {
                 match world.judge(&robust(vec![leaf(envelope.clone())])) {
-                    Err(Fault { reason: Reason::Bound(bound), .. }) if bound.lower.get().is_finite() => {
-                        narrow += usize::from(bound.upper.get() - bound.lower.get() < 1e-9);
-                        world.model.layers[1].bias[0] -= bound.upper.get();
+                    Err(Fault { reason: Reason::Bound(bound), .. }) if bound.lower.to_f64().is_finite() => {
+                        narrow += usize::from(bound.upper.to_f64() - bound.lower.to_f64() < 1e-9);
+                        world.model.layers[1].bias[0] -= bound.upper.to_f64();
                     }
                     _ => {}
                 }

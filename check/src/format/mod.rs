@@ -8,6 +8,7 @@ use std::io::{self, Write};
 pub use crate::header::{BudgetStatement, Convention, Direction, Header, Local, longest_header};
 use crate::reason::Reason;
 use crate::strict;
+pub use crate::directed::numerator;
 pub(crate) use hints::WholeHints;
 pub use hints::{BoundsLine, EnvelopeEntry, Hints, Number, Prices, UnitBounds};
 
@@ -201,13 +202,6 @@ impl Default for Leaf {
             bound: None,
         }
     }
-}
-
-/// The numerator of a non-negative multiplier, rounded to a multiple of `2^exponent`; for writers. Rounding is harmless,
-/// because every admissible multiplier gives a valid bound.
-pub fn numerator(multiplier: f64, exponent: i32) -> i64 {
-    // A cast saturates, and turns NaN into 0.
-    ((multiplier * 2f64.powi(-exponent)).round() as i64).clamp(0, 1 << 53)
 }
 
 /// A perturbation after which the other class is as large or larger.
