@@ -227,9 +227,10 @@ fn least_values_on_rectangles_and_segments() {
                 let part = |of: f64, i: i32| &exact(of) * &exact(f64::from(i) / 4.0);
                 let (u, v) = (part(up, i), part(down, j));
                 // Where the kink is as well.
-                let at_kink = (&v - &z).max(Dyadic::ZERO).min(exact(up));
-                for u in [u, at_kink] {
-                    let value = f(&k, &z, line, &u, &v);
+                let u_at_kink = (&v - &z).max(Dyadic::ZERO).min(exact(up));
+                let v_at_kink = (&z + &u).max(Dyadic::ZERO).min(exact(down));
+                for (u, v) in [(&u, &v), (&u_at_kink, &v), (&u, &v_at_kink)] {
+                    let value = f(&k, &z, line, u, v);
                     assert!(is_below(least, &value), "{round}: {k:?} {z:?} {line:?} {up} {down}");
                     lowest = Some(lowest.map_or(value.clone(), |lowest| lowest.min(value)));
                 }
