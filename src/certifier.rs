@@ -9,7 +9,7 @@ use crate::attribute::Attributes;
 use crate::bounds::{self, Columns, LayerBounds};
 use crate::budget::{Budget, Restriction};
 use crate::dual::{Backward, Relaxed};
-use crate::exact::{ExactProblem, Relaxation};
+use crate::exact::{ExactProblem, Prepared, Relaxation, Sums};
 use crate::forward::{Representation, forward};
 use crate::graph::Graph;
 use crate::hidden::Hidden;
@@ -55,11 +55,12 @@ pub enum Effort {
     Optimal,
     /// In addition branch and price, until every node is decided.
     Complete(Limits),
-    /// The exact worst-case margin of every class pair, up to the gap.
+    /// The worst-case margin of every class pair: exactly, or up to the gap.
     Minimise {
         /// When to give up.
         limits: Limits,
-        /// Difference between lower and upper bound at which a pair is done.
+        /// Difference between lower and upper bound at which a pair is done, relative to the larger of the margins with and
+        /// without attack; 0 asks for the exact minimum. The sign is decided in any case.
         gap: f64,
     },
 }
@@ -77,6 +78,7 @@ pub struct Certifier<'a> {
     attributes: Arc<Attributes>,
     columns: Arc<Columns>,
     unperturbed: Arc<Vec<Representation>>,
+    sums: Arc<Sums>,
     bounds: Vec<LayerBounds>,
 }
 
@@ -94,6 +96,8 @@ pub struct Workspace {
     pub(crate) local_bounds: Vec<LayerBounds>,
     slopes: Slopes,
     pub(crate) search: LocalSearch,
+    /// What exact arithmetic has prepared for the target.
+    pub(crate) prepared: Prepared,
 }
 
 impl<'a> Certifier<'a> {
@@ -113,6 +117,7 @@ impl<'a> Certifier<'a> {
             attributes,
             columns,
             unperturbed,
+            sums: Arc::new(Sums::new(graph.node_count())),
             bounds: Vec::new(),
         };
         certifier.bound_activations();
@@ -145,6 +150,7 @@ impl<'a> Certifier<'a> {
             attributes: Arc::clone(&self.attributes),
             columns: Arc::clone(&self.columns),
             unperturbed: Arc::clone(&self.unperturbed),
+            sums: Arc::clone(&self.sums),
             bounds: Vec::new(),
             ..*self
         };
@@ -231,7 +237,9 @@ impl<'a> Certifier<'a> {
         logits.clear_maximum(node).unwrap_or_else(|| {
             let mut slice = Slice::default();
             slice.cut(self.gcn, self.gcn.depth(), node);
-            let problem = ExactProblem { graph: self.graph, gcn: self.gcn, slice: &slice };
+            let prepared = &mut Prepared::default();
+            let mut problem =
+                ExactProblem { graph: self.graph, gcn: self.gcn, slice: &slice, sums: &self.sums, prepared };
             (1..self.gcn.class_count()).fold(0, |best, class| {
                 let ahead = problem.objective(&[(class, 1.0), (best, -1.0)], &[]);
                 if ahead.sign() == Ordering::Greater { class } else { best }
@@ -302,8 +310,9 @@ impl<'a> Certifier<'a> {
         total.close()
     }
 
-    pub(crate) fn exact<'b>(&'b self, workspace: &'b Workspace) -> ExactProblem<'b> {
-        ExactProblem { graph: self.graph, gcn: self.gcn, slice: &workspace.slice }
+    /// The target of the workspace in exact arithmetic.
+    pub(crate) fn exact<'b>(&'b self, slice: &'b Slice, prepared: &'b mut Prepared) -> ExactProblem<'b> {
+        ExactProblem { graph: self.graph, gcn: self.gcn, slice, sums: &self.sums, prepared }
     }
 
     pub(crate) fn problem(&self) -> Problem<'_> {
