@@ -27,21 +27,22 @@ impl ExactProblem<'_> {
         if global == 0 {
             return (Dyadic::ZERO, Vec::new());
         }
-        let least = self.surely_selected(budget, lines, units, global);
+        let slopes: Vec<Option<Slopes>> =
+            (0..self.slice.nodes(1).len()).map(|n| self.slopes(n, units)).collect();
+        let promising = self.promising(budget, lines, &slopes, global);
+        let least = [lines.hint, &promising].map(|flips| self.surely_selected(budget, lines, units, flips));
+        let least = least[0].max(least[1]);
         let mut found: Vec<(Dyadic, Candidate)> = Vec::new();
-        for n in 0..self.slice.nodes(1).len() {
-            let Some(slopes) = self.slopes(n, units) else { continue };
-            for (attribute, sign) in self.permitted(budget, restriction, n) {
-                let candidate = Candidate { n, attribute, sign };
-                if slopes.rule_out(self.gcn.layers()[0].weight.row(attribute), sign, least) {
-                    continue;
-                }
-                let loss = self.loss(candidate, units);
-                if loss.sign() == Ordering::Greater {
-                    found.push((loss, candidate));
-                }
+        self.flips(budget, lines, &slopes, |candidate, most| {
+            // A comparison with NaN is false: nothing is ruled out.
+            if most <= 0.0 || most < least {
+                return;
             }
-        }
+            let loss = self.loss(candidate, units);
+            if loss.sign() == Ordering::Greater {
+                found.push((loss, candidate));
+            }
+        });
         found.sort_by(|x, y| y.0.cmp(&x.0));
         let nodes = self.slice.nodes(1);
         let mut left: Vec<usize> = nodes.iter().map(|&node| restriction.local(budget, node).unwrap_or(0)).collect();
@@ -60,12 +61,58 @@ impl ExactProblem<'_> {
         (total, flips)
     }
 
+    /// Calls `each` with every flip that may be made and counts, and with a float that is not below its loss.
+    fn flips(&self, budget: &Budget, lines: &Lines, slopes: &[Option<Slopes>], mut each: impl FnMut(Candidate, f64)) {
+        let weight = &self.gcn.layers()[0].weight;
+        for (n, slopes) in slopes.iter().enumerate() {
+            let Some(slopes) = slopes else { continue };
+            for (attribute, sign) in self.permitted(budget, lines.restriction, n) {
+                each(Candidate { n, attribute, sign }, slopes.most(weight.row(attribute), sign));
+            }
+        }
+    }
+
+    /// The selection that the floats would make: no more than a guess.
+    fn promising(&self, budget: &Budget, lines: &Lines, slopes: &[Option<Slopes>], global: usize) -> Vec<Flip> {
+        let falling = |x: &(f64, Flip), y: &(f64, Flip)| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1));
+        let keep = |flips: &mut Vec<(f64, Flip)>, count: usize| {
+            if count == 0 {
+                flips.clear();
+            } else if flips.len() > count {
+                flips.select_nth_unstable_by(count - 1, falling);
+                flips.truncate(count);
+            }
+        };
+        let nodes = self.slice.nodes(1);
+        let (mut kept, mut row, mut at) = (Vec::new(), Vec::new(), 0);
+        self.flips(budget, lines, slopes, |Candidate { n, attribute, .. }, most| {
+            if n != at {
+                keep(&mut row, lines.restriction.local(budget, nodes[at]).unwrap_or(0));
+                kept.append(&mut row);
+                keep(&mut kept, global);
+                at = n;
+            }
+            if most > 0.0 {
+                row.push((most, Flip { node: nodes[n], attribute: attribute as u32 }));
+            }
+        });
+        if let Some(&node) = nodes.get(at) {
+            keep(&mut row, lines.restriction.local(budget, node).unwrap_or(0));
+        }
+        kept.append(&mut row);
+        keep(&mut kept, global);
+        kept.into_iter().map(|(_, flip)| flip).collect()
+    }
+
     /// A value that `Q` losses of an admissible selection surely reach, so that nothing below it is ever needed: the smallest
-    /// loss of the hint if it is such a selection, else 0.
-    fn surely_selected(&self, budget: &Budget, lines: &Lines, units: &[Option<Line>], global: usize) -> f64 {
+    /// loss of these flips if they are such a selection, else 0.
+    fn surely_selected(&self, budget: &Budget, lines: &Lines, units: &[Option<Line>], flips: &[Flip]) -> f64 {
         let mut together = lines.restriction.clone();
+        if together.global(budget) != Some(flips.len()) {
+            return 0.0;
+        }
         let mut least = f64::INFINITY;
-        for &flip in lines.hint {
+        for &flip in flips {
             let Some(n) = self.slice.position(flip.node) else { return 0.0 };
             let present = self.graph.attributes().contains(flip.node as usize, flip.attribute);
             let (node, attribute) = (flip.node as usize, flip.attribute as usize);
@@ -80,7 +127,7 @@ impl ExactProblem<'_> {
             least = least.min(loss.floor_f64());
             together.made.push(flip);
         }
-        if lines.hint.len() == global && together.admissible(budget) { least } else { 0.0 }
+        if together.admissible(budget) { least } else { 0.0 }
     }
 
     /// By how much the bound falls with a flip.
@@ -119,32 +166,34 @@ impl ExactProblem<'_> {
 
 /// Rounded slopes of one node.
 struct Slopes {
-    up: Vec<f64>,
-    down: Vec<f64>,
+    /// Slopes of rise and fall, by unit; units that do not count are left out.
+    units: Vec<(u32, f64, f64)>,
     /// Slopes near the end of the range cannot be judged in f64 at all.
     beyond: bool,
 }
 
 impl Slopes {
     fn new(up: &[Dyadic], down: &[Dyadic]) -> Slopes {
-        let rounded = |slopes: &[Dyadic]| slopes.iter().map(Dyadic::approximate).collect::<Vec<f64>>();
-        let (up, down) = (rounded(up), rounded(down));
-        let beyond = up.iter().chain(&down).any(|slope| slope.abs() > 1e300);
-        Slopes { up, down, beyond }
+        let counts = |slope: &Dyadic| slope.sign() != Ordering::Equal;
+        let units = up.iter().zip(down).enumerate().filter(|(_, (up, down))| counts(up) || counts(down));
+        let units: Vec<_> =
+            units.map(|(j, (up, down))| (j as u32, up.approximate(), down.approximate())).collect();
+        let beyond = units.iter().any(|(_, up, down)| up.abs() > 1e300 || down.abs() > 1e300);
+        Slopes { units, beyond }
     }
 
-    /// Is the loss of this flip surely not positive, or surely below what is needed?
-    fn rule_out(&self, row: &[f64], sign: f64, needed: f64) -> bool {
-        let (mut value, mut size) = (0.0, 0.0);
-        for ((&up, &down), &w) in self.up.iter().zip(&self.down).zip(row) {
-            let w = sign * w;
+    /// A float that is not below the loss of a flip; NaN if there is none.
+    fn most(&self, row: &[f64], sign: f64) -> f64 {
+        // Several sums, because one would wait for each addition in turn.
+        let (mut value, mut size) = ([0.0; 4], [0.0; 4]);
+        for (i, &(j, up, down)) in self.units.iter().enumerate() {
+            let w = sign * row[j as usize];
             let slope = if w > 0.0 { up } else { down };
-            value -= slope * w;
+            value[i % 4] -= slope * w;
             // The floor stands for slopes that underflow.
-            size += (slope.abs() + FLOOR) * w.abs();
+            size[i % 4] += (slope.abs() + FLOOR) * w.abs();
         }
-        let most = value + error_of(4 * row.len() + 8, size);
-        // A comparison with NaN is false: nothing is ruled out.
-        !self.beyond && (most <= 0.0 || most < needed)
+        let (value, size): (f64, f64) = (value.iter().sum(), size.iter().sum());
+        if self.beyond { f64::INFINITY } else { value + error_of(4 * self.units.len() + 8, size) }
     }
 }

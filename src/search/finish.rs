@@ -110,7 +110,8 @@ impl Prover<'_, '_> {
             flips = selected;
         }
         let flip = self.next_of_attack(branch, &pairs[at]).or(flips.first().copied())?;
-        Some(self.split_on(branch, bound, flip))
+        let near = weights.iter().map(|w| *w > 0.5).collect();
+        Some(Finding::Open { bound, split: Split::Flip(flip), near, envelope: self.passed_on(branch, workspace) })
     }
 
     /// The exact bound of a branch with given multipliers of representation 2, or with lines that are exact at the anchor.

@@ -258,7 +258,7 @@ impl Prover<'_, '_> {
         let weight = &certifier.gcn().layers()[0].weight;
         let constant = workspace.backward.constant().close().value;
         let coefficients = workspace.backward.coefficients().0.to_vec();
-        let start = branch.near.as_deref();
+        let start = branch.near.as_deref().filter(|near| !near.is_empty());
         let inherited = workspace.hidden.envelope.clone();
         let envelopes =
             Envelopes { known: inherited.as_ref().map(|(known, left)| (&**known, left)), ..Envelopes::default() };
