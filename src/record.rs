@@ -95,7 +95,8 @@ impl NodeRecord {
 
     /// The same row with the exact margins of a result.
     pub fn with_exact_margins(mut self, minima: &[Option<Minimum>]) -> NodeRecord {
-        let fraction = |minimum: &Option<Minimum>| minimum.as_ref().map_or("?".into(), |known| known.margin.to_string());
+        let fraction =
+            |minimum: &Option<Minimum>| minimum.as_ref().map_or("?".into(), |known| known.margin.to_string());
         self.exact_margins = Some(minima.iter().map(fraction).collect::<Vec<String>>().join(" "));
         self
     }

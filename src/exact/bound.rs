@@ -199,9 +199,10 @@ impl ExactProblem<'_> {
         let change = |upward: bool| {
             let mut pool: Vec<Dyadic> = Vec::new();
             for (n, a) in self.slice.passing(1).row(m) {
-                let mut gains: Vec<f64> = self
-                    .permitted(budget, restriction, n)
-                    .map(|(d, sign)| sign * weight.get(d, j) * if (a > 0.0) == upward { 1.0 } else { -1.0 })
+                let permitted = Permitted::new(self, budget, restriction, n);
+                let mut gains: Vec<f64> = (0..weight.rows)
+                    .filter_map(|d| Some(permitted.sign(d)? * weight.get(d, j)))
+                    .map(|gain| if (a > 0.0) == upward { gain } else { -gain })
                     .filter(|&gain| gain > 0.0)
                     .collect();
                 gains.sort_unstable_by(|x, y| y.total_cmp(x));
@@ -214,26 +215,42 @@ impl ExactProblem<'_> {
         };
         (z - &change(false), z + &change(true))
     }
+}
 
-    /// The attributes of the slice's `n`-th node that may still be flipped, each with `+1` for an addition and `−1` for a
-    /// removal.
-    pub(super) fn permitted<'b>(
-        &'b self,
-        budget: &'b Budget,
-        restriction: &'b Restriction,
+/// Which attributes of a node may still be flipped.
+pub(super) struct Permitted<'a> {
+    budget: &'a Budget,
+    node: usize,
+    present: &'a [u32],
+    fixed: Vec<u32>,
+    open: bool,
+}
+
+impl<'a> Permitted<'a> {
+    /// Of the slice's `n`-th node.
+    pub(super) fn new(
+        problem: &ExactProblem<'a>,
+        budget: &'a Budget,
+        restriction: &Restriction,
         n: usize,
-    ) -> impl Iterator<Item = (usize, f64)> + 'b {
-        let node = self.slice.nodes(1)[n];
-        let open = restriction.local(budget, node).unwrap_or(0) > 0;
+    ) -> Permitted<'a> {
+        let node = problem.slice.nodes(1)[n];
         let fixed = restriction.made.iter().chain(&restriction.spared).filter(|flip| flip.node == node);
-        let fixed: Vec<u32> = fixed.map(|flip| flip.attribute).collect();
-        let mut present = self.graph.attributes().row(node as usize).iter().copied().peekable();
-        (0..if open { self.graph.attribute_count() } else { 0 }).filter_map(move |d| {
-            // Rows are sorted.
-            let present = present.next_if_eq(&(d as u32)).is_some();
-            let free = budget.permits(node as usize, d, present) && !fixed.contains(&(d as u32));
-            free.then_some((d, if present { -1.0 } else { 1.0 }))
-        })
+        Permitted {
+            budget,
+            node: node as usize,
+            present: problem.graph.attributes().row(node as usize),
+            fixed: fixed.map(|flip| flip.attribute).collect(),
+            open: restriction.local(budget, node).unwrap_or(0) > 0,
+        }
+    }
+
+    /// `+1` if the attribute may be added, `−1` if it may be removed.
+    pub(super) fn sign(&self, attribute: usize) -> Option<f64> {
+        let d = attribute as u32;
+        let present = self.present.binary_search(&d).is_ok();
+        let free = self.open && self.budget.permits(self.node, attribute, present) && !self.fixed.contains(&d);
+        free.then_some(if present { -1.0 } else { 1.0 })
     }
 }
 

@@ -1,12 +1,14 @@
 //! The largest loss that the budget allows, exactly: floats rule out what surely is not selected, the rest is evaluated.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 
 use crate::budget::Budget;
 use crate::dyadic::Dyadic;
-use crate::rounding::{FLOOR, error_of};
+use crate::rounding::{FLOOR, error_of, norm_above};
 use crate::selection::Flip;
 
+use super::bound::Permitted;
 use super::line::{Kink, Line};
 use super::{Exact, ExactProblem, Lines, sum};
 
@@ -27,22 +29,32 @@ impl ExactProblem<'_> {
         if global == 0 {
             return (Dyadic::ZERO, Vec::new());
         }
-        let slopes: Vec<Option<Slopes>> =
-            (0..self.slice.nodes(1).len()).map(|n| self.slopes(n, units)).collect();
-        let promising = self.promising(budget, lines, &slopes, global);
-        let least = [lines.hint, &promising].map(|flips| self.surely_selected(budget, lines, units, flips));
-        let least = least[0].max(least[1]);
+        let slopes: Vec<Option<Slopes>> = (0..self.slice.nodes(1).len()).map(|n| self.slopes(n, units)).collect();
+        let mut least = self.surely_selected(budget, lines, units, lines.hint);
+        if least <= 0.0 {
+            let promising = self.promising(budget, lines, &slopes, global);
+            least = self.surely_selected(budget, lines, units, &promising);
+        }
+        let rounded = Rounded::all(units);
+        // A comparison with NaN is false: nothing is ruled out.
+        let hopeless = |most: f64| most <= 0.0 || most < least;
         let mut found: Vec<(Dyadic, Candidate)> = Vec::new();
-        self.flips(budget, lines, &slopes, |candidate, most| {
-            // A comparison with NaN is false: nothing is ruled out.
-            if most <= 0.0 || most < least {
-                return;
-            }
-            let loss = self.loss(candidate, units);
-            if loss.sign() == Ordering::Greater {
-                found.push((loss, candidate));
-            }
-        });
+        self.flips(
+            budget,
+            lines,
+            &slopes,
+            |_| least,
+            |candidate, most| {
+                if hopeless(most) || rounded.as_ref().is_some_and(|units| hopeless(self.rounded_loss(candidate, units)))
+                {
+                    return;
+                }
+                let loss = self.loss(candidate, units);
+                if loss.sign() == Ordering::Greater {
+                    found.push((loss, candidate));
+                }
+            },
+        );
         found.sort_by(|x, y| y.0.cmp(&x.0));
         let nodes = self.slice.nodes(1);
         let mut left: Vec<usize> = nodes.iter().map(|&node| restriction.local(budget, node).unwrap_or(0)).collect();
@@ -61,46 +73,65 @@ impl ExactProblem<'_> {
         (total, flips)
     }
 
-    /// Calls `each` with every flip that may be made and counts, and with a float that is not below its loss.
-    fn flips(&self, budget: &Budget, lines: &Lines, slopes: &[Option<Slopes>], mut each: impl FnMut(Candidate, f64)) {
+    /// Calls `each` with every flip that may be made and counts, and with a float that is not below its loss. Flips whose loss
+    /// is surely below `least` at their node are left out.
+    fn flips(
+        &self,
+        budget: &Budget,
+        lines: &Lines,
+        slopes: &[Option<Slopes>],
+        least: impl Fn(usize) -> f64,
+        mut each: impl FnMut(Candidate, f64),
+    ) {
         let weight = &self.gcn.layers()[0].weight;
         for (n, slopes) in slopes.iter().enumerate() {
             let Some(slopes) = slopes else { continue };
-            for (attribute, sign) in self.permitted(budget, lines.restriction, n) {
-                each(Candidate { n, attribute, sign }, slopes.most(weight.row(attribute), sign));
+            let permitted = Permitted::new(self, budget, lines.restriction, n);
+            let least = least(n);
+            for &(norm, attribute) in self.sums.norms(self.gcn) {
+                // Norms fall; a comparison with NaN is false.
+                if slopes.norm * norm < least {
+                    break;
+                }
+                if let Some(sign) = permitted.sign(attribute) {
+                    each(Candidate { n, attribute, sign }, slopes.most(weight.row(attribute), sign));
+                }
             }
         }
     }
 
     /// The selection that the floats would make: no more than a guess.
     fn promising(&self, budget: &Budget, lines: &Lines, slopes: &[Option<Slopes>], global: usize) -> Vec<Flip> {
-        let falling = |x: &(f64, Flip), y: &(f64, Flip)| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1));
-        let keep = |flips: &mut Vec<(f64, Flip)>, count: usize| {
-            if count == 0 {
-                flips.clear();
-            } else if flips.len() > count {
-                flips.select_nth_unstable_by(count - 1, falling);
-                flips.truncate(count);
+        let nodes = self.slice.nodes(1);
+        // The smallest estimate among the best so far, once there are enough.
+        let floor = Cell::new(0.0);
+        let (mut kept, mut row, mut at) = (Vec::new(), Vec::new(), 0);
+        let mut close_row = |row: &mut Vec<(f64, Flip)>, node: u32| {
+            keep_largest(row, lines.restriction.local(budget, node).unwrap_or(0));
+            kept.append(row);
+            keep_largest(&mut kept, global);
+            if kept.len() == global {
+                floor.set(kept.iter().map(|flip| flip.0).fold(f64::INFINITY, f64::min));
             }
         };
-        let nodes = self.slice.nodes(1);
-        let (mut kept, mut row, mut at) = (Vec::new(), Vec::new(), 0);
-        self.flips(budget, lines, slopes, |Candidate { n, attribute, .. }, most| {
-            if n != at {
-                keep(&mut row, lines.restriction.local(budget, nodes[at]).unwrap_or(0));
-                kept.append(&mut row);
-                keep(&mut kept, global);
-                at = n;
-            }
-            if most > 0.0 {
-                row.push((most, Flip { node: nodes[n], attribute: attribute as u32 }));
-            }
-        });
+        self.flips(
+            budget,
+            lines,
+            slopes,
+            |_| floor.get(),
+            |Candidate { n, attribute, .. }, most| {
+                if n != at {
+                    close_row(&mut row, nodes[at]);
+                    at = n;
+                }
+                if most > floor.get() {
+                    row.push((most, Flip { node: nodes[n], attribute: attribute as u32 }));
+                }
+            },
+        );
         if let Some(&node) = nodes.get(at) {
-            keep(&mut row, lines.restriction.local(budget, node).unwrap_or(0));
+            close_row(&mut row, node);
         }
-        kept.append(&mut row);
-        keep(&mut kept, global);
         kept.into_iter().map(|(_, flip)| flip).collect()
     }
 
@@ -143,6 +174,21 @@ impl ExactProblem<'_> {
         }))
     }
 
+    /// A float that is not below the loss of a flip, kinks included.
+    fn rounded_loss(&self, Candidate { n, attribute, sign }: Candidate, units: &[Rounded]) -> f64 {
+        let row = self.gcn.layers()[0].weight.row(attribute);
+        let (mut value, mut size, mut terms) = (0.0, 0.0, 0);
+        for (_, m, a) in self.slice.reaching(n) {
+            for (unit, w) in units[m * row.len()..][..row.len()].iter().zip(row) {
+                let (change, magnitude) = unit.change(sign * a * w);
+                value -= change;
+                size += magnitude;
+            }
+            terms += row.len();
+        }
+        value + error_of(4 * terms + 16, size)
+    }
+
     /// Slopes of the rise and the fall of `w` at a node; a negative entry of `A` swaps them. `None` if nothing counts there.
     fn slopes(&self, n: usize, units: &[Option<Line>]) -> Option<Slopes> {
         let width = self.gcn.width(2);
@@ -164,10 +210,84 @@ impl ExactProblem<'_> {
     }
 }
 
+/// Drops all but the `count` largest.
+fn keep_largest(flips: &mut Vec<(f64, Flip)>, count: usize) {
+    if count == 0 {
+        flips.clear();
+    } else if flips.len() > count {
+        flips.select_nth_unstable_by(count - 1, |x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
+        flips.truncate(count);
+    }
+}
+
+/// A line in floats; all zeros for a unit that does not count.
+#[derive(Clone, Copy, Default)]
+struct Rounded {
+    rise: f64,
+    fall: f64,
+    /// Of the kink.
+    weight: f64,
+    /// Level or anchor.
+    place: f64,
+    kind: KinkKind,
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+enum KinkKind {
+    #[default]
+    None,
+    CappedBelow,
+    CappedAbove,
+    Itself,
+}
+
+impl Rounded {
+    /// All lines, if some have kinks and floats can judge them at all.
+    fn all(units: &[Option<Line>]) -> Option<Vec<Rounded>> {
+        if units.iter().flatten().all(|line| matches!(line.kink, Kink::None)) {
+            return None;
+        }
+        let rounded: Vec<Rounded> =
+            units.iter().map(|line| line.as_ref().map_or_else(Rounded::default, Rounded::of)).collect();
+        let far = |x: f64| x.abs() > 1e300;
+        let beyond = |line: &Rounded| far(line.rise) || far(line.fall) || far(line.weight) || far(line.place);
+        (!rounded.iter().any(beyond)).then_some(rounded)
+    }
+
+    fn of(line: &Line) -> Rounded {
+        let (kind, weight, place) = match &line.kink {
+            Kink::None => (KinkKind::None, 0.0, 0.0),
+            Kink::Capped { weight, level, below: true } => {
+                (KinkKind::CappedBelow, weight.approximate(), level.approximate())
+            }
+            Kink::Capped { weight, level, .. } => (KinkKind::CappedAbove, weight.approximate(), level.approximate()),
+            Kink::Itself { weight, anchor } => (KinkKind::Itself, weight.approximate(), anchor.approximate()),
+        };
+        Rounded { rise: line.rise.approximate(), fall: line.fall.approximate(), weight, place, kind }
+    }
+
+    /// `φ(g)`, and the size of what was summed for it; the floors stand for what underflows.
+    #[inline]
+    fn change(&self, g: f64) -> (f64, f64) {
+        let slope = if g > 0.0 { self.rise } else { self.fall };
+        let moved = match self.kind {
+            KinkKind::None => 0.0,
+            KinkKind::CappedBelow => (g - self.place).max(0.0),
+            KinkKind::CappedAbove => g.max(-self.place),
+            KinkKind::Itself => (self.place + g).max(0.0) - self.place.max(0.0),
+        };
+        let size = (slope.abs() + FLOOR) * (g.abs() + FLOOR)
+            + (self.weight.abs() + FLOOR) * (g.abs() + self.place.abs() + FLOOR);
+        (slope * g + self.weight * moved, size)
+    }
+}
+
 /// Rounded slopes of one node.
 struct Slopes {
     /// Slopes of rise and fall, by unit; units that do not count are left out.
     units: Vec<(u32, f64, f64)>,
+    /// Of the larger slope of each unit, rounded up: with the norm of a flip's weights it bounds its loss.
+    norm: f64,
     /// Slopes near the end of the range cannot be judged in f64 at all.
     beyond: bool,
 }
@@ -176,10 +296,11 @@ impl Slopes {
     fn new(up: &[Dyadic], down: &[Dyadic]) -> Slopes {
         let counts = |slope: &Dyadic| slope.sign() != Ordering::Equal;
         let units = up.iter().zip(down).enumerate().filter(|(_, (up, down))| counts(up) || counts(down));
-        let units: Vec<_> =
-            units.map(|(j, (up, down))| (j as u32, up.approximate(), down.approximate())).collect();
+        let units: Vec<_> = units.map(|(j, (up, down))| (j as u32, up.approximate(), down.approximate())).collect();
         let beyond = units.iter().any(|(_, up, down)| up.abs() > 1e300 || down.abs() > 1e300);
-        Slopes { units, beyond }
+        let largest = units.iter().map(|(_, up, down)| (up.abs().max(down.abs()) + FLOOR) * (1.0 + 1e-9));
+        let norm = if beyond { f64::INFINITY } else { norm_above(largest) };
+        Slopes { units, norm, beyond }
     }
 
     /// A float that is not below the loss of a flip; NaN if there is none.

@@ -16,6 +16,7 @@ use crate::dyadic::Dyadic;
 use crate::graph::Graph;
 use crate::mixture::reached;
 use crate::model::Gcn;
+use crate::rounding::norm_above;
 use crate::selection::Flip;
 use crate::slice::Slice;
 
@@ -52,16 +53,30 @@ impl Exact {
 
 /// `X W(1)` of the unperturbed graph, exactly: a node's row is summed when it is first asked for, and kept for all targets.
 #[derive(Debug)]
-pub struct Sums(Vec<OnceLock<Vec<Dyadic>>>);
+pub struct Sums {
+    nodes: Vec<OnceLock<Vec<Dyadic>>>,
+    norms: OnceLock<Vec<(f64, usize)>>,
+}
 
 impl Sums {
     /// Of a graph with so many nodes; nothing is summed yet.
     pub fn new(nodes: usize) -> Sums {
-        Sums((0..nodes).map(|_| OnceLock::new()).collect())
+        Sums { nodes: (0..nodes).map(|_| OnceLock::new()).collect(), norms: OnceLock::new() }
+    }
+
+    /// The attributes with the norms of their weights, rounded up, in falling order; those without weights are left out.
+    fn norms(&self, gcn: &Gcn) -> &[(f64, usize)] {
+        self.norms.get_or_init(|| {
+            let weight = &gcn.layers()[0].weight;
+            let norm = |d: usize| (norm_above(weight.row(d).iter().copied()), d);
+            let mut norms: Vec<(f64, usize)> = (0..weight.rows).map(norm).filter(|of| of.0 != 0.0).collect();
+            norms.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
+            norms
+        })
     }
 
     fn of(&self, graph: &Graph, gcn: &Gcn, node: usize) -> &[Dyadic] {
-        self.0[node].get_or_init(|| {
+        self.nodes[node].get_or_init(|| {
             let weight = &gcn.layers()[0].weight;
             let present = graph.attributes().row(node);
             (0..weight.columns).map(|j| Dyadic::sum_of(present.iter().map(|&d| weight.get(d as usize, j)))).collect()
