@@ -38,7 +38,7 @@ impl Attack {
     }
 
     /// A float that is surely not above the margin.
-    fn lower(&self) -> f64 {
+    pub(crate) fn lower(&self) -> f64 {
         self.exact.as_ref().map_or_else(|| self.margin.lower(), Dyadic::floor_f64)
     }
 
@@ -459,7 +459,11 @@ impl Pair {
 
     /// What is known of the worst-case margin, in floats.
     fn margin(&self) -> Margin {
-        let lower = if self.minimised { self.attack.lower() } else { self.lower() };
+        let lower = match (self.minimised, self.is_settled()) {
+            (true, _) => self.attack.lower(),
+            (_, true) => self.lower().max(0.0),
+            _ => self.lower(),
+        };
         Margin { class: self.class, lower, upper: self.attack.margin.upper() }
     }
 

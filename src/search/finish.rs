@@ -144,6 +144,7 @@ impl Prover<'_, '_> {
         }
         if self.goal != Goal::Decide {
             // The one has been compared with the best one known.
+            let bound = others.min(pair.attack.lower());
             return Some(Finding::Closed { bound, proved: others >= pair.attack.margin.upper() });
         }
         let (_, sign) = self.certifier.decided(self.reference, pair.class, margin, &one, workspace);

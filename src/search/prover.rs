@@ -121,19 +121,20 @@ impl Certifier<'_> {
                 (workspace.slice.nodes(l)[unit / width], (unit % width) as u32)
             });
         }
+        if goal != Goal::Decide {
+            self.settle_attack(reference, &mut pairs[at], workspace);
+        }
         let pair = &mut pairs[at];
-        // No bound holds above the margin of a perturbation: what closed branches say is cut there.
-        let lower = lower.min(pair.attack.margin.upper());
+        // Whatever was closed with a proof is not below the best perturbation, and no bound holds above that.
+        let lower = match goal {
+            Goal::Decide => lower.min(pair.attack.margin.upper()),
+            Goal::Minimise { .. } => open.min(pair.attack.lower()),
+        };
         if lower > pair.searched {
             pair.searched = lower;
         }
-        match goal {
-            Goal::Decide => pair.proved |= open > 0.0 && !pair.attack.succeeds(),
-            Goal::Minimise { .. } => {
-                pair.minimised = open >= pair.attack.margin.upper();
-                pair.proved |= pair.minimised && !pair.attack.succeeds();
-            }
-        }
+        pair.proved |= open > 0.0 && !pair.attack.succeeds();
+        pair.minimised |= goal != Goal::Decide && open >= pair.attack.margin.upper();
         Cost { nodes, masters: prover.masters, split: nodes > 1, gave_up }
     }
 }
