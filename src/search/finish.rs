@@ -138,8 +138,9 @@ impl Prover<'_, '_> {
         let one: Vec<Flip> = branch.restriction.made.iter().copied().chain(selected).collect();
         let margin = self.certifier.try_flips(self.reference, at, pairs, one.clone(), workspace);
         let pair = &pairs[at];
-        // A comparison with NaN is false.
-        if !(others >= self.cutoff(pair)) {
+        // A comparison with NaN is false: then nothing is closed.
+        let enough = others >= self.cutoff(pair);
+        if !enough {
             return None;
         }
         if self.goal != Goal::Decide {
