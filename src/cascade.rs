@@ -128,7 +128,7 @@ impl Certifier<'_> {
             pairs[at].positive[relaxation as usize] = positive;
             // The later relaxation has the smaller proof, unless it only just holds.
             if self.proving && positive && (pairs[at].grounds.is_err() || !is_doubtful(bound)) {
-                pairs[at].grounds = Ok(Grounds::default_from(self.dual_from(relaxation), is_doubtful(bound)));
+                pairs[at].grounds = Ok(Grounds::leaf(self.default_leaf(self.dual_from(relaxation), workspace)));
             }
             let flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
             self.attack(reference, pairs, flips, workspace);
@@ -234,8 +234,8 @@ impl Certifier<'_> {
                 self.attack(reference, pairs, flips, workspace);
                 if self.proving && bound > 0.0 {
                     let (weights, omega) = (workspace.multipliers.weights.clone(), workspace.multipliers.omega.clone());
-                    let (leaf, doubtful) = self.leaf(&objective, None, &weights, &omega, workspace);
-                    pairs[at].grounds = Ok(Grounds::leaf(leaf, doubtful));
+                    let leaf = self.leaf(&objective, None, &weights, &omega, workspace);
+                    pairs[at].grounds = Ok(Grounds::leaf(leaf));
                 }
                 if pairs[at].is_settled() || pairs[at].attack.succeeds() {
                     break;

@@ -20,7 +20,7 @@ const EXPONENTS: [i32; 4] = [-6, -12, -20, -30];
 const SHARES: i32 = -20;
 
 impl Certifier<'_> {
-    /// The leaf of a bound with these multipliers, at the hidden units of the workspace, and whether it is doubtful.
+    /// The leaf of a bound with these multipliers, at the hidden units of the workspace.
     /// Nothing that a search goes on with is changed.
     pub(crate) fn leaf(
         &self,
@@ -29,12 +29,12 @@ impl Certifier<'_> {
         weights: &[f64],
         omega: &[Vec<f64>],
         workspace: &mut Workspace,
-    ) -> (Leaf, bool) {
+    ) -> Leaf {
         let selection = std::mem::take(&mut workspace.selection);
         let envelope = workspace.hidden.envelope.clone();
         let free = Restriction::default();
         let signs = workspace.multipliers.signs.clone();
-        let mut found = (Leaf::default(), true);
+        let mut found = Leaf::default();
         for exponent in EXPONENTS {
             let whole = |x: &f64| on_grid(x.clamp(0.0, 1.0), exponent);
             let omega: Vec<Vec<f64>> = omega.iter().map(|layer| layer.iter().map(whole).collect()).collect();
@@ -56,7 +56,7 @@ impl Certifier<'_> {
             if !doubtful || exponent == EXPONENTS[EXPONENTS.len() - 1] {
                 let mut leaf = self.write(exponent, &weights, (restriction.is_some(), &omega), workspace);
                 leaf.envelope = prices.and_then(|prices| write_envelope((exponent, prices), workspace));
-                found = (leaf, doubtful);
+                found = leaf;
                 break;
             }
         }
@@ -64,6 +64,28 @@ impl Certifier<'_> {
         self.pass(objective, restriction.is_some(), (omega, signs), workspace);
         workspace.selection = selection;
         found
+    }
+
+    /// The leaf of a relaxation at its default multipliers, for the bound in the workspace. Where rounding hides on which side of zero a
+    /// unit is, the line that was taken is stated, because the checker might take the other.
+    pub(crate) fn default_leaf(&self, dual: Option<u32>, workspace: &Workspace) -> Leaf {
+        let mut leaf = Leaf { dual, ..Leaf::default() };
+        if dual == Some(2) || self.gcn().depth() < 3 {
+            return leaf;
+        }
+        let (coefficients, errors) = workspace.backward.coefficients();
+        let width = self.gcn().width(2);
+        for (m, &node) in workspace.slice.nodes(2).iter().enumerate() {
+            for unit in 0..width {
+                let (a, error) = (coefficients[m * width + unit], errors[m * width + unit]);
+                let z = self.unperturbed()[0].entry(node as usize, unit);
+                if a + error > 0.0 && z.value.abs() <= z.error {
+                    let weight = if z.value > 0.0 { 1.0 } else { 0.0 };
+                    leaf.weight.push((2, node, unit as u32, numerator(weight, leaf.exponent)));
+                }
+            }
+        }
+        leaf
     }
 
     /// The backward pass of a deep network at `Ω`; with one hidden layer there is nothing to choose.

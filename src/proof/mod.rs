@@ -25,34 +25,23 @@ use crate::verdict::{NodeResult, Verdict};
 pub struct Evidence {
     /// The claim with its proof, or why there is none.
     pub claim: Result<Claim, &'static str>,
-    /// Is some bound within reach of rounding, so that a checker with grids of its own may not reproduce it? Then the
-    /// checker is asked before the proof is written.
-    pub doubtful: bool,
+    /// Why some tree is not that of the bound that settled its class, if so.
+    pub missing: Option<&'static str>,
 }
 
-/// Why one class stays below the reference.
+/// Why one class stays below the reference: a tree in preorder, as in the format.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Grounds {
-    /// Preorder, as in the format.
-    pub(crate) tree: Vec<Step>,
-    /// See [`Evidence::doubtful`].
-    pub(crate) doubtful: bool,
-}
+pub(crate) struct Grounds(pub(crate) Vec<Step>);
 
 impl Grounds {
     /// One bound over everything.
-    pub(crate) fn leaf(leaf: Leaf, doubtful: bool) -> Grounds {
-        Grounds { tree: vec![Step::Leaf(Box::new(leaf))], doubtful }
-    }
-
-    /// Both relaxations at their default multipliers: the defaults of the format, or those of the dual from a layer up.
-    pub(crate) fn default_from(dual: Option<u32>, doubtful: bool) -> Grounds {
-        Grounds::leaf(Leaf { dual, ..Leaf::default() }, doubtful)
+    pub(crate) fn leaf(leaf: Leaf) -> Grounds {
+        Grounds(vec![Step::Leaf(Box::new(leaf))])
     }
 }
 
-/// How far above its rounding error a bound must be so that the checker's slopes, multiples of `2⁻⁴⁰`, surely keep it
-/// positive. An error is at least some `2⁻⁵³` of all terms, and `2⁻⁴⁰/2⁻⁵³ ≈ 10⁴`.
+/// How far above its rounding error a bound must be so that the checker's own rounding of slopes, to some 46 bits, surely keeps it
+/// positive. An error is at least some `2⁻⁵³` of all terms.
 const CLEAR: f64 = 1e5;
 
 /// Is a bound so near zero that another rounding may lose it?
@@ -65,27 +54,23 @@ pub(crate) fn is_doubtful(bound: Enclosure) -> bool {
 impl Evidence {
     /// What the pairs of a node show.
     pub(crate) fn new(result: &NodeResult, pairs: &[Pair], breaks: Option<&Pair>) -> Evidence {
-        match (result.verdict, breaks) {
+        let claim = match (result.verdict, breaks) {
             (Verdict::Robust, _) => {
-                let grounds = pairs.iter().map(|pair| {
-                    let grounds = pair.grounds.clone()?;
-                    Ok((ClassProof { class: pair.class as u32, tree: grounds.tree }, grounds.doubtful))
+                let trees = pairs.iter().map(|pair| {
+                    // Where no bound was kept, the checker is asked about the capped bound, and splits are added as needed.
+                    let capped = || Grounds::leaf(Leaf { cap: true, ..Leaf::default() });
+                    let Grounds(tree) = pair.grounds.clone().unwrap_or_else(|_| capped());
+                    ClassProof { class: pair.class as u32, tree }
                 });
-                match grounds.collect::<Result<Vec<_>, &'static str>>() {
-                    Ok(grounds) => {
-                        let doubtful = grounds.iter().any(|one| one.1);
-                        let trees = grounds.into_iter().map(|one| one.0).collect();
-                        Evidence { claim: Ok(Claim::Robust(trees)), doubtful }
-                    }
-                    Err(missing) => Evidence { claim: Err(missing), doubtful: false },
-                }
+                Ok(Claim::Robust(trees.collect()))
             }
             (Verdict::NonRobust, Some(pair)) => {
                 let flips = result.witness.iter().map(|&flip| flip.into()).collect();
-                let witness = Witness { class: pair.class as u32, flips };
-                Evidence { claim: Ok(Claim::NonRobust(witness)), doubtful: false }
+                Ok(Claim::NonRobust(Witness { class: pair.class as u32, flips }))
             }
-            _ => Evidence { claim: Err("the node is undecided"), doubtful: false },
-        }
+            _ => Err("the node is undecided"),
+        };
+        let missing = pairs.iter().find_map(|pair| pair.grounds.as_ref().err().copied());
+        Evidence { claim, missing: missing.filter(|_| result.verdict == Verdict::Robust) }
     }
 }

@@ -89,7 +89,10 @@ pub fn line(result: &NodeResult, checker: &Checker) -> Line {
     match proof.claim {
         Claim::Robust(trees) => match mend(checker, id, class, trees) {
             Ok(trees) => Line::Node(NodeProof { id, class, claim: Claim::Robust(trees) }),
-            Err(reason) => unproved(&format!("robust by a bound that no leaf of the format shows: {reason}")),
+            Err(reason) => {
+                let why = evidence.missing.unwrap_or("robust by a bound that no leaf of the format shows");
+                unproved(&format!("{why}: {reason}"))
+            }
         },
         Claim::NonRobust(_) => unproved(&format!("the checker does not accept the witness: {}", fault.reason)),
     }

@@ -207,7 +207,7 @@ impl Prover<'_, '_> {
     /// shows either.
     fn close(&mut self, branch: &Branch) {
         if let Some(trace) = &mut self.trace {
-            trace.close(branch, Default::default(), false);
+            trace.close(branch, Default::default());
         }
     }
 
@@ -217,9 +217,8 @@ impl Prover<'_, '_> {
             let objective = [(self.reference, 1.0), (class, -1.0)];
             let deep = self.certifier.gcn().depth() > 3;
             let omega = if deep { workspace.multipliers.played.clone() } else { Vec::new() };
-            let (leaf, doubtful) =
-                self.certifier.leaf(&objective, Some(&branch.restriction), weights, &omega, workspace);
-            trace.close(branch, leaf, doubtful);
+            let leaf = self.certifier.leaf(&objective, Some(&branch.restriction), weights, &omega, workspace);
+            trace.close(branch, leaf);
         }
     }
 

@@ -6,19 +6,19 @@
 use std::collections::BTreeMap;
 
 use gcnproof_check::format::{Envelope, Leaf, Step};
-use gcnproof_check::{LARGEST_TREE, LONGEST_PATH};
+use gcnproof_check::{LARGEST_TREE, LONGEST_LINE, LONGEST_PATH};
 
 use crate::proof::Grounds;
 
 use super::tree::{Branch, Split};
 
 /// Bytes of a proof beyond which a tree is not kept; two such trees still fit into a line.
-const LARGEST: usize = 24 << 20;
+const LARGEST: usize = LONGEST_LINE / 3;
 
 /// What became of a branch.
 enum Entry {
     Split(Split),
-    Closed { leaf: Box<Leaf>, doubtful: bool },
+    Closed(Box<Leaf>),
 }
 
 /// The tree of one class pair.
@@ -37,11 +37,11 @@ impl Trace {
     }
 
     /// A bound on all of the branch is positive, or no perturbation is in it.
-    pub(crate) fn close(&mut self, branch: &Branch, leaf: Leaf, doubtful: bool) {
+    pub(crate) fn close(&mut self, branch: &Branch, leaf: Leaf) {
         let bytes = 16
             + 20 * (leaf.weight.len() + leaf.beta.len())
             + leaf.envelope.as_ref().map_or(0, |envelope| size(envelope));
-        self.keep(branch, Entry::Closed { leaf: Box::new(leaf), doubtful }, bytes);
+        self.keep(branch, Entry::Closed(Box::new(leaf)), bytes);
     }
 
     /// The branch is split.
@@ -64,32 +64,29 @@ impl Trace {
 
     /// The tree in preorder. `unit` names a unit of the slice by its node and its number.
     pub(crate) fn grounds(mut self, unit: impl Fn(usize, usize) -> (u32, u32)) -> Result<Grounds, &'static str> {
-        let mut grounds = Grounds { tree: Vec::new(), doubtful: false };
+        let mut tree = Vec::new();
         let mut waiting = vec![(0, 0)];
         while let Some((serial, depth)) = waiting.pop() {
-            if self.bytes > LARGEST || grounds.tree.len() >= LARGEST_TREE || depth > LONGEST_PATH {
+            if self.bytes > LARGEST || tree.len() >= LARGEST_TREE || depth > LONGEST_PATH {
                 return Err("the tree of the search is too large to be written down");
             }
             match self.entries.remove(&serial) {
-                Some(Entry::Closed { leaf, doubtful }) => {
-                    grounds.doubtful |= doubtful;
-                    grounds.tree.push(Step::Leaf(leaf));
-                }
+                Some(Entry::Closed(leaf)) => tree.push(Step::Leaf(leaf)),
                 Some(Entry::Split(split)) => {
                     // The format has the active side of a unit first, and the side that spares a flip.
                     let first = match split {
                         Split::Unit(at) => {
                             let (node, number) = unit(2, at);
-                            grounds.tree.push(Step::Unit(2, node, number));
+                            tree.push(Step::Unit(2, node, number));
                             true
                         }
                         Split::Above((l, at)) => {
                             let (node, number) = unit(l, at);
-                            grounds.tree.push(Step::Unit(l as u32, node, number));
+                            tree.push(Step::Unit(l as u32, node, number));
                             true
                         }
                         Split::Flip(flip) => {
-                            grounds.tree.push(Step::Flip(flip.node, flip.attribute));
+                            tree.push(Step::Flip(flip.node, flip.attribute));
                             false
                         }
                     };
@@ -101,7 +98,7 @@ impl Trace {
                 None => return Err("the search was not over"),
             }
         }
-        Ok(grounds)
+        Ok(Grounds(tree))
     }
 }
 
