@@ -1,25 +1,20 @@
-//! The checker: the statement that proofs are about, and the judgement of one proof.
+//! The judgement of one proof: the fast path first, the core where that does not accept.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, RwLock};
 
-use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
-
-use crate::core::budget::{Budget, Decided, Flip};
+use crate::core::dyadic::Dyadic;
 use crate::core::forward;
-use crate::core::hints::Hints;
-use crate::core::leaf::{self, Path, Shown, WholeBounds};
-use crate::core::network::Network;
-use crate::core::slice::Slice;
+use crate::core::leaf::{self, Path, WholeBounds};
 use crate::core::tree::{Scope, is_predicted};
 use crate::directed::Interval;
 use crate::expand::exact_hints;
 use crate::fast::{Attempt, Fast, Target};
-use crate::format::{
-    BoundsLine, Claim, ClassProof, Convention, Header, Leaf, NodeProof, OLDEST_VERSION, Step, VERSION,
-};
+use crate::format::{BoundsLine, Claim, ClassProof, Convention, Leaf, NodeProof, Step};
+use crate::hints::Hints;
 use crate::reason::Reason;
+use crate::statement::{Decided, Flip, Slice, Statement};
 
 /// What an accepted proof shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,53 +41,6 @@ pub struct Fault {
 impl From<Reason> for Fault {
     fn from(reason: Reason) -> Fault {
         Fault { class: None, step: None, reason }
-    }
-}
-
-/// The network and the budget that a header speaks of.
-pub struct Statement<'a> {
-    network: Network<'a>,
-    budget: Budget<'a>,
-    classes: Convention,
-    version: u32,
-}
-
-impl<'a> Statement<'a> {
-    /// Checks that header, graph and model belong together. `matrices` are those that a `matrix:` rule may name.
-    ///
-    /// # Errors
-    /// If they do not.
-    pub fn new(
-        graph: &'a GraphFile,
-        model: &'a ModelFile,
-        header: &Header,
-        matrices: &[Arc<SparseMatrix>],
-    ) -> Result<Statement<'a>, Reason> {
-        if !(OLDEST_VERSION..=VERSION).contains(&header.version) {
-            let known = format!("this checker reads {OLDEST_VERSION} to {VERSION}");
-            return Err(Reason::Header(format!("version {}, but {known}", header.version)));
-        }
-        for (what, stated, given) in [("graph", &header.graph, &graph.digest), ("model", &header.model, &model.digest)]
-        {
-            if stated != given {
-                // A stranger's digest may be as long as a header.
-                let stated: String = stated.chars().take(64).collect();
-                return Err(Reason::Header(format!(
-                    "the proofs are about another {what}: its digest is {stated}, the {what} given has {given}"
-                )));
-            }
-        }
-        Ok(Statement {
-            network: Network::new(graph, model, header, matrices)?,
-            budget: Budget::new(&header.budget, graph)?,
-            classes: header.classes,
-            version: header.version,
-        })
-    }
-
-    /// Refuses what version 1 does not have.
-    fn since_version_2(&self, what: &'static str) -> Result<(), Reason> {
-        if self.version < 2 { Err(Reason::Version(what)) } else { Ok(()) }
     }
 }
 
@@ -395,11 +343,10 @@ impl Session<'_> {
     }
 }
 
-/// Is the bound of a leaf positive?
-fn accepted(shown: Shown) -> Result<(), Reason> {
-    match shown {
-        Shown::Nothing => Ok(()),
-        Shown::Bound(bound) if bound.is_positive() => Ok(()),
-        Shown::Bound(bound) => Err(Reason::Bound(Interval::around(&bound))),
+/// Is the bound of a leaf positive, or the path empty?
+fn accepted(bound: Option<Dyadic>) -> Result<(), Reason> {
+    match bound.filter(|bound| !bound.is_positive()) {
+        None => Ok(()),
+        Some(bound) => Err(Reason::Bound(Interval::around(&bound))),
     }
 }

@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-use crate::core::budget::Flip;
 use crate::directed::Interval;
+use crate::statement::Flip;
 
 /// Why something is rejected. A proof that is not understood is rejected, never guessed at.
 #[derive(Clone, Debug, PartialEq, Error)]

@@ -9,9 +9,10 @@ use std::path::Path;
 use gcnproof_files::{GraphFile, ModelFile};
 use rayon::prelude::*;
 
-use crate::checker::{Checker, Fault, Statement};
+use crate::checker::{Checker, Fault};
 use crate::format::{BoundsLine, Header, Line, NodeProof, Unproved, VERSION};
 use crate::lines::{LONGEST_LINE, Lines, Raw};
+use crate::statement::Statement;
 use crate::stream::{Options, Stop, read_header};
 
 /// What became of a file that was written again.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::core::hints::{Cell, Unit};
 use crate::core::leaf::Path;
 use crate::core::tree::Scope;
 use crate::directed::Stored;
 use crate::fast::UnitPrices;
 use crate::format::{self, Multiplier};
+use crate::hints::{Cell, Unit};
 use crate::reason::Reason;
 
 /// The multipliers of a short leaf, each list ascending.

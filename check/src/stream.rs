@@ -6,11 +6,12 @@ use std::sync::Arc;
 use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 use rayon::prelude::*;
 
-use crate::checker::{Checker, Fault, Statement, Verdict};
+use crate::checker::{Checker, Fault, Verdict};
 use crate::expect::Expectations;
 use crate::format::{Header, LONGEST_REASON, Line, NodeProof, Unproved, longest_header};
 use crate::lines::{Lines, Raw};
 use crate::reason::Reason;
+use crate::statement::Statement;
 use crate::summary::Summary;
 
 /// What else may be said to a check.

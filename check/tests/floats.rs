@@ -62,6 +62,15 @@ fn floats_stand_in_one_file() {
     assert!(wrong.is_empty(), "plain floats belong into directed.rs:\n{}", wrong.join("\n"));
 }
 
+/// What alone defines acceptance stays short enough to be read.
+#[test]
+fn the_core_is_short() {
+    let mut files = Vec::new();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/core"), &mut files);
+    let lines: usize = files.iter().map(|path| fs::read_to_string(path).unwrap().lines().count()).sum();
+    assert!(lines <= 1_000, "{lines} lines");
+}
+
 #[test]
 fn the_scan_sees_floats() {
     for line in ["let x: f64 = a;", "x * 0.5", "y = 1.0 + 2.0;", "a as f32", "x.to_f64()", "f(1e-3, 2.25)"] {

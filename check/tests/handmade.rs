@@ -101,9 +101,12 @@ fn multipliers_must_be_admissible() {
     }
     assert_eq!(of(Leaf { beta: one(-1), ..Leaf::default() }), Reason::MultiplierRange("beta", id));
     assert_eq!(of(Leaf { beta: one(0), ..Leaf::default() }), Reason::Unsplit(id));
-    for exponent in [1, 901, -1075, i32::MAX, i32::MIN] {
-        let leaf = Leaf { weight: one(1), exponent, ..Leaf::default() };
-        assert_eq!(of(leaf), Reason::MultiplierRange("weight", id));
+    assert_eq!(of(Leaf { weight: one(1), exponent: 1, ..Leaf::default() }), Reason::MultiplierRange("weight", id));
+    for exponent in [901, -1075, i32::MAX, i32::MIN] {
+        // Out of range whether or not anything uses it.
+        for weight in [one(1), Vec::new()] {
+            assert_eq!(of(Leaf { weight, exponent, ..Leaf::default() }), Reason::Exponent(exponent));
+        }
     }
     let twice = vec![(2, 0, 0, 1), (2, 0, 0, 1)];
     assert_eq!(of(Leaf { weight: twice, ..Leaf::default() }), Reason::MultiplierOrder("weight", id));

@@ -7,7 +7,7 @@ use dashu_int::ops::{BitTest, UnsignedAbs};
 use dashu_int::{IBig, Sign, UBig};
 
 /// `mantissa · 2^exponent`, exactly.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Dyadic {
     mantissa: IBig,
     exponent: i64,
@@ -65,30 +65,25 @@ impl Dyadic {
     }
 
     /// `max(self, 0)`.
-    #[must_use]
     pub fn positive_part(&self) -> Dyadic {
         if self.is_negative() { Dyadic::ZERO } else { self.clone() }
     }
 
     /// `|self|`.
-    #[must_use]
     pub fn size(&self) -> Dyadic {
-        Dyadic::new(IBig::from((&self.mantissa).unsigned_abs()), self.exponent)
+        if self.is_negative() { -self } else { self.clone() }
     }
 
     /// The largest multiple of `2^grid` that is not above the number.
-    #[must_use]
     pub fn rounded_down(&self, grid: i64) -> Dyadic {
         if self.exponent >= grid {
             return self.clone();
         }
         // A right shift of a negative integer rounds downward as well.
-        let kept = &self.mantissa >> (grid - self.exponent) as usize;
-        Dyadic::new(kept, grid)
+        Dyadic::new(&self.mantissa >> (grid - self.exponent) as usize, grid)
     }
 
     /// The smallest multiple of `2^grid` that is not below the number.
-    #[must_use]
     pub fn rounded_up(&self, grid: i64) -> Dyadic {
         -&(-self).rounded_down(grid)
     }
@@ -146,13 +141,12 @@ impl Mul for &Dyadic {
     }
 }
 
-impl PartialEq for Dyadic {
-    fn eq(&self, other: &Dyadic) -> bool {
-        self.cmp(other) == Ordering::Equal
+impl Ord for Dyadic {
+    fn cmp(&self, other: &Dyadic) -> Ordering {
+        // Signs first: they are known without aligning the numbers.
+        self.sign().cmp(&other.sign()).then_with(|| (self - other).sign())
     }
 }
-
-impl Eq for Dyadic {}
 
 impl PartialOrd for Dyadic {
     fn partial_cmp(&self, other: &Dyadic) -> Option<Ordering> {
@@ -160,12 +154,10 @@ impl PartialOrd for Dyadic {
     }
 }
 
-impl Ord for Dyadic {
-    fn cmp(&self, other: &Dyadic) -> Ordering {
-        match (self.sign(), other.sign()) {
-            (mine, theirs) if mine != theirs => mine.cmp(&theirs),
-            (Ordering::Equal, _) => Ordering::Equal,
-            _ => (self - other).sign(),
-        }
+impl PartialEq for Dyadic {
+    fn eq(&self, other: &Dyadic) -> bool {
+        self.cmp(other) == Ordering::Equal
     }
 }
+
+impl Eq for Dyadic {}

@@ -1,22 +1,15 @@
 //! The true network: exact pre-activations and logits of a slice after some flips.
 
-use super::budget::Decided;
 use super::dyadic::Dyadic;
-use super::network::Network;
-use super::slice::Slice;
+use crate::statement::{Decided, Network, Slice};
 
 /// `(X' W(1))_n`: the sum of the rows of `W(1)` of the attributes that node `n` has after the flips.
 fn sent(network: &Network, node: u32, flips: &Decided) -> Vec<Dyadic> {
-    let weight = &network.layers[0].weight;
     let mut sums = vec![Dyadic::ZERO; network.widths[2]];
-    for &d in network.graph.attributes.row(node as usize) {
-        sums.iter_mut().zip(&weight[d as usize]).for_each(|(sum, w)| *sum += w);
-    }
-    for d in flips.flipped_in(node) {
-        let present = network.has(node, d);
-        for (sum, w) in sums.iter_mut().zip(&weight[d as usize]) {
-            if present { *sum += &-w } else { *sum += w }
-        }
+    let flipped = |d: u32| flips.flipped_in(node).any(|flip| flip == d);
+    let kept = network.graph.attributes.row(node as usize).iter().copied().filter(|&d| !flipped(d));
+    for d in kept.chain(flips.flipped_in(node).filter(|&d| !network.has(node, d))) {
+        sums.iter_mut().zip(&network.layers[0].weight[d as usize]).for_each(|(sum, w)| *sum += w);
     }
     sums
 }

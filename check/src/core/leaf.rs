@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use super::budget::{Budget, Decided};
+use super::admissible::find;
 use super::dyadic::Dyadic;
 use super::forward::preactivations;
-use super::hints::{Hints, Prices, Unit, find};
 use super::loss::{Bends, Losses};
-use super::network::Network;
 use super::select::Free;
-use super::slice::Slice;
+use super::tree::Scope;
+use crate::hints::{Hints, Prices, Unit};
 use crate::reason::Reason;
+use crate::statement::{Budget, Decided, Network, Slice};
 
 /// The way from the root of a tree to a leaf.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,24 +32,8 @@ impl Path {
 #[derive(Clone, Debug)]
 pub struct WholeBounds(Vec<(Dyadic, Dyadic)>);
 
-impl WholeBounds {
-    /// The bounds, by unit.
-    pub fn units(&self) -> &[(Dyadic, Dyadic)] {
-        &self.0
-    }
-}
-
 /// Where whole bounds of a layer and a node come from, if there are any.
 pub type Whole<'a> = &'a dyn Fn(usize, u32) -> Option<Arc<WholeBounds>>;
-
-/// What a leaf shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shown {
-    /// No admissible perturbation takes the path.
-    Nothing,
-    /// The objective is at least this on the path.
-    Bound(Dyadic),
-}
 
 /// One target: the logits of a node, or a hidden unit.
 #[derive(Clone, Copy)]
@@ -64,20 +48,14 @@ pub struct Target<'a> {
 pub(crate) type Bounds = Vec<Vec<(Dyadic, Dyadic)>>;
 
 impl Target<'_> {
-    /// A lower bound of `Σ sign·z` over some units of the target on a path.
-    ///
-    /// # Errors
-    /// If the hints are not admissible.
-    pub fn bound(&self, objective: &[(u32, i8)], path: &Path, hints: &Hints) -> Result<Shown, Reason> {
-        let mut shown = Shown::Nothing;
-        self.relaxed(objective, path, hints, |total, losses| shown = Shown::Bound(total - &losses.largest()))?;
-        Ok(shown)
+    /// A lower bound of `Σ sign·z` over some units of the target on a path; `None` if no perturbation takes it.
+    pub fn bound(&self, objective: &[(u32, i8)], path: &Path, hints: &Hints) -> Result<Option<Dyadic>, Reason> {
+        let mut bound = None;
+        self.relaxed(objective, path, hints, |total, losses| bound = Some(total - &losses.largest()))?;
+        Ok(bound)
     }
 
     /// The constant and the losses of a leaf, unless no perturbation takes its path.
-    ///
-    /// # Errors
-    /// If the hints are not admissible.
     pub(crate) fn relaxed(
         &self,
         objective: &[(u32, i8)],
@@ -85,7 +63,7 @@ impl Target<'_> {
         hints: &Hints,
         then: impl FnOnce(&Dyadic, &Losses),
     ) -> Result<(), Reason> {
-        hints.require(self.budget, self.slice, &self.network.widths)?;
+        hints.require(&self.scope())?;
         if path.decided.overspent(self.budget) {
             return Ok(());
         }
@@ -97,9 +75,8 @@ impl Target<'_> {
         let mut total = Dyadic::ZERO;
         if top == 2 {
             phi[0].iter().zip(&z[0]).for_each(|(phi, z)| total += &(phi * z));
-            let lines = vec![phi[0].iter().map(|phi| [phi.clone(), phi.clone()]).collect()];
-            let losses = Losses { free: &free, lines: &lines, bends: &[], hints };
-            then(&total, &losses);
+            let lines = [phi[0].iter().map(|phi| [phi.clone(), phi.clone()]).collect()];
+            then(&total, &Losses { free: &free, lines: &lines, bends: &[], hints });
             return Ok(());
         }
         let reach = self.reach(&free, &hints.reach);
@@ -144,9 +121,12 @@ impl Target<'_> {
             lines.push(row);
             bends.push(bent);
         }
-        let losses = Losses { free: &free, lines: &lines, bends: &bends, hints };
-        then(&total, &losses);
+        then(&total, &Losses { free: &free, lines: &lines, bends: &bends, hints });
         Ok(())
+    }
+
+    fn scope(&self) -> Scope<'_> {
+        Scope { budget: self.budget, slice: self.slice, widths: &self.network.widths }
     }
 
     /// Coefficients of the target's units.
@@ -181,7 +161,7 @@ impl Target<'_> {
             let mut bounds = self.propagate(l, &below);
             for (row, &node) in bounds.iter_mut().zip(self.slice.nodes(l)) {
                 if let Some(whole) = (self.whole)(l, node) {
-                    for ((lower, upper), (least, most)) in row.iter_mut().zip(whole.units()) {
+                    for ((lower, upper), (least, most)) in row.iter_mut().zip(&whole.0) {
                         (*lower, *upper) = (lower.clone().max(least.clone()), upper.clone().min(most.clone()));
                     }
                 }
@@ -261,12 +241,9 @@ impl Target<'_> {
     }
 
     /// Whole bounds of the target, a node of layer `l ≥ 3`, from a `bounds` line.
-    ///
-    /// # Errors
-    /// If hints are not admissible, or bounds of the layer below are missing.
     pub fn whole_bounds(&self, reach: &Hints, units: &[(u32, [Vec<Hints>; 2])]) -> Result<WholeBounds, Reason> {
         let l = self.slice.top();
-        reach.require(self.budget, self.slice, &self.network.widths)?;
+        reach.require(&self.scope())?;
         let below = if l == 3 {
             let decided = Decided::default();
             let free = Free { network: self.network, budget: self.budget, slice: self.slice, decided: &decided };
@@ -279,14 +256,11 @@ impl Target<'_> {
         let mut bounds = self.propagate(l, &below).swap_remove(0);
         for (unit, [lower, upper]) in units {
             let own = bounds.get_mut(*unit as usize).ok_or(Reason::Unit((l as u32, self.slice.nodes(l)[0], *unit)))?;
-            for hints in lower {
-                if let Shown::Bound(bound) = self.bound(&[(*unit, 1)], &Path::default(), hints)? {
-                    own.0 = own.0.clone().max(bound);
-                }
-            }
-            for hints in upper {
-                if let Shown::Bound(bound) = self.bound(&[(*unit, -1)], &Path::default(), hints)? {
-                    own.1 = own.1.clone().min(-&bound);
+            for (hints, sign) in lower.iter().map(|hints| (hints, 1)).chain(upper.iter().map(|hints| (hints, -1))) {
+                match self.bound(&[(*unit, sign)], &Path::default(), hints)? {
+                    Some(bound) if sign > 0 => own.0 = own.0.clone().max(bound),
+                    Some(bound) => own.1 = own.1.clone().min(-&bound),
+                    None => {}
                 }
             }
         }

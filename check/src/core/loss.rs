@@ -3,9 +3,9 @@
 use dashu_int::IBig;
 
 use super::dyadic::Dyadic;
-use super::hints::{Envelope, Hints, Level, Prices};
-use super::network::Integers;
 use super::select::Free;
+use crate::hints::{Envelope, Hints, Level, Prices};
+use crate::statement::Integers;
 
 /// The bends of the units of one node of layer 2.
 #[derive(Default)]

@@ -1,10 +1,8 @@
 //! Rules 1 and 2: what an admissible set of free flips can add up to, by prices.
 
-use super::budget::{Budget, Decided};
 use super::dyadic::Dyadic;
-use super::hints::{Envelope, Level, Prices};
-use super::network::Network;
-use super::slice::Slice;
+use crate::hints::{Envelope, Level, Prices};
+use crate::statement::{Budget, Decided, Network, Slice};
 
 /// The free flips of a slice.
 pub struct Free<'a> {
@@ -38,35 +36,22 @@ impl Free<'_> {
     /// Rule 1 for the rises (or falls) that free flips cause in a unit of `V(2)`, each counted up to a level if there is one.
     pub fn select(&self, m: usize, unit: usize, upward: bool, level: Option<&Dyadic>, prices: &Prices) -> Dyadic {
         let mut total = self.paid(prices);
-        self.changes(
-            m,
-            unit,
-            upward,
-            |node| prices.of(node),
-            |node, change| {
-                let amount = level.map_or(change.clone(), |level| change.min(level.clone()));
-                total += &(&amount - &prices.of(node)).positive_part();
-            },
-        );
+        self.changes(m, unit, upward, prices, |price, change| {
+            let amount = level.map_or(change.clone(), |level| change.min(level.clone()));
+            total += &(&amount - price).positive_part();
+        });
         total
     }
 
-    /// Every change of a unit of `V(2)` in one direction by a free flip, by the flip's node, that is above the price there.
-    pub fn changes(
-        &self,
-        m: usize,
-        unit: usize,
-        upward: bool,
-        price: impl Fn(u32) -> Dyadic,
-        mut each: impl FnMut(u32, Dyadic),
-    ) {
+    /// Every change of a unit of `V(2)` in one direction by a free flip that is above the flip's price.
+    fn changes(&self, m: usize, unit: usize, upward: bool, prices: &Prices, mut each: impl FnMut(&Dyadic, Dyadic)) {
         let weight = &self.network.layers[0].weight;
         for (place, entry) in &self.slice.passing(1)[m] {
             let node = self.slice.nodes(1)[*place];
             if self.left(node) == 0 {
                 continue;
             }
-            let (size, price) = (entry.exact().size(), price(node));
+            let (size, price) = (entry.exact().size(), prices.of(node));
             // Through a negative entry a rise of what is sent arrives as a fall.
             let upward = upward == entry.is_positive();
             // What flipping changes, counted in the direction asked for, if that is above the price.
@@ -81,12 +66,12 @@ impl Free<'_> {
                 // The rest of the column changes no more than this.
                 let Some(change) = change(d, false) else { break };
                 if !self.network.has(node, d) && self.is_free(node, d, false) {
-                    each(node, change);
+                    each(&price, change);
                 }
             }
             for &d in self.network.graph.attributes.row(node as usize) {
                 if let Some(change) = change(d, true).filter(|_| self.is_free(node, d, true)) {
-                    each(node, change);
+                    each(&price, change);
                 }
             }
         }

@@ -2,13 +2,12 @@
 
 use std::cmp::Ordering;
 
-use super::budget::{Budget, Decided, Flip};
 use super::dyadic::Dyadic;
-use super::hints::Unit;
 use super::leaf::Path;
-use super::slice::Slice;
 use crate::format::Step;
+use crate::hints::Unit;
 use crate::reason::Reason;
+use crate::statement::{Budget, Decided, Flip, Slice};
 
 /// Nodes of a tree, at most.
 pub const LARGEST_TREE: usize = 1 << 20;
@@ -31,6 +30,11 @@ impl Scope<'_> {
         if hidden && self.slice.place(layer, unit.1).is_some() { Ok(unit) } else { Err(Reason::Unit(unit)) }
     }
 
+    /// Refuses a node whose attributes do not concern the target.
+    pub fn node(&self, node: u32) -> Result<(), Reason> {
+        self.slice.place(1, node).map(|_| ()).ok_or(Reason::HintNode(node))
+    }
+
     /// Refuses what is no permitted flip of the slice.
     pub fn flip(&self, flip: Flip) -> Result<Flip, Reason> {
         self.budget.require(flip)?;
@@ -38,9 +42,6 @@ impl Scope<'_> {
     }
 
     /// Accepts a tree if it covers all perturbations and `leaf` accepts every leaf, by its place in the list, on its path.
-    ///
-    /// # Errors
-    /// The place of the first wrong element of the list, and what is wrong.
     pub fn tree(
         &self,
         tree: &[Step],
@@ -50,16 +51,16 @@ impl Scope<'_> {
             return Err((LARGEST_TREE, Reason::TooLarge(format!("more than {LARGEST_TREE} nodes in a tree"))));
         }
         // Open splits, and whether their second subtree has begun.
-        let mut open: Vec<(Split, bool)> = Vec::new();
+        let mut open: Vec<(&Step, bool)> = Vec::new();
         let mut complete = false;
         for (at, step) in tree.iter().enumerate() {
             let here = |reason| (at, reason);
             if complete {
                 return Err((at, Reason::Trailing));
             }
-            let split = match step {
-                &Step::Unit(layer, node, unit) => Split::Unit(self.unit((layer, node, unit)).map_err(here)?),
-                &Step::Flip(node, attribute) => Split::Flip(self.flip((node, attribute)).map_err(here)?),
+            match step {
+                &Step::Unit(layer, node, unit) => drop(self.unit((layer, node, unit)).map_err(here)?),
+                &Step::Flip(node, attribute) => drop(self.flip((node, attribute)).map_err(here)?),
                 Step::Leaf(_) | Step::Hints(_) => {
                     leaf(at, &path(&open)).map_err(here)?;
                     while open.pop_if(|split| split.1).is_some() {}
@@ -69,22 +70,19 @@ impl Scope<'_> {
                     }
                     continue;
                 }
-            };
-            if open.iter().any(|known| known.0 == split) {
+            }
+            if open.iter().any(|known| known.0 == step) {
                 return Err((at, Reason::SplitTwice));
             }
             if open.len() == LONGEST_PATH {
                 return Err((at, Reason::TooLarge(format!("more than {LONGEST_PATH} splits on a path"))));
             }
-            open.push((split, false));
+            open.push((step, false));
         }
         if complete { Ok(()) } else { Err((tree.len(), Reason::Incomplete)) }
     }
 
     /// The flips of a witness, if they are an admissible set.
-    ///
-    /// # Errors
-    /// If they are not.
     pub fn witness(&self, flips: &[Flip]) -> Result<Decided, Reason> {
         for (at, &flip) in flips.iter().enumerate() {
             self.budget.require(flip)?;
@@ -107,25 +105,17 @@ pub fn is_predicted(logits: &[Dyadic], class: u32) -> bool {
     })
 }
 
-/// A split on the current path.
-#[derive(Clone, Copy, PartialEq)]
-enum Split {
-    Unit(Unit),
-    Flip(Flip),
-}
-
 /// The path of the open splits.
-fn path(open: &[(Split, bool)]) -> Path {
+fn path(open: &[(&Step, bool)]) -> Path {
     let mut path = Path::default();
-    for &(split, second) in open {
-        match split {
-            Split::Unit(unit) => path.units.push((unit, !second)),
-            Split::Flip(flip) => {
-                path.decided.fixed.push(flip);
-                if second {
-                    path.decided.flipped.push(flip);
-                }
+    for (split, second) in open {
+        match **split {
+            Step::Unit(layer, node, unit) => path.units.push(((layer, node, unit), !second)),
+            Step::Flip(node, attribute) => {
+                path.decided.fixed.push((node, attribute));
+                path.decided.flipped.extend(second.then_some((node, attribute)));
             }
+            Step::Leaf(_) | Step::Hints(_) => {}
         }
     }
     path.units.sort_unstable();

@@ -18,7 +18,8 @@ impl Random {
     /// A finite float: small integers, halves and tenths, the ends of the range, anything.
     fn float(&mut self) -> f64 {
         let tiny = f64::from_bits(1);
-        let ends = [0.0, 1.0, tiny, 3.0 * tiny, f64::MIN_POSITIVE, 1e-160, 1e-300, 1e160, 1e300, f64::MAX, 0.1, 1.0 / 3.0];
+        let ends =
+            [0.0, 1.0, tiny, 3.0 * tiny, f64::MIN_POSITIVE, 1e-160, 1e-300, 1e160, 1e300, f64::MAX, 0.1, 1.0 / 3.0];
         let size = match self.below(5) {
             0 => ends[self.below(ends.len())],
             1 => self.below(9) as f64 / 2.0,
@@ -265,8 +266,38 @@ fn least_values_on_rectangles_and_segments() {
 
 #[test]
 fn rough_numbers_make_admissible_hints() {
-    assert_eq!((Rough(-1.0).price(), Rough(f64::NAN).price(), Rough(2.0).price()), (Stored(0.0), Stored(0.0), Stored(2.0)));
+    assert_eq!(
+        (Rough(-1.0).price(), Rough(f64::NAN).price(), Rough(2.0).price()),
+        (Stored(0.0), Stored(0.0), Stored(2.0))
+    );
     assert_eq!((Rough(f64::INFINITY).stored(), Rough(-2.0).stored()), (Stored(0.0), Stored(-2.0)));
     assert_eq!((Rough(6.0).exponent(), Rough(0.0).exponent(), Rough(f64::NAN).exponent()), (Some(2), None, None));
     assert_eq!(Rough(1.0).next(), Rough(1.0f64.next_up()));
+}
+
+#[test]
+fn dyadic_numbers_are_exact() {
+    let number = |mantissa: i64, exponent: i64| Dyadic::new(mantissa.into(), exponent);
+    assert_eq!(exact(0.75), number(3, -2));
+    assert_eq!(exact(-f64::from_bits(3)), number(-3, -1074));
+    assert_eq!((Dyadic::from_bits(f64::NAN.to_bits()), Dyadic::from_bits(f64::INFINITY.to_bits())), (None, None));
+    assert_eq!(&(&exact(1e300) + &exact(1e-300)) - &exact(1e300), exact(1e-300));
+    assert_eq!(&number(3, 4) * &number(-5, -9), number(-15, -5));
+    for (x, grid, down, up) in
+        [(7, 1, 6, 8), (-7, 1, -8, -6), (8, 2, 8, 8), (-1, 9, -512, 0), (1, 9, 0, 512), (0, 3, 0, 0)]
+    {
+        let x = number(x, 0);
+        assert_eq!((x.rounded_down(grid), x.rounded_up(grid)), (number(down, 0), number(up, 0)), "{x:?} {grid}");
+    }
+    assert_eq!(number(5, 3).rounded_down(2), number(40, 0));
+    assert!(number(1, 5) > number(31, 0) && number(-1, 5) < number(-31, 0) && number(1, 0) > Dyadic::ZERO);
+    assert!(number(-1, 0) < Dyadic::ZERO && number(-1, 0) < number(1, -90) && number(6, 0) == number(3, 1));
+    assert_eq!((number(-3, 0).size(), number(3, 0).size()), (number(3, 0), number(3, 0)));
+    assert_eq!((number(-3, 0).positive_part(), number(3, 0).positive_part()), (Dyadic::ZERO, number(3, 0)));
+    assert_eq!((number(12, -2).at(-3), number(12, 0).bits()), (24.into(), 4));
+    assert!(number(0, 77).is_zero() && !number(1, 0).is_zero() && Dyadic::from(7) == number(7, 0));
+    assert_eq!(number(5, -3).parts(), (&5.into(), -3));
+    let mut sum = number(1, 0);
+    sum += &number(1, -2);
+    assert_eq!(sum, number(5, -2));
 }

@@ -5,12 +5,13 @@ use std::ops::{Add, Mul, Sub};
 use dashu_int::IBig;
 
 use super::{Known, Real, said, slope, unit};
+use crate::core::admissible::find;
 use crate::core::dyadic::Dyadic;
 use crate::core::forward::preactivations;
-use crate::core::hints::{Envelope, Hints, Level, Prices, find};
 use crate::core::leaf::{Path, Target};
 use crate::core::select::Free;
 use crate::directed::Stored;
+use crate::hints::{Envelope, Hints, Level, Prices};
 use crate::short::Short;
 
 /// An exact number to make hints of; quotients are rounded down to multiples of `2⁻⁴⁰`.
@@ -82,7 +83,22 @@ fn best_prices(free: &Free, amounts: &[(u32, Dyadic)], least: &Dyadic) -> Prices
 /// The changes of a unit by free flips in one direction, with their nodes.
 fn changes(free: &Free, m: usize, unit: usize, upward: bool) -> Vec<(u32, Dyadic)> {
     let mut changes = Vec::new();
-    free.changes(m, unit, upward, |_| Dyadic::ZERO, |node, change| changes.push((node, change)));
+    for (place, entry) in &free.slice.passing(1)[m] {
+        let node = free.slice.nodes(1)[*place];
+        if free.left(node) == 0 {
+            continue;
+        }
+        for (d, weights) in free.network.layers[0].weight.iter().enumerate() {
+            let (d, mut change) = (d as u32, &entry.exact() * &weights[unit]);
+            let present = free.network.has(node, d);
+            if present == upward {
+                change = -&change;
+            }
+            if change.is_positive() && free.is_free(node, d, present) {
+                changes.push((node, change));
+            }
+        }
+    }
     changes
 }
 

@@ -6,9 +6,10 @@ mod exact;
 
 use std::ops::{Add, Mul, Sub};
 
-use crate::core::hints::{Unit, find};
+use crate::core::admissible::find;
 use crate::core::leaf::Path;
 use crate::directed::{Rough, Stored};
+use crate::hints::Unit;
 use crate::short::Short;
 
 pub(crate) use exact::exact_hints;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::row::Row;
-use crate::core::budget::Flip;
-use crate::core::hints::{Cell, Envelope, Hints, Level, Prices, Unit};
-use crate::core::slice::Slice;
 use crate::directed::{Down, Interval, Stored};
+use crate::hints::{Cell, Envelope, Hints, Level, Prices, Unit};
+use crate::statement::Flip;
+use crate::statement::Slice;
 
 /// Prices of flips.
 #[derive(Clone, Debug, Default)]

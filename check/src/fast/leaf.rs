@@ -6,13 +6,13 @@ use super::hints::{EnvelopeUse, FloatHints, FloatPrices, LevelUse};
 use super::loss::Losses;
 use super::row::Row;
 use super::whole::Fast;
-use crate::core::budget::Decided;
-use crate::core::hints::find;
+use crate::core::admissible::find;
 use crate::core::leaf::Path;
-use crate::core::slice::Slice;
 use crate::directed::{Down, Interval, Rough, Stored, Up};
 use crate::expand::{self, Known, said};
 use crate::short::Short;
+use crate::statement::Decided;
+use crate::statement::Slice;
 
 /// `R` from below and `S` from above, of the units of one node.
 pub(crate) type Bounds = Vec<(Down, Up)>;

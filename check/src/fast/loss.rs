@@ -8,9 +8,9 @@ use std::sync::Arc;
 use super::hints::{EnvelopeUse, FloatPrices, LevelUse};
 use super::network::FastNetwork;
 use super::row::{Row, covering};
-use crate::core::budget::{Budget, Decided, Flip};
-use crate::core::slice::Slice;
 use crate::directed::{Down, Interval, Rough, RowSlopes, Stored, Up, excess_share, kept_share, norm};
+use crate::statement::Slice;
+use crate::statement::{Budget, Decided, Flip};
 
 /// What the losses of a leaf depend on.
 pub(crate) struct Losses<'a> {

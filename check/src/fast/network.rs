@@ -1,7 +1,7 @@
 //! The stored weights of the first layer in the orders that the fast path walks them.
 
-use crate::core::network::Network;
 use crate::directed::{Stored, Up, norm};
+use crate::statement::Network;
 
 /// The network, and its first weights ordered.
 pub(crate) struct FastNetwork<'a> {

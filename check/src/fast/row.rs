@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::hints::FloatPrices;
 use super::network::FastNetwork;
-use crate::core::budget::{Budget, Decided};
 use crate::directed::{Down, Interval, Rough, Stored, Up};
+use crate::statement::{Budget, Decided};
 
 /// The level of a unit's bend.
 #[derive(Clone, Debug)]

@@ -6,14 +6,14 @@ use super::hints::{FloatHints, FloatPrices};
 use super::leaf::{Attempt, Bounds, Target};
 use super::network::FastNetwork;
 use super::row::Rows;
-use crate::core::budget::{Budget, Decided};
-use crate::core::hints::Hints;
 use crate::core::leaf::Path;
-use crate::core::network::Network;
-use crate::core::slice::Slice;
 use crate::directed::Up;
 use crate::format::WholeHints;
+use crate::hints::Hints;
 use crate::short::Short;
+use crate::statement::Network;
+use crate::statement::Slice;
+use crate::statement::{Budget, Decided};
 
 /// `R` from below and `S` from above.
 pub(crate) type FastBounds = Arc<Bounds>;

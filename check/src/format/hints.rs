@@ -5,7 +5,7 @@ use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::core::dyadic::Dyadic;
-use crate::core::hints::{self, Envelope, Level};
+use crate::hints::{self, Envelope, Level};
 use crate::reason::Reason;
 
 /// Decimal digits of an integer in a number, at most.

@@ -5,10 +5,10 @@ mod hints;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
+pub use crate::directed::numerator;
 pub use crate::header::{BudgetStatement, Convention, Direction, Header, Local, longest_header};
 use crate::reason::Reason;
 use crate::strict;
-pub use crate::directed::numerator;
 pub(crate) use hints::WholeHints;
 pub use hints::{BoundsLine, EnvelopeEntry, Hints, Number, Prices, UnitBounds};
 

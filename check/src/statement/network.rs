@@ -5,10 +5,10 @@ use std::sync::Arc;
 use dashu_int::IBig;
 use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 
-use super::dyadic::Dyadic;
+use super::operator::message_passing;
+use crate::core::dyadic::Dyadic;
 use crate::directed::Stored;
 use crate::format::Header;
-use crate::operator::message_passing;
 use crate::reason::Reason;
 
 /// One weight layer: `Ĥ(l+1) = A(l) H(l) W(l) + b(l)`.

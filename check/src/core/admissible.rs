@@ -1,0 +1,78 @@
+//! Which hints are admissible, and how they are looked up.
+
+use super::dyadic::Dyadic;
+use super::tree::Scope;
+use crate::hints::{Cell, Envelope, Hints, Prices};
+use crate::reason::Reason;
+use crate::statement::Flip;
+
+impl Envelope {
+    /// `u` and `v` of a flip.
+    pub fn amounts(&self, flip: Flip) -> (Dyadic, Dyadic) {
+        let (mut u, mut v) = (Dyadic::ZERO, Dyadic::ZERO);
+        let node = self.nodes.binary_search_by_key(&flip.0, |entry| entry.0).ok().map(|at| &self.nodes[at].1);
+        let single = self.flips.binary_search_by_key(&flip, |entry| entry.0).ok().map(|at| &self.flips[at].1);
+        for price in [Some(&self.every), node, single].into_iter().flatten() {
+            if price.is_negative() { v += &-price } else { u += price }
+        }
+        (u, v)
+    }
+}
+
+/// The entry of a key in an ascending list.
+pub fn find<'a, K: Ord + Copy, T>(list: &'a [(K, T)], key: &K) -> Option<&'a T> {
+    list.binary_search_by_key(key, |entry| entry.0).ok().map(|at| &list[at].1)
+}
+
+fn ascending<K: Ord + Copy, T>(name: &'static str, list: &[(K, T)]) -> Result<(), Reason> {
+    let fine = list.windows(2).all(|pair| pair[0].0 < pair[1].0);
+    if fine { Ok(()) } else { Err(Reason::HintOrder(name)) }
+}
+
+fn positive(name: &'static str, x: &Dyadic) -> Result<(), Reason> {
+    if x.is_negative() { Err(Reason::HintSign(name)) } else { Ok(()) }
+}
+
+impl Prices {
+    /// `ρ + η_n`.
+    pub fn of(&self, node: u32) -> Dyadic {
+        let own = self.nodes.binary_search_by_key(&node, |entry| entry.0);
+        own.map_or_else(|_| self.every.clone(), |at| &self.every + &self.nodes[at].1)
+    }
+
+    fn require(&self, scope: &Scope) -> Result<(), Reason> {
+        ascending("prices", &self.nodes)?;
+        positive("prices", &self.every)?;
+        self.nodes.iter().try_for_each(|(node, price)| scope.node(*node).and_then(|()| positive("prices", price)))
+    }
+}
+
+impl Hints {
+    /// Refuses what the rules do not allow: wrong order, negative prices, units or flips outside the slice.
+    pub fn require(&self, scope: &Scope) -> Result<(), Reason> {
+        let cell = |cell: Cell| scope.unit((2, cell.0, cell.1)).map(|_| ());
+        for (id, _) in &self.slopes {
+            scope.unit(*id).and_then(|id| if id.0 < 3 { Err(Reason::Unit(id)) } else { Ok(()) })?;
+        }
+        ascending("slopes", &self.slopes)?;
+        self.lines.iter().try_for_each(|line| cell(line.0))?;
+        ascending("lines", &self.lines)?;
+        for (id, both) in &self.reach {
+            cell(*id).and_then(|()| both.iter().try_for_each(|prices| prices.require(scope)))?;
+        }
+        ascending("reach", &self.reach)?;
+        for (id, bend) in &self.levels {
+            cell(*id).and_then(|()| bend.prices.require(scope))?;
+            positive("levels", &bend.weight).and_then(|()| positive("levels", &bend.level))?;
+        }
+        ascending("levels", &self.levels)?;
+        for (id, bend) in &self.envelopes {
+            cell(*id).and_then(|()| positive("envelopes", &bend.weight))?;
+            ascending("envelopes", &bend.nodes).and_then(|()| ascending("envelopes", &bend.flips))?;
+            bend.nodes.iter().try_for_each(|entry| scope.node(entry.0))?;
+            bend.flips.iter().try_for_each(|entry| scope.flip(entry.0).map(|_| ()))?;
+        }
+        ascending("envelopes", &self.envelopes)?;
+        self.price.require(scope)
+    }
+}

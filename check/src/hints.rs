@@ -1,0 +1,62 @@
+//! Hints: the numbers of a leaf (`FORMAT.md` §2). Nothing follows from them but what the rules of the core make of them.
+
+use crate::core::dyadic::Dyadic;
+use crate::statement::Flip;
+
+/// `(layer, node, unit)`.
+pub type Unit = (u32, u32, u32);
+
+/// `(node, unit)` of layer 2.
+pub type Cell = (u32, u32);
+
+/// Prices of flips: `ρ ≥ 0` of every one, `η ≥ 0` of those of some nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prices {
+    /// `ρ`.
+    pub every: Dyadic,
+    /// `η`, ascending by node.
+    pub nodes: Vec<(u32, Dyadic)>,
+}
+
+/// A bend by a level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// `c ≥ 0`.
+    pub weight: Dyadic,
+    /// `T ≥ 0`.
+    pub level: Dyadic,
+    /// For the sum of what the flips made pay.
+    pub prices: Prices,
+}
+
+/// A bend by prices of either sign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    /// `c ≥ 0`.
+    pub weight: Dyadic,
+    /// `τ`.
+    pub every: Dyadic,
+    /// `ν`, ascending by node.
+    pub nodes: Vec<(u32, Dyadic)>,
+    /// `ρ`, ascending by flip.
+    pub flips: Vec<(Flip, Dyadic)>,
+}
+
+/// The hints of a leaf; every list ascending, what is not listed as `FORMAT.md` says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// Slopes of units above layer 2.
+    pub slopes: Vec<(Unit, Dyadic)>,
+    /// `rise` and `fall`.
+    pub lines: Vec<(Cell, [Dyadic; 2])>,
+    /// Prices for `U` and for `V`.
+    pub reach: Vec<(Cell, [Prices; 2])>,
+    /// Bends by levels.
+    pub levels: Vec<(Cell, Level)>,
+    /// Bends by prices.
+    pub envelopes: Vec<(Cell, Envelope)>,
+    /// Prices for the largest loss.
+    pub price: Prices,
+    /// Row slopes are rounded to multiples of `2^grid`.
+    pub grid: Option<i64>,
+}

@@ -1,0 +1,65 @@
+//! What graph, model and header mean: the network in exact numbers, its message passing, the budget, and the slice of a target (`FORMAT.md` §1, §3).
+
+mod budget;
+mod network;
+mod operator;
+mod slice;
+
+use std::sync::Arc;
+
+use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
+
+pub use budget::{Budget, Decided, Flip};
+pub use network::{Integers, Network};
+pub use operator::matrix_digest;
+pub use slice::Slice;
+
+use crate::format::{Convention, Header, OLDEST_VERSION, VERSION};
+use crate::reason::Reason;
+
+/// The network and the budget that a header speaks of.
+pub struct Statement<'a> {
+    pub(crate) network: Network<'a>,
+    pub(crate) budget: Budget<'a>,
+    pub(crate) classes: Convention,
+    version: u32,
+}
+
+impl<'a> Statement<'a> {
+    /// Checks that header, graph and model belong together. `matrices` are those that a `matrix:` rule may name.
+    ///
+    /// # Errors
+    /// If they do not.
+    pub fn new(
+        graph: &'a GraphFile,
+        model: &'a ModelFile,
+        header: &Header,
+        matrices: &[Arc<SparseMatrix>],
+    ) -> Result<Statement<'a>, Reason> {
+        if !(OLDEST_VERSION..=VERSION).contains(&header.version) {
+            let known = format!("this checker reads {OLDEST_VERSION} to {VERSION}");
+            return Err(Reason::Header(format!("version {}, but {known}", header.version)));
+        }
+        for (what, stated, given) in [("graph", &header.graph, &graph.digest), ("model", &header.model, &model.digest)]
+        {
+            if stated != given {
+                // A stranger's digest may be as long as a header.
+                let stated: String = stated.chars().take(64).collect();
+                return Err(Reason::Header(format!(
+                    "the proofs are about another {what}: its digest is {stated}, the {what} given has {given}"
+                )));
+            }
+        }
+        Ok(Statement {
+            network: Network::new(graph, model, header, matrices)?,
+            budget: Budget::new(&header.budget, graph)?,
+            classes: header.classes,
+            version: header.version,
+        })
+    }
+
+    /// Refuses what version 1 does not have.
+    pub(crate) fn since_version_2(&self, what: &'static str) -> Result<(), Reason> {
+        if self.version < 2 { Err(Reason::Version(what)) } else { Ok(()) }
+    }
+}
