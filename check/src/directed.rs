@@ -396,38 +396,28 @@ impl Interval {
 
     /// Rule 4 at layer 2 (`FORMAT.md` §4): not above the least `f(u, v) = k·relu(z + u − v) − rise·u + fall·v` over the rectangle
     /// `[0, up] × [0, down]`. A larger rectangle only lowers it.
-    pub(crate) fn least_on_rectangle(k: Interval, z: Interval, [rise, fall]: [Stored; 2], up: Up, down: Up) -> Down {
-        let (u, v) = (up.corner(), down.corner());
-        let stable = z.minus(v).lower.0 >= 0.0 || z.plus(u).upper.0 <= 0.0;
-        if !stable && rise == fall && rise.0 >= 0.0 && rise.0 <= k.lower.0 {
-            // `k·relu(x) ≥ rise·x` for all x, with equality at 0.
-            return z.scaled(rise).lower;
+    ///
+    /// `f` rises with `k`, and with `z` if `k > 0`: so `k` is taken from below, and `z` from the end that makes `f` smaller. As an exact function of
+    /// these floats its least value is at a corner, or for `k > 0` where `z + u − v = 0` meets an edge; comparing a rounded sum with a float never excludes a
+    /// crossing that is there. Each value is off by at most six roundings of terms that together have at most the size below.
+    pub(crate) fn least_on_rectangle(k: Interval, z: Interval, line: [Stored; 2], up: Up, down: Up) -> Down {
+        let (k, [rise, fall], up, down) = (k.lower.0, line.map(|x| x.0), up.0, down.0);
+        let z = if k < 0.0 { z.upper.0 } else { z.lower.0 };
+        let f = |u: f64, v: f64, relu: f64| k * relu - rise * u + fall * v;
+        let relu = |u: f64, v: f64| (z + u - v).max(0.0);
+        let mut least = f(0.0, 0.0, relu(0.0, 0.0)).min(f(up, 0.0, relu(up, 0.0)));
+        least = least.min(f(0.0, down, relu(0.0, down))).min(f(up, down, relu(up, down)));
+        if k > 0.0 {
+            for (u, v) in [(0.0, z), (-z, 0.0), (up, z + up), (down - z, down)] {
+                if u >= 0.0 && v >= 0.0 && u <= up && v <= down {
+                    least = least.min(f(u, v, 0.0));
+                }
+            }
         }
-        let at = |u: Interval, v: Interval, relu: Interval| {
-            // `relu` is not negative: of the two ends of each factor only these can give the least product.
-            let least = product_below(k.lower.0, if k.lower.0 >= 0.0 { relu.lower.0 } else { relu.upper.0 });
-            Down(least).minus(u.scaled(rise).upper).plus(v.scaled(fall).lower)
-        };
-        let (zero, relu) = (Interval::ZERO, Interval::positive_part);
-        let corners = at(zero, zero, relu(z))
-            .least(at(u, zero, relu(z.plus(u))))
-            .least(at(zero, v, relu(z.minus(v))))
-            .least(at(u, v, relu(z.plus(u).minus(v))));
-        if stable || k.upper.0 <= 0.0 {
-            // `f` is concave, or linear: its least value is at a corner.
-            return corners;
-        }
-        // Where `z + u − v = 0` may meet the edges: a crossing that is surely outside the rectangle does not count.
-        let within = |x: Interval, most: Interval| {
-            (x.upper.0 >= 0.0 && x.lower.0 <= most.upper.0).then(|| x.positive_part().least(most))
-        };
-        let crossings = [
-            within(z, v).map(|v| at(zero, v, zero)),
-            within(-z, u).map(|u| at(u, zero, zero)),
-            within(z.plus(u), v).map(|v| at(u, v, zero)),
-            within(v.minus(z), u).map(|u| at(u, v, zero)),
-        ];
-        crossings.into_iter().flatten().fold(corners, Down::least)
+        let size = k.abs() * (z.abs() + up + down) + rise.abs() * up + fall.abs() * down;
+        let value = least - (16.0 * f64::EPSILON * size + 16.0 * f64::from_bits(1));
+        // Where the size is finite, so is every term above.
+        Down(if size.is_finite() { value.next_down() } else { f64::NEG_INFINITY })
     }
 
     /// Rule 4 above layer 2: not above the least `k·relu(x) − slope·x` on `[lower, upper]`.
@@ -473,6 +463,55 @@ fn truncated(x: &Dyadic) -> (f64, bool) {
         f64::from_bits(((lowest + 1075) as u64) << 52 | (fraction & ((1 << 52) - 1)))
     };
     (float, kept != size)
+}
+
+/// Sums of stored numbers, unit by unit, each with a bound of its error.
+#[derive(Debug)]
+pub(crate) struct Sums {
+    value: Vec<f64>,
+    error: Vec<f64>,
+}
+
+impl Sums {
+    /// Of some rows of weights. A sum of `k` floats is off by at most `γ_k` times the sum of their sizes; underflow does not happen in sums. `2ku` is
+    /// twice that, which leaves room for the rounding of the bound.
+    pub(crate) fn of_rows<'r>(width: usize, rows: impl Iterator<Item = &'r [Stored]>) -> Sums {
+        let (mut value, mut error, mut count) = (vec![0.0; width], vec![0.0; width], 0.0);
+        for row in rows {
+            for ((value, error), w) in value.iter_mut().zip(&mut error).zip(row) {
+                *value += w.0;
+                *error += w.0.abs();
+            }
+            count += 1.0;
+        }
+        error.iter_mut().for_each(|error| *error *= count * f64::EPSILON);
+        Sums { value, error }
+    }
+
+    /// `start + Σ entry·sum`, enclosed. With `k` terms the products and sums are off by at most `γ_{k+2}` times the sum of the sizes of the terms, and by
+    /// `2⁻¹⁰⁷⁵` for each product by underflow; to that come the errors of the sums, times the sizes of the entries.
+    pub(crate) fn combined<'s>(start: Vec<Stored>, terms: impl Iterator<Item = (Stored, &'s Sums)>) -> Vec<Interval> {
+        let mut value: Vec<f64> = start.iter().map(|x| x.0).collect();
+        let mut size: Vec<f64> = start.iter().map(|x| x.0.abs()).collect();
+        let (mut open, mut count) = (vec![0.0; value.len()], 4.0);
+        for (entry, sums) in terms {
+            let (a, each) = (entry.0, sums.value.iter().zip(&sums.error));
+            for (((value, size), open), (x, error)) in value.iter_mut().zip(&mut size).zip(&mut open).zip(each) {
+                *value += a * x;
+                *size += a.abs() * x.abs();
+                *open += a.abs() * error;
+            }
+            count += 1.0;
+        }
+        let enclosed = value.into_iter().zip(size).zip(open).map(|((value, size), open)| {
+            let error = 2.0 * (count * (f64::EPSILON * size + f64::from_bits(1)) + open);
+            if !error.is_finite() {
+                return Interval::ANY;
+            }
+            Interval { lower: Down((value - error).next_down()), upper: Up((value + error).next_up()) }
+        });
+        enclosed.collect()
+    }
 }
 
 /// A float not below the Euclidean norm; 0 for zeros only, infinite where squares overflow.

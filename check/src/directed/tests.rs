@@ -158,6 +158,36 @@ fn norms_are_not_below_the_norm() {
 }
 
 #[test]
+fn sums_enclose_the_sum() {
+    let mut random = Random(6);
+    for round in 0..20_000 {
+        let width = 1 + random.below(3);
+        let tame = random.below(2) == 0;
+        let mut row = |random: &mut Random| -> Vec<Stored> {
+            (0..width).map(|_| if tame { Stored(random.below(41) as f64 / 10.0 - 2.0) } else { random.stored() }).collect()
+        };
+        let start = row(&mut random);
+        let mut truth: Vec<Dyadic> = start.iter().map(|x| x.exact()).collect();
+        let mut terms = Vec::new();
+        for _ in 0..random.below(4) {
+            let rows: Vec<Vec<Stored>> = (0..random.below(5)).map(|_| row(&mut random)).collect();
+            let entry = random.stored();
+            for (unit, truth) in truth.iter_mut().enumerate() {
+                rows.iter().for_each(|row| *truth += &(&entry.exact() * &row[unit].exact()));
+            }
+            terms.push((entry, Sums::of_rows(width, rows.iter().map(Vec::as_slice))));
+        }
+        let found = Sums::combined(start, terms.iter().map(|(entry, sums)| (*entry, sums)));
+        for (found, truth) in found.iter().zip(&truth) {
+            assert!(holds(*found, truth), "{round}: {found:?} {truth:?} {terms:?}");
+        }
+        if tame && terms.iter().all(|(entry, _)| entry.0.abs() <= 4.0) {
+            assert!(found.iter().all(|found| found.upper.0 - found.lower.0 < 1e-12), "{round}: {found:?}");
+        }
+    }
+}
+
+#[test]
 fn inner_products_are_not_below_the_loss() {
     let mut random = Random(3);
     let mut close = 0;

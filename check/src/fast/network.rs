@@ -39,6 +39,12 @@ impl<'a> FastNetwork<'a> {
         FastNetwork { exact, largest, columns, by_norm, by_norm_weights, layers }
     }
 
+    /// The weights of an attribute.
+    pub(crate) fn row(&self, attribute: u32) -> &[Stored] {
+        let width = self.columns.len();
+        &self.layers[0].0[attribute as usize * width..][..width]
+    }
+
     /// `W(l)` of input `i` and output `j`.
     pub(crate) fn weight(&self, l: usize, i: usize, j: usize) -> Stored {
         self.layers[l - 1].0[i * self.exact.widths[l + 1] + j]

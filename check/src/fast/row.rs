@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::hints::FloatPrices;
 use super::network::FastNetwork;
-use crate::directed::{Down, Interval, Rough, Stored, Up};
+use crate::directed::{Down, Interval, Rough, Stored, Sums, Up};
 use crate::statement::{Budget, Decided};
 
 /// The level of a unit's bend.
@@ -212,7 +212,7 @@ impl Row {
 pub(crate) struct Rows<'a> {
     network: Arc<FastNetwork<'a>>,
     budget: &'a Budget<'a>,
-    sent: Vec<OnceLock<Vec<Interval>>>,
+    sent: Vec<OnceLock<Sums>>,
     values: Vec<OnceLock<Arc<[Interval]>>>,
     rows: Vec<OnceLock<Arc<Row>>>,
     gains: Vec<OnceLock<Arc<Gains>>>,
@@ -271,39 +271,32 @@ impl<'a> Rows<'a> {
 
     fn received(&self, m: u32, decided: &Decided) -> Vec<Interval> {
         let (neighbours, entries) = self.network.exact.layers[0].passing.row(m as usize);
-        let mut value: Vec<Interval> =
-            (0..self.network.columns.len()).map(|unit| self.network.bias(1, unit).into()).collect();
-        for (&n, &a) in neighbours.iter().zip(entries) {
-            let a = Stored::new(a);
-            let mut add = |sent: &[Interval]| {
-                value.iter_mut().zip(sent).for_each(|(z, sent)| *z = z.plus(sent.scaled(a)));
-            };
-            if decided.flipped_in(n).next().is_none() {
-                add(self.sent[n as usize]
-                    .get_or_init(|| self.summed(self.network.exact.graph.attributes.row(n as usize))));
-            } else {
-                let mut present = self.network.exact.graph.attributes.row(n as usize).to_vec();
-                for d in decided.flipped_in(n) {
-                    match present.binary_search(&d) {
-                        Ok(at) => drop(present.remove(at)),
-                        Err(at) => present.insert(at, d),
-                    }
-                }
-                add(&self.summed(&present));
+        let changed: Vec<Option<Sums>> = neighbours.iter().map(|&n| self.changed(n, decided)).collect();
+        let terms = neighbours.iter().zip(entries).zip(&changed).map(|((&n, &a), changed)| {
+            let attributes = self.network.exact.graph.attributes.row(n as usize);
+            let sent = || self.sent[n as usize].get_or_init(|| self.summed(attributes));
+            (Stored::new(a), changed.as_ref().unwrap_or_else(sent))
+        });
+        let start = (0..self.network.columns.len()).map(|unit| self.network.bias(1, unit)).collect();
+        Sums::combined(start, terms)
+    }
+
+    /// What node `n` sends, where flips change it.
+    fn changed(&self, n: u32, decided: &Decided) -> Option<Sums> {
+        decided.flipped_in(n).next()?;
+        let mut present = self.network.exact.graph.attributes.row(n as usize).to_vec();
+        for d in decided.flipped_in(n) {
+            match present.binary_search(&d) {
+                Ok(at) => drop(present.remove(at)),
+                Err(at) => present.insert(at, d),
             }
         }
-        value
+        Some(self.summed(&present))
     }
 
     /// The sum of some rows of `W(1)`.
-    fn summed(&self, attributes: &[u32]) -> Vec<Interval> {
-        let mut sums = vec![Interval::ZERO; self.network.columns.len()];
-        for &d in attributes {
-            for (sum, column) in sums.iter_mut().zip(&self.network.columns) {
-                *sum = sum.plus(column[d as usize].into());
-            }
-        }
-        sums
+    fn summed(&self, attributes: &[u32]) -> Sums {
+        Sums::of_rows(self.network.columns.len(), attributes.iter().map(|&d| self.network.row(d)))
     }
 
     fn gains(&self, n: u32, decided: &Decided) -> Arc<Gains> {
