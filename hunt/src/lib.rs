@@ -1,0 +1,33 @@
+//! The hunt: searches for small problems on which gcnproof or its checker is wrong.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`random`], [`numbers`], [`shapes`], [`ties`], [`generate`] | makes cases: many small components with one model |
+//! | [`case`], [`operator`], [`variant`] | a case as plain data |
+//! | [`exact`], [`network`], [`truth`] | what is true, by brute force |
+//! | [`player`], [`compare`], [`stage`] | what the program says, compared |
+//! | [`claim`], [`mutate`], [`attack`] | proofs of false things |
+//! | [`finding`], [`shrink`], [`keep`] | what was found, made small and kept |
+//! | [`hunt`] | all of it, until stopped |
+
+pub mod attack;
+pub mod case;
+pub mod claim;
+pub mod compare;
+pub mod exact;
+pub mod finding;
+pub mod generate;
+pub mod hunt;
+pub mod keep;
+pub mod mutate;
+pub mod network;
+pub mod numbers;
+pub mod operator;
+pub mod player;
+pub mod random;
+pub mod shapes;
+pub mod shrink;
+pub mod stage;
+pub mod ties;
+pub mod truth;
+pub mod variant;
