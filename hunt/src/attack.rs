@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 
 use crate::case::Case;
 use crate::claim::{is_true, under};
+use crate::evaluate::{Rules, Whole};
 use crate::finding::{Counts, Finding, Kind};
+use crate::forge;
 use crate::mutate::{Sizes, change, has_envelope as has_envelope_json, leaf, split};
 use crate::player::{How, Player, guard};
 use crate::random::Random;
@@ -49,7 +51,52 @@ pub fn attack(case: &Case, truths: &[Truth], random: &mut Random, counts: &Count
     forge(&ring, &lines, random, &mut findings);
     headers(&player, &ring, &lines, random, &mut findings);
     variants(&ring, &lines, random, &mut findings);
+    Counts::time(&counts.judging, || made_up(&ring, random, &mut findings));
     findings
+}
+
+/// Proofs made up by the rules of the format themselves: what the rules accept must be true.
+fn made_up(ring: &Ring, random: &mut Random, findings: &mut Vec<Finding>) {
+    let rules = Rules::new(ring.case);
+    let node = random.below(ring.truths.len());
+    let Some(reference) = ring.truths[node].reference else { return };
+    let mut known = Whole::new();
+    let mut lines = Vec::new();
+    let mut report = |message: String, proof: String| {
+        findings.push(Finding {
+            kind: Kind::Rules,
+            message,
+            case: ring.case.clone(),
+            how: How::Complete,
+            node,
+            proof: Some((ring.header.to_string(), proof)),
+        });
+    };
+    if rules.depth() > 3 && random.percent(60) {
+        match forge::bounds(&rules, node, &mut known, random) {
+            Ok(made) => lines = made,
+            Err(refusal) => report(format!("made-up bounds are refused: {refusal}"), String::new()),
+        }
+    }
+    let mut claims = Vec::new();
+    for (class, margin) in ring.truths[node].margins.iter().enumerate() {
+        let Some(margin) = margin else { continue };
+        let (tree, proved) = forge::tree(&rules, node, (reference, class), &known, random);
+        let refusal = rules.tree(node, (reference, class), &tree, &known).err();
+        Counts::add(&ring.counts.judged, 1);
+        Counts::add(&ring.counts.proved, usize::from(proved));
+        let text = || json!({ "bounds": lines, "class": class, "tree": tree }).to_string();
+        if proved != refusal.is_none() {
+            report(format!("climbing says {proved}, the tree {refusal:?}"), text());
+        }
+        if proved && margin.sign() != std::cmp::Ordering::Greater {
+            report(format!("the rules prove class {class}, whose margin is {:e}", margin.approximate()), text());
+        }
+        claims.push(json!({ "class": class, "tree": tree }));
+    }
+    let line = json!({ "node": { "id": node, "class": reference, "claim": { "robust": claims } } });
+    Counts::add(&ring.counts.forged, 1);
+    ring.show(&line, random, findings);
 }
 
 /// A statement with its checkers and the truth about it.

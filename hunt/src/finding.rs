@@ -108,7 +108,8 @@ counters! {
     bent: "Tampered and forged proofs with envelopes.",
     false_claims: "Tampered and forged proofs of false claims.",
     accepted: "Tampered and forged proofs that were accepted (and had to be true).",
-    judged: "Acceptances judged by the independent evaluation of the rules.",
+    judged: "Trees made up and judged by the independent evaluation of the rules.",
+    proved: "Of those, trees that prove their claim.",
     runs: "Runs of the real programs on files.",
     generating: "Nanoseconds of making cases.",
     solving: "Nanoseconds of brute force.",
@@ -173,7 +174,7 @@ impl fmt::Display for Counts {
         write!(
             f,
             "problems {} nodes {} (robust {}) verdicts {} margins {} witnesses {} own proofs {} (envelopes {}) \
-             tampered {} forged {} (envelopes {}, false claims {}, accepted {}) judged {} runs {}",
+             tampered {} forged {} (envelopes {}, false claims {}, accepted {}) judged {} (proved {}) runs {}",
             of(&self.problems),
             of(&self.nodes),
             of(&self.robust),
@@ -188,6 +189,7 @@ impl fmt::Display for Counts {
             of(&self.false_claims),
             of(&self.accepted),
             of(&self.judged),
+            of(&self.proved),
             of(&self.runs),
         )?;
         write!(f, " | findings {}", self.findings())?;

@@ -2,16 +2,17 @@
 
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::binary;
 use crate::finding::{Counts, Finding};
 use crate::generate::generate;
 use crate::keep::keep;
-use crate::player::How;
+use crate::player::{How, STOP, stopped};
 use crate::random::Random;
 use crate::shrink::shrink;
-use crate::stage::look;
+use crate::stage::{look, solve};
 
 /// What a hunt is told.
 #[derive(Clone, Debug)]
@@ -36,10 +37,9 @@ pub struct Settings {
     pub only: Option<u64>,
     /// One component in so many is attacked with false proofs.
     pub attacked: usize,
+    /// The program `gcnproof`, to be run on files now and then.
+    pub program: Option<PathBuf>,
 }
-
-/// Set to stop all hunts.
-pub static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Runs a hunt until its end, or until [`STOP`]; `say` gets lines for people.
 pub fn hunt(settings: &Settings, say: &(dyn Fn(&str) + Sync)) -> Counts {
@@ -49,11 +49,12 @@ pub fn hunt(settings: &Settings, say: &(dyn Fn(&str) + Sync)) -> Counts {
     let folders = Mutex::new(());
     let working = AtomicU64::new(settings.threads as u64);
     let over = || {
-        STOP.load(Ordering::Relaxed)
+        stopped()
             || settings.time.is_some_and(|time| start.elapsed() >= time)
             || settings.problems.is_some_and(|limit| Counts::get(&counts.problems) >= limit)
     };
     let work = || {
+        let _done = Done(&working);
         while !over() {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if settings.only.is_some_and(|only| number != only) {
@@ -61,12 +62,11 @@ pub fn hunt(settings: &Settings, say: &(dyn Fn(&str) + Sync)) -> Counts {
             }
             for finding in one(settings, number, &counts) {
                 let before = counts.find(finding.kind);
-                if before < settings.kept {
+                if before < settings.kept && !stopped() {
                     treat(settings, finding, number, before, &folders, say);
                 }
             }
         }
-        working.fetch_sub(1, Ordering::Relaxed);
     };
     std::thread::scope(|scope| {
         for _ in 0..settings.threads {
@@ -79,6 +79,9 @@ pub fn hunt(settings: &Settings, say: &(dyn Fn(&str) + Sync)) -> Counts {
         let mut last = Instant::now();
         while working.load(Ordering::Relaxed) > 0 {
             std::thread::sleep(Duration::from_millis(50));
+            if settings.time.is_some_and(|time| start.elapsed() >= time) {
+                STOP.store(true, Ordering::Relaxed);
+            }
             if last.elapsed() >= Duration::from_secs(5) {
                 last = Instant::now();
                 say(&format!("{:>5.0} s {counts}", start.elapsed().as_secs_f64()));
@@ -89,6 +92,15 @@ pub fn hunt(settings: &Settings, say: &(dyn Fn(&str) + Sync)) -> Counts {
     let seconds = start.elapsed().as_secs_f64();
     say(&format!("{:.0} problems a second; {}", Counts::get(&counts.problems) as f64 / seconds, counts.speeds()));
     counts
+}
+
+/// Says that a thread is done, even if it panics.
+struct Done<'a>(&'a AtomicU64);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// One case.
@@ -108,7 +120,16 @@ fn one(settings: &Settings, number: u64, counts: &Counts) -> Vec<Finding> {
         How::Anchored,
     ]);
     let attacks = components.div_ceil(settings.attacked.max(1));
-    look(&case, how, if settings.attacked == 0 { 0 } else { attacks }, &mut random, counts)
+    let mut findings = look(&case, how, if settings.attacked == 0 { 0 } else { attacks }, &mut random, counts);
+    if let Some(program) = settings.program.as_ref().filter(|_| number % 32 == 5) {
+        let end = case.components[case.components.len().min(60) - 1].end;
+        let mut part = case.part(0..end);
+        part.components = case.components.iter().take_while(|range| range.end <= end).cloned().collect();
+        let truths = solve(&part, counts);
+        let folder = std::env::temp_dir().join(format!("gcnproof-hunt-{}-{number}", std::process::id()));
+        findings.extend(binary::run(program, &part, how, &truths, &folder, counts));
+    }
+    findings
 }
 
 /// Makes a finding small and keeps it.

@@ -5,19 +5,26 @@
 //! | [`random`], [`numbers`], [`shapes`], [`ties`], [`generate`] | makes cases: many small components with one model |
 //! | [`case`], [`operator`], [`variant`] | a case as plain data |
 //! | [`exact`], [`network`], [`truth`] | what is true, by brute force |
-//! | [`player`], [`compare`], [`stage`] | what the program says, compared |
+//! | [`player`], [`compare`], [`stage`], [`binary`] | what the program says, compared |
 //! | [`claim`], [`mutate`], [`attack`] | proofs of false things |
+//! | [`hints`], [`evaluate`], [`judge`], [`climb`], [`forge`] | the rules of the format, evaluated independently |
 //! | [`finding`], [`shrink`], [`keep`] | what was found, made small and kept |
 //! | [`hunt`] | all of it, until stopped |
 
 pub mod attack;
+pub mod binary;
 pub mod case;
 pub mod claim;
+pub mod climb;
 pub mod compare;
+pub mod evaluate;
 pub mod exact;
 pub mod finding;
+pub mod forge;
 pub mod generate;
+pub mod hints;
 pub mod hunt;
+pub mod judge;
 pub mod keep;
 pub mod mutate;
 pub mod network;

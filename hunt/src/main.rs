@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::Parser;
-use gcnproof_hunt::hunt::{STOP, Settings, hunt};
+use gcnproof_hunt::hunt::{Settings, hunt};
+use gcnproof_hunt::player::STOP;
 
 /// Searches for small problems on which gcnproof or its checker is wrong, until stopped by Ctrl-C.
 #[derive(Parser)]
@@ -39,6 +40,9 @@ struct Arguments {
     /// One component in so many is attacked with false proofs; 0: none
     #[arg(long, default_value_t = 20)]
     attacked: usize,
+    /// The program gcnproof, run on files now and then [default: the one beside this program]
+    #[arg(long)]
+    program: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -55,6 +59,7 @@ fn main() -> ExitCode {
         patience: Duration::from_secs(10),
         only: arguments.only,
         attacked: arguments.attacked,
+        program: arguments.program.or_else(gcnproof_hunt::binary::beside),
     };
     if let Err(error) = ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed)) {
         eprintln!("gcnproof-hunt: Ctrl-C cannot be caught: {error}");

@@ -84,6 +84,9 @@ pub fn sign(random: &mut Random) -> f64 {
 
 /// The float that lies so many units in the last place further from zero (or nearer, if negative).
 pub fn step(x: f64, units: i64) -> f64 {
-    let moved = f64::from_bits((x.to_bits() as i64 + units) as u64);
+    if x == 0.0 {
+        return f64::from_bits(units.unsigned_abs());
+    }
+    let moved = f64::from_bits(x.to_bits().wrapping_add_signed(units));
     if moved.is_finite() && (moved < 0.0) == (x < 0.0) { moved } else { x }
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
@@ -19,7 +20,18 @@ use gcnproof_files::{ModelFile, SparseMatrix};
 use crate::case::{Case, Rule, Way};
 
 /// A search that has not ended by then counts as undecided.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// After so many searches that did not end, the other nodes of a case are left out.
+const GIVEN_UP: usize = 2;
+
+/// Set to stop everything soon: searches end, and what they were about is not compared.
+pub static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Is everything to stop?
+pub fn stopped() -> bool {
+    STOP.load(Ordering::Relaxed)
+}
 
 /// The gap of `--minimize`.
 const GAP: f64 = 1e-9;
@@ -133,10 +145,11 @@ impl Player {
     ) -> Result<(), String> {
         let certifier = guard(|| {
             let certifier = Certifier::new(&self.graph, &self.gcn, self.budget.clone(), how.bound());
-            let certifier = certifier.with_effort(how.effort());
+            let certifier = certifier.with_effort(how.effort()).with_stop(stopped);
             if checker.is_some() { certifier.with_proofs() } else { certifier }
         })?;
         let mut workspace = Workspace::default();
+        let mut given_up = 0;
         for node in 0..case.nodes() {
             let label = self.graph.label(node).map(|label| label as usize);
             if case.labels && label.is_none_or(|label| label >= case.classes()) {
@@ -150,10 +163,17 @@ impl Player {
                 let line = checker.map(|checker| proof::line(&result, checker));
                 (result, line)
             });
+            if stopped() {
+                break;
+            }
             if answer.is_err() {
                 workspace = Workspace::default();
             }
+            given_up += usize::from(answer.as_ref().is_ok_and(|answer| answer.0.limit_hit));
             see(node, answer);
+            if given_up >= GIVEN_UP {
+                break;
+            }
         }
         Ok(())
     }

@@ -36,7 +36,6 @@ impl Truth {
 /// A case made ready for brute force.
 pub struct Oracle<'a> {
     case: &'a Case,
-    operators: Vec<Rows>,
     plan: Plan,
 }
 
@@ -66,7 +65,7 @@ impl<'a> Oracle<'a> {
                 Plan::Big(exact)
             }
         };
-        Oracle { case, operators, plan }
+        Oracle { case, plan }
     }
 
     /// What kind of numbers is used.
@@ -91,24 +90,22 @@ impl<'a> Oracle<'a> {
 
     /// The exact margin of a node over a class after some flips.
     pub fn margin(&self, node: usize, reference: usize, class: usize, flips: &[(usize, usize)]) -> Exact {
-        let one = |network: &Network<BigInt>| {
-            let range = self.component_of(node);
-            let logits = network.logits_after(self.case, range.clone(), flips);
-            let at = (node - range.start) * self.case.classes();
-            Exact { integer: &logits[at + reference] - &logits[at + class], exponent: network.exponent }
-        };
+        let range = self.case.component_of(node);
+        let at = (node - range.start) * self.case.classes();
         match &self.plan {
-            Plan::Filtered(_, network) | Plan::Big(network) => one(network),
-            _ => {
-                let scale = Scale::new(self.case, &self.operators);
-                one(&Network::new(self.case, &self.operators, &scale.exponents))
+            Plan::Small(network) => {
+                let logits = network.logits_after(self.case, range, flips);
+                Exact { integer: BigInt::from(logits[at + reference] - logits[at + class]), exponent: network.exponent }
+            }
+            Plan::Medium(network) => {
+                let logits = network.logits_after(self.case, range, flips);
+                Exact { integer: BigInt::from(logits[at + reference] - logits[at + class]), exponent: network.exponent }
+            }
+            Plan::Filtered(_, network) | Plan::Big(network) => {
+                let logits = network.logits_after(self.case, range, flips);
+                Exact { integer: &logits[at + reference] - &logits[at + class], exponent: network.exponent }
             }
         }
-    }
-
-    fn component_of(&self, node: usize) -> Range<usize> {
-        let at = self.case.components.partition_point(|range| range.end <= node);
-        self.case.components[at].clone()
     }
 
     /// The classes of reference, from the logits without flips.
