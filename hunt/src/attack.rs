@@ -221,6 +221,9 @@ fn forge(ring: &Ring, lines: &[Value], random: &mut Random, findings: &mut Vec<F
     } else {
         fragile[random.below(fragile.len())]
     };
+    for &node in &fragile {
+        simple(ring, node, random, findings);
+    }
     let Some(reference) = ring.truths[node].reference else { return };
     let other: Option<&Value> = (!lines.is_empty()).then(|| &lines[random.below(lines.len())]);
     let tree = |random: &mut Random| match other.and_then(|line| line["node"]["claim"]["robust"][0]["tree"].as_array()) {
@@ -262,6 +265,17 @@ fn forge(ring: &Ring, lines: &[Value], random: &mut Random, findings: &mut Vec<F
             Some(reached) if reached >= bound => (best, bound) = (line, reached),
             Some(_) => {}
         }
+    }
+}
+
+/// The shortest leaves for a node that is not robust.
+fn simple(ring: &Ring, node: usize, random: &mut Random, findings: &mut Vec<Finding>) {
+    let Some(reference) = ring.truths[node].reference else { return };
+    for leaf in [json!({}), json!({ "cap": true }), json!({ "dual": 2 })] {
+        let claim = |class: usize| json!({ "class": class, "tree": [{ "leaf": leaf }] });
+        let claims: Vec<Value> = (0..ring.case.classes()).filter(|&class| class != reference).map(claim).collect();
+        Counts::add(&ring.counts.forged, 1);
+        ring.show(&json!({ "node": { "id": node, "class": reference, "claim": { "robust": claims } } }), random, findings);
     }
 }
 

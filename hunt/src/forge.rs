@@ -63,7 +63,8 @@ fn split(rules: &Rules, target: usize, path: &Path, random: &mut Random) -> Opti
                 continue;
             }
             let unit = (layer, nodes[random.below(nodes.len())], random.below(rules.width(layer)));
-            if first.units.insert(unit, true).is_none() {
+            if !path.units.contains_key(&unit) {
+                first.units.insert(unit, true);
                 second.units.insert(unit, false);
                 return Some((json!({ "unit": [unit.0, unit.1, unit.2] }), first, second));
             }

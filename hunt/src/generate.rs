@@ -70,7 +70,11 @@ pub fn generate(seed: u64, number: u64, components: usize) -> Case {
         labels: random.percent(20),
         components: ranges,
     };
+    let rescaled = random.percent(20);
     case.rules = rules(&case, weight_layers, random);
+    if rescaled && random.percent(60) {
+        case.rules[0] = Rule::Matrix(Arc::new(operator(&case, random)));
+    }
     let tied = random.percent(55);
     if tied {
         ties::tie(&mut case, random);
@@ -78,10 +82,13 @@ pub fn generate(seed: u64, number: u64, components: usize) -> Case {
     if random.percent(15) {
         ties::equal_classes(&mut case, random);
     }
+    if rescaled {
+        ties::rescale(&mut case, random);
+    }
     if case.labels {
         ties::label(&mut case, random);
     }
-    case.origin = format!("seed {seed}, number {number}: {styles}{}", if tied { ", ties" } else { "" });
+    case.origin = format!("seed {seed}, number {number}: {styles}{}{}", if tied { ", ties" } else { "" }, if rescaled { ", rescaled" } else { "" });
     case
 }
 

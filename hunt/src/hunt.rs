@@ -119,7 +119,9 @@ fn one(settings: &Settings, number: u64, counts: &Counts) -> Vec<Finding> {
         How::Paper,
         How::Anchored,
     ]);
-    let attacks = components.div_ceil(settings.attacked.max(1));
+    // Components of a large graph share a model: there fewer are attacked.
+    let every = if components > 1000 { settings.attacked * 4 } else { settings.attacked };
+    let attacks = components.div_ceil(every.max(1));
     let mut findings = look(&case, how, if settings.attacked == 0 { 0 } else { attacks }, &mut random, counts);
     if let Some(program) = settings.program.as_ref().filter(|_| number % 32 == 5) {
         let end = case.components[case.components.len().min(60) - 1].end;

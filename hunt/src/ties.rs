@@ -1,8 +1,11 @@
 //! Changes a case so that exact zeros and ties occur: pre-activations and margins that are 0 or an ulp away from it.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use crate::case::Case;
+use gcnproof_files::SparseMatrix;
+
+use crate::case::{Case, Rule};
 use crate::numbers::step;
 use crate::operator::{Rows, rows};
 use crate::random::Random;
@@ -40,6 +43,59 @@ pub fn equal_classes(case: &mut Case, random: &mut Random) {
         layer.weight.values[i * classes + to] = layer.weight.values[i * classes + from];
     }
     layer.bias[to] = step(layer.bias[from], random.between(-1, 1));
+}
+
+/// Multiplies layers and matrices by powers of two: the same network but for a factor in exact arithmetic, while floats on the way
+/// underflow or overflow. A bias that would not be a finite number becomes 0, a weight or an entry stays as it is.
+pub fn rescale(case: &mut Case, random: &mut Random) {
+    let mut total = 0;
+    let widest = random.pick(&[60, 300, 540, 1000]);
+    // In half of the cases the products of the first layer lie where floats end.
+    let edge = random.percent(50).then(|| random.pick(&[-1140, -1100, -1074, -1060, -1022, 960, 1020]) + random.between(-12, 12));
+    for number in 0..case.model.layers.len() {
+        let (weight, entry) = match edge {
+            Some(edge) if number == 0 => {
+                let part = edge * random.between(20, 80) / 100;
+                (part as i32, (edge - part) as i32)
+            }
+            Some(_) if random.percent(80) => ((-total).clamp(-990, 990), 0),
+            _ => {
+                let back = random.percent(50);
+                let weight = if back { (-total).clamp(-990, 990) } else { random.between(-widest, widest) as i32 };
+                (weight, random.between(-widest, widest) as i32)
+            }
+        };
+        if let Rule::Matrix(matrix) = &case.rules[number] {
+            let scaled: Vec<f64> = matrix.values.iter().map(|&a| power(a, entry)).collect();
+            if scaled.iter().all(|a| a.is_finite() && *a != 0.0) {
+                let values = SparseMatrix { values: scaled, ..(**matrix).clone() };
+                case.rules[number] = Rule::Matrix(Arc::new(values));
+                total += entry;
+            }
+        }
+        let layer = &mut case.model.layers[number];
+        let scaled: Vec<f64> = layer.weight.values.iter().map(|&w| power(w, weight)).collect();
+        if scaled.iter().all(|w| w.is_finite()) {
+            layer.weight.values = scaled;
+            total += weight;
+        }
+        for bias in &mut layer.bias {
+            let scaled = power(*bias, total);
+            *bias = if scaled.is_finite() { scaled } else { 0.0 };
+        }
+    }
+}
+
+/// `x · 2^exponent`, in steps that underflow or overflow only where the result does.
+fn power(x: f64, exponent: i32) -> f64 {
+    let mut left = exponent.clamp(-4000, 4000);
+    let mut result = x;
+    while left != 0 {
+        let step = left.clamp(-500, 500);
+        result *= 2f64.powi(step);
+        left -= step;
+    }
+    result
 }
 
 /// Gives most nodes the class as label that floats predict, and the others any or none.
