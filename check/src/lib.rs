@@ -20,31 +20,22 @@
 //! A reader who wants to trust a verdict needs to trust `FORMAT.md` and these modules, `gcnproof-files`, the JSON parser
 //! and the big integers of dashu.
 
-mod activation;
-mod budget;
-mod cap;
-mod dyadic;
-mod envelope;
+mod checker;
+mod core;
+mod directed;
+mod expand;
+mod fast;
 pub mod format;
-mod interval;
-mod layer2;
-mod line;
-mod loss;
-mod network;
-mod number;
-mod problem;
-mod reach;
+mod operator;
 mod reason;
-mod relief;
-mod replay;
-mod slice;
+mod short;
 mod stream;
-mod tree;
 
-pub use budget::Flip;
-pub use interval::Interval;
-pub use network::matrix_digest;
-pub use problem::{Checker, Fault, Statement, Verdict};
+pub use checker::{Checker, Fault, Statement, Verdict};
+pub use core::budget::Flip;
+pub use core::dyadic::Dyadic;
+pub use core::tree::{LARGEST_TREE, LONGEST_PATH};
+pub use directed::{Down, Interval, Up};
+pub use operator::matrix_digest;
 pub use reason::Reason;
 pub use stream::{LONGEST_LINE, Options, Rejection, Summary, check};
-pub use tree::{LARGEST_TREE, LONGEST_PATH};

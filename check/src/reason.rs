@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-use crate::budget::Flip;
-use crate::interval::Interval;
+use crate::core::budget::Flip;
+use crate::directed::Interval;
 
 /// Why something is rejected. A proof that is not understood is rejected, never guessed at.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -75,6 +75,21 @@ pub enum Reason {
     /// A multiplier outside its range.
     #[error("multiplier {0} of {1:?} is out of range")]
     MultiplierRange(&'static str, (u32, u32, u32)),
+    /// An exponent of a leaf that the format does not have.
+    #[error("the exponent {0} of the leaf is out of range")]
+    Exponent(i32),
+    /// A list of hints that does not ascend, or a key that does not belong here.
+    #[error("hints: {0} is out of order or out of range")]
+    HintOrder(&'static str),
+    /// A hint that must not be negative.
+    #[error("hints: a number of {0} is negative")]
+    HintSign(&'static str),
+    /// A node with a price that does not concern the target.
+    #[error("hints: node {0} is no node whose attributes the target depends on")]
+    HintNode(u32),
+    /// Bounds of a layer that a `bounds` line needs.
+    #[error("bounds of layer {0} are needed before")]
+    BoundsMissing(u32),
     /// A price for a split that the path does not have.
     #[error("multiplier beta of {0:?}, which the path does not split")]
     Unsplit((u32, u32, u32)),

@@ -8,8 +8,8 @@ use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 use rayon::prelude::*;
 use ruzstd::decoding::StreamingDecoder;
 
+use crate::checker::{Checker, Fault, Statement, Verdict};
 use crate::format::{Header, LONGEST_REASON, Line, NodeProof, Unproved};
-use crate::problem::{Checker, Fault, Statement, Verdict};
 use crate::reason::Reason;
 
 /// Bytes of a line, at most.
@@ -173,6 +173,7 @@ fn run(
                         Some(false) => summary.leave(unproved),
                     }
                 }
+                Judged::Bounds => nodes += 1,
                 Judged::Other(reason) => {
                     nodes += 1;
                     summary.reject(line, None, reason);
@@ -194,6 +195,7 @@ fn unreadable(error: io::Error) -> Reason {
 enum Judged {
     Node(u32, Result<Verdict, Fault>),
     Unproved(Unproved),
+    Bounds,
     End(u64),
     Other(Reason),
 }
@@ -206,6 +208,10 @@ fn judge(checker: &Checker, line: Result<Vec<u8>, Reason>) -> Judged {
         }
         Ok(Line::Unproved(unproved)) => Judged::Unproved(unproved),
         Ok(Line::End(count)) => Judged::End(count),
+        Ok(Line::Bounds(line)) => match checker.bounds(&line) {
+            Ok(()) => Judged::Bounds,
+            Err(reason) => Judged::Other(reason),
+        },
         Ok(Line::Header(_)) => Judged::Other(Reason::Order("a second header".into())),
         Err(reason) => Judged::Other(reason),
     }

@@ -289,7 +289,10 @@ impl World {
                 if let (Reason::Bound(wide) | Reason::Margin(wide), Reason::Bound(narrow) | Reason::Margin(narrow)) =
                     (&one.reason, &other.reason)
                 {
-                    assert!(wide.lower <= narrow.upper && narrow.lower <= wide.upper, "{wide:?} {narrow:?}");
+                    assert!(
+                        wide.lower.get() <= narrow.upper.get() && narrow.lower.get() <= wide.upper.get(),
+                        "{wide:?} {narrow:?}"
+                    );
                 } else {
                     assert_eq!(one.reason, other.reason);
                 }

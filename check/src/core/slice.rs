@@ -1,12 +1,13 @@
 //! The slice: the nodes that one target depends on.
 
-use crate::network::Network;
+use super::network::Network;
+use crate::directed::Stored;
 
 /// The problem of one target. Nodes ascend within a representation, and rows and columns go by place.
 pub struct Slice {
     nodes: Vec<Vec<u32>>,
-    passing: Vec<Vec<Vec<(usize, f64)>>>,
-    reached: Vec<Vec<(usize, f64)>>,
+    passing: Vec<Vec<Vec<(usize, Stored)>>>,
+    reached: Vec<Vec<(usize, Stored)>>,
 }
 
 impl Slice {
@@ -25,7 +26,7 @@ impl Slice {
             let local = rows.iter().map(|&m| {
                 let (indices, values) = layer.passing.row(m as usize);
                 let place = |n: &u32| columns.partition_point(|other| other < n);
-                indices.iter().map(place).zip(values.iter().copied()).collect()
+                indices.iter().map(place).zip(values.iter().map(|&x| Stored::new(x))).collect()
             });
             passing.push(local.collect());
             nodes.push(columns);
@@ -33,7 +34,7 @@ impl Slice {
         nodes.reverse();
         passing.reverse();
         let mut reached = vec![Vec::new(); nodes[0].len()];
-        let first: &Vec<Vec<(usize, f64)>> = &passing[0];
+        let first: &Vec<Vec<(usize, Stored)>> = &passing[0];
         for (m, row) in first.iter().enumerate() {
             row.iter().for_each(|&(n, a)| reached[n].push((m, a)));
         }
@@ -51,12 +52,12 @@ impl Slice {
     }
 
     /// `A(l)`: for each node of representation `l + 1`, places in representation `l` and entries.
-    pub fn passing(&self, l: usize) -> &[Vec<(usize, f64)>] {
+    pub fn passing(&self, l: usize) -> &[Vec<(usize, Stored)>] {
         &self.passing[l - 1]
     }
 
     /// The columns of `A(1)`: for a place in representation 1, places in representation 2 and entries.
-    pub fn reached(&self, place: usize) -> &[(usize, f64)] {
+    pub fn reached(&self, place: usize) -> &[(usize, Stored)] {
         &self.reached[place]
     }
 

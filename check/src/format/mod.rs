@@ -1,10 +1,18 @@
-//! The proof format, version 1 (`FORMAT.md`): plain data, read by the checker and written by whoever proves.
+//! The proof format (`FORMAT.md`): plain data, read by the checker and written by whoever proves.
+
+mod hints;
 
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
-/// The version that this crate reads and writes.
-pub const VERSION: u32 = 1;
+pub(crate) use hints::WholeHints;
+pub use hints::{BoundsLine, EnvelopeEntry, Hints, Number, Prices, UnitBounds};
+
+/// The oldest version that this crate reads.
+pub const OLDEST_VERSION: u32 = 1;
+
+/// The version that this crate writes.
+pub const VERSION: u32 = 2;
 
 /// Multipliers are integers times `2^exponent`; this is the exponent unless a leaf states its own.
 pub const EXPONENT: i32 = -20;
@@ -19,6 +27,8 @@ pub enum Line {
     Node(NodeProof),
     /// A node without proof.
     Unproved(Unproved),
+    /// Bounds of the units of a node of a layer above 2.
+    Bounds(BoundsLine),
     /// Last line: how many nodes came before.
     End(u64),
 }
@@ -160,8 +170,10 @@ pub enum Step {
     Unit(u32, u32, u32),
     /// `[node, attribute]`: first it is not flipped, then it is.
     Flip(u32, u32),
-    /// A bound above 0.
+    /// A bound above 0, stated briefly.
     Leaf(Box<Leaf>),
+    /// A bound above 0, by hints.
+    Hints(Box<Hints>),
 }
 
 /// `[layer, node, unit, numerator]`.

@@ -1,0 +1,352 @@
+//! The checker: the statement that proofs are about, and the judgement of one proof.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock, RwLock};
+
+use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
+
+use crate::core::budget::{Budget, Decided};
+use crate::core::forward;
+use crate::core::hints::Hints;
+use crate::core::leaf::{self, Path, Shown, WholeBounds};
+use crate::core::network::Network;
+use crate::core::slice::Slice;
+use crate::core::tree::{Scope, is_predicted};
+use crate::directed::Interval;
+use crate::expand::exact_hints;
+use crate::fast::{Attempt, Fast, Target};
+use crate::format::{BoundsLine, Claim, ClassProof, Convention, Header, NodeProof, OLDEST_VERSION, Step, VERSION};
+use crate::reason::Reason;
+
+/// What an accepted proof shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// No admissible perturbation makes another class as large.
+    Robust,
+    /// An admissible perturbation makes another class larger.
+    NonRobust,
+    /// An admissible perturbation makes another class exactly as large.
+    Tie,
+}
+
+/// Where a proof is wrong, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// The class whose proof is wrong, if it is about one.
+    pub class: Option<u32>,
+    /// The node of that class's tree, counted from 0, if it is about one.
+    pub step: Option<usize>,
+    /// What is wrong.
+    pub reason: Reason,
+}
+
+impl From<Reason> for Fault {
+    fn from(reason: Reason) -> Fault {
+        Fault { class: None, step: None, reason }
+    }
+}
+
+/// The network and the budget that a header speaks of.
+pub struct Statement<'a> {
+    network: Network<'a>,
+    budget: Budget<'a>,
+    classes: Convention,
+}
+
+impl<'a> Statement<'a> {
+    /// Checks that header, graph and model belong together. `matrices` are those that a `matrix:` rule may name.
+    ///
+    /// # Errors
+    /// If they do not.
+    pub fn new(
+        graph: &'a GraphFile,
+        model: &'a ModelFile,
+        header: &Header,
+        matrices: &[Arc<SparseMatrix>],
+    ) -> Result<Statement<'a>, Reason> {
+        if !(OLDEST_VERSION..=VERSION).contains(&header.version) {
+            let versions = format!("{OLDEST_VERSION} to {VERSION}");
+            return Err(Reason::Header(format!("version {} is not one of {versions}", header.version)));
+        }
+        if header.graph != graph.digest {
+            return Err(Reason::Header(format!("the proofs are about another graph (digest {})", graph.digest)));
+        }
+        if header.model != model.digest {
+            return Err(Reason::Header(format!("the proofs are about another model (digest {})", model.digest)));
+        }
+        Ok(Statement {
+            network: Network::new(graph, model, header, matrices)?,
+            budget: Budget::new(&header.budget, graph)?,
+            classes: header.classes,
+        })
+    }
+}
+
+/// Whole bounds of a layer and a node, once they were asked for.
+type Lazy = OnceLock<Option<Arc<WholeBounds>>>;
+
+/// Judges the proofs of a statement. Shared by all threads.
+pub struct Checker<'a> {
+    statement: &'a Statement<'a>,
+    fast: Fast<'a>,
+    exact_only: bool,
+    /// From `bounds` lines.
+    stated: RwLock<HashMap<(usize, u32), Arc<WholeBounds>>>,
+    /// What short leaves expand to, by layer from 3 and node.
+    expanded: Vec<Vec<Lazy>>,
+}
+
+impl<'a> Checker<'a> {
+    /// With `exact_only` the core alone judges.
+    pub fn new(statement: &'a Statement<'a>, exact_only: bool) -> Checker<'a> {
+        let Statement { network, budget, .. } = statement;
+        let layer = |_| (0..network.graph.attributes.rows).map(|_| OnceLock::new()).collect();
+        let expanded = (3..network.depth()).map(layer).collect();
+        let stated = RwLock::new(HashMap::new());
+        Checker { statement, fast: Fast::new(network, budget), exact_only, stated, expanded }
+    }
+
+    /// Accepts or rejects the proof of one node.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn check(&self, proof: &NodeProof) -> Result<Verdict, Fault> {
+        self.judge(proof, &mut None)
+    }
+
+    /// The same proof with every short leaf written out as hints, if it is accepted.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn expand(&self, proof: &NodeProof) -> Result<NodeProof, Fault> {
+        let mut expanded = proof.clone();
+        let mut found: Vec<(u32, usize, Hints)> = Vec::new();
+        self.judge(proof, &mut Some(&mut found))?;
+        if let Claim::Robust(trees) = &mut expanded.claim {
+            for (class, at, hints) in found {
+                if let Some(tree) = trees.iter_mut().find(|tree| tree.class == class) {
+                    tree.tree[at] = Step::Hints(Box::new((&hints).into()));
+                }
+            }
+        }
+        Ok(expanded)
+    }
+
+    fn judge(&self, proof: &NodeProof, keep: &mut Keep) -> Result<Verdict, Fault> {
+        let network = &self.statement.network;
+        if proof.id as usize >= network.graph.attributes.rows {
+            return Err(Reason::Node.into());
+        }
+        if proof.class as usize >= network.classes() {
+            return Err(Reason::Class(proof.class).into());
+        }
+        let slice = Slice::new(network, network.depth(), proof.id);
+        if self.statement.classes == Convention::Labels {
+            let label = network.graph.labels.as_ref().and_then(|labels| labels[proof.id as usize]);
+            if label != Some(proof.class) {
+                return Err(Reason::Reference("label").into());
+            }
+        }
+        let mut problem = Problem { checker: self, slice: &slice, target: Target::new(&self.fast, &slice) };
+        match &proof.claim {
+            Claim::Robust(trees) => {
+                // Every other class, ascending. That all margins are positive without a flip is part of what is proved,
+                // so the reference class is the predicted one.
+                let mut others = (0..network.classes() as u32).filter(|&class| class != proof.class);
+                for one in trees {
+                    if others.next() != Some(one.class) {
+                        return Err(Reason::Classes(one.class).into());
+                    }
+                    problem.tree(proof.class, one, keep)?;
+                }
+                match others.next() {
+                    Some(missing) => Err(Reason::Classes(missing).into()),
+                    None => Ok(Verdict::Robust),
+                }
+            }
+            Claim::NonRobust(witness) => {
+                let at_class = |reason| Fault { class: Some(witness.class), step: None, reason };
+                if self.statement.classes == Convention::Predicted && !problem.is_predicted(proof.class) {
+                    return Err(Reason::Reference("predicted class").into());
+                }
+                if witness.class as usize >= network.classes() || witness.class == proof.class {
+                    return Err(at_class(Reason::Class(witness.class)));
+                }
+                let made = problem.scope().witness(&witness.flips).map_err(at_class)?;
+                match problem.margin(proof.class, witness.class, &made) {
+                    (Ordering::Less, _) => Ok(Verdict::NonRobust),
+                    (Ordering::Equal, _) => Ok(Verdict::Tie),
+                    (Ordering::Greater, margin) => Err(at_class(Reason::Margin(margin))),
+                }
+            }
+        }
+    }
+
+    /// Takes the whole bounds that a line states.
+    ///
+    /// # Errors
+    /// If they are not admissible, or stated before.
+    pub fn bounds(&self, line: &BoundsLine) -> Result<(), Reason> {
+        let network = &self.statement.network;
+        let layer = line.layer as usize;
+        if !(3..network.depth()).contains(&layer) {
+            return Err(Reason::Layer(line.layer));
+        }
+        if line.node as usize >= network.graph.attributes.rows {
+            return Err(Reason::Node);
+        }
+        let (reach, units) = line.hints()?;
+        let slice = Slice::new(network, layer, line.node);
+        let whole = |l: usize, node: u32| self.stated_bounds(l, node);
+        let target = leaf::Target { network, budget: &self.statement.budget, slice: &slice, whole: &whole };
+        let bounds = target.whole_bounds(&reach, &units)?;
+        let mut stated = self.stated.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match stated.insert((layer, line.node), Arc::new(bounds)) {
+            Some(_) => Err(Reason::Order("bounds of this layer and node were already stated".into())),
+            None => Ok(()),
+        }
+    }
+
+    fn stated_bounds(&self, l: usize, node: u32) -> Option<Arc<WholeBounds>> {
+        let stated = self.stated.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        stated.get(&(l, node)).cloned()
+    }
+
+    /// Whole bounds for short leaves: those stated, or what the expansion makes of the defaults.
+    fn whole(&self, l: usize, node: u32) -> Option<Arc<WholeBounds>> {
+        if let Some(stated) = self.stated_bounds(l, node) {
+            return Some(stated);
+        }
+        let compute = || {
+            let Statement { network, budget, .. } = self.statement;
+            let slice = Slice::new(network, l, node);
+            let (reach, units) = self.fast.whole_hints(l, node, &slice);
+            let whole = |l: usize, node: u32| self.whole(l, node);
+            let target = leaf::Target { network, budget, slice: &slice, whole: &whole };
+            target.whole_bounds(&reach, &units).ok().map(Arc::new)
+        };
+        self.expanded[l - 3][node as usize].get_or_init(compute).clone()
+    }
+
+    /// The `bounds` lines that short leaves of a node expand to, lower layers first.
+    pub fn expanded_bounds(&self, node: u32) -> Vec<BoundsLine> {
+        let network = &self.statement.network;
+        let slice = Slice::new(network, network.depth(), node);
+        let mut lines = Vec::new();
+        for l in 3..network.depth() {
+            for &n in slice.nodes(l) {
+                let slice = Slice::new(network, l, n);
+                lines.push(BoundsLine::new(l as u32, n, &self.fast.whole_hints(l, n, &slice)));
+            }
+        }
+        lines
+    }
+}
+
+/// Where the hints of accepted short leaves are kept, if they are asked for: class, place in the tree, hints.
+type Keep<'k> = Option<&'k mut Vec<(u32, usize, Hints)>>;
+
+/// One target.
+struct Problem<'a> {
+    checker: &'a Checker<'a>,
+    slice: &'a Slice,
+    target: Target<'a>,
+}
+
+impl Problem<'_> {
+    fn scope(&self) -> Scope<'_> {
+        let Statement { network, budget, .. } = self.checker.statement;
+        Scope { budget, slice: self.slice, widths: &network.widths }
+    }
+
+    fn tree(&mut self, reference: u32, proof: &ClassProof, keep: &mut Keep) -> Result<(), Fault> {
+        let Statement { network, budget, .. } = self.checker.statement;
+        let scope = Scope { budget, slice: self.slice, widths: &network.widths };
+        let result = scope.tree(&proof.tree, |at, path| {
+            let hints = self.leaf((reference, proof.class), path, &proof.tree[at], keep.is_some())?;
+            if let (Some(kept), Some(hints)) = (&mut *keep, hints) {
+                kept.push((proof.class, at, hints));
+            }
+            Ok(())
+        });
+        result.map_err(|(step, reason)| Fault { class: Some(proof.class), step: Some(step), reason })
+    }
+
+    /// Accepts a leaf on its path, and returns the hints of a short one if they are wanted.
+    fn leaf(
+        &mut self,
+        (reference, class): (u32, u32),
+        path: &Path,
+        step: &Step,
+        wanted: bool,
+    ) -> Result<Option<Hints>, Reason> {
+        let Statement { network, budget, .. } = self.checker.statement;
+        let objective = [(reference, 1), (class, -1)];
+        let short = match step {
+            Step::Hints(stated) => {
+                let whole = |l: usize, node: u32| self.checker.stated_bounds(l, node);
+                let target = leaf::Target { network, budget, slice: self.slice, whole: &whole };
+                return accepted(target.bound(&objective, path, &stated.hints()?)?).map(|()| None);
+            }
+            Step::Leaf(leaf) => self.scope().short(path, leaf)?,
+            Step::Unit(..) | Step::Flip(..) => return Err(Reason::Incomplete),
+        };
+        if path.decided.overspent(budget) {
+            return Ok(Some(Hints::default()));
+        }
+        let (hints, sooner) = match self.target.attempt(&objective, path, &short, true) {
+            Attempt::Empty(hints) => (hints, true),
+            Attempt::Hints(hints, bound) => (hints, bound.is_positive()),
+        };
+        if sooner && !self.checker.exact_only {
+            return Ok(wanted.then(|| hints.exact(self.slice)));
+        }
+        let hints = hints.exact(self.slice);
+        let whole = |l: usize, node: u32| self.checker.whole(l, node);
+        let target = leaf::Target { network, budget, slice: self.slice, whole: &whole };
+        if accepted(target.bound(&objective, path, &hints)?).is_ok() {
+            return Ok(Some(hints));
+        }
+        // Floats may have been too coarse for the hints.
+        let hints = exact_hints(&target, &objective, path, &short, &hints.price);
+        accepted(target.bound(&objective, path, &hints)?).map(|()| Some(hints))
+    }
+
+    /// The sign of a margin, and floats around it.
+    fn margin(&self, reference: u32, class: u32, flips: &Decided) -> (Ordering, Interval) {
+        if !self.checker.exact_only {
+            let logits = self.target.logits(flips);
+            let margin = logits[reference as usize].minus(logits[class as usize]);
+            if let Some(sign) = margin.sign() {
+                return (sign, margin);
+            }
+        }
+        let logits = forward::logits(&self.checker.statement.network, self.slice, flips);
+        let margin = &logits[reference as usize] - &logits[class as usize];
+        (margin.sign(), Interval::around(&margin))
+    }
+
+    fn is_predicted(&self, class: u32) -> bool {
+        let none = Decided::default();
+        if !self.checker.exact_only {
+            let logits = self.target.logits(&none);
+            let ahead = |(other, logit): (usize, &Interval)| {
+                other == class as usize || logits[class as usize].minus(*logit).sign() == Some(Ordering::Greater)
+            };
+            if logits.iter().enumerate().all(ahead) {
+                return true;
+            }
+        }
+        is_predicted(&forward::logits(&self.checker.statement.network, self.slice, &none), class)
+    }
+}
+
+/// Is the bound of a leaf positive?
+fn accepted(shown: Shown) -> Result<(), Reason> {
+    match shown {
+        Shown::Nothing => Ok(()),
+        Shown::Bound(bound) if bound.is_positive() => Ok(()),
+        Shown::Bound(bound) => Err(Reason::Bound(Interval::around(&bound))),
+    }
+}

@@ -1,0 +1,171 @@
+//! Dyadic numbers: `mantissa · 2^exponent`, on which `+ − ×`, comparison and rounding to a grid are exact.
+
+use std::cmp::Ordering;
+use std::ops::{Add, AddAssign, Mul, Neg, Sub};
+
+use dashu_int::ops::{BitTest, UnsignedAbs};
+use dashu_int::{IBig, Sign, UBig};
+
+/// `mantissa · 2^exponent`, exactly.
+#[derive(Clone, Debug)]
+pub struct Dyadic {
+    mantissa: IBig,
+    exponent: i64,
+}
+
+impl Dyadic {
+    /// 0.
+    pub const ZERO: Dyadic = Dyadic { mantissa: IBig::ZERO, exponent: 0 };
+
+    /// `mantissa · 2^exponent`.
+    pub fn new(mantissa: IBig, exponent: i64) -> Dyadic {
+        if mantissa.is_zero() { Dyadic::ZERO } else { Dyadic { mantissa, exponent } }
+    }
+
+    /// The number that the bits of a binary64 float stand for; `None` for infinities and NaN.
+    pub fn from_bits(bits: u64) -> Option<Dyadic> {
+        let (field, fraction) = ((bits >> 52 & 0x7ff) as i64, bits & ((1 << 52) - 1));
+        let (magnitude, exponent) = match field {
+            0x7ff => return None,
+            0 => (fraction, -1074),
+            _ => (fraction | 1 << 52, field - 1075),
+        };
+        let sign = if bits >> 63 == 1 { Sign::Negative } else { Sign::Positive };
+        Some(Dyadic::new(IBig::from_parts(sign, UBig::from(magnitude)), exponent))
+    }
+
+    /// The mantissa and the exponent.
+    pub fn parts(&self) -> (&IBig, i64) {
+        (&self.mantissa, self.exponent)
+    }
+
+    /// The mantissa at a lower (or the same) exponent.
+    pub fn at(&self, exponent: i64) -> IBig {
+        &self.mantissa << (self.exponent - exponent) as usize
+    }
+
+    /// How the number compares to 0.
+    pub fn sign(&self) -> Ordering {
+        self.mantissa.cmp(&IBig::ZERO)
+    }
+
+    /// Is it above 0?
+    pub fn is_positive(&self) -> bool {
+        self.sign() == Ordering::Greater
+    }
+
+    /// Is it below 0?
+    pub fn is_negative(&self) -> bool {
+        self.sign() == Ordering::Less
+    }
+
+    /// Is it 0?
+    pub fn is_zero(&self) -> bool {
+        self.mantissa.is_zero()
+    }
+
+    /// `max(self, 0)`.
+    #[must_use]
+    pub fn positive_part(&self) -> Dyadic {
+        if self.is_negative() { Dyadic::ZERO } else { self.clone() }
+    }
+
+    /// `|self|`.
+    #[must_use]
+    pub fn size(&self) -> Dyadic {
+        Dyadic::new(IBig::from((&self.mantissa).unsigned_abs()), self.exponent)
+    }
+
+    /// The largest multiple of `2^grid` that is not above the number.
+    #[must_use]
+    pub fn rounded_down(&self, grid: i64) -> Dyadic {
+        if self.exponent >= grid {
+            return self.clone();
+        }
+        // A right shift of a negative integer rounds downward as well.
+        let kept = &self.mantissa >> (grid - self.exponent) as usize;
+        Dyadic::new(kept, grid)
+    }
+
+    /// The smallest multiple of `2^grid` that is not below the number.
+    #[must_use]
+    pub fn rounded_up(&self, grid: i64) -> Dyadic {
+        -&(-self).rounded_down(grid)
+    }
+
+    /// Bits of the mantissa.
+    pub fn bits(&self) -> usize {
+        (&self.mantissa).unsigned_abs().bit_len()
+    }
+}
+
+impl From<usize> for Dyadic {
+    fn from(count: usize) -> Dyadic {
+        Dyadic::new(IBig::from(count), 0)
+    }
+}
+
+impl Add for &Dyadic {
+    type Output = Dyadic;
+    fn add(self, other: &Dyadic) -> Dyadic {
+        if self.is_zero() {
+            return other.clone();
+        }
+        if other.is_zero() {
+            return self.clone();
+        }
+        let exponent = self.exponent.min(other.exponent);
+        Dyadic::new(self.at(exponent) + other.at(exponent), exponent)
+    }
+}
+
+impl AddAssign<&Dyadic> for Dyadic {
+    fn add_assign(&mut self, other: &Dyadic) {
+        *self = &*self + other;
+    }
+}
+
+impl Neg for &Dyadic {
+    type Output = Dyadic;
+    fn neg(self) -> Dyadic {
+        Dyadic { mantissa: -&self.mantissa, exponent: self.exponent }
+    }
+}
+
+impl Sub for &Dyadic {
+    type Output = Dyadic;
+    fn sub(self, other: &Dyadic) -> Dyadic {
+        self + &-other
+    }
+}
+
+impl Mul for &Dyadic {
+    type Output = Dyadic;
+    fn mul(self, other: &Dyadic) -> Dyadic {
+        Dyadic::new(&self.mantissa * &other.mantissa, self.exponent + other.exponent)
+    }
+}
+
+impl PartialEq for Dyadic {
+    fn eq(&self, other: &Dyadic) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Dyadic {}
+
+impl PartialOrd for Dyadic {
+    fn partial_cmp(&self, other: &Dyadic) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Dyadic {
+    fn cmp(&self, other: &Dyadic) -> Ordering {
+        match (self.sign(), other.sign()) {
+            (mine, theirs) if mine != theirs => mine.cmp(&theirs),
+            (Ordering::Equal, _) => Ordering::Equal,
+            _ => (self - other).sign(),
+        }
+    }
+}

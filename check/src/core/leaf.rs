@@ -1,0 +1,336 @@
+//! Rules 3 to 6: the bound that a leaf's hints give on its path.
+
+use std::sync::Arc;
+
+use super::budget::{Budget, Decided};
+use super::dyadic::Dyadic;
+use super::forward::preactivations;
+use super::hints::{Hints, Prices, Unit, find};
+use super::loss::{Bends, Losses};
+use super::network::Network;
+use super::select::Free;
+use super::slice::Slice;
+use crate::reason::Reason;
+
+/// The way from the root of a tree to a leaf.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Path {
+    /// Split units, ascending; `true` is the side `z ≥ 0`, `false` the side `z ≤ 0`.
+    pub units: Vec<(Unit, bool)>,
+    /// Split flips.
+    pub decided: Decided,
+}
+
+impl Path {
+    /// The side of a unit that the path splits.
+    pub fn side(&self, unit: Unit) -> Option<bool> {
+        find(&self.units, &unit).copied()
+    }
+}
+
+/// `R` and `S` of the units of one node of a layer above 2, over all admissible perturbations. Only this crate's core makes them.
+#[derive(Clone, Debug)]
+pub struct WholeBounds(Vec<(Dyadic, Dyadic)>);
+
+impl WholeBounds {
+    /// The bounds, by unit.
+    pub fn units(&self) -> &[(Dyadic, Dyadic)] {
+        &self.0
+    }
+}
+
+/// Where whole bounds of a layer and a node come from, if there are any.
+pub type Whole<'a> = &'a dyn Fn(usize, u32) -> Option<Arc<WholeBounds>>;
+
+/// What a leaf shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// No admissible perturbation takes the path.
+    Nothing,
+    /// The objective is at least this on the path.
+    Bound(Dyadic),
+}
+
+/// One target: the logits of a node, or a hidden unit.
+#[derive(Clone, Copy)]
+pub struct Target<'a> {
+    pub network: &'a Network<'a>,
+    pub budget: &'a Budget<'a>,
+    pub slice: &'a Slice,
+    pub whole: Whole<'a>,
+}
+
+/// `R` and `S` of the units of the nodes of a layer.
+pub(crate) type Bounds = Vec<Vec<(Dyadic, Dyadic)>>;
+
+impl Target<'_> {
+    /// A lower bound of `Σ sign·z` over some units of the target on a path.
+    ///
+    /// # Errors
+    /// If the hints are not admissible.
+    pub fn bound(&self, objective: &[(u32, i8)], path: &Path, hints: &Hints) -> Result<Shown, Reason> {
+        let mut shown = Shown::Nothing;
+        self.relaxed(objective, path, hints, |total, losses| shown = Shown::Bound(total - &losses.largest()))?;
+        Ok(shown)
+    }
+
+    /// The constant and the losses of a leaf, unless no perturbation takes its path.
+    ///
+    /// # Errors
+    /// If the hints are not admissible.
+    pub(crate) fn relaxed(
+        &self,
+        objective: &[(u32, i8)],
+        path: &Path,
+        hints: &Hints,
+        then: impl FnOnce(&Dyadic, &Losses),
+    ) -> Result<(), Reason> {
+        hints.require(self.budget, self.slice, &self.network.widths)?;
+        if path.decided.overspent(self.budget) {
+            return Ok(());
+        }
+        let Target { network, budget, slice, .. } = *self;
+        let free = Free { network, budget, slice, decided: &path.decided };
+        let z = preactivations(network, slice, &path.decided);
+        let top = slice.top();
+        let mut phi = self.start(objective);
+        let mut total = Dyadic::ZERO;
+        if top == 2 {
+            phi[0].iter().zip(&z[0]).for_each(|(phi, z)| total += &(phi * z));
+            let lines = vec![phi[0].iter().map(|phi| [phi.clone(), phi.clone()]).collect()];
+            let losses = Losses { free: &free, lines: &lines, bends: &[], hints };
+            then(&total, &losses);
+            return Ok(());
+        }
+        let reach = self.reach(&free, &hints.reach);
+        let Some(bounds) = self.bounds(path, &z, &reach) else { return Ok(()) };
+        for l in (3..top).rev() {
+            let coefficients = self.pull(l, &phi, &mut total);
+            phi = Vec::new();
+            for ((row, bounds), &node) in coefficients.iter().zip(&bounds[l - 3]).zip(slice.nodes(l)) {
+                let units = row.iter().zip(bounds).enumerate().map(|(unit, (k, bounds))| {
+                    let slope = find(&hints.slopes, &(l as u32, node, unit as u32)).cloned().unwrap_or(Dyadic::ZERO);
+                    total += &intercept(k, &slope, bounds);
+                    slope
+                });
+                phi.push(units.collect());
+            }
+        }
+        let coefficients = self.pull(2, &phi, &mut total);
+        let (mut lines, mut bends) = (Vec::new(), Vec::new());
+        for (m, &node) in slice.nodes(2).iter().enumerate() {
+            let (mut row, mut bent) = (Vec::new(), Bends::default());
+            for (unit, (k, z)) in coefficients[m].iter().zip(&z[m]).enumerate() {
+                let cell = (node, unit as u32);
+                let mut k = k.clone();
+                if let Some(bend) = find(&hints.levels, &cell) {
+                    total += &-&(&bend.weight * &free.level_base(m, unit, z, bend));
+                    k += &bend.weight;
+                    bent.levels.push((unit, z.is_negative(), bend));
+                }
+                if let Some(bend) = find(&hints.envelopes, &cell) {
+                    total += &-&(&bend.weight * &free.envelope_base(z, bend));
+                    k += &bend.weight;
+                    bent.envelopes.push((unit, bend));
+                }
+                let line = find(&hints.lines, &cell).cloned().unwrap_or([Dyadic::ZERO, Dyadic::ZERO]);
+                let side = path.side((2, node, unit as u32));
+                match least(&k, z, &line, &reach[m][unit], side) {
+                    Some(least) => total += &least,
+                    None => return Ok(()),
+                }
+                row.push(line);
+            }
+            lines.push(row);
+            bends.push(bent);
+        }
+        let losses = Losses { free: &free, lines: &lines, bends: &bends, hints };
+        then(&total, &losses);
+        Ok(())
+    }
+
+    /// Coefficients of the target's units.
+    pub(crate) fn start(&self, objective: &[(u32, i8)]) -> Vec<Vec<Dyadic>> {
+        let mut phi = vec![vec![Dyadic::ZERO; self.network.widths[self.slice.top()]]];
+        for &(unit, sign) in objective {
+            let one = Dyadic::from(1);
+            phi[0][unit as usize] = if sign < 0 { -&one } else { one };
+        }
+        phi
+    }
+
+    /// Rule 2: `U` and `V` of the units of layer 2.
+    pub(crate) fn reach(&self, free: &Free, stated: &[((u32, u32), [Prices; 2])]) -> Bounds {
+        let none = Default::default();
+        let row = |(m, &node): (usize, &u32)| {
+            let units = (0..self.network.widths[2]).map(|unit| {
+                let [up, down] = find(stated, &(node, unit as u32)).unwrap_or(&none);
+                (free.select(m, unit, true, None, up), free.select(m, unit, false, None, down))
+            });
+            units.collect()
+        };
+        self.slice.nodes(2).iter().enumerate().map(row).collect()
+    }
+
+    /// Rule 3: clipped bounds of the layers above 2; `None` if no perturbation takes the path.
+    pub(crate) fn bounds(&self, path: &Path, z: &[Vec<Dyadic>], reach: &Bounds) -> Option<Vec<Bounds>> {
+        let mut below = around(z, reach);
+        self.clip(2, path, &mut below)?;
+        let mut all = Vec::new();
+        for l in 3..self.slice.top() {
+            let mut bounds = self.propagate(l, &below);
+            for (row, &node) in bounds.iter_mut().zip(self.slice.nodes(l)) {
+                if let Some(whole) = (self.whole)(l, node) {
+                    for ((lower, upper), (least, most)) in row.iter_mut().zip(whole.units()) {
+                        (*lower, *upper) = (lower.clone().max(least.clone()), upper.clone().min(most.clone()));
+                    }
+                }
+            }
+            self.clip(l, path, &mut bounds)?;
+            all.push(bounds.clone());
+            below = bounds;
+        }
+        Some(all)
+    }
+
+    /// Clips the bounds of split units; `None` if one of them becomes empty.
+    fn clip(&self, l: usize, path: &Path, bounds: &mut Bounds) -> Option<()> {
+        for &((_, node, unit), active) in path.units.iter().filter(|split| split.0.0 as usize == l) {
+            let Some(place) = self.slice.place(l, node) else { continue };
+            let (lower, upper) = &mut bounds[place][unit as usize];
+            if active {
+                *lower = lower.positive_part();
+            } else {
+                *upper = -&(-&*upper).positive_part();
+            }
+            if lower > upper {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// Bounds of layer `l ≥ 3` from those below.
+    fn propagate(&self, l: usize, below: &Bounds) -> Bounds {
+        let layer = &self.network.layers[l - 2];
+        let sent = below.iter().map(|units| {
+            let mut sums = vec![(Dyadic::ZERO, Dyadic::ZERO); layer.bias.len()];
+            for ((lower, upper), weights) in units.iter().zip(&layer.weight) {
+                let (lower, upper) = (lower.positive_part(), upper.positive_part());
+                for ((low, high), w) in sums.iter_mut().zip(weights) {
+                    let (least, most) = if w.is_positive() { (&lower, &upper) } else { (&upper, &lower) };
+                    *low += &(w * least);
+                    *high += &(w * most);
+                }
+            }
+            sums
+        });
+        let sent: Bounds = sent.collect();
+        let received = self.slice.passing(l - 1).iter().map(|row| {
+            let mut sums: Vec<_> = layer.bias.iter().map(|b| (b.clone(), b.clone())).collect();
+            for (n, entry) in row {
+                let (a, positive) = (entry.exact(), entry.is_positive());
+                for ((lower, upper), (low, high)) in sums.iter_mut().zip(&sent[*n]) {
+                    let (least, most) = if positive { (low, high) } else { (high, low) };
+                    *lower += &(&a * least);
+                    *upper += &(&a * most);
+                }
+            }
+            sums
+        });
+        received.collect()
+    }
+
+    /// Coefficients of `H(l)` from those of `Ĥ(l+1)`; the bias goes to the total.
+    pub(crate) fn pull(&self, l: usize, phi: &[Vec<Dyadic>], total: &mut Dyadic) -> Vec<Vec<Dyadic>> {
+        let layer = &self.network.layers[l - 1];
+        let mut below = vec![vec![Dyadic::ZERO; layer.weight.len()]; self.slice.nodes(l).len()];
+        for (phi, row) in phi.iter().zip(self.slice.passing(l)) {
+            phi.iter().zip(&layer.bias).for_each(|(phi, b)| *total += &(phi * b));
+            let pulled = layer.weight.iter().map(|weights| {
+                let terms = phi.iter().zip(weights).filter(|(phi, _)| !phi.is_zero());
+                terms.fold(Dyadic::ZERO, |sum, (phi, w)| &sum + &(phi * w))
+            });
+            let pulled: Vec<Dyadic> = pulled.collect();
+            for (n, entry) in row {
+                let a = entry.exact();
+                below[*n].iter_mut().zip(&pulled).for_each(|(sum, x)| *sum += &(&a * x));
+            }
+        }
+        below
+    }
+
+    /// Whole bounds of the target, a node of layer `l ≥ 3`, from a `bounds` line.
+    ///
+    /// # Errors
+    /// If hints are not admissible, or bounds of the layer below are missing.
+    pub fn whole_bounds(&self, reach: &Hints, units: &[(u32, [Vec<Hints>; 2])]) -> Result<WholeBounds, Reason> {
+        let l = self.slice.top();
+        reach.require(self.budget, self.slice, &self.network.widths)?;
+        let below = if l == 3 {
+            let decided = Decided::default();
+            let free = Free { network: self.network, budget: self.budget, slice: self.slice, decided: &decided };
+            around(&preactivations(self.network, self.slice, &decided), &self.reach(&free, &reach.reach))
+        } else {
+            let whole = |&n: &u32| (self.whole)(l - 1, n).map(|whole| whole.0.clone());
+            let below: Option<Bounds> = self.slice.nodes(l - 1).iter().map(whole).collect();
+            below.ok_or(Reason::BoundsMissing(l as u32 - 1))?
+        };
+        let mut bounds = self.propagate(l, &below).swap_remove(0);
+        for (unit, [lower, upper]) in units {
+            let own = bounds.get_mut(*unit as usize).ok_or(Reason::Unit((l as u32, self.slice.nodes(l)[0], *unit)))?;
+            for hints in lower {
+                if let Shown::Bound(bound) = self.bound(&[(*unit, 1)], &Path::default(), hints)? {
+                    own.0 = own.0.clone().max(bound);
+                }
+            }
+            for hints in upper {
+                if let Shown::Bound(bound) = self.bound(&[(*unit, -1)], &Path::default(), hints)? {
+                    own.1 = own.1.clone().min(-&bound);
+                }
+            }
+        }
+        Ok(WholeBounds(bounds))
+    }
+}
+
+/// `z' − V` and `z' + U`.
+fn around(z: &[Vec<Dyadic>], reach: &Bounds) -> Bounds {
+    let row = |(z, reach): (&Vec<Dyadic>, &Vec<(Dyadic, Dyadic)>)| {
+        z.iter().zip(reach).map(|(z, (up, down))| (z - down, z + up)).collect()
+    };
+    z.iter().zip(reach).map(row).collect()
+}
+
+/// Rule 4 above layer 2: `κ` with `k·relu(z) ≥ slope·z + κ` on `[R, S]`.
+fn intercept(k: &Dyadic, slope: &Dyadic, (lower, upper): &(Dyadic, Dyadic)) -> Dyadic {
+    let at = |x: &Dyadic| &(k * &x.positive_part()) - &(slope * x);
+    let ends = at(lower).min(at(upper));
+    if lower.is_negative() && upper.is_positive() { ends.min(Dyadic::ZERO) } else { ends }
+}
+
+/// Rule 4 at layer 2: the least `f` over the points `P` that count; `None` if there is none.
+fn least(
+    k: &Dyadic,
+    z: &Dyadic,
+    [rise, fall]: &[Dyadic; 2],
+    (up, down): &(Dyadic, Dyadic),
+    side: Option<bool>,
+) -> Option<Dyadic> {
+    let zero = Dyadic::ZERO;
+    let corners = [(&zero, &zero), (up, &zero), (&zero, down), (up, down)];
+    let (to_zero, whole_up, whole_down) = (-z, z + up, down - z);
+    // Where `z' + u − v = 0` meets the edges.
+    let crossings = [(&zero, z), (&to_zero, &zero), (up, &whole_up), (&whole_down, down)];
+    let inside = |(u, v): &(&Dyadic, &Dyadic)| !u.is_negative() && !v.is_negative() && *u <= up && *v <= down;
+    let values = corners.into_iter().chain(crossings.into_iter().filter(inside)).filter_map(|(u, v)| {
+        let at = &(z + u) - v;
+        let counts = match side {
+            None => true,
+            Some(true) => !at.is_negative(),
+            Some(false) => !at.is_positive(),
+        };
+        counts.then(|| &(&(k * &at.positive_part()) - &(rise * u)) + &(fall * v))
+    });
+    values.min()
+}

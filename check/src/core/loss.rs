@@ -1,0 +1,159 @@
+//! Rule 6: the largest admissible sum of losses of single flips.
+
+use dashu_int::IBig;
+
+use super::dyadic::Dyadic;
+use super::hints::{Envelope, Hints, Level, Prices};
+use super::network::Integers;
+use super::select::Free;
+
+/// The bends of the units of one node of layer 2.
+#[derive(Default)]
+pub struct Bends<'a> {
+    /// Unit, whether `z' < 0`, and the bend.
+    pub levels: Vec<(usize, bool, &'a Level)>,
+    /// Unit and bend.
+    pub envelopes: Vec<(usize, &'a Envelope)>,
+}
+
+/// What the losses of one leaf depend on.
+pub struct Losses<'a> {
+    pub free: &'a Free<'a>,
+    /// `rise` and `fall` of the units of the nodes of `V(2)`.
+    pub lines: &'a [Vec<[Dyadic; 2]>],
+    /// By node of `V(2)`; empty where there are no hidden units.
+    pub bends: &'a [Bends<'a>],
+    pub hints: &'a Hints,
+}
+
+/// `plus` and `minus` of a row, as exact numbers and as integers.
+struct Slopes {
+    both: [Vec<Dyadic>; 2],
+    integers: Integers,
+}
+
+impl Slopes {
+    fn new(both: [Vec<Dyadic>; 2]) -> Slopes {
+        let joined: Vec<Dyadic> = both.iter().flatten().cloned().collect();
+        Slopes { both, integers: Integers::new(&joined) }
+    }
+
+    /// `−Σ c_j (plus_j if c_j > 0, else minus_j)` with `c = W_d` for an absent attribute and `−W_d` for a present one.
+    fn loss(&self, weights: &[Dyadic], row: &Integers, present: bool) -> Dyadic {
+        let width = weights.len();
+        if let (Some(slopes), Some(row_small)) = (&self.integers.small, &row.small)
+            && self.integers.bits + row.bits + (2 * width).ilog2() as usize + 1 < 127
+        {
+            let (plus, minus) = slopes.split_at(width);
+            let (rises, falls) = if present { (minus, plus) } else { (plus, minus) };
+            let mut sum = 0i128;
+            for (w, (rise, fall)) in row_small.iter().zip(rises.iter().zip(falls)) {
+                sum += w * if *w > 0 { rise } else { fall };
+            }
+            let loss = if present { sum } else { -sum };
+            return Dyadic::new(IBig::from(loss), self.integers.exponent + row.exponent);
+        }
+        let [plus, minus] = &self.both;
+        let (rises, falls) = if present { (minus, plus) } else { (plus, minus) };
+        let mut sum = Dyadic::ZERO;
+        for (w, (rise, fall)) in weights.iter().zip(rises.iter().zip(falls)) {
+            sum += &(w * if w.is_positive() { rise } else { fall });
+        }
+        if present { sum } else { -&sum }
+    }
+}
+
+impl Losses<'_> {
+    /// `T`.
+    pub fn largest(&self) -> Dyadic {
+        let mut total = self.free.paid(&self.hints.price);
+        self.exceeding(&self.hints.price, |_, excess| total += &excess);
+        total
+    }
+
+    /// Every free flip that loses more than its price, by its node, and by how much more.
+    pub fn exceeding(&self, prices: &Prices, mut each: impl FnMut(u32, Dyadic)) {
+        let Free { network, slice, .. } = *self.free;
+        let bent = self.bends.iter().any(|bends| !bends.levels.is_empty() || !bends.envelopes.is_empty());
+        for (place, &node) in slice.nodes(1).iter().enumerate() {
+            if self.free.left(node) == 0 {
+                continue;
+            }
+            let price = prices.of(node);
+            let slopes = Slopes::new(self.slopes(place, false));
+            // No flip loses more: a bend adds at most `c·[g]₊`, because `u` and `v` are not negative.
+            let most = bent.then(|| Slopes::new(self.slopes(place, true)));
+            let mut present = network.graph.attributes.row(node as usize).iter().peekable();
+            for (d, (weights, row)) in network.layers[0].weight.iter().zip(&network.rows).enumerate() {
+                let d = d as u32;
+                let is_present = present.next_if(|&&next| next == d).is_some();
+                if !self.free.is_free(node, d, is_present)
+                    || most.as_ref().is_some_and(|most| most.loss(weights, row, is_present) <= price)
+                {
+                    continue;
+                }
+                let mut loss = slopes.loss(weights, row, is_present);
+                if bent {
+                    loss += &self.bent(place, node, d, is_present);
+                }
+                if loss > price {
+                    each(node, &loss - &price);
+                }
+            }
+        }
+    }
+
+    /// `plus` and `minus` of a row of attributes; with `bent`, as if every bend took `c·[g]₊`.
+    fn slopes(&self, place: usize, bent: bool) -> [Vec<Dyadic>; 2] {
+        let width = self.free.network.widths[2];
+        let mut both = [vec![Dyadic::ZERO; width], vec![Dyadic::ZERO; width]];
+        for (m, entry) in self.free.slice.reached(place) {
+            let a = entry.exact();
+            // Through a negative entry a rise of what is sent arrives as a fall.
+            let (rises, falls) = if entry.is_positive() { (0, 1) } else { (1, 0) };
+            for (unit, [rise, fall]) in self.lines[*m].iter().enumerate() {
+                both[rises][unit] += &(&a * rise);
+                both[falls][unit] += &(&a * fall);
+            }
+            let Some(bends) = self.bends.get(*m).filter(|_| bent) else { continue };
+            let weights = bends.levels.iter().map(|(unit, _, bend)| (*unit, &bend.weight));
+            for (unit, weight) in weights.chain(bends.envelopes.iter().map(|(unit, bend)| (*unit, &bend.weight))) {
+                both[rises][unit] += &-&(&a * weight);
+            }
+        }
+        if let Some(grid) = self.hints.grid {
+            both[0].iter_mut().for_each(|x| *x = x.rounded_down(grid));
+            both[1].iter_mut().for_each(|x| *x = x.rounded_up(grid));
+        }
+        both
+    }
+
+    /// `Σ c·max(g − u, −v)` of a flip over all bends.
+    fn bent(&self, place: usize, node: u32, d: u32, present: bool) -> Dyadic {
+        let weights = &self.free.network.layers[0].weight[d as usize];
+        let mut total = Dyadic::ZERO;
+        let mut reached = self.free.slice.reached(place).iter().peekable();
+        for (m, bends) in self.bends.iter().enumerate() {
+            let entry = reached.next_if(|next| next.0 == m).map(|next| next.1.exact());
+            let change = |unit: usize| {
+                let g = entry.as_ref().map_or(Dyadic::ZERO, |entry| entry * &weights[unit]);
+                if present { -&g } else { g }
+            };
+            for (unit, below, bend) in &bends.levels {
+                let g = change(*unit);
+                let (mut u, mut v) = (Dyadic::ZERO, Dyadic::ZERO);
+                if *below {
+                    u = g.positive_part().min(bend.level.clone());
+                } else {
+                    v = (-&g).positive_part().min(bend.level.clone());
+                }
+                total += &(&bend.weight * &(&g - &u).max(-&v));
+            }
+            for (unit, bend) in &bends.envelopes {
+                let (u, v) = bend.amounts((node, d));
+                total += &(&bend.weight * &(&change(*unit) - &u).max(-&v));
+            }
+        }
+        total
+    }
+}

@@ -1,0 +1,117 @@
+//! Rules 1 and 2: what an admissible set of free flips can add up to, by prices.
+
+use super::budget::{Budget, Decided};
+use super::dyadic::Dyadic;
+use super::hints::{Envelope, Level, Prices};
+use super::network::Network;
+use super::slice::Slice;
+
+/// The free flips of a slice.
+pub struct Free<'a> {
+    pub network: &'a Network<'a>,
+    pub budget: &'a Budget<'a>,
+    pub slice: &'a Slice,
+    pub decided: &'a Decided,
+}
+
+impl Free<'_> {
+    /// `q'_n`. The decided flips must not exceed the budget.
+    pub fn left(&self, node: u32) -> usize {
+        self.decided.left(self.budget, node).unwrap_or(0)
+    }
+
+    /// Is this flip of a row with `q'_n ≥ 1` free?
+    pub fn is_free(&self, node: u32, attribute: u32, present: bool) -> bool {
+        self.budget.permits((node, attribute), present) && self.decided.fixed.binary_search(&(node, attribute)).is_err()
+    }
+
+    /// `Q' ρ + Σ q'_n η_n`: rule 1 without its last sum.
+    pub fn paid(&self, prices: &Prices) -> Dyadic {
+        let all = self.decided.left_in_all(self.budget).unwrap_or(0);
+        let mut total = &Dyadic::from(all) * &prices.every;
+        for (node, price) in &prices.nodes {
+            total += &(&Dyadic::from(self.left(*node)) * price);
+        }
+        total
+    }
+
+    /// Rule 1 for the rises (or falls) that free flips cause in a unit of `V(2)`, each counted up to a level if there is one.
+    pub fn select(&self, m: usize, unit: usize, upward: bool, level: Option<&Dyadic>, prices: &Prices) -> Dyadic {
+        let mut total = self.paid(prices);
+        self.changes(
+            m,
+            unit,
+            upward,
+            |node| prices.of(node),
+            |node, change| {
+                let amount = level.map_or(change.clone(), |level| change.min(level.clone()));
+                total += &(&amount - &prices.of(node)).positive_part();
+            },
+        );
+        total
+    }
+
+    /// Every change of a unit of `V(2)` in one direction by a free flip, by the flip's node, that is above the price there.
+    pub fn changes(
+        &self,
+        m: usize,
+        unit: usize,
+        upward: bool,
+        price: impl Fn(u32) -> Dyadic,
+        mut each: impl FnMut(u32, Dyadic),
+    ) {
+        let weight = &self.network.layers[0].weight;
+        for (place, entry) in &self.slice.passing(1)[m] {
+            let node = self.slice.nodes(1)[*place];
+            if self.left(node) == 0 {
+                continue;
+            }
+            let (size, price) = (entry.exact().size(), price(node));
+            // Through a negative entry a rise of what is sent arrives as a fall.
+            let upward = upward == entry.is_positive();
+            // What flipping changes, counted in the direction asked for, if that is above the price.
+            let change = |d: u32, present: bool| {
+                let w = &weight[d as usize][unit];
+                let towards = if present == upward { w.is_negative() } else { w.is_positive() };
+                towards.then(|| &size * &w.size()).filter(|change| *change > price)
+            };
+            let order = &self.network.falling[unit];
+            for at in 0..order.len() {
+                let d = order[if upward { at } else { order.len() - 1 - at }];
+                // The rest of the column changes no more than this.
+                let Some(change) = change(d, false) else { break };
+                if !self.network.has(node, d) && self.is_free(node, d, false) {
+                    each(node, change);
+                }
+            }
+            for &d in self.network.graph.attributes.row(node as usize) {
+                if let Some(change) = change(d, true).filter(|_| self.is_free(node, d, true)) {
+                    each(node, change);
+                }
+            }
+        }
+    }
+
+    /// `A` of a bend by a level, of a unit at `z`.
+    pub fn level_base(&self, m: usize, unit: usize, z: &Dyadic, bend: &Level) -> Dyadic {
+        let paid = self.select(m, unit, z.is_negative(), Some(&bend.level), &bend.prices);
+        if z.is_negative() { (z + &paid).max(Dyadic::ZERO) } else { z.clone().max(paid) }
+    }
+
+    /// `A` of a bend by prices, of a unit at `z`.
+    pub fn envelope_base(&self, z: &Dyadic, bend: &Envelope) -> Dyadic {
+        let (mut on, mut off) = (z.clone(), Dyadic::ZERO);
+        let mut pay = |count: usize, price: &Dyadic| {
+            let amount = &Dyadic::from(count) * &price.size();
+            if price.is_negative() { off += &amount } else { on += &amount }
+        };
+        pay(self.decided.left_in_all(self.budget).unwrap_or(0), &bend.every);
+        bend.nodes.iter().for_each(|(node, price)| pay(self.left(*node), price));
+        for (flip, price) in &bend.flips {
+            if self.left(flip.0) > 0 && self.is_free(flip.0, flip.1, self.network.has(flip.0, flip.1)) {
+                pay(1, price);
+            }
+        }
+        on.max(off)
+    }
+}

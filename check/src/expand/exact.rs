@@ -1,0 +1,193 @@
+//! A short leaf expanded in exact numbers, where floats were too coarse for its hints or overflowed.
+
+use std::ops::{Add, Mul, Sub};
+
+use dashu_int::IBig;
+
+use super::{Known, Real, said, slope, unit};
+use crate::core::dyadic::Dyadic;
+use crate::core::forward::preactivations;
+use crate::core::hints::{Envelope, Hints, Level, Prices, find};
+use crate::core::leaf::{Path, Target};
+use crate::core::select::Free;
+use crate::directed::Stored;
+use crate::short::Short;
+
+/// An exact number to make hints of; quotients are rounded down to multiples of `2⁻⁴⁰`.
+#[derive(Clone, PartialEq, PartialOrd)]
+struct Exact(Dyadic);
+
+impl Add for Exact {
+    type Output = Exact;
+    fn add(self, other: Exact) -> Exact {
+        Exact(&self.0 + &other.0)
+    }
+}
+
+impl Sub for Exact {
+    type Output = Exact;
+    fn sub(self, other: Exact) -> Exact {
+        Exact(&self.0 - &other.0)
+    }
+}
+
+impl Mul for Exact {
+    type Output = Exact;
+    fn mul(self, other: Exact) -> Exact {
+        Exact(&self.0 * &other.0)
+    }
+}
+
+/// `⌊2⁴⁰ · part/whole⌋ / 2⁴⁰`; 0 where the quotient is not between 0 and 1.
+fn quotient(part: &Dyadic, whole: &Dyadic) -> Dyadic {
+    if !whole.is_positive() || part.is_negative() || part > whole {
+        return Dyadic::ZERO;
+    }
+    let exponent = part.parts().1.min(whole.parts().1);
+    let (part, whole): (IBig, IBig) = (part.at(exponent) << 40, whole.at(exponent));
+    Dyadic::new(part / whole, -40)
+}
+
+impl Real for Exact {
+    fn zero() -> Exact {
+        Exact(Dyadic::ZERO)
+    }
+
+    fn stored(x: Stored) -> Exact {
+        Exact(x.exact())
+    }
+
+    fn share(part: Exact, whole: Exact) -> Exact {
+        Exact(quotient(&part.0, &whole.0))
+    }
+}
+
+/// The best prices for amounts of flips, each with its node.
+fn best_prices(free: &Free, amounts: &[(u32, Dyadic)], least: &Dyadic) -> Prices {
+    let mut sorted: Vec<&(u32, Dyadic)> = amounts.iter().collect();
+    sorted.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+    let (mut kept, mut limits): (Vec<&Dyadic>, Vec<(u32, &Dyadic)>) = (Vec::new(), Vec::new());
+    for row in sorted.chunk_by(|a, b| a.0 == b.0) {
+        let left = free.left(row[0].0);
+        kept.extend(row.iter().take(left).map(|one| &one.1));
+        limits.extend(row.get(left).map(|next| (next.0, &next.1)));
+    }
+    kept.sort_by(|a, b| b.cmp(a));
+    let count = free.decided.left_in_all(free.budget).unwrap_or(0);
+    let every = kept.get(count).map_or(least, |next| (*next).max(least)).clone();
+    let over = limits.into_iter().filter(|(_, limit)| **limit > every);
+    Prices { nodes: over.map(|(node, limit)| (node, limit - &every)).collect(), every }
+}
+
+/// The changes of a unit by free flips in one direction, with their nodes.
+fn changes(free: &Free, m: usize, unit: usize, upward: bool) -> Vec<(u32, Dyadic)> {
+    let mut changes = Vec::new();
+    free.changes(m, unit, upward, |_| Dyadic::ZERO, |node, change| changes.push((node, change)));
+    changes
+}
+
+/// `T` and prices of the level of a unit at `z`, from the changes towards zero.
+fn level(free: &Free, z: &Dyadic, changes: &[(u32, Dyadic)]) -> (Dyadic, Prices) {
+    let way = z.size();
+    let prices = best_prices(free, changes, &Dyadic::ZERO);
+    let mut kept: Vec<Dyadic> = Vec::new();
+    let mut sorted: Vec<&(u32, Dyadic)> = changes.iter().collect();
+    sorted.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+    for row in sorted.chunk_by(|a, b| a.0 == b.0) {
+        kept.extend(row.iter().take(free.left(row[0].0)).map(|one| one.1.clone()));
+    }
+    kept.sort_by(|a, b| b.cmp(a));
+    kept.truncate(free.decided.left_in_all(free.budget).unwrap_or(0));
+    let (mut rest, mut share) = (Dyadic::ZERO, Dyadic::ZERO);
+    for (i, change) in kept.iter().enumerate().rev() {
+        let left = (&way - &rest).positive_part();
+        share = share.max(quotient(&left, &(&way * &Dyadic::from(i + 1))));
+        rest += change;
+    }
+    let level = &way * &share;
+    let every = prices.every.clone().min(level.clone());
+    let capped = |price: &Dyadic| &(&prices.every + price).min(level.clone()) - &every;
+    let nodes = prices.nodes.iter().map(|(node, price)| (*node, capped(price))).collect();
+    let prices = Prices { nodes, every };
+    (level, prices)
+}
+
+/// The hints of a short leaf. `guess` are prices for the largest loss that are about right.
+pub(crate) fn exact_hints(
+    target: &Target,
+    objective: &[(u32, i8)],
+    path: &Path,
+    short: &Short,
+    guess: &Prices,
+) -> Hints {
+    let Target { network, budget, slice, .. } = *target;
+    let free = Free { network, budget, slice, decided: &path.decided };
+    let mut hints = Hints::default();
+    let top = slice.top();
+    if top > 2 {
+        let z = preactivations(network, slice, &path.decided);
+        for (m, &node) in slice.nodes(2).iter().enumerate() {
+            for unit in 0..network.widths[2] {
+                let prices = [true, false].map(|up| best_prices(&free, &changes(&free, m, unit, up), &Dyadic::ZERO));
+                hints.reach.push(((node, unit as u32), prices));
+            }
+        }
+        let reach = target.reach(&free, &hints.reach);
+        let Some(bounds) = target.bounds(path, &z, &reach) else { return hints };
+        let mut phi = target.start(objective);
+        let mut total = Dyadic::ZERO;
+        for l in (3..top).rev() {
+            let coefficients = target.pull(l, &phi, &mut total);
+            phi = Vec::new();
+            for ((row, bounds), &node) in coefficients.into_iter().zip(&bounds[l - 3]).zip(slice.nodes(l)) {
+                let units = row.into_iter().zip(bounds).enumerate().map(|(unit, (k, (lower, upper)))| {
+                    let (lower, upper) = (Exact(lower.clone()), Exact(upper.clone()));
+                    let known = Known { k: Exact(k), z: Exact::zero(), lower, upper };
+                    let id = (l as u32, node, unit as u32);
+                    let slope = slope(&known, &said(id, path, short)).0;
+                    hints.slopes.push((id, slope.clone()));
+                    slope
+                });
+                phi.push(units.collect());
+            }
+        }
+        hints.slopes.sort_by_key(|entry| entry.0);
+        let coefficients = target.pull(2, &phi, &mut total);
+        for (m, &node) in slice.nodes(2).iter().enumerate() {
+            for (j, (k, z)) in coefficients[m].iter().zip(&z[m]).enumerate() {
+                let (cell, (up, down)) = ((node, j as u32), &reach[m][j]);
+                let (lower, upper) = (Exact(z - down), Exact(z + up));
+                let known = Known { k: Exact(k.clone()), z: Exact(z.clone()), lower, upper };
+                let mut said = said((2, node, j as u32), path, short);
+                let prices = find(&short.envelopes, &cell);
+                said.share = prices.map(|prices| prices.share);
+                let found = unit(&known, &said);
+                hints.lines.push((cell, [found.rise.0, found.fall.0]));
+                if found.level.0.is_positive() {
+                    let (level, prices) = level(&free, z, &changes(&free, m, j, z.is_negative()));
+                    hints.levels.push((cell, Level { weight: found.level.0, level, prices }));
+                }
+                if let Some(prices) = prices.filter(|_| found.envelope.0.is_positive()) {
+                    let nodes = prices.nodes.iter().map(|(node, price)| (*node, price.exact())).collect();
+                    let flips = prices.flips.iter().map(|(flip, price)| (*flip, price.exact())).collect();
+                    let envelope = Envelope { weight: found.envelope.0, every: prices.every.exact(), nodes, flips };
+                    hints.envelopes.push((cell, envelope));
+                }
+            }
+        }
+    }
+    // Prices that are about right spare most flips; where they are too high for the best ones, all flips are looked at.
+    for floor in [guess.every.clone(), Dyadic::ZERO] {
+        let mut found: Vec<(u32, Dyadic)> = Vec::new();
+        let prices = Prices { every: floor.clone(), nodes: Vec::new() };
+        // Hints made here are admissible; were they not, the core would say so.
+        let _ = target.relaxed(objective, path, &hints, |_, losses| {
+            losses.exceeding(&prices, |node, excess| found.push((node, &excess + &floor)));
+        });
+        hints.price = best_prices(&free, &found, &floor);
+        if hints.price.every > floor {
+            break;
+        }
+    }
+    hints
+}

@@ -1,0 +1,356 @@
+//! Rules 3 to 5 in floats: a short leaf expanded and judged in one pass.
+
+use std::sync::Arc;
+
+use super::hints::{EnvelopeUse, FloatHints, FloatPrices, LevelUse};
+use super::loss::Losses;
+use super::row::Row;
+use super::whole::Fast;
+use crate::core::budget::Decided;
+use crate::core::hints::find;
+use crate::core::leaf::Path;
+use crate::core::slice::Slice;
+use crate::directed::{Down, Interval, Rough, Stored, Up};
+use crate::expand::{self, Known, said};
+use crate::short::Short;
+
+/// `R` from below and `S` from above, of the units of one node.
+pub(crate) type Bounds = Vec<(Down, Up)>;
+
+/// What depends on the path only.
+pub(crate) struct Region {
+    /// Layer 2.
+    rows: Vec<Arc<Row>>,
+    /// Clipped bounds of layers 3 and above.
+    bounds: Vec<Vec<Arc<Bounds>>>,
+    /// Surely no perturbation takes the path.
+    empty: bool,
+}
+
+/// One target: the logits of a node, or a hidden unit.
+pub(crate) struct Target<'a> {
+    fast: &'a Fast<'a>,
+    slice: &'a Slice,
+    memory: Option<(Path, Arc<Region>)>,
+}
+
+/// What became of a short leaf.
+pub(crate) enum Attempt {
+    /// Surely no perturbation takes the path; hints that show it.
+    Empty(Box<FloatHints>),
+    /// The hints, and a number not above the bound that they give.
+    Hints(Box<FloatHints>, Down),
+}
+
+impl<'a> Target<'a> {
+    /// Nothing is computed before it is asked for.
+    pub(crate) fn new(fast: &'a Fast<'a>, slice: &'a Slice) -> Target<'a> {
+        Target { fast, slice, memory: None }
+    }
+
+    /// The logits of the target after some flips.
+    pub(crate) fn logits(&self, flips: &Decided) -> Arc<[Interval]> {
+        let network = &*self.fast.network;
+        let mut z: Vec<Arc<[Interval]>> = self.slice.nodes(2).iter().map(|&m| self.fast.rows.value(m, flips)).collect();
+        for l in 2..network.exact.depth() {
+            let (inputs, outputs) = (network.exact.widths[l], network.exact.widths[l + 1]);
+            let next = self.slice.passing(l).iter().map(|row| {
+                let mut received = vec![Interval::ZERO; inputs];
+                for (n, a) in row {
+                    for (sum, z) in received.iter_mut().zip(z[*n].iter()) {
+                        *sum = sum.plus(z.positive_part().scaled(*a));
+                    }
+                }
+                let unit = |j: usize| {
+                    let terms = received.iter().enumerate().map(|(i, x)| x.scaled(network.weight(l, i, j)));
+                    terms.fold(Interval::from(network.bias(l, j)), Interval::plus)
+                };
+                (0..outputs).map(unit).collect()
+            });
+            z = next.collect();
+        }
+        z.swap_remove(0)
+    }
+
+    /// Expands a short leaf and bounds what it shows. With `only_sign` the prices may be any that make the bound positive.
+    pub(crate) fn attempt(&mut self, objective: &[(u32, i8)], path: &Path, short: &Short, only_sign: bool) -> Attempt {
+        let region = match &self.memory {
+            Some((known, region)) if known == path => region.clone(),
+            _ => Arc::new(self.region(path)),
+        };
+        self.memory = Some((path.clone(), region.clone()));
+        let (network, slice, top) = (&*self.fast.network, self.slice, self.slice.top());
+        let mut phi = vec![vec![Interval::ZERO; network.exact.widths[top]]];
+        for &(unit, sign) in objective {
+            phi[0][unit as usize] = if sign < 0 { -Interval::from(Stored::ONE) } else { Stored::ONE.into() };
+        }
+        let mut total = Down::ZERO;
+        let mut hints = FloatHints {
+            slopes: Vec::new(),
+            lines: Vec::new(),
+            levels: Vec::new(),
+            envelopes: Vec::new(),
+            rows: region.rows.clone(),
+            price: FloatPrices::default(),
+            grid: None,
+        };
+        if region.empty {
+            hints.lines = vec![vec![[Stored::ZERO; 2]; network.columns.len()]; hints.rows.len()];
+            hints.levels = vec![Vec::new(); hints.rows.len()];
+            hints.envelopes = vec![Vec::new(); hints.rows.len()];
+            return Attempt::Empty(Box::new(hints));
+        }
+        if top == 2 {
+            let mut lines = vec![[Stored::ZERO; 2]; phi[0].len()];
+            for &(unit, sign) in objective {
+                lines[unit as usize] = [if sign < 0 { -Stored::ONE } else { Stored::ONE }; 2];
+            }
+            hints.lines = vec![lines];
+            let terms = hints.lines[0].iter().zip(region.rows[0].value.iter());
+            total = terms.fold(total, |total, (line, z)| total.plus(z.scaled(line[0]).lower));
+        } else {
+            for l in (3..top).rev() {
+                let coefficients = self.pull(l, &phi, &mut total);
+                phi = self.deep_slopes(l, &coefficients, &region, (path, short), &mut hints, &mut total);
+            }
+            let coefficients = self.pull(2, &phi, &mut total);
+            for (m, row) in coefficients.iter().enumerate() {
+                total = total.plus(self.node_lines(m, row, (path, short), &mut hints));
+            }
+        }
+        let step = self.choose_grid(&mut hints);
+        let FloatHints { lines, levels, envelopes, rows, .. } = &hints;
+        let (budget, decided) = (self.fast.budget, &path.decided);
+        let losses = Losses { network, budget, slice, decided, lines, levels, envelopes, rows, step };
+        let (price, lost) = losses.price(only_sign.then_some(total));
+        hints.price = price;
+        Attempt::Hints(Box::new(hints), total.minus(lost))
+    }
+
+    /// Slopes of the units of layer `l ≥ 3`.
+    fn deep_slopes(
+        &self,
+        l: usize,
+        coefficients: &[Vec<Interval>],
+        region: &Region,
+        (path, short): (&Path, &Short),
+        hints: &mut FloatHints,
+        total: &mut Down,
+    ) -> Vec<Vec<Interval>> {
+        let mut phi = Vec::with_capacity(coefficients.len());
+        for ((row, bounds), &node) in coefficients.iter().zip(&region.bounds[l - 3]).zip(self.slice.nodes(l)) {
+            let mut slopes = Vec::with_capacity(row.len());
+            for (unit, (k, &(lower, upper))) in row.iter().zip(bounds.iter()).enumerate() {
+                let id = (l as u32, node, unit as u32);
+                let known = Known { k: k.rough(), z: Rough::ZERO, lower: lower.rough(), upper: upper.rough() };
+                let slope = expand::slope(&known, &said(id, path, short)).stored();
+                *total = total.plus(Interval::least_on_segment(*k, slope, (lower, upper)));
+                if !slope.is_zero() {
+                    hints.slopes.push((id, slope));
+                }
+                slopes.push(slope.into());
+            }
+            phi.push(slopes);
+        }
+        phi
+    }
+
+    /// Lines and bends of the units of a node of layer 2; returns what they add to the constant, from below.
+    fn node_lines(
+        &self,
+        m: usize,
+        coefficients: &[Interval],
+        (path, short): (&Path, &Short),
+        hints: &mut FloatHints,
+    ) -> Down {
+        let (node, row) = (self.slice.nodes(2)[m], hints.rows[m].clone());
+        let (mut lines, mut levels, mut envelopes) = (Vec::with_capacity(coefficients.len()), Vec::new(), Vec::new());
+        let mut total = Down::ZERO;
+        for (unit, k) in coefficients.iter().enumerate() {
+            if *k == Interval::ZERO && path.units.is_empty() {
+                lines.push([Stored::ZERO; 2]);
+                continue;
+            }
+            let (z, [up, down]) = (row.value[unit], row.reach[unit]);
+            let id = (2, node, unit as u32);
+            let mut said = said(id, path, short);
+            let prices = find(&short.envelopes, &(node, unit as u32));
+            said.share = prices.map(|prices| prices.share);
+            // Where rounding hides on which side of zero a unit is, it gets no level.
+            let level = said.cap.then(|| &row.levels()[unit]).filter(|known| known.below.is_some());
+            said.cap = level.is_some();
+            let known = Known {
+                k: k.rough(),
+                z: z.rough(),
+                lower: (z.lower.minus(down)).rough(),
+                upper: z.upper.plus(up).rough(),
+            };
+            let found = expand::unit(&known, &said);
+            let mut k = *k;
+            let (level_weight, envelope_weight) = (found.level.price(), found.envelope.price());
+            if let Some(level) = level.filter(|_| !level_weight.is_zero()) {
+                total = total.minus(level.base.times(level_weight));
+                k = k.plus(level_weight.into());
+                levels.push(LevelUse { unit, weight: level_weight });
+            }
+            if let Some(prices) = prices.filter(|_| !envelope_weight.is_zero()) {
+                total = total.minus(self.envelope_base(&prices.every, prices, z, &path.decided).times(envelope_weight));
+                k = k.plus(envelope_weight.into());
+                envelopes.push(EnvelopeUse { unit, weight: envelope_weight, prices: prices.clone() });
+            }
+            let line = [found.rise.stored(), found.fall.stored()];
+            total = total.plus(match said.side {
+                None => Interval::least_on_rectangle(k, z, line, up, down),
+                Some(side) => split_base(k, z, line, (up, down), side),
+            });
+            lines.push(line);
+        }
+        hints.lines.push(lines);
+        hints.levels.push(levels);
+        hints.envelopes.push(envelopes);
+        total
+    }
+
+    /// Not below `A` of a bend by prices.
+    fn envelope_base(&self, every: &Stored, prices: &super::UnitPrices, z: Interval, decided: &Decided) -> Up {
+        let (mut on, mut off) = (z.upper, Up::ZERO);
+        let mut pay = |price: Stored, count: usize| {
+            let amount = Up::from(price.size()).many(count);
+            if price.is_negative() { off = off.plus(amount) } else { on = on.plus(amount) }
+        };
+        let left = |node: u32| decided.left(self.fast.budget, node).unwrap_or(0);
+        pay(*every, decided.left_in_all(self.fast.budget).unwrap_or(0));
+        prices.nodes.iter().for_each(|(node, price)| pay(*price, left(*node)));
+        for (flip, price) in &prices.flips {
+            if left(flip.0) > 0 && decided.fixed.binary_search(flip).is_err() {
+                pay(*price, 1);
+            }
+        }
+        on.most(off)
+    }
+
+    /// A grid on which the largest row slope keeps some 46 bits, and its step.
+    fn choose_grid(&self, hints: &mut FloatHints) -> Stored {
+        let mut largest = Rough::ZERO;
+        for (m, row) in hints.lines.iter().enumerate() {
+            let mut size = row.iter().flatten().fold(Rough::ZERO, |size, x| size.most(x.size().into()));
+            let bends = hints.levels.get(m).map_or(&[][..], |list| list).iter().map(|bend| bend.weight);
+            let arches = hints.envelopes.get(m).map_or(&[][..], |list| list).iter().map(|bend| bend.weight);
+            size = bends.chain(arches).fold(size, |size, x| size.most(x.into()));
+            let entries = self.slice.passing(1)[m].iter().map(|entry| Rough::from(entry.1.size()));
+            largest = largest.most(size * entries.fold(Rough::ZERO, Rough::most));
+        }
+        hints.grid = largest.exponent().map(|exponent| exponent - 46);
+        let step = hints.grid.and_then(|grid| Stored::scaled(1, i32::try_from(grid).ok()?));
+        if step.is_none() {
+            hints.grid = None;
+        }
+        step.unwrap_or(Stored::ZERO)
+    }
+
+    /// Activation bounds on a path.
+    fn region(&self, path: &Path) -> Region {
+        let rows: Vec<Arc<Row>> = match &self.memory {
+            // A split unit changes nothing at layer 2.
+            Some((known, region)) if known.decided == path.decided => region.rows.clone(),
+            _ => self.slice.nodes(2).iter().map(|&m| self.fast.rows.row(m, &path.decided)).collect(),
+        };
+        let mut region = Region { rows, bounds: Vec::new(), empty: false };
+        let top = self.slice.top();
+        if *path == Path::default() {
+            for l in 3..top {
+                region.bounds.push(self.slice.nodes(l).iter().map(|&node| self.fast.whole(l, node)).collect());
+            }
+            return region;
+        }
+        if top > 3 || !path.units.is_empty() {
+            let mut clipped: Vec<Bounds> = region.rows.iter().map(|row| row.bounds()).collect();
+            region.empty |= self.clip(2, path, &mut clipped);
+            for l in 3..top {
+                clipped = self.propagate(l, &clipped);
+                for (bounds, &node) in clipped.iter_mut().zip(self.slice.nodes(l)) {
+                    // What holds for the whole budget holds on the path.
+                    for ((lower, upper), (least, most)) in bounds.iter_mut().zip(self.fast.whole(l, node).iter()) {
+                        (*lower, *upper) = (-(-*lower).least(-*least), upper.least(*most));
+                    }
+                }
+                region.empty |= self.clip(l, path, &mut clipped);
+                region.bounds.push(clipped.iter().cloned().map(Arc::new).collect());
+            }
+        }
+        region
+    }
+
+    /// Clips the bounds of the units of layer `l` that the path splits. Is one of them surely empty?
+    fn clip(&self, l: usize, path: &Path, bounds: &mut [Bounds]) -> bool {
+        let mut empty = false;
+        for &((_, node, unit), active) in path.units.iter().filter(|split| split.0.0 as usize == l) {
+            let Some(place) = self.slice.place(l, node) else { continue };
+            let (lower, upper) = &mut bounds[place][unit as usize];
+            if active {
+                *lower = -(-*lower).least(Up::ZERO);
+            } else {
+                *upper = upper.least(Up::ZERO);
+            }
+            empty |= upper.is_below(*lower);
+        }
+        empty
+    }
+
+    /// Bounds of layer `l ≥ 3` from those below.
+    pub(crate) fn propagate(&self, l: usize, below: &[Bounds]) -> Vec<Bounds> {
+        let network = &*self.fast.network;
+        let width = network.exact.widths[l];
+        let sent = below.iter().map(|units| {
+            let mut sums = vec![Interval::ZERO; width];
+            for (i, &(lower, upper)) in units.iter().enumerate() {
+                let range = Interval { lower, upper }.positive_part();
+                for (j, sum) in sums.iter_mut().enumerate() {
+                    *sum = sum.plus(range.scaled(network.weight(l - 1, i, j)));
+                }
+            }
+            sums
+        });
+        let sent: Vec<Vec<Interval>> = sent.collect();
+        let received = self.slice.passing(l - 1).iter().map(|row| {
+            let mut sums: Vec<Interval> = (0..width).map(|j| network.bias(l - 1, j).into()).collect();
+            for (n, a) in row {
+                sums.iter_mut().zip(&sent[*n]).for_each(|(sum, x)| *sum = sum.plus(x.scaled(*a)));
+            }
+            sums.into_iter().map(|sum| (sum.lower, sum.upper)).collect()
+        });
+        received.collect()
+    }
+
+    /// Coefficients of `H(l)` from those of `Ĥ(l+1)`; the bias goes to the total.
+    fn pull(&self, l: usize, phi: &[Vec<Interval>], total: &mut Down) -> Vec<Vec<Interval>> {
+        let network = &*self.fast.network;
+        let inputs = network.exact.widths[l];
+        let mut below = vec![vec![Interval::ZERO; inputs]; self.slice.nodes(l).len()];
+        for (phi, row) in phi.iter().zip(self.slice.passing(l)) {
+            let mut pulled = vec![Interval::ZERO; inputs];
+            for (j, phi) in phi.iter().enumerate().filter(|(_, phi)| **phi != Interval::ZERO) {
+                *total = total.plus(phi.scaled(network.bias(l, j)).lower);
+                for (i, sum) in pulled.iter_mut().enumerate() {
+                    *sum = sum.plus(phi.scaled(network.weight(l, i, j)));
+                }
+            }
+            for (n, a) in row {
+                below[*n].iter_mut().zip(&pulled).for_each(|(sum, x)| *sum = sum.plus(x.scaled(*a)));
+            }
+        }
+        below
+    }
+}
+
+/// Not above the least `k·relu(z) − rise·u + fall·v` on one side of zero, where `rise = fall`: `slope·z'` and the least `(k − slope)·z`, or the least
+/// `−slope·z`.
+fn split_base(k: Interval, z: Interval, [slope, _]: [Stored; 2], (up, down): (Up, Up), side: bool) -> Down {
+    let (lower, upper) = (z.lower.minus(down), z.upper.plus(up));
+    let (factor, range) = if side {
+        (k.minus(slope.into()), Interval { lower, upper }.positive_part())
+    } else {
+        ((-slope).into(), -Interval { lower: -upper, upper: -lower }.positive_part())
+    };
+    z.scaled(slope).plus(factor.times(range)).lower
+}

@@ -1,0 +1,298 @@
+//! Rule 6 in floats: prices for the largest loss, and what they give.
+//!
+//! Cauchy and Schwarz rule out what surely stays within its price: a flip of row `n` loses at most the norm of the row's losing slopes times
+//! the norm of the attribute's weights. What is not ruled out is bounded by one inner product, and where units have bends, by all of them.
+
+use std::sync::Arc;
+
+use super::hints::{EnvelopeUse, FloatPrices, LevelUse};
+use super::network::FastNetwork;
+use super::row::{Row, covering};
+use crate::core::budget::{Budget, Decided};
+use crate::core::slice::Slice;
+use crate::directed::{Down, Interval, Rough, RowSlopes, Stored, Up, excess_share, kept_share, norm};
+
+/// What the losses of a leaf depend on.
+pub(crate) struct Losses<'a> {
+    pub(crate) network: &'a FastNetwork<'a>,
+    pub(crate) budget: &'a Budget<'a>,
+    pub(crate) slice: &'a Slice,
+    pub(crate) decided: &'a Decided,
+    pub(crate) lines: &'a [Vec<[Stored; 2]>],
+    pub(crate) levels: &'a [Vec<LevelUse>],
+    pub(crate) envelopes: &'a [Vec<EnvelopeUse>],
+    pub(crate) rows: &'a [Arc<Row>],
+    /// `2^grid`: what rounding of row slopes may add.
+    pub(crate) step: Stored,
+}
+
+/// A row of attributes with flips to make.
+struct Places {
+    node: u32,
+    place: usize,
+    left: usize,
+    /// Not below the norm of its losing slopes, known before they are.
+    norm: Up,
+    /// With the bends overstated, and without bends.
+    slopes: Option<(RowSlopes, Option<RowSlopes>)>,
+}
+
+/// A flip that may lose more than its price: its row, attribute and loss from above.
+type Found = (usize, u32, Up);
+
+/// A line with its bends overstated: unit, `rise` from below, `fall` from above.
+type Steep = (usize, Down, Up);
+
+impl Losses<'_> {
+    /// Prices for the largest loss and what they give; good prices if a sign is asked for, with `total` what is lost from, else the best.
+    pub(crate) fn price(&self, total: Option<Down>) -> (FloatPrices, Up) {
+        let count = self.decided.left_in_all(self.budget).unwrap_or(0);
+        let steep: Vec<Vec<Steep>> = (0..self.lines.len()).map(|m| self.steep(m)).collect();
+        let mut places = self.places(&steep);
+        if count == 0 || places.is_empty() {
+            return (FloatPrices::default(), Up::ZERO);
+        }
+        let largest = self.network.by_norm.first().map_or(Up::ZERO, |first| first.1);
+        let mut every = match total {
+            // So high a price that what is lost stays just below the total, if no flip exceeds it.
+            Some(total) => total.rough().part(count) * Rough::NEARLY_ONE,
+            None => places[0].norm.times_up(largest).rough().part(4),
+        };
+        let mut present = vec![false; self.network.exact.graph.attributes.columns];
+        for round in 0.. {
+            let price = if round < 40 { every.price() } else { Stored::ZERO };
+            let found = self.collect(price, &steep, &mut places, &mut present);
+            let (prices, given, losses) = self.settle(price, count, &places, &found);
+            let enough = total.is_some_and(|total| total.minus(given).is_positive());
+            let hopeless = total.is_some_and(|total| losses.1 >= total.rough());
+            if enough || hopeless || losses.0 >= count || price.is_zero() {
+                return (prices, given);
+            }
+            every = every.part(2);
+        }
+        (FloatPrices::default(), Interval::ANY.upper)
+    }
+
+    /// The best prices not below `least` for the flips found, what they give, and how many flips of what sum may be made.
+    fn settle(
+        &self,
+        least: Stored,
+        count: usize,
+        places: &[Places],
+        found: &[Found],
+    ) -> (FloatPrices, Up, (usize, Rough)) {
+        let mut kept: Vec<Up> = Vec::new();
+        let mut limits: Vec<(u32, Up)> = Vec::new();
+        for row in found.chunk_by(|a, b| a.0 == b.0) {
+            let Places { left, node, .. } = places[row[0].0];
+            let mut losses: Vec<Up> = row.iter().map(|flip| flip.2).collect();
+            losses.sort_unstable_by(|a, b| b.order(*a));
+            if losses.len() > left {
+                limits.push((node, losses[left]));
+            }
+            losses.truncate(left);
+            kept.append(&mut losses);
+        }
+        kept.sort_unstable_by(|a, b| b.order(*a));
+        let sum = kept.iter().take(count).fold(Rough::ZERO, |sum, loss| sum + loss.rough());
+        let every = if kept.len() > count { kept[count].rough().most(least.into()).price() } else { least };
+        limits.retain(|(_, limit)| !limit.is_within(every.into()));
+        limits.sort_unstable_by_key(|limit| limit.0);
+        let nodes = limits.into_iter().map(|(node, limit)| (node, covering(every, limit))).collect();
+        let prices = FloatPrices { every, nodes };
+        let mut given = Up::from(every).many(count);
+        for (node, price) in &prices.nodes {
+            given = given.plus(Up::from(*price).many(self.decided.left(self.budget, *node).unwrap_or(0)));
+        }
+        for &(row, _, loss) in found {
+            given = given.plus(loss.minus(prices.of(places[row].node)).positive_part());
+        }
+        (prices, given, (kept.len(), sum))
+    }
+
+    /// The lines of a node of `V(2)` that are not flat.
+    fn steep(&self, m: usize) -> Vec<Steep> {
+        let mut steep: Vec<Steep> = Vec::with_capacity(self.lines[m].len());
+        let mut levels = self.levels.get(m).map_or(&[][..], |list| list).iter().peekable();
+        for (unit, [rise, fall]) in self.lines[m].iter().enumerate() {
+            let (mut up, mut down) = (Down::from(*rise), Up::from(*fall));
+            if let Some(bend) = levels.next_if(|bend| bend.unit == unit) {
+                let known = &self.rows[m].levels()[unit];
+                let c = Up::from(bend.weight);
+                if known.below == Some(true) {
+                    up = up.minus(c.times(excess_share(known.level.into(), known.largest)));
+                } else {
+                    up = up.minus(c);
+                    down = down.minus(Down::from(bend.weight).times(kept_share(known.level.into(), known.largest)));
+                }
+            }
+            if !(up.is_zero() && down.is_zero()) {
+                steep.push((unit, up, down));
+            }
+        }
+        steep
+    }
+
+    /// The rows that have flips to make, those that may lose most first.
+    fn places(&self, steep: &[Vec<Steep>]) -> Vec<Places> {
+        let mut sums = vec![Up::ZERO; self.slice.nodes(1).len()];
+        for (m, (steep, row)) in steep.iter().zip(self.slice.passing(1)).enumerate() {
+            let lines = steep.iter().map(|(_, up, down)| (-*up).most(*down).positive_part());
+            // An envelope takes at most `c` of a rise and adds nothing to a fall.
+            let bends = self.envelopes.get(m).map_or(&[][..], |list| list).iter();
+            let bent = norm(bends.map(|bend| Up::from(bend.weight)));
+            let size = norm(lines).plus(bent);
+            for (n, entry) in row.iter().filter(|_| !size.is_zero()) {
+                sums[*n] = sums[*n].plus(size.times(entry.size()));
+            }
+        }
+        // What the core's rounding adds to the slopes of a row.
+        let rounded = norm(std::iter::repeat_n(Up::from(self.step), self.network.columns.len()));
+        let rows = self.slice.nodes(1).iter().zip(sums).enumerate().map(|(place, (&node, size))| {
+            let left = self.decided.left(self.budget, node).unwrap_or(0);
+            let norm = if size.is_zero() { size } else { size.plus(rounded) };
+            Places { node, place, left, norm, slopes: None }
+        });
+        let mut rows: Vec<Places> = rows.filter(|row| row.left > 0 && !row.norm.is_zero()).collect();
+        rows.sort_by(|a, b| b.norm.order(a.norm));
+        rows
+    }
+
+    /// All free flips that are not surely within the price.
+    fn collect(&self, price: Stored, steep: &[Vec<Steep>], places: &mut [Places], present: &mut [bool]) -> Vec<Found> {
+        let price = Down::from(price);
+        let largest = self.network.by_norm.first().map_or(Up::ZERO, |first| first.1);
+        let width = self.network.columns.len().max(1);
+        let mut found = Vec::new();
+        for (at, row) in places.iter_mut().enumerate() {
+            if row.norm.times_up(largest).is_within(price) {
+                break;
+            }
+            let (node, place) = (row.node, row.place);
+            let (most, lines) = row.slopes.get_or_insert_with(|| self.slopes(place, node, steep));
+            let attributes = self.network.exact.graph.attributes.row(node as usize);
+            attributes.iter().for_each(|&d| present[d as usize] = true);
+            for (weights, &(d, norm)) in self.network.by_norm_weights.chunks_exact(width).zip(&self.network.by_norm) {
+                // Cauchy and Schwarz.
+                if most.losing.times_up(norm).is_within(price) {
+                    break;
+                }
+                let is_present = present[d as usize];
+                let mut loss = most.loss(weights, norm, is_present);
+                if loss.is_within(price) || !self.budget.permits((node, d), is_present) {
+                    continue;
+                }
+                if self.decided.fixed.binary_search(&(node, d)).is_ok() {
+                    continue;
+                }
+                if let Some(lines) = lines {
+                    loss =
+                        loss.least(lines.loss(weights, norm, is_present).plus(self.bent(place, (node, d), is_present)));
+                    if loss.is_within(price) {
+                        continue;
+                    }
+                }
+                found.push((at, d, loss));
+            }
+            attributes.iter().for_each(|&d| present[d as usize] = false);
+        }
+        found
+    }
+
+    /// The slopes of a row: with bends overstated, and without them where it has any.
+    fn slopes(&self, place: usize, node: u32, steep: &[Vec<Steep>]) -> (RowSlopes, Option<RowSlopes>) {
+        let width = self.network.columns.len();
+        let mut most = Slopes::new(width);
+        let (mut lines, mut bent) = (Slopes::new(width), false);
+        for (m, entry) in self.slice.reached(place) {
+            for (unit, up, down) in &steep[*m] {
+                most.add(*unit, *entry, *up, *down);
+            }
+            for bend in self.envelopes.get(*m).map_or(&[][..], |list| list) {
+                let largest = Up::from(self.network.largest[bend.unit]).times(entry.size());
+                let amounts = bend.prices.amounts((node, u32::MAX));
+                let (up, down) = (excess_share(amounts[0].lower, largest), kept_share(amounts[1].lower, largest));
+                let c = bend.weight;
+                most.add(bend.unit, *entry, -Up::from(c).times(up), -Down::from(c).times(down));
+            }
+            bent |= !self.levels.get(*m).is_none_or(Vec::is_empty);
+        }
+        bent |= self.envelopes.iter().any(|list| !list.is_empty());
+        if bent {
+            for (m, entry) in self.slice.reached(place) {
+                let steep = self.lines[*m].iter().enumerate().filter(|(_, line)| line.iter().any(|x| !x.is_zero()));
+                for (unit, [rise, fall]) in steep {
+                    lines.add(unit, *entry, (*rise).into(), (*fall).into());
+                }
+            }
+        }
+        (most.rounded(self.step), bent.then(|| lines.rounded(self.step)))
+    }
+
+    /// Not below `Σ c·max(g − u, −v)` of a flip over all bends.
+    fn bent(&self, place: usize, flip: (u32, u32), present: bool) -> Up {
+        let mut total = Up::ZERO;
+        let change = |unit: usize, entry: Stored| {
+            let weight = self.network.columns[unit][flip.1 as usize];
+            Interval::from(if present { -weight } else { weight }).scaled(entry)
+        };
+        for (m, entry) in self.slice.reached(place) {
+            for bend in self.levels.get(*m).map_or(&[][..], |list| list) {
+                let (g, known) = (change(bend.unit, *entry), &self.rows[*m].levels()[bend.unit]);
+                let level = Interval::from(known.level);
+                let taken = if known.below == Some(true) {
+                    g.minus(g.positive_part().least(level)).upper.positive_part()
+                } else {
+                    g.upper.most((-(-g).positive_part().least(level)).upper)
+                };
+                total = total.plus(taken.times(bend.weight));
+            }
+        }
+        let mut reached = self.slice.reached(place).iter().peekable();
+        for (m, bends) in self.envelopes.iter().enumerate() {
+            let entry = reached.next_if(|next| next.0 == m).map(|next| next.1);
+            for bend in bends {
+                let [u, v] = bend.prices.amounts(flip);
+                let g = entry.map_or(Interval::ZERO, |entry| change(bend.unit, entry));
+                let taken = g.minus(u).upper.most((-v).upper);
+                total = total.plus(taken.times(bend.weight));
+            }
+        }
+        total
+    }
+}
+
+/// `plus` from below and `minus` from above.
+struct Slopes {
+    plus: Vec<Down>,
+    minus: Vec<Up>,
+}
+
+impl Slopes {
+    fn new(width: usize) -> Slopes {
+        Slopes { plus: vec![Down::ZERO; width], minus: vec![Up::ZERO; width] }
+    }
+
+    fn add(&mut self, unit: usize, entry: Stored, rise: Down, fall: Up) {
+        let size = entry.size();
+        // Through a negative entry a rise of what is sent arrives as a fall.
+        let (plus, minus) = if entry.is_positive() {
+            (rise.times(size), fall.times(size))
+        } else {
+            (-fall.times(size), -rise.times(size))
+        };
+        self.plus[unit] = self.plus[unit].plus(plus);
+        self.minus[unit] = self.minus[unit].plus(minus);
+    }
+
+    /// The core rounds them to its grid.
+    fn rounded(mut self, step: Stored) -> RowSlopes {
+        for x in self.plus.iter_mut().filter(|x| !x.is_zero()) {
+            *x = x.minus(step.into());
+        }
+        for x in self.minus.iter_mut().filter(|x| !x.is_zero()) {
+            *x = x.plus(step.into());
+        }
+        RowSlopes::new(&self.plus, &self.minus)
+    }
+}

@@ -1,0 +1,358 @@
+//! The units of one node of layer 2: pre-activations, how far the free flips reach (rules 1 and 2), and levels.
+//!
+//! Without decided flips they do not depend on the target: then each row is computed once for the whole graph.
+
+use std::sync::{Arc, OnceLock};
+
+use super::hints::FloatPrices;
+use super::network::FastNetwork;
+use crate::core::budget::{Budget, Decided};
+use crate::directed::{Down, Interval, Rough, Stored, Up};
+
+/// The level of a unit's bend.
+#[derive(Clone, Debug)]
+pub(crate) struct LevelHint {
+    /// `T`.
+    pub(crate) level: Stored,
+    pub(crate) prices: FloatPrices,
+    /// Not below `A`.
+    pub(crate) base: Up,
+    /// Is `z'` surely below 0, or surely not? `None` where rounding hides it: then there is no level.
+    pub(crate) below: Option<bool>,
+    /// Not below any change towards zero by a free flip.
+    pub(crate) largest: Up,
+}
+
+/// The units of one node.
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// `z'`.
+    pub(crate) value: Arc<[Interval]>,
+    /// Not below `U` and `V`.
+    pub(crate) reach: Vec<[Up; 2]>,
+    /// The prices that give them.
+    pub(crate) prices: Vec<[FloatPrices; 2]>,
+    /// For levels: the neighbours' gains, and `Q'`.
+    columns: Vec<Column>,
+    total: usize,
+    levels: OnceLock<Vec<LevelHint>>,
+}
+
+/// A neighbour.
+#[derive(Clone, Debug)]
+struct Column {
+    node: u32,
+    gains: Arc<Gains>,
+    left: usize,
+    entry: Stored,
+}
+
+/// The largest amounts by which free flips of one node change what it sends to each unit, largest first: at most as many as its
+/// budget allows.
+#[derive(Debug, Default)]
+pub(crate) struct Gains {
+    values: Vec<Stored>,
+    /// Where the rises and then the falls of each unit end.
+    ends: Vec<u32>,
+}
+
+impl Gains {
+    fn of(&self, unit: usize, direction: usize) -> &[Stored] {
+        let at = 2 * unit + direction;
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.values[start as usize..self.ends[at] as usize]
+    }
+}
+
+impl Column {
+    /// Amounts, not below the changes in one direction (0 rises, 1 falls).
+    fn amounts(&self, unit: usize, direction: usize) -> impl Iterator<Item = Up> + '_ {
+        // Through a negative entry a rise of what is sent arrives as a fall.
+        let sent = if self.entry.is_positive() { direction } else { 1 - direction };
+        let size = self.entry.size();
+        self.gains.of(unit, sent).iter().take(self.left).map(move |&gain| Up::from(gain).times(size))
+    }
+}
+
+/// A price `η` with `ρ + η ≥ amount` in floats that round downward.
+pub(crate) fn covering(every: Stored, amount: Up) -> Stored {
+    let mut price = amount.minus(every.into()).rough().price();
+    // One step suffices; where floats overflowed none does, and `select` finds out.
+    for _ in 0..2 {
+        if !amount.is_within(Down::from(every).plus(price.into())) {
+            price = Rough::from(price).next().price();
+        }
+    }
+    price
+}
+
+impl Row {
+    fn new(columns: Vec<Column>, total: usize, value: Arc<[Interval]>) -> Row {
+        let width = value.len();
+        let mut row = Row {
+            value,
+            reach: Vec::with_capacity(width),
+            prices: Vec::with_capacity(width),
+            columns,
+            total,
+            levels: OnceLock::new(),
+        };
+        let mut kept = Vec::new();
+        for unit in 0..width {
+            let [rise, fall] = [0, 1].map(|direction| row.largest(unit, direction, &mut kept));
+            row.reach.push([rise.0, fall.0]);
+            row.prices.push([rise.1, fall.1]);
+        }
+        row
+    }
+
+    /// The changes that the largest rise or fall of a unit consists of, and what each of them is at least.
+    fn keep(&self, unit: usize, direction: usize, kept: &mut Vec<Up>) -> Stored {
+        kept.clear();
+        kept.extend(self.columns.iter().flat_map(|column| column.amounts(unit, direction)));
+        if self.total == 0 || kept.len() <= self.total {
+            return Stored::ZERO;
+        }
+        let (_, least, _) = kept.select_nth_unstable_by(self.total - 1, |a, b| b.order(*a));
+        let least = least.rough().price();
+        kept.truncate(self.total);
+        least
+    }
+
+    /// The best prices for the changes of a unit in one direction, and what they give.
+    fn largest(&self, unit: usize, direction: usize, kept: &mut Vec<Up>) -> (Up, FloatPrices) {
+        let every = self.keep(unit, direction, kept);
+        let mut prices = FloatPrices { every, nodes: Vec::new() };
+        for column in &self.columns {
+            let amounts = column.amounts(unit, direction);
+            // Where a row's budget is used up there may be more flips of this size, none of them larger.
+            if let Some(last) = amounts.skip(column.left - 1).next().filter(|last| !last.is_within(every.into())) {
+                prices.nodes.push((column.node, covering(every, last)));
+            }
+        }
+        (self.select(unit, direction, None, &prices), prices)
+    }
+
+    /// Rule 1: not below what the prices give for the changes of a unit, each counted up to a level if there is one.
+    fn select(&self, unit: usize, direction: usize, level: Option<Stored>, prices: &FloatPrices) -> Up {
+        let mut total = Up::from(prices.every).many(self.total);
+        for column in &self.columns {
+            if let Ok(at) = prices.nodes.binary_search_by_key(&column.node, |entry| entry.0) {
+                total = total.plus(Up::from(prices.nodes[at].1).many(column.left));
+            }
+            let price = prices.of(column.node);
+            let mut last = None;
+            for (count, amount) in column.amounts(unit, direction).enumerate() {
+                let amount = level.map_or(amount, |level| amount.least(level.into()));
+                if amount.is_within(price) {
+                    last = None;
+                    break;
+                }
+                total = total.plus(amount.minus(price).positive_part());
+                last = (count + 1 == column.left).then_some(amount);
+            }
+            if last.is_some() {
+                // Flips beyond the list might count as well: nothing is known.
+                return Interval::ANY.upper;
+            }
+        }
+        total
+    }
+
+    /// `R` from below and `S` from above.
+    pub(crate) fn bounds(&self) -> Vec<(Down, Up)> {
+        let unit = |(z, [up, down]): (&Interval, &[Up; 2])| (z.lower.minus(*down), z.upper.plus(*up));
+        self.value.iter().zip(&self.reach).map(unit).collect()
+    }
+
+    /// The levels of the units.
+    pub(crate) fn levels(&self) -> &[LevelHint] {
+        let mut kept = Vec::new();
+        self.levels.get_or_init(|| (0..self.value.len()).map(|unit| self.level(unit, &mut kept)).collect())
+    }
+
+    /// `T`, the largest of `(|z'| − rest)/i` where `rest` is the sum of all but the `i` largest changes towards zero.
+    fn level(&self, unit: usize, kept: &mut Vec<Up>) -> LevelHint {
+        let z = self.value[unit];
+        let below = match z.sign() {
+            Some(std::cmp::Ordering::Less) => Some(true),
+            Some(_) => Some(false),
+            None => None,
+        };
+        let direction = if below == Some(true) { 0 } else { 1 };
+        let way = if below == Some(true) { -z.rough() } else { z.rough() };
+        self.keep(unit, direction, kept);
+        kept.sort_unstable_by(|a, b| b.order(*a));
+        let (mut rest, mut level) = (Rough::ZERO, Rough::ZERO);
+        for (i, change) in kept.iter().enumerate().rev() {
+            level = level.most((way - rest).part(i + 1));
+            rest = rest + change.rough();
+        }
+        let level = level.price();
+        let known = &self.prices[unit][direction];
+        let every = Rough::from(known.every).least(level.into()).price();
+        let capped = |price: Stored| {
+            let both = Rough::from(known.every) + Rough::from(price);
+            covering(every, Up::from(both.next().least(level.into()).price()))
+        };
+        let nodes = known.nodes.iter().map(|(node, price)| (*node, capped(*price))).collect();
+        let prices = FloatPrices { every, nodes };
+        let paid = self.select(unit, direction, Some(level), &prices);
+        let base = match below {
+            Some(true) => z.upper.plus(paid).positive_part(),
+            Some(false) => z.upper.most(paid),
+            None => Interval::ANY.upper,
+        };
+        let largest = kept.first().copied().unwrap_or(Up::ZERO);
+        LevelHint { level, prices, base, below, largest }
+    }
+}
+
+/// Layer 2 of the whole graph. Shared by all threads.
+pub(crate) struct Rows<'a> {
+    network: Arc<FastNetwork<'a>>,
+    budget: &'a Budget<'a>,
+    sent: Vec<OnceLock<Vec<Interval>>>,
+    values: Vec<OnceLock<Arc<[Interval]>>>,
+    rows: Vec<OnceLock<Arc<Row>>>,
+    gains: Vec<OnceLock<Arc<Gains>>>,
+}
+
+/// Gains are remembered while all of them together are no more than so many numbers.
+const REMEMBERED: usize = 1 << 26;
+
+impl<'a> Rows<'a> {
+    /// Nothing is computed before it is asked for.
+    pub(crate) fn new(network: Arc<FastNetwork<'a>>, budget: &'a Budget<'a>) -> Rows<'a> {
+        let nodes = network.exact.graph.attributes.rows;
+        let longest = (0..nodes).map(|n| budget.local(n as u32)).max().unwrap_or(0).min(budget.global);
+        let all = nodes.saturating_mul(2 * network.columns.len()).saturating_mul(longest);
+        let remembered = if all <= REMEMBERED { nodes } else { 0 };
+        Rows {
+            network,
+            budget,
+            sent: (0..nodes).map(|_| OnceLock::new()).collect(),
+            values: (0..nodes).map(|_| OnceLock::new()).collect(),
+            rows: (0..nodes).map(|_| OnceLock::new()).collect(),
+            gains: (0..remembered).map(|_| OnceLock::new()).collect(),
+        }
+    }
+
+    /// Everything about node `m`. The decided flips must not exceed the budget.
+    pub(crate) fn row(&self, m: u32, decided: &Decided) -> Arc<Row> {
+        let (neighbours, _) = self.network.exact.layers[0].passing.row(m as usize);
+        let untouched = decided.flipped.is_empty() && neighbours.iter().all(|&n| decided.fixed_in(n).next().is_none());
+        if untouched {
+            self.rows[m as usize].get_or_init(|| Arc::new(self.compute(m, &Decided::default()))).clone()
+        } else {
+            Arc::new(self.compute(m, decided))
+        }
+    }
+
+    fn compute(&self, m: u32, decided: &Decided) -> Row {
+        let (neighbours, entries) = self.network.exact.layers[0].passing.row(m as usize);
+        let columns = neighbours.iter().zip(entries).filter_map(|(&node, &entry)| {
+            let left = decided.left(self.budget, node).unwrap_or(0);
+            (left > 0).then(|| Column { node, gains: self.gains(node, decided), left, entry: Stored::new(entry) })
+        });
+        let total = decided.left_in_all(self.budget).unwrap_or(0);
+        Row::new(columns.collect(), total, self.value(m, decided))
+    }
+
+    /// `z'` of node `m`.
+    pub(crate) fn value(&self, m: u32, decided: &Decided) -> Arc<[Interval]> {
+        let (neighbours, _) = self.network.exact.layers[0].passing.row(m as usize);
+        if neighbours.iter().all(|&n| decided.flipped_in(n).next().is_none()) {
+            let known = &self.values[m as usize];
+            return known.get_or_init(|| self.received(m, &Decided::default()).into()).clone();
+        }
+        self.received(m, decided).into()
+    }
+
+    fn received(&self, m: u32, decided: &Decided) -> Vec<Interval> {
+        let (neighbours, entries) = self.network.exact.layers[0].passing.row(m as usize);
+        let mut value: Vec<Interval> =
+            (0..self.network.columns.len()).map(|unit| self.network.bias(1, unit).into()).collect();
+        for (&n, &a) in neighbours.iter().zip(entries) {
+            let a = Stored::new(a);
+            let mut add = |sent: &[Interval]| {
+                value.iter_mut().zip(sent).for_each(|(z, sent)| *z = z.plus(sent.scaled(a)));
+            };
+            if decided.flipped_in(n).next().is_none() {
+                add(self.sent[n as usize]
+                    .get_or_init(|| self.summed(self.network.exact.graph.attributes.row(n as usize))));
+            } else {
+                let mut present = self.network.exact.graph.attributes.row(n as usize).to_vec();
+                for d in decided.flipped_in(n) {
+                    match present.binary_search(&d) {
+                        Ok(at) => drop(present.remove(at)),
+                        Err(at) => present.insert(at, d),
+                    }
+                }
+                add(&self.summed(&present));
+            }
+        }
+        value
+    }
+
+    /// The sum of some rows of `W(1)`.
+    fn summed(&self, attributes: &[u32]) -> Vec<Interval> {
+        let mut sums = vec![Interval::ZERO; self.network.columns.len()];
+        for &d in attributes {
+            for (sum, column) in sums.iter_mut().zip(&self.network.columns) {
+                *sum = sum.plus(column[d as usize].into());
+            }
+        }
+        sums
+    }
+
+    fn gains(&self, n: u32, decided: &Decided) -> Arc<Gains> {
+        match self.gains.get(n as usize) {
+            Some(known) if decided.fixed_in(n).next().is_none() => {
+                known.get_or_init(|| Arc::new(self.all_gains(n, &Decided::default()))).clone()
+            }
+            _ => Arc::new(self.all_gains(n, decided)),
+        }
+    }
+
+    fn all_gains(&self, n: u32, decided: &Decided) -> Gains {
+        let mut gains = Gains::default();
+        for unit in 0..self.network.columns.len() {
+            for upward in [true, false] {
+                self.unit_gains(n, unit, upward, decided, &mut gains.values);
+                gains.ends.push(gains.values.len() as u32);
+            }
+        }
+        gains
+    }
+
+    /// Appends the largest amounts by which free flips of node `n` raise (or lower) what it sends to a unit: at most as
+    /// many as its budget allows. They are stored weights, so their order is exact.
+    fn unit_gains(&self, n: u32, unit: usize, upward: bool, decided: &Decided, gains: &mut Vec<Stored>) {
+        let (falling, column) = (&self.network.exact.falling[unit], &self.network.columns[unit]);
+        let present = self.network.exact.graph.attributes.row(n as usize);
+        let count = decided.left(self.budget, n).unwrap_or(0);
+        let fixed: Vec<u32> = decided.fixed_in(n).collect();
+        let free = |d: u32, is_present: bool| self.budget.permits((n, d), is_present) && !fixed.contains(&d);
+        let change = |d: u32| if upward { column[d as usize] } else { -column[d as usize] };
+        let order = (0..falling.len()).map(|at| falling[if upward { at } else { falling.len() - 1 - at }]);
+        let added = order
+            .map(|d| (d, change(d)))
+            .take_while(|(_, gain)| gain.is_positive())
+            .filter(|&(d, _)| present.binary_search(&d).is_err() && free(d, false))
+            .take(count);
+        let start = gains.len();
+        gains.extend(added.map(|(_, gain)| gain));
+        let end = gains.len();
+        // Where additions use the budget up, removals that gain less change nothing: nearly all of them.
+        let floor = (end - start == count).then(|| gains.last().copied()).flatten();
+        let removed = present.iter().map(|&d| (d, -change(d))).filter(|&(d, gain)| gain.is_positive() && free(d, true));
+        let larger = |gain: &Stored| floor.is_none_or(|floor| gain.order(floor).is_gt());
+        let removed: Vec<Stored> = removed.map(|(_, gain)| gain).filter(larger).collect();
+        gains.extend(removed);
+        if gains.len() > end {
+            gains[start..].sort_unstable_by(|a, b| b.order(*a));
+            gains.truncate(start + count);
+        }
+    }
+}

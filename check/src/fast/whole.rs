@@ -1,0 +1,103 @@
+//! Bounds of hidden units above layer 2 over all admissible perturbations, computed once for all targets.
+
+use std::sync::{Arc, OnceLock};
+
+use super::hints::{FloatHints, FloatPrices};
+use super::leaf::{Attempt, Bounds, Target};
+use super::network::FastNetwork;
+use super::row::Rows;
+use crate::core::budget::{Budget, Decided};
+use crate::core::hints::Hints;
+use crate::core::leaf::Path;
+use crate::core::network::Network;
+use crate::core::slice::Slice;
+use crate::directed::Up;
+use crate::format::WholeHints;
+use crate::short::Short;
+
+/// `R` from below and `S` from above.
+pub(crate) type FastBounds = Arc<Bounds>;
+
+/// What all targets share. Shared by all threads.
+pub(crate) struct Fast<'a> {
+    pub(crate) network: Arc<FastNetwork<'a>>,
+    pub(crate) budget: &'a Budget<'a>,
+    /// Layer 2.
+    pub(crate) rows: Rows<'a>,
+    /// Layers `3 … L − 1`.
+    above: Vec<Vec<OnceLock<FastBounds>>>,
+}
+
+/// Hints for the lower and the upper bounds of a unit.
+pub(crate) type UnitLists = (u32, [Vec<FloatHints>; 2]);
+
+impl<'a> Fast<'a> {
+    /// Nothing is computed before it is asked for.
+    pub(crate) fn new(exact: &'a Network<'a>, budget: &'a Budget<'a>) -> Fast<'a> {
+        let network = Arc::new(FastNetwork::new(exact));
+        let nodes = exact.graph.attributes.rows;
+        let layer = |_| (0..nodes).map(|_| OnceLock::new()).collect();
+        let above = (3..exact.depth()).map(layer).collect();
+        Fast { rows: Rows::new(network.clone(), budget), network, budget, above }
+    }
+
+    /// Bounds of a node of layer `l ≥ 3`.
+    pub(crate) fn whole(&self, l: usize, node: u32) -> FastBounds {
+        self.above[l - 3][node as usize].get_or_init(|| Arc::new(self.expand(l, node, |_| {}))).clone()
+    }
+
+    /// The same, with the hints that give them.
+    ///
+    /// The paper's dual bound and the bound by levels, both with the dual's defaults above layer 2; the better of them and of
+    /// propagation is kept.
+    pub(crate) fn expand(&self, l: usize, node: u32, mut keep: impl FnMut(UnitLists)) -> Bounds {
+        let slice = Slice::new(self.network.exact, l, node);
+        let mut target = Target::new(self, &slice);
+        let below: Vec<Bounds> = slice.nodes(l - 1).iter().map(|&n| self.below(l - 1, n)).collect();
+        let mut bounds = target.propagate(l, &below).swap_remove(0);
+        for (unit, (lower, upper)) in bounds.iter_mut().enumerate() {
+            // A unit that is stable by propagation stays so.
+            if !lower.is_negative() || !Up::is_positive(*upper) {
+                continue;
+            }
+            let mut lists = [Vec::new(), Vec::new()];
+            for (dual, cap) in [(2, false), (3, true)] {
+                let short = Short { dual: Some(dual), cap, ..Short::default() };
+                for (side, sign) in [(0, 1), (1, -1)] {
+                    let attempt = target.attempt(&[(unit as u32, sign)], &Path::default(), &short, false);
+                    let Attempt::Hints(hints, bound) = attempt else { continue };
+                    if side == 0 {
+                        *lower = -(-*lower).least(-bound);
+                    } else {
+                        *upper = upper.least(-bound);
+                    }
+                    lists[side].push(*hints);
+                }
+            }
+            keep((unit as u32, lists));
+        }
+        bounds
+    }
+
+    /// Hints for the core: for `reach`, and for the units their lists.
+    pub(crate) fn whole_hints(&self, l: usize, node: u32, slice: &Slice) -> WholeHints {
+        let mut units = Vec::new();
+        let exact = |list: &[FloatHints]| list.iter().map(|hints| hints.exact(slice)).collect();
+        self.expand(l, node, |(unit, [lower, upper])| units.push((unit, [exact(&lower), exact(&upper)])));
+        let mut reach = Hints::default();
+        if l == 3 {
+            for &m in slice.nodes(2) {
+                let row = self.rows.row(m, &Decided::default());
+                let cells = row.prices.iter().enumerate();
+                reach
+                    .reach
+                    .extend(cells.map(|(unit, both)| ((m, unit as u32), both.each_ref().map(FloatPrices::exact))));
+            }
+        }
+        (reach, units)
+    }
+
+    fn below(&self, l: usize, node: u32) -> Bounds {
+        if l == 2 { self.rows.row(node, &Decided::default()).bounds() } else { self.whole(l, node).to_vec() }
+    }
+}

@@ -1,0 +1,241 @@
+//! Hints as a file writes them.
+
+use dashu_int::IBig;
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::core::dyadic::Dyadic;
+use crate::core::hints::{self, Envelope, Level};
+use crate::reason::Reason;
+
+/// Decimal digits of an integer in a number, at most.
+const LONGEST: usize = 4096;
+
+/// The size of an exponent, at most.
+const LARGEST_EXPONENT: i64 = 20_000;
+
+/// A number: an integer, or `"<integer>p<exponent>"`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Number(pub Dyadic);
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (mantissa, exponent) = self.0.parts();
+        match i32::try_from(mantissa) {
+            Ok(integer) if exponent == 0 => serializer.serialize_i32(integer),
+            _ => serializer.serialize_str(&format!("{mantissa}p{exponent}")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Number, D::Error> {
+        deserializer.deserialize_any(NumberVisitor)
+    }
+}
+
+struct NumberVisitor;
+
+impl Visitor<'_> for NumberVisitor {
+    type Value = Number;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "an integer, or a string \"<integer>p<exponent>\"")
+    }
+
+    fn visit_u64<E: de::Error>(self, x: u64) -> Result<Number, E> {
+        Ok(Number(Dyadic::new(IBig::from(x), 0)))
+    }
+
+    fn visit_i64<E: de::Error>(self, x: i64) -> Result<Number, E> {
+        Ok(Number(Dyadic::new(IBig::from(x), 0)))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Number, E> {
+        let number = text.split_once('p').and_then(|(integer, exponent)| {
+            let mantissa = IBig::from_str_radix(plain(integer, LONGEST)?, 10).ok()?;
+            let exponent: i64 = plain(exponent, 6)?.parse().ok()?;
+            (exponent.abs() <= LARGEST_EXPONENT).then(|| Number(Dyadic::new(mantissa, exponent)))
+        });
+        number.ok_or_else(|| E::custom("a number is not of the form \"<integer>p<exponent>\", or out of range"))
+    }
+}
+
+/// A decimal integer without superfluous characters.
+fn plain(text: &str, longest: usize) -> Option<&str> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let superfluous = digits.len() > 1 && digits.starts_with('0') || text == "-0";
+    let fine = !digits.is_empty() && digits.len() <= longest && digits.bytes().all(|byte| byte.is_ascii_digit());
+    (fine && !superfluous).then_some(text)
+}
+
+/// `[ρ, [[node, η], …]]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prices(pub Number, pub Vec<(u32, Number)>);
+
+impl Default for Prices {
+    fn default() -> Prices {
+        Prices(Number(Dyadic::ZERO), Vec::new())
+    }
+}
+
+impl Prices {
+    fn is_none(&self) -> bool {
+        self.0.0.is_zero() && self.1.is_empty()
+    }
+
+    fn hints(&self) -> hints::Prices {
+        hints::Prices { every: self.0.0.clone(), nodes: self.1.iter().map(|(node, x)| (*node, x.0.clone())).collect() }
+    }
+}
+
+impl From<&hints::Prices> for Prices {
+    fn from(prices: &hints::Prices) -> Prices {
+        let nodes = prices.nodes.iter().map(|(node, x)| (*node, Number(x.clone()))).collect();
+        Prices(Number(prices.every.clone()), nodes)
+    }
+}
+
+/// `[node, unit, weight, τ, [[node, ν], …], [[node, attribute, ρ], …]]`.
+pub type EnvelopeEntry = (u32, u32, Number, Number, Vec<(u32, Number)>, Vec<(u32, u32, Number)>);
+
+/// The hints of a leaf.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Hints {
+    /// `[layer, node, unit, s]`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slopes: Vec<(u32, u32, u32, Number)>,
+    /// `[node, unit, rise, fall]`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<(u32, u32, Number, Number)>,
+    /// `[node, unit, prices, prices]`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reach: Vec<(u32, u32, Prices, Prices)>,
+    /// `[node, unit, weight, T, prices]`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<(u32, u32, Number, Number, Prices)>,
+    /// Bends by prices.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub envelopes: Vec<EnvelopeEntry>,
+    /// Prices for the largest loss.
+    #[serde(skip_serializing_if = "Prices::is_none")]
+    pub price: Prices,
+    /// Row slopes are rounded to multiples of `2^grid`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grid: Option<i64>,
+}
+
+impl Hints {
+    /// The same as the core takes them.
+    ///
+    /// # Errors
+    /// If the grid is out of range; the core checks the rest.
+    pub fn hints(&self) -> Result<hints::Hints, Reason> {
+        if self.grid.is_some_and(|grid| grid.abs() > LARGEST_EXPONENT) {
+            return Err(Reason::HintOrder("grid"));
+        }
+        let number = |x: &Number| x.0.clone();
+        Ok(hints::Hints {
+            slopes: self.slopes.iter().map(|(l, n, j, s)| ((*l, *n, *j), number(s))).collect(),
+            lines: self.lines.iter().map(|(n, j, rise, fall)| ((*n, *j), [number(rise), number(fall)])).collect(),
+            reach: reach(&self.reach),
+            levels: self
+                .levels
+                .iter()
+                .map(|(n, j, weight, level, prices)| {
+                    ((*n, *j), Level { weight: number(weight), level: number(level), prices: prices.hints() })
+                })
+                .collect(),
+            envelopes: self
+                .envelopes
+                .iter()
+                .map(|(n, j, weight, every, nodes, flips)| {
+                    let nodes = nodes.iter().map(|(node, x)| (*node, number(x))).collect();
+                    let flips = flips.iter().map(|(n, d, x)| ((*n, *d), number(x))).collect();
+                    ((*n, *j), Envelope { weight: number(weight), every: number(every), nodes, flips })
+                })
+                .collect(),
+            price: self.price.hints(),
+            grid: self.grid,
+        })
+    }
+}
+
+fn reach(stated: &[(u32, u32, Prices, Prices)]) -> Vec<((u32, u32), [hints::Prices; 2])> {
+    stated.iter().map(|(n, j, up, down)| ((*n, *j), [up.hints(), down.hints()])).collect()
+}
+
+impl From<&hints::Hints> for Hints {
+    fn from(from: &hints::Hints) -> Hints {
+        let number = |x: &Dyadic| Number(x.clone());
+        Hints {
+            slopes: from.slopes.iter().map(|((l, n, j), s)| (*l, *n, *j, number(s))).collect(),
+            lines: from.lines.iter().map(|((n, j), [rise, fall])| (*n, *j, number(rise), number(fall))).collect(),
+            reach: from.reach.iter().map(|((n, j), [up, down])| (*n, *j, up.into(), down.into())).collect(),
+            levels: from
+                .levels
+                .iter()
+                .map(|((n, j), bend)| (*n, *j, number(&bend.weight), number(&bend.level), (&bend.prices).into()))
+                .collect(),
+            envelopes: from
+                .envelopes
+                .iter()
+                .map(|((n, j), bend)| {
+                    let nodes = bend.nodes.iter().map(|(node, x)| (*node, number(x))).collect();
+                    let flips = bend.flips.iter().map(|((n, d), x)| (*n, *d, number(x))).collect();
+                    (*n, *j, number(&bend.weight), number(&bend.every), nodes, flips)
+                })
+                .collect(),
+            price: (&from.price).into(),
+            grid: from.grid,
+        }
+    }
+}
+
+/// `[unit, [hints, …], [hints, …]]`: for the lower and for the upper bound.
+pub type UnitBounds = (u32, Vec<Hints>, Vec<Hints>);
+
+/// Whole bounds of the units of a node of a layer above 2.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BoundsLine {
+    /// The layer, at least 3.
+    pub layer: u32,
+    /// The node.
+    pub node: u32,
+    /// As in hints, for layer 3.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reach: Vec<(u32, u32, Prices, Prices)>,
+    /// Ascending by unit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub units: Vec<UnitBounds>,
+}
+
+/// Hints for `reach`, and for units their lists.
+pub(crate) type WholeHints = (hints::Hints, Vec<(u32, [Vec<hints::Hints>; 2])>);
+
+impl BoundsLine {
+    pub(crate) fn new(layer: u32, node: u32, (reach, units): &WholeHints) -> BoundsLine {
+        let list = |hints: &Vec<hints::Hints>| hints.iter().map(Hints::from).collect();
+        BoundsLine {
+            layer,
+            node,
+            reach: if layer == 3 { Hints::from(reach).reach } else { Vec::new() },
+            units: units.iter().map(|(unit, [lower, upper])| (*unit, list(lower), list(upper))).collect(),
+        }
+    }
+
+    pub(crate) fn hints(&self) -> Result<WholeHints, Reason> {
+        if !self.units.windows(2).all(|pair| pair[0].0 < pair[1].0) {
+            return Err(Reason::HintOrder("units"));
+        }
+        if self.layer != 3 && !self.reach.is_empty() {
+            return Err(Reason::HintOrder("reach"));
+        }
+        let list = |stated: &[Hints]| stated.iter().map(Hints::hints).collect::<Result<Vec<_>, _>>();
+        let units = self.units.iter().map(|(unit, lower, upper)| Ok((*unit, [list(lower)?, list(upper)?])));
+        let reach = hints::Hints { reach: reach(&self.reach), ..hints::Hints::default() };
+        Ok((reach, units.collect::<Result<_, Reason>>()?))
+    }
+}

@@ -1,0 +1,127 @@
+//! Short leaves: what a file states of them, checked for its range (`FORMAT.md` §7).
+
+use std::sync::Arc;
+
+use crate::core::hints::{Cell, Unit};
+use crate::core::leaf::Path;
+use crate::core::tree::Scope;
+use crate::directed::Stored;
+use crate::fast::UnitPrices;
+use crate::format::{self, Multiplier};
+use crate::reason::Reason;
+
+/// The multipliers of a short leaf, each list ascending.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Short {
+    /// In `[0, 1]`.
+    pub(crate) weight: Vec<(Unit, Stored)>,
+    /// In `[0, 1]`.
+    pub(crate) slope: Vec<(Unit, Stored)>,
+    /// Not negative.
+    pub(crate) beta: Vec<(Unit, Stored)>,
+    /// From this layer upward the defaults are those of the dual bound.
+    pub(crate) dual: Option<u32>,
+    /// Levels instead of the anchored bound.
+    pub(crate) cap: bool,
+    /// Envelopes of units of layer 2 that have a share.
+    pub(crate) envelopes: Vec<(Cell, Arc<UnitPrices>)>,
+}
+
+impl Short {
+    /// Are the defaults of this layer those of the dual bound?
+    pub(crate) fn is_dual(&self, layer: u32) -> bool {
+        self.dual.is_some_and(|first| first <= layer)
+    }
+}
+
+impl Scope<'_> {
+    fn hidden(&self, layer: u32) -> Result<(), Reason> {
+        if (2..self.slice.top()).contains(&(layer as usize)) { Ok(()) } else { Err(Reason::Layer(layer)) }
+    }
+
+    /// The multipliers of a leaf, if they are admissible.
+    ///
+    /// # Errors
+    /// The first that is not.
+    pub(crate) fn short(&self, path: &Path, leaf: &format::Leaf) -> Result<Short, Reason> {
+        if Stored::scaled(1, leaf.exponent).is_none() {
+            return Err(Reason::Exponent(leaf.exponent));
+        }
+        let list = |name: &'static str, entries: &[Multiplier], share: bool| -> Result<Vec<(Unit, Stored)>, Reason> {
+            let mut list: Vec<(Unit, Stored)> = Vec::with_capacity(entries.len());
+            for &(layer, node, unit, numerator) in entries {
+                let id = self.unit((layer, node, unit))?;
+                if list.last().is_some_and(|last| last.0 >= id) {
+                    return Err(Reason::MultiplierOrder(name, id));
+                }
+                match Stored::scaled(numerator, leaf.exponent) {
+                    Some(value) if !value.is_negative() && (!share || value.is_share()) => list.push((id, value)),
+                    _ => return Err(Reason::MultiplierRange(name, id)),
+                }
+            }
+            Ok(list)
+        };
+        let beta = list("beta", &leaf.beta, false)?;
+        if let Some(&(id, _)) = beta.iter().find(|&&(id, _)| path.side(id).is_none()) {
+            return Err(Reason::Unsplit(id));
+        }
+        if let Some(layer) = leaf.dual {
+            self.hidden(layer)?;
+        }
+        let (weight, slope) = (list("weight", &leaf.weight, true)?, list("slope", &leaf.slope, true)?);
+        let envelopes = match &leaf.envelope {
+            Some(stated) => self.envelopes(stated, leaf.exponent)?,
+            None => Vec::new(),
+        };
+        Ok(Short { weight, slope, beta, dual: leaf.dual, cap: leaf.cap, envelopes })
+    }
+
+    fn envelopes(&self, stated: &format::Envelope, exponent: i32) -> Result<Vec<(Cell, Arc<UnitPrices>)>, Reason> {
+        self.hidden(2)?;
+        if Stored::scaled(1, stated.exponent).is_none() {
+            return Err(Reason::EnvelopeExponent(stated.exponent));
+        }
+        for (at, &node) in stated.nodes.iter().enumerate() {
+            if self.slice.place(1, node).is_none() {
+                return Err(Reason::EnvelopeNode(node));
+            }
+            if at > 0 && stated.nodes[at - 1] >= node {
+                return Err(Reason::EnvelopeNodeOrder(node));
+            }
+        }
+        for (at, &flip) in stated.flips.iter().enumerate() {
+            self.flip(flip)?;
+            if at > 0 && stated.flips[at - 1] >= flip {
+                return Err(Reason::FlipOrder(flip));
+            }
+        }
+        let mut units: Vec<(Cell, Arc<UnitPrices>)> = Vec::with_capacity(stated.units.len());
+        let mut last = None;
+        for format::UnitPrices(node, unit, share, every, of_nodes, of_flips) in &stated.units {
+            let id = self.unit((2, *node, *unit))?;
+            if last.replace(id).is_some_and(|last| last >= id) {
+                return Err(Reason::MultiplierOrder("envelope", id));
+            }
+            let share = Stored::scaled(*share, exponent).filter(|share| share.is_share());
+            let share = share.ok_or(Reason::MultiplierRange("envelope", id))?;
+            let list = |name: &'static str, prices: &[i64], listed: usize| -> Result<Vec<Stored>, Reason> {
+                if prices.len() > listed {
+                    return Err(Reason::PriceCount(name, id, prices.len(), listed));
+                }
+                let price = |(at, &numerator): (usize, &i64)| {
+                    Stored::scaled(numerator, stated.exponent).ok_or(Reason::PriceRange(name, id, at))
+                };
+                prices.iter().enumerate().map(price).collect()
+            };
+            let every = list("tau", &[*every], 1)?[0];
+            let nodes = list("nu", of_nodes, stated.nodes.len())?;
+            let flips = list("rho", of_flips, stated.flips.len())?;
+            if !share.is_zero() {
+                let nodes = stated.nodes.iter().copied().zip(nodes).filter(|entry| !entry.1.is_zero()).collect();
+                let flips = stated.flips.iter().copied().zip(flips).filter(|entry| !entry.1.is_zero()).collect();
+                units.push(((id.1, id.2), Arc::new(UnitPrices { share, every, nodes, flips })));
+            }
+        }
+        Ok(units)
+    }
+}
