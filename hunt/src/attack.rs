@@ -1,7 +1,7 @@
 //! Proofs of false things: own proofs tampered with, proofs forged by climbing on the bound that the checker reports, own
 //! proofs under other headers and on other graphs and models. What is accepted must be true.
 
-use gcnproof_check::format::{Header, NodeProof};
+use gcnproof_check::format::{Claim, Header, Line, NodeProof};
 use gcnproof_check::{Checker, Reason};
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::case::Case;
 use crate::claim::{is_true, under};
 use crate::evaluate::{Rules, Whole};
 use crate::finding::{Counts, Finding, Kind};
-use crate::forge;
+use crate::made;
 use crate::mutate::{Sizes, change, has_envelope as has_envelope_json, leaf, split};
 use crate::player::{How, Player, guard};
 use crate::random::Random;
@@ -46,71 +46,40 @@ pub fn attack(case: &Case, truths: &[Truth], random: &mut Random, counts: &Count
         return findings;
     }
     let header = json!({ "header": player.header });
-    let ring = Ring { case, truths, header: &header, fast: &fast, exact: &exact, counts };
+    let rules = Rules::new(case);
+    let ring = Ring { case, truths, header: &header, fast: &fast, exact: &exact, counts, rules: &rules };
+    for line in &lines {
+        ring.show(line, random, &mut findings);
+    }
     tamper(&ring, &lines, random, &mut findings);
     forge(&ring, &lines, random, &mut findings);
     headers(&player, &ring, &lines, random, &mut findings);
     variants(&ring, &lines, random, &mut findings);
-    Counts::time(&counts.judging, || made_up(&ring, random, &mut findings));
+    Counts::time(&counts.judging, || made::made_up(&player, &ring, random, &mut findings));
     findings
 }
 
-/// Proofs made up by the rules of the format themselves: what the rules accept must be true.
-fn made_up(ring: &Ring, random: &mut Random, findings: &mut Vec<Finding>) {
-    let rules = Rules::new(ring.case);
-    let node = random.below(ring.truths.len());
-    let Some(reference) = ring.truths[node].reference else { return };
-    let mut known = Whole::new();
-    let mut lines = Vec::new();
-    let mut report = |message: String, proof: String| {
-        findings.push(Finding {
-            kind: Kind::Rules,
-            message,
-            case: ring.case.clone(),
-            how: How::Complete,
-            node,
-            proof: Some((ring.header.to_string(), proof)),
-        });
-    };
-    if rules.depth() > 3 && random.percent(60) {
-        match forge::bounds(&rules, node, &mut known, random) {
-            Ok(made) => lines = made,
-            Err(refusal) => report(format!("made-up bounds are refused: {refusal}"), String::new()),
-        }
-    }
-    let mut claims = Vec::new();
-    for (class, margin) in ring.truths[node].margins.iter().enumerate() {
-        let Some(margin) = margin else { continue };
-        let (tree, proved) = forge::tree(&rules, node, (reference, class), &known, random);
-        let refusal = rules.tree(node, (reference, class), &tree, &known).err();
-        Counts::add(&ring.counts.judged, 1);
-        Counts::add(&ring.counts.proved, usize::from(proved));
-        let text = || json!({ "bounds": lines, "class": class, "tree": tree }).to_string();
-        if proved != refusal.is_none() {
-            report(format!("climbing says {proved}, the tree {refusal:?}"), text());
-        }
-        if proved && margin.sign() != std::cmp::Ordering::Greater {
-            report(format!("the rules prove class {class}, whose margin is {:e}", margin.approximate()), text());
-        }
-        claims.push(json!({ "class": class, "tree": tree }));
-    }
-    let line = json!({ "node": { "id": node, "class": reference, "claim": { "robust": claims } } });
-    Counts::add(&ring.counts.forged, 1);
-    ring.show(&line, random, findings);
-}
-
 /// A statement with its checkers and the truth about it.
-struct Ring<'a> {
-    case: &'a Case,
-    truths: &'a [Truth],
-    header: &'a Value,
-    fast: &'a Checker<'a>,
-    exact: &'a Checker<'a>,
-    counts: &'a Counts,
+pub struct Ring<'a> {
+    /// The case.
+    pub case: &'a Case,
+    /// What is true of it.
+    pub truths: &'a [Truth],
+    /// `{"header":…}`.
+    pub header: &'a Value,
+    /// The checker that rounds first.
+    pub fast: &'a Checker<'a>,
+    /// The checker that does not.
+    pub exact: &'a Checker<'a>,
+    /// All counts.
+    pub counts: &'a Counts,
+    /// The rules of the format.
+    pub rules: &'a Rules<'a>,
 }
 
 impl Ring<'_> {
-    fn sizes(&self) -> Sizes {
+    /// The sizes of the case.
+    pub fn sizes(&self) -> Sizes {
         let layers = self.case.layers();
         let hidden = layers[..layers.len() - 1].iter().map(|layer| layer.bias.len());
         Sizes {
@@ -123,7 +92,7 @@ impl Ring<'_> {
     }
 
     /// Shows a line to the checker. Returns what it was rejected for, with the bound where there is one; `None` if accepted.
-    fn show(&self, line: &Value, random: &mut Random, findings: &mut Vec<Finding>) -> Option<f64> {
+    pub fn show(&self, line: &Value, random: &mut Random, findings: &mut Vec<Finding>) -> Option<f64> {
         if has_envelope_json(line) {
             Counts::add(&self.counts.bent, 1);
         }
@@ -147,7 +116,7 @@ impl Ring<'_> {
             }
         };
         let accepted = rounded.is_ok();
-        if accepted || random.percent(10) {
+        if accepted || random.percent(25) {
             match guard(|| self.exact.check(&proof)) {
                 Ok(exactly) if exactly.is_ok() != accepted => {
                     report(Kind::Disagreement, format!("rounded {rounded:?}, exactly {exactly:?}"));
@@ -160,6 +129,10 @@ impl Ring<'_> {
         Counts::add(&self.counts.false_claims, usize::from(!truth));
         match rounded {
             Ok(verdict) => {
+                if let Some(refusal) = Counts::time(&self.counts.judging, || refusal(self.fast, &proof, self.rules)) {
+                    report(Kind::Rules, format!("accepted, but by the rules {refusal}"));
+                }
+                Counts::add(&self.counts.upheld, 1);
                 Counts::add(&self.counts.accepted, 1);
                 if !truth {
                     report(Kind::Accepted, format!("accepted as {verdict:?}, which is false"));
@@ -167,11 +140,32 @@ impl Ring<'_> {
                 None
             }
             Err(fault) => Some(match fault.reason {
-                Reason::Bound(bound) => bound.upper,
+                Reason::Bound(bound) => bound.upper.get(),
                 _ => f64::NEG_INFINITY,
             }),
         }
     }
+}
+
+/// Why the rules of the format do not accept what a checker has accepted, after short leaves are written out; `None` if they do.
+pub fn refusal(checker: &Checker, proof: &NodeProof, rules: &Rules) -> Option<String> {
+    if !matches!(proof.claim, Claim::Robust(_)) {
+        return None;
+    }
+    let (expanded, lines) = match guard(|| (checker.expand(proof), checker.expanded_bounds(proof.id))) {
+        Ok((Ok(expanded), lines)) => (expanded, lines),
+        Ok((Err(fault), _)) => return Some(format!("it cannot be expanded: {fault:?}")),
+        Err(problem) => return Some(problem),
+    };
+    let mut known = Whole::new();
+    for line in lines {
+        let line = serde_json::to_value(Line::Bounds(line)).unwrap_or_default();
+        if let Err(refusal) = rules.bounds(&line, &mut known) {
+            return Some(format!("a line of bounds: {refusal}: {line}"));
+        }
+    }
+    let line = serde_json::to_value(Line::Node(expanded)).unwrap_or_default();
+    rules.robust(&line, &known).err()
 }
 
 /// Own proofs with random changes.
@@ -339,7 +333,8 @@ fn transplant(
     let Ok(fast) = guard(|| Checker::new(statement, false)) else { return };
     let Ok(exact) = guard(|| Checker::new(statement, true)) else { return };
     let truths = solve(case, counts);
-    let ring = Ring { case, truths: &truths, header, fast: &fast, exact: &exact, counts };
+    let rules = Rules::new(case);
+    let ring = Ring { case, truths: &truths, header, fast: &fast, exact: &exact, counts, rules: &rules };
     for line in lines {
         Counts::add(&counts.tampered, 1);
         ring.show(line, random, findings);

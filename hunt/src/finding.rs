@@ -109,6 +109,7 @@ counters! {
     false_claims: "Tampered and forged proofs of false claims.",
     accepted: "Tampered and forged proofs that were accepted (and had to be true).",
     judged: "Trees made up and judged by the independent evaluation of the rules.",
+    upheld: "Acceptances judged by the independent evaluation of the rules.",
     proved: "Of those, trees that prove their claim.",
     runs: "Runs of the real programs on files.",
     generating: "Nanoseconds of making cases.",
@@ -174,7 +175,7 @@ impl fmt::Display for Counts {
         write!(
             f,
             "problems {} nodes {} (robust {}) verdicts {} margins {} witnesses {} own proofs {} (envelopes {}) \
-             tampered {} forged {} (envelopes {}, false claims {}, accepted {}) judged {} (proved {}) runs {}",
+             tampered {} forged {} (envelopes {}, false claims {}, accepted {}) acceptances judged {} made up {} (proved {}) runs {}",
             of(&self.problems),
             of(&self.nodes),
             of(&self.robust),
@@ -188,6 +189,7 @@ impl fmt::Display for Counts {
             of(&self.bent),
             of(&self.false_claims),
             of(&self.accepted),
+            of(&self.upheld),
             of(&self.judged),
             of(&self.proved),
             of(&self.runs),

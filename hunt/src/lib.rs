@@ -6,7 +6,7 @@
 //! | [`case`], [`operator`], [`variant`] | a case as plain data |
 //! | [`exact`], [`network`], [`truth`] | what is true, by brute force |
 //! | [`player`], [`compare`], [`stage`], [`binary`] | what the program says, compared |
-//! | [`claim`], [`mutate`], [`attack`] | proofs of false things |
+//! | [`claim`], [`mutate`], [`attack`], [`made`] | proofs of false things |
 //! | [`hints`], [`evaluate`], [`judge`], [`climb`], [`forge`] | the rules of the format, evaluated independently |
 //! | [`finding`], [`shrink`], [`keep`] | what was found, made small and kept |
 //! | [`hunt`] | all of it, until stopped |
@@ -26,6 +26,7 @@ pub mod hints;
 pub mod hunt;
 pub mod judge;
 pub mod keep;
+pub mod made;
 pub mod mutate;
 pub mod network;
 pub mod numbers;
