@@ -1,18 +1,19 @@
 //! Proofs of false things: own proofs tampered with, proofs forged by climbing on the bound that the checker reports, own
 //! proofs under other headers and on other graphs and models. What is accepted must be true.
 
-use gcnproof_check::format::{Claim, Header, Line, NodeProof};
-use gcnproof_check::{Checker, Reason};
+use gcnproof_check::Checker;
+use gcnproof_check::format::{Header, NodeProof};
 use serde_json::{Value, json};
 
 use crate::case::Case;
-use crate::claim::{is_true, under};
-use crate::evaluate::{Rules, Whole};
+use crate::claim::under;
 use crate::finding::{Counts, Finding, Kind};
 use crate::made;
-use crate::mutate::{Sizes, change, has_envelope as has_envelope_json, leaf, split};
+use crate::mutate::{change, has_envelope as has_envelope_json, leaf, split};
 use crate::player::{How, Player, guard};
 use crate::random::Random;
+use crate::ring::Ring;
+use crate::rules::Rules;
 use crate::stage::solve;
 use crate::truth::Truth;
 use crate::variant;
@@ -59,115 +60,6 @@ pub fn attack(case: &Case, truths: &[Truth], random: &mut Random, counts: &Count
     findings
 }
 
-/// A statement with its checkers and the truth about it.
-pub struct Ring<'a> {
-    /// The case.
-    pub case: &'a Case,
-    /// What is true of it.
-    pub truths: &'a [Truth],
-    /// `{"header":…}`.
-    pub header: &'a Value,
-    /// The checker that rounds first.
-    pub fast: &'a Checker<'a>,
-    /// The checker that does not.
-    pub exact: &'a Checker<'a>,
-    /// All counts.
-    pub counts: &'a Counts,
-    /// The rules of the format.
-    pub rules: &'a Rules<'a>,
-}
-
-impl Ring<'_> {
-    /// The sizes of the case.
-    pub fn sizes(&self) -> Sizes {
-        let layers = self.case.layers();
-        let hidden = layers[..layers.len() - 1].iter().map(|layer| layer.bias.len());
-        Sizes {
-            nodes: self.case.nodes(),
-            attributes: self.case.attributes(),
-            depth: layers.len() + 1,
-            width: hidden.max().unwrap_or(1),
-            classes: self.case.classes(),
-        }
-    }
-
-    /// Shows a line to the checker. Returns what it was rejected for, with the bound where there is one; `None` if accepted.
-    pub fn show(&self, line: &Value, random: &mut Random, findings: &mut Vec<Finding>) -> Option<f64> {
-        if has_envelope_json(line) {
-            Counts::add(&self.counts.bent, 1);
-        }
-        let text = line.to_string();
-        let Ok(Ok(proof)) = guard(|| text.parse::<NodeProof>()) else { return Some(f64::NEG_INFINITY) };
-        let mut report = |kind: Kind, message: String| {
-            findings.push(Finding {
-                kind,
-                message,
-                case: self.case.clone(),
-                how: How::Complete,
-                node: proof.id as usize,
-                proof: Some((self.header.to_string(), text.clone())),
-            });
-        };
-        let rounded = match guard(|| self.fast.check(&proof)) {
-            Ok(rounded) => rounded,
-            Err(problem) => {
-                report(Kind::Crash, format!("checker: {problem}"));
-                return Some(f64::NEG_INFINITY);
-            }
-        };
-        let accepted = rounded.is_ok();
-        if accepted || random.percent(25) {
-            match guard(|| self.exact.check(&proof)) {
-                Ok(exactly) if exactly.is_ok() != accepted => {
-                    report(Kind::Disagreement, format!("rounded {rounded:?}, exactly {exactly:?}"));
-                }
-                Ok(_) => {}
-                Err(problem) => report(Kind::Crash, format!("exact checker: {problem}")),
-            }
-        }
-        let truth = is_true(self.case, self.truths, line);
-        Counts::add(&self.counts.false_claims, usize::from(!truth));
-        match rounded {
-            Ok(verdict) => {
-                if let Some(refusal) = Counts::time(&self.counts.judging, || refusal(self.fast, &proof, self.rules)) {
-                    report(Kind::Rules, format!("accepted, but by the rules {refusal}"));
-                }
-                Counts::add(&self.counts.upheld, 1);
-                Counts::add(&self.counts.accepted, 1);
-                if !truth {
-                    report(Kind::Accepted, format!("accepted as {verdict:?}, which is false"));
-                }
-                None
-            }
-            Err(fault) => Some(match fault.reason {
-                Reason::Bound(bound) => bound.upper.get(),
-                _ => f64::NEG_INFINITY,
-            }),
-        }
-    }
-}
-
-/// Why the rules of the format do not accept what a checker has accepted, after short leaves are written out; `None` if they do.
-pub fn refusal(checker: &Checker, proof: &NodeProof, rules: &Rules) -> Option<String> {
-    if !matches!(proof.claim, Claim::Robust(_)) {
-        return None;
-    }
-    let (expanded, lines) = match guard(|| (checker.expand(proof), checker.expanded_bounds(proof.id))) {
-        Ok((Ok(expanded), lines)) => (expanded, lines),
-        Ok((Err(fault), _)) => return Some(format!("it cannot be expanded: {fault:?}")),
-        Err(problem) => return Some(problem),
-    };
-    let mut known = Whole::new();
-    for line in lines {
-        let line = serde_json::to_value(Line::Bounds(line)).unwrap_or_default();
-        if let Err(refusal) = rules.bounds(&line, &mut known) {
-            return Some(format!("a line of bounds: {refusal}: {line}"));
-        }
-    }
-    let line = serde_json::to_value(Line::Node(expanded)).unwrap_or_default();
-    rules.robust(&line, &known).err()
-}
-
 /// Own proofs with random changes.
 fn tamper(ring: &Ring, lines: &[Value], random: &mut Random, findings: &mut Vec<Finding>) {
     if lines.is_empty() {
@@ -209,7 +101,8 @@ fn tamper(ring: &Ring, lines: &[Value], random: &mut Random, findings: &mut Vec<
 /// Proofs that a node is robust, made up and improved step by step; mostly of nodes that are not robust.
 fn forge(ring: &Ring, lines: &[Value], random: &mut Random, findings: &mut Vec<Finding>) {
     let sizes = ring.sizes();
-    let fragile: Vec<usize> = (0..ring.truths.len()).filter(|&node| ring.truths[node].robust() == Some(false)).collect();
+    let fragile: Vec<usize> =
+        (0..ring.truths.len()).filter(|&node| ring.truths[node].robust() == Some(false)).collect();
     let node = if fragile.is_empty() || random.percent(10) {
         random.below(ring.truths.len())
     } else {
@@ -220,7 +113,8 @@ fn forge(ring: &Ring, lines: &[Value], random: &mut Random, findings: &mut Vec<F
     }
     let Some(reference) = ring.truths[node].reference else { return };
     let other: Option<&Value> = (!lines.is_empty()).then(|| &lines[random.below(lines.len())]);
-    let tree = |random: &mut Random| match other.and_then(|line| line["node"]["claim"]["robust"][0]["tree"].as_array()) {
+    let tree = |random: &mut Random| match other.and_then(|line| line["node"]["claim"]["robust"][0]["tree"].as_array())
+    {
         Some(tree) if random.percent(50) => tree.clone(),
         _ => vec![json!({ "leaf": leaf(sizes, random) })],
     };
@@ -269,7 +163,11 @@ fn simple(ring: &Ring, node: usize, random: &mut Random, findings: &mut Vec<Find
         let claim = |class: usize| json!({ "class": class, "tree": [{ "leaf": leaf }] });
         let claims: Vec<Value> = (0..ring.case.classes()).filter(|&class| class != reference).map(claim).collect();
         Counts::add(&ring.counts.forged, 1);
-        ring.show(&json!({ "node": { "id": node, "class": reference, "claim": { "robust": claims } } }), random, findings);
+        ring.show(
+            &json!({ "node": { "id": node, "class": reference, "claim": { "robust": claims } } }),
+            random,
+            findings,
+        );
     }
 }
 

@@ -43,7 +43,11 @@ fn attempt(program: &Path, case: &Case, how: How, truths: &[Truth], folder: &Pat
     let list = folder.join("nodes.txt");
     std::fs::write(&list, usable.join("\n")).map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
-    command.arg("certify").args([&files.graph, &files.model]).args(&files.options).args(how.options().split_whitespace());
+    command
+        .arg("certify")
+        .args([&files.graph, &files.model])
+        .args(&files.options)
+        .args(how.options().split_whitespace());
     command.args(["--time-limit", "5", "--format", "json", "--threads", "1", "--nodes"]).arg(&list);
     command.arg("--proofs").arg(&proofs);
     let output = command.output().map_err(|error| error.to_string())?;
@@ -73,7 +77,11 @@ fn attempt(program: &Path, case: &Case, how: How, truths: &[Truth], folder: &Pat
             let lower = margin["lower"].as_f64().unwrap_or(f64::NEG_INFINITY);
             let upper = margin["upper"].as_f64().unwrap_or(f64::INFINITY);
             if exact.compare_f64(lower).is_lt() || exact.compare_f64(upper).is_gt() {
-                found.push((Kind::Margin, node, format!("class {class}: [{lower:e}, {upper:e}], true {:e}", exact.approximate())));
+                found.push((
+                    Kind::Margin,
+                    node,
+                    format!("class {class}: [{lower:e}, {upper:e}], true {:e}", exact.approximate()),
+                ));
             }
         }
     }

@@ -83,7 +83,8 @@ pub fn under(case: &Case, header: &Value) -> Option<Case> {
 /// A rule by its name; a matrix must be one that the case has.
 fn rule(case: &Case, name: &str) -> Option<Rule> {
     if let Some(digest) = name.strip_prefix("matrix:") {
-        let has = |rule: &&Rule| matches!(rule, Rule::Matrix(matrix) if gcnproof_check::matrix_digest(matrix) == digest);
+        let has =
+            |rule: &&Rule| matches!(rule, Rule::Matrix(matrix) if gcnproof_check::matrix_digest(matrix) == digest);
         return case.rules.iter().find(has).cloned();
     }
     let names = ["gcn", "mean", "mean+self", "sum", "sum+self", "identity"];

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use num_bigint::BigInt;
 use serde_json::{Value, json};
 
-use crate::evaluate::{Details, Path, Rules, Whole, Worth};
+use crate::evaluate::{Details, Whole, Worth};
 use crate::exact::Exact;
 use crate::hints::Hints;
 use crate::random::Random;
+use crate::rules::{Path, Rules};
 
 /// A number as the format writes it.
 pub fn spell(x: &Exact) -> Value {
@@ -153,15 +154,16 @@ impl Climb<'_> {
                 continue;
             }
             let z = &details.values[&(node, unit)];
-            let (rise, fall) = if random.percent(60) && k.sign() == Ordering::Less && lower.sign().is_lt() && upper.sign().is_gt() {
-                if z.sign().is_ge() {
-                    (k.clone(), short(&share(k, z, &z.plus(&lower.negated())), bits))
+            let (rise, fall) =
+                if random.percent(60) && k.sign() == Ordering::Less && lower.sign().is_lt() && upper.sign().is_gt() {
+                    if z.sign().is_ge() {
+                        (k.clone(), short(&share(k, z, &z.plus(&lower.negated())), bits))
+                    } else {
+                        (short(&share(k, upper, &upper.plus(&z.negated())), bits), Exact::zero())
+                    }
                 } else {
-                    (short(&share(k, upper, &upper.plus(&z.negated())), bits), Exact::zero())
-                }
-            } else {
-                (slope.clone(), slope)
-            };
+                    (slope.clone(), slope)
+                };
             lines.push(json!([node, unit, spell(&rise), spell(&fall)]));
         }
         // Slopes above change the coefficients below: the next round follows.
@@ -195,7 +197,13 @@ impl Climb<'_> {
                 let level = price(random);
                 let level = if level.sign() == Ordering::Less { level.negated() } else { level };
                 let prices = json!([spell(&level), []]);
-                list.push(json!([node, unit, spell(&weight), spell(&level), if random.percent(50) { prices } else { json!([0, []]) }]));
+                list.push(json!([
+                    node,
+                    unit,
+                    spell(&weight),
+                    spell(&level),
+                    if random.percent(50) { prices } else { json!([0, []]) }
+                ]));
                 continue;
             }
             let every = if random.percent(70) { spell(&price(random)) } else { json!(0) };

@@ -23,7 +23,10 @@ pub fn compare(
     let (Some(reference), Some(robust)) = (truth.reference, truth.robust()) else { return wrong };
     if result.predicted != truth.predicted || result.reference != reference {
         let (p, r) = (result.predicted, result.reference);
-        wrong.push((Kind::Verdict, format!("predicted {p}, reference {r}; true are {} and {reference}", truth.predicted)));
+        wrong.push((
+            Kind::Verdict,
+            format!("predicted {p}, reference {r}; true are {} and {reference}", truth.predicted),
+        ));
         return wrong;
     }
     Counts::add(&counts.verdicts, 1);
@@ -31,6 +34,9 @@ pub fn compare(
     match result.verdict {
         Verdict::Robust if !robust => wrong.push((Kind::Verdict, "said to be robust, which is false".into())),
         Verdict::NonRobust if robust => wrong.push((Kind::Verdict, "said to be non-robust, which is false".into())),
+        Verdict::Undecided if how.decides() && result.limit_hit => {
+            wrong.push((Kind::Slow, format!("no end of the search after some seconds; robust is {robust}")));
+        }
         Verdict::Undecided if how.decides() => {
             wrong.push((Kind::Undecided, format!("undecided ({}), but robust is {robust}", result.reason.name())));
         }

@@ -1,27 +1,13 @@
-//! The rules of section 4 of `check/FORMAT.md` (version 2) in big integers: what a leaf with hints is worth.
-//!
-//! Written from the text of the format alone; no code is shared with the checker.
+//! What a leaf with hints is worth: rules 4 and 6 of section 4 of `check/FORMAT.md` (version 2), and all rules together.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use num_bigint::BigInt;
 
-use crate::case::Case;
 use crate::exact::Exact;
-use crate::hints::{Hints, Prices, Refusal};
-use crate::operator::{Rows, rows};
-
-/// What a path of a tree has decided.
-#[derive(Clone, Debug, Default)]
-pub struct Path {
-    /// Flips that are made.
-    pub made: BTreeSet<(usize, usize)>,
-    /// Flips that are not made.
-    pub spared: BTreeSet<(usize, usize)>,
-    /// Units by layer, node, unit: is the pre-activation `≥ 0` (and otherwise `≤ 0`)?
-    pub units: BTreeMap<(usize, usize, usize), bool>,
-}
+use crate::hints::{Hints, Refusal};
+use crate::rules::{Amounts, Left, Path, Rules, larger, positive, smaller, zero};
 
 /// Whole bounds of the units of a node, by layer and node.
 pub type Whole = BTreeMap<(usize, usize), Vec<(Exact, Exact)>>;
@@ -45,199 +31,10 @@ pub struct Details {
     /// Pre-activations of layer 2 by node and unit.
     pub values: BTreeMap<(usize, usize), Exact>,
     /// The loss of every free flip.
-    pub losses: Vec<((usize, usize), Exact)>,
+    pub losses: Amounts,
 }
 
-/// A case made ready for the rules.
-pub struct Rules<'a> {
-    /// The case.
-    pub case: &'a Case,
-    /// The entries of every layer.
-    pub operators: Vec<Rows>,
-    weights: Vec<Vec<Exact>>,
-    biases: Vec<Vec<Exact>>,
-}
-
-/// What is left of the budget on a path.
-struct Left {
-    global: usize,
-    local: Vec<usize>,
-}
-
-fn zero() -> Exact {
-    Exact::zero()
-}
-
-fn positive(x: &Exact) -> Exact {
-    if x.sign() == Ordering::Greater { x.clone() } else { zero() }
-}
-
-fn larger(x: Exact, y: Exact) -> Exact {
-    if x.compare(&y) == Ordering::Less { y } else { x }
-}
-
-fn smaller(x: Exact, y: Exact) -> Exact {
-    if x.compare(&y) == Ordering::Greater { y } else { x }
-}
-
-fn whole(count: usize) -> Exact {
-    Exact { integer: BigInt::from(count), exponent: 0 }
-}
-
-impl<'a> Rules<'a> {
-    /// Prepares a case.
-    pub fn new(case: &'a Case) -> Rules<'a> {
-        let exact = |values: &[f64]| values.iter().map(|&x| Exact::from_f64(x)).collect();
-        Rules {
-            case,
-            operators: case.rules.iter().map(|rule| rows(case, rule)).collect(),
-            weights: case.layers().iter().map(|layer| exact(&layer.weight.values)).collect(),
-            biases: case.layers().iter().map(|layer| exact(&layer.bias)).collect(),
-        }
-    }
-
-    /// `L`.
-    pub fn depth(&self) -> usize {
-        self.case.layers().len() + 1
-    }
-
-    /// Units of a representation.
-    pub fn width(&self, layer: usize) -> usize {
-        self.case.layers()[layer - 2].bias.len()
-    }
-
-    /// `V(1) … V(top)` (places 1 to `top`) for a target.
-    pub fn slice(&self, top: usize, target: usize) -> Vec<BTreeSet<usize>> {
-        let mut slice = vec![BTreeSet::new(); top + 1];
-        slice[top].insert(target);
-        for l in (1..top).rev() {
-            slice[l] = slice[l + 1].iter().flat_map(|&m| self.operators[l - 1][m].iter().map(|entry| entry.0)).collect();
-        }
-        slice
-    }
-
-    fn weight(&self, layer: usize, input: usize, output: usize) -> &Exact {
-        &self.weights[layer - 1][input * self.width(layer + 1) + output]
-    }
-
-    fn present(&self, (node, attribute): (usize, usize)) -> bool {
-        self.case.graph.attributes.contains(node, attribute as u32)
-    }
-
-    /// May the entry be flipped?
-    pub fn permits(&self, flip: (usize, usize)) -> bool {
-        flip.0 < self.case.nodes()
-            && flip.1 < self.case.attributes()
-            && self.case.budget.permits(flip.0, flip.1, self.present(flip))
-    }
-
-    /// The budget on the path; `None` if it is overspent.
-    fn left(&self, path: &Path) -> Option<Left> {
-        let (nodes, attributes) = (self.case.nodes(), self.case.attributes());
-        let budget = &self.case.budget;
-        let all = budget.global.min((nodes * attributes) as u64) as usize;
-        let global = all.checked_sub(path.made.len())?;
-        let mut local = Vec::with_capacity(nodes);
-        for node in 0..nodes {
-            let own = budget.local[node].min(attributes as u64) as usize;
-            let used = path.made.iter().filter(|flip| flip.0 == node).count();
-            local.push(own.checked_sub(used)?.min(global));
-        }
-        Some(Left { global, local })
-    }
-
-    fn free(&self, node: usize, left: &Left, path: &Path) -> Vec<(usize, usize)> {
-        if left.local[node] == 0 {
-            return Vec::new();
-        }
-        let flips = (0..self.case.attributes()).map(|attribute| (node, attribute));
-        flips.filter(|flip| self.permits(*flip) && !path.made.contains(flip) && !path.spared.contains(flip)).collect()
-    }
-
-    /// `v_nd W(1)_dj`.
-    fn sent(&self, flip: (usize, usize), unit: usize) -> Exact {
-        let weight = self.weight(1, flip.1, unit);
-        if self.present(flip) { weight.negated() } else { weight.clone() }
-    }
-
-    /// The pre-activation of layer 2 at `X'`.
-    fn value(&self, node: usize, unit: usize, path: &Path) -> Exact {
-        let mut sum = self.biases[0][unit].clone();
-        for &(n, a) in &self.operators[0][node] {
-            let a = Exact::from_f64(a);
-            for attribute in 0..self.case.attributes() {
-                if self.present((n, attribute)) != path.made.contains(&(n, attribute)) {
-                    sum = sum.plus(&a.times(self.weight(1, attribute, unit)));
-                }
-            }
-        }
-        sum
-    }
-
-    /// Rule 1.
-    fn select(&self, amounts: &[((usize, usize), Exact)], prices: &Prices, left: &Left) -> Exact {
-        let mut sum = prices.every.times(&whole(left.global));
-        for (&node, price) in &prices.nodes {
-            sum = sum.plus(&price.times(&whole(left.local[node])));
-        }
-        for ((node, _), amount) in amounts {
-            let mut over = amount.plus(&prices.every.negated());
-            if let Some(price) = prices.nodes.get(node) {
-                over = over.plus(&price.negated());
-            }
-            sum = sum.plus(&positive(&over));
-        }
-        sum
-    }
-
-    /// Everything about the units of one node of layer 2.
-    fn changes(&self, node: usize, unit: usize, left: &Left, path: &Path) -> Vec<((usize, usize), Exact)> {
-        let mut changes = Vec::new();
-        for &(n, a) in &self.operators[0][node] {
-            let a = Exact::from_f64(a);
-            changes.extend(self.free(n, left, path).into_iter().map(|flip| (flip, a.times(&self.sent(flip, unit)))));
-        }
-        changes
-    }
-
-    /// Propagation from the bounds of layer `l` to a unit of layer `l + 1`.
-    pub fn propagate(&self, l: usize, node: usize, unit: usize, bounds: &dyn Fn(usize, usize) -> (Exact, Exact)) -> (Exact, Exact) {
-        let (mut least, mut most) = (self.biases[l - 1][unit].clone(), self.biases[l - 1][unit].clone());
-        for &(n, a) in &self.operators[l - 1][node] {
-            let (mut low, mut high) = (zero(), zero());
-            for i in 0..self.width(l) {
-                let weight = self.weight(l, i, unit);
-                let (lower, upper) = bounds(n, i);
-                let (lower, upper) = (positive(&lower), positive(&upper));
-                let (first, second) = if weight.sign() == Ordering::Greater { (lower, upper) } else { (upper, lower) };
-                low = low.plus(&weight.times(&first));
-                high = high.plus(&weight.times(&second));
-            }
-            let (first, second) = if a > 0.0 { (low, high) } else { (high, low) };
-            let a = Exact::from_f64(a);
-            least = least.plus(&a.times(&first));
-            most = most.plus(&a.times(&second));
-        }
-        (least, most)
-    }
-
-    /// `z' − V` and `z' + U` of a unit of layer 2.
-    pub fn first_bounds(&self, node: usize, unit: usize, prices: Option<&(Prices, Prices)>, path: &Path) -> Option<(Exact, Exact)> {
-        let left = self.left(path)?;
-        let z = self.value(node, unit, path);
-        let (rise, fall) = self.rectangle(&self.changes(node, unit, &left, path), prices, &left);
-        Some((z.plus(&fall.negated()), z.plus(&rise)))
-    }
-
-    /// Rule 2: `U` and `V`.
-    fn rectangle(&self, changes: &[((usize, usize), Exact)], prices: Option<&(Prices, Prices)>, left: &Left) -> (Exact, Exact) {
-        let none = (Prices::default(), Prices::default());
-        let prices = prices.unwrap_or(&none);
-        let up: Vec<_> = changes.iter().map(|(flip, g)| (*flip, positive(g))).collect();
-        let down: Vec<_> = changes.iter().map(|(flip, g)| (*flip, positive(&g.negated()))).collect();
-        (self.select(&up, &prices.0, left), self.select(&down, &prices.1, left))
-    }
-
+impl Rules<'_> {
     /// The worth of a leaf: `objective` are units of representation `top` of the target with their coefficients.
     ///
     /// # Errors
@@ -256,7 +53,7 @@ impl<'a> Rules<'a> {
         let mut details = Details::default();
         // Rules 2 and 3.
         let mut rectangles: BTreeMap<(usize, usize), (Exact, Exact)> = BTreeMap::new();
-        let mut changes: BTreeMap<(usize, usize), Vec<((usize, usize), Exact)>> = BTreeMap::new();
+        let mut changes: BTreeMap<(usize, usize), Amounts> = BTreeMap::new();
         for &node in slice.get(2).into_iter().flatten() {
             for unit in 0..self.width(2) {
                 let z = self.value(node, unit, path);
@@ -274,8 +71,8 @@ impl<'a> Rules<'a> {
                 details.values.insert((node, unit), z);
             }
         }
-        for l in 3..top {
-            for &node in &slice[l] {
+        for (l, nodes) in slice.iter().enumerate().take(top).skip(3) {
+            for &node in nodes {
                 for unit in 0..self.width(l) {
                     let below = |n: usize, i: usize| details.bounds[&(l - 1, n, i)].clone();
                     let mut bounds = self.propagate(l - 1, node, unit, &below);
@@ -326,7 +123,10 @@ impl<'a> Rules<'a> {
         }
         for (&(node, unit), (rise_most, fall_most)) in &rectangles {
             let mut k = details.coefficients[&(2, node, unit)].clone();
-            for weight in [hints.levels.get(&(node, unit)).map(|bend| &bend.weight), hints.envelopes.get(&(node, unit)).map(|bend| &bend.weight)] {
+            for weight in [
+                hints.levels.get(&(node, unit)).map(|bend| &bend.weight),
+                hints.envelopes.get(&(node, unit)).map(|bend| &bend.weight),
+            ] {
                 k = k.plus(weight.unwrap_or(&zero()));
             }
             let (rise, fall) = hints.lines.get(&(node, unit)).cloned().unwrap_or_else(|| (zero(), zero()));
@@ -347,7 +147,12 @@ impl<'a> Rules<'a> {
     }
 
     /// Coefficients of `H(l)` from those of `Ĥ(l+1)`.
-    fn pull(&self, l: usize, phi: &BTreeMap<(usize, usize), Exact>, constant: &mut Exact) -> BTreeMap<(usize, usize), Exact> {
+    fn pull(
+        &self,
+        l: usize,
+        phi: &BTreeMap<(usize, usize), Exact>,
+        constant: &mut Exact,
+    ) -> BTreeMap<(usize, usize), Exact> {
         let mut below: BTreeMap<(usize, usize), Exact> = BTreeMap::new();
         for ((m, j), phi) in phi {
             *constant = constant.plus(&phi.times(&self.biases[l - 1][*j]));
@@ -370,7 +175,7 @@ impl<'a> Rules<'a> {
         grid: Option<i32>,
         left: &Left,
         path: &Path,
-    ) -> Vec<((usize, usize), Exact)> {
+    ) -> Amounts {
         let mut losses = Vec::new();
         for &n in rows {
             let mut sums = vec![(zero(), zero()); self.width(2)];
@@ -401,64 +206,6 @@ impl<'a> Rules<'a> {
         losses
     }
 
-    /// Rule 5, and its part of rule 6.
-    fn bends(
-        &self,
-        hints: &Hints,
-        details: &Details,
-        changes: &BTreeMap<(usize, usize), Vec<((usize, usize), Exact)>>,
-        (rows, left, path): (&BTreeSet<usize>, &Left, &Path),
-        constant: &mut Exact,
-        losses: &mut [((usize, usize), Exact)],
-    ) {
-        for (key, bend) in &hints.levels {
-            let z = &details.values[key];
-            let below = z.sign() == Ordering::Less;
-            let pays = |g: &Exact| smaller(positive(&if below { g.clone() } else { g.negated() }), bend.level.clone());
-            let amounts: Vec<_> = changes[key].iter().map(|(flip, g)| (*flip, pays(g))).collect();
-            let sum = self.select(&amounts, &bend.prices, left);
-            let most = if below { larger(z.plus(&sum), zero()) } else { larger(z.clone(), sum) };
-            *constant = constant.plus(&bend.weight.times(&most).negated());
-            for (flip, loss) in losses.iter_mut() {
-                if let Some((_, g)) = changes[key].iter().find(|(own, _)| own == flip) {
-                    let paid = pays(g);
-                    let bent = if below { larger(g.plus(&paid.negated()), zero()) } else { larger(g.clone(), paid.negated()) };
-                    *loss = loss.plus(&bend.weight.times(&bent));
-                }
-            }
-        }
-        for (key, bend) in &hints.envelopes {
-            let parts = |x: &Exact| (positive(x), positive(&x.negated()));
-            let (up, down) = parts(&bend.every);
-            let (mut sum_up, mut sum_down) = (up.times(&whole(left.global)), down.times(&whole(left.global)));
-            for (&node, price) in &bend.nodes {
-                let (up, down) = parts(price);
-                sum_up = sum_up.plus(&up.times(&whole(left.local[node])));
-                sum_down = sum_down.plus(&down.times(&whole(left.local[node])));
-            }
-            for (flip, price) in &bend.flips {
-                if rows.contains(&flip.0) && self.free(flip.0, left, path).contains(flip) {
-                    let (up, down) = parts(price);
-                    sum_up = sum_up.plus(&up);
-                    sum_down = sum_down.plus(&down);
-                }
-            }
-            let most = larger(details.values[key].plus(&sum_up), sum_down);
-            *constant = constant.plus(&bend.weight.times(&most).negated());
-            for (flip, loss) in losses.iter_mut() {
-                let g = changes[key].iter().find(|(own, _)| own == flip).map_or_else(zero, |(_, g)| g.clone());
-                let (mut u, mut v) = (up.clone(), down.clone());
-                for price in [bend.nodes.get(&flip.0), bend.flips.get(flip)].into_iter().flatten() {
-                    let (up, down) = parts(price);
-                    u = u.plus(&up);
-                    v = v.plus(&down);
-                }
-                let bent = larger(g.plus(&u.negated()), v.negated());
-                *loss = loss.plus(&bend.weight.times(&bent));
-            }
-        }
-    }
-
     /// Is everything that the hints name there?
     fn validate(&self, slice: &[BTreeSet<usize>], top: usize, hints: &Hints) -> Result<(), Refusal> {
         let unit = |layer: usize, node: usize, unit: usize| -> Result<(), Refusal> {
@@ -474,7 +221,8 @@ impl<'a> Rules<'a> {
                 return Err("a slope at layer 2".into());
             }
         }
-        let second = hints.lines.keys().chain(hints.reach.keys()).chain(hints.levels.keys()).chain(hints.envelopes.keys());
+        let second =
+            hints.lines.keys().chain(hints.reach.keys()).chain(hints.levels.keys()).chain(hints.envelopes.keys());
         for &(n, j) in second {
             unit(2, n, j)?;
         }
@@ -507,8 +255,19 @@ fn clip(bounds: &mut (Exact, Exact), side: Option<&bool>) -> bool {
 }
 
 /// The least value of `f` over the points of rule 4; `None` if no point is left.
-fn least(k: &Exact, (rise, fall): (&Exact, &Exact), z: &Exact, (most_up, most_down): (&Exact, &Exact), split: Option<bool>) -> Option<Exact> {
-    let corners = [(zero(), zero()), (zero(), most_down.clone()), (most_up.clone(), zero()), (most_up.clone(), most_down.clone())];
+fn least(
+    k: &Exact,
+    (rise, fall): (&Exact, &Exact),
+    z: &Exact,
+    (most_up, most_down): (&Exact, &Exact),
+    split: Option<bool>,
+) -> Option<Exact> {
+    let corners = [
+        (zero(), zero()),
+        (zero(), most_down.clone()),
+        (most_up.clone(), zero()),
+        (most_up.clone(), most_down.clone()),
+    ];
     let crossings = [
         (zero(), z.clone()),
         (z.negated(), zero()),

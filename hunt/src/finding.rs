@@ -18,6 +18,8 @@ pub enum Kind {
     Wide,
     /// A node is undecided though `--complete` or `--minimize` was asked for.
     Undecided,
+    /// A search has not ended after some seconds.
+    Slow,
     /// A decided node has no proof.
     Unproved,
     /// The checker rejects a proof that the program wrote.
@@ -33,11 +35,12 @@ pub enum Kind {
 }
 
 /// All kinds, in the order of the counts.
-pub const KINDS: [Kind; 10] = [
+pub const KINDS: [Kind; 11] = [
     Kind::Verdict,
     Kind::Margin,
     Kind::Wide,
     Kind::Undecided,
+    Kind::Slow,
     Kind::Unproved,
     Kind::Rejected,
     Kind::Disagreement,
@@ -54,6 +57,7 @@ impl Kind {
             Kind::Margin => "false-margin",
             Kind::Wide => "wide-margin",
             Kind::Undecided => "undecided",
+            Kind::Slow => "slow",
             Kind::Unproved => "unproved",
             Kind::Rejected => "own-proof-rejected",
             Kind::Disagreement => "disagreement",
@@ -88,7 +92,7 @@ macro_rules! counters {
         pub struct Counts {
             $(#[doc = $text] pub $field: AtomicU64,)*
             /// Findings of each kind.
-            pub found: [AtomicU64; 10],
+            pub found: [AtomicU64; 11],
         }
     };
 }

@@ -5,9 +5,10 @@ use std::cmp::Ordering;
 use serde_json::{Value, json};
 
 use crate::climb::Climb;
-use crate::evaluate::{Path, Rules, Whole};
+use crate::evaluate::Whole;
 use crate::exact::Exact;
 use crate::random::Random;
+use crate::rules::{Path, Rules};
 
 /// A tree for one class, and whether every leaf has a positive bound by the rules.
 pub fn tree(
@@ -91,15 +92,21 @@ fn split(rules: &Rules, target: usize, path: &Path, random: &mut Random) -> Opti
 pub fn bounds(rules: &Rules, target: usize, known: &mut Whole, random: &mut Random) -> Result<Vec<Value>, String> {
     let mut lines = Vec::new();
     let slice = rules.slice(rules.depth(), target);
-    for layer in 3..rules.depth() {
-        for &node in &slice[layer] {
+    for (layer, nodes) in slice.iter().enumerate().take(rules.depth()).skip(3) {
+        for &node in nodes {
             let mut units = Vec::new();
             for unit in 0..rules.width(layer) {
                 if random.percent(40) {
                     continue;
                 }
                 let side = |sign: i64, random: &mut Random| {
-                    let climb = Climb { rules, target: (layer, node), objective: vec![(unit, sign)], path: Path::default(), known };
+                    let climb = Climb {
+                        rules,
+                        target: (layer, node),
+                        objective: vec![(unit, sign)],
+                        path: Path::default(),
+                        known,
+                    };
                     vec![climb.climb(3, random).0]
                 };
                 units.push(json!([unit, side(1, random), side(-1, random)]));

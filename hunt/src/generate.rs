@@ -37,9 +37,8 @@ pub fn generate(seed: u64, number: u64, components: usize) -> Case {
         ranges.push(first..adjacency.len());
     }
     let nodes = adjacency.len();
-    let rows: Vec<Vec<u32>> = (0..nodes)
-        .map(|_| (0..attributes as u32).filter(|_| random.percent(density)).collect())
-        .collect();
+    let rows: Vec<Vec<u32>> =
+        (0..nodes).map(|_| (0..attributes as u32).filter(|_| random.percent(density)).collect()).collect();
     let local = (0..nodes).map(|_| uniform.unwrap_or_else(|| random.pick(&[0, 1, 1, 2, 3]))).collect();
     let frozen = random.percent(15);
     let budget = Allowance {
@@ -59,11 +58,7 @@ pub fn generate(seed: u64, number: u64, components: usize) -> Case {
     };
     let mut case = Case {
         origin: String::new(),
-        graph: GraphFile {
-            adjacency: pattern(nodes, &adjacency),
-            attributes: pattern(attributes, &rows),
-            ..bare()
-        },
+        graph: GraphFile { adjacency: pattern(nodes, &adjacency), attributes: pattern(attributes, &rows), ..bare() },
         model,
         rules: Vec::new(),
         budget,
@@ -88,7 +83,11 @@ pub fn generate(seed: u64, number: u64, components: usize) -> Case {
     if case.labels {
         ties::label(&mut case, random);
     }
-    case.origin = format!("seed {seed}, number {number}: {styles}{}{}", if tied { ", ties" } else { "" }, if rescaled { ", rescaled" } else { "" });
+    case.origin = format!(
+        "seed {seed}, number {number}: {styles}{}{}",
+        if tied { ", ties" } else { "" },
+        if rescaled { ", rescaled" } else { "" }
+    );
     case
 }
 
@@ -136,13 +135,13 @@ fn layers(attributes: usize, classes: usize, count: usize, random: &mut Random) 
 /// Message passing: one rule for all layers, or another for each.
 fn rules(case: &Case, count: usize, random: &mut Random) -> Vec<Rule> {
     let one = |random: &mut Random| {
-        if random.percent(25) { Rule::Matrix(Arc::new(operator(case, random))) } else { Rule::Named(random.pick(&NAMES)) }
+        if random.percent(25) {
+            Rule::Matrix(Arc::new(operator(case, random)))
+        } else {
+            Rule::Named(random.pick(&NAMES))
+        }
     };
-    if random.percent(65) {
-        vec![one(random); count]
-    } else {
-        (0..count).map(|_| one(random)).collect()
-    }
+    if random.percent(65) { vec![one(random); count] } else { (0..count).map(|_| one(random)).collect() }
 }
 
 /// A matrix of either sign, with entries only within components.

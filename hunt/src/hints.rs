@@ -25,6 +25,9 @@ impl Default for Prices {
     }
 }
 
+/// Prices of the largest rise and fall by node and unit.
+pub type Reach = BTreeMap<(usize, usize), (Prices, Prices)>;
+
 /// A bend by prices.
 #[derive(Clone, Debug)]
 pub struct Envelope {
@@ -57,7 +60,7 @@ pub struct Hints {
     /// Rise and fall by node and unit.
     pub lines: BTreeMap<(usize, usize), (Exact, Exact)>,
     /// Prices of the largest rise and fall by node and unit.
-    pub reach: BTreeMap<(usize, usize), (Prices, Prices)>,
+    pub reach: Reach,
     /// By node and unit.
     pub levels: BTreeMap<(usize, usize), Level>,
     /// By node and unit.
@@ -101,7 +104,10 @@ pub fn number(value: &Value) -> Result<Exact, Refusal> {
             let (mantissa, exponent) = text.split_once('p').ok_or("a number without p")?;
             let mantissa = integer(mantissa).ok_or("a number whose integer is none")?;
             let exponent = integer(exponent).ok_or("a number whose exponent is none")?;
-            let exponent = i32::try_from(exponent).ok().filter(|e| e.unsigned_abs() <= 20_000).ok_or("an exponent out of range")?;
+            let exponent = i32::try_from(exponent)
+                .ok()
+                .filter(|e| e.unsigned_abs() <= 20_000)
+                .ok_or("an exponent out of range")?;
             Ok(Exact { integer: mantissa, exponent })
         }
         _ => refuse("not a number"),
@@ -146,7 +152,7 @@ fn prices(value: &Value) -> Result<Prices, Refusal> {
 ///
 /// # Errors
 /// If it is not one.
-pub fn reach(value: &Value) -> Result<BTreeMap<(usize, usize), (Prices, Prices)>, Refusal> {
+pub fn reach(value: &Value) -> Result<Reach, Refusal> {
     let mut map = BTreeMap::new();
     for entry in list(value)? {
         let parts = tuple(entry, 4)?;

@@ -107,7 +107,8 @@ impl Drop for Done<'_> {
 fn one(settings: &Settings, number: u64, counts: &Counts) -> Vec<Finding> {
     let mut random = Random::new(settings.seed ^ 0x5eed, number);
     // Every sixteenth graph is a large one.
-    let components = if number % 16 == 7 { settings.components } else { 1 + random.below(settings.components.min(300)) };
+    let components =
+        if number % 16 == 7 { settings.components } else { 1 + random.below(settings.components.min(300)) };
     let case = Counts::time(&counts.generating, || generate(settings.seed, number, components));
     let how = random.pick(&[
         How::Complete,

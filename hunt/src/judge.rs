@@ -4,9 +4,10 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use crate::evaluate::{Path, Rules, Whole, Worth};
+use crate::evaluate::{Whole, Worth};
 use crate::exact::Exact;
 use crate::hints::{Hints, Refusal, index, reach};
+use crate::rules::{Path, Rules};
 
 /// Splits on a path, at most.
 const LONGEST_PATH: usize = 1024;
@@ -132,7 +133,8 @@ impl Rules<'_> {
         }
         for (&(n, unit), pair) in &prices {
             let named = slice[2].contains(&n) && unit < self.width(2);
-            let priced = [&pair.0, &pair.1].into_iter().flat_map(|prices| prices.nodes.keys()).all(|n| slice[1].contains(n));
+            let priced =
+                [&pair.0, &pair.1].into_iter().flat_map(|prices| prices.nodes.keys()).all(|n| slice[1].contains(n));
             if !named || !priced {
                 return Err("reach of something else".into());
             }

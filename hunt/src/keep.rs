@@ -97,13 +97,20 @@ fn npy(matrix: &SparseMatrix) -> Vec<u8> {
 pub fn keep(finding: &Finding, original: &Finding, out: &Path, name: &str) -> io::Result<PathBuf> {
     let folder = out.join(name);
     let files = write(&finding.case, &folder)?;
-    let base = format!("g.npz m.safetensors {}", files.options.join(" ")).replace(&format!("{}/", folder.display()), "");
+    let base =
+        format!("g.npz m.safetensors {}", files.options.join(" ")).replace(&format!("{}/", folder.display()), "");
     let checking = if files.passing.contains(".npy") {
         format!(" --message-passing {}", files.passing.replace(&format!("{}/", folder.display()), ""))
     } else {
         String::new()
     };
-    let mut text = format!("# {}: {}\n\nNode {}. Made from {}.\n\n", finding.kind.name(), finding.message, finding.node, finding.case.origin);
+    let mut text = format!(
+        "# {}: {}\n\nNode {}. Made from {}.\n\n",
+        finding.kind.name(),
+        finding.message,
+        finding.node,
+        finding.case.origin
+    );
     text += "In this folder:\n\n";
     match &finding.proof {
         None => {
@@ -112,13 +119,15 @@ pub fn keep(finding: &Finding, original: &Finding, out: &Path, name: &str) -> io
         }
         Some((header, line)) => {
             fs::write(folder.join("false.jsonl"), whole(header, line, &files, &finding.case)?)?;
-            text += &format!("    gcnproof check g.npz m.safetensors false.jsonl{checking}           (and with --exact)\n");
+            text +=
+                &format!("    gcnproof check g.npz m.safetensors false.jsonl{checking}           (and with --exact)\n");
             text += &format!("    gcnproof certify {base} --complete --proofs p.jsonl --format json\n");
         }
     }
     text += "\n## What is true (brute force)\n\n";
     for (node, truth) in solve(&finding.case, &Counts::default()).iter().enumerate() {
-        let margins: Vec<String> = truth.margins.iter().map(|m| m.as_ref().map_or("-".into(), |m| format!("{:e}", m.approximate()))).collect();
+        let margins: Vec<String> =
+            truth.margins.iter().map(|m| m.as_ref().map_or("-".into(), |m| format!("{:e}", m.approximate()))).collect();
         text += &format!(
             "node {node}: predicted {}, reference {:?}, robust {:?}, smallest margins {}\n",
             truth.predicted,
@@ -147,15 +156,18 @@ fn whole(header: &str, line: &str, files: &Files, case: &Case) -> io::Result<Str
         if matches!(rule, Rule::Matrix(_)) {
             let path = files.passing.split(',').nth(number).unwrap_or_default();
             let matrix = read_matrix(Path::new(path)).map_err(io::Error::other)?;
-            header["header"]["message_passing"][number] = json!(format!("matrix:{}", gcnproof_check::matrix_digest(&matrix)));
+            header["header"]["message_passing"][number] =
+                json!(format!("matrix:{}", gcnproof_check::matrix_digest(&matrix)));
         }
     }
-    Ok(format!("{header}\n{line}\n{{\"end\":1}}\n"))
+    let count = line.lines().count();
+    Ok(format!("{header}\n{line}\n{{\"end\":{count}}}\n"))
 }
 
 /// All numbers of a case.
 fn describe(case: &Case) -> String {
-    let mut text = format!("budget {:?}, classes by {}\n", case.budget, if case.labels { "labels" } else { "prediction" });
+    let mut text =
+        format!("budget {:?}, classes by {}\n", case.budget, if case.labels { "labels" } else { "prediction" });
     for node in 0..case.nodes() {
         let label = case.graph.labels.as_ref().map(|labels| labels[node]);
         text += &format!(

@@ -6,12 +6,13 @@
 //! | [`case`], [`operator`], [`variant`] | a case as plain data |
 //! | [`exact`], [`network`], [`truth`] | what is true, by brute force |
 //! | [`player`], [`compare`], [`stage`], [`binary`] | what the program says, compared |
-//! | [`claim`], [`mutate`], [`attack`], [`made`] | proofs of false things |
-//! | [`hints`], [`evaluate`], [`judge`], [`climb`], [`forge`] | the rules of the format, evaluated independently |
+//! | [`claim`], [`mutate`], [`ring`], [`attack`], [`made`] | proofs of false things |
+//! | [`hints`], [`rules`], `bends`, [`evaluate`], [`judge`], [`climb`], [`forge`] | the rules of the format, evaluated independently |
 //! | [`finding`], [`shrink`], [`keep`] | what was found, made small and kept |
 //! | [`hunt`] | all of it, until stopped |
 
 pub mod attack;
+mod bends;
 pub mod binary;
 pub mod case;
 pub mod claim;
@@ -33,6 +34,8 @@ pub mod numbers;
 pub mod operator;
 pub mod player;
 pub mod random;
+pub mod ring;
+pub mod rules;
 pub mod shapes;
 pub mod shrink;
 pub mod stage;

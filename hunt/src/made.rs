@@ -7,13 +7,13 @@ use gcnproof_check::Checker;
 use gcnproof_check::format::{Line, NodeProof};
 use serde_json::{Value, json};
 
-use crate::attack::Ring;
 use crate::evaluate::Whole;
 use crate::finding::{Counts, Finding, Kind};
 use crate::forge;
 use crate::mutate::{change, has_envelope};
 use crate::player::{How, Player, guard};
 use crate::random::Random;
+use crate::ring::Ring;
 
 /// Changed proofs for each that is made up.
 const CHANGED: usize = 6;
@@ -21,7 +21,8 @@ const CHANGED: usize = 6;
 /// Makes up a proof for one node and shows it, and changed ones, to the rules and to the checker.
 pub fn made_up(player: &Player, ring: &Ring, random: &mut Random, findings: &mut Vec<Finding>) {
     let rules = ring.rules;
-    let fragile: Vec<usize> = (0..ring.truths.len()).filter(|&node| ring.truths[node].robust() == Some(false)).collect();
+    let fragile: Vec<usize> =
+        (0..ring.truths.len()).filter(|&node| ring.truths[node].robust() == Some(false)).collect();
     let node = match fragile.as_slice() {
         [] => random.below(ring.truths.len()),
         fragile if random.percent(60) => fragile[random.below(fragile.len())],
@@ -64,7 +65,9 @@ pub fn made_up(player: &Player, ring: &Ring, random: &mut Random, findings: &mut
             return;
         };
         for checker in [&fast, &exact] {
-            if let Err(problem) = guard(|| checker.bounds(&bounds)).and_then(|done| done.map_err(|reason| reason.to_string())) {
+            if let Err(problem) =
+                guard(|| checker.bounds(&bounds)).and_then(|done| done.map_err(|reason| reason.to_string()))
+            {
                 report(Kind::Disagreement, format!("a line of bounds is refused: {problem}"), &lines, line);
                 return;
             }

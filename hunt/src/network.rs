@@ -99,16 +99,17 @@ struct Scratch<N> {
 impl<N: Number> Network<N> {
     /// The network of a case at these exponents (entries, weights, results of each layer).
     pub fn new(case: &Case, operators: &[Rows], exponents: &[[i32; 3]]) -> Network<N> {
-        let layers = case.layers().iter().zip(operators).zip(exponents).map(|((layer, rows), &[entry, weight, result])| {
-            let row = |row: &Vec<(usize, f64)>| row.iter().map(|&(n, a)| (n, N::scaled(a, entry))).collect();
-            Layer {
-                entries: rows.iter().map(row).collect(),
-                weight: layer.weight.values.iter().map(|&w| N::scaled(w, weight)).collect(),
-                bias: layer.bias.iter().map(|&b| N::scaled(b, result)).collect(),
-                inputs: layer.weight.rows,
-                outputs: layer.weight.columns,
-            }
-        });
+        let layers =
+            case.layers().iter().zip(operators).zip(exponents).map(|((layer, rows), &[entry, weight, result])| {
+                let row = |row: &Vec<(usize, f64)>| row.iter().map(|&(n, a)| (n, N::scaled(a, entry))).collect();
+                Layer {
+                    entries: rows.iter().map(row).collect(),
+                    weight: layer.weight.values.iter().map(|&w| N::scaled(w, weight)).collect(),
+                    bias: layer.bias.iter().map(|&b| N::scaled(b, result)).collect(),
+                    inputs: layer.weight.rows,
+                    outputs: layer.weight.columns,
+                }
+            });
         Network { layers: layers.collect(), exponent: exponents.last().map_or(0, |last| last[2]) }
     }
 
@@ -141,7 +142,11 @@ impl<N: Number> Network<N> {
                     product.add_product(a, &layer.weight[attribute * layer.outputs + j]);
                     if !product.is_zero() {
                         let mut change = N::zero();
-                        if removes { change.subtract(&product) } else { change.add(&product) }
+                        if removes {
+                            change.subtract(&product)
+                        } else {
+                            change.add(&product)
+                        }
                         changes.push(((m - range.start) * layer.outputs + j, change));
                     }
                 }

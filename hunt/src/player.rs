@@ -19,8 +19,8 @@ use gcnproof_files::{ModelFile, SparseMatrix};
 
 use crate::case::{Case, Rule, Way};
 
-/// A search that has not ended by then counts as undecided.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// A search that has not ended by then is given up.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// After so many searches that did not end, the other nodes of a case are left out.
 const GIVEN_UP: usize = 2;

@@ -51,7 +51,9 @@ pub fn rescale(case: &mut Case, random: &mut Random) {
     let mut total = 0;
     let widest = random.pick(&[60, 300, 540, 1000]);
     // In half of the cases the products of the first layer lie where floats end.
-    let edge = random.percent(50).then(|| random.pick(&[-1140, -1100, -1074, -1060, -1022, 960, 1020]) + random.between(-12, 12));
+    let edge = random
+        .percent(50)
+        .then(|| random.pick(&[-1140, -1100, -1074, -1060, -1022, 960, 1020]) + random.between(-12, 12));
     for number in 0..case.model.layers.len() {
         let (weight, entry) = match edge {
             Some(edge) if number == 0 => {

@@ -113,19 +113,15 @@ impl<'a> Oracle<'a> {
         let classes = self.case.classes();
         let one = |node: usize| {
             let row = &logits[(node - range.start) * classes..][..classes];
-            let predicted = (1..classes).fold(0, |best, class| if row[best].is_less(&row[class]) { class } else { best });
+            let predicted =
+                (1..classes).fold(0, |best, class| if row[best].is_less(&row[class]) { class } else { best });
             let label = self.case.graph.labels.as_ref().and_then(|labels| labels[node]).map(|label| label as usize);
             (predicted, if self.case.labels { label.filter(|&label| label < classes) } else { Some(predicted) })
         };
         range.clone().map(one).collect()
     }
 
-    fn search<N: Number>(
-        &self,
-        network: &Network<N>,
-        range: Range<usize>,
-        big: impl Fn(&N) -> BigInt,
-    ) -> Vec<Truth> {
+    fn search<N: Number>(&self, network: &Network<N>, range: Range<usize>, big: impl Fn(&N) -> BigInt) -> Vec<Truth> {
         let classes = self.case.classes();
         let flips = Flips::new(self.case, range.clone());
         let mut references = Vec::new();
@@ -155,7 +151,8 @@ impl<'a> Oracle<'a> {
                 let Some(reference) = reference.1 else { return false };
                 let row = row * classes;
                 (0..classes).any(|class| {
-                    class != reference && logits[row + reference] - logits[row + class] <= least[row + class] + 2.0 * error
+                    class != reference
+                        && logits[row + reference] - logits[row + class] <= least[row + class] + 2.0 * error
                 })
             });
             if near {
@@ -229,11 +226,14 @@ impl Scale {
             let result = entry + weight + below;
             let bits = |x: f64, exponent: i32| {
                 let (mantissa, own) = parts(x);
-                if mantissa == 0 { 0.0 } else { (mantissa.unsigned_abs() as f64).log2() + f64::from(own - exponent) + 0.01 }
+                if mantissa == 0 {
+                    0.0
+                } else {
+                    (mantissa.unsigned_abs() as f64).log2() + f64::from(own - exponent) + 0.01
+                }
             };
-            let largest = |values: &mut dyn Iterator<Item = f64>, exponent| {
-                values.map(|x| bits(x, exponent)).fold(0.0, f64::max)
-            };
+            let largest =
+                |values: &mut dyn Iterator<Item = f64>, exponent| values.map(|x| bits(x, exponent)).fold(0.0, f64::max);
             let inputs = (layer.weight.rows.max(1) as f64).log2();
             let reach = (rows.iter().map(Vec::len).max().unwrap_or(1).max(1) as f64).log2();
             let sent = size + inputs + largest(&mut layer.weight.values.iter().copied(), weight);
