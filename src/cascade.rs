@@ -7,14 +7,15 @@ use std::time::Instant;
 
 use crate::budget::Restriction;
 use crate::certifier::{Bound, Certifier, Effort, Workspace};
-use crate::dual::Located;
-use crate::exact::Relaxation;
+use crate::dual::{Located, Objective};
+use crate::dyadic::Dyadic;
+use crate::exact::{First, Lines, Relaxation};
 use crate::proof::{Evidence, Grounds, is_doubtful};
 use crate::rounding::{Enclosure, error_of};
 use crate::search::prover::Cost;
 use crate::search::tree::{Goal, Limits};
 use crate::selection::Flip;
-use crate::verdict::{Margin, NodeResult, Reason, Verdict};
+use crate::verdict::{Margin, Minimum, NodeResult, Reason, Verdict};
 
 /// How often the weights of a mixture are adjusted before it is given up.
 const ROUNDS: usize = 12;
@@ -25,9 +26,22 @@ pub(crate) struct Attack {
     /// The sign of the exact margin.
     pub(crate) sign: Ordering,
     pub(crate) flips: Vec<Flip>,
+    /// The exact margin, where it was needed; the enclosure is then the next float above it.
+    pub(crate) exact: Option<Dyadic>,
 }
 
 impl Attack {
+    /// An attack with an exact margin.
+    fn exactly(exact: Dyadic, flips: Vec<Flip>) -> Attack {
+        let margin = Enclosure { value: exact.ceil_f64(), error: 0.0 };
+        Attack { margin, sign: exact.sign(), flips, exact: Some(exact) }
+    }
+
+    /// A float that is surely not above the margin.
+    pub(crate) fn lower(&self) -> f64 {
+        self.exact.as_ref().map_or_else(|| self.margin.lower(), Dyadic::floor_f64)
+    }
+
     /// Does it break the class? A tie does.
     pub(crate) fn succeeds(&self) -> bool {
         self.sign != Ordering::Greater
@@ -58,6 +72,7 @@ impl Certifier<'_> {
         workspace.slice.cut(self.gcn(), self.gcn().depth(), node);
         workspace.evaluator.prepare(&workspace.slice);
         workspace.selection.forget();
+        workspace.prepared.forget();
         let logits = &self.unperturbed()[self.gcn().depth() - 2];
         let mut pairs: Vec<Pair> = others
             .iter()
@@ -65,10 +80,13 @@ impl Certifier<'_> {
                 let margin = difference(logits.entry(node, reference), logits.entry(node, class));
                 Pair {
                     class,
+                    unperturbed: margin.value.abs(),
                     lower: [f64::NEG_INFINITY; 2],
                     positive: [false; 2],
                     mixed: f64::NEG_INFINITY,
                     searched: f64::NEG_INFINITY,
+                    proved: false,
+                    minimised: false,
                     grounds: Err("no bound was kept"),
                     attack: self.proved(reference, class, margin, Vec::new(), workspace),
                 }
@@ -84,6 +102,8 @@ impl Certifier<'_> {
         let mut cost = Cost::default();
         if !self.activation_bounds().is_empty() {
             cost = self.search(reference, &mut pairs, workspace);
+        } else if matches!(self.effort, Effort::Minimise { .. }) {
+            self.minimise_linear(reference, &mut pairs, workspace);
         }
         self.conclude(node, (reference, predicted), pairs, cost, workspace)
     }
@@ -98,10 +118,11 @@ impl Certifier<'_> {
             let mut positive = lower > 0.0;
             // Neither surely positive nor surely not: only exact arithmetic can tell.
             if !(positive || bound.upper() <= 0.0) {
-                let exact =
-                    self.exact(workspace).lower_bound(self.budget(), self.activation_bounds(), &objective, relaxation);
-                positive = exact.as_ref().is_some_and(|exact| exact.sign() == Ordering::Greater);
-                lower = exact.map_or(f64::NEG_INFINITY, |exact| exact.floor_f64());
+                let exact = self.exact_bound(&objective, relaxation, workspace);
+                positive = exact.as_ref().is_some_and(|(exact, _)| exact.sign() == Ordering::Greater);
+                lower = exact.as_ref().map_or(f64::NEG_INFINITY, |(exact, _)| exact.floor_f64());
+                // What attains the exact bound may be another perturbation than what seems to in f64.
+                self.attack(reference, pairs, exact.map_or_else(Vec::new, |(_, flips)| flips), workspace);
             }
             pairs[at].lower[relaxation as usize] = lower;
             pairs[at].positive[relaxation as usize] = positive;
@@ -111,6 +132,38 @@ impl Certifier<'_> {
             }
             let flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
             self.attack(reference, pairs, flips, workspace);
+        }
+    }
+
+    /// The exact bound of the workspace's target, and the flips that attain it.
+    fn exact_bound(
+        &self,
+        objective: Objective,
+        relaxation: Relaxation,
+        workspace: &mut Workspace,
+    ) -> Option<(Dyadic, Vec<Flip>)> {
+        let Workspace { slice, selection, prepared, .. } = workspace;
+        let hint: Vec<Flip> = selection.flips().iter().map(|loss| loss.flip).collect();
+        let lines = Lines {
+            restriction: &Restriction::default(),
+            bounds: Located::Graph(self.activation_bounds()),
+            first: First::Default(relaxation),
+            omega: &[],
+            signs: &[],
+            hint: &hint,
+        };
+        self.exact(slice, prepared).lower_bound(self.budget(), objective, &lines)
+    }
+
+    /// A linear model has nothing to relax: its exact bound is attained.
+    fn minimise_linear(&self, reference: usize, pairs: &mut [Pair], workspace: &mut Workspace) {
+        for at in 0..pairs.len() {
+            let objective = [(reference, 1.0), (pairs[at].class, -1.0)];
+            let Some((bound, flips)) = self.exact_bound(&objective, Relaxation::Paper, workspace) else { continue };
+            self.attack(reference, pairs, flips, workspace);
+            self.settle_attack(reference, &mut pairs[at], workspace);
+            pairs[at].minimised = pairs[at].attack.exact.as_ref().is_some_and(|margin| *margin <= bound);
+            pairs[at].proved |= pairs[at].minimised && !pairs[at].attack.succeeds();
         }
     }
 
@@ -124,22 +177,26 @@ impl Certifier<'_> {
     /// first, and the first witness ends it unless the exact margins are asked for.
     fn search(&self, reference: usize, pairs: &mut [Pair], workspace: &mut Workspace) -> Cost {
         let single = Limits { nodes: 1, ..Limits::default() };
-        let (goal, limits) = match self.effort {
+        let (goals, limits) = match self.effort {
             Effort::Bounds => return Cost::default(),
-            Effort::Optimal => (Goal::Decide, single),
-            Effort::Complete(limits) => (Goal::Decide, limits),
-            Effort::Minimise { limits, gap } => (Goal::Minimise { gap }, limits),
+            Effort::Optimal => (vec![Goal::Decide], single),
+            Effort::Complete(limits) => (vec![Goal::Decide], limits),
+            Effort::Minimise { limits, gap } if limits == Limits::default() => (vec![Goal::Minimise { gap }], limits),
+            // Within limits the verdict comes first.
+            Effort::Minimise { limits, gap } => (vec![Goal::Decide, Goal::Minimise { gap }], limits),
         };
         // A limit beyond the end of time is none.
         let deadline = Instant::now().checked_add(limits.time);
         let mut cost = Cost::default();
-        for at in likeliest(pairs) {
-            // A perturbation found for one pair may have broken another.
-            let broken = pairs.iter().any(|pair| pair.attack.succeeds());
-            if goal == Goal::Decide && (broken || pairs[at].is_settled()) {
-                continue;
+        for goal in goals {
+            for at in likeliest(pairs) {
+                // A perturbation found for one pair may have broken another.
+                let broken = pairs.iter().any(|pair| pair.attack.succeeds());
+                if goal == Goal::Decide && (broken || pairs[at].is_settled()) {
+                    continue;
+                }
+                cost.add(self.prove_pair(reference, at, pairs, workspace, (goal, &limits, deadline)));
             }
-            cost.add(self.prove_pair(reference, at, pairs, workspace, (goal, &limits, deadline)));
         }
         cost
     }
@@ -215,12 +272,54 @@ impl Certifier<'_> {
             if margin.lower() >= pair.attack.margin.upper() {
                 continue;
             }
+            if matches!(self.effort, Effort::Minimise { .. }) {
+                self.keep_smaller(reference, pair, margin, &flips, workspace);
+                continue;
+            }
             let attack = self.proved(reference, pair.class, margin, flips.clone(), workspace);
             if attack.margin.upper() < pair.attack.margin.upper() || pair.attack.margin.upper().is_nan() {
                 pair.attack = attack;
             }
         }
         difference(logits[reference], logits[pairs[at].class])
+    }
+
+    /// Keeps the perturbation with the smaller margin: exact arithmetic decides what rounding leaves open.
+    fn keep_smaller(
+        &self,
+        reference: usize,
+        pair: &mut Pair,
+        margin: Enclosure,
+        flips: &[Flip],
+        workspace: &mut Workspace,
+    ) {
+        let known = &pair.attack.flips;
+        if known.len() == flips.len() && flips.iter().all(|flip| known.contains(flip)) {
+            return;
+        }
+        let flips = sorted(flips.to_vec());
+        if margin.upper() < pair.attack.lower() {
+            pair.attack = self.proved(reference, pair.class, margin, flips, workspace);
+            return;
+        }
+        self.settle_attack(reference, pair, workspace);
+        let exact = self.exact_margin(reference, pair.class, &flips, workspace);
+        if pair.attack.exact.as_ref().is_some_and(|best| exact < *best) {
+            pair.attack = Attack::exactly(exact, flips);
+        }
+    }
+
+    /// Makes sure that the exact margin of the best perturbation is known.
+    pub(crate) fn settle_attack(&self, reference: usize, pair: &mut Pair, workspace: &mut Workspace) {
+        if pair.attack.exact.is_none() {
+            let flips = std::mem::take(&mut pair.attack.flips);
+            let exact = self.exact_margin(reference, pair.class, &flips, workspace);
+            pair.attack = Attack::exactly(exact, flips);
+        }
+    }
+
+    fn exact_margin(&self, reference: usize, class: usize, flips: &[Flip], workspace: &mut Workspace) -> Dyadic {
+        self.exact(&workspace.slice, &mut workspace.prepared).objective(&[(reference, 1.0), (class, -1.0)], flips)
     }
 
     /// A perturbation whose sign is known: what rounding leaves open is evaluated exactly.
@@ -230,31 +329,31 @@ impl Certifier<'_> {
         class: usize,
         margin: Enclosure,
         flips: Vec<Flip>,
-        workspace: &Workspace,
+        workspace: &mut Workspace,
     ) -> Attack {
         if margin.lower() > 0.0 {
-            return Attack { margin, sign: Ordering::Greater, flips };
+            return Attack { margin, sign: Ordering::Greater, flips, exact: None };
         }
         if margin.upper() < 0.0 {
-            return Attack { margin, sign: Ordering::Less, flips };
+            return Attack { margin, sign: Ordering::Less, flips, exact: None };
         }
-        let exact = self.exact(workspace).objective(&[(reference, 1.0), (class, -1.0)], &flips);
-        Attack { margin: Enclosure { value: exact.ceil_f64(), error: 0.0 }, sign: exact.sign(), flips }
+        Attack::exactly(self.exact_margin(reference, class, &flips, workspace), flips)
     }
 
-    /// The margin of a perturbation, exactly if rounding leaves its sign open.
+    /// The margin of a perturbation from below, and its sign: exactly if rounding leaves that open.
     pub(crate) fn decided(
         &self,
         reference: usize,
         class: usize,
         margin: Enclosure,
         flips: &[Flip],
-        workspace: &Workspace,
-    ) -> f64 {
+        workspace: &mut Workspace,
+    ) -> (f64, Ordering) {
         if margin.lower() > 0.0 || margin.upper() < 0.0 {
-            return margin.lower();
+            return (margin.lower(), margin.lower().total_cmp(&0.0));
         }
-        self.exact(workspace).objective(&[(reference, 1.0), (class, -1.0)], flips).floor_f64()
+        let exact = self.exact_margin(reference, class, flips, workspace);
+        (exact.floor_f64(), exact.sign())
     }
 
     /// Local search where a pair is neither settled nor broken, the most promising first, until one is broken.
@@ -311,10 +410,8 @@ impl Certifier<'_> {
             reason,
             paper_certifies: paper,
             anchored_certifies: anchored,
-            margins: pairs
-                .iter()
-                .map(|pair| Margin { class: pair.class, lower: pair.lower(), upper: pair.attack.margin.upper() })
-                .collect(),
+            margins: pairs.iter().map(Pair::margin).collect(),
+            minima: pairs.iter().map(Pair::minimum).collect(),
             search_nodes: cost.nodes,
             masters: cost.masters,
             limit_hit: cost.gave_up && !matches!(self.effort, Effort::Optimal),
@@ -329,6 +426,8 @@ impl Certifier<'_> {
 /// The state of one class pair.
 pub(crate) struct Pair {
     pub(crate) class: usize,
+    /// Size of the margin without flips.
+    unperturbed: f64,
     /// Lower bounds by [`Relaxation`].
     lower: [f64; 2],
     /// Which of them are positive in exact arithmetic, even if smaller than every positive float.
@@ -337,6 +436,10 @@ pub(crate) struct Pair {
     mixed: f64,
     /// The bound that a search has reached.
     pub(crate) searched: f64,
+    /// Has a search shown that the worst-case margin is positive, even if smaller than every positive float?
+    pub(crate) proved: bool,
+    /// Has a search shown that no margin is smaller than that of the attack?
+    pub(crate) minimised: bool,
     pub(crate) attack: Attack,
     /// The proof of a positive worst-case margin, or why there is none.
     pub(crate) grounds: Result<Grounds, &'static str>,
@@ -345,7 +448,29 @@ pub(crate) struct Pair {
 impl Pair {
     /// Is the worst-case margin surely positive?
     fn is_settled(&self) -> bool {
-        self.positive.contains(&true) || self.lower() > 0.0
+        self.positive.contains(&true) || self.proved || self.lower() > 0.0
+    }
+
+    /// How large margins are: with and without attack. Never 0.
+    pub(crate) fn size(&self) -> f64 {
+        let size = self.unperturbed.max(self.attack.margin.value.abs());
+        if size > 0.0 && size.is_finite() { size } else { 1.0 }
+    }
+
+    /// What is known of the worst-case margin, in floats.
+    fn margin(&self) -> Margin {
+        let lower = match (self.minimised, self.is_settled()) {
+            (true, _) => self.attack.lower(),
+            (_, true) => self.lower().max(0.0),
+            _ => self.lower(),
+        };
+        Margin { class: self.class, lower, upper: self.attack.margin.upper() }
+    }
+
+    /// The worst-case margin, if it is known exactly.
+    fn minimum(&self) -> Option<Minimum> {
+        let margin = self.attack.exact.clone().filter(|_| self.minimised)?;
+        Some(Minimum { margin, flips: sorted(self.attack.flips.clone()) })
     }
 
     fn lower(&self) -> f64 {

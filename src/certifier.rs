@@ -9,7 +9,7 @@ use crate::attribute::Attributes;
 use crate::bounds::{self, Columns, LayerBounds};
 use crate::budget::{Budget, Restriction};
 use crate::dual::{Backward, Relaxed};
-use crate::exact::{ExactProblem, Relaxation};
+use crate::exact::{ExactProblem, Prepared, Relaxation, Sums};
 use crate::forward::{Representation, forward};
 use crate::graph::Graph;
 use crate::hidden::Hidden;
@@ -17,7 +17,7 @@ use crate::mixture::Multipliers;
 use crate::model::Gcn;
 use crate::rounding::{Enclosure, error_of};
 use crate::search::tree::Limits;
-use crate::selection::{Selection, Slopes};
+use crate::selection::{Field, Loss, Selection, Slopes};
 use crate::slice::Slice;
 use crate::verdict::NodeResult;
 use crate::witness::{Evaluator, LocalSearch, Problem};
@@ -55,11 +55,12 @@ pub enum Effort {
     Optimal,
     /// In addition branch and price, until every node is decided.
     Complete(Limits),
-    /// The exact worst-case margin of every class pair, up to the gap.
+    /// The worst-case margin of every class pair: exactly, or up to the gap.
     Minimise {
         /// When to give up.
         limits: Limits,
-        /// Difference between lower and upper bound at which a pair is done.
+        /// Difference between lower and upper bound at which a pair is done, relative to the larger of the margins with and
+        /// without attack; 0 asks for the exact minimum. The sign is decided in any case.
         gap: f64,
     },
 }
@@ -77,6 +78,7 @@ pub struct Certifier<'a> {
     attributes: Arc<Attributes>,
     columns: Arc<Columns>,
     unperturbed: Arc<Vec<Representation>>,
+    sums: Arc<Sums>,
     bounds: Vec<LayerBounds>,
 }
 
@@ -94,6 +96,8 @@ pub struct Workspace {
     pub(crate) local_bounds: Vec<LayerBounds>,
     slopes: Slopes,
     pub(crate) search: LocalSearch,
+    /// What exact arithmetic has prepared for the target.
+    pub(crate) prepared: Prepared,
 }
 
 impl<'a> Certifier<'a> {
@@ -113,6 +117,7 @@ impl<'a> Certifier<'a> {
             attributes,
             columns,
             unperturbed,
+            sums: Arc::new(Sums::new(graph.node_count())),
             bounds: Vec::new(),
         };
         certifier.bound_activations();
@@ -145,6 +150,7 @@ impl<'a> Certifier<'a> {
             attributes: Arc::clone(&self.attributes),
             columns: Arc::clone(&self.columns),
             unperturbed: Arc::clone(&self.unperturbed),
+            sums: Arc::clone(&self.sums),
             bounds: Vec::new(),
             ..*self
         };
@@ -231,7 +237,9 @@ impl<'a> Certifier<'a> {
         logits.clear_maximum(node).unwrap_or_else(|| {
             let mut slice = Slice::default();
             slice.cut(self.gcn, self.gcn.depth(), node);
-            let problem = ExactProblem { graph: self.graph, gcn: self.gcn, slice: &slice };
+            let prepared = &mut Prepared::default();
+            let mut problem =
+                ExactProblem { graph: self.graph, gcn: self.gcn, slice: &slice, sums: &self.sums, prepared };
             (1..self.gcn.class_count()).fold(0, |best, class| {
                 let ahead = problem.objective(&[(class, 1.0), (best, -1.0)], &[]);
                 if ahead.sign() == Ordering::Greater { class } else { best }
@@ -302,8 +310,48 @@ impl<'a> Certifier<'a> {
         total.close()
     }
 
-    pub(crate) fn exact<'b>(&'b self, workspace: &'b Workspace) -> ExactProblem<'b> {
-        ExactProblem { graph: self.graph, gcn: self.gcn, slice: &workspace.slice }
+    /// By how much less than the selected flips every other admissible set of flips loses at the slopes of the last
+    /// [`worst`](Self::worst), at least: its bound holds for them with so much more. 0 if nothing is known.
+    ///
+    /// The best other set differs by one exchange, because sets within the budgets form a matroid: a selected flip gives way to
+    /// nothing, to a flip of the same node, or, where that node has budget left, to a flip of another one.
+    pub(crate) fn runner_up(&self, workspace: &mut Workspace, restriction: &Restriction) -> f64 {
+        let Workspace { slice, relaxed, slopes, selection, .. } = workspace;
+        let selected: Vec<Loss> = selection.flips().to_vec();
+        let left = restriction.global(&self.budget).unwrap_or(0);
+        // With budget left a flip that gains nothing could be added, and those are not looked for.
+        if selected.len() != left || selected.is_empty() {
+            return 0.0;
+        }
+        let error = relaxed.spread(slice, self.unperturbed[0].width, self.attributes.norm(0), slopes);
+        let mut others = restriction.clone();
+        others.spared.extend(selected.iter().map(|loss| loss.flip));
+        let count = 4 * left + 16;
+        let budget = self.budget.with_global(restriction.made.len() + count);
+        let mut rest = Selection::default();
+        rest.select(&Field { budget: &budget, ..self.problem().field(&others) }, slice, slopes);
+        let smallest = |losses: &mut dyn Iterator<Item = &Loss>| losses.map(|l| l.loss).fold(f64::INFINITY, f64::min);
+        let any = smallest(&mut selected.iter());
+        let mut least = any;
+        for other in rest.flips() {
+            let node = other.flip.node;
+            let of_node = || selected.iter().filter(move |loss| loss.flip.node == node);
+            let full = restriction.local(&self.budget, node) == Some(of_node().count());
+            let gives_way = if full { smallest(&mut of_node()) } else { any };
+            least = least.min(gives_way - other.loss);
+        }
+        // What was not listed loses no more than the last that was.
+        if rest.flips().len() == count {
+            least = least.min(any - smallest(&mut rest.flips().iter()));
+        }
+        // The same loss may be computed twice in different ways.
+        let surely = least - 4.0 * error - 1e-12 * any.abs();
+        if surely > 0.0 { surely } else { 0.0 }
+    }
+
+    /// The target of the workspace in exact arithmetic.
+    pub(crate) fn exact<'b>(&'b self, slice: &'b Slice, prepared: &'b mut Prepared) -> ExactProblem<'b> {
+        ExactProblem { graph: self.graph, gcn: self.gcn, slice, sums: &self.sums, prepared }
     }
 
     pub(crate) fn problem(&self) -> Problem<'_> {

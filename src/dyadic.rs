@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 
 use dashu_int::ops::BitTest;
-use dashu_int::{IBig, Sign};
+use dashu_int::{IBig, Sign, UBig};
 
 /// `mantissa · 2^exponent`, exactly.
 #[derive(Clone, Debug)]
@@ -25,14 +25,37 @@ impl Dyadic {
     /// # Panics
     /// If `x` is not finite: weights and matrices are checked when they are read.
     pub fn from_f64(x: f64) -> Dyadic {
-        assert!(x.is_finite(), "only finite floats have an exact value");
-        let bits = x.to_bits();
-        let field = (bits >> 52 & 0x7ff) as i64;
-        let fraction = (bits & ((1 << 52) - 1)) as i64;
-        // Subnormals share the exponent of the smallest normal numbers and have no hidden bit.
-        let (magnitude, exponent) = if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field - 1075) };
-        let signed = if x.is_sign_negative() { -magnitude } else { magnitude };
-        Dyadic { mantissa: IBig::from(signed), exponent }
+        let (mantissa, exponent) = parts(x);
+        Dyadic { mantissa: IBig::from(mantissa), exponent }
+    }
+
+    /// The exact sum of finite floats: on one common exponent in machine integers where these surely suffice, which is the
+    /// usual case, and number by number otherwise.
+    ///
+    /// # Panics
+    /// As [`from_f64`](Dyadic::from_f64).
+    pub fn sum_of(floats: impl Iterator<Item = f64> + Clone) -> Dyadic {
+        let (mut least, mut most, mut count) = (i64::MAX, i64::MIN, 0u32);
+        for x in floats.clone().filter(|x| *x != 0.0) {
+            let (mantissa, exponent) = parts(x);
+            let bits = 64 - i64::from(mantissa.unsigned_abs().leading_zeros());
+            (least, most, count) = (least.min(exponent), most.max(exponent + bits), count.saturating_add(1));
+        }
+        if count == 0 {
+            return Dyadic::ZERO;
+        }
+        // From the lowest bit of any term to the highest, times the number of terms.
+        if most - least + i64::from(32 - count.leading_zeros()) > 126 {
+            return floats.fold(Dyadic::ZERO, |total, x| &total + &x.into());
+        }
+        let sum: i128 = floats
+            .filter(|x| *x != 0.0)
+            .map(|x| {
+                let (mantissa, exponent) = parts(x);
+                i128::from(mantissa) << (exponent - least)
+            })
+            .sum();
+        if sum == 0 { Dyadic::ZERO } else { Dyadic { mantissa: IBig::from(sum), exponent: least } }
     }
 
     /// The mantissa at an exponent that is not larger.
@@ -106,6 +129,39 @@ impl Dyadic {
     /// The nearest-ish float, for choosing multipliers and ordering candidates; nothing rests on it.
     pub fn approximate(&self) -> f64 {
         self.floor_f64()
+    }
+}
+
+/// Mantissa and exponent of a finite float; the mantissa is odd (or zero), because short ones make short products.
+fn parts(x: f64) -> (i64, i64) {
+    assert!(x.is_finite(), "only finite floats have an exact value");
+    let bits = x.to_bits();
+    let field = (bits >> 52 & 0x7ff) as i64;
+    let fraction = (bits & ((1 << 52) - 1)) as i64;
+    // Subnormals share the exponent of the smallest normal numbers and have no hidden bit.
+    let (magnitude, exponent) = if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field - 1075) };
+    if magnitude == 0 {
+        return (0, 0);
+    }
+    let zeros = magnitude.trailing_zeros();
+    let odd = magnitude >> zeros;
+    (if x.is_sign_negative() { -odd } else { odd }, exponent + i64::from(zeros))
+}
+
+/// `numerator/denominator` in lowest terms; a whole number has no denominator.
+impl std::fmt::Display for Dyadic {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let (sign, magnitude) = self.mantissa.clone().into_parts();
+        let Some(zeros) = magnitude.trailing_zeros() else { return f.write_str("0") };
+        if sign == Sign::Negative {
+            f.write_str("-")?;
+        }
+        let (odd, exponent) = (magnitude >> zeros, self.exponent + zeros as i64);
+        if exponent >= 0 {
+            write!(f, "{}", odd << exponent as usize)
+        } else {
+            write!(f, "{odd}/{}", UBig::ONE << (-exponent) as usize)
+        }
     }
 }
 
@@ -213,6 +269,16 @@ mod tests {
     }
 
     #[test]
+    fn rationals_are_written_in_lowest_terms() {
+        let text = |x: f64| dyadic(x).to_string();
+        assert_eq!(
+            ["-3/8", "0", "6", "-1", "1/4"],
+            [-0.375, -0.0, 6.0, -1.0, 0.25].map(text).each_ref().map(|t| &t[..])
+        );
+        assert_eq!((&dyadic(3.0) * &dyadic(2f64.powi(-70))).to_string(), "3/1180591620717411303424");
+    }
+
+    #[test]
     fn rounding_is_directed_at_the_ends_of_the_range() {
         let beyond = &dyadic(f64::MAX) + &dyadic(f64::MAX);
         assert_eq!(beyond.ceil_f64(), f64::INFINITY);
@@ -238,6 +304,13 @@ mod tests {
             prop_assert!(sum.floor_f64().next_up() >= sum.ceil_f64());
             let product = &dyadic(x) * &dyadic(y);
             prop_assert!(product.floor_f64() <= x * y && x * y <= product.ceil_f64());
+        }
+
+        #[test]
+        fn sums_of_floats_are_exact(xs in proptest::collection::vec((-1e3f64..1e3, -200i32..200, any::<bool>()), 0..20)) {
+            let floats: Vec<f64> = xs.iter().map(|&(x, p, far)| if far { x * 2f64.powi(p) } else { x }).collect();
+            let one_by_one = floats.iter().fold(Dyadic::ZERO, |total, &x| &total + &x.into());
+            prop_assert_eq!(Dyadic::sum_of(floats.iter().copied()), one_by_one);
         }
 
         #[test]

@@ -259,6 +259,6 @@ impl Relaxed {
 }
 
 /// The nearest weight on the grid; what is not a number becomes 0.
-fn on_grid(w: f64) -> f64 {
+pub(crate) fn on_grid(w: f64) -> f64 {
     (w.clamp(0.0, 1.0) * GRID).round().max(0.0) / GRID
 }

@@ -45,7 +45,7 @@ impl Radius {
             // Q = 0 first: it is certified, or broken by a tie.
             return (self.attacked.is_none() && self.undecided.is_none()).then_some(0);
         };
-        let middle = |low: usize, high: usize| (low + 1 < high).then(|| low + (high - low) / 2);
+        let middle = |low: usize, high: usize| (low.saturating_add(1) < high).then(|| low + (high - low) / 2);
         let high = self.attacked.unwrap_or(self.limit.saturating_add(1));
         match self.undecided {
             Some((first, last)) => middle(low, first).or_else(|| middle(last, high)),
@@ -82,7 +82,7 @@ impl Radius {
         // What is settled from outside is no longer undecided.
         let (low, high) = (self.certified, self.attacked.unwrap_or(usize::MAX));
         self.undecided = self.undecided.and_then(|(first, last)| {
-            let first = low.map_or(first, |low| first.max(low + 1));
+            let first = low.map_or(first, |low| first.max(low.saturating_add(1)));
             let last = last.min(high.saturating_sub(1));
             (first <= last).then_some((first, last))
         });

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::graph::Graph;
 use crate::results::{Column, Kind};
 use crate::selection::Flip;
-use crate::verdict::{Margin, NodeResult, Reason, Verdict};
+use crate::verdict::{Margin, Minimum, NodeResult, Reason, Verdict};
 
 /// What `certify` says of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +42,10 @@ pub struct NodeRecord {
     pub witness: Vec<Flip>,
     /// Time spent on it.
     pub seconds: f64,
+    /// On request the exact worst-case margins as fractions, in the order of the class pairs and separated by spaces; `?` where
+    /// one is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exact_margins: Option<String>,
 }
 
 /// A [`Margin`] whose missing numbers are null.
@@ -63,8 +67,13 @@ impl From<Margin> for MarginRecord {
 }
 
 impl NodeRecord {
-    /// The columns of a file of such rows.
-    pub const SCHEMA: &'static [Column] = &[
+    /// The columns of a file of such rows, without exact margins.
+    pub const SCHEMA: &'static [Column] = Self::COLUMNS.split_at(Self::COLUMNS.len() - 1).0;
+
+    /// The columns of a file of such rows, with exact margins.
+    pub const EXACT_SCHEMA: &'static [Column] = Self::COLUMNS;
+
+    const COLUMNS: &'static [Column] = &[
         Column { name: "node", kind: Kind::Integer },
         Column { name: "label", kind: Kind::OptionalInteger },
         Column { name: "predicted", kind: Kind::Integer },
@@ -81,7 +90,16 @@ impl NodeRecord {
         Column { name: "margins", kind: Kind::Margins },
         Column { name: "witness", kind: Kind::Flips },
         Column { name: "seconds", kind: Kind::Float },
+        Column { name: "exact_margins", kind: Kind::OptionalText },
     ];
+
+    /// The same row with the exact margins of a result.
+    pub fn with_exact_margins(mut self, minima: &[Option<Minimum>]) -> NodeRecord {
+        let fraction =
+            |minimum: &Option<Minimum>| minimum.as_ref().map_or("?".into(), |known| known.margin.to_string());
+        self.exact_margins = Some(minima.iter().map(fraction).collect::<Vec<String>>().join(" "));
+        self
+    }
 
     /// The row of a result.
     pub fn new(graph: &Graph, result: NodeResult, seconds: f64) -> NodeRecord {
@@ -102,6 +120,7 @@ impl NodeRecord {
             margins: result.margins.into_iter().map(MarginRecord::from).collect(),
             witness: result.witness,
             seconds,
+            exact_margins: None,
         }
     }
 

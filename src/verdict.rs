@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::dyadic::Dyadic;
 use crate::proof::Evidence;
 use crate::selection::Flip;
 
@@ -81,6 +82,15 @@ pub struct Margin {
     pub upper: f64,
 }
 
+/// The worst-case margin of a class pair, exactly.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Minimum {
+    /// The margin.
+    pub margin: Dyadic,
+    /// The flips that attain it.
+    pub flips: Vec<Flip>,
+}
+
 /// Everything said of one node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeResult {
@@ -102,6 +112,8 @@ pub struct NodeResult {
     pub anchored_certifies: Option<bool>,
     /// One entry per other class.
     pub margins: Vec<Margin>,
+    /// The exact minimum of each of these pairs, where it was asked for and found.
+    pub minima: Vec<Option<Minimum>>,
     /// Tree nodes that a search has examined.
     pub search_nodes: usize,
     /// Masters that a search has solved.

@@ -1310,3 +1310,180 @@ fn what_prices_cost_is_rounded_up() {
         );
     }
 }
+
+// ---------------------------------------------------------------- decided to the end, and exact minima
+
+/// A fraction with a power of two below.
+fn fraction(text: &str) -> X {
+    let (above, below) = text.split_once('/').unwrap_or((text, "1"));
+    let below: IBig = below.parse().unwrap();
+    let exponent = format!("{below:b}").len() as i64 - 1;
+    assert_eq!(below, IBig::ONE << exponent as usize, "{text} is not dyadic");
+    X(above.parse().unwrap(), -exponent)
+}
+
+/// Quantised weights and entries: integers, halves, tenths, powers of two, few different values, many zeros. Ties abound.
+fn quantised(seed: u64) -> Net {
+    let mut r = Stream::new(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x4242);
+    let r = &mut r;
+    let kind = r.below(5);
+    let value = |r: &mut Stream| match kind {
+        0 => r.below(5) as f64 - 2.0,
+        1 => r.below(7) as f64 / 2.0 - 1.5,
+        2 => (r.below(9) as f64 - 4.0) / 10.0,
+        3 => [0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.25, 4.0][r.below(8)],
+        _ => [0.0, 0.0, 1.0, -1.0, 0.1, -0.3][r.below(6)],
+    };
+    let depth = 2 + r.below(4);
+    let nodes = 1 + r.below(3);
+    let dimension = 1 + r.below(4);
+    let mut adjacency = vec![Vec::new(); nodes];
+    for i in 0..nodes {
+        for j in i..nodes {
+            if r.chance(if i == j { 20 } else { 50 }) {
+                adjacency[i].push(j as u32);
+                if i != j {
+                    adjacency[j].push(i as u32);
+                }
+            }
+        }
+    }
+    adjacency.iter_mut().for_each(|row| row.sort_unstable());
+    let attributes = (0..nodes).map(|_| (0..dimension as u32).filter(|_| r.chance(40)).collect()).collect();
+    let graph = graph(adjacency, attributes, dimension);
+    let mut widths = vec![dimension];
+    widths.extend((2..depth).map(|l| 1 + r.below(if l == 2 { 5 } else { 3 })));
+    widths.push(2 + r.below(2));
+    let layers = widths
+        .windows(2)
+        .map(|pair| {
+            let values = (0..pair[0] * pair[1]).map(|_| value(r)).collect();
+            (DenseMatrix { rows: pair[0], columns: pair[1], values }, (0..pair[1]).map(|_| value(r)).collect())
+        })
+        .collect();
+    let rules: Vec<MessagePassing> = (1..depth)
+        .map(|_| match r.below(7) {
+            0 => MessagePassing::Identity,
+            1 => MessagePassing::Sum,
+            2 => MessagePassing::SumWithSelf,
+            3 => MessagePassing::Mean,
+            4 => MessagePassing::MeanWithSelf,
+            5 => MessagePassing::Gcn,
+            _ => {
+                let mut matrix =
+                    SparseMatrix { rows: nodes, columns: nodes, offsets: vec![0], indices: vec![], values: vec![] };
+                for _ in 0..nodes {
+                    for j in 0..nodes {
+                        let value = value(r);
+                        if value != 0.0 {
+                            matrix.indices.push(j as u32);
+                            matrix.values.push(value);
+                        }
+                    }
+                    matrix.offsets.push(matrix.indices.len());
+                }
+                MessagePassing::Matrix(Arc::new(matrix))
+            }
+        })
+        .collect();
+    let gcn = Gcn::new(model(layers), &rules, &graph).unwrap();
+    let local: Vec<i64> = (0..nodes).map(|_| r.below(dimension + 3) as i64).collect();
+    let global = [0, 1, 2, 3, 4, 1 << 40][r.below(6)];
+    let budget = Budget::per_node(&graph, global, &local).unwrap();
+    Net { graph, gcn, budget, style: 400 + kind }
+}
+
+/// Without limits everything is decided, truly, and the minima are those of brute force, exactly.
+fn decided_check(seed: u64, net: Net, workspace: &mut Workspace, tally: &mut Tally) {
+    let sets = admissible(&net);
+    if sets.len() > 300 {
+        return;
+    }
+    let results: Vec<Vec<Vec<Vec<X>>>> = sets.iter().map(|s| evaluate(&net, s)).collect();
+    let last = net.gcn.layers().len() - 1;
+    let classes = net.gcn.class_count();
+    let bound = [Bound::Best, Bound::Paper, Bound::Anchored][(seed % 3) as usize];
+    let limits = Limits::default();
+    let certifier = |effort| Certifier::new(&net.graph, &net.gcn, net.budget.clone(), bound).with_effort(effort);
+    let complete = certifier(Effort::Complete(limits));
+    let minimise = certifier(Effort::Minimise { limits, gap: 0.0 });
+    let rough = certifier(Effort::Minimise { limits, gap: 0.1 });
+    for t in 0..net.graph.node_count() {
+        let reference = if seed % 4 == 1 { (seed / 4) as usize % classes } else { complete.predicted(t) };
+        let predicted = complete.predicted(t);
+        let worst: Vec<X> = (0..classes)
+            .filter(|&c| c != reference)
+            .map(|c| {
+                let margins = results.iter().map(|r| r[last][t][reference].sub(&r[last][t][c]));
+                margins.min_by(|a, b| a.cmp(b)).unwrap()
+            })
+            .collect();
+        let robust = worst.iter().all(|margin| margin.sign() == Ordering::Greater);
+        let want = if robust { Verdict::Robust } else { Verdict::NonRobust };
+        let tag = format!("seed {seed} style {} depth {} {bound:?} node {t}", net.style, net.gcn.depth());
+        for (name, certifier) in [("complete", &complete), ("minimise", &minimise), ("rough", &rough)] {
+            let result = certifier.certify_class(t, reference, predicted, workspace);
+            *tally.counts.entry((net.style, name)).or_default() += 1;
+            if result.verdict != want {
+                tally.failures.push(format!("{tag} {name}: {:?} is {want:?} {result:?}", result.verdict));
+            }
+            if result.search_nodes > 20 * sets.len() + 50 {
+                tally.notes.push(format!("{tag} {name}: {} tree nodes for {} sets", result.search_nodes, sets.len()));
+            }
+            for (margin, worst) in result.margins.iter().zip(&worst) {
+                if !below(margin.lower, worst) || !above(margin.upper, worst) {
+                    tally.failures.push(format!("{tag} {name}: {margin:?}, truth {:e}", worst.rough()));
+                }
+            }
+            if name != "minimise" {
+                continue;
+            }
+            for ((minimum, worst), margin) in result.minima.iter().zip(&worst).zip(&result.margins) {
+                let Some(minimum) = minimum else {
+                    tally.failures.push(format!("{tag}: no minimum {result:?}"));
+                    continue;
+                };
+                let mut flips: Flips = minimum.flips.iter().map(|f| (f.node as usize, f.attribute as usize)).collect();
+                flips.sort_unstable();
+                let exact = fraction(&minimum.margin.to_string());
+                let replayed = sets.iter().position(|set| *set == flips).map(|at| {
+                    let z = &results[at][last][t];
+                    z[reference].sub(&z[margin.class])
+                });
+                let attained = replayed.is_some_and(|margin| margin.cmp(&exact) == Ordering::Equal);
+                if exact.cmp(worst) != Ordering::Equal || !attained {
+                    tally.failures.push(format!("{tag}: {minimum:?} attained {attained}, truth {:e}", worst.rough()));
+                }
+                let tight = margin.lower == margin.upper || margin.lower.next_up() == margin.upper;
+                if !tight {
+                    tally.failures.push(format!("{tag}: {margin:?} are not neighbours"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_is_left_undecided_and_minima_are_exact() {
+    let count: u64 = std::env::var("GCNPROOF_COUNT").ok().and_then(|v| v.parse().ok()).unwrap_or(3_000);
+    let from: u64 = std::env::var("GCNPROOF_FROM").ok().and_then(|v| v.parse().ok()).unwrap_or(0);
+    let (mut tally, mut workspace) = (Tally::default(), Workspace::default());
+    for seed in from..from + count {
+        let net = match seed % 8 {
+            0..=2 => quantised(seed),
+            3 => net(seed),
+            4 => scaled_net(seed),
+            5 => knife_edge(seed),
+            6 => lossy(seed),
+            _ => edge(seed, quantised(seed)),
+        };
+        decided_check(seed, net, &mut workspace, &mut tally);
+    }
+    println!("{:?}", tally.counts);
+    for line in tally.failures.iter().chain(&tally.notes).take(12) {
+        println!("{}", &line[..line.len().min(700)]);
+    }
+    assert!(tally.failures.is_empty(), "{} failures", tally.failures.len());
+    let sum = |what| tally.counts.iter().filter(|((_, name), _)| *name == what).map(|(_, n)| n).sum::<usize>();
+    assert!(sum("minimise") as u64 > count / 2, "too few of them to mean anything");
+}

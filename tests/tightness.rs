@@ -8,9 +8,9 @@ use std::sync::Arc;
 use gcnproof::attribute::Attributes;
 use gcnproof::budget::Restriction;
 use gcnproof::certifier::{Bound, Certifier, Workspace};
-use gcnproof::dual::{Backward, Relaxed, line, line_at};
+use gcnproof::dual::{Backward, Located, Relaxed, line, line_at};
 use gcnproof::envelope::{Envelope, Left, Prices};
-use gcnproof::exact::{ExactProblem, Relaxation};
+use gcnproof::exact::{ExactProblem, First, Lines, Prepared, Relaxation, Sums};
 use gcnproof::hidden::Hidden;
 use gcnproof::selection::{Field, Flip, Selection, Slopes};
 use gcnproof::slice::Slice;
@@ -113,11 +113,22 @@ fn no_bound_lies_above_its_exact_value() {
         let mut slice = Slice::default();
         for node in 0..problem.graph.node_count() {
             slice.cut(&problem.gcn, depth, node);
-            let exact = ExactProblem { graph: &problem.graph, gcn: &problem.gcn, slice: &slice };
+            let sums = Sums::new(problem.graph.node_count());
+            let (free, prepared) = (Restriction::default(), &mut Prepared::default());
+            let mut exact =
+                ExactProblem { graph: &problem.graph, gcn: &problem.gcn, slice: &slice, sums: &sums, prepared };
             for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
                 let (bounds, objective) = (certifier.activation_bounds(), [(0, 1.0), (1, -1.0)]);
-                let value = exact.lower_bound(&problem.budget, bounds, &objective, relaxation);
-                let high = value.map_or(f64::INFINITY, |value| value.ceil_f64());
+                let lines = Lines {
+                    restriction: &free,
+                    bounds: Located::Graph(bounds),
+                    first: First::Default(relaxation),
+                    omega: &[],
+                    signs: &[],
+                    hint: &[],
+                };
+                let value = exact.lower_bound(&problem.budget, &objective, &lines);
+                let high = value.map_or(f64::INFINITY, |(value, _)| value.ceil_f64());
                 let found = certifier.bound_alone(node, (0, 1), relaxation, &mut workspace);
                 assert!(found.lower() <= high, "{relaxation:?}: {found:?} above the exact {high}");
             }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, RwLock};
 
 use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 
-use crate::core::budget::{Budget, Decided};
+use crate::core::budget::{Budget, Decided, Flip};
 use crate::core::forward;
 use crate::core::hints::Hints;
 use crate::core::leaf::{self, Path, Shown, WholeBounds};
@@ -16,7 +16,9 @@ use crate::core::tree::{Scope, is_predicted};
 use crate::directed::Interval;
 use crate::expand::exact_hints;
 use crate::fast::{Attempt, Fast, Target};
-use crate::format::{BoundsLine, Claim, ClassProof, Convention, Header, NodeProof, OLDEST_VERSION, Step, VERSION};
+use crate::format::{
+    BoundsLine, Claim, ClassProof, Convention, Header, Leaf, NodeProof, OLDEST_VERSION, Step, VERSION,
+};
 use crate::reason::Reason;
 
 /// What an accepted proof shows.
@@ -52,6 +54,7 @@ pub struct Statement<'a> {
     network: Network<'a>,
     budget: Budget<'a>,
     classes: Convention,
+    version: u32,
 }
 
 impl<'a> Statement<'a> {
@@ -66,20 +69,30 @@ impl<'a> Statement<'a> {
         matrices: &[Arc<SparseMatrix>],
     ) -> Result<Statement<'a>, Reason> {
         if !(OLDEST_VERSION..=VERSION).contains(&header.version) {
-            let versions = format!("{OLDEST_VERSION} to {VERSION}");
-            return Err(Reason::Header(format!("version {} is not one of {versions}", header.version)));
+            let known = format!("this checker reads {OLDEST_VERSION} to {VERSION}");
+            return Err(Reason::Header(format!("version {}, but {known}", header.version)));
         }
-        if header.graph != graph.digest {
-            return Err(Reason::Header(format!("the proofs are about another graph (digest {})", graph.digest)));
-        }
-        if header.model != model.digest {
-            return Err(Reason::Header(format!("the proofs are about another model (digest {})", model.digest)));
+        for (what, stated, given) in [("graph", &header.graph, &graph.digest), ("model", &header.model, &model.digest)]
+        {
+            if stated != given {
+                // A stranger's digest may be as long as a header.
+                let stated: String = stated.chars().take(64).collect();
+                return Err(Reason::Header(format!(
+                    "the proofs are about another {what}: its digest is {stated}, the {what} given has {given}"
+                )));
+            }
         }
         Ok(Statement {
             network: Network::new(graph, model, header, matrices)?,
             budget: Budget::new(&header.budget, graph)?,
             classes: header.classes,
+            version: header.version,
         })
+    }
+
+    /// Refuses what version 1 does not have.
+    fn since_version_2(&self, what: &'static str) -> Result<(), Reason> {
+        if self.version < 2 { Err(Reason::Version(what)) } else { Ok(()) }
     }
 }
 
@@ -148,7 +161,7 @@ impl<'a> Checker<'a> {
                 return Err(Reason::Reference("label").into());
             }
         }
-        let mut problem = Problem { checker: self, slice: &slice, target: Target::new(&self.fast, &slice) };
+        let mut problem = Session { checker: self, slice: &slice, target: Target::new(&self.fast, &slice) };
         match &proof.claim {
             Claim::Robust(trees) => {
                 // Every other class, ascending. That all margins are positive without a flip is part of what is proved,
@@ -183,11 +196,19 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// Asks about the leaves of one node, which must exist.
+    pub fn session<T>(&self, node: u32, ask: impl FnOnce(&mut Session) -> T) -> T {
+        let network = &self.statement.network;
+        let slice = Slice::new(network, network.depth(), node);
+        ask(&mut Session { checker: self, slice: &slice, target: Target::new(&self.fast, &slice) })
+    }
+
     /// Takes the whole bounds that a line states.
     ///
     /// # Errors
     /// If they are not admissible, or stated before.
     pub fn bounds(&self, line: &BoundsLine) -> Result<(), Reason> {
+        self.statement.since_version_2("lines of bounds")?;
         let network = &self.statement.network;
         let layer = line.layer as usize;
         if !(3..network.depth()).contains(&layer) {
@@ -247,14 +268,45 @@ impl<'a> Checker<'a> {
 /// Where the hints of accepted short leaves are kept, if they are asked for: class, place in the tree, hints.
 type Keep<'k> = Option<&'k mut Vec<(u32, usize, Hints)>>;
 
-/// One target.
-struct Problem<'a> {
+/// One node, whose leaves can be asked about one by one.
+pub struct Session<'a> {
     checker: &'a Checker<'a>,
     slice: &'a Slice,
     target: Target<'a>,
 }
 
-impl Problem<'_> {
+impl Session<'_> {
+    /// Is this leaf accepted on this path, for one class against another?
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub fn leaf(&mut self, reference: u32, class: u32, path: &Path, step: &Step) -> Result<(), Reason> {
+        self.judge_leaf((reference, class), path, step, false).map(|_| ())
+    }
+
+    /// A free flip on which to split a leaf that is not accepted: the one that loses most, or any that may change something.
+    pub fn worst_flip(&mut self, reference: u32, class: u32, path: &Path, leaf: &Leaf) -> Option<Flip> {
+        let Statement { network, budget, .. } = self.checker.statement;
+        let short = self.scope().short(path, leaf).ok()?;
+        if path.decided.overspent(budget) {
+            return None;
+        }
+        let attempt = self.target.attempt(&[(reference, 1), (class, -1)], path, &short, true);
+        if let Attempt::Hints(hints, _) = attempt
+            && hints.worst.is_some()
+        {
+            return hints.worst;
+        }
+        let decided = &path.decided;
+        let flips = self.slice.nodes(1).iter().flat_map(|&n| (0..network.falling[0].len() as u32).map(move |d| (n, d)));
+        let mut free = flips.filter(|flip| {
+            decided.left(budget, flip.0).is_some_and(|left| left > 0)
+                && budget.permits(*flip, network.has(flip.0, flip.1))
+                && decided.fixed.binary_search(flip).is_err()
+        });
+        free.find(|flip| network.layers[0].weight[flip.1 as usize].iter().any(|w| !w.is_zero()))
+    }
+
     fn scope(&self) -> Scope<'_> {
         let Statement { network, budget, .. } = self.checker.statement;
         Scope { budget, slice: self.slice, widths: &network.widths }
@@ -264,7 +316,7 @@ impl Problem<'_> {
         let Statement { network, budget, .. } = self.checker.statement;
         let scope = Scope { budget, slice: self.slice, widths: &network.widths };
         let result = scope.tree(&proof.tree, |at, path| {
-            let hints = self.leaf((reference, proof.class), path, &proof.tree[at], keep.is_some())?;
+            let hints = self.judge_leaf((reference, proof.class), path, &proof.tree[at], keep.is_some())?;
             if let (Some(kept), Some(hints)) = (&mut *keep, hints) {
                 kept.push((proof.class, at, hints));
             }
@@ -274,7 +326,7 @@ impl Problem<'_> {
     }
 
     /// Accepts a leaf on its path, and returns the hints of a short one if they are wanted.
-    fn leaf(
+    fn judge_leaf(
         &mut self,
         (reference, class): (u32, u32),
         path: &Path,
@@ -285,6 +337,7 @@ impl Problem<'_> {
         let objective = [(reference, 1), (class, -1)];
         let short = match step {
             Step::Hints(stated) => {
+                self.checker.statement.since_version_2("hints")?;
                 let whole = |l: usize, node: u32| self.checker.stated_bounds(l, node);
                 let target = leaf::Target { network, budget, slice: self.slice, whole: &whole };
                 return accepted(target.bound(&objective, path, &stated.hints()?)?).map(|()| None);

@@ -28,6 +28,13 @@ pub(crate) fn reciprocal_root(i: usize, j: usize) -> f64 {
     1.0 / (i as f64 * j as f64).sqrt()
 }
 
+/// The numerator of a non-negative multiplier, rounded to a multiple of `2^exponent`; for writers. Rounding is harmless,
+/// because every admissible multiplier gives a valid bound.
+pub fn numerator(multiplier: f64, exponent: i32) -> i64 {
+    // A cast saturates, and turns NaN into 0.
+    ((multiplier * 2f64.powi(-exponent)).round() as i64).clamp(0, 1 << 53)
+}
+
 /// A float as a file or a hint holds it, finite: exactly that number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stored(f64);
@@ -39,6 +46,16 @@ impl Stored {
     /// A float of a file; 0 for what is no finite number.
     pub(crate) fn new(x: f64) -> Stored {
         Stored(if x.is_finite() { x } else { 0.0 })
+    }
+
+    /// The floats of a file.
+    pub(crate) fn all(values: &[f64]) -> Vec<Stored> {
+        values.iter().map(|&x| Stored::new(x)).collect()
+    }
+
+    /// Are all of them finite?
+    pub(crate) fn are_finite(values: &[f64]) -> bool {
+        values.iter().all(|x| x.is_finite())
     }
 
     /// `numerator · 2^exponent`; `None` where one of them is out of the format's range.
@@ -133,7 +150,7 @@ impl Down {
     pub(crate) const ZERO: Down = Down(0.0);
 
     /// The float.
-    pub fn get(self) -> f64 {
+    pub fn to_f64(self) -> f64 {
         self.0
     }
 
@@ -178,7 +195,7 @@ impl Up {
     pub(crate) const ZERO: Up = Up(0.0);
 
     /// The float.
-    pub fn get(self) -> f64 {
+    pub fn to_f64(self) -> f64 {
         self.0
     }
 
@@ -380,11 +397,12 @@ impl Interval {
     /// Rule 4 at layer 2 (`FORMAT.md` §4): not above the least `f(u, v) = k·relu(z + u − v) − rise·u + fall·v` over the rectangle
     /// `[0, up] × [0, down]`. A larger rectangle only lowers it.
     pub(crate) fn least_on_rectangle(k: Interval, z: Interval, [rise, fall]: [Stored; 2], up: Up, down: Up) -> Down {
-        if rise == fall && rise.0 >= 0.0 && rise.0 <= k.lower.0 {
-            // `k·relu(x) ≥ rise·x` for all x.
+        let (u, v) = (up.corner(), down.corner());
+        let stable = z.minus(v).lower.0 >= 0.0 || z.plus(u).upper.0 <= 0.0;
+        if !stable && rise == fall && rise.0 >= 0.0 && rise.0 <= k.lower.0 {
+            // `k·relu(x) ≥ rise·x` for all x, with equality at 0.
             return z.scaled(rise).lower;
         }
-        let (u, v) = (up.corner(), down.corner());
         let at = |u: Interval, v: Interval, relu: Interval| {
             // `relu` is not negative: of the two ends of each factor only these can give the least product.
             let least = product_below(k.lower.0, if k.lower.0 >= 0.0 { relu.lower.0 } else { relu.upper.0 });
@@ -395,7 +413,7 @@ impl Interval {
             .least(at(u, zero, relu(z.plus(u))))
             .least(at(zero, v, relu(z.minus(v))))
             .least(at(u, v, relu(z.plus(u).minus(v))));
-        if k.upper.0 <= 0.0 || z.minus(v).lower.0 >= 0.0 || z.plus(u).upper.0 <= 0.0 {
+        if stable || k.upper.0 <= 0.0 {
             // `f` is concave, or linear: its least value is at a corner.
             return corners;
         }
@@ -507,7 +525,7 @@ impl RowSlopes {
     /// `γ_{k+2} Σ |w|(|κ| + |ρ|) + k·2⁻¹⁰⁷⁵` for rounding and underflow, plus `Σ |w|·open` for what is open in `κ` and `ρ`. By Cauchy and Schwarz
     /// the first sum is at most the product of the norms (times `1 + 4u` for the computed `κ`, `ρ`) and the second at most `weight_norm · slack`.
     /// `γ_{k+2} ≤ (k+2)·2u/2·(1 + 2⁻³⁰)` for `k < 2²⁰`: taking `(k+2)·2u` and twice the slack leaves room for the rounding of the bound itself.
-    pub(crate) fn loss(&self, weights: &[f64], weight_norm: Up, present: bool) -> Up {
+    pub(crate) fn loss(&self, weights: &[Stored], weight_norm: Up, present: bool) -> Up {
         let (linear, spread) = dot(weights, &self.centre, &self.radius);
         let value = spread + if present { linear } else { -linear };
         let terms = 2.0 * weights.len() as f64 + 3.0;
@@ -545,19 +563,19 @@ pub(crate) fn kept_share(threshold: Down, largest: Up) -> Stored {
 }
 
 /// `Σ wκ` and `Σ |w|ρ`, rounded.
-fn dot(weights: &[f64], centre: &[f64], radius: &[f64]) -> (f64, f64) {
+fn dot(weights: &[Stored], centre: &[f64], radius: &[f64]) -> (f64, f64) {
     const LANES: usize = 4;
     let (mut linear, mut spread) = ([0.0; LANES], [0.0; LANES]);
     let chunks = weights.chunks_exact(LANES).zip(centre.chunks_exact(LANES).zip(radius.chunks_exact(LANES)));
     for (w, (c, r)) in chunks {
         for lane in 0..LANES {
-            linear[lane] += w[lane] * c[lane];
-            spread[lane] += w[lane].abs() * r[lane];
+            linear[lane] += w[lane].0 * c[lane];
+            spread[lane] += w[lane].0.abs() * r[lane];
         }
     }
     for at in weights.len() / LANES * LANES..weights.len() {
-        linear[0] += weights[at] * centre[at];
-        spread[0] += weights[at].abs() * radius[at];
+        linear[0] += weights[at].0 * centre[at];
+        spread[0] += weights[at].0.abs() * radius[at];
     }
     let total = |sums: [f64; LANES]| (sums[0] + sums[1]) + (sums[2] + sums[3]);
     (total(linear), total(spread))
@@ -650,3 +668,6 @@ impl Neg for Rough {
         Rough(-self.0)
     }
 }
+
+#[cfg(test)]
+mod tests;

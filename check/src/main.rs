@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use gcnproof_check::{Options, Summary, Verdict, check, matrix_digest};
+use gcnproof_check::{Expectations, Options, Summary, check, expand_file, matrix_digest, visible};
 use gcnproof_files::{GraphOptions, read_graph, read_matrix, read_model};
 
 const HELP: &str = "\
@@ -18,19 +18,33 @@ Usage: gcnproof-check [OPTIONS] GRAPH MODEL PROOFS
   --message-passing RULES   insist on these rules, one or one per layer with commas between: gcn, mean, mean+self,
                             sum, sum+self, identity, or a matrix file; needed only for matrix files
   --binarize, --symmetrize, --unweight   read the graph as the certifier did
-  --exact                   exact integers from the start (slow)
+  --exact                   the core alone judges, in exact integers (slow)
+  --expand FILE             also write the proofs to a new file, every short leaf written out as hints
 
-Exit code: 0 if everything is accepted, 1 if anything is rejected, 2 if a file cannot be read.";
+What the file must state and prove; what it states is compared right after its first line:
+  --expect-Q N              at least N flips in all, with local budgets that leave room for them
+  --expect-q N              at least N flips in every node, with a Q that leaves room for them
+  --expect-direction WHICH  both, add or remove: such flips are permitted [with --expect-Q or --expect-q: both]
+  --allow-frozen            frozen attributes are fine; without this none may be where a budget or direction is expected
+  --expect-classes WHICH    predicted or labels
+  --expect-nodes NODES      all, or ids and ranges such as 0-99,204: each has an accepted proof
+A larger budget than asked for is fine: it proves more of robust nodes.
+
+Exit code: 0 if everything in the file is accepted, at least one node is proved and everything is as expected; 1 if
+not; 2 for wrong usage, or if a file cannot be read.";
 
 fn main() -> ExitCode {
     match run() {
-        Ok(Some(summary)) => report(&summary),
+        Ok(Some(summary)) => {
+            print!("{summary}");
+            ExitCode::from(summary.exit_code())
+        }
         Ok(None) => {
             println!("{HELP}");
             ExitCode::SUCCESS
         }
         Err(problem) => {
-            eprintln!("gcnproof-check: {problem}");
+            eprintln!("gcnproof-check: {}", visible(&problem));
             ExitCode::from(2)
         }
     }
@@ -40,37 +54,65 @@ fn run() -> Result<Option<Summary>, String> {
     let mut files: Vec<PathBuf> = Vec::new();
     let (mut graph_options, mut options) = (GraphOptions::default(), Options::default());
     let mut arguments = std::env::args_os().skip(1);
-    let mut rules: Option<Vec<String>> = None;
+    let mut expanded: Option<PathBuf> = None;
     while let Some(argument) = arguments.next() {
-        match argument.to_str() {
-            Some("--help" | "-h") => return Ok(None),
-            Some("--binarize") => graph_options.binarize = true,
-            Some("--symmetrize") => graph_options.symmetrize = true,
-            Some("--unweight") => graph_options.unweight = true,
-            Some("--exact") => options.exact_only = true,
-            Some("--message-passing") => {
-                let value = arguments.next().and_then(|value| value.into_string().ok());
-                let value = value.ok_or("--message-passing needs rules")?;
-                rules = Some(value.split(',').map(|rule| named(rule, &mut options)).collect::<Result<_, _>>()?);
+        let Some(name) = argument.to_str().filter(|name| name.starts_with("-")) else {
+            files.push(argument.into());
+            continue;
+        };
+        match name {
+            "--help" | "-h" => return Ok(None),
+            "--binarize" => graph_options.binarize = true,
+            "--symmetrize" => graph_options.symmetrize = true,
+            "--unweight" => graph_options.unweight = true,
+            "--exact" => options.exact_only = true,
+            "--allow-frozen" => options.expect.allow_frozen = true,
+            _ => {
+                let mut value = || {
+                    let value = arguments.next().and_then(|value| value.into_string().ok());
+                    value.ok_or_else(|| format!("{name} needs a value (try --help)"))
+                };
+                if name == "--expand" {
+                    expanded = Some(PathBuf::from(value()?));
+                } else if name == "--message-passing" {
+                    let rules = value()?.split(',').map(|rule| named(rule, &mut options)).collect::<Result<_, _>>()?;
+                    options.expect.message_passing = rules;
+                } else {
+                    expect(name, value, &mut options.expect)?;
+                }
             }
-            Some(other) if other.starts_with("--") => return Err(format!("unknown option {other} (try --help)")),
-            _ => files.push(argument.into()),
         }
     }
     let [graph, model, proofs] = files.as_slice() else {
         return Err("GRAPH, MODEL and PROOFS are needed (try --help)".into());
     };
     let graph = read_graph(graph, &graph_options).map_err(|error| error.to_string())?;
-    let model = read_model(model).map_err(|error| error.to_string())?;
-    let reader = std::fs::File::open(proofs).map_err(|error| format!("{}: {error}", proofs.display()))?;
-    let summary = check(&graph, &model, &options, reader, |_| {});
-    if let (Some(rules), Some(header)) = (rules, &summary.header) {
-        let stated = &header.message_passing;
-        if !(rules == *stated || (rules.len() == 1 && stated.iter().all(|rule| *rule == rules[0]))) {
-            return Err(format!("the proofs are about message passing {}", stated.join(",")));
-        }
+    let nodes = graph.attributes.rows;
+    if let Some(id) = options.expect.nodes.as_ref().and_then(|expected| expected.beyond(nodes)) {
+        return Err(format!("--expect-nodes: there is no node {id}, the graph has {nodes}"));
     }
-    Ok(Some(summary))
+    let model = read_model(model).map_err(|error| error.to_string())?;
+    if let Some(to) = &expanded {
+        let found = expand_file(&graph, &model, &options, proofs, to)?;
+        println!("written out     {found}: {}", to.display());
+    }
+    let reader = std::fs::File::open(proofs).map_err(|error| format!("{}: {error}", proofs.display()))?;
+    Ok(Some(check(&graph, &model, &options, reader, |_| {})))
+}
+
+/// An option that says what must be stated or proved.
+fn expect(name: &str, value: impl FnOnce() -> Result<String, String>, expect: &mut Expectations) -> Result<(), String> {
+    let count = |value: String| value.parse::<u64>().map_err(|_| format!("{name} needs a number, not '{value}'"));
+    let wrong = |problem: String| format!("{name}: {problem}");
+    match name {
+        "--expect-Q" => expect.global = Some(count(value()?)?),
+        "--expect-q" => expect.local = Some(count(value()?)?),
+        "--expect-direction" => expect.direction = Some(value()?.parse().map_err(wrong)?),
+        "--expect-classes" => expect.classes = Some(value()?.parse().map_err(wrong)?),
+        "--expect-nodes" => expect.nodes = Some(value()?.parse().map_err(wrong)?),
+        _ => return Err(format!("unknown option {name} (try --help)")),
+    }
+    Ok(())
 }
 
 /// A rule as a header names it; a matrix file is read and named by its digest.
@@ -82,23 +124,4 @@ fn named(rule: &str, options: &mut Options) -> Result<String, String> {
     let name = format!("matrix:{}", matrix_digest(&matrix));
     options.matrices.push(Arc::new(matrix));
     Ok(name)
-}
-
-fn report(summary: &Summary) -> ExitCode {
-    if let Some(header) = &summary.header {
-        let budget = &header.budget;
-        println!("message passing {}", header.message_passing.join(","));
-        println!("budget          Q = {}, q = {:?}, direction {:?}", budget.global, budget.local, budget.direction);
-        println!("classes         {:?}", header.classes);
-    }
-    let [robust, non_robust, ties] = [Verdict::Robust, Verdict::NonRobust, Verdict::Tie].map(|v| summary.count(v));
-    let nodes = summary.verdicts.len();
-    println!("accepted        {robust} robust, {non_robust} non-robust, {ties} ties");
-    println!("without proof   {} of {nodes} nodes", nodes - robust - non_robust - ties);
-    println!("                {} of them with a reason", summary.unproved);
-    println!("rejected        {}", summary.rejected);
-    for rejection in &summary.rejections {
-        println!("  {rejection}");
-    }
-    if summary.accepted() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

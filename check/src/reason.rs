@@ -75,9 +75,6 @@ pub enum Reason {
     /// A multiplier outside its range.
     #[error("multiplier {0} of {1:?} is out of range")]
     MultiplierRange(&'static str, (u32, u32, u32)),
-    /// An exponent of a leaf that the format does not have.
-    #[error("the exponent {0} of the leaf is out of range")]
-    Exponent(i32),
     /// A list of hints that does not ascend, or a key that does not belong here.
     #[error("hints: {0} is out of order or out of range")]
     HintOrder(&'static str),
@@ -87,12 +84,18 @@ pub enum Reason {
     /// A node with a price that does not concern the target.
     #[error("hints: node {0} is no node whose attributes the target depends on")]
     HintNode(u32),
+    /// Something that the version of the header does not have.
+    #[error("{0} are not in version 1 of the format")]
+    Version(&'static str),
     /// Bounds of a layer that a `bounds` line needs.
     #[error("bounds of layer {0} are needed before")]
     BoundsMissing(u32),
     /// A price for a split that the path does not have.
     #[error("multiplier beta of {0:?}, which the path does not split")]
     Unsplit((u32, u32, u32)),
+    /// The exponent of a leaf, used or not.
+    #[error("the exponent {0} is out of range")]
+    Exponent(i32),
     /// A node that does not exist or does not concern the target.
     #[error("envelope: node {0} is no node whose attributes the target depends on")]
     EnvelopeNode(u32),

@@ -225,14 +225,17 @@ fn a_file_must_have_a_head_a_body_and_an_end() {
         ),
         ([&lines[..], &lines[1..2]].concat().join("\n"), "line 4: a line follows the end line"),
         ([lines[0], lines[0], r#"{"end":1}"#].join("\n"), "line 2: a second header"),
-        (good.replace("\"version\":1", "\"version\":2"), "line 1: header: version 2 is not 1"),
+        (
+            good.replace(&format!("\"version\":{VERSION}"), "\"version\":9"),
+            "line 1: header: version 9, but this checker reads 1 to",
+        ),
         (
             good.replace("\"graph\":\"graph\"", "\"graph\":\"grape\""),
-            "line 1: header: the proofs are about another graph (digest graph)",
+            "line 1: header: the proofs are about another graph: its digest is grape, the graph given has graph",
         ),
         (
             good.replace("\"model\":\"model\"", "\"model\":\"muddle\""),
-            "line 1: header: the proofs are about another model (digest model)",
+            "line 1: header: the proofs are about another model: its digest is muddle, the model given has model",
         ),
         (good.replace("\"gcn\",", ""), "line 1: header: 1 message-passing rules, 2 layers"),
         (good.replace("\"gcn\"", "\"gsn\""), "line 1: header: unknown message passing 'gsn'"),

@@ -1,6 +1,8 @@
 //! `gcnproof certify`: a verdict for every node.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use clap::{Args, ValueEnum};
 use gcnproof::budget::Budget;
@@ -17,6 +19,7 @@ use serde_json::{Value, json};
 
 use super::effort::EffortArguments;
 use super::input::{self, Input, LocalArguments};
+use super::minima;
 use super::proofs::Proofs;
 use super::run::{Format, RunArguments, stopped};
 use super::summary;
@@ -30,6 +33,7 @@ use super::summary;
   gcnproof certify cora.npz gcn.safetensors -Q 12 --out results.jsonl --resume
   gcnproof certify cora.npz gcn.safetensors -Q 12 --complete          (goes on until every node is decided)
   gcnproof certify cora.npz gcn.safetensors -Q 12 --nodes 7 --minimize (the exact worst-case margins)
+  gcnproof certify cora.npz gcn.safetensors -Q 12 --nodes 7 --minimize --exact-margins --format json   (as fractions)
   gcnproof certify cora.npz gcn.safetensors -Q 12 --complete --proofs proofs.jsonl.zst   (see gcnproof check)
   gcnproof certify graph.npz model.npz -Q 3 --message-passing mean,laplacian.npz --format json
 
@@ -107,8 +111,10 @@ impl Certify {
         let proofs = self.proofs(&graph, &gcn, &identity, &budget)?;
         let statement = proofs.as_ref().map(|proofs| proofs.statement(graph.file())).transpose()?;
         let checker = statement.as_ref().map(|statement| Checker::new(statement, false));
+        let schema = if self.effort.exact_margins { NodeRecord::EXACT_SCHEMA } else { NodeRecord::SCHEMA };
+        let found = Mutex::new(BTreeMap::new());
         let (rows, interrupted) = self.run.rows_again(
-            NodeRecord::SCHEMA,
+            schema,
             fingerprint.clone(),
             &keys,
             |row: &NodeRecord| row.node,
@@ -137,7 +143,16 @@ impl Certify {
                     if let (Some(proofs), Some(checker)) = (&proofs, &checker) {
                         proofs.push(&result, checker);
                     }
-                    done(NodeRecord::new(certifier.graph(), result, seconds));
+                    let minima = result.minima.clone();
+                    let mut row = NodeRecord::new(certifier.graph(), result, seconds);
+                    if self.effort.exact_margins {
+                        row = row.with_exact_margins(&minima);
+                    }
+                    if self.effort.minimizes() {
+                        let mut found = found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                        found.insert(node, minima);
+                    }
+                    done(row);
                 });
             },
         )?;
@@ -145,6 +160,10 @@ impl Certify {
         let summary = summary::Summary::new(&rows, &labelled, start.elapsed().as_secs_f64());
         match self.run.format {
             Format::Table => {
+                if self.effort.minimizes() {
+                    let found = found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+                    print!("{}", minima::table(&rows, &found));
+                }
                 print!("{}", summary.table(&budget_record));
                 proofs.iter().for_each(|proofs| print!("{proofs}"));
             }

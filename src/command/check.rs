@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use clap::Args;
 use gcnproof::model::MessagePassing;
-use gcnproof_check::format::{Direction, Local};
-use gcnproof_check::{Options, Summary, Verdict, check, matrix_digest};
+use gcnproof_check::format::{Convention, Direction};
+use gcnproof_check::{Expectations, Nodes, Options, Summary, Verdict, check, expand_file, matrix_digest, visible};
 use gcnproof_files::{read_matrix, read_model};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use serde_json::{Value, json};
@@ -20,9 +20,15 @@ use super::run::{Format, progress_bar};
 #[command(after_help = "Examples:
   gcnproof certify cora.npz gcn.safetensors -Q 12 --complete --proofs proofs.jsonl.zst
   gcnproof check cora.npz gcn.safetensors proofs.jsonl.zst
+  gcnproof check cora.npz gcn.safetensors proofs.jsonl.zst --expect-Q 12 --expect-q 14 --expect-nodes all
   gcnproof check graph.npz model.npz proofs.jsonl --message-passing mean,laplacian.npz --format json
 
-Exit codes: 0 everything is accepted, 1 something is rejected, 2 wrong usage or input.")]
+A file states its own budget: --expect-Q and the like insist on what it must state and prove. What it states is compared
+right after its first line, and nothing is checked if it is not as expected. A larger budget than asked for is fine: it
+proves more of robust nodes.
+
+Exit codes: 0 everything in the file is accepted, at least one node is proved and everything is as expected; 1 not so;
+2 wrong usage, or a file that cannot be read.")]
 pub struct Check {
     /// The graph (.npz with adj_*, attr_* and labels)
     graph: PathBuf,
@@ -35,9 +41,14 @@ pub struct Check {
     /// Insist on this message passing, one rule or one per layer: needed only where a matrix file takes part
     #[arg(long, value_name = "RULE", value_delimiter = ',', help_heading = "Model")]
     message_passing: Vec<String>,
-    /// Exact integers from the start: slow
+    #[command(flatten)]
+    expect: Expected,
+    /// The core alone judges, in exact integers: slow
     #[arg(long)]
     exact: bool,
+    /// Also write the proofs to a new file, every short leaf written out as hints (check/FORMAT.md)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    expand: Option<PathBuf>,
     /// Standard output: a table or JSON
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
     format: Format,
@@ -46,8 +57,29 @@ pub struct Check {
     threads: Option<u16>,
 }
 
-/// Rejections that a table shows; JSON has all that the checker keeps.
-const SHOWN: usize = 20;
+/// What the file must state and prove.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Expectations")]
+struct Expected {
+    /// The file must state at least N flips in all, and local budgets that leave room for them
+    #[arg(long = "expect-Q", value_name = "N")]
+    global: Option<u64>,
+    /// The file must state at least N flips in every node, and a Q that leaves room for them
+    #[arg(long = "expect-q", value_name = "N")]
+    local: Option<u64>,
+    /// Flips in this direction must be permitted: both, add or remove [with --expect-Q or --expect-q: both]
+    #[arg(long = "expect-direction", value_name = "WHICH")]
+    direction: Option<Direction>,
+    /// Frozen attributes are fine; without this none may be where a budget or direction is expected
+    #[arg(long)]
+    allow_frozen: bool,
+    /// The class that a node keeps must be this one: predicted or labels
+    #[arg(long = "expect-classes", value_name = "WHICH")]
+    classes: Option<Convention>,
+    /// Each of these nodes must have an accepted proof: all, or ids and ranges such as 0-99,204
+    #[arg(long = "expect-nodes", value_name = "NODES")]
+    nodes: Option<Nodes>,
+}
 
 impl Check {
     /// Runs the command. Returns the exit code.
@@ -57,29 +89,45 @@ impl Check {
         }
         let graph = self.options.read(&self.graph)?;
         let model = read_model(&self.model)?;
-        let mut options = Options { exact_only: self.exact, ..Options::default() };
+        let expect = Expectations {
+            message_passing: Vec::new(),
+            global: self.expect.global,
+            local: self.expect.local,
+            direction: self.expect.direction,
+            allow_frozen: self.expect.allow_frozen,
+            classes: self.expect.classes,
+            nodes: self.expect.nodes,
+        };
+        let nodes = graph.node_count();
+        if let Some(id) = expect.nodes.as_ref().and_then(|expected| expected.beyond(nodes)) {
+            return Err(miette!(
+                help = "ids run from 0",
+                "--expect-nodes: there is no node {id}, the graph has {nodes}"
+            ));
+        }
+        let mut options = Options { exact_only: self.exact, expect, ..Options::default() };
         let rules = self.message_passing.iter().map(|rule| named(rule, &mut options)).collect::<Result<Vec<_>>>()?;
+        options.expect.message_passing = rules;
+        if let Some(to) = &self.expand {
+            let found = expand_file(graph.file(), &model, &options, &self.proofs, to).map_err(|problem| {
+                miette!(help = "--expand needs readable proofs and the name of a file that does not exist", "{problem}")
+            })?;
+            eprintln!("written out: {found}: {}", to.display());
+        }
         let unreadable = || format!("{} cannot be read", self.proofs.display());
         let reader = File::open(&self.proofs).into_diagnostic().wrap_err_with(unreadable)?;
         let bar = progress_bar(graph.node_count());
         let start = std::time::Instant::now();
         let summary = check(graph.file(), &model, &options, reader, |nodes| bar.set_position(nodes));
         bar.finish_and_clear();
-        if let (false, Some(header)) = (rules.is_empty(), &summary.header) {
-            let stated = &header.message_passing;
-            if !(rules == *stated || (rules.len() == 1 && stated.iter().all(|rule| *rule == rules[0]))) {
-                let stated = stated.join(",");
-                return Err(miette!(
-                    help = "leave --message-passing out, or give the rules that the proofs are about",
-                    "the proofs are about message passing {stated}"
-                ));
+        match self.format {
+            Format::Json => println!("{}", ascii(&machine(&summary))),
+            Format::Table => {
+                print!("{summary}");
+                println!("{:.2} s", start.elapsed().as_secs_f64());
             }
         }
-        match self.format {
-            Format::Json => println!("{}", machine(&summary)),
-            Format::Table => table(&summary, start.elapsed().as_secs_f64()),
-        }
-        Ok(if summary.accepted() { 0 } else { 1 })
+        Ok(summary.exit_code())
     }
 }
 
@@ -111,50 +159,36 @@ fn machine(summary: &Summary) -> Value {
         "accepted": VERDICTS.map(|(verdict, name)| (name, summary.count(verdict)))
             .into_iter().collect::<std::collections::BTreeMap<_, _>>(),
         "nodes": summary.verdicts.len(),
-        "without_proof": summary.unproved,
+        "success": summary.success(),
+        "checked": summary.checked,
+        "unmet": summary.unmet,
+        "without_proof": summary.verdicts.len() - summary.proved(),
+        "without_proof_with_reason": summary.unproved,
+        "without_proof_rejected": summary.refused,
+        "without_proof_not_mentioned": summary.unmentioned(),
         "reasons_without_proof": summary.unproved_reasons,
         "rejected": summary.rejected,
         "rejections": summary.rejections.iter().map(|one| json!({
             "line": one.line, "node": one.node, "class": one.fault.class, "tree_node": one.fault.step,
-            "reason": one.fault.reason.to_string(),
+            "reason": visible(&one.fault.reason.to_string()),
         })).collect::<Vec<_>>(),
         "verdicts": nodes.filter_map(|(node, verdict)| Some(json!([node, name((*verdict)?)])))
             .collect::<Vec<_>>(),
     })
 }
 
-fn table(summary: &Summary, seconds: f64) {
-    if let Some(header) = &summary.header {
-        let budget = &header.budget;
-        let local = match &budget.local {
-            Local::Uniform(q) => q.to_string(),
-            Local::PerNode(_) => "its own number".to_string(),
-        };
-        let direction = match budget.direction {
-            Direction::Both => "both",
-            Direction::Add => "add",
-            Direction::Remove => "remove",
-        };
-        println!("statement   Q = {} flips in all, q = {local} per node, {direction}", budget.global);
-        if !budget.frozen_attributes.is_empty() {
-            println!("            {} attributes cannot be touched", budget.frozen_attributes.len());
+/// JSON in which everything that is not ASCII is escaped: a terminal may be reading.
+fn ascii(value: &Value) -> String {
+    let mut text = String::new();
+    for letter in value.to_string().chars() {
+        if letter.is_ascii() && letter != '\u{7f}' {
+            text.push(letter);
+            continue;
         }
-        println!("            message passing {}", header.message_passing.join(","));
-        println!("            classes: {}", format!("{:?}", header.classes).to_lowercase());
+        // Outside texts there is only ASCII, and inside an escape means the same.
+        for half in letter.encode_utf16(&mut [0; 2]) {
+            text.push_str(&format!("\\u{half:04x}"));
+        }
     }
-    let [robust, non_robust, ties] = VERDICTS.map(|(verdict, _)| summary.count(verdict));
-    let (proved, nodes) = (robust + non_robust + ties, summary.verdicts.len());
-    println!("accepted    {proved}: {robust} robust, {non_robust} non-robust, {ties} ties");
-    println!("rejected    {}", summary.rejected);
-    for rejection in summary.rejections.iter().take(SHOWN) {
-        println!("            {rejection}");
-    }
-    println!("covered     {proved} of {nodes} nodes");
-    if summary.unproved > 0 {
-        println!("            {} nodes come with a reason why they have no proof, such as", summary.unproved);
-    }
-    for one in summary.unproved_reasons.iter().take(3) {
-        println!("            node {}: {:?}", one.id, one.reason);
-    }
-    println!("{seconds:.2} s");
+    text
 }

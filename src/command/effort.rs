@@ -13,9 +13,15 @@ pub struct EffortArguments {
     /// Multipliers of the relaxation: default, or optimal by column generation where the default leaves a node open
     #[arg(long, value_enum, default_value = "default", help_heading = "Effort")]
     omega: Omega,
-    /// Find the exact worst-case margin of every class pair
+    /// Find the worst-case margin of every class pair: the exact minimum and the flips that attain it
     #[arg(long, conflicts_with = "complete", help_heading = "Effort")]
     minimize: bool,
+    /// With --minimize: be content with an interval of this width, relative to the size of the margin (0: the exact minimum)
+    #[arg(long, value_name = "G", default_value = "0", requires = "minimize", help_heading = "Effort", value_parser = gap)]
+    gap: f64,
+    /// With --minimize: write every exact minimum as a fraction ("-3/8") in the column exact_margins
+    #[arg(long, requires = "minimize", help_heading = "Effort")]
+    pub exact_margins: bool,
     #[command(flatten)]
     search: SearchArguments,
 }
@@ -42,14 +48,19 @@ enum Omega {
     Optimal,
 }
 
-/// Between bound and witness, where `--minimize` is done.
-const GAP: f64 = 1e-9;
-
 /// A duration that is one.
 pub fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if Duration::try_from_secs_f64(seconds).is_ok() => Ok(seconds),
         _ => Err(format!("'{text}' is not a number of seconds (0 or more)")),
+    }
+}
+
+/// A relative width.
+fn gap(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(gap) if (0.0..=1.0).contains(&gap) => Ok(gap),
+        _ => Err(format!("'{text}' is not a relative width (a number from 0 to 1)")),
     }
 }
 
@@ -75,7 +86,7 @@ impl EffortArguments {
     /// What the arguments ask for.
     pub fn effort(&self) -> Effort {
         match (self.minimize, self.search.effort(), self.omega) {
-            (true, ..) => Effort::Minimise { limits: self.search.limits(), gap: GAP },
+            (true, ..) => Effort::Minimise { limits: self.search.limits(), gap: self.gap },
             (_, Effort::Bounds, Omega::Optimal) => Effort::Optimal,
             (_, effort, _) => effort,
         }
@@ -83,7 +94,20 @@ impl EffortArguments {
 
     /// For the record of a run.
     pub fn record(&self) -> Value {
-        self.search.record(level(self.effort()))
+        let mut record = self.search.record(level(self.effort()));
+        // Left out where they change nothing, so that older runs can be resumed.
+        if self.gap > 0.0 {
+            record["gap"] = json!(self.gap);
+        }
+        if self.exact_margins {
+            record["exact_margins"] = json!(true);
+        }
+        record
+    }
+
+    /// Are exact margins asked for?
+    pub fn minimizes(&self) -> bool {
+        self.minimize
     }
 }
 

@@ -171,10 +171,13 @@ impl LocalArguments {
         };
         let mut budget = budget.with_direction(direction);
         if let Some(list) = &self.freeze_nodes {
-            budget = budget.freeze_nodes(&identifiers(list)?).into_diagnostic().wrap_err("--freeze-nodes")?;
+            budget = budget
+                .freeze_nodes(&identifiers(list, graph.node_count())?)
+                .into_diagnostic()
+                .wrap_err("--freeze-nodes")?;
         }
         if let Some(list) = &self.freeze_attributes {
-            let attributes = identifiers(list)?;
+            let attributes = identifiers(list, graph.attribute_count())?;
             budget = budget.freeze_attributes(graph, &attributes).into_diagnostic().wrap_err("--freeze-attributes")?;
         }
         let locals = budget.locals();
@@ -188,14 +191,16 @@ impl LocalArguments {
     }
 }
 
-/// A list of ids: `3,17,20-25`, or the path of a file with one per line.
-pub fn identifiers(list: &str) -> Result<Vec<i64>> {
+/// A list of ids: `3,17,20-25`, or the path of a file with one per line. There are `count` of them; a range ends with the first
+/// that does not exist, so that a slip of the keyboard does not fill the memory before it is refused.
+pub fn identifiers(list: &str, count: usize) -> Result<Vec<i64>> {
     let parsed: Option<Vec<Vec<i64>>> = list
         .split(',')
         .map(|part| match part.trim().split_once('-') {
             Some((first, last)) => {
                 let (first, last): (i64, i64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-                (first <= last && last - first < 100_000_000).then(|| (first..=last).collect())
+                (first <= last)
+                    .then(|| (first..=last.min(first.max(i64::try_from(count).unwrap_or(i64::MAX)))).collect())
             }
             None => Some(vec![part.trim().parse().ok()?]),
         })
@@ -231,7 +236,7 @@ fn named_array(list: &str) -> Result<Vec<i64>> {
 pub fn nodes(list: Option<&str>, graph: &Graph) -> Result<Vec<usize>> {
     let Some(list) = list else { return Ok((0..graph.node_count()).collect()) };
     let mut nodes = Vec::new();
-    for id in identifiers(list)? {
+    for id in identifiers(list, graph.node_count())? {
         match usize::try_from(id) {
             Ok(node) if node < graph.node_count() => nodes.push(node),
             _ => {

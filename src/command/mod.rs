@@ -9,6 +9,7 @@ pub mod explain;
 pub mod export;
 pub mod input;
 pub mod inspect;
+mod minima;
 pub mod plan;
 pub mod proofs;
 pub mod radius;

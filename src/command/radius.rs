@@ -62,7 +62,8 @@ impl Radius {
                 let effort = self.search.effort();
                 let certifier =
                     Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(effort).with_stop(stopped);
-                search(certifier, open, self.max_global, done);
+                // Files hold signed integers; nobody has so many attributes.
+                search(certifier, open, self.max_global.min(i64::MAX as usize), done);
             },
         )?;
         let summary = summarise(&rows, self.max_global);
@@ -111,7 +112,10 @@ fn summarise(rows: &[RadiusRecord], limit: usize) -> Value {
             "p10": at(0.1), "p25": at(0.25), "median": at(0.5), "p75": at(0.75), "p90": at(0.9), "max": at(1.0),
         })
     };
-    let exact = rows.iter().filter(|r| r.attacked_q_global == Some(r.certified_q_global.map_or(0, |q| q + 1))).count();
+    let exact = rows
+        .iter()
+        .filter(|r| r.attacked_q_global == Some(r.certified_q_global.map_or(0, |q| q.saturating_add(1))))
+        .count();
     json!({
         "nodes": rows.len(),
         "certified_q_global": statistics(rows.iter().filter_map(|r| r.certified_q_global).collect()),

@@ -111,7 +111,7 @@ impl ProofFile {
         let id = match line {
             Line::Node(proof) => proof.id,
             Line::Unproved(unproved) => unproved.id,
-            Line::Header(_) | Line::End(_) => return Ok(()),
+            Line::Header(_) | Line::Bounds(_) | Line::End(_) => return Ok(()),
         };
         self.begin()?;
         if !self.done.insert(id) {
@@ -180,11 +180,15 @@ impl ProofFile {
         let (mut good, mut done, mut unproved) = (0, BTreeSet::new(), Vec::new());
         let mut first = true;
         let mut complete = false;
+        // A header with a budget for every node may be longer than any other line.
+        let mut own = Vec::new();
+        Line::Header(header.clone()).write(&mut own).map_err(unreadable)?;
+        let longest = LONGEST_LINE.max(own.len());
         // A frame or a line that is cut short or damaged ends what can be kept.
-        while let Some(text) = next_piece(&mut source, self.compressed) {
+        while let Some(text) = next_piece(&mut source, self.compressed, longest) {
             let mut lines = text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
             let parsed: Option<Vec<Line>> = lines.try_fold(Vec::new(), |mut all, line| {
-                all.push(serde_json::from_slice(line).ok()?);
+                all.push(Line::read(line, usize::MAX).ok()?);
                 Some(all)
             });
             let Some(parsed) = parsed else { break };
@@ -201,7 +205,8 @@ impl ProofFile {
                         unproved.push(one);
                     }
                     Line::End(_) => complete = true,
-                    Line::Header(_) => break,
+                    // Not a line of ours.
+                    Line::Header(_) | Line::Bounds(_) => break,
                 }
                 first = false;
             }
@@ -227,16 +232,16 @@ impl ProofFile {
 }
 
 /// The lines of one frame, or one plain line; `None` where nothing whole is left.
-fn next_piece(source: &mut impl BufRead, compressed: bool) -> Option<Vec<u8>> {
+fn next_piece(source: &mut impl BufRead, compressed: bool, longest: usize) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     if compressed {
         if source.fill_buf().ok()?.is_empty() {
             return None;
         }
-        let longest = (FRAME + LONGEST_LINE + 2) as u64;
-        StreamingDecoder::new(source).ok()?.take(longest).read_to_end(&mut text).ok()?;
+        let most = (FRAME + longest + 2) as u64;
+        StreamingDecoder::new(source).ok()?.take(most).read_to_end(&mut text).ok()?;
     } else {
-        source.take(LONGEST_LINE as u64 + 1).read_until(b'\n', &mut text).ok()?;
+        source.take(longest as u64 + 1).read_until(b'\n', &mut text).ok()?;
     }
     (text.last() == Some(&b'\n')).then_some(text)
 }

@@ -7,6 +7,7 @@
 mod error;
 mod file;
 mod leaf;
+mod mend;
 mod statement;
 
 pub use error::ProofError;

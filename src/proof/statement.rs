@@ -1,12 +1,13 @@
 //! The statement that all proofs of a run share, and the line of one node.
 
 use gcnproof_check::format::{
-    BudgetStatement, Convention, Direction as FlipDirection, Header, LONGEST_REASON, Line, Local, NodeProof, Unproved,
-    VERSION,
+    BudgetStatement, Claim, Convention, Direction as FlipDirection, Header, LONGEST_REASON, Line, Local, NodeProof,
+    Unproved, VERSION,
 };
 use gcnproof_check::{Checker, matrix_digest};
 use gcnproof_files::{LayerFile, ModelFile, Precision};
 
+use super::mend::mend;
 use crate::budget::{Budget, Direction};
 use crate::model::{Gcn, MessagePassing};
 use crate::verdict::NodeResult;
@@ -70,23 +71,28 @@ pub fn model_file(gcn: &Gcn, digest: &str) -> ModelFile {
     }
 }
 
-/// The line of a node. A proof that rounding leaves in doubt is shown to the checker first: what it would reject is not
-/// written, and the line says that there is no proof.
+/// The line of a node. Every proof is shown to the checker first: what it would reject is mended, or not written, and then the line
+/// says that there is no proof, and why.
 pub fn line(result: &NodeResult, checker: &Checker) -> Line {
-    let id = result.node as u32;
+    let (id, class) = (result.node as u32, result.reference as u32);
     let unproved = |reason: &str| Line::Unproved(Unproved { id, reason: short(reason) });
     let Some(evidence) = &result.evidence else { return unproved("proofs were not asked for") };
     let claim = match &evidence.claim {
         Ok(claim) => claim.clone(),
         Err(reason) => return unproved(&format!("{reason} ({})", result.reason.name())),
     };
-    let proof = NodeProof { id, class: result.reference as u32, claim };
-    if evidence.doubtful
-        && let Err(fault) = checker.check(&proof)
-    {
-        return unproved(&format!("the bound is positive only by less than the checker's grid: {}", fault.reason));
+    let proof = NodeProof { id, class, claim };
+    let fault = match checker.check(&proof) {
+        Ok(_) => return Line::Node(proof),
+        Err(fault) => fault,
+    };
+    match proof.claim {
+        Claim::Robust(trees) => match mend(checker, id, class, trees) {
+            Ok(trees) => Line::Node(NodeProof { id, class, claim: Claim::Robust(trees) }),
+            Err(reason) => unproved(&format!("robust by a bound that no leaf of the format shows: {reason}")),
+        },
+        Claim::NonRobust(_) => unproved(&format!("the checker does not accept the witness: {}", fault.reason)),
     }
-    Line::Node(proof)
 }
 
 fn short(reason: &str) -> String {

@@ -97,7 +97,8 @@ impl Prover<'_, '_> {
                 (pairs, workspace),
             ));
             let missing = self.cutoff(&pairs[at]) - before;
-            if self.settled(best, &pairs[at]) || self.clock.is_late() || round > 2 && best - before < WORTH * missing {
+            let enough = self.settled(best, &pairs[at]) || self.meets_attack(branch, best, &pairs[at]);
+            if enough || self.clock.is_late() || round > 2 && best - before < WORTH * missing {
                 break;
             }
         }
@@ -146,7 +147,7 @@ impl Prover<'_, '_> {
             let (bound, selected) = self.try_multipliers(branch, at, suggestion, pairs, workspace);
             best = best.max(bound);
             let fresh: Vec<Flip> = selected.into_iter().filter(|flip| !master.knows(*flip)).collect();
-            let close = suggestion.value - bound <= 1e-10 * (1.0 + bound.abs());
+            let close = suggestion.value - bound <= self.close_to(bound);
             if self.settled(best, &pairs[at]) || self.clock.is_late() || fresh.is_empty() || close {
                 break;
             }

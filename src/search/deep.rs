@@ -299,14 +299,14 @@ impl<'a> LayeredMaster<'a> {
     }
 
     /// The unit whose split gains most at the solution, as in [`super::tree::loosest`].
-    pub fn loosest(&self) -> Option<Place> {
+    pub fn loosest(&self, least: f64) -> Option<Place> {
         let loose = self.layers.places().filter(|&place| self.layers.unit(place).is_loose());
         let gain = |(l, at): Place| {
             let (h, z) = (self.state.active[l - 2][at], self.state.input[l - 2][at]);
             let a = self.coefficients[l - 2][at].min(0.0);
             let gains = [-a * (h - z), -a * h];
             let weight = if l > 2 { ABOVE } else { 1.0 };
-            (if gains[0].min(gains[1]) > 1e-9 { weight * (gains[0] + gains[1]) } else { 0.0 }, (l, at))
+            (if gains[0].min(gains[1]) > least { weight * (gains[0] + gains[1]) } else { 0.0 }, (l, at))
         };
         loose.map(gain).max_by(|x, y| x.0.total_cmp(&y.0)).filter(|loosest| loosest.0 > 0.0).map(|loosest| loosest.1)
     }

@@ -42,14 +42,17 @@ impl Prover<'_, '_> {
             round += 1;
             let value = master.solve(&field, &workspace.slice);
             // Against the flips known alone the relaxation has no positive bound: more flips do not raise it.
-            let hopeless = self.goal == Goal::Decide && branch.origin.is_some() && value <= 0.0;
+            let hopeless = self.goal == Goal::Decide
+                && branch.origin.is_some()
+                && value <= 0.0
+                && !self.is_near(value, &pairs[at]);
             let weights = if hopeless { Vec::new() } else { self.suggested(&master, &objective, workspace) };
             suggestion = Suggestion { weights, value, flips: master.flips() };
             if hopeless {
                 self.masters += 1;
                 self.round_to_attack(branch, at, &suggestion, pairs, workspace);
                 if pairs[at].attack.succeeds() {
-                    return Finding::Closed(best);
+                    return self.closed(best, &pairs[at]);
                 }
                 break;
             }
@@ -57,10 +60,13 @@ impl Prover<'_, '_> {
             // `max` takes the number where there is one.
             best = best.max(bound);
             if self.settled(best, &pairs[at]) {
-                return Finding::Closed(best);
+                return self.closed(best, &pairs[at]);
+            }
+            if self.meets_attack(branch, best, &pairs[at]) {
+                break;
             }
             let new: Vec<Flip> = selected.into_iter().filter(|flip| !master.knows(*flip)).collect();
-            if new.is_empty() || round >= MASTERS || value - best <= 1e-10 * (1.0 + best.abs()) {
+            if new.is_empty() || round >= MASTERS || value - best <= self.close_to(best) {
                 break;
             }
             for flip in new {
@@ -71,12 +77,21 @@ impl Prover<'_, '_> {
         for &(flip, _) in suggestion.flips.iter().filter(|flip| flip.1 > 0.0) {
             self.remember(flip);
         }
-        let unit = master.loosest().map(|(l, unit)| if l == 2 { Split::Unit(unit) } else { Split::Above((l, unit)) });
+        let found = match suggestion.weights.is_empty() {
+            true => None,
+            false => self.finish(branch, at, (best, &suggestion.weights), pairs, workspace),
+        };
+        if let Some(found) = found {
+            return found;
+        }
+        let unit = master
+            .loosest(1e-9 * self.size.min(1.0))
+            .map(|(l, unit)| if l == 2 { Split::Unit(unit) } else { Split::Above((l, unit)) });
         let coefficients = workspace.backward.coefficients().0.to_vec();
         match unit.or_else(|| self.choose_split(branch, &coefficients, &suggestion, workspace)) {
             Some(split) => Finding::Open { bound: best, split, near: Vec::new(), envelope: None },
             // Nothing is left that changes anything: the branch is the single perturbation that it has made.
-            None => Finding::Closed(best.max(self.single(branch, &pairs[at], made, workspace))),
+            None => self.single(branch, &pairs[at], made, workspace),
         }
     }
 

@@ -4,6 +4,7 @@ mod arches;
 pub mod deep;
 mod depth;
 mod feasible;
+mod finish;
 mod ground;
 pub mod layers;
 pub mod master;

@@ -1,5 +1,6 @@
 //! The prover: column generation and branch and price for the class pairs of one target.
 
+use std::cmp::Ordering;
 use std::time::Instant;
 
 use crate::budget::Restriction;
@@ -51,6 +52,10 @@ pub(super) struct Prover<'a, 'b> {
     pub(super) goal: Goal,
     /// The end of the search.
     pub(super) clock: Clock,
+    /// How large margins are here: tolerances that only steer the search are relative to it.
+    pub(super) size: f64,
+    /// The last bound evaluated, and its error.
+    pub(super) last: Enclosure,
     /// Prices of envelopes that branches have passed on.
     pub(super) kept: usize,
     /// Flips that have mattered, the latest last.
@@ -59,8 +64,11 @@ pub(super) struct Prover<'a, 'b> {
     /// Of the last branch with fixed flips: siblings by a unit's sign share it.
     pub(super) ground: Option<Ground>,
     /// Kept where a proof is asked for and not there yet.
-    trace: Option<Trace>,
+    pub(super) trace: Option<Trace>,
 }
+
+/// What is found about a branch without perturbations.
+const EMPTY: Finding = Finding::Closed { bound: f64::INFINITY, proved: true };
 
 impl Certifier<'_> {
     /// Searches pair `at` of the workspace's target until its worst-case margin is decided (or found), raising its lower
@@ -73,16 +81,28 @@ impl Certifier<'_> {
         workspace: &mut Workspace,
         (goal, limits, deadline): (Goal, &Limits, Option<Instant>),
     ) -> Cost {
-        let trace = (self.proving && pairs[at].grounds.is_err()).then(Trace::default);
-        let pool = pairs[at].attack.flips.clone();
-        let clock = Clock { deadline, stopped: self.stopped };
-        let mut prover =
-            Prover { certifier: self, reference, goal, clock, kept: 0, pool, masters: 0, ground: None, trace };
         let objective = [(reference, 1.0), (pairs[at].class, -1.0)];
+        if goal != Goal::Decide {
+            self.settle_attack(reference, &mut pairs[at], workspace);
+        }
+        let mut prover = Prover {
+            certifier: self,
+            reference,
+            goal,
+            clock: Clock { deadline, stopped: self.stopped },
+            size: pairs[at].size(),
+            last: Enclosure { value: f64::NEG_INFINITY, error: 0.0 },
+            kept: 0,
+            pool: pairs[at].attack.flips.clone(),
+            masters: 0,
+            ground: None,
+            trace: (self.proving && pairs[at].grounds.is_err()).then(Trace::default),
+        };
+        let clock = prover.clock;
         workspace.backward.run(self.gcn(), &workspace.slice, self.activation_bounds(), &objective);
         // Shared by the two closures: one examines while the other asks how far the attack has come.
         let state = std::cell::RefCell::new((pairs, workspace));
-        let Outcome { lower, nodes, gave_up } = tree::search(
+        let Outcome { lower, open, nodes, gave_up } = tree::search(
             limits,
             clock,
             |branch| {
@@ -91,10 +111,7 @@ impl Certifier<'_> {
             },
             |lower| {
                 let (pairs, _) = &*state.borrow();
-                match goal {
-                    Goal::Decide => lower > 0.0 || pairs[at].attack.succeeds(),
-                    Goal::Minimise { gap } => lower >= reached(&pairs[at], gap),
-                }
+                is_enough(goal, lower, &pairs[at])
             },
         );
         let (pairs, workspace) = state.into_inner();
@@ -104,28 +121,57 @@ impl Certifier<'_> {
                 (workspace.slice.nodes(l)[unit / width], (unit % width) as u32)
             });
         }
-        // No bound holds above the margin of a perturbation: what closed branches say is cut there.
-        let lower = lower.min(pairs[at].attack.margin.upper());
-        if lower > pairs[at].searched {
-            pairs[at].searched = lower;
+        if goal != Goal::Decide {
+            self.settle_attack(reference, &mut pairs[at], workspace);
         }
+        let pair = &mut pairs[at];
+        // Whatever was closed with a proof is not below the best perturbation, and no bound holds above that.
+        let lower = match goal {
+            Goal::Decide => lower.min(pair.attack.margin.upper()),
+            Goal::Minimise { .. } => open.min(pair.attack.lower()),
+        };
+        if lower > pair.searched {
+            pair.searched = lower;
+        }
+        pair.proved |= open > 0.0 && !pair.attack.succeeds();
+        pair.minimised |= goal != Goal::Decide && open >= pair.attack.margin.upper();
         Cost { nodes, masters: prover.masters, split: nodes > 1, gave_up }
     }
 }
 
-/// What a lower bound must reach to meet the best perturbation: the gap below it, or what rounding leaves of it.
-fn reached(pair: &Pair, gap: f64) -> f64 {
+/// What a lower bound must reach so that a search is over.
+fn cutoff(goal: Goal, pair: &Pair) -> f64 {
     let upper = pair.attack.margin.upper();
-    upper - gap.max(1e-12 * upper.abs()).max(8.0 * pair.attack.margin.error)
+    match goal {
+        Goal::Decide => f64::from_bits(1),
+        // The sign is decided whatever the gap.
+        Goal::Minimise { gap } if gap > 0.0 => {
+            let reached = upper - gap * pair.size();
+            if pair.attack.succeeds() { reached } else { reached.max(f64::from_bits(1)) }
+        }
+        // The float that is the next above the exact margin: no float lies between.
+        Goal::Minimise { .. } => upper,
+    }
+}
+
+/// Is a lower bound on everything enough, or has an attack made the search idle?
+fn is_enough(goal: Goal, lower: f64, pair: &Pair) -> bool {
+    lower >= cutoff(goal, pair) || goal == Goal::Decide && pair.attack.succeeds()
 }
 
 impl Prover<'_, '_> {
-    /// The value that a branch's bound must exceed to be closed.
+    /// The value that a branch's bound must reach to be closed.
     pub(super) fn cutoff(&self, pair: &Pair) -> f64 {
-        match self.goal {
-            Goal::Decide => 0.0,
-            Goal::Minimise { gap } => reached(pair, gap),
-        }
+        cutoff(self.goal, pair)
+    }
+
+    /// A branch with a bound that is good enough, or that an attack has made idle.
+    pub(super) fn closed(&self, bound: f64, pair: &Pair) -> Finding {
+        let needed = match self.goal {
+            Goal::Decide => f64::from_bits(1),
+            Goal::Minimise { .. } => pair.attack.margin.upper(),
+        };
+        Finding::Closed { bound, proved: bound >= needed }
     }
 
     /// Bounds a branch, tries what it finds on the true network, and says where to split.
@@ -134,20 +180,23 @@ impl Prover<'_, '_> {
         let budget = certifier.budget();
         if !branch.restriction.admissible(budget) {
             self.close(branch);
-            return Finding::Closed(f64::INFINITY);
+            return EMPTY;
         }
         let made = certifier.try_flips(self.reference, at, pairs, branch.restriction.made.clone(), workspace);
         let global = branch.restriction.global(budget).unwrap_or(0);
         let local = |n: &u32| branch.restriction.local(budget, *n).unwrap_or(0);
         if global == 0 || workspace.slice.nodes(1).iter().all(|n| local(n) == 0) {
             // A single perturbation is left, and it has just been evaluated.
-            return Finding::Closed(self.single(branch, &pairs[at], made, workspace));
+            return self.single(branch, &pairs[at], made, workspace);
         }
-        if !self.anchor(branch, at, pairs, workspace) {
+        let found = if let Some(flip) = self.follow_attack(branch, &pairs[at]) {
+            self.split_on(branch, branch.bound, flip)
+        } else if self.anchor(branch, at, pairs, workspace) {
+            self.price(branch, (at, made), global, pairs, workspace)
+        } else {
             self.close(branch);
-            return Finding::Closed(f64::INFINITY);
-        }
-        let found = self.price(branch, (at, made), global, pairs, workspace);
+            return EMPTY;
+        };
         if let (Finding::Open { split, .. }, Some(trace)) = (&found, &mut self.trace) {
             trace.split(branch, *split);
         }
@@ -163,7 +212,7 @@ impl Prover<'_, '_> {
     }
 
     /// For the proof: these multipliers give the branch a positive bound.
-    fn write_down(&mut self, branch: &Branch, class: usize, weights: &[f64], workspace: &mut Workspace) {
+    pub(super) fn write_down(&mut self, branch: &Branch, class: usize, weights: &[f64], workspace: &mut Workspace) {
         if let Some(trace) = self.trace.as_mut().filter(|trace| trace.wants(branch)) {
             let objective = [(self.reference, 1.0), (class, -1.0)];
             let deep = self.certifier.gcn().depth() > 3;
@@ -174,12 +223,23 @@ impl Prover<'_, '_> {
         }
     }
 
-    /// The margin of the flips that a branch has made, from below.
-    pub(super) fn single(&mut self, branch: &Branch, pair: &Pair, made: Enclosure, workspace: &Workspace) -> f64 {
-        let margin = self.certifier.decided(self.reference, pair.class, made, &branch.restriction.made, workspace);
+    /// The only perturbation of a branch: the flips that it has made, with their margin.
+    pub(super) fn single(
+        &mut self,
+        branch: &Branch,
+        pair: &Pair,
+        made: Enclosure,
+        workspace: &mut Workspace,
+    ) -> Finding {
         // Positive or not, the checker can tell: nothing is relaxed.
         self.close(branch);
-        margin
+        if self.goal != Goal::Decide {
+            // It has been compared with the best one known.
+            return Finding::Closed { bound: made.lower(), proved: true };
+        }
+        let (bound, sign) =
+            self.certifier.decided(self.reference, pair.class, made, &branch.restriction.made, workspace);
+        Finding::Closed { bound, proved: sign == Ordering::Greater }
     }
 
     /// Column generation (math §6): masters suggest multipliers, one pass over all flips says what they are worth.
@@ -199,7 +259,7 @@ impl Prover<'_, '_> {
         let weight = &certifier.gcn().layers()[0].weight;
         let constant = workspace.backward.constant().close().value;
         let coefficients = workspace.backward.coefficients().0.to_vec();
-        let start = branch.near.as_deref();
+        let start = branch.near.as_deref().filter(|near| !near.is_empty());
         let inherited = workspace.hidden.envelope.clone();
         let envelopes =
             Envelopes { known: inherited.as_ref().map(|(known, left)| (&**known, left)), ..Envelopes::default() };
@@ -225,12 +285,15 @@ impl Prover<'_, '_> {
             let (bound, selected) = self.try_multipliers(branch, at, &suggestion, pairs, workspace);
             best = best.max(bound);
             if self.settled(best, &pairs[at]) {
-                return Finding::Closed(best);
+                return self.closed(best, &pairs[at]);
+            }
+            if self.meets_attack(branch, best, &pairs[at]) {
+                break;
             }
             let new: Vec<Flip> = selected.into_iter().filter(|flip| !master.knows(*flip)).collect();
             // Both sides have met, or the relaxation's optimum is known not to close the branch.
             let decided = self.goal == Goal::Decide && !branch.units.is_empty() && suggestion.value <= 0.0;
-            if new.is_empty() || decided || round >= MASTERS || suggestion.value - best <= 1e-10 * (1.0 + best.abs()) {
+            if new.is_empty() || decided || round >= MASTERS || suggestion.value - best <= self.close_to(best) {
                 break;
             }
             for flip in new {
@@ -243,9 +306,14 @@ impl Prover<'_, '_> {
                 self.remember(flip);
             }
         }
-        best = self.arch(branch, at, (global, &coefficients), (best, &mut suggestion), (pairs, workspace));
+        if !self.is_near(best, &pairs[at]) {
+            best = self.arch(branch, at, (global, &coefficients), (best, &mut suggestion), (pairs, workspace));
+        }
         if self.settled(best, &pairs[at]) {
-            return Finding::Closed(best);
+            return self.closed(best, &pairs[at]);
+        }
+        if let Some(found) = self.finish(branch, at, (best, &suggestion.weights), pairs, workspace) {
+            return found;
         }
         match self.choose_split(branch, &coefficients, &suggestion, workspace) {
             Some(split) => {
@@ -253,7 +321,7 @@ impl Prover<'_, '_> {
                 Finding::Open { bound: best, split, near, envelope: self.passed_on(branch, workspace) }
             }
             // Nothing is left that changes anything: the branch is the single perturbation that it has made.
-            None => Finding::Closed(best.max(self.single(branch, &pairs[at], made, workspace))),
+            None => self.single(branch, &pairs[at], made, workspace),
         }
     }
 
@@ -271,7 +339,8 @@ impl Prover<'_, '_> {
         self.masters += 1;
         let Workspace { backward, relaxed, hidden, .. } = workspace;
         relaxed.mixed(backward, hidden, &suggestion.weights);
-        let bound = certifier.worst(workspace, &branch.restriction).lower();
+        self.last = certifier.worst(workspace, &branch.restriction);
+        let bound = self.last.lower();
         let selected: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
         let attack: Vec<Flip> = branch.restriction.made.iter().chain(&selected).copied().collect();
         certifier.try_flips(self.reference, at, pairs, attack, workspace);
@@ -284,7 +353,12 @@ impl Prover<'_, '_> {
 
     /// Is a bound on all of a branch good enough to close it, or has an attack made it idle?
     pub(super) fn settled(&self, bound: f64, pair: &Pair) -> bool {
-        bound > self.cutoff(pair) || pair.attack.succeeds() && self.goal == Goal::Decide
+        is_enough(self.goal, bound, pair)
+    }
+
+    /// A difference that is none, between bounds of this size.
+    pub(super) fn close_to(&self, bound: f64) -> f64 {
+        1e-10 * (self.size.min(1.0) + bound.abs())
     }
 
     /// The flips that a master starts with: so many of those that have mattered, and some more, the latest first.
@@ -335,10 +409,11 @@ impl Prover<'_, '_> {
         let Workspace { hidden, slice, selection, .. } = workspace;
         let (change, capped) = point(self.certifier, &suggestion.flips, workspace);
         let arched = arched(self.certifier, &suggestion.flips, workspace);
-        let loosest = tree::loosest(hidden, coefficients, &change, &capped, &arched);
+        let least = 1e-9 * self.size.min(1.0);
+        let loosest = tree::loosest(hidden, coefficients, &change, &capped, &arched, least);
         let deep = self.certifier.gcn().depth() > 3;
         match loosest {
-            Some((looseness, unit)) if looseness > 1e-9 && !deep => return Some(Split::Unit(unit)),
+            Some((looseness, unit)) if looseness > least && !deep => return Some(Split::Unit(unit)),
             _ => {}
         }
         // Of an earlier branch, if this one was given up before its flips were priced.

@@ -26,9 +26,10 @@ pub struct Limits {
     pub time: Duration,
 }
 
+/// None.
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { nodes: 1_000_000, time: Duration::from_secs(3600) }
+        Limits { nodes: usize::MAX, time: Duration::MAX }
     }
 }
 
@@ -55,7 +56,7 @@ pub enum Goal {
     Decide,
     /// What is it, up to this gap?
     Minimise {
-        /// Difference between bound and witness at which the search is over.
+        /// Difference between bound and witness at which the search is over, relative to their size; 0 for the exact minimum.
         gap: f64,
     },
 }
@@ -116,7 +117,13 @@ impl Ord for Branch {
 /// What was found about a branch.
 pub enum Finding {
     /// Nothing admissible satisfies its assumptions, or its bound is good enough.
-    Closed(f64),
+    Closed {
+        /// A rigorous lower bound.
+        bound: f64,
+        /// Is it beyond doubt, in exact arithmetic, that nothing in the branch is what the search is for: no margin that is not
+        /// positive, or no margin below the best one known?
+        proved: bool,
+    },
     /// It must be split; the bound holds for all of it.
     Open {
         /// A rigorous lower bound.
@@ -135,37 +142,67 @@ pub enum Finding {
 pub struct Outcome {
     /// A rigorous lower bound on the worst-case margin.
     pub lower: f64,
+    /// The same for what is not closed with a proof (see [`Finding::Closed`]); `+∞` if everything is.
+    pub open: f64,
     /// Tree nodes examined.
     pub nodes: usize,
     /// Was a limit hit?
     pub gave_up: bool,
 }
 
+/// Branches that wait in the order of their bounds; beyond that the search dives, which needs hardly any memory.
+const WAITING: usize = 200_000;
+
+/// The branches that wait.
+#[derive(Default)]
+struct Waiting {
+    heap: BinaryHeap<Branch>,
+    /// Once the heap is full: the newest last.
+    stack: Vec<Branch>,
+}
+
+impl Waiting {
+    fn push(&mut self, branch: Branch) {
+        if self.heap.len() < WAITING { self.heap.push(branch) } else { self.stack.push(branch) }
+    }
+
+    /// The next branch, and the lowest bound of those that go on waiting.
+    fn pop(&mut self) -> Option<(Branch, f64)> {
+        let branch = self.stack.pop().or_else(|| self.heap.pop())?;
+        let stacked = self.stack.iter().map(|branch| branch.bound).fold(f64::INFINITY, f64::min);
+        let others = self.heap.peek().map_or(f64::INFINITY, |branch| branch.bound).min(stacked);
+        Some((branch, others))
+    }
+}
+
 /// Searches the tree, lowest bound first. `examine` bounds a branch and may find witnesses as it goes; `finished` says
-/// whether a lower bound on everything is enough.
+/// whether a lower bound on everything that is not proved is enough.
 pub fn search(
     limits: &Limits,
     clock: Clock,
     mut examine: impl FnMut(&Branch) -> Finding,
     mut finished: impl FnMut(f64) -> bool,
 ) -> Outcome {
-    let mut heap = BinaryHeap::from([Branch { bound: f64::NEG_INFINITY, ..Branch::default() }]);
-    // The smallest bound at which a branch was closed.
-    let mut closed = f64::INFINITY;
+    let mut waiting = Waiting::default();
+    waiting.push(Branch { bound: f64::NEG_INFINITY, ..Branch::default() });
+    // The smallest bounds at which a branch was closed, with a proof and without.
+    let (mut proved, mut closed) = (f64::INFINITY, f64::INFINITY);
     let mut nodes = 0;
     let mut serial = 0;
-    while let Some(branch) = heap.pop() {
-        let lower = branch.bound.min(closed);
+    while let Some((branch, others)) = waiting.pop() {
+        let open = branch.bound.min(others).min(closed);
+        let outcome = |gave_up| Outcome { lower: open.min(proved), open, nodes, gave_up };
         // The lowest bound of all: nothing below it is left.
-        if finished(lower) {
-            return Outcome { lower, nodes, gave_up: false };
+        if finished(open) {
+            return outcome(false);
         }
         if nodes >= limits.nodes || clock.is_late() {
-            return Outcome { lower, nodes, gave_up: true };
+            return outcome(true);
         }
         nodes += 1;
         match examine(&branch) {
-            Finding::Closed(bound) => closed = closed.min(bound.max(branch.bound)),
+            Finding::Closed { bound, proved: true } => proved = proved.min(bound.max(branch.bound)),
+            Finding::Closed { bound, proved: false } => closed = closed.min(bound.max(branch.bound)),
             Finding::Open { bound, split, near, envelope } => {
                 let near: Rc<[bool]> = near.into();
                 for side in [false, true] {
@@ -183,23 +220,24 @@ pub fn search(
                         Split::Flip(flip) if side => child.restriction.made.push(flip),
                         Split::Flip(flip) => child.restriction.spared.push(flip),
                     }
-                    heap.push(child);
+                    waiting.push(child);
                 }
             }
         }
     }
-    Outcome { lower: closed, nodes, gave_up: false }
+    Outcome { lower: closed.min(proved), open: closed, nodes, gave_up: false }
 }
 
 /// The free unit with a negative coefficient whose split gains most at the master's point, and the gain. The two branches
 /// gain the relaxed activation beyond `z` and beyond 0; a unit of which one is nothing is not loose. (Measured: choosing by
-/// the sum of the two takes half as many tree nodes as choosing by the smaller.)
+/// the sum of the two takes half as many tree nodes as choosing by the smaller.) Gains up to `least` are none.
 pub fn loosest(
     hidden: &crate::hidden::Hidden,
     coefficients: &[f64],
     change: &[f64],
     capped: &[f64],
     arched: &[(f64, f64)],
+    least: f64,
 ) -> Option<(f64, usize)> {
     (0..hidden.count())
         .filter(|&at| hidden.assumption[at] == Assumption::Free && coefficients[at] < 0.0)
@@ -211,7 +249,7 @@ pub fn loosest(
             let (share, envelope) = arched.get(at).copied().unwrap_or((0.0, 0.0));
             let relaxed = share * envelope + (1.0 - share) * others;
             let gains = [-coefficients[at] * (relaxed - here), -coefficients[at] * relaxed];
-            (if gains[0].min(gains[1]) > 1e-9 { gains[0] + gains[1] } else { 0.0 }, at)
+            (if gains[0].min(gains[1]) > least { gains[0] + gains[1] } else { 0.0 }, at)
         })
         .max_by(|x, y| x.0.total_cmp(&y.0))
 }

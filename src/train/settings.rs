@@ -66,6 +66,12 @@ impl TrainingBound {
     }
 }
 
+/// Units of a hidden layer, at most: wider ones would fill any memory before they are of use.
+const LARGEST_HIDDEN: usize = 1 << 14;
+
+/// Weight layers, at most.
+const MOST_LAYERS: usize = 64;
+
 impl Settings {
     /// What is known to reach the published figures for a loss (see docs/training.md).
     ///
@@ -137,6 +143,11 @@ impl Settings {
         for (name, value) in [("--hidden", self.hidden), ("--layers", self.layers), ("--batch", self.batch)] {
             if value == 0 {
                 return refuse(name, &value, "it must be at least 1");
+            }
+        }
+        for (name, value, most) in [("--hidden", self.hidden, LARGEST_HIDDEN), ("--layers", self.layers, MOST_LAYERS)] {
+            if value > most {
+                return refuse(name, &value, "such a network would not fit into memory: give a smaller number");
             }
         }
         if !(self.learning_rate > 0.0 && self.learning_rate.is_finite()) {

@@ -187,5 +187,6 @@ fn row(node: u64) -> NodeRecord {
             Vec::new()
         },
         seconds: 1e-4 * (1 + mix(9) % 50) as f64,
+        exact_margins: None,
     }
 }

@@ -35,6 +35,9 @@ impl<'a> Budget<'a> {
             }
         };
         let mut frozen = vec![false; attributes];
+        if let Some(pair) = statement.frozen_attributes.windows(2).find(|pair| pair[0] >= pair[1]) {
+            return Err(Reason::Header(format!("frozen attribute {} is listed twice or out of order", pair[1])));
+        }
         for &attribute in &statement.frozen_attributes {
             *frozen
                 .get_mut(attribute as usize)

@@ -6,6 +6,7 @@ use dashu_int::IBig;
 use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 
 use super::dyadic::Dyadic;
+use crate::directed::Stored;
 use crate::format::Header;
 use crate::operator::message_passing;
 use crate::reason::Reason;
@@ -86,19 +87,19 @@ impl<'a> Network<'a> {
         if model.layers[model.layers.len() - 1].weight.columns < 2 {
             return Err(Reason::Files("the model has fewer than two classes".into()));
         }
-        let exact = |values: &[f64]| -> Result<Vec<Dyadic>, Reason> {
-            let stored: Option<_> = values.iter().map(|x| Dyadic::from_bits(x.to_bits())).collect();
-            stored.ok_or_else(|| Reason::Files("a weight, a bias or an entry is not a finite number".into()))
-        };
+        let exact = |values: &[Stored]| values.iter().map(|x| x.exact()).collect();
         let mut layers: Vec<Layer> = Vec::new();
         for (at, (layer, rule)) in model.layers.iter().zip(rules).enumerate() {
             let passing = match rules[..at].iter().position(|earlier| earlier == rule) {
                 Some(earlier) => layers[earlier].passing.clone(),
                 None => message_passing(rule, graph, matrices)?,
             };
-            let weight = (0..layer.weight.rows).map(|i| exact(layer.weight.row(i))).collect::<Result<_, _>>()?;
-            exact(&passing.values)?;
-            layers.push(Layer { passing, weight, bias: exact(&layer.bias)? });
+            if ![&passing.values, &layer.weight.values, &layer.bias].into_iter().all(|list| Stored::are_finite(list)) {
+                return Err(Reason::Files("a weight, a bias or an entry is not a finite number".into()));
+            }
+            let weight = Stored::all(&layer.weight.values);
+            let weight = weight.chunks(layer.weight.columns.max(1)).map(exact).collect();
+            layers.push(Layer { passing, weight, bias: exact(&Stored::all(&layer.bias)) });
         }
         let weight = &layers[0].weight;
         let falling = (0..first.columns).map(|unit| {

@@ -80,6 +80,8 @@ pub(crate) struct FloatHints {
     pub(crate) rows: Vec<Arc<Row>>,
     pub(crate) price: FloatPrices,
     pub(crate) grid: Option<i64>,
+    /// Not a hint: the flip that loses most, as far as that was looked at.
+    pub(crate) worst: Option<Flip>,
 }
 
 impl FloatHints {

@@ -93,6 +93,7 @@ impl<'a> Target<'a> {
             rows: region.rows.clone(),
             price: FloatPrices::default(),
             grid: None,
+            worst: None,
         };
         if region.empty {
             hints.lines = vec![vec![[Stored::ZERO; 2]; network.columns.len()]; hints.rows.len()];
@@ -122,8 +123,8 @@ impl<'a> Target<'a> {
         let FloatHints { lines, levels, envelopes, rows, .. } = &hints;
         let (budget, decided) = (self.fast.budget, &path.decided);
         let losses = Losses { network, budget, slice, decided, lines, levels, envelopes, rows, step };
-        let (price, lost) = losses.price(only_sign.then_some(total));
-        hints.price = price;
+        let (price, lost, worst) = losses.price(only_sign.then_some(total));
+        (hints.price, hints.worst) = (price, worst);
         Attempt::Hints(Box::new(hints), total.minus(lost))
     }
 

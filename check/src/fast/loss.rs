@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::hints::{EnvelopeUse, FloatPrices, LevelUse};
 use super::network::FastNetwork;
 use super::row::{Row, covering};
-use crate::core::budget::{Budget, Decided};
+use crate::core::budget::{Budget, Decided, Flip};
 use crate::core::slice::Slice;
 use crate::directed::{Down, Interval, Rough, RowSlopes, Stored, Up, excess_share, kept_share, norm};
 
@@ -45,12 +45,14 @@ type Steep = (usize, Down, Up);
 
 impl Losses<'_> {
     /// Prices for the largest loss and what they give; good prices if a sign is asked for, with `total` what is lost from, else the best.
-    pub(crate) fn price(&self, total: Option<Down>) -> (FloatPrices, Up) {
+    ///
+    /// The last is the flip that loses most, as far as that was looked at.
+    pub(crate) fn price(&self, total: Option<Down>) -> (FloatPrices, Up, Option<Flip>) {
         let count = self.decided.left_in_all(self.budget).unwrap_or(0);
         let steep: Vec<Vec<Steep>> = (0..self.lines.len()).map(|m| self.steep(m)).collect();
         let mut places = self.places(&steep);
         if count == 0 || places.is_empty() {
-            return (FloatPrices::default(), Up::ZERO);
+            return (FloatPrices::default(), Up::ZERO, None);
         }
         let largest = self.network.by_norm.first().map_or(Up::ZERO, |first| first.1);
         let mut every = match total {
@@ -66,11 +68,12 @@ impl Losses<'_> {
             let enough = total.is_some_and(|total| total.minus(given).is_positive());
             let hopeless = total.is_some_and(|total| losses.1 >= total.rough());
             if enough || hopeless || losses.0 >= count || price.is_zero() {
-                return (prices, given);
+                let worst = found.iter().max_by(|a, b| a.2.order(b.2)).map(|flip| (places[flip.0].node, flip.1));
+                return (prices, given, worst);
             }
             every = every.part(2);
         }
-        (FloatPrices::default(), Interval::ANY.upper)
+        (FloatPrices::default(), Interval::ANY.upper, None)
     }
 
     /// The best prices not below `least` for the flips found, what they give, and how many flips of what sum may be made.

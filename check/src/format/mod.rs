@@ -5,17 +5,24 @@ mod hints;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
+pub use crate::header::{BudgetStatement, Convention, Direction, Header, Local, longest_header};
+use crate::reason::Reason;
+use crate::strict;
+pub use crate::directed::numerator;
 pub(crate) use hints::WholeHints;
 pub use hints::{BoundsLine, EnvelopeEntry, Hints, Number, Prices, UnitBounds};
+
+/// The version that this crate writes, and the newest that it reads.
+pub const VERSION: u32 = 2;
 
 /// The oldest version that this crate reads.
 pub const OLDEST_VERSION: u32 = 1;
 
-/// The version that this crate writes.
-pub const VERSION: u32 = 2;
-
 /// Multipliers are integers times `2^exponent`; this is the exponent unless a leaf states its own.
 pub const EXPONENT: i32 = -20;
+
+/// The exponents that a leaf may state.
+pub const EXPONENTS: std::ops::RangeInclusive<i32> = -1074..=900;
 
 /// One line of a proofs file: a [`Header`], then any number of [`NodeProof`]s and [`Unproved`]s, then their number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,72 +49,15 @@ impl Line {
         serde_json::to_writer(&mut to, self)?;
         to.write_all(b"\n")
     }
-}
 
-/// The statement that all proofs of a file share.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Header {
-    /// [`VERSION`].
-    pub version: u32,
-    /// [`gcnproof_files::GraphFile::digest`].
-    pub graph: String,
-    /// [`gcnproof_files::ModelFile::digest`].
-    pub model: String,
-    /// One rule per weight layer: `gcn`, `mean`, `mean+self`, `sum`, `sum+self`, `identity`, or `matrix:` and the digest
-    /// of the matrix ([`crate::matrix_digest`]).
-    pub message_passing: Vec<String>,
-    /// What the attacker may do.
-    pub budget: BudgetStatement,
-    /// Which class a node is to keep.
-    pub classes: Convention,
-}
-
-/// What the attacker may do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BudgetStatement {
-    /// `Q`: flips in all.
-    pub global: u64,
-    /// `q`: flips per node.
-    pub local: Local,
-    /// Which way attributes may be flipped.
-    pub direction: Direction,
-    /// Attributes that cannot be flipped, ascending.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub frozen_attributes: Vec<u32>,
-}
-
-/// `q`, the same everywhere or one number per node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Local {
-    /// So many flips in every row.
-    Uniform(u64),
-    /// `q_n` for `n = 0, 1, …`.
-    PerNode(Vec<u64>),
-}
-
-/// Which way attributes may be flipped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Direction {
-    /// Absent attributes may be added, present ones removed.
-    Both,
-    /// Only `0 → 1`.
-    Add,
-    /// Only `1 → 0`.
-    Remove,
-}
-
-/// Which class a node is to keep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Convention {
-    /// The class with the largest exact logit; the smallest number among equals.
-    Predicted,
-    /// The label in the graph file.
-    Labels,
+    /// Reads a line without its line feed, exactly as `FORMAT.md` §2 says. No list in it may have more than `longest`
+    /// entries.
+    ///
+    /// # Errors
+    /// [`Reason::Syntax`].
+    pub fn read(bytes: &[u8], longest: usize) -> Result<Line, Reason> {
+        strict::read(bytes, longest).map_err(|problem| Reason::Syntax(problem.chars().take(200).collect()))
+    }
 }
 
 /// The proof of one node.
@@ -252,13 +202,6 @@ impl Default for Leaf {
             bound: None,
         }
     }
-}
-
-/// The numerator of a non-negative multiplier, rounded to a multiple of `2^exponent`; for writers. Rounding is harmless,
-/// because every admissible multiplier gives a valid bound.
-pub fn numerator(multiplier: f64, exponent: i32) -> i64 {
-    // A cast saturates, and turns NaN into 0.
-    ((multiplier * 2f64.powi(-exponent)).round() as i64).clamp(0, 1 << 53)
 }
 
 /// A perturbation after which the other class is as large or larger.

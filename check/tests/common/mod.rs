@@ -290,7 +290,7 @@ impl World {
                     (&one.reason, &other.reason)
                 {
                     assert!(
-                        wide.lower.get() <= narrow.upper.get() && narrow.lower.get() <= wide.upper.get(),
+                        wide.lower.to_f64() <= narrow.upper.to_f64() && narrow.lower.to_f64() <= wide.upper.to_f64(),
                         "{wide:?} {narrow:?}"
                     );
                 } else {

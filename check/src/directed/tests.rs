@@ -1,0 +1,272 @@
+//! Every operation is judged by exact numbers, on floats from the smallest to the largest.
+
+use super::*;
+
+/// A linear congruential generator: small, and the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 20
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        (self.next() % count as u64) as usize
+    }
+
+    /// A finite float: small integers, halves and tenths, the ends of the range, anything.
+    fn float(&mut self) -> f64 {
+        let tiny = f64::from_bits(1);
+        let ends = [0.0, 1.0, tiny, 3.0 * tiny, f64::MIN_POSITIVE, 1e-160, 1e-300, 1e160, 1e300, f64::MAX, 0.1, 1.0 / 3.0];
+        let size = match self.below(5) {
+            0 => ends[self.below(ends.len())],
+            1 => self.below(9) as f64 / 2.0,
+            2 => self.below(30) as f64 / 10.0,
+            3 => (self.below(1 << 30) as f64 / (1 << 29) as f64) * 2f64.powi(self.below(2090) as i32 - 1070),
+            _ => self.below(1 << 30) as f64 / (1 << 29) as f64,
+        };
+        let size = if size.is_finite() { size } else { f64::MAX };
+        if self.below(2) == 0 { size } else { -size }
+    }
+
+    fn stored(&mut self) -> Stored {
+        Stored::new(self.float())
+    }
+
+    /// An interval and a number in it.
+    fn interval(&mut self) -> (Interval, Dyadic) {
+        let (a, b) = (self.float(), self.float());
+        let (low, high) = if a < b { (a, b) } else { (b, a) };
+        let interval = Interval { lower: Down(low), upper: Up(high) };
+        let inside = [low, high, low / 2.0 + high / 2.0][self.below(3)].clamp(low, high);
+        (interval, exact(inside))
+    }
+}
+
+fn exact(x: f64) -> Dyadic {
+    Stored::new(x).exact()
+}
+
+fn is_above(bound: Up, number: &Dyadic) -> bool {
+    bound.0 == f64::INFINITY || bound.0.is_finite() && exact(bound.0) >= *number
+}
+
+fn is_below(bound: Down, number: &Dyadic) -> bool {
+    is_above(-bound, &-number)
+}
+
+fn holds(interval: Interval, number: &Dyadic) -> bool {
+    is_below(interval.lower, number) && is_above(interval.upper, number)
+}
+
+#[test]
+fn operations_round_outward() {
+    let mut random = Random(1);
+    for round in 0..400_000 {
+        let ((a, x), (b, y)) = (random.interval(), random.interval());
+        let w = random.stored();
+        assert!(holds(a.plus(b), &(&x + &y)), "{round}: {a:?} + {b:?}");
+        assert!(holds(a.minus(b), &(&x - &y)), "{round}: {a:?} − {b:?}");
+        assert!(holds(a.times(b), &(&x * &y)), "{round}: {a:?} · {b:?}");
+        assert!(holds(a.scaled(w), &(&x * &w.exact())), "{round}: {a:?} · {w:?}");
+        assert!(holds(-a, &-&x) && holds(a.positive_part(), &x.positive_part()), "{round}: {a:?}");
+        assert!(holds(a.least(b), &x.clone().min(y.clone())), "{round}: {a:?} {b:?}");
+        assert!(a.sign().is_none_or(|sign| sign == x.sign()), "{round}: {a:?} {x:?}");
+        assert!(is_above(a.upper.plus(b.upper), &(&x + &y)) && is_below(a.lower.plus(b.lower), &(&x + &y)));
+        assert!(is_above(a.upper.minus(b.lower), &(&x - &y)) && is_below(a.lower.minus(b.upper), &(&x - &y)));
+        let size = w.size();
+        assert!(is_above(a.upper.times(size), &(&x * &size.exact())), "{round}");
+        assert!(is_below(a.lower.times(size), &(&x * &size.exact())), "{round}");
+        assert!(is_above(a.upper.positive_part(), &x.positive_part()));
+        assert!(is_above(a.upper.most(b.upper), &x.clone().max(y.clone())));
+        assert!(is_above(a.upper.least(b.upper), &x.clone().min(y.clone())));
+        assert!(is_below(a.lower.least(b.lower), &x.clone().min(y.clone())));
+        let count = [0, 1, 2, 12, 1 << 20, (1 << 53) + 1, usize::MAX][random.below(7)];
+        let (up, most) = (a.upper.positive_part(), x.positive_part());
+        assert!(is_above(up.many(count), &(&most * &Dyadic::from(count))), "{round}: {count} · {up:?}");
+        assert!(is_above(up.times_up(b.upper.positive_part()), &(&most * &y.positive_part())), "{round}");
+        assert!(!a.upper.is_within(b.lower) || x <= y);
+        assert!(!a.upper.is_below(b.lower) || x < y);
+        assert!(!a.lower.is_positive() || x.is_positive());
+        assert!(holds(Interval::around(&(&x * &y)), &(&x * &y)));
+    }
+}
+
+#[test]
+fn results_are_as_near_as_floats_allow() {
+    let one = Interval::from(Stored::ONE);
+    assert_eq!(one.plus(one), Interval { lower: Down(2.0), upper: Up(2.0) });
+    assert_eq!(one.scaled(Stored(0.1)), Interval { lower: Down(0.1), upper: Up(0.1) });
+    let third = Interval::from(Stored(1.0 / 3.0));
+    let product = third.times(third);
+    assert!(product.upper.0 - product.lower.0 < 1e-16);
+    assert_eq!(Up(3.0).many(4), Up(12.0f64.next_up()));
+    assert_eq!((Up(3.0).positive_part(), Up(-3.0).positive_part()), (Up(3.0), Up(0.0)));
+    assert!(Up(1.0).is_within(Down(1.0)) && !Up(1.0).is_below(Down(1.0)) && Up(1.0).is_below(Down(2.0)));
+    assert!(Up(0.0).is_zero() && Down(0.0).is_zero() && !Up(1.0).is_zero() && !Down(1.0).is_zero());
+    assert!(Down(-1.0).is_negative() && !Down(0.0).is_negative() && Up(1.0).is_positive() && !Up(0.0).is_positive());
+    assert_eq!((Up(2.0).order(Up(1.0)), Stored(2.0).order(Stored(1.0))), (Ordering::Greater, Ordering::Greater));
+    assert_eq!((Down(1.5).to_f64(), Up(1.5).to_f64()), (1.5, 1.5));
+    assert_eq!(format!("{:e} {:e}", Down(1.5), Up(-2.0)), "1.5e0 -2e0");
+    // A number on the edge of the range, and beyond it.
+    let most = Interval::around(&(&exact(f64::MAX) + &exact(1.0)));
+    assert_eq!((most.lower.0, most.upper.0), (f64::MAX, f64::INFINITY));
+    let least = Interval::around(&(&exact(f64::from_bits(1)) * &exact(0.25)));
+    assert_eq!((least.lower.0, least.upper.0), (0.0, f64::from_bits(1)));
+    for x in [0.0, 1.0, -0.1, 1e300, -1e-300, f64::from_bits(1), f64::MAX, f64::MIN_POSITIVE, 4e-310, 1e16] {
+        assert_eq!(Interval::around(&exact(x)), Interval { lower: Down(x), upper: Up(x) });
+    }
+}
+
+#[test]
+fn stored_numbers_are_what_they_say() {
+    assert_eq!(Stored::scaled(3, -1), Some(Stored(1.5)));
+    assert_eq!(Stored::scaled(-(1 << 53), 900), Some(Stored(-(2f64.powi(953)))));
+    assert_eq!(Stored::scaled(1, -1074), Some(Stored(f64::from_bits(1))));
+    assert_eq!(Stored::scaled(1, -1023), Some(Stored(2f64.powi(-1023))));
+    assert_eq!(Stored::scaled(1, -1022), Some(Stored(f64::MIN_POSITIVE)));
+    for (numerator, exponent) in [((1 << 53) + 1, 0), (1, 901), (1, -1075)] {
+        assert_eq!(Stored::scaled(numerator, exponent), None);
+    }
+    assert!(Stored(1.0).is_share() && Stored(0.0).is_share() && !Stored(1.5).is_share() && !Stored(-0.5).is_share());
+    assert!(Stored(2.0).is_positive() && !Stored(0.0).is_positive() && !Stored(-2.0).is_positive());
+    assert!(Stored(-2.0).is_negative() && !Stored(0.0).is_negative() && !Stored(2.0).is_negative());
+    assert!(Stored(0.0).is_zero() && !Stored(1.0).is_zero());
+    assert_eq!((Stored(-2.0).size(), -Stored(2.0)), (Stored(2.0), Stored(-2.0)));
+    assert!(Stored::are_finite(&[1.0, 2.0]) && !Stored::are_finite(&[1.0, f64::NAN]));
+    assert_eq!(Stored::new(f64::INFINITY), Stored(0.0));
+    assert_eq!(reciprocal(4), 0.25);
+    assert_eq!(reciprocal_root(2, 8), 0.25);
+    assert_eq!((numerator(0.75, -2), numerator(f64::NAN, -2), numerator(1e30, 0)), (3, 0, 1 << 53));
+}
+
+#[test]
+fn norms_are_not_below_the_norm() {
+    let mut random = Random(2);
+    for round in 0..40_000 {
+        let values: Vec<Stored> = (0..random.below(9)).map(|_| random.stored().size()).collect();
+        let bound = norm(values.iter().map(|&x| Up::from(x)));
+        let squares = values.iter().map(|x| &x.exact() * &x.exact()).fold(Dyadic::ZERO, |sum, x| &sum + &x);
+        let fine = bound.0 == f64::INFINITY || &exact(bound.0) * &exact(bound.0) >= squares;
+        assert!(fine, "{round}: {values:?} {bound:?}");
+        assert_eq!(bound.0 == 0.0, values.iter().all(|x| x.is_zero()), "{round}");
+        let sum: f64 = values.iter().map(|x| x.0).sum();
+        assert!(bound.0 <= sum * (1.0 + 1e-12) + 1e-150 || sum > 1e150, "{round}: {values:?} {bound:?}");
+    }
+}
+
+#[test]
+fn inner_products_are_not_below_the_loss() {
+    let mut random = Random(3);
+    let mut close = 0;
+    for round in 0..60_000 {
+        let width = 1 + random.below(9);
+        let tame = random.below(3) > 0;
+        let number = |random: &mut Random| if tame { random.below(41) as f64 / 10.0 - 2.0 } else { random.float() };
+        let plus: Vec<Down> = (0..width).map(|_| Down(number(&mut random))).collect();
+        let minus: Vec<Up> = (0..width).map(|_| Up(number(&mut random))).collect();
+        let weights: Vec<Stored> = (0..width).map(|_| Stored(number(&mut random))).collect();
+        let slopes = RowSlopes::new(&plus, &minus);
+        let weight_norm = norm(weights.iter().map(|w| Up::from(w.size())));
+        for present in [false, true] {
+            let loss = slopes.loss(&weights, weight_norm, present);
+            let mut truth = Dyadic::ZERO;
+            for (w, (plus, minus)) in weights.iter().zip(plus.iter().zip(&minus)) {
+                let change = if present { -&w.exact() } else { w.exact() };
+                let slope = if change.is_positive() { exact(plus.0) } else { exact(minus.0) };
+                truth += &-&(&change * &slope);
+            }
+            assert!(is_above(loss, &truth), "{round}: {plus:?} {minus:?} {weights:?} {loss:?}");
+            assert!(is_above(slopes.losing.times_up(weight_norm), &truth), "{round}: {plus:?} {minus:?} {weights:?}");
+            close += usize::from(tame && loss.0 - Interval::around(&truth).upper.0 < 1e-10);
+        }
+    }
+    assert!(close > 70_000, "{close}");
+}
+
+#[test]
+fn shares_cover_what_they_stand_for() {
+    let mut random = Random(4);
+    for round in 0..200_000 {
+        let (threshold, largest) = (random.float().abs(), random.float().abs());
+        let x = [largest, largest / 2.0, largest / 3.0, threshold][random.below(4)].min(largest);
+        let (x, t) = (exact(x), exact(threshold));
+        let share = excess_share(Down(threshold), Up(largest));
+        assert!(share.is_share() && &share.exact() * &x >= (&x - &t).positive_part(), "{round}: {threshold} {largest}");
+        let share = kept_share(Down(threshold), Up(largest));
+        assert!(share.is_share() && &share.exact() * &x <= x.clone().min(t), "{round}: {threshold} {largest}");
+    }
+    assert_eq!(excess_share(Down(1.0), Up(4.0)), Stored(0.75f64.next_up().next_up()));
+    assert_eq!((excess_share(Down(4.0), Up(4.0)), kept_share(Down(9.0), Up(4.0))), (Stored(0.0), Stored(1.0)));
+    assert_eq!(kept_share(Down(1.0), Up(4.0)), Stored(0.25f64.next_down()));
+}
+
+/// `k·relu(z + u − v) − rise·u + fall·v`.
+fn f(k: &Dyadic, z: &Dyadic, [rise, fall]: [Stored; 2], u: &Dyadic, v: &Dyadic) -> Dyadic {
+    let relu = (&(z + u) - v).positive_part();
+    &(&(k * &relu) - &(&rise.exact() * u)) + &(&fall.exact() * v)
+}
+
+#[test]
+fn least_values_on_rectangles_and_segments() {
+    let mut random = Random(5);
+    for round in 0..60_000 {
+        let tame = random.below(4) > 0;
+        let number = |random: &mut Random| if tame { random.below(17) as f64 / 4.0 - 2.0 } else { random.float() };
+        let (k, z) = (number(&mut random), number(&mut random));
+        let line = [Stored(number(&mut random)), Stored(number(&mut random))];
+        let line = if random.below(3) == 0 { [line[0]; 2] } else { line };
+        let (up, down) = (number(&mut random).abs(), number(&mut random).abs());
+        let point = |x: f64| Interval { lower: Down(x), upper: Up(x) };
+        let least = Interval::least_on_rectangle(point(k), point(z), line, Up(up), Up(down));
+        let (k, z) = (exact(k), exact(z));
+        let mut lowest: Option<Dyadic> = None;
+        for i in 0..=4 {
+            for j in 0..=4 {
+                let part = |of: f64, i: i32| &exact(of) * &exact(f64::from(i) / 4.0);
+                let (u, v) = (part(up, i), part(down, j));
+                // Where the kink is as well.
+                let u_at_kink = (&v - &z).max(Dyadic::ZERO).min(exact(up));
+                let v_at_kink = (&z + &u).max(Dyadic::ZERO).min(exact(down));
+                for (u, v) in [(&u, &v), (&u_at_kink, &v), (&u, &v_at_kink)] {
+                    let value = f(&k, &z, line, u, v);
+                    assert!(is_below(least, &value), "{round}: {k:?} {z:?} {line:?} {up} {down}");
+                    lowest = Some(lowest.map_or(value.clone(), |lowest| lowest.min(value)));
+                }
+            }
+        }
+        if tame {
+            // All the numbers are multiples of 1/4: nothing is lost but a few roundings.
+            let gap = Interval::around(&lowest.unwrap()).upper.0 - least.0;
+            assert!(gap < 1e-9, "{round}: {gap} {k:?} {z:?} {line:?} {up} {down}");
+        }
+        let (lower, upper) = (-down, up);
+        let slope = line[0];
+        let least = Interval::least_on_segment(Interval::around(&k), slope, (Down(lower), Up(upper)));
+        for x in [lower, lower / 2.0, 0.0, upper / 2.0, upper] {
+            let x = exact(x);
+            let value = &(&k * &x.positive_part()) - &(&slope.exact() * &x);
+            assert!(is_below(least, &value), "{round}: {k:?} {slope:?} {lower} {upper}");
+        }
+    }
+    // Attained, to the last bit where nothing is rounded.
+    let point = |x: f64| Interval::from(Stored(x));
+    let at = |k: f64, z: f64, line: [f64; 2], up: f64, down: f64| {
+        Interval::least_on_rectangle(point(k), point(z), line.map(Stored), Up(up), Up(down)).0
+    };
+    let near = |found: f64, expected: f64| assert!(found <= expected && expected - found < 1e-12, "{found} {expected}");
+    near(at(-2.0, 1.0, [-2.0, -1.0], 3.0, 2.0), -2.0);
+    near(at(-1.0, -1.0, [-0.5, 0.0], 3.0, 2.0), -0.5);
+    near(at(2.0, 1.0, [2.0, 2.0], 3.0, 2.0), 2.0);
+    near(at(2.0, 1.0, [3.0, 3.0], 3.0, 2.0), -1.0);
+    near(at(2.0, -1.0, [1.0, 0.5], 3.0, 2.0), -2.0);
+}
+
+#[test]
+fn rough_numbers_make_admissible_hints() {
+    assert_eq!((Rough(-1.0).price(), Rough(f64::NAN).price(), Rough(2.0).price()), (Stored(0.0), Stored(0.0), Stored(2.0)));
+    assert_eq!((Rough(f64::INFINITY).stored(), Rough(-2.0).stored()), (Stored(0.0), Stored(-2.0)));
+    assert_eq!((Rough(6.0).exponent(), Rough(0.0).exponent(), Rough(f64::NAN).exponent()), (Some(2), None, None));
+    assert_eq!(Rough(1.0).next(), Rough(1.0f64.next_up()));
+}

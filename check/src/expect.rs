@@ -1,0 +1,199 @@
+//! Expectations: what a file of proofs must state and prove, said by whoever runs the checker.
+//!
+//! A file states its own budget, so "everything is accepted" may mean little. A statement is as expected if it covers at least
+//! the perturbations asked for: what is robust under more of them is robust under fewer. (A non-robust node is so under the
+//! budget that the file states.)
+
+use std::fmt;
+use std::str::FromStr;
+
+use gcnproof_files::GraphFile;
+
+use crate::checker::Verdict;
+use crate::format::{BudgetStatement, Convention, Direction, Header, Local};
+use crate::report::shown_rules;
+
+/// What a file must state and prove. Nothing is expected by default.
+#[derive(Clone, Debug, Default)]
+pub struct Expectations {
+    /// These rules as a header names them, one for all layers or one per layer; none: any.
+    pub message_passing: Vec<String>,
+    /// `Q` must be at least this, and the local budgets must leave room for so many flips.
+    pub global: Option<u64>,
+    /// `q_n` of every node must be at least this, and `Q` must leave room for so many flips.
+    pub local: Option<u64>,
+    /// Flips in this direction must be permitted. Where a budget is expected the default is [`Direction::Both`].
+    pub direction: Option<Direction>,
+    /// May attributes be frozen although a budget or direction is expected?
+    pub allow_frozen: bool,
+    /// The convention must be this one.
+    pub classes: Option<Convention>,
+    /// These nodes must have accepted proofs.
+    pub nodes: Option<Nodes>,
+}
+
+impl Expectations {
+    /// What the header states otherwise, in words. A flip more than there are attributes means nothing, so that `Q` need not
+    /// be above `N·D`, nor `q` above `D`.
+    pub fn unmet(&self, header: &Header, graph: &GraphFile) -> Vec<String> {
+        let mut unmet = Vec::new();
+        let mut expect = |holds: bool, expected: String, stated: String| {
+            if !holds {
+                unmet.push(format!("expected {expected}, stated {stated}"));
+            }
+        };
+        let (rules, stated) = (&self.message_passing, &header.message_passing);
+        let same = rules.is_empty() || rules == stated || (rules.len() == 1 && stated.iter().all(|s| *s == rules[0]));
+        let names = [rules, stated].map(|rules| format!("message passing {}", shown_rules(rules)));
+        let [expected_names, stated_names] = names;
+        expect(same, expected_names, stated_names);
+        let (nodes, attributes) = (graph.attributes.rows as u64, graph.attributes.columns as u64);
+        let budget = &header.budget;
+        let room = Room::new(budget, nodes, attributes);
+        if let Some(global) = self.global {
+            let needed = global.min(nodes.saturating_mul(attributes));
+            let expected = format!("Q = {global} or more");
+            expect(budget.global >= needed, expected.clone(), format!("Q = {}", budget.global));
+            let stated = format!("local budgets for only {} flips in all", room.sum);
+            expect(room.sum >= u128::from(needed), expected, stated);
+        }
+        if let Some(local) = self.local {
+            let needed = local.min(attributes);
+            let expected = format!("q = {local} or more for every node");
+            if let Some((node, smallest)) = room.smallest {
+                expect(smallest >= needed, expected.clone(), format!("q = {smallest} for node {node}"));
+            }
+            expect(budget.global >= needed, expected, format!("Q = {}", budget.global));
+        }
+        if self.global.is_some() || self.local.is_some() || self.direction.is_some() {
+            let direction = self.direction.unwrap_or(Direction::Both);
+            let covers = budget.direction == Direction::Both || budget.direction == direction;
+            expect(covers, format!("direction {direction}"), format!("direction {}", budget.direction));
+            let frozen = budget.frozen_attributes.len();
+            let any = self.global.unwrap_or(0) > 0 || self.local.unwrap_or(0) > 0;
+            if !self.allow_frozen {
+                expect(frozen == 0, "no frozen attributes".into(), format!("{frozen}"));
+            } else if any {
+                let all = frozen as u64 >= attributes;
+                expect(!all, "attributes that can be flipped".into(), format!("that all {frozen} are frozen"));
+            }
+        }
+        if let Some(classes) = self.classes {
+            expect(classes == header.classes, format!("classes {classes}"), format!("classes {}", header.classes));
+        }
+        unmet
+    }
+
+    /// The expected nodes without verdict, in words.
+    pub fn missing(&self, verdicts: &[Option<Verdict>]) -> Option<String> {
+        let mut missing = self.nodes.as_ref()?.of(verdicts.len()).filter(|&node| verdicts[node].is_none()).peekable();
+        missing.peek()?;
+        let (mut count, mut first) = (0, Vec::new());
+        for node in missing {
+            count += 1;
+            if first.len() < 10 {
+                first.push(node.to_string());
+            }
+        }
+        let more = if count > first.len() { ", …" } else { "" };
+        let expected = self.nodes.as_ref().map(ToString::to_string).unwrap_or_default();
+        let first = first.join(", ");
+        Some(format!("expected proofs of nodes {expected}, without accepted proof are {count} of them: {first}{more}"))
+    }
+}
+
+/// How many flips the local budgets leave room for.
+pub(crate) struct Room {
+    /// The node with the smallest budget, and that; `None` if the graph has no nodes.
+    pub(crate) smallest: Option<(u64, u64)>,
+    /// The largest budget, 0 if the graph has no nodes.
+    pub(crate) largest: u64,
+    /// `Σ min(q_n, D)`.
+    pub(crate) sum: u128,
+}
+
+impl Room {
+    /// Of a header that may not fit the graph.
+    pub(crate) fn new(budget: &BudgetStatement, nodes: u64, attributes: u64) -> Room {
+        match &budget.local {
+            Local::Uniform(q) => Room {
+                smallest: (nodes > 0).then_some((0, *q)),
+                largest: if nodes > 0 { *q } else { 0 },
+                sum: u128::from(nodes) * u128::from((*q).min(attributes)),
+            },
+            Local::PerNode(list) => Room {
+                smallest: (0..).zip(list.iter().copied()).min_by_key(|&(node, q)| (q, node)),
+                largest: list.iter().copied().max().unwrap_or(0),
+                sum: list.iter().map(|&q| u128::from(q.min(attributes))).sum(),
+            },
+        }
+    }
+}
+
+/// Nodes of a graph: all, or a list of ids and ranges such as `0-99,204`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Nodes {
+    /// Every node.
+    All,
+    /// First and last of each range, as they were given.
+    Ranges(Vec<(u32, u32)>),
+}
+
+impl Nodes {
+    /// The first id that a graph of so many nodes does not have.
+    pub fn beyond(&self, nodes: usize) -> Option<u32> {
+        match self {
+            Nodes::All => None,
+            Nodes::Ranges(ranges) => {
+                let last = ranges.iter().map(|range| range.1).find(|&last| last as usize >= nodes)?;
+                Some(last)
+            }
+        }
+    }
+
+    /// The nodes that the graph has, in rising order, each once.
+    fn of(&self, nodes: usize) -> impl Iterator<Item = usize> {
+        let mut ranges = match self {
+            Nodes::All => vec![(0, u32::MAX)],
+            Nodes::Ranges(ranges) => ranges.clone(),
+        };
+        ranges.sort_unstable();
+        let mut next = 0;
+        ranges.into_iter().flat_map(move |(first, last)| {
+            let start = next.max(first as usize);
+            let end = nodes.min((last as usize).saturating_add(1));
+            next = next.max(end);
+            start..end
+        })
+    }
+}
+
+impl fmt::Display for Nodes {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Nodes::Ranges(ranges) = self else { return f.write_str("all") };
+        for (at, (first, last)) in ranges.iter().enumerate() {
+            let comma = if at > 0 { "," } else { "" };
+            match first == last {
+                true => write!(f, "{comma}{first}")?,
+                false => write!(f, "{comma}{first}-{last}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Nodes {
+    type Err = String;
+    fn from_str(list: &str) -> Result<Nodes, String> {
+        if list == "all" {
+            return Ok(Nodes::All);
+        }
+        let range = |part: &str| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+            (first <= last).then_some((first, last))
+        };
+        let ranges: Option<Vec<(u32, u32)>> = list.split(',').map(range).collect();
+        ranges.map(Nodes::Ranges).ok_or_else(|| "expected all, or ids and ranges such as 0-99,204".into())
+    }
+}

@@ -1,0 +1,127 @@
+//! What people are told about a check, on any terminal: everything that comes from the file is escaped.
+
+use std::fmt;
+
+use crate::checker::Verdict;
+use crate::expect::Room;
+use crate::format::{Header, Local};
+use crate::summary::Summary;
+
+/// Characters of one text from a file that are shown, at most.
+const SHOWN_TEXT: usize = 500;
+
+/// Rejections, frozen attributes and reasons that are shown, at most.
+const SHOWN: (usize, usize, usize) = (20, 8, 3);
+
+/// A text from a file as it can be shown: control characters, terminal escapes, marks of direction and whatever else has no
+/// shape of its own become `\u{…}`, a backslash is doubled, and a long text is cut.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::new();
+    for (at, letter) in text.chars().enumerate() {
+        if at == SHOWN_TEXT {
+            shown.push('…');
+            break;
+        }
+        match letter {
+            '"' | '\'' => shown.push(letter),
+            _ => shown.extend(letter.escape_debug()),
+        }
+    }
+    shown
+}
+
+/// Message-passing rules as they can be shown.
+pub(crate) fn shown_rules(rules: &[String]) -> String {
+    visible(&rules.join(","))
+}
+
+fn plural(count: u128, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
+/// A table for people.
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if let Some(header) = &self.header {
+            self.statement(f, header)?;
+        }
+        let [robust, non_robust, ties] = [Verdict::Robust, Verdict::NonRobust, Verdict::Tie].map(|v| self.count(v));
+        let (proved, nodes) = (self.proved(), self.verdicts.len());
+        if self.checked {
+            writeln!(f, "accepted    {proved}: {robust} robust, {non_robust} non-robust, {ties} ties")?;
+        }
+        writeln!(f, "rejected    {}", self.rejected)?;
+        for rejection in self.rejections.iter().take(SHOWN.0) {
+            writeln!(f, "            {rejection}")?;
+        }
+        if self.checked {
+            writeln!(f, "covered     {proved} of {nodes} nodes")?;
+            let (reason, refused, silent) = (self.unproved, self.refused, self.unmentioned());
+            let without = nodes - proved;
+            if without > 0 {
+                writeln!(
+                    f,
+                    "without     {without}: {reason} with a reason in the file, {refused} with a rejected proof, {silent} not \
+                     mentioned"
+                )?;
+            }
+            for one in self.unproved_reasons.iter().take(SHOWN.2) {
+                writeln!(f, "            node {}: {}", one.id, visible(&one.reason))?;
+            }
+        }
+        for unmet in &self.unmet {
+            writeln!(f, "unmet       {unmet}")?;
+        }
+        writeln!(f, "result      {}", self.result())
+    }
+}
+
+impl Summary {
+    /// One sentence.
+    fn result(&self) -> &'static str {
+        match self {
+            Summary { unreadable: true, .. } => "the file of proofs cannot be read",
+            Summary { checked: false, unmet, .. } if !unmet.is_empty() => {
+                "not what was expected: nothing after the header was checked"
+            }
+            Summary { checked: false, .. } => "rejected: nothing after the header was checked",
+            summary if !summary.accepted() => "not everything in the file is accepted",
+            summary if summary.proved() == 0 => "nothing is proved",
+            Summary { unmet, .. } if !unmet.is_empty() => "not everything that was expected is proved",
+            _ => "everything in the file is accepted",
+        }
+    }
+
+    fn statement(&self, f: &mut fmt::Formatter, header: &Header) -> fmt::Result {
+        let budget = &header.budget;
+        let (nodes, attributes) = (self.verdicts.len() as u64, self.attributes as u64);
+        let room = Room::new(budget, nodes, attributes);
+        let local = match (&budget.local, room.smallest) {
+            (Local::Uniform(q), _) => format!("q = {q} per node"),
+            (Local::PerNode(_), Some((_, smallest))) if smallest == room.largest => {
+                format!("q = {smallest} for all nodes")
+            }
+            (Local::PerNode(_), smallest) => {
+                let sum = plural(room.sum, "flip");
+                let smallest = smallest.map_or(0, |smallest| smallest.1);
+                format!("q = {smallest} to {} per node (room for {sum} in all)", room.largest)
+            }
+        };
+        writeln!(f, "statement   Q = {} flips in all, {local}, direction {}", budget.global, budget.direction)?;
+        let frozen = &budget.frozen_attributes;
+        if budget.global == 0 || room.sum == 0 || frozen.len() as u64 >= attributes {
+            writeln!(
+                f,
+                "            no flip at all is permitted: this says only which class a node has without flips"
+            )?;
+        }
+        if !frozen.is_empty() {
+            let first: Vec<String> = frozen.iter().take(SHOWN.1).map(ToString::to_string).collect();
+            let more = if frozen.len() > SHOWN.1 { ", …" } else { "" };
+            let count = plural(frozen.len() as u128, "frozen attribute");
+            writeln!(f, "            {count}, which no flip may touch: {}{more}", first.join(", "))?;
+        }
+        writeln!(f, "            message passing {}", shown_rules(&header.message_passing))?;
+        writeln!(f, "            classes: {}", header.classes)
+    }
+}

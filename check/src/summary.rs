@@ -1,0 +1,115 @@
+//! What became of a file of proofs.
+
+use std::fmt;
+
+use crate::checker::{Fault, Verdict};
+use crate::format::{Header, Unproved};
+use crate::report::visible;
+
+/// Rejections that a summary keeps; more are only counted.
+const KEPT: usize = 1000;
+
+/// A rejected line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rejection {
+    /// The line, counted from 1.
+    pub line: u64,
+    /// The node it is about, if that could be read.
+    pub node: Option<u32>,
+    /// What is wrong. Its text may hold anything that the file says; the text of the rejection has it escaped.
+    pub fault: Fault,
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "line {}", self.line)?;
+        if let Some(node) = self.node {
+            write!(f, ", node {node}")?;
+        }
+        if let Some(class) = self.fault.class {
+            write!(f, ", class {class}")?;
+        }
+        if let Some(step) = self.fault.step {
+            write!(f, ", tree node {step}")?;
+        }
+        write!(f, ": {}", visible(&self.fault.reason.to_string()))
+    }
+}
+
+/// What became of a file.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// What is proved about what; `None` if not even that was readable.
+    pub header: Option<Header>,
+    /// The number of attributes of the graph.
+    pub attributes: usize,
+    /// Were the lines after the header looked at? Not where the header does not fit the files or what was expected.
+    pub checked: bool,
+    /// The verdict of each node of the graph; `None` where the file has no accepted proof.
+    pub verdicts: Vec<Option<Verdict>>,
+    /// Number of nodes that the file says it does not prove.
+    pub unproved: u64,
+    /// The first of them, with the reasons that the file gives.
+    pub unproved_reasons: Vec<Unproved>,
+    /// Number of nodes of the graph whose proof is rejected.
+    pub refused: u64,
+    /// Number of rejected lines (and 1 for a file that ends early).
+    pub rejected: u64,
+    /// The first of them, in the order of the file.
+    pub rejections: Vec<Rejection>,
+    /// What was expected and is not so, with what is stated or proved instead.
+    pub unmet: Vec<String>,
+    /// Did the system fail to read the file?
+    pub unreadable: bool,
+}
+
+impl Summary {
+    /// Is everything in the file accepted? A file that proves nothing may be.
+    pub fn accepted(&self) -> bool {
+        self.rejected == 0
+    }
+
+    /// How many nodes got this verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.verdicts.iter().filter(|&&found| found == Some(verdict)).count()
+    }
+
+    /// How many nodes have an accepted proof.
+    pub fn proved(&self) -> usize {
+        self.verdicts.iter().flatten().count()
+    }
+
+    /// How many nodes the file does not mention on any line that could be read.
+    pub fn unmentioned(&self) -> u64 {
+        let mentioned = (self.proved() as u64).saturating_add(self.unproved).saturating_add(self.refused);
+        (self.verdicts.len() as u64).saturating_sub(mentioned)
+    }
+
+    /// Is everything accepted, something proved, and everything as expected?
+    pub fn success(&self) -> bool {
+        self.accepted() && self.proved() > 0 && self.unmet.is_empty()
+    }
+
+    /// The exit code of a command that checks: 0 for a success, 2 where the file could not be read, otherwise 1.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Summary { unreadable: true, .. } => 2,
+            summary if summary.success() => 0,
+            _ => 1,
+        }
+    }
+
+    pub(crate) fn leave(&mut self, unproved: Unproved) {
+        self.unproved += 1;
+        if self.unproved_reasons.len() < KEPT {
+            self.unproved_reasons.push(unproved);
+        }
+    }
+
+    pub(crate) fn reject(&mut self, line: u64, node: Option<u32>, fault: impl Into<Fault>) {
+        self.rejected += 1;
+        if self.rejections.len() < KEPT {
+            self.rejections.push(Rejection { line, node, fault: fault.into() });
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The command `gcnproof-check` on files that prove little, and on hostile ones: what it says, and the memory it takes.
+#![allow(missing_docs)]
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/statements").join(name)
+}
+
+fn checker(proofs: &Path, more: &[&str]) -> Output {
+    let command = &mut Command::new(env!("CARGO_BIN_EXE_gcnproof-check"));
+    command.arg(file("g.npz")).arg(file("m.npz")).arg(proofs).args(more).output().unwrap()
+}
+
+fn told(output: &Output) -> (i32, String) {
+    let text = [&output.stdout[..], &output.stderr[..]].concat();
+    assert!(text.iter().all(|&byte| byte == b'\n' || (0x20..0x7f).contains(&byte) || byte >= 0xc2), "{text:?}");
+    (output.status.code().unwrap(), String::from_utf8(text).unwrap())
+}
+
+/// Each of these was accepted, or shown as something that it is not.
+#[test]
+fn files_that_prove_little() {
+    let (code, text) = told(&checker(&file("n.jsonl"), &[]));
+    assert!(code == 1 && text.contains("nothing is proved") && text.contains("3 not mentioned"), "{text}");
+    let (code, text) = told(&checker(&file("z.jsonl"), &[]));
+    assert!(
+        code == 0 && text.contains("q = 0 for all nodes") && text.contains("no flip at all is permitted"),
+        "{text}"
+    );
+    let (code, text) = told(&checker(&file("esc.jsonl"), &[]));
+    assert!(code == 1 && text.contains(r"gcn\u{1b}[2J\u{1b}[Haccepted"), "{text}");
+    let (code, text) = told(&checker(&file("e901.jsonl"), &[]));
+    assert!(code == 1 && text.contains("the exponent 901 is out of range"), "{text}");
+    let right = std::fs::read_to_string(file("e901.jsonl")).unwrap().replace("901", "900");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("right.jsonl");
+    std::fs::write(&path, right).unwrap();
+    let (code, text) = told(&checker(&path, &["--expect-Q", "2", "--expect-q", "2", "--expect-nodes", "0"]));
+    assert!(code == 0 && text.contains("1 robust"), "{text}");
+}
+
+#[test]
+fn exit_codes() {
+    for (more, code, text) in [
+        (&["--expect-Q", "3"][..], 1, "expected Q = 3 or more, stated Q = 2"),
+        (&["--expect-q", "1"], 1, "expected q = 1 or more for every node, stated q = 0 for node 0"),
+        (&["--expect-classes", "labels"], 1, "expected classes labels, stated classes predicted"),
+        (&["--message-passing", "mean"], 1, "expected message passing mean, stated message passing gcn,gcn"),
+        (&["--expect-nodes", "0-2"], 1, "without accepted proof are 2 of them: 0, 1"),
+        (&["--expect-nodes", "2", "--expect-classes", "predicted", "--message-passing", "gcn"], 0, "1 robust"),
+        (&["--expect-direction", "add"], 0, "1 robust"),
+        (&["--expect-nodes", "3"], 2, "there is no node 3, the graph has 3"),
+        (&["--expect-nodes", "x"], 2, "--expect-nodes: expected all, or ids and ranges"),
+        (&["--expect-Q", "-1"], 2, "--expect-Q needs a number"),
+        (&["--expect-Q"], 2, "--expect-Q needs a value"),
+        (&["--expect-classes", "\u{1b}[2J"], 2, "expected predicted or labels"),
+        (&["--expect\u{1b}[2J"], 2, r"unknown option --expect\u{1b}[2J"),
+        (&["more"], 2, "GRAPH, MODEL and PROOFS are needed"),
+    ] {
+        let (found, told) = told(&checker(&file("z.jsonl"), more));
+        assert!(found == code && told.contains(text), "{more:?}: {found} {told}");
+    }
+    assert_eq!(told(&checker(&file("no such file"), &[])).0, 2);
+    // It can be opened, but not read.
+    assert_eq!(told(&checker(&file(""), &[])).0, 2);
+}
+
+/// The most memory that a command had, in MiB, where the system says so.
+#[cfg(target_os = "linux")]
+fn peak(proofs: &Path) -> (i32, String, u64) {
+    // A process keeps its peak only while it lives, so that the shell hands on what it measured of its child.
+    let script = r#""$@" > "$0.out" 2>&1 & child=$!; peak=0
+        while kill -0 $child 2>/dev/null; do
+            now=$(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' /proc/$child/status 2>/dev/null)
+            [ -n "$now" ] && [ "$now" -gt "$peak" ] && peak=$now
+            sleep 0.01
+        done; wait $child; code=$?; cat "$0.out"; echo "peak $peak"; exit $code"#;
+    let command = &mut Command::new("bash");
+    command.args(["-c", script]).arg(proofs).arg(env!("CARGO_BIN_EXE_gcnproof-check"));
+    let output = command.arg(file("g.npz")).arg(file("m.npz")).arg(proofs).output().unwrap();
+    let (code, text) = told(&output);
+    let peak = text.lines().last().and_then(|line| line.strip_prefix("peak ")?.parse::<u64>().ok()).unwrap();
+    (code, text, peak >> 10)
+}
+
+/// Files whose text is far larger than the graph: most of it is never held, and what is held does not grow beyond bounds.
+#[cfg(target_os = "linux")]
+#[test]
+fn hostile_files_take_little_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = std::fs::read_to_string(file("n.jsonl")).unwrap();
+    let (header, _) = good.split_once('\n').unwrap();
+    let proof = r#"{"node":{"id":0,"class":1,"claim":{"robust":[{"class":0,"tree":["#;
+    type Writer<'a> = &'a dyn Fn(&mut dyn Write) -> std::io::Result<()>;
+    // `count` bytes of repetitions in a line that would end rightly.
+    let line = |piece: &'static str, bytes: usize| {
+        move |to: &mut dyn Write| {
+            writeln!(to, "{header}")?;
+            write!(to, "{proof}")?;
+            (0..bytes / piece.len()).try_for_each(|_| write!(to, "{piece}"))?;
+            writeln!(to, "{{\"leaf\":{{}}}}]}}]}}}}}}\n{{\"end\":1}}")
+        }
+    };
+    const MIB: usize = 1 << 20;
+    let (split, leaf) = (r#"{"unit":[2,0,0]},"#, r#"{"leaf":{}},"#);
+    let cases: [(&str, Writer, &str); 6] = [
+        (
+            "30 million local budgets",
+            &|to| {
+                let (before, after) = header.split_once(r#""local":2"#).unwrap();
+                write!(to, r#"{before}"local":["#)?;
+                (0..30_000_000).try_for_each(|_| write!(to, "0,"))?;
+                writeln!(to, "0]{after}\n{{\"end\":0}}")
+            },
+            "a line of more than",
+        ),
+        ("64 MiB of leaves", &line(leaf, 64 * MIB), "a line of more than 8388608 bytes"),
+        ("almost 8 MiB of leaves", &line(leaf, 8 * MIB - 400), "the tree is complete before this node"),
+        ("almost 8 MiB of splits", &line(split, 8 * MIB - 400), "the path already splits here"),
+        (
+            "multipliers",
+            &|to| {
+                write!(to, "{header}\n{proof}{{\"leaf\":{{\"weight\":[[0,0,0,0]")?;
+                (0..8 * MIB / 10 - 50).try_for_each(|_| write!(to, ",[0,0,0,0]"))?;
+                writeln!(to, "]}}}}]}}]}}}}}}\n{{\"end\":1}}")
+            },
+            "is no hidden unit",
+        ),
+        (
+            "many lines of leaves",
+            &|to| {
+                writeln!(to, "{header}")?;
+                for _ in 0..64 {
+                    write!(to, "{proof}")?;
+                    (0..MIB / leaf.len()).try_for_each(|_| write!(to, "{leaf}"))?;
+                    writeln!(to, "{leaf}{{\"leaf\":{{}}}}]}}]}}}}}}")?;
+                }
+                writeln!(to, "{{\"end\":64}}")
+            },
+            "the tree is complete before this node",
+        ),
+    ];
+    for (name, write, expected) in cases {
+        let path = folder.path().join("hostile.jsonl");
+        let mut to = BufWriter::new(std::fs::File::create(&path).unwrap());
+        write(&mut to).unwrap();
+        to.flush().unwrap();
+        drop(to);
+        let (code, text, peak) = peak(&path);
+        println!("{name}: {peak} MiB");
+        assert!(code == 1 && text.contains(expected), "{name}: {text}");
+        assert!(peak < 300, "{name}: {peak} MiB");
+    }
+}

@@ -1,0 +1,110 @@
+//! Proofs that the checker accepts: every one is shown to it before it is written, and leaves that it does not accept are split.
+
+use gcnproof_check::format::{ClassProof, Leaf, Step};
+use gcnproof_check::{Checker, Path, Reason, Session};
+
+/// Splits that may be added to the tree of a class pair.
+const SPLITS: usize = 4096;
+
+/// The trees of a robust node so that the checker accepts them, class by class; a tree that is missing starts from the default leaf.
+///
+/// # Errors
+/// Why the checker does not accept them.
+pub(super) fn mend(
+    checker: &Checker,
+    node: u32,
+    reference: u32,
+    trees: Vec<ClassProof>,
+) -> Result<Vec<ClassProof>, Reason> {
+    checker.session(node, |session| {
+        let mended = trees.into_iter().map(|proof| {
+            let mut growth = Growth { session: &mut *session, reference, class: proof.class, splits: SPLITS };
+            let mut steps = proof.tree.into_iter();
+            let mut tree = Vec::new();
+            growth.walk(&mut steps, &mut Path::default(), &mut tree)?;
+            Ok(ClassProof { class: proof.class, tree })
+        });
+        mended.collect()
+    })
+}
+
+/// A tree that is written again with splits where they are needed.
+struct Growth<'g, 's> {
+    session: &'g mut Session<'s>,
+    reference: u32,
+    class: u32,
+    /// How many more may be added.
+    splits: usize,
+}
+
+impl Growth<'_, '_> {
+    /// One subtree of the old tree, in preorder.
+    fn walk(
+        &mut self,
+        steps: &mut impl Iterator<Item = Step>,
+        path: &mut Path,
+        tree: &mut Vec<Step>,
+    ) -> Result<(), Reason> {
+        match steps.next() {
+            Some(Step::Leaf(leaf)) => self.grow(*leaf, path, tree),
+            Some(Step::Hints(hints)) => {
+                let step = Step::Hints(hints);
+                self.session.leaf(self.reference, self.class, path, &step)?;
+                tree.push(step);
+                Ok(())
+            }
+            Some(split) => {
+                tree.push(split.clone());
+                for second in [false, true] {
+                    let mut below = extended(path, &split, second);
+                    self.walk(steps, &mut below, tree)?;
+                }
+                Ok(())
+            }
+            None => Err(Reason::Incomplete),
+        }
+    }
+
+    /// A leaf, or splits on the flips that it loses most to until what is left is accepted.
+    fn grow(&mut self, leaf: Leaf, path: &Path, tree: &mut Vec<Step>) -> Result<(), Reason> {
+        let step = Step::Leaf(Box::new(leaf));
+        let refused = match self.session.leaf(self.reference, self.class, path, &step) {
+            Ok(()) => {
+                tree.push(step);
+                return Ok(());
+            }
+            Err(reason) => reason,
+        };
+        let Step::Leaf(leaf) = step else { return Err(refused) };
+        let flip = if matches!(refused, Reason::Bound(_)) && self.splits > 0 {
+            self.session.worst_flip(self.reference, self.class, path, &leaf)
+        } else {
+            None
+        };
+        let Some((node, attribute)) = flip else { return Err(refused) };
+        self.splits -= 1;
+        let split = Step::Flip(node, attribute);
+        tree.push(split.clone());
+        self.grow((*leaf).clone(), &extended(path, &split, false), tree)?;
+        self.grow(*leaf, &extended(path, &split, true), tree)
+    }
+}
+
+/// The path below a split.
+fn extended(path: &Path, split: &Step, second: bool) -> Path {
+    let mut path = path.clone();
+    match *split {
+        Step::Unit(layer, node, unit) => path.units.push(((layer, node, unit), !second)),
+        Step::Flip(node, attribute) => {
+            path.decided.fixed.push((node, attribute));
+            if second {
+                path.decided.flipped.push((node, attribute));
+            }
+        }
+        Step::Leaf(_) | Step::Hints(_) => {}
+    }
+    path.units.sort_unstable();
+    path.decided.fixed.sort_unstable();
+    path.decided.flipped.sort_unstable();
+    path
+}
