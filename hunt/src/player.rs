@@ -33,8 +33,8 @@ pub fn stopped() -> bool {
     STOP.load(Ordering::Relaxed)
 }
 
-/// The gap of `--minimize`.
-const GAP: f64 = 1e-9;
+/// The gap of `--minimize`: the exact minimum.
+const GAP: f64 = 0.0;
 
 /// How far the certifier goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -95,7 +95,7 @@ impl Ring<'_> {
                 None
             }
             Err(fault) => Some(match fault.reason {
-                Reason::Bound(bound) => bound.upper.get(),
+                Reason::Bound(bound) => bound.upper.to_f64(),
                 _ => f64::NEG_INFINITY,
             }),
         }
