@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gcnproof::budget::{Budget, Direction};
 use gcnproof::certifier::{Bound, Certifier, Effort, Workspace};
@@ -24,6 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// After so many searches that did not end, the other nodes of a case are left out.
 const GIVEN_UP: usize = 2;
+
+/// After this time, and that for each node, the other nodes of a case are left out as well: hard cases are not the hunt's business.
+const CASE: (Duration, Duration) = (Duration::from_secs(3), Duration::from_millis(2));
 
 /// Set to stop everything soon: searches end, and what they were about is not compared.
 pub static STOP: AtomicBool = AtomicBool::new(false);
@@ -150,6 +153,7 @@ impl Player {
         })?;
         let mut workspace = Workspace::default();
         let mut given_up = 0;
+        let end = Instant::now() + CASE.0 + CASE.1 * case.nodes() as u32;
         for node in 0..case.nodes() {
             let label = self.graph.label(node).map(|label| label as usize);
             if case.labels && label.is_none_or(|label| label >= case.classes()) {
@@ -171,7 +175,7 @@ impl Player {
             }
             given_up += usize::from(answer.as_ref().is_ok_and(|answer| answer.0.limit_hit));
             see(node, answer);
-            if given_up >= GIVEN_UP {
+            if given_up >= GIVEN_UP || Instant::now() >= end {
                 break;
             }
         }
