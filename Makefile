@@ -1,7 +1,7 @@
 # Two commands do everything: `make demo` and `make test`. Each installs what is missing when it can.
 CARGO ?= cargo
 
-.PHONY: demo build test bench fuzz doc
+.PHONY: demo build test bench fuzz hunt doc
 
 ## What the tool is about, on an embedded graph; ends with a report, target/demo/report.html.
 demo:
@@ -25,6 +25,12 @@ test:
 ## Ten minutes of random bytes for the proof checker (nightly toolchain).
 fuzz:
 	scripts/fuzz.sh 600
+
+## Small problems against brute force, until Ctrl-C: false verdicts, margins and proofs (hunt/README.md; HUNT="--seed 7 --seconds 60").
+hunt:
+	@scripts/prepare.sh
+	@$(CARGO) build --release --quiet --no-default-features -p gcnproof -p gcnproof-hunt
+	@target/release/gcnproof-hunt $(HUNT)
 
 ## The certifier and the trainer against the textbook forms, as ratios (GCNPROOF_DATA=folder for more graphs).
 bench:

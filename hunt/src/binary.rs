@@ -1,0 +1,106 @@
+//! The real programs on real files: `gcnproof certify` and `gcnproof check`, compared with the truth.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::case::Case;
+use crate::finding::{Counts, Finding, Kind};
+use crate::keep::write;
+use crate::player::How;
+use crate::truth::Truth;
+
+/// `gcnproof` beside the program that is running, if it is there.
+pub fn beside() -> Option<PathBuf> {
+    let path = std::env::current_exe().ok()?.parent()?.join("gcnproof");
+    path.exists().then_some(path)
+}
+
+/// Runs both commands on the files of a case in a folder, which is removed afterwards.
+pub fn run(program: &Path, case: &Case, how: How, truths: &[Truth], folder: &Path, counts: &Counts) -> Vec<Finding> {
+    let found = attempt(program, case, how, truths, folder).unwrap_or_else(|problem| vec![(Kind::Crash, 0, problem)]);
+    Counts::add(&counts.runs, 1);
+    let _ = std::fs::remove_dir_all(folder);
+    let finding = |(kind, node, message): (Kind, usize, String)| {
+        let range = case.component_of(node);
+        let message = format!("program: {message}");
+        Finding { kind, message, case: case.part(range), how, node, proof: None }
+    };
+    found.into_iter().map(finding).collect()
+}
+
+type Found = Vec<(Kind, usize, String)>;
+
+fn attempt(program: &Path, case: &Case, how: How, truths: &[Truth], folder: &Path) -> Result<Found, String> {
+    let files = write(case, folder).map_err(|error| format!("files: {error}"))?;
+    let proofs = folder.join("p.jsonl.zst");
+    let usable: Vec<String> =
+        (0..case.nodes()).filter(|&node| truths[node].reference.is_some()).map(|node| node.to_string()).collect();
+    if usable.is_empty() {
+        return Ok(Vec::new());
+    }
+    let list = folder.join("nodes.txt");
+    std::fs::write(&list, usable.join("\n")).map_err(|error| error.to_string())?;
+    let mut command = Command::new(program);
+    command
+        .arg("certify")
+        .args([&files.graph, &files.model])
+        .args(&files.options)
+        .args(how.options().split_whitespace());
+    command.args(["--time-limit", "5", "--format", "json", "--threads", "1", "--nodes"]).arg(&list);
+    command.arg("--proofs").arg(&proofs);
+    let output = command.output().map_err(|error| error.to_string())?;
+    if output.status.code() != Some(0) {
+        return Err(told("certify", &output));
+    }
+    let answer: Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("certify: {error}"))?;
+    let rows = answer["rows"].as_array().ok_or("certify: no rows")?;
+    let mut found = Vec::new();
+    if rows.len() != usable.len() {
+        found.push((Kind::Crash, 0, format!("{} rows for {} nodes", rows.len(), usable.len())));
+    }
+    for row in rows {
+        let node = row["node"].as_u64().ok_or("certify: a row without node")? as usize;
+        let truth = &truths[node];
+        let said = row["verdict"].as_str().unwrap_or_default();
+        let robust = truth.robust() == Some(true);
+        if (said == "robust" && !robust) || (said == "non_robust" && robust) {
+            found.push((Kind::Verdict, node, format!("said to be {said}, but robust is {robust}")));
+        }
+        if said == "undecided" && how.decides() {
+            found.push((Kind::Undecided, node, format!("undecided, but robust is {robust}")));
+        }
+        for margin in row["margins"].as_array().into_iter().flatten() {
+            let class = margin["class"].as_u64().ok_or("certify: a margin without class")? as usize;
+            let Some(Some(exact)) = truth.margins.get(class) else { continue };
+            let lower = margin["lower"].as_f64().unwrap_or(f64::NEG_INFINITY);
+            let upper = margin["upper"].as_f64().unwrap_or(f64::INFINITY);
+            if exact.compare_f64(lower).is_lt() || exact.compare_f64(upper).is_gt() {
+                found.push((
+                    Kind::Margin,
+                    node,
+                    format!("class {class}: [{lower:e}, {upper:e}], true {:e}", exact.approximate()),
+                ));
+            }
+        }
+    }
+    let mut command = Command::new(program);
+    command.arg("check").args([&files.graph, &files.model, &proofs]);
+    if files.passing.contains(".npy") {
+        command.args(["--message-passing", &files.passing]);
+    }
+    let output = command.output().map_err(|error| error.to_string())?;
+    match output.status.code() {
+        Some(0) => {}
+        Some(1) => found.push((Kind::Rejected, 0, told("check", &output))),
+        _ => return Err(told("check", &output)),
+    }
+    Ok(found)
+}
+
+fn told(command: &str, output: &Output) -> String {
+    let text = String::from_utf8_lossy(if output.stderr.is_empty() { &output.stdout } else { &output.stderr });
+    let tail: String = text.chars().rev().take(300).collect::<Vec<_>>().into_iter().rev().collect();
+    format!("{command} ends with {:?}: {}", output.status.code(), tail.replace('\n', " "))
+}

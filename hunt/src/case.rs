@@ -1,0 +1,177 @@
+//! A case: a graph of many small components, a model, message passing and a budget, as plain data.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use gcnproof_files::{GraphFile, LayerFile, ModelFile, Pattern, SparseMatrix};
+
+/// The message passing of one weight layer.
+#[derive(Clone, Debug)]
+pub enum Rule {
+    /// `gcn`, `mean`, `mean+self`, `sum`, `sum+self` or `identity`.
+    Named(&'static str),
+    /// The entries themselves.
+    Matrix(Arc<SparseMatrix>),
+}
+
+/// Which way attributes may be flipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Both ways.
+    Both,
+    /// Only 0 to 1.
+    Add,
+    /// Only 1 to 0.
+    Remove,
+}
+
+/// Which flips an attacker may make.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Allowance {
+    /// Flips in all.
+    pub global: u64,
+    /// Flips in the row of each node.
+    pub local: Vec<u64>,
+    /// Which way.
+    pub way: Way,
+    /// Attributes that cannot be flipped.
+    pub frozen: Vec<bool>,
+}
+
+impl Allowance {
+    /// May this entry be flipped, given whether it is 1?
+    pub fn permits(&self, node: usize, attribute: usize, present: bool) -> bool {
+        self.local[node] > 0
+            && !self.frozen[attribute]
+            && match self.way {
+                Way::Both => true,
+                Way::Add => !present,
+                Way::Remove => present,
+            }
+    }
+}
+
+/// Problems that share a model: one component of the graph is one problem.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// How it was made, in a few words.
+    pub origin: String,
+    /// All components together.
+    pub graph: GraphFile,
+    /// The model.
+    pub model: ModelFile,
+    /// One rule per weight layer.
+    pub rules: Vec<Rule>,
+    /// The budget.
+    pub budget: Allowance,
+    /// Is the reference class the label (and otherwise the predicted class)?
+    pub labels: bool,
+    /// The nodes of each component.
+    pub components: Vec<Range<usize>>,
+}
+
+/// A pattern from its rows, which must be ascending.
+pub fn pattern(columns: usize, rows: &[Vec<u32>]) -> Pattern {
+    let mut offsets = vec![0];
+    let mut indices = Vec::new();
+    for row in rows {
+        indices.extend_from_slice(row);
+        offsets.push(indices.len());
+    }
+    Pattern { rows: rows.len(), columns, offsets, indices }
+}
+
+/// A square matrix from its rows, which must be ascending and without zeros.
+pub fn matrix(rows: &[Vec<(u32, f64)>]) -> SparseMatrix {
+    let mut matrix = SparseMatrix {
+        rows: rows.len(),
+        columns: rows.len(),
+        offsets: vec![0],
+        indices: Vec::new(),
+        values: Vec::new(),
+    };
+    for row in rows {
+        for &(column, value) in row {
+            matrix.indices.push(column);
+            matrix.values.push(value);
+        }
+        matrix.offsets.push(matrix.indices.len());
+    }
+    matrix
+}
+
+impl Case {
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.graph.attributes.rows
+    }
+
+    /// Number of attributes.
+    pub fn attributes(&self) -> usize {
+        self.graph.attributes.columns
+    }
+
+    /// Number of classes.
+    pub fn classes(&self) -> usize {
+        self.model.layers.last().map_or(0, |layer| layer.weight.columns)
+    }
+
+    /// The layers of the model.
+    pub fn layers(&self) -> &[LayerFile] {
+        &self.model.layers
+    }
+
+    /// The case that has only this range of nodes, which must hold whole components.
+    pub fn part(&self, range: Range<usize>) -> Case {
+        let keep: Vec<usize> = range.collect();
+        self.only(&keep)
+    }
+
+    /// The case that has only these nodes (ascending), without the edges and entries to others, as one component.
+    pub fn only(&self, keep: &[usize]) -> Case {
+        let place = |n: u32| keep.binary_search(&(n as usize)).ok().map(|place| place as u32);
+        let rows = |pattern: &Pattern| -> Vec<Vec<u32>> {
+            keep.iter().map(|&n| pattern.row(n).iter().filter_map(|&m| place(m)).collect()).collect()
+        };
+        let attributes: Vec<Vec<u32>> = keep.iter().map(|&n| self.graph.attributes.row(n).to_vec()).collect();
+        let labels = self.graph.labels.as_ref().map(|labels| keep.iter().map(|&n| labels[n]).collect());
+        let rules = self.rules.iter().map(|rule| match rule {
+            Rule::Named(name) => Rule::Named(name),
+            Rule::Matrix(one) => {
+                let row = |&n: &usize| {
+                    let (columns, values) = one.row(n);
+                    columns.iter().zip(values).filter_map(|(&m, &a)| Some((place(m)?, a))).collect()
+                };
+                Rule::Matrix(Arc::new(matrix(&keep.iter().map(row).collect::<Vec<Vec<(u32, f64)>>>())))
+            }
+        });
+        Case {
+            origin: self.origin.clone(),
+            graph: GraphFile {
+                adjacency: pattern(keep.len(), &rows(&self.graph.adjacency)),
+                attributes: pattern(self.attributes(), &attributes),
+                labels,
+                ..bare()
+            },
+            model: self.model.clone(),
+            rules: rules.collect(),
+            budget: Allowance { local: keep.iter().map(|&n| self.budget.local[n]).collect(), ..self.budget.clone() },
+            labels: self.labels,
+            components: std::iter::once(0..keep.len()).collect(),
+        }
+    }
+}
+
+/// A graph of nothing, to be filled. In memory a digest may be any text: only files have real ones.
+pub fn bare() -> GraphFile {
+    GraphFile {
+        adjacency: pattern(0, &[]),
+        attributes: pattern(0, &[]),
+        labels: None,
+        node_names: None,
+        attribute_names: None,
+        class_names: None,
+        digest: "graph".into(),
+        notes: Vec::new(),
+    }
+}

@@ -1,0 +1,212 @@
+//! What a hunt can find, and how much of what it has looked at.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use crate::case::Case;
+use crate::player::How;
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A verdict, a reference class or a witness is false.
+    Verdict,
+    /// A bound of a margin is on the wrong side of the margin.
+    Margin,
+    /// `--minimize` leaves a margin uncertain by more than a millionth of its size.
+    Wide,
+    /// A node is undecided though `--complete` or `--minimize` was asked for.
+    Undecided,
+    /// A search has not ended after some seconds.
+    Slow,
+    /// A decided node has no proof.
+    Unproved,
+    /// The checker rejects a proof that the program wrote.
+    Rejected,
+    /// The checker says one thing with intervals and another exactly.
+    Disagreement,
+    /// The checker accepts a proof of something false.
+    Accepted,
+    /// The checker accepts what the format's rules, evaluated independently, do not accept.
+    Rules,
+    /// A panic, or a refusal of a valid problem.
+    Crash,
+}
+
+/// All kinds, in the order of the counts.
+pub const KINDS: [Kind; 11] = [
+    Kind::Verdict,
+    Kind::Margin,
+    Kind::Wide,
+    Kind::Undecided,
+    Kind::Slow,
+    Kind::Unproved,
+    Kind::Rejected,
+    Kind::Disagreement,
+    Kind::Accepted,
+    Kind::Rules,
+    Kind::Crash,
+];
+
+impl Kind {
+    /// A short name, also that of folders.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Verdict => "false-verdict",
+            Kind::Margin => "false-margin",
+            Kind::Wide => "wide-margin",
+            Kind::Undecided => "undecided",
+            Kind::Slow => "slow",
+            Kind::Unproved => "unproved",
+            Kind::Rejected => "own-proof-rejected",
+            Kind::Disagreement => "disagreement",
+            Kind::Accepted => "false-acceptance",
+            Kind::Rules => "against-rules",
+            Kind::Crash => "crash",
+        }
+    }
+}
+
+/// Something found.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// What is wrong.
+    pub kind: Kind,
+    /// In words.
+    pub message: String,
+    /// The case, one component where that was possible.
+    pub case: Case,
+    /// The effort that was asked for.
+    pub how: How,
+    /// The node.
+    pub node: usize,
+    /// The header and the line of a proof that was tampered with or forged, as JSON.
+    pub proof: Option<(String, String)>,
+}
+
+macro_rules! counters {
+    ($($field:ident: $text:literal),* $(,)?) => {
+        /// Counts of everything that was looked at.
+        #[derive(Default)]
+        pub struct Counts {
+            $(#[doc = $text] pub $field: AtomicU64,)*
+            /// Findings of each kind.
+            pub found: [AtomicU64; 11],
+        }
+    };
+}
+
+counters! {
+    cases: "Cases: graphs with one model.",
+    problems: "Problems: components.",
+    nodes: "Nodes certified.",
+    verdicts: "Verdicts compared with the truth.",
+    robust: "Robust nodes, by the truth.",
+    margins: "Bounds of margins compared with the truth.",
+    witnesses: "Witnesses replayed exactly.",
+    proofs: "Own proofs checked, rounded and exactly.",
+    enveloped: "Own proofs with envelopes.",
+    tampered: "Proofs tampered with.",
+    forged: "Proofs forged for false claims.",
+    bent: "Tampered and forged proofs with envelopes.",
+    false_claims: "Tampered and forged proofs of false claims.",
+    accepted: "Tampered and forged proofs that were accepted (and had to be true).",
+    judged: "Trees made up and judged by the independent evaluation of the rules.",
+    upheld: "Acceptances judged by the independent evaluation of the rules.",
+    proved: "Of those, trees that prove their claim.",
+    runs: "Runs of the real programs on files.",
+    generating: "Nanoseconds of making cases.",
+    solving: "Nanoseconds of brute force.",
+    certifying: "Nanoseconds of certifying and writing proofs.",
+    checking: "Nanoseconds of checking own proofs.",
+    attacking: "Nanoseconds of tampering and forging.",
+    judging: "Nanoseconds of evaluating the rules.",
+}
+
+impl Counts {
+    /// Adds to a count.
+    pub fn add(count: &AtomicU64, amount: usize) {
+        count.fetch_add(amount as u64, Ordering::Relaxed);
+    }
+
+    /// Reads a count.
+    pub fn get(count: &AtomicU64) -> u64 {
+        count.load(Ordering::Relaxed)
+    }
+
+    /// Counts a finding; returns how many of its kind there were before.
+    pub fn find(&self, kind: Kind) -> u64 {
+        let place = KINDS.iter().position(|&one| one == kind).unwrap_or(0);
+        self.found[place].fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Findings of all kinds; a slow search is told, but is none.
+    pub fn findings(&self) -> u64 {
+        KINDS
+            .iter()
+            .zip(&self.found)
+            .filter(|(kind, _)| **kind != Kind::Slow)
+            .map(|(_, count)| Counts::get(count))
+            .sum()
+    }
+
+    /// Runs something and adds its time to a count.
+    pub fn time<T>(count: &AtomicU64, act: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = act();
+        count.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        result
+    }
+
+    /// Problems per second of processor time at each stage.
+    pub fn speeds(&self) -> String {
+        let problems = Counts::get(&self.problems) as f64;
+        let stages = [
+            ("making", &self.generating),
+            ("brute force", &self.solving),
+            ("certifying", &self.certifying),
+            ("checking", &self.checking),
+            ("tampering and forging", &self.attacking),
+            ("rules", &self.judging),
+        ];
+        let one = |(name, count): &(&str, &AtomicU64)| {
+            let seconds = Counts::get(count) as f64 * 1e-9;
+            format!("{name} {seconds:.1} s ({:.0}/s)", problems / seconds.max(1e-9))
+        };
+        format!("processor time: {}", stages.iter().map(one).collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let of = Counts::get;
+        write!(
+            f,
+            "problems {} nodes {} (robust {}) verdicts {} margins {} witnesses {} own proofs {} (envelopes {}) \
+             tampered {} forged {} (envelopes {}, false claims {}, accepted {}) acceptances judged {} made up {} (proved {}) runs {}",
+            of(&self.problems),
+            of(&self.nodes),
+            of(&self.robust),
+            of(&self.verdicts),
+            of(&self.margins),
+            of(&self.witnesses),
+            of(&self.proofs),
+            of(&self.enveloped),
+            of(&self.tampered),
+            of(&self.forged),
+            of(&self.bent),
+            of(&self.false_claims),
+            of(&self.accepted),
+            of(&self.upheld),
+            of(&self.judged),
+            of(&self.proved),
+            of(&self.runs),
+        )?;
+        write!(f, " | findings {}", self.findings())?;
+        for (kind, count) in KINDS.iter().zip(&self.found).filter(|(_, count)| of(count) > 0) {
+            write!(f, " {} {}", kind.name(), of(count))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,44 @@
+//! The hunt: searches for small problems on which gcnproof or its checker is wrong.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`random`], [`numbers`], [`shapes`], [`ties`], [`generate`] | makes cases: many small components with one model |
+//! | [`case`], [`operator`], [`variant`] | a case as plain data |
+//! | [`exact`], [`network`], [`truth`] | what is true, by brute force |
+//! | [`player`], [`compare`], [`stage`], [`binary`] | what the program says, compared |
+//! | [`claim`], [`mutate`], [`ring`], [`attack`], [`made`] | proofs of false things |
+//! | [`hints`], [`rules`], `bends`, [`evaluate`], [`judge`], [`climb`], [`forge`] | the rules of the format, evaluated independently |
+//! | [`finding`], [`shrink`], [`keep`] | what was found, made small and kept |
+//! | [`hunt`] | all of it, until stopped |
+
+pub mod attack;
+mod bends;
+pub mod binary;
+pub mod case;
+pub mod claim;
+pub mod climb;
+pub mod compare;
+pub mod evaluate;
+pub mod exact;
+pub mod finding;
+pub mod forge;
+pub mod generate;
+pub mod hints;
+pub mod hunt;
+pub mod judge;
+pub mod keep;
+pub mod made;
+pub mod mutate;
+pub mod network;
+pub mod numbers;
+pub mod operator;
+pub mod player;
+pub mod random;
+pub mod ring;
+pub mod rules;
+pub mod shapes;
+pub mod shrink;
+pub mod stage;
+pub mod ties;
+pub mod truth;
+pub mod variant;

@@ -1,0 +1,39 @@
+//! A short hunt as a test: about twenty seconds of processor time, always the same problems, and nothing may be found.
+
+use std::time::Duration;
+
+use gcnproof_hunt::finding::Counts;
+use gcnproof_hunt::hunt::{Settings, hunt};
+
+#[test]
+fn nothing_is_found_in_a_short_hunt() {
+    let settings = Settings {
+        seed: 2026,
+        time: Some(Duration::from_secs(120)),
+        problems: Some(6_000),
+        components: 500,
+        threads: std::thread::available_parallelism().map_or(1, usize::from),
+        out: Some(std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hunt")),
+        kept: 2,
+        patience: Duration::from_secs(5),
+        only: None,
+        attacked: 20,
+        program: None,
+    };
+    let counts = hunt(&settings, &|line| println!("{line}"));
+    assert_eq!(counts.findings(), 0, "{counts}");
+    // A hunt that looks at nothing finds nothing.
+    for (what, count, least) in [
+        ("problems", &counts.problems, 6_000),
+        ("robust nodes", &counts.robust, 2_000),
+        ("witnesses", &counts.witnesses, 500),
+        ("own proofs", &counts.proofs, 5_000),
+        ("tampered proofs", &counts.tampered, 2_000),
+        ("false claims", &counts.false_claims, 1_000),
+        ("proofs with envelopes", &counts.bent, 500),
+        ("trees judged", &counts.judged, 200),
+        ("trees that prove something", &counts.proved, 100),
+    ] {
+        assert!(Counts::get(count) >= least, "only {} {what}", Counts::get(count));
+    }
+}
