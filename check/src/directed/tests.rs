@@ -164,7 +164,9 @@ fn sums_enclose_the_sum() {
         let width = 1 + random.below(3);
         let tame = random.below(2) == 0;
         let mut row = |random: &mut Random| -> Vec<Stored> {
-            (0..width).map(|_| if tame { Stored(random.below(41) as f64 / 10.0 - 2.0) } else { random.stored() }).collect()
+            (0..width)
+                .map(|_| if tame { Stored(random.below(41) as f64 / 10.0 - 2.0) } else { random.stored() })
+                .collect()
         };
         let start = row(&mut random);
         let mut truth: Vec<Dyadic> = start.iter().map(|x| x.exact()).collect();

@@ -65,12 +65,17 @@ impl Gains {
 }
 
 impl Column {
-    /// Amounts, not below the changes in one direction (0 rises, 1 falls).
-    fn amounts(&self, unit: usize, direction: usize) -> impl Iterator<Item = Up> + '_ {
+    /// What is sent in the direction of a change (0 rises, 1 falls), largest first.
+    fn gains(&self, unit: usize, direction: usize) -> &[Stored] {
         // Through a negative entry a rise of what is sent arrives as a fall.
-        let sent = if self.entry.is_positive() { direction } else { 1 - direction };
+        let gains = self.gains.of(unit, if self.entry.is_positive() { direction } else { 1 - direction });
+        &gains[..gains.len().min(self.left)]
+    }
+
+    /// Amounts, not below the changes.
+    fn amounts(&self, unit: usize, direction: usize) -> impl Iterator<Item = Up> + '_ {
         let size = self.entry.size();
-        self.gains.of(unit, sent).iter().take(self.left).map(move |&gain| Up::from(gain).times(size))
+        self.gains(unit, direction).iter().map(move |&gain| Up::from(gain).times(size))
     }
 }
 
@@ -109,7 +114,7 @@ impl Row {
     /// The changes that the largest rise or fall of a unit consists of, and what each of them is at least.
     fn keep(&self, unit: usize, direction: usize, kept: &mut Vec<Up>) -> Stored {
         kept.clear();
-        kept.extend(self.columns.iter().flat_map(|column| column.amounts(unit, direction)));
+        self.columns.iter().for_each(|column| kept.extend(column.amounts(unit, direction)));
         if self.total == 0 || kept.len() <= self.total {
             return Stored::ZERO;
         }
@@ -124,9 +129,10 @@ impl Row {
         let every = self.keep(unit, direction, kept);
         let mut prices = FloatPrices { every, nodes: Vec::new() };
         for column in &self.columns {
-            let amounts = column.amounts(unit, direction);
             // Where a row's budget is used up there may be more flips of this size, none of them larger.
-            if let Some(last) = amounts.skip(column.left - 1).next().filter(|last| !last.is_within(every.into())) {
+            let last = column.gains(unit, direction).get(column.left - 1);
+            let last = last.map(|&gain| Up::from(gain).times(column.entry.size()));
+            if let Some(last) = last.filter(|last| !last.is_within(every.into())) {
                 prices.nodes.push((column.node, covering(every, last)));
             }
         }

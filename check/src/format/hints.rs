@@ -12,7 +12,7 @@ use crate::reason::Reason;
 const LONGEST: usize = 4096;
 
 /// The size of an exponent, at most.
-const LARGEST_EXPONENT: i64 = 20_000;
+const LARGEST_EXPONENT: u64 = 20_000;
 
 /// A number: an integer, or `"<integer>p<exponent>"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Visitor<'_> for NumberVisitor {
         let number = text.split_once('p').and_then(|(integer, exponent)| {
             let mantissa = IBig::from_str_radix(plain(integer, LONGEST)?, 10).ok()?;
             let exponent: i64 = plain(exponent, 6)?.parse().ok()?;
-            (exponent.abs() <= LARGEST_EXPONENT).then(|| Number(Dyadic::new(mantissa, exponent)))
+            (exponent.unsigned_abs() <= LARGEST_EXPONENT).then(|| Number(Dyadic::new(mantissa, exponent)))
         });
         number.ok_or_else(|| E::custom("a number is not of the form \"<integer>p<exponent>\", or out of range"))
     }
@@ -132,7 +132,7 @@ impl Hints {
     /// # Errors
     /// If the grid is out of range; the core checks the rest.
     pub fn hints(&self) -> Result<hints::Hints, Reason> {
-        if self.grid.is_some_and(|grid| grid.abs() > LARGEST_EXPONENT) {
+        if self.grid.is_some_and(|grid| grid.unsigned_abs() > LARGEST_EXPONENT) {
             return Err(Reason::HintOrder("grid"));
         }
         let number = |x: &Number| x.0.clone();
