@@ -31,7 +31,7 @@ fn names_a_float(line: &str) -> bool {
     let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     // `1.5`, but not `entry.0.1` or a range.
     let literal = (1..bytes.len()).any(|at| {
-        let before = bytes[..at].iter().rev().skip_while(|byte| byte.is_ascii_digit()).next();
+        let before = bytes[..at].iter().rev().find(|byte| !byte.is_ascii_digit());
         bytes[at] == b'.' && digit(at - 1) && digit(at + 1) && !matches!(before, Some(b'.' | b'a'..=b'z' | b'_' | b')'))
     });
     typed || literal
