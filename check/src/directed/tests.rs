@@ -163,7 +163,7 @@ fn sums_enclose_the_sum() {
     for round in 0..20_000 {
         let width = 1 + random.below(3);
         let tame = random.below(2) == 0;
-        let mut row = |random: &mut Random| -> Vec<Stored> {
+        let row = |random: &mut Random| -> Vec<Stored> {
             (0..width)
                 .map(|_| if tame { Stored(random.below(41) as f64 / 10.0 - 2.0) } else { random.stored() })
                 .collect()
