@@ -22,7 +22,7 @@ test:
 	$(CARGO) test --release --workspace
 	scripts/fuzz.sh 20
 
-## Ten minutes of random bytes for the proof checker (nightly toolchain).
+## Ten minutes of random bytes for the proof checker.
 fuzz:
 	scripts/fuzz.sh 600
 

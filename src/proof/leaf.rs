@@ -85,6 +85,7 @@ impl Certifier<'_> {
                 }
             }
         }
+        leaf.weight.sort_unstable();
         leaf
     }
 

@@ -84,9 +84,8 @@ impl Prover<'_, '_> {
         if let Some(found) = found {
             return found;
         }
-        let unit = master
-            .loosest(1e-9 * self.size.min(1.0))
-            .map(|(l, unit)| if l == 2 { Split::Unit(unit) } else { Split::Above((l, unit)) });
+        let loosest = if self.few_left(branch, workspace) { None } else { master.loosest(1e-9 * self.size.min(1.0)) };
+        let unit = loosest.map(|(l, unit)| if l == 2 { Split::Unit(unit) } else { Split::Above((l, unit)) });
         let coefficients = workspace.backward.coefficients().0.to_vec();
         match unit.or_else(|| self.choose_split(branch, &coefficients, &suggestion, workspace)) {
             Some(split) => Finding::Open { bound: best, split, near: Vec::new(), envelope: None },

@@ -22,6 +22,9 @@ const MASTERS: usize = 30;
 /// Flips that a new master starts with, beyond those that the budget allows at once.
 const POOL: usize = 12;
 
+/// Perturbations of a branch up to which they are tried one by one.
+const FEW: usize = 256;
+
 /// What a search has cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
@@ -412,7 +415,9 @@ impl Prover<'_, '_> {
         let loosest = tree::loosest(hidden, coefficients, &change, &capped, &arched, least);
         let deep = self.certifier.gcn().depth() > 3;
         match loosest {
-            Some((looseness, unit)) if looseness > least && !deep => return Some(Split::Unit(unit)),
+            Some((looseness, unit)) if looseness > least && !deep && !self.few_left(branch, workspace) => {
+                return Some(Split::Unit(unit));
+            }
             _ => {}
         }
         // Of an earlier branch, if this one was given up before its flips were priced.
@@ -425,18 +430,47 @@ impl Prover<'_, '_> {
             .map(Split::Flip)
     }
 
+    /// Are so few perturbations left in a branch that trying them one by one is shorter than splitting units?
+    pub(super) fn few_left(&self, branch: &Branch, workspace: &Workspace) -> bool {
+        let nodes = workspace.slice.nodes(1);
+        if nodes.len().saturating_mul(self.certifier.graph().attribute_count()) > 1024 {
+            return false;
+        }
+        let budget = self.certifier.budget();
+        let global = branch.restriction.global(budget).unwrap_or(0);
+        let flips = nodes.iter().flat_map(|&node| {
+            let attributes = 0..self.certifier.graph().attribute_count() as u32;
+            attributes.map(move |attribute| Flip { node, attribute })
+        });
+        let free = flips.filter(|flip| self.is_free(branch, *flip)).count();
+        // The binomial coefficients of `free` over 0, 1, …, `global`, added up.
+        let (mut ways, mut total) = (1usize, 1usize);
+        for made in 1..=global.min(free) {
+            ways = ways.saturating_mul(free + 1 - made) / made;
+            total = total.saturating_add(ways);
+            if total > FEW {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// May this flip still be made in the branch?
+    fn is_free(&self, branch: &Branch, flip: Flip) -> bool {
+        let (graph, budget) = (self.certifier.graph(), self.certifier.budget());
+        let present = graph.attributes().contains(flip.node as usize, flip.attribute);
+        branch.restriction.local(budget, flip.node).is_some_and(|left| left > 0)
+            && budget.permits(flip.node as usize, flip.attribute as usize, present)
+            && !branch.restriction.fixes(flip)
+    }
+
     /// The flip that is still possible and can change most; none if the rest changes nothing.
     fn any_flip(&self, branch: &Branch, nodes: &[u32]) -> Option<Flip> {
-        let (graph, budget) = (self.certifier.graph(), self.certifier.budget());
         let attributes = self.certifier.problem().attributes;
         let heaviest = (0..attributes.count()).take_while(|&slot| attributes.norm(slot) > 0.0);
         heaviest.map(|slot| attributes.attribute(slot)).find_map(|attribute| {
-            nodes.iter().map(|&node| Flip { node, attribute }).find(|flip| {
-                let present = graph.attributes().contains(flip.node as usize, attribute);
-                branch.restriction.local(budget, flip.node).is_some_and(|left| left > 0)
-                    && budget.permits(flip.node as usize, attribute as usize, present)
-                    && !branch.restriction.fixes(*flip)
-            })
+            let mut flips = nodes.iter().map(|&node| Flip { node, attribute });
+            flips.find(|flip| self.is_free(branch, *flip))
         })
     }
 }

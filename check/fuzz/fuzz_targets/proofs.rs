@@ -1,8 +1,9 @@
 //! Any bytes as a proofs file: no panic, and nothing accepted that is false.
 //!
-//! `cargo +nightly fuzz run proofs` in `check/`. Two problems whose truth is known: the one node of math §5, which is
-//! robust, and the same with the margin lowered by ½, which is not. The first byte chooses the problem and whether a
-//! right header is put before the rest, so that mutations get past it.
+//! Two problems whose truth is known: one node, one attribute, margin `relu(x − ½) + relu(½ − x) − ¼`, which is
+//! robust, and the same with the margin lowered by ½, which is not; each with one hidden layer, and with a second one that changes nothing, so that
+//! lines of bounds are read as well. The first byte chooses the problem and whether a right header is put before the rest, so that mutations get
+//! past it. The core must accept what the fast path accepts, and the other way round.
 
 #![no_main]
 
@@ -31,7 +32,11 @@ fuzz_target!(|data: &[u8]| {
         notes: Vec::new(),
     };
     let constant = if robust { -0.25 } else { -0.75 };
-    let layers = vec![layer(&[1.0, -1.0], &[-0.5, 0.5]), layer(&[1.0, 0.0, 1.0, 0.0], &[constant, 0.0])];
+    let deep = choice & 4 != 0;
+    let mut layers = vec![layer(&[1.0, -1.0], &[-0.5, 0.5]), layer(&[1.0, 0.0, 1.0, 0.0], &[constant, 0.0])];
+    if deep {
+        layers.insert(1, layer(&[1.0, 0.0, 0.0, 1.0], &[0.0, 0.0]));
+    }
     let (metadata, notes) = (Default::default(), Vec::new());
     let model = ModelFile { layers, digest: "m".into(), precision: Precision::F64, metadata, notes };
     let mut file = Vec::new();
@@ -42,7 +47,7 @@ fuzz_target!(|data: &[u8]| {
             version: VERSION,
             graph: "g".into(),
             model: "m".into(),
-            message_passing: vec!["gcn".into(); 2],
+            message_passing: vec!["gcn".into(); if deep { 3 } else { 2 }],
             budget,
             classes: Convention::Labels,
         };
@@ -50,6 +55,8 @@ fuzz_target!(|data: &[u8]| {
     }
     file.extend_from_slice(rest);
     let summary = check(&graph, &model, &Options::default(), &file[..], |_| {});
+    let exact = check(&graph, &model, &Options { exact_only: true, ..Options::default() }, &file[..], |_| {});
+    assert_eq!((&summary.verdicts, summary.rejected), (&exact.verdicts, exact.rejected));
     let Some(header) = &summary.header else { return };
     match summary.verdicts[0] {
         // Without flips, too, the second problem gives ½ − ¾ < 0; no budget makes it robust.
