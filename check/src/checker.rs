@@ -13,6 +13,7 @@ use crate::expand::exact_hints;
 use crate::fast::{Attempt, Fast, Target};
 use crate::format::{BoundsLine, Claim, ClassProof, Convention, Leaf, NodeProof, Step};
 use crate::hints::Hints;
+use crate::lines::LONGEST_LINE;
 use crate::reason::Reason;
 use crate::statement::{Decided, Flip, Slice, Statement};
 
@@ -82,7 +83,7 @@ impl<'a> Checker<'a> {
     /// The first thing that is wrong.
     pub fn expand(&self, proof: &NodeProof) -> Result<NodeProof, Fault> {
         let mut expanded = proof.clone();
-        let mut found: Vec<(u32, usize, Hints)> = Vec::new();
+        let mut found = Vec::new();
         self.judge(proof, &mut Some(&mut found))?;
         if let Claim::Robust(trees) = &mut expanded.claim {
             for (class, at, hints) in found {
@@ -165,16 +166,21 @@ impl<'a> Checker<'a> {
         if line.node as usize >= network.graph.attributes.rows {
             return Err(Reason::Node);
         }
+        if self.stated_bounds(layer, line.node).is_some() {
+            return Err(Reason::Order("bounds of this layer and node were already stated".into()));
+        }
         let (reach, units) = line.hints()?;
         let slice = Slice::new(network, layer, line.node);
         let whole = |l: usize, node: u32| self.stated_bounds(l, node);
         let target = leaf::Target { network, budget: &self.statement.budget, slice: &slice, whole: &whole };
         let bounds = target.whole_bounds(&reach, &units)?;
         let mut stated = self.stated.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-        match stated.insert((layer, line.node), Arc::new(bounds)) {
-            Some(_) => Err(Reason::Order("bounds of this layer and node were already stated".into())),
-            None => Ok(()),
-        }
+        stated.insert((layer, line.node), Arc::new(bounds));
+        Ok(())
+    }
+
+    fn has_stated_bounds(&self) -> bool {
+        !self.stated.read().unwrap_or_else(std::sync::PoisonError::into_inner).is_empty()
     }
 
     fn stated_bounds(&self, l: usize, node: u32) -> Option<Arc<WholeBounds>> {
@@ -266,6 +272,10 @@ impl Session<'_> {
         let result = scope.tree(&proof.tree, |at, path| {
             let hints = self.judge_leaf((reference, proof.class), path, &proof.tree[at], keep.is_some())?;
             if let (Some(kept), Some(hints)) = (&mut *keep, hints) {
+                let numbers = kept.iter().map(|(_, _, hints)| hints.numbers()).sum::<usize>() + hints.numbers();
+                if numbers > LONGEST_LINE / 4 {
+                    return Err(Reason::TooLarge(format!("written out, more than {LONGEST_LINE} bytes")));
+                }
                 kept.push((proof.class, at, hints));
             }
             Ok(())
@@ -300,7 +310,8 @@ impl Session<'_> {
             Attempt::Empty(hints) => (hints, true),
             Attempt::Hints(hints, bound) => (hints, bound.is_positive()),
         };
-        if sooner && !self.checker.exact_only {
+        // The fast path knows only the bounds that the expansion makes.
+        if sooner && !self.checker.exact_only && !self.checker.has_stated_bounds() {
             return Ok(wanted.then(|| hints.exact(self.slice)));
         }
         let hints = hints.exact(self.slice);

@@ -60,3 +60,20 @@ pub struct Hints {
     /// Row slopes are rounded to multiples of `2^grid`.
     pub grid: Option<i64>,
 }
+
+impl Prices {
+    fn numbers(&self) -> usize {
+        1 + 2 * self.nodes.len()
+    }
+}
+
+impl Hints {
+    /// How many numbers they consist of, about.
+    pub(crate) fn numbers(&self) -> usize {
+        let reach = self.reach.iter().map(|(_, both)| 2 + both.iter().map(Prices::numbers).sum::<usize>());
+        let levels = self.levels.iter().map(|(_, bend)| 4 + bend.prices.numbers());
+        let envelopes = self.envelopes.iter().map(|(_, bend)| 4 + 2 * bend.nodes.len() + 3 * bend.flips.len());
+        let lists = reach.chain(levels).chain(envelopes).sum::<usize>();
+        4 * (self.slopes.len() + self.lines.len()) + lists + self.price.numbers()
+    }
+}

@@ -7,13 +7,12 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 use gcnproof_files::{GraphFile, ModelFile};
-use rayon::prelude::*;
 
 use crate::checker::{Checker, Fault};
 use crate::format::{BoundsLine, Header, Line, NodeProof, Unproved, VERSION};
 use crate::lines::{LONGEST_LINE, Lines, Raw};
 use crate::statement::Statement;
-use crate::stream::{Options, Stop, read_header};
+use crate::stream::{Options, Stop, in_order, read_header};
 
 /// What became of a file that was written again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,7 +84,7 @@ pub fn expand(
         if batch.is_empty() {
             break;
         }
-        let rewritten: Vec<Rewritten> = batch.into_par_iter().map(|line| rewrite(&checker, line)).collect();
+        let rewritten = in_order(batch, |line| rewrite(&checker, line));
         for line in rewritten {
             match line {
                 Rewritten::Node(bounds, proof) => {

@@ -168,12 +168,25 @@ enum Judged {
     Other(Reason),
 }
 
-/// Bounds first and one after the other, because lines after them build on them; then all others in parallel.
+/// Lines in parallel; but a line of bounds counts for the lines after it and not for those before.
 fn judge_all(checker: &Checker, batch: Vec<Raw>) -> Vec<Judged> {
+    in_order(batch, |line| judge(checker, line))
+}
+
+/// Does something with every line: in parallel between two lines of bounds, and with those one by one.
+pub(crate) fn in_order<T: Send>(batch: Vec<Raw>, each: impl Fn(Raw) -> T + Sync) -> Vec<T> {
     let is_bounds = |line: &Raw| line.as_ref().is_ok_and(|bytes| bytes.starts_with(br#"{"bounds":"#));
-    let stated = batch.into_iter().map(|line| if is_bounds(&line) { Ok(judge(checker, line)) } else { Err(line) });
-    let stated: Vec<Result<Judged, Raw>> = stated.collect();
-    stated.into_par_iter().map(|line| line.unwrap_or_else(|line| judge(checker, line))).collect()
+    let (mut done, mut waiting) = (Vec::with_capacity(batch.len()), Vec::new());
+    for line in batch {
+        if is_bounds(&line) {
+            done.extend(std::mem::take(&mut waiting).into_par_iter().map(&each).collect::<Vec<T>>());
+            done.push(each(line));
+        } else {
+            waiting.push(line);
+        }
+    }
+    done.extend(waiting.into_par_iter().map(&each).collect::<Vec<T>>());
+    done
 }
 
 fn judge(checker: &Checker, line: Raw) -> Judged {

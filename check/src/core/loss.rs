@@ -4,15 +4,14 @@ use dashu_int::IBig;
 
 use super::dyadic::Dyadic;
 use super::select::Free;
+use crate::directed::Stored;
 use crate::hints::{Envelope, Hints, Level, Prices};
 use crate::statement::Integers;
 
-/// The bends of the units of one node of layer 2.
+/// The bends of the units of one node of layer 2: unit, whether `z' < 0` where there is a level, and bend.
 #[derive(Default)]
 pub struct Bends<'a> {
-    /// Unit, whether `z' < 0`, and the bend.
     pub levels: Vec<(usize, bool, &'a Level)>,
-    /// Unit and bend.
     pub envelopes: Vec<(usize, &'a Envelope)>,
 }
 
@@ -103,27 +102,29 @@ impl Losses<'_> {
         }
     }
 
-    /// `plus` and `minus` of a row of attributes; with `bent`, as if every bend took `c·[g]₊`.
+    /// `plus` and `minus` of a row of attributes; with `bent`, as if every bend took `c·[g]₊` besides.
     fn slopes(&self, place: usize, bent: bool) -> [Vec<Dyadic>; 2] {
         let width = self.free.network.widths[2];
         let mut both = [vec![Dyadic::ZERO; width], vec![Dyadic::ZERO; width]];
+        // Through a negative entry a rise of what is sent arrives as a fall.
+        let turned = |entry: &Stored| if entry.is_positive() { (0, 1) } else { (1, 0) };
         for (m, entry) in self.free.slice.reached(place) {
-            let a = entry.exact();
-            // Through a negative entry a rise of what is sent arrives as a fall.
-            let (rises, falls) = if entry.is_positive() { (0, 1) } else { (1, 0) };
+            let (a, (rises, falls)) = (entry.exact(), turned(entry));
             for (unit, [rise, fall]) in self.lines[*m].iter().enumerate() {
                 both[rises][unit] += &(&a * rise);
                 both[falls][unit] += &(&a * fall);
-            }
-            let Some(bends) = self.bends.get(*m).filter(|_| bent) else { continue };
-            let weights = bends.levels.iter().map(|(unit, _, bend)| (*unit, &bend.weight));
-            for (unit, weight) in weights.chain(bends.envelopes.iter().map(|(unit, bend)| (*unit, &bend.weight))) {
-                both[rises][unit] += &-&(&a * weight);
             }
         }
         if let Some(grid) = self.hints.grid {
             both[0].iter_mut().for_each(|x| *x = x.rounded_down(grid));
             both[1].iter_mut().for_each(|x| *x = x.rounded_up(grid));
+        }
+        for (m, entry) in self.free.slice.reached(place).iter().filter(|_| bent) {
+            let levels = self.bends[*m].levels.iter().map(|(unit, _, bend)| (*unit, &bend.weight));
+            let envelopes = self.bends[*m].envelopes.iter().map(|(unit, bend)| (*unit, &bend.weight));
+            for (unit, weight) in levels.chain(envelopes) {
+                both[turned(entry).0][unit] += &-&(&entry.exact() * weight);
+            }
         }
         both
     }

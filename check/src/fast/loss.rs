@@ -290,12 +290,8 @@ impl Slopes {
 
     /// The core rounds them to its grid.
     fn rounded(mut self, step: Stored) -> RowSlopes {
-        for x in self.plus.iter_mut().filter(|x| !x.is_zero()) {
-            *x = x.minus(step.into());
-        }
-        for x in self.minus.iter_mut().filter(|x| !x.is_zero()) {
-            *x = x.plus(step.into());
-        }
+        self.plus.iter_mut().for_each(|x| *x = x.minus(step.into()));
+        self.minus.iter_mut().for_each(|x| *x = x.plus(step.into()));
         RowSlopes::new(&self.plus, &self.minus)
     }
 }

@@ -262,7 +262,13 @@ impl<'a> Rows<'a> {
             (left > 0).then(|| Column { node, gains: self.gains(node, decided), left, entry: Stored::new(entry) })
         });
         let total = decided.left_in_all(self.budget).unwrap_or(0);
-        Row::new(columns.collect(), total, self.value(m, decided))
+        let mut row = Row::new(columns.collect(), total, self.value(m, decided));
+        if self.gains.is_empty() {
+            // Gains that are not shared would stay with every row.
+            row.levels();
+            row.columns = Vec::new();
+        }
+        row
     }
 
     /// `z'` of node `m`.

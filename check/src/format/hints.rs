@@ -193,8 +193,58 @@ impl From<&hints::Hints> for Hints {
     }
 }
 
+/// Hints for one bound of a unit, at most.
+pub const MOST_HINTS: usize = 16;
+
+/// Hints in a line of bounds, at most.
+pub const MOST_HINTS_OF_A_LINE: usize = 1 << 16;
+
+/// Hints for one bound, each of which may be the best.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct HintList(pub Vec<Hints>);
+
+impl<'de> Deserialize<'de> for HintList {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<HintList, D::Error> {
+        let one = Limited { most: MOST_HINTS, weigh: |_: &Hints| 1, of: std::marker::PhantomData };
+        deserializer.deserialize_seq(one).map(HintList)
+    }
+}
+
 /// `[unit, [hints, …], [hints, …]]`: for the lower and for the upper bound.
-pub type UnitBounds = (u32, Vec<Hints>, Vec<Hints>);
+pub type UnitBounds = (u32, HintList, HintList);
+
+/// Reads a list until its entries weigh more than so much.
+struct Limited<T, W> {
+    most: usize,
+    weigh: W,
+    of: std::marker::PhantomData<T>,
+}
+
+impl<'de, T: Deserialize<'de>, W: Fn(&T) -> usize> Visitor<'de> for Limited<T, W> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "a list with at most {} hints", self.most)
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut entries: A) -> Result<Vec<T>, A::Error> {
+        let (mut list, mut weight) = (Vec::new(), 0);
+        while let Some(entry) = entries.next_element()? {
+            weight += (self.weigh)(&entry);
+            if weight > self.most {
+                return Err(de::Error::custom(format!("more than {} hints", self.most)));
+            }
+            list.push(entry);
+        }
+        Ok(list)
+    }
+}
+
+fn units<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<UnitBounds>, D::Error> {
+    let weigh = |unit: &UnitBounds| 1 + unit.1.0.len() + unit.2.0.len();
+    deserializer.deserialize_seq(Limited { most: MOST_HINTS_OF_A_LINE, weigh, of: std::marker::PhantomData })
+}
 
 /// Whole bounds of the units of a node of a layer above 2.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -208,7 +258,7 @@ pub struct BoundsLine {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reach: Vec<(u32, u32, Prices, Prices)>,
     /// Ascending by unit.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "units")]
     pub units: Vec<UnitBounds>,
 }
 
@@ -217,7 +267,7 @@ pub(crate) type WholeHints = (hints::Hints, Vec<(u32, [Vec<hints::Hints>; 2])>);
 
 impl BoundsLine {
     pub(crate) fn new(layer: u32, node: u32, (reach, units): &WholeHints) -> BoundsLine {
-        let list = |hints: &Vec<hints::Hints>| hints.iter().map(Hints::from).collect();
+        let list = |hints: &Vec<hints::Hints>| HintList(hints.iter().map(Hints::from).collect());
         BoundsLine {
             layer,
             node,
@@ -233,7 +283,7 @@ impl BoundsLine {
         if self.layer != 3 && !self.reach.is_empty() {
             return Err(Reason::HintOrder("reach"));
         }
-        let list = |stated: &[Hints]| stated.iter().map(Hints::hints).collect::<Result<Vec<_>, _>>();
+        let list = |stated: &HintList| stated.0.iter().map(Hints::hints).collect::<Result<Vec<_>, _>>();
         let units = self.units.iter().map(|(unit, lower, upper)| Ok((*unit, [list(lower)?, list(upper)?])));
         let reach = hints::Hints { reach: reach(&self.reach), ..hints::Hints::default() };
         Ok((reach, units.collect::<Result<_, Reason>>()?))

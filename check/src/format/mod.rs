@@ -10,7 +10,9 @@ pub use crate::header::{BudgetStatement, Convention, Direction, Header, Local, l
 use crate::reason::Reason;
 use crate::strict;
 pub(crate) use hints::WholeHints;
-pub use hints::{BoundsLine, EnvelopeEntry, Hints, Number, Prices, UnitBounds};
+pub use hints::{
+    BoundsLine, EnvelopeEntry, HintList, Hints, MOST_HINTS, MOST_HINTS_OF_A_LINE, Number, Prices, UnitBounds,
+};
 
 /// The version that this crate writes, and the newest that it reads.
 pub const VERSION: u32 = 2;

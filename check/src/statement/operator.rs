@@ -21,6 +21,10 @@ pub(crate) fn message_passing(
         if (matrix.rows, matrix.columns) != (nodes, nodes) {
             return Err(Reason::Files(format!("a message-passing matrix is not {nodes} × {nodes}")));
         }
+        let ascending = |row: usize| matrix.row(row).0.windows(2).all(|pair| pair[0] < pair[1]);
+        if !(0..nodes).all(ascending) {
+            return Err(Reason::Files("a message-passing matrix has column ids that do not ascend".into()));
+        }
         return Ok(matrix.clone());
     }
     let with_self = rule != "mean" && rule != "sum";
