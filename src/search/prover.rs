@@ -23,7 +23,7 @@ const MASTERS: usize = 30;
 const POOL: usize = 12;
 
 /// Perturbations of a branch up to which they are tried one by one.
-const FEW: usize = 256;
+const FEW: usize = 2048;
 
 /// What a search has cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
