@@ -249,7 +249,8 @@ fn clip(bounds: &mut (Exact, Exact), side: Option<&bool>) -> bool {
     match side {
         Some(true) => bounds.0 = positive(&bounds.0),
         Some(false) => bounds.1 = positive(&bounds.1.negated()).negated(),
-        None => {}
+        // Only bounds of units that the path splits are asked.
+        None => return true,
     }
     bounds.0.compare(&bounds.1) != Ordering::Greater
 }
