@@ -277,7 +277,9 @@ impl Certifier<'_> {
                 continue;
             }
             let attack = self.proved(reference, pair.class, margin, flips.clone(), workspace);
-            if attack.margin.upper() < pair.attack.margin.upper() || pair.attack.margin.upper().is_nan() {
+            // Of two margins that floats cannot tell apart, one may still be below zero.
+            let lower_sign = attack.sign < pair.attack.sign && attack.margin.upper() <= pair.attack.margin.upper();
+            if lower_sign || attack.margin.upper() < pair.attack.margin.upper() || pair.attack.margin.upper().is_nan() {
                 pair.attack = attack;
             }
         }
@@ -386,7 +388,9 @@ impl Certifier<'_> {
             evaluated.then(|| pairs.iter().all(|pair| pair.positive[relaxation as usize]))
         };
         let (paper, anchored) = (certifies(Relaxation::Paper), certifies(Relaxation::Anchored));
-        let breaks = likeliest(&pairs).into_iter().map(|at| &pairs[at]).find(|pair| pair.attack.succeeds());
+        // A class that is larger says more than one that is as large, even where floats see no difference.
+        let broken = likeliest(&pairs).into_iter().map(|at| &pairs[at]).filter(|pair| pair.attack.succeeds());
+        let breaks = broken.min_by_key(|pair| pair.attack.sign);
         let witness = breaks.map(|pair| &pair.attack);
         let (verdict, reason) = match witness {
             Some(Attack { sign: Ordering::Equal, .. }) => (Verdict::NonRobust, Reason::Tie),

@@ -88,3 +88,16 @@ fn expanded_proofs_are_accepted() {
         gcnproof(&folder, &[&["check"], &problem[..], &[&proofs], &rule[..], &["--expand", &expanded]].concat());
     assert_eq!(again.status.code(), Some(2), "{}", text(&again));
 }
+
+/// Under the same flip one class is as large as the predicted one and another larger, both by less than any float: that is no tie.
+#[test]
+fn a_class_that_is_larger_is_named_before_a_tie() {
+    let folder = folder("tie_beside_break");
+    let problem = ["certify", "g.npz", "m.safetensors", "-Q", "1", "-q", "1", "--message-passing", "mp1.npy,identity"];
+    for more in [&["--bound", "anchored"][..], &["--complete"], &["--minimize"]] {
+        let certified = gcnproof(&folder, &[&problem[..], more, &["--format", "json"]].concat());
+        let answer: serde_json::Value = serde_json::from_slice(&certified.stdout).unwrap();
+        let row = &answer["rows"][0];
+        assert_eq!((&row["verdict"], &row["reason"]), (&"non_robust".into(), &"witness".into()), "{more:?}: {row}");
+    }
+}
