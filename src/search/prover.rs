@@ -25,6 +25,9 @@ const POOL: usize = 12;
 /// Perturbations of a branch up to which they are tried one by one.
 const FEW: usize = 2048;
 
+/// Branches of a tree before that is considered.
+const PATIENCE: usize = 64;
+
 /// What a search has cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
@@ -433,7 +436,8 @@ impl Prover<'_, '_> {
     /// Are so few perturbations left in a branch that trying them one by one is shorter than splitting units?
     pub(super) fn few_left(&self, branch: &Branch, workspace: &Workspace) -> bool {
         let nodes = workspace.slice.nodes(1);
-        if nodes.len().saturating_mul(self.certifier.graph().attribute_count()) > 1024 {
+        // A tree that stays small is best split where its bound is loosest.
+        if branch.serial < PATIENCE || nodes.len().saturating_mul(self.certifier.graph().attribute_count()) > 1024 {
             return false;
         }
         let budget = self.certifier.budget();
