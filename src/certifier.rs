@@ -17,7 +17,7 @@ use crate::mixture::Multipliers;
 use crate::model::Gcn;
 use crate::rounding::{Enclosure, error_of};
 use crate::search::tree::Limits;
-use crate::selection::{Field, Loss, Selection, Slopes};
+use crate::selection::{Selection, Slopes};
 use crate::slice::Slice;
 use crate::verdict::NodeResult;
 use crate::witness::{Evaluator, LocalSearch, Problem};
@@ -310,43 +310,33 @@ impl<'a> Certifier<'a> {
         total.close()
     }
 
-    /// By how much less than the selected flips every other admissible set of flips loses at the slopes of the last
-    /// [`worst`](Self::worst), at least: its bound holds for them with so much more. 0 if nothing is known.
-    ///
-    /// The best other set differs by one exchange, because sets within the budgets form a matroid: a selected flip gives way to
-    /// nothing, to a flip of the same node, or, where that node has budget left, to a flip of another one.
-    pub(crate) fn runner_up(&self, workspace: &mut Workspace, restriction: &Restriction) -> f64 {
-        let Workspace { slice, relaxed, slopes, selection, .. } = workspace;
-        let selected: Vec<Loss> = selection.flips().to_vec();
-        let left = restriction.global(&self.budget).unwrap_or(0);
-        // With budget left a flip that gains nothing could be added, and those are not looked for.
-        if selected.len() != left || selected.is_empty() {
-            return 0.0;
+    /// A lower bound of the relaxed objective over all perturbations but the one that was selected by the last
+    /// [`worst`](Self::worst), if that one uses the whole budget: every other perturbation then leaves one of its flips out.
+    /// `None` if the budget is not used up, or as soon as the bound is below `enough`.
+    pub(crate) fn worst_of_others(
+        &self,
+        workspace: &mut Workspace,
+        restriction: &Restriction,
+        enough: f64,
+    ) -> Option<f64> {
+        let selection = std::mem::take(&mut workspace.selection);
+        let mut selected = selection.flips().to_vec();
+        // What loses least is missed least: its bound is the first to fail.
+        selected.sort_by(|a, b| a.loss.total_cmp(&b.loss));
+        let used_up = !selected.is_empty() && restriction.global(&self.budget) == Some(selected.len());
+        let mut least = if used_up { f64::INFINITY } else { f64::NEG_INFINITY };
+        for left_out in selected {
+            // A comparison with NaN is false: then nothing is known.
+            if !(least >= enough) {
+                break;
+            }
+            let mut others = restriction.clone();
+            others.spared.push(left_out.flip);
+            let bound = self.worst(workspace, &others).lower();
+            least = if bound < least || bound.is_nan() { bound } else { least };
         }
-        let error = relaxed.spread(slice, self.unperturbed[0].width, self.attributes.norm(0), slopes);
-        let mut others = restriction.clone();
-        others.spared.extend(selected.iter().map(|loss| loss.flip));
-        let count = 4 * left + 16;
-        let budget = self.budget.with_global(restriction.made.len() + count);
-        let mut rest = Selection::default();
-        rest.select(&Field { budget: &budget, ..self.problem().field(&others) }, slice, slopes);
-        let smallest = |losses: &mut dyn Iterator<Item = &Loss>| losses.map(|l| l.loss).fold(f64::INFINITY, f64::min);
-        let any = smallest(&mut selected.iter());
-        let mut least = any;
-        for other in rest.flips() {
-            let node = other.flip.node;
-            let of_node = || selected.iter().filter(move |loss| loss.flip.node == node);
-            let full = restriction.local(&self.budget, node) == Some(of_node().count());
-            let gives_way = if full { smallest(&mut of_node()) } else { any };
-            least = least.min(gives_way - other.loss);
-        }
-        // What was not listed loses no more than the last that was.
-        if rest.flips().len() == count {
-            least = least.min(any - smallest(&mut rest.flips().iter()));
-        }
-        // The same loss may be computed twice in different ways.
-        let surely = least - 4.0 * error - 1e-12 * any.abs();
-        if surely > 0.0 { surely } else { 0.0 }
+        workspace.selection = selection;
+        (least >= enough).then_some(least)
     }
 
     /// The target of the workspace in exact arithmetic.

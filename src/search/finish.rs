@@ -118,7 +118,7 @@ impl Prover<'_, '_> {
     }
 
     /// Closes a branch whose bound is attained by a single perturbation, if that perturbation is not what the search is for, and
-    /// if the bound holds for all others with so much more that rounding does not matter. (A proof has no such step.)
+    /// if the bound of all others closes the branch. (A proof has no such step.)
     fn all_but_one(
         &mut self,
         branch: &Branch,
@@ -127,23 +127,17 @@ impl Prover<'_, '_> {
         pairs: &mut [Pair],
         workspace: &mut Workspace,
     ) -> Option<Finding> {
-        // `runner_up` has allowances placed by hand: no verdict rests on it, only the end of a search for a minimum.
-        if self.trace.is_some() || self.goal == Goal::Decide {
+        if self.trace.is_some() {
             return None;
         }
         let Workspace { backward, relaxed, hidden, .. } = workspace;
         relaxed.mixed(backward, hidden, weights);
         let bound = self.certifier.worst(workspace, &branch.restriction).lower();
-        let others = (bound + self.certifier.runner_up(workspace, &branch.restriction)).next_down();
         let selected = workspace.selection.flips().iter().map(|loss| loss.flip);
         let one: Vec<Flip> = branch.restriction.made.iter().copied().chain(selected).collect();
         let margin = self.certifier.try_flips(self.reference, at, pairs, one.clone(), workspace);
         let pair = &pairs[at];
-        // A comparison with NaN is false: then nothing is closed.
-        let enough = others >= self.cutoff(pair);
-        if !enough {
-            return None;
-        }
+        let others = self.certifier.worst_of_others(workspace, &branch.restriction, self.cutoff(pair))?;
         if self.goal != Goal::Decide {
             // The one has been compared with the best one known.
             let bound = others.min(pair.attack.lower());
