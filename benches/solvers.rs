@@ -8,19 +8,23 @@
 use std::path::Path;
 use std::time::Instant;
 
-use gcnproof::budget::Budget;
-use gcnproof::certifier::{Bound, Certifier, Effort, Workspace};
-use gcnproof::model::{Gcn, MessagePassing};
-use gcnproof::search::tree::Limits;
-use gcnproof::verdict::Verdict;
+use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::internals::search::optimum::relaxed_optimum;
+use gcnproof::laboratory::instance::instance_of;
+use gcnproof::{Bound, Budget, Certifier, Effort, Graph, Limits, Network, Operator, Problem, Verdict};
 use gcnproof_verify::solver::{Highs, Limits as SolverLimits, Solver};
 use gcnproof_verify::{Form, network, relaxation};
 
 /// The undecided pairs (node, reference, class) of as many nodes as it takes.
+fn prepare(graph: &Graph, network: &Network, budget: Budget, bound: Bound) -> Certifier {
+    let problem = Problem::new(graph.clone(), network.clone(), budget).expect("the parts fit");
+    Certifier::builder(problem).bound(bound).build()
+}
+
 fn open_pairs(certifier: &Certifier, count: usize) -> Vec<(usize, usize, usize)> {
     let mut workspace = Workspace::default();
     let nodes = 0..certifier.graph().node_count();
-    let results = nodes.map(|node| certifier.certify(node, &mut workspace));
+    let results = nodes.map(|node| certifier.certify_node(node, &mut workspace));
     let open = results.filter(|result| result.verdict == Verdict::Undecided).flat_map(|result| {
         let open = result.margins.into_iter().filter(|margin| margin.lower <= 0.0 && margin.upper > 0.0);
         open.map(|margin| (result.node, result.reference, margin.class)).collect::<Vec<_>>()
@@ -29,7 +33,7 @@ fn open_pairs(certifier: &Certifier, count: usize) -> Vec<(usize, usize, usize)>
 }
 
 fn integer(certifier: Certifier, seconds: f64, count: usize) {
-    let paper = Certifier::new(certifier.graph(), certifier.gcn(), certifier.budget().clone(), Bound::Paper);
+    let paper = prepare(certifier.graph(), certifier.network(), certifier.budget().clone(), Bound::Paper);
     let pairs = open_pairs(&paper, count);
     let certifier = certifier.with_effort(Effort::Complete(Limits::default()));
     let mut workspace = Workspace::default();
@@ -40,10 +44,10 @@ fn integer(certifier: Certifier, seconds: f64, count: usize) {
     println!("|---|---|---|---|---|---|---|---|---|---|---|");
     for (node, reference, class) in pairs {
         let start = Instant::now();
-        let result = certifier.certify_against(node, (reference, reference), &[class], &mut workspace);
+        let result = certifier.certify_against(node, reference, &[class], &mut workspace);
         let time = start.elapsed().as_secs_f64();
         total += time;
-        let (instance, _) = certifier.instance(node, reference, class);
+        let (instance, _) = instance_of(certifier.prepared(), node, reference, class);
         let Ok(model) = network::mixed_program(&instance, Form::Compact) else { continue };
         let binaries = model.program.variables.iter().filter(|variable| variable.integer).count();
         let start = Instant::now();
@@ -72,7 +76,7 @@ fn integer(certifier: Certifier, seconds: f64, count: usize) {
 fn linear(certifier: Certifier) {
     let mut workspace = Workspace::default();
     let (mut ours, mut theirs, mut masters, mut largest, mut pairs) = (0.0, 0.0, 0, 0.0f64, 0);
-    let classes = certifier.gcn().class_count();
+    let classes = certifier.network().class_count();
     // Every 37th node, so that all of the graph is represented.
     for node in (0..certifier.graph().node_count()).map(|n| n * 37 % certifier.graph().node_count()) {
         if pairs >= 500 {
@@ -80,14 +84,14 @@ fn linear(certifier: Certifier) {
         }
         let reference = certifier.predicted(node);
         for class in (0..classes).filter(|&class| class != reference) {
-            let (instance, _) = certifier.instance(node, reference, class);
+            let (instance, _) = instance_of(certifier.prepared(), node, reference, class);
             let Ok(model) = relaxation::linear_program(&instance, Form::Compact) else { continue };
             let start = Instant::now();
             let answer = Highs.solve(&model.program, &SolverLimits { seconds: 600.0 });
             theirs += start.elapsed().as_secs_f64();
             let Some(explicit) = answer.optimum() else { continue };
             let start = Instant::now();
-            let optimum = certifier.relaxed_optimum(node, (reference, class), &mut workspace);
+            let optimum = relaxed_optimum(certifier.prepared(), node, (reference, class), &mut workspace);
             ours += start.elapsed().as_secs_f64();
             masters += optimum.masters;
             pairs += 1;
@@ -116,11 +120,11 @@ fn deep(certifier: &Certifier) {
         let (mut ours, mut theirs, mut masters, mut flips, mut largest, mut pairs) = (0.0, 0.0, 0, 0, 0.0f64, 0);
         for node in fits.take(10) {
             let reference = certifier.predicted(node);
-            let class = (reference + 1) % certifier.gcn().class_count();
+            let class = (reference + 1) % certifier.network().class_count();
             let start = Instant::now();
-            let optimum = certifier.relaxed_optimum(node, (reference, class), &mut workspace);
+            let optimum = relaxed_optimum(certifier.prepared(), node, (reference, class), &mut workspace);
             ours += start.elapsed().as_secs_f64();
-            let (instance, places) = certifier.instance(node, reference, class);
+            let (instance, places) = instance_of(certifier.prepared(), node, reference, class);
             let place = |node: u32| places.iter().position(|&other| other == node);
             let known = optimum.flips.iter().filter_map(|(flip, _)| Some((place(flip.node)?, flip.attribute)));
             let known: Vec<(usize, u32)> = known.collect();
@@ -150,14 +154,14 @@ fn main() {
     let number = |at: usize, default: f64| arguments.get(at).and_then(|text| text.parse().ok()).unwrap_or(default);
     let (graph, gcn) = gcnproof::embedded::cora();
     let budget = Budget::uniform(&graph, 12, (graph.attribute_count() / 100).max(1));
-    let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best);
+    let certifier = prepare(&graph, &gcn, budget, Bound::Best);
     match arguments.first().map(String::as_str) {
         Some("linear") => linear(certifier),
         Some("deep") => {
             let file = gcnproof_files::read_model(Path::new("fixtures/cora_pyg_3layer.safetensors"));
-            let gcn = file.map(|file| Gcn::new(file, &[MessagePassing::Gcn], &graph));
+            let gcn = file.map(|file| Network::new(file, &[Operator::Gcn], &graph));
             let Ok(Ok(gcn)) = gcn else { return println!("SKIPPED: no model with three weight layers") };
-            deep(&Certifier::new(&graph, &gcn, Budget::uniform(&graph, 12, 14), Bound::Best));
+            deep(&prepare(&graph, &gcn, Budget::uniform(&graph, 12, 14), Bound::Best));
         }
         Some("integer") => integer(certifier, number(1, 120.0), number(2, 30.0) as usize),
         _ => println!("SKIPPED: say `linear`, `deep` or `integer [SECONDS [PAIRS]]`"),

@@ -10,17 +10,20 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use gcnproof::budget::Budget;
-use gcnproof::certifier::{Bound, Certifier, Workspace};
-use gcnproof::graph::Graph;
-use gcnproof::model::{Gcn, MessagePassing};
-use gcnproof::slice::Slice;
+use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::internals::problem::slice::Slice;
+use gcnproof::{Bound, Budget, Certifier, Graph, Network, Operator, Problem};
 use nalgebra::DMatrix;
 use rayon::prelude::*;
 
+fn prepare(graph: &Graph, network: &Network, budget: Budget, bound: Bound) -> Certifier {
+    let problem = Problem::new(graph.clone(), network.clone(), budget).expect("the parts fit");
+    Certifier::builder(problem).bound(bound).build()
+}
+
 /// The dual bound of one target and class as the formulas say it (math §4), one hidden layer.
 fn textbook(certifier: &Certifier, weight: &DMatrix<f64>, node: usize, reference: usize, class: usize) -> (f64, f64) {
-    let (graph, gcn, budget) = (certifier.graph(), certifier.gcn(), certifier.budget());
+    let (graph, gcn, budget) = (certifier.graph(), certifier.network(), certifier.budget());
     let mut slice = Slice::default();
     slice.cut(gcn, 3, node);
     let (bounds, last) = (&certifier.activation_bounds()[0], &gcn.layers()[1]);
@@ -88,26 +91,26 @@ fn textbook(certifier: &Certifier, weight: &DMatrix<f64>, node: usize, reference
     (g, margin)
 }
 
-fn load(folder: &std::path::Path, graph: &str, model: &str) -> Option<(Graph, Gcn)> {
+fn load(folder: &std::path::Path, graph: &str, model: &str) -> Option<(Graph, Network)> {
     let find =
         |name: &str| ["", "data", "models"].iter().map(|sub| folder.join(sub).join(name)).find(|path| path.exists());
     let graph = Graph::new(gcnproof_files::read_graph(&find(graph)?, &Default::default()).ok()?);
     let model = gcnproof_files::read_model(&find(model)?).ok()?;
-    let gcn = Gcn::new(model, &[MessagePassing::Gcn], &graph).ok()?;
+    let gcn = Network::new(model, &[Operator::Gcn], &graph).ok()?;
     Some((graph, gcn))
 }
 
-fn ours(graph: &Graph, gcn: &Gcn, budget: &Budget) -> usize {
-    let certifier = Certifier::new(graph, gcn, budget.clone(), Bound::Best);
+fn ours(graph: &Graph, gcn: &Network, budget: &Budget) -> usize {
+    let certifier = prepare(graph, gcn, budget.clone(), Bound::Best);
     (0..graph.node_count())
         .into_par_iter()
-        .map_init(Workspace::default, |workspace, node| certifier.certify(node, workspace).witness.len())
+        .map_init(Workspace::default, |workspace, node| certifier.certify_node(node, workspace).witness.len())
         .sum()
 }
 
-fn whole_graph(criterion: &mut Criterion, name: &str, graph: &Graph, gcn: &Gcn) {
+fn whole_graph(criterion: &mut Criterion, name: &str, graph: &Graph, gcn: &Network) {
     let budget = Budget::uniform(graph, 12, (graph.attribute_count() / 100).max(1));
-    let certifier = Certifier::new(graph, gcn, budget.clone(), Bound::Best);
+    let certifier = prepare(graph, gcn, budget.clone(), Bound::Best);
     let w = &gcn.layers()[0].weight;
     // h × D, so that Δ = u · W.
     let weight = DMatrix::from_fn(w.columns, w.rows, |j, d| w.get(d, j));
@@ -133,7 +136,7 @@ fn whole_graph(criterion: &mut Criterion, name: &str, graph: &Graph, gcn: &Gcn) 
     group.sample_size(10).measurement_time(Duration::from_secs(5));
     group.bench_function("certify 200 nodes", |bencher| {
         let mut workspace = Workspace::default();
-        bencher.iter(|| (0..200).map(|node| certifier.certify(node, &mut workspace).witness.len()).sum::<usize>());
+        bencher.iter(|| (0..200).map(|node| certifier.certify_node(node, &mut workspace).witness.len()).sum::<usize>());
     });
     group.bench_function("textbook 20 nodes", |bencher| {
         bencher.iter(|| {
@@ -145,7 +148,7 @@ fn whole_graph(criterion: &mut Criterion, name: &str, graph: &Graph, gcn: &Gcn) 
         });
     });
     group.bench_function("activation bounds", |bencher| {
-        bencher.iter(|| Certifier::new(graph, gcn, budget.clone(), Bound::Best).activation_bounds().len());
+        bencher.iter(|| prepare(graph, gcn, budget.clone(), Bound::Best).activation_bounds().len());
     });
     group.finish();
 }

@@ -8,10 +8,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use gcnproof::budget::Budget;
-use gcnproof::graph::Graph;
-use gcnproof::model::{Gcn, MessagePassing};
-use gcnproof::slice::Slice;
+use gcnproof::internals::problem::slice::Slice;
 use gcnproof::train::losses::{Loss, cross_entropy, hinge};
 use gcnproof::train::objective::Objective;
 use gcnproof::train::random::Chance;
@@ -19,6 +16,7 @@ use gcnproof::train::reach::Reach;
 use gcnproof::train::settings::Settings;
 use gcnproof::train::split::{Share, Split};
 use gcnproof::train::trainer::Trainer;
+use gcnproof::{Budget, Graph, Network, Operator};
 use gcnproof_files::SparseMatrix;
 use nalgebra::DMatrix;
 use rayon::prelude::*;
@@ -67,7 +65,7 @@ fn top(mut values: Vec<(f64, usize, f64)>, count: usize) -> Vec<(f64, usize, f64
 
 impl Direct<'_> {
     /// The best flips of one node for one unit, among all attributes.
-    fn best(&self, gcn: &Gcn, n: usize, j: usize, side: f64) -> Vec<(f64, usize, f64)> {
+    fn best(&self, gcn: &Network, n: usize, j: usize, side: f64) -> Vec<(f64, usize, f64)> {
         let weight = &gcn.layers()[0].weight;
         let gain = |d: usize| {
             let sign = 1.0 - 2.0 * self.attributes[(n, d)];
@@ -79,7 +77,7 @@ impl Direct<'_> {
     /// `R` or `S` of one unit of one node, and the flips that make it. Entries of `A` are positive.
     fn bound<'b>(
         &self,
-        gcn: &Gcn,
+        gcn: &Network,
         z: f64,
         (m, side): (usize, f64),
         best: impl Fn(u32) -> &'b [(f64, usize, f64)],
@@ -94,7 +92,7 @@ impl Direct<'_> {
         (z + side * moved, kept.into_iter().filter(|k| k.0 > 0.0).map(|k| (k.1, k.2)).collect())
     }
 
-    fn iteration(&self, gcn: &Gcn, batch: &[u32]) -> (f64, Gradient) {
+    fn iteration(&self, gcn: &Network, batch: &[u32]) -> (f64, Gradient) {
         let (one, two) = (&gcn.layers()[0], &gcn.layers()[1]);
         let (h, classes) = (one.weight.columns, two.weight.columns);
         let dense = |m: &gcnproof_files::DenseMatrix| DMatrix::from_row_slice(m.rows, m.columns, &m.values);
@@ -177,7 +175,7 @@ impl Direct<'_> {
     #[allow(clippy::type_complexity)]
     fn target(
         &self,
-        gcn: &Gcn,
+        gcn: &Network,
         (w1, w2): (&DMatrix<f64>, &DMatrix<f64>),
         (z, logits): (&DMatrix<f64>, &DMatrix<f64>),
         (bounds, place): (&[[(f64, Picks); 2]], &(dyn Fn(u32) -> usize + Sync)),
@@ -325,7 +323,7 @@ fn main() {
     let split = Split::draw(&graph, Share::Percent(10.0), 1).expect("the graph has labels");
     // A network on its way: 15 iterations of RH, 60 of RH-U.
     let mut trainer =
-        Trainer::new(&graph, &budget, &split, settings.clone(), &[MessagePassing::Gcn]).expect("it can be trained");
+        Trainer::new(&graph, &budget, &split, settings.clone(), &[Operator::Gcn]).expect("it can be trained");
     while trainer.step(false).expect("it trains").is_some() {}
     let gcn = trainer.model();
     let all: Vec<u32> = (0..graph.node_count() as u32).collect();

@@ -30,9 +30,9 @@
 //! let budget = Budget::uniform(&graph, 12, 14); // Q = 12 flips in all, q = 14 per node
 //! let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best);
 //! let mut workspace = Workspace::default();
-//! let hub = certifier.certify(163, &mut workspace);
+//! let hub = certifier.certify_node(163, &mut workspace);
 //! assert_eq!(hub.verdict, Verdict::Robust);
-//! let leaf = certifier.certify(306, &mut workspace);
+//! let leaf = certifier.certify_node(306, &mut workspace);
 //! assert_eq!(leaf.verdict, Verdict::NonRobust);
 //! println!("flip these {} entries: {:?}", leaf.witness.len(), leaf.witness);
 //! ```
@@ -54,36 +54,38 @@
 //!
 //! What a user can cause is a `Result`. A panic is a broken contract inside this crate, and a bug.
 
-pub mod anchored;
-pub mod attribute;
-pub mod bounds;
-pub mod budget;
-pub mod capped;
-mod cascade;
-pub mod certifier;
-pub mod dual;
-pub mod dyadic;
-pub mod embedded;
-pub mod envelope;
-pub mod exact;
-pub mod explain;
-pub mod forward;
-pub mod graph;
-pub mod hidden;
-pub mod instance;
+mod bound;
+mod certify;
+mod chart;
+mod explain;
 pub mod laboratory;
-pub mod mixture;
-pub mod model;
+mod number;
+mod problem;
 pub mod proof;
-pub mod radius;
-pub mod record;
+mod record;
 pub mod report;
 pub mod results;
-pub mod rounding;
-pub mod search;
-pub mod selection;
-pub mod slice;
-pub mod study;
+mod search;
 pub mod train;
-pub mod verdict;
-pub mod witness;
+
+pub use certify::certifier::{Certifier, CertifierBuilder, Results};
+pub use certify::radius::{Radius, radii};
+pub use certify::settings::{Bound, Effort};
+pub use certify::verdict::{Margin, Minimum, NodeResult, Reason, Verdict};
+pub use explain::{Explanation, explain};
+pub use problem::budget::{Budget, BudgetError, Direction, LocalBudget};
+pub use problem::embedded;
+pub use problem::flip::Flip;
+pub use problem::graph::Graph;
+pub use problem::network::{Layer, Network, NetworkError, Operator};
+pub use problem::{Problem, ProblemError};
+pub use search::limits::{Limits, Stop};
+
+/// The rooms of this crate, for its own command line and tests. Nothing here is promised to stay.
+#[doc(hidden)]
+pub mod internals {
+    macro_rules! rooms {
+        ($($room:ident)*) => { $(pub mod $room { pub use crate::$room::*; })* };
+    }
+    rooms!(bound certify chart explain number problem record search);
+}

@@ -3,8 +3,11 @@
 
 mod common;
 
-use gcnproof::certifier::{Bound, Certifier, Workspace};
-use gcnproof::verdict::Verdict;
+use common::certifier_of;
+
+use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::laboratory::instance::instance_of;
+use gcnproof::{Bound, Verdict};
 use gcnproof_verify::enumeration;
 
 const PROBLEMS: u64 = 10_500;
@@ -19,17 +22,17 @@ fn no_verdict_contradicts_brute_force() {
     for seed in 0..PROBLEMS {
         let problem = common::problem(seed, 2 + (seed % 4) as usize);
         let bound = [Bound::Best, Bound::Paper, Bound::Anchored][(seed / 4 % 3) as usize];
-        let certifier = Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), bound);
+        let certifier = certifier_of(&problem.graph, &problem.gcn, problem.budget.clone(), bound);
         let tolerance = if problem.dyadic { 0.0 } else { TOLERANCE };
         let node = (seed / 7) as usize % problem.graph.node_count();
-        let result = certifier.certify(node, &mut workspace);
-        if enumeration::count(&certifier.instance(node, 0, 1).0) > LIMIT {
+        let result = certifier.certify_node(node, &mut workspace);
+        if enumeration::count(&instance_of(certifier.prepared(), node, 0, 1).0) > LIMIT {
             skipped += 1;
             continue;
         }
         let mut worst = f64::INFINITY;
         for margin in &result.margins {
-            let (instance, nodes) = certifier.instance(node, result.reference, margin.class);
+            let (instance, nodes) = instance_of(certifier.prepared(), node, result.reference, margin.class);
             let truth = enumeration::minimum(&instance, LIMIT).expect("counted before");
             pairs += 1;
             worst = worst.min(truth.margin);
@@ -58,7 +61,7 @@ fn no_verdict_contradicts_brute_force() {
             }
             Verdict::NonRobust => {
                 broken += 1;
-                ties += usize::from(result.reason == gcnproof::verdict::Reason::Tie);
+                ties += usize::from(result.reason == gcnproof::Reason::Tie);
                 let reached = result.margins.iter().map(|m| m.upper).fold(f64::INFINITY, f64::min);
                 assert!(reached <= 0.0, "seed {seed}: {result:?}");
                 assert!(worst <= tolerance, "seed {seed}: worst {worst} {result:?}");
@@ -78,8 +81,8 @@ fn activation_bounds_hold_at_every_layer_and_are_attained_at_the_second() {
     let mut checked = 0;
     for seed in 0..PROBLEMS / 4 {
         let problem = common::problem(seed, 3 + (seed % 3) as usize);
-        let certifier = Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best);
-        let (instance, _) = certifier.instance(0, 0, 1);
+        let certifier = certifier_of(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best);
+        let (instance, _) = instance_of(certifier.prepared(), 0, 0, 1);
         let Ok((least, most)) = enumeration::extremes(&instance, LIMIT) else { continue };
         for (l, (lower, upper)) in instance.lower.iter().zip(&instance.upper).enumerate() {
             for i in 0..lower.values.len() {

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use gcnproof::record::{NodeRecord, RadiusRecord};
+use gcnproof::Verdict;
+use gcnproof::internals::record::{NodeRecord, RadiusRecord};
 use gcnproof::results::read;
-use gcnproof::verdict::Verdict;
 
 const GRAPH: &str = "fixtures/cora.npz";
 const MODEL: &str = "fixtures/cora_pyg.safetensors";
@@ -179,13 +179,14 @@ fn radius_agrees_with_certify() {
     let radii: Vec<RadiusRecord> = read(&out, RadiusRecord::SCHEMA).unwrap();
     let graph = gcnproof::embedded::cora().0;
     let model = gcnproof_files::read_model(Path::new(MODEL)).unwrap();
-    let gcn = gcnproof::model::Gcn::new(model, &[gcnproof::model::MessagePassing::Gcn], &graph).unwrap();
-    let mut workspace = gcnproof::certifier::Workspace::default();
+    let gcn = gcnproof::Network::new(model, &[gcnproof::Operator::Gcn], &graph).unwrap();
+    let mut workspace = gcnproof::internals::bound::workspace::Workspace::default();
     for row in radii {
         let verdict = |q: u64, workspace: &mut _| {
-            let budget = gcnproof::budget::Budget::uniform(&graph, q as usize, 14);
-            let certifier = gcnproof::certifier::Certifier::new(&graph, &gcn, budget, Default::default());
-            certifier.certify(row.node as usize, workspace).verdict
+            let budget = gcnproof::Budget::uniform(&graph, q as usize, 14);
+            let problem = gcnproof::Problem::new(graph.clone(), gcn.clone(), budget).unwrap();
+            let certifier = gcnproof::Certifier::builder(problem).build();
+            certifier.certify_node(row.node as usize, workspace).verdict
         };
         if row.node < 4 {
             assert_eq!(verdict(row.certified_q_global.unwrap(), &mut workspace), Verdict::Robust);

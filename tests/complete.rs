@@ -3,9 +3,11 @@
 
 mod common;
 
-use gcnproof::certifier::{Bound, Certifier, Effort, Workspace};
-use gcnproof::search::tree::Limits;
-use gcnproof::verdict::Verdict;
+use common::certifier_of;
+
+use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::laboratory::instance::instance_of;
+use gcnproof::{Bound, Effort, Limits, Verdict};
 use gcnproof_verify::enumeration;
 
 const LIMIT: u128 = 5_000;
@@ -16,18 +18,18 @@ fn the_exact_margin_is_that_of_brute_force() {
     let (mut pairs, mut largest, mut nodes) = (0, 0.0f64, 0);
     for seed in 0..3_000u64 {
         let problem = common::problem(1_000_000 + seed, 3 + (seed % 2) as usize);
-        let effort = Effort::Minimise { limits: Limits { nodes: 20_000, ..Limits::default() }, gap: 1e-10 };
+        let effort = Effort::Minimize { limits: Limits { nodes: 20_000, ..Limits::default() }, gap: 1e-10 };
         let certifier =
-            Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best).with_effort(effort);
+            certifier_of(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best).with_effort(effort);
         let node = (seed / 7) as usize % problem.graph.node_count();
-        if enumeration::count(&certifier.instance(node, 0, 1).0) > LIMIT {
+        if enumeration::count(&instance_of(certifier.prepared(), node, 0, 1).0) > LIMIT {
             continue;
         }
-        let result = certifier.certify(node, &mut workspace);
+        let result = certifier.certify_node(node, &mut workspace);
         nodes += result.search_nodes;
         let mut worst = f64::INFINITY;
         for margin in &result.margins {
-            let (instance, _) = certifier.instance(node, result.reference, margin.class);
+            let (instance, _) = instance_of(certifier.prepared(), node, result.reference, margin.class);
             let truth = enumeration::minimum(&instance, LIMIT).expect("counted before").margin;
             let gap = (truth - margin.lower).abs().max((margin.upper - truth).abs());
             assert!(gap <= 1e-9, "seed {seed}: {margin:?}, truth {truth}, {result:?}");
@@ -52,15 +54,15 @@ fn the_complete_search_decides_everything() {
         let problem = common::problem(2_000_000 + seed, 2 + (seed % 4) as usize);
         let effort = Effort::Complete(Limits { nodes: 20_000, ..Limits::default() });
         let certifier =
-            Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best).with_effort(effort);
+            certifier_of(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best).with_effort(effort);
         let node = (seed / 7) as usize % problem.graph.node_count();
-        let (instance, _) = certifier.instance(node, 0, 1);
+        let (instance, _) = instance_of(certifier.prepared(), node, 0, 1);
         if enumeration::count(&instance) > LIMIT {
             continue;
         }
-        let result = certifier.certify(node, &mut workspace);
+        let result = certifier.certify_node(node, &mut workspace);
         let worst = result.margins.iter().map(|m| {
-            let (instance, _) = certifier.instance(node, result.reference, m.class);
+            let (instance, _) = instance_of(certifier.prepared(), node, result.reference, m.class);
             enumeration::minimum(&instance, LIMIT).expect("counted before").margin
         });
         let worst = worst.fold(f64::INFINITY, f64::min);

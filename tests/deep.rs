@@ -4,26 +4,29 @@
 
 mod common;
 
+use common::certifier_of;
+
 use std::path::Path;
 use std::time::Instant;
 
-use gcnproof::budget::Budget;
-use gcnproof::certifier::{Bound, Certifier, Workspace};
-use gcnproof::exact::Relaxation;
-use gcnproof::model::{Gcn, MessagePassing};
+use gcnproof::internals::bound::relaxed::Relaxation;
+use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::internals::search::optimum::relaxed_optimum;
+use gcnproof::laboratory::instance::instance_of;
+use gcnproof::{Bound, Budget, Certifier, Network, Operator};
 use gcnproof_verify::solver::{Highs, Limits, Solver};
 use gcnproof_verify::{Form, relaxation};
 
 /// The explicit LP's optimum.
 fn explicit(certifier: &Certifier, node: usize, pair: (usize, usize)) -> Option<f64> {
-    let (instance, _) = certifier.instance(node, pair.0, pair.1);
+    let (instance, _) = instance_of(certifier.prepared(), node, pair.0, pair.1);
     let model = relaxation::linear_program(&instance, Form::Compact).ok()?;
     Highs.solve(&model.program, &Limits { seconds: 120.0 }).optimum()
 }
 
 /// Has an undecided unit of the slice a bound that is zero up to rounding?
 fn touches_zero(certifier: &Certifier, node: usize) -> bool {
-    let (instance, _) = certifier.instance(node, 0, 1);
+    let (instance, _) = instance_of(certifier.prepared(), node, 0, 1);
     let units = instance.lower.iter().zip(&instance.upper).flat_map(|(r, s)| r.values.iter().zip(&s.values));
     units.into_iter().any(|(r, s)| *r < 0.0 && *s > 0.0 && r.abs().min(*s) < 1e-12)
 }
@@ -41,11 +44,11 @@ fn both_sides_meet_the_explicit_program() {
             1 => Budget::uniform(&problem.graph, 3, 0),
             _ => problem.budget.clone(),
         };
-        let certifier = Certifier::new(&problem.graph, &problem.gcn, budget, Bound::Best);
+        let certifier = certifier_of(&problem.graph, &problem.gcn, budget, Bound::Best);
         let node = (seed / 7) as usize % problem.graph.node_count();
         let reference = certifier.predicted(node);
         for class in (0..problem.gcn.class_count()).filter(|&class| class != reference) {
-            let optimum = certifier.relaxed_optimum(node, (reference, class), &mut workspace);
+            let optimum = relaxed_optimum(certifier.prepared(), node, (reference, class), &mut workspace);
             assert!(optimum.lower <= optimum.upper, "seed {seed}: {optimum:?}");
             let Some(lp) = explicit(&certifier, node, (reference, class)) else {
                 open += 1;
@@ -60,7 +63,7 @@ fn both_sides_meet_the_explicit_program() {
                 touching += 1;
                 continue;
             }
-            let default = certifier.bound_alone(node, (reference, class), Relaxation::Paper, &mut workspace);
+            let default = certifier.prepared().bound_alone(node, (reference, class), Relaxation::Paper, &mut workspace);
             moved += usize::from(optimum.lower > default.upper() + 1e-6);
             largest = largest.max(difference);
             widest = widest.max((optimum.upper - optimum.lower) / scale);
@@ -81,9 +84,9 @@ fn both_sides_meet_the_explicit_program() {
 fn small_neighbourhoods_of_the_deep_cora_meet_the_explicit_program() {
     let (graph, _) = gcnproof::embedded::cora();
     let file = gcnproof_files::read_model(Path::new("fixtures/cora_pyg_3layer.safetensors")).unwrap();
-    let gcn = Gcn::new(file, &[MessagePassing::Gcn], &graph).unwrap();
+    let gcn = Network::new(file, &[Operator::Gcn], &graph).unwrap();
     let budget = Budget::uniform(&graph, 12, 14);
-    let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best);
+    let certifier = certifier_of(&graph, &gcn, budget, Bound::Best);
     let mut workspace = Workspace::default();
     let small = (0..graph.node_count()).filter(|&node| (3..=12).contains(&certifier.neighbourhood(node)));
     let (mut pairs, mut masters, mut largest, mut ours, mut theirs) = (0, 0, 0.0f64, 0.0, 0.0);
@@ -91,7 +94,7 @@ fn small_neighbourhoods_of_the_deep_cora_meet_the_explicit_program() {
         let reference = certifier.predicted(node);
         for class in [(reference + 1) % 7, (reference + 4) % 7] {
             let start = Instant::now();
-            let optimum = certifier.relaxed_optimum(node, (reference, class), &mut workspace);
+            let optimum = relaxed_optimum(certifier.prepared(), node, (reference, class), &mut workspace);
             ours += start.elapsed().as_secs_f64();
             let start = Instant::now();
             let lp = explicit(&certifier, node, (reference, class)).expect("HiGHS solves it");

@@ -4,16 +4,16 @@
 
 mod common;
 
+use common::certifier_of;
+
 use std::path::{Path, PathBuf};
 
-use gcnproof::budget::Budget;
-use gcnproof::certifier::{Bound, Certifier, Workspace};
-use gcnproof::exact::Relaxation;
-use gcnproof::graph::Graph;
+use gcnproof::internals::bound::relaxed::Relaxation;
+use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::internals::problem::slice::Slice;
 use gcnproof::laboratory::hunt::{Statement, printed_bounds};
-use gcnproof::model::{Gcn, MessagePassing};
-use gcnproof::slice::Slice;
-use gcnproof::verdict::Verdict;
+use gcnproof::laboratory::instance::instance_of;
+use gcnproof::{Bound, Budget, Graph, Network, Operator, Verdict};
 use gcnproof_files::{DenseMatrix, GraphOptions, LayerFile, Precision, read_graph, read_model, write};
 use gcnproof_verify::dual::{Textbook, default_slopes};
 use gcnproof_verify::solver::{GoodLp, Highs, Limits, Minilp, Solver};
@@ -75,7 +75,7 @@ impl OneNode {
     }
 
     /// The network as it was committed.
-    fn read(&self) -> (Graph, Gcn) {
+    fn read(&self) -> (Graph, Network) {
         let graph = read_graph(&self.path().join("graph.npz"), &GraphOptions::default()).unwrap();
         let model = read_model(&self.path().join("model.safetensors")).unwrap();
         let (expected, layers) = self.files();
@@ -85,7 +85,7 @@ impl OneNode {
         }
         assert_eq!(model.layers.len(), layers.len());
         let graph = Graph::new(graph);
-        let gcn = Gcn::new(model, &[MessagePassing::Gcn], &graph).unwrap();
+        let gcn = Network::new(model, &[Operator::Gcn], &graph).unwrap();
         (graph, gcn)
     }
 }
@@ -106,9 +106,9 @@ fn write_the_fixtures() {
 #[test]
 fn the_integrality_theorem_is_false() {
     let (graph, gcn) = INTEGRALITY.read();
-    let certifier = Certifier::new(&graph, &gcn, Budget::uniform(&graph, 1, 1), Bound::Best);
+    let certifier = certifier_of(&graph, &gcn, Budget::uniform(&graph, 1, 1), Bound::Best);
     assert_eq!(certifier.predicted(0), 0);
-    let (instance, _) = certifier.instance(0, 0, 1);
+    let (instance, _) = instance_of(certifier.prepared(), 0, 0, 1);
 
     // By hand: |x − ½| − ¼ is ¼ at both binary points. In the LP x = ½ is allowed, both pre-activations are 0 there, and
     // the relaxed ReLU may be 0 as well: −¼.
@@ -139,8 +139,8 @@ fn the_integrality_theorem_is_false() {
         }
     }
     let mut workspace = Workspace::default();
-    assert!(certifier.bound_alone(0, (0, 1), Relaxation::Paper, &mut workspace).upper() <= -0.25 + 1e-9);
-    assert_ne!(certifier.certify(0, &mut workspace).verdict, Verdict::NonRobust);
+    assert!(certifier.prepared().bound_alone(0, (0, 1), Relaxation::Paper, &mut workspace).upper() <= -0.25 + 1e-9);
+    assert_ne!(certifier.certify_node(0, &mut workspace).verdict, Verdict::NonRobust);
     assert!(Statement::Integrality.refuted(&instance).is_some());
 }
 
@@ -148,9 +148,9 @@ fn the_integrality_theorem_is_false() {
 fn the_printed_bounds_of_deeper_layers_certify_what_is_not_robust() {
     for (network, certificate, worst) in [(DROPPED_BIAS, 0.5, -0.5), (MISSING_CLIP, 0.375, -0.125)] {
         let (graph, gcn) = network.read();
-        let certifier = Certifier::new(&graph, &gcn, Budget::uniform(&graph, 1, 1), Bound::Best);
+        let certifier = certifier_of(&graph, &gcn, Budget::uniform(&graph, 1, 1), Bound::Best);
         assert_eq!(certifier.predicted(0), 1);
-        let (instance, _) = certifier.instance(0, 1, 0);
+        let (instance, _) = instance_of(certifier.prepared(), 0, 1, 0);
         let printed = printed_bounds(&instance).unwrap();
         // The unit of layer 3 is switched off by the printed bounds, but one flip switches it on.
         assert_eq!((printed.lower[1].values[0], printed.upper[1].values[0]), (-1.0, 0.0), "{}", network.folder);
@@ -160,7 +160,7 @@ fn the_printed_bounds_of_deeper_layers_certify_what_is_not_robust() {
         assert_eq!(instance.forward(&[(0, 0)]), worst);
         // With sound bounds nothing is certified, and the certifier finds the flip.
         assert!(Textbook::new(&instance, &default_slopes(&instance)).value(&instance) <= worst);
-        assert_eq!(certifier.certify(0, &mut Workspace::default()).verdict, Verdict::NonRobust);
+        assert_eq!(certifier.certify_node(0, &mut Workspace::default()).verdict, Verdict::NonRobust);
         assert!(Statement::Bounds.refuted(&instance).is_some());
     }
 }
@@ -179,7 +179,7 @@ fn slices_are_one_hop_smaller_than_printed() {
             (DenseMatrix { rows: 1, columns, values: vec![1.0; columns] }, vec![0.0; columns])
         };
         let layers = (1..depth).map(|l| layer(l + 1 == depth)).collect();
-        let gcn = Gcn::new(common::model(layers), &[MessagePassing::Gcn], &graph).unwrap();
+        let gcn = Network::new(common::model(layers), &[Operator::Gcn], &graph).unwrap();
         let mut slice = Slice::default();
         slice.cut(&gcn, depth, 0);
         for l in 1..=depth {

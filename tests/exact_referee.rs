@@ -9,15 +9,10 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use common::{graph, model};
+use common::{certifier_of, graph, model};
 use dashu_int::IBig;
-use gcnproof::budget::{Budget, Direction};
-use gcnproof::certifier::{Bound, Certifier, Effort, Workspace};
-use gcnproof::graph::Graph;
-use gcnproof::model::{Gcn, MessagePassing};
-use gcnproof::radius::radii;
-use gcnproof::search::tree::Limits;
-use gcnproof::verdict::{Reason, Verdict};
+use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::{Bound, Budget, Direction, Effort, Graph, Limits, Network, Operator, Reason, Verdict, radii};
 use gcnproof_files::{DenseMatrix, SparseMatrix};
 use gcnproof_verify::random::Stream;
 
@@ -108,7 +103,7 @@ fn above(v: f64, t: &X) -> bool {
 
 struct Net {
     graph: Graph,
-    gcn: Gcn,
+    gcn: Network,
     budget: Budget,
     style: usize,
 }
@@ -206,12 +201,12 @@ fn net(seed: u64) -> Net {
             .collect();
         layers.push((DenseMatrix { rows: pair[0], columns: pair[1], values }, bias));
     }
-    let rules: Vec<MessagePassing> = (1..depth)
+    let rules: Vec<Operator> = (1..depth)
         .map(|_| match r.below(6) {
-            0 => MessagePassing::Identity,
-            1 => MessagePassing::SumWithSelf,
-            2 => MessagePassing::Gcn,
-            3 => MessagePassing::Mean,
+            0 => Operator::Identity,
+            1 => Operator::SumWithSelf,
+            2 => Operator::Gcn,
+            3 => Operator::Mean,
             _ => {
                 let style = if r.chance(50) { 0 } else { style };
                 let mut matrix =
@@ -228,11 +223,11 @@ fn net(seed: u64) -> Net {
                     }
                     matrix.offsets.push(matrix.indices.len());
                 }
-                MessagePassing::Matrix(Arc::new(matrix))
+                Operator::Matrix(Arc::new(matrix))
             }
         })
         .collect();
-    let gcn = Gcn::new(model(layers), &rules, &graph).unwrap();
+    let gcn = Network::new(model(layers), &rules, &graph).unwrap();
     let local: Vec<i64> = (0..nodes).map(|_| r.below(dimension + 2) as i64).collect();
     let mut global = [0, 1, 1, 2, 2, 3, usize::MAX][r.below(7)];
     if global == usize::MAX && nodes * dimension > 6 {
@@ -350,14 +345,14 @@ fn check(seed: u64, net: Net, workspace: &mut Workspace, tally: &mut Tally) {
     let gap = [0.0, 1e-10, 1e-12][(seed % 3) as usize];
     let limits = |nodes| Limits { nodes, ..Limits::default() };
     let efforts = [
-        (Bound::Best, Effort::Minimise { limits: limits(nodes), gap }),
-        (Bound::Paper, Effort::Minimise { limits: limits(few), gap }),
+        (Bound::Best, Effort::Minimize { limits: limits(nodes), gap }),
+        (Bound::Paper, Effort::Minimize { limits: limits(few), gap }),
         (Bound::Best, Effort::Complete(limits(nodes))),
         (Bound::Anchored, Effort::Complete(limits(few))),
         (Bound::Paper, Effort::Optimal),
     ];
     for (bound, effort) in efforts {
-        let certifier = Certifier::new(&net.graph, &net.gcn, net.budget.clone(), bound).with_effort(effort);
+        let certifier = certifier_of(&net.graph, &net.gcn, net.budget.clone(), bound).with_effort(effort);
         let tag = format!("seed {seed} style {} {bound:?} depth {}", net.style, net.gcn.depth());
         // Activation bounds.
         if bound == Bound::Best {
@@ -398,13 +393,13 @@ fn check(seed: u64, net: Net, workspace: &mut Workspace, tally: &mut Tally) {
             let result = if seed % 4 == 1 {
                 certifier.certify_class(t, (seed / 4) as usize % classes, certifier.predicted(t), workspace)
             } else {
-                certifier.certify(t, workspace)
+                certifier.certify_node(t, workspace)
             };
             if started.elapsed().as_secs_f64() > 20.0 {
                 tally.notes.push(format!("{tag} node {t} {effort:?}: {:?} {result:?}", started.elapsed()));
             }
             if seed % 8 == 0 {
-                let fresh = certifier.certify(t, &mut Workspace::default());
+                let fresh = certifier.certify_node(t, &mut Workspace::default());
                 if format!("{fresh:?}") != format!("{result:?}") {
                     tally.failures.push(format!("{tag} node {t}: NOT REPRODUCIBLE {result:?} {fresh:?}"));
                 }
@@ -426,7 +421,7 @@ fn check(seed: u64, net: Net, workspace: &mut Workspace, tally: &mut Tally) {
                     .unwrap();
                 positive &= worst.sign() == Ordering::Greater;
                 let exact_style = matches!(net.style, 200 | 201);
-                if matches!(effort, Effort::Minimise { .. }) && net.gcn.depth() > 2 && !limited && exact_style {
+                if matches!(effort, Effort::Minimize { .. }) && net.gcn.depth() > 2 && !limited && exact_style {
                     let wide = margin.upper - margin.lower;
                     let size = 1.0 + worst.rough().abs();
                     *tally.counts.entry((net.style, "minimised")).or_default() += 1;
@@ -509,9 +504,9 @@ fn check(seed: u64, net: Net, workspace: &mut Workspace, tally: &mut Tally) {
     if seed % 20 == 0 {
         let limit = 3;
         let nodes: Vec<usize> = (0..n).collect();
-        let certifier = Certifier::new(&net.graph, &net.gcn, net.budget.with_global(0), Bound::Best)
+        let certifier = certifier_of(&net.graph, &net.gcn, net.budget.with_global(0), Bound::Best)
             .with_effort(Effort::Complete(limits(few)));
-        let (radii, _) = radii(certifier, &nodes, limit, || false, |_, _| ());
+        let radii = radii(&certifier, &nodes, limit, || false, |_, _| ()).unwrap();
         let full = Net {
             graph: net.graph.clone(),
             gcn: net.gcn.clone(),
@@ -613,7 +608,7 @@ fn scaled_net(seed: u64) -> Net {
             }
             matrix.offsets.push(matrix.indices.len());
         }
-        rules.push(MessagePassing::Matrix(Arc::new(matrix)));
+        rules.push(Operator::Matrix(Arc::new(matrix)));
         before = after;
     }
     for (weight, bias) in &mut layers {
@@ -623,7 +618,7 @@ fn scaled_net(seed: u64) -> Net {
             }
         }
     }
-    let gcn = Gcn::new(model(layers), &rules, &graph).unwrap();
+    let gcn = Network::new(model(layers), &rules, &graph).unwrap();
     let local: Vec<i64> = (0..nodes).map(|_| r.below(dimension + 2) as i64).collect();
     let budget = Budget::per_node(&graph, 1 + r.below(3), &local).unwrap();
     Net { graph, gcn, budget, style: 100 + base }
@@ -662,9 +657,9 @@ fn bushy(seed: u64) -> Net {
             }
             matrix.offsets.push(matrix.indices.len());
         }
-        rules.push(MessagePassing::Matrix(Arc::new(matrix)));
+        rules.push(Operator::Matrix(Arc::new(matrix)));
     }
-    let gcn = Gcn::new(model(layers), &rules, &graph).unwrap();
+    let gcn = Network::new(model(layers), &rules, &graph).unwrap();
     let local: Vec<i64> = (0..nodes).map(|_| r.below(dimension + 1) as i64).collect();
     let global = 2 + r.below(4);
     let direction = [Direction::Both, Direction::Both, Direction::Add, Direction::Remove][r.below(4)];
@@ -692,8 +687,8 @@ fn lossy(seed: u64) -> Net {
         (DenseMatrix { rows: dimension, columns: width, values: first }, bias),
         (DenseMatrix { rows: width, columns: 2, values: second }, last),
     ];
-    let rules = [MessagePassing::Identity, MessagePassing::Identity];
-    let gcn = Gcn::new(model(layers), &rules, &graph).unwrap();
+    let rules = [Operator::Identity, Operator::Identity];
+    let gcn = Network::new(model(layers), &rules, &graph).unwrap();
     let budget = Budget::uniform(&graph, 1 + r.below(2), dimension);
     Net { graph, gcn, budget, style: 300 }
 }
@@ -749,9 +744,8 @@ fn edge(seed: u64, mut net: Net) -> Net {
     if moved.is_finite() {
         layers[last].1[c] = moved;
     }
-    let rules: Vec<MessagePassing> =
-        net.gcn.layers().iter().map(|l| MessagePassing::Matrix(l.passing.clone())).collect();
-    net.gcn = Gcn::new(model(layers), &rules, &net.graph).unwrap();
+    let rules: Vec<Operator> = net.gcn.layers().iter().map(|l| Operator::Matrix(l.passing.clone())).collect();
+    net.gcn = Network::new(model(layers), &rules, &net.graph).unwrap();
     net
 }
 
@@ -792,9 +786,9 @@ fn run(net: fn(u64) -> Net) {
 #[test]
 fn a_tie_that_is_none() {
     let net = bushy(3159);
-    let effort = Effort::Minimise { limits: Limits { nodes: 2_000, ..Limits::default() }, gap: 1e-9 };
-    let certifier = Certifier::new(&net.graph, &net.gcn, net.budget.clone(), Bound::Best).with_effort(effort);
-    let result = certifier.certify(0, &mut Workspace::default());
+    let effort = Effort::Minimize { limits: Limits { nodes: 2_000, ..Limits::default() }, gap: 1e-9 };
+    let certifier = certifier_of(&net.graph, &net.gcn, net.budget.clone(), Bound::Best).with_effort(effort);
+    let result = certifier.certify_node(0, &mut Workspace::default());
     assert!(result.reason != Reason::Tie || result.margins.iter().all(|m| m.upper >= 0.0), "{result:?}");
 }
 
@@ -802,13 +796,13 @@ fn a_tie_that_is_none() {
 /// Prices of any size and sign, some of them what a flip changes, so that many lines touch; each unit with any share.
 fn any_prices(
     graph: &Graph,
-    gcn: &Gcn,
-    slice: &gcnproof::slice::Slice,
-    hidden: &gcnproof::hidden::Hidden,
-    listed: &[gcnproof::selection::Flip],
+    gcn: &Network,
+    slice: &gcnproof::internals::problem::slice::Slice,
+    hidden: &gcnproof::internals::bound::hidden::Hidden,
+    listed: &[gcnproof::Flip],
     r: &mut Stream,
-) -> gcnproof::envelope::Envelope {
-    let mut envelope = gcnproof::envelope::Envelope::new(hidden.count());
+) -> gcnproof::internals::bound::line::envelope::Envelope {
+    let mut envelope = gcnproof::internals::bound::line::envelope::Envelope::new(hidden.count());
     listed.iter().for_each(|&flip| envelope.list(flip));
     for at in 0..hidden.count() {
         let size = hidden.value[at].abs().max(hidden.upper[at].abs().min(hidden.lower[at].abs()));
@@ -831,22 +825,24 @@ fn any_prices(
         });
         let single = single.collect();
         let share = [0.0, 1.0, r.real().abs(), 2.0, 1e-9, f64::NAN][r.below(6)];
-        envelope.units[at] = gcnproof::envelope::Prices { share, every, node, single };
+        envelope.units[at] = gcnproof::internals::bound::line::envelope::Prices { share, every, node, single };
     }
     envelope
 }
 
 fn branch_check(seed: u64, net: Net, tally: &mut Tally) {
-    use gcnproof::attribute::Attributes;
-    use gcnproof::bounds::{LayerBounds, first_hidden_in_branch, propagate_in_slice};
-    use gcnproof::budget::Restriction;
-    use gcnproof::dual::{Backward, Located, Relaxed};
-    use gcnproof::envelope::Left;
-    use gcnproof::hidden::{Assumption, Hidden};
-    use gcnproof::rounding::error_of;
-    use gcnproof::selection::{Flip, Selection, Slopes};
-    use gcnproof::slice::Slice;
-    use gcnproof::witness::{Evaluator, Problem};
+    use gcnproof::Flip;
+    use gcnproof::internals::bound::activation::{LayerBounds, first_hidden_in_branch, propagate_in_slice};
+    use gcnproof::internals::bound::attributes::Attributes;
+    use gcnproof::internals::bound::backward::{Backward, Located};
+    use gcnproof::internals::bound::hidden::{Assumption, Hidden};
+    use gcnproof::internals::bound::line::envelope::Left;
+    use gcnproof::internals::bound::relaxed::Relaxed;
+    use gcnproof::internals::bound::selection::{Field, Selection, Slopes};
+    use gcnproof::internals::number::rounding::error_of;
+    use gcnproof::internals::problem::budget::Restriction;
+    use gcnproof::internals::problem::evaluator::Evaluator;
+    use gcnproof::internals::problem::slice::Slice;
     let (gcn, graph, budget) = (&net.gcn, &net.graph, &net.budget);
     if gcn.depth() < 3 {
         return;
@@ -858,9 +854,9 @@ fn branch_check(seed: u64, net: Net, tally: &mut Tally) {
     let results: Vec<Vec<Vec<Vec<X>>>> = sets.iter().map(|s| evaluate(&net, s)).collect();
     let mut r = Stream::new(seed ^ 0x2468_ace0);
     let r = &mut r;
-    let certifier = Certifier::new(graph, gcn, budget.clone(), Bound::Best);
+    let certifier = certifier_of(graph, gcn, budget.clone(), Bound::Best);
     let attributes = Attributes::new(&gcn.layers()[0].weight, budget);
-    let problem = Problem { graph, gcn, budget, attributes: &attributes, unperturbed: certifier.unperturbed() };
+    let prepared = certifier.prepared();
     let last = gcn.layers().len() - 1;
     let flip = |f: &(usize, usize)| Flip { node: f.0 as u32, attribute: f.1 as u32 };
     let mut selection = Selection::default();
@@ -871,7 +867,6 @@ fn branch_check(seed: u64, net: Net, tally: &mut Tally) {
             continue;
         }
         let mut evaluator = Evaluator::default();
-        evaluator.prepare(&slice);
         selection.forget();
         for _ in 0..6 {
             // A random admissible set is made, flips of another are spared.
@@ -886,12 +881,12 @@ fn branch_check(seed: u64, net: Net, tally: &mut Tally) {
                         && !restriction.spared.iter().any(|f| set.contains(f))
                 })
                 .collect();
-            let _ = evaluator.logits(&problem, &slice, &restriction.made).count();
+            let _ = evaluator.logits(prepared.problem(), prepared.unperturbed(), &slice, &restriction.made).count();
             let mut hidden = Hidden::default();
             hidden.load(&slice, &certifier.unperturbed()[0], &certifier.activation_bounds()[0]);
             hidden.anchor_at(&evaluator);
             let around = (&hidden.value[..], &hidden.error[..]);
-            let (means, columns) = ((budget, &restriction), certifier.columns());
+            let (means, columns) = ((budget, &restriction), certifier.prepared().columns());
             let tighter = first_hidden_in_branch(graph, columns, means, &slice, around);
             for at in 0..hidden.count() {
                 hidden.lower[at] = hidden.lower[at].max(tighter.lower[at]);
@@ -985,7 +980,11 @@ fn branch_check(seed: u64, net: Net, tally: &mut Tally) {
                 let mut slopes = Slopes::default();
                 let width = hidden.width;
                 let loss_error = relaxed.spread(&slice, width, attributes.norm(0), &mut slopes);
-                let loss = selection.select(&problem.field(&restriction), &slice, &slopes);
+                let loss = selection.select(
+                    &Field { graph, budget, restriction: &restriction, attributes: &attributes },
+                    &slice,
+                    &slopes,
+                );
                 let all: usize = slice.nodes(1).iter().map(|&n| budget.local(n as usize)).sum();
                 let mut total = relaxed.base;
                 total.add(-loss);
@@ -1040,16 +1039,15 @@ fn moved(net: &Net, class: usize, bias: f64) -> Net {
     let mut layers: Vec<(DenseMatrix, Vec<f64>)> =
         net.gcn.layers().iter().map(|l| (l.weight.clone(), l.bias.clone())).collect();
     layers[last].1[class] = bias;
-    let rules: Vec<MessagePassing> =
-        net.gcn.layers().iter().map(|l| MessagePassing::Matrix(l.passing.clone())).collect();
-    let gcn = Gcn::new(model(layers), &rules, &net.graph).unwrap();
+    let rules: Vec<Operator> = net.gcn.layers().iter().map(|l| Operator::Matrix(l.passing.clone())).collect();
+    let gcn = Network::new(model(layers), &rules, &net.graph).unwrap();
     Net { graph: net.graph.clone(), gcn, budget: net.budget.clone(), style: net.style }
 }
 
 /// Judges proofs about a net, in intervals or in exact numbers.
 fn with_checker<T>(net: &Net, exact: bool, judge: impl FnOnce(&gcnproof_check::Checker) -> T) -> T {
     let matrices: Vec<_> = net.gcn.layers().iter().map(|layer| layer.passing.clone()).collect();
-    let rules: Vec<MessagePassing> = matrices.iter().map(|matrix| MessagePassing::Matrix(matrix.clone())).collect();
+    let rules: Vec<Operator> = matrices.iter().map(|matrix| Operator::Matrix(matrix.clone())).collect();
     let convention = gcnproof_check::format::Convention::Predicted;
     let header = gcnproof::proof::header(("", ""), (&net.gcn, &rules), &net.budget, convention);
     let model = gcnproof::proof::model_file(&net.gcn, "");
@@ -1173,16 +1171,15 @@ fn proof_check(seed: u64, net: Net, workspace: &mut Workspace, tally: &mut Tally
     }
     let (robust, broken) = (moved(&net, 0, high), moved(&net, 0, low));
     let effort = Effort::Complete(Limits { nodes: 200, ..Limits::default() });
-    let certifier = Certifier::new(&robust.graph, &robust.gcn, robust.budget.clone(), Bound::Best)
-        .with_effort(effort)
-        .with_proofs();
+    let certifier =
+        certifier_of(&robust.graph, &robust.gcn, robust.budget.clone(), Bound::Best).with_effort(effort).with_proofs();
     let result = certifier.certify_class(t, 0, 0, workspace);
     let fresh = certifier.certify_class(t, 0, 0, &mut Workspace::default());
     if format!("{result:?}") != format!("{fresh:?}") {
         tally.failures.push(format!("seed {seed} node {t}: NOT REPRODUCIBLE {result:?} {fresh:?}"));
     }
     let mut count = |what: &'static str| *tally.counts.entry((net.style, what)).or_default() += 1;
-    let line = with_checker(&robust, false, |checker| gcnproof::proof::line(&result, checker));
+    let line = with_checker(&robust, false, |checker| result.proof_line(checker));
     let Line::Node(proof) = line else { return count("unproved") };
     let Claim::Robust(trees) = &proof.claim else {
         return tally.failures.push(format!("seed {seed} node {t}: FALSE WITNESS {proof:?}"));
@@ -1249,10 +1246,10 @@ fn no_proof_and_no_mutant_of_it_holds_where_the_worst_case_is_not_positive() {
 /// `A` of an envelope, rounded, is not below what the formula gives in exact numbers, whatever the branch has fixed.
 #[test]
 fn what_prices_cost_is_rounded_up() {
-    use gcnproof::budget::Restriction;
-    use gcnproof::envelope::{Envelope, Left, Prices};
-    use gcnproof::rounding::Enclosure;
-    use gcnproof::selection::Flip;
+    use gcnproof::Flip;
+    use gcnproof::internals::bound::line::envelope::{Envelope, Left, Prices};
+    use gcnproof::internals::number::rounding::Enclosure;
+    use gcnproof::internals::problem::budget::Restriction;
     for seed in 0..30_000 {
         let mut r = Stream::new(seed);
         let r = &mut r;
@@ -1361,14 +1358,14 @@ fn quantised(seed: u64) -> Net {
             (DenseMatrix { rows: pair[0], columns: pair[1], values }, (0..pair[1]).map(|_| value(r)).collect())
         })
         .collect();
-    let rules: Vec<MessagePassing> = (1..depth)
+    let rules: Vec<Operator> = (1..depth)
         .map(|_| match r.below(7) {
-            0 => MessagePassing::Identity,
-            1 => MessagePassing::Sum,
-            2 => MessagePassing::SumWithSelf,
-            3 => MessagePassing::Mean,
-            4 => MessagePassing::MeanWithSelf,
-            5 => MessagePassing::Gcn,
+            0 => Operator::Identity,
+            1 => Operator::Sum,
+            2 => Operator::SumWithSelf,
+            3 => Operator::Mean,
+            4 => Operator::MeanWithSelf,
+            5 => Operator::Gcn,
             _ => {
                 let mut matrix =
                     SparseMatrix { rows: nodes, columns: nodes, offsets: vec![0], indices: vec![], values: vec![] };
@@ -1382,11 +1379,11 @@ fn quantised(seed: u64) -> Net {
                     }
                     matrix.offsets.push(matrix.indices.len());
                 }
-                MessagePassing::Matrix(Arc::new(matrix))
+                Operator::Matrix(Arc::new(matrix))
             }
         })
         .collect();
-    let gcn = Gcn::new(model(layers), &rules, &graph).unwrap();
+    let gcn = Network::new(model(layers), &rules, &graph).unwrap();
     let local: Vec<i64> = (0..nodes).map(|_| r.below(dimension + 3) as i64).collect();
     let global = [0, 1, 2, 3, 4, 1 << 40][r.below(6)];
     let budget = Budget::per_node(&graph, global, &local).unwrap();
@@ -1404,10 +1401,10 @@ fn decided_check(seed: u64, net: Net, workspace: &mut Workspace, tally: &mut Tal
     let classes = net.gcn.class_count();
     let bound = [Bound::Best, Bound::Paper, Bound::Anchored][(seed % 3) as usize];
     let limits = Limits::default();
-    let certifier = |effort| Certifier::new(&net.graph, &net.gcn, net.budget.clone(), bound).with_effort(effort);
+    let certifier = |effort| certifier_of(&net.graph, &net.gcn, net.budget.clone(), bound).with_effort(effort);
     let complete = certifier(Effort::Complete(limits));
-    let minimise = certifier(Effort::Minimise { limits, gap: 0.0 });
-    let rough = certifier(Effort::Minimise { limits, gap: 0.1 });
+    let minimise = certifier(Effort::Minimize { limits, gap: 0.0 });
+    let rough = certifier(Effort::Minimize { limits, gap: 0.1 });
     for t in 0..net.graph.node_count() {
         let reference = if seed % 4 == 1 { (seed / 4) as usize % classes } else { complete.predicted(t) };
         let predicted = complete.predicted(t);

@@ -3,16 +3,14 @@
 
 mod common;
 
-use gcnproof::attribute::Attributes;
-use gcnproof::bounds;
-use gcnproof::budget::{Budget, Restriction};
-use gcnproof::dual::{Backward, Relaxed};
-use gcnproof::exact::Relaxation;
-use gcnproof::forward::forward;
-use gcnproof::graph::Graph;
-use gcnproof::model::{Gcn, MessagePassing};
-use gcnproof::selection::{Field, Selection, Slopes};
-use gcnproof::slice::Slice;
+use gcnproof::internals::bound::activation as bounds;
+use gcnproof::internals::bound::attributes::Attributes;
+use gcnproof::internals::bound::backward::Backward;
+use gcnproof::internals::bound::relaxed::{Relaxation, Relaxed};
+use gcnproof::internals::bound::selection::{Field, Selection, Slopes};
+use gcnproof::internals::problem::budget::Restriction;
+use gcnproof::internals::problem::forward::forward;
+use gcnproof::internals::problem::slice::Slice;
 use gcnproof::train::activation::ActivationBounds;
 use gcnproof::train::losses::Loss;
 use gcnproof::train::objective::{Objective, Terms};
@@ -20,6 +18,7 @@ use gcnproof::train::pass::{Dropout, Pass};
 use gcnproof::train::random::Chance;
 use gcnproof::train::reach::Reach;
 use gcnproof::train::relaxation::{Certificate, Workspace};
+use gcnproof::{Budget, Graph, Network, Operator};
 use gcnproof_files::DenseMatrix;
 use gcnproof_verify::random::Stream;
 
@@ -32,7 +31,7 @@ type Parameters = Vec<(DenseMatrix, Vec<f64>)>;
 /// A random problem larger than the enumerable ones: real weights, so that ties have probability zero.
 struct Case {
     graph: Graph,
-    rules: Vec<MessagePassing>,
+    rules: Vec<Operator>,
     parameters: Parameters,
     budget: Budget,
     labelled: Vec<u32>,
@@ -68,9 +67,9 @@ fn case(seed: u64, representations: usize) -> Case {
         .collect();
     let rules = (1..representations)
         .map(|_| match random.below(3) {
-            0 => MessagePassing::Gcn,
-            1 => MessagePassing::MeanWithSelf,
-            _ => MessagePassing::Matrix(std::sync::Arc::new(signed(&mut random))),
+            0 => Operator::Gcn,
+            1 => Operator::MeanWithSelf,
+            _ => Operator::Matrix(std::sync::Arc::new(signed(&mut random))),
         })
         .collect();
     let local: Vec<i64> = (0..NODES).map(|_| random.below(DIMENSION + 2) as i64).collect();
@@ -98,8 +97,8 @@ fn signed(random: &mut Stream) -> gcnproof_files::SparseMatrix {
 }
 
 impl Case {
-    fn gcn(&self, parameters: &Parameters) -> Gcn {
-        Gcn::new(common::model(parameters.clone()), &self.rules, &self.graph).unwrap()
+    fn gcn(&self, parameters: &Parameters) -> Network {
+        Network::new(common::model(parameters.clone()), &self.rules, &self.graph).unwrap()
     }
 }
 
@@ -176,7 +175,7 @@ fn gradients_are_those_of_finite_differences() {
 }
 
 /// The certifier's bound of a class pair with propagated intervals, not tightened.
-fn certified(case: &Case, gcn: &Gcn, node: usize, pair: (usize, usize), relaxation: Relaxation) -> f64 {
+fn certified(case: &Case, gcn: &Network, node: usize, pair: (usize, usize), relaxation: Relaxation) -> f64 {
     let unperturbed = forward(&case.graph, gcn);
     let mut intervals = Vec::new();
     for l in 2..gcn.depth() {
@@ -220,7 +219,7 @@ fn the_bound_in_the_loss_is_the_certifiers() {
             for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
                 let certificate = Certificate {
                     graph: &case.graph,
-                    gcn: &gcn,
+                    network: &gcn,
                     budget: &case.budget,
                     attributes: &Attributes::new(&gcn.layers()[0].weight, &case.budget),
                     pass: &pass,

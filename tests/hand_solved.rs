@@ -3,13 +3,10 @@
 
 mod common;
 
-use gcnproof::budget::Budget;
-use gcnproof::certifier::{Bound, Certifier, Effort, Workspace};
-use gcnproof::graph::Graph;
-use gcnproof::model::{Gcn, MessagePassing};
-use gcnproof::search::tree::Limits;
-use gcnproof::selection::Flip;
-use gcnproof::verdict::{NodeResult, Reason, Verdict};
+use common::certifier_of;
+
+use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::{Bound, Budget, Effort, Flip, Graph, Limits, Network, NodeResult, Operator, Reason, Verdict};
 use gcnproof_files::DenseMatrix;
 
 fn dense(rows: &[&[f64]]) -> DenseMatrix {
@@ -19,9 +16,9 @@ fn dense(rows: &[&[f64]]) -> DenseMatrix {
 type Layers = Vec<(DenseMatrix, Vec<f64>)>;
 
 fn solve(graph: &Graph, layers: Layers, (global, local): (usize, usize), bound: Bound, effort: Effort) -> NodeResult {
-    let gcn = Gcn::new(common::model(layers), &[MessagePassing::Identity], graph).unwrap();
+    let gcn = Network::new(common::model(layers), &[Operator::Identity], graph).unwrap();
     let budget = Budget::uniform(graph, global, local);
-    Certifier::new(graph, &gcn, budget, bound).with_effort(effort).certify(0, &mut Workspace::default())
+    certifier_of(graph, &gcn, budget, bound).with_effort(effort).certify_node(0, &mut Workspace::default())
 }
 
 fn complete() -> Effort {
@@ -110,13 +107,13 @@ fn negative_messages() {
         values: vec![1.0, -2.0, 1.0],
     };
     let layers = vec![(dense(&[&[1.0, -1.0]]), vec![0.0, 0.0]), (dense(&[&[0.0, 0.0], &[0.0, 1.0]]), vec![1.0, 0.0])];
-    let rules = [MessagePassing::Matrix(matrix.into()), MessagePassing::Identity];
-    let gcn = Gcn::new(common::model(layers), &rules, &graph).unwrap();
-    let certifier = Certifier::new(&graph, &gcn, Budget::uniform(&graph, 1, 1), Bound::Best);
-    let result = certifier.certify(0, &mut Workspace::default());
+    let rules = [Operator::Matrix(matrix.into()), Operator::Identity];
+    let gcn = Network::new(common::model(layers), &rules, &graph).unwrap();
+    let certifier = certifier_of(&graph, &gcn, Budget::uniform(&graph, 1, 1), Bound::Best);
+    let result = certifier.certify_node(0, &mut Workspace::default());
     assert_eq!((result.verdict, result.witness), (Verdict::NonRobust, vec![Flip { node: 1, attribute: 0 }]));
     assert!((result.margins[0].upper + 1.0).abs() < 1e-12);
     let budget = Budget::uniform(&graph, 1, 1).freeze_nodes(&[1]).unwrap();
-    let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best);
-    assert_eq!(certifier.certify(0, &mut Workspace::default()).verdict, Verdict::Robust);
+    let certifier = certifier_of(&graph, &gcn, budget, Bound::Best);
+    assert_eq!(certifier.certify_node(0, &mut Workspace::default()).verdict, Verdict::Robust);
 }

@@ -4,12 +4,12 @@
 
 mod common;
 
+use common::certifier_of;
+
 use std::process::{Command, Output};
 
-use gcnproof::budget::Budget;
-use gcnproof::certifier::{Bound, Certifier};
 use gcnproof::laboratory::measurement::{Settings, pairs};
-use gcnproof::model::{Gcn, MessagePassing};
+use gcnproof::{Bound, Budget, Network, Operator};
 use gcnproof_files::{DenseMatrix, SparseMatrix};
 
 const FIXTURE: [&str; 2] = ["fixtures/integrality/graph.npz", "fixtures/integrality/model.safetensors"];
@@ -110,9 +110,9 @@ fn targets_without_neighbours_and_programs_without_columns_have_rows() {
         (dense(2, 2, vec![1.0, -1.0, 0.5, 2.0]), vec![0.25, -0.25]),
         (dense(2, 2, vec![1.0, 0.0, 0.0, 1.0]), vec![0.5, 0.0]),
     ];
-    let gcn = Gcn::new(common::model(layers), &[MessagePassing::Matrix(matrix.into())], &graph).unwrap();
+    let gcn = Network::new(common::model(layers), &[Operator::Matrix(matrix.into())], &graph).unwrap();
     for global in [0, 2] {
-        let certifier = Certifier::new(&graph, &gcn, Budget::uniform(&graph, global, 1), Bound::Best);
+        let certifier = certifier_of(&graph, &gcn, Budget::uniform(&graph, global, 1), Bound::Best);
         for node in 0..2 {
             let reference = certifier.predicted(node);
             let rows = pairs(&certifier, &settings(), node, &[1 - reference]);
@@ -130,7 +130,7 @@ fn targets_without_neighbours_and_programs_without_columns_have_rows() {
 #[test]
 fn limits_leave_rows_with_a_status() {
     let (graph, gcn) = gcnproof::embedded::cora();
-    let certifier = Certifier::new(&graph, &gcn, Budget::uniform(&graph, 12, 14), Bound::Best);
+    let certifier = certifier_of(&graph, &gcn, Budget::uniform(&graph, 12, 14), Bound::Best);
     let reference = certifier.predicted(5);
     let classes: Vec<usize> = (0..7).filter(|&class| class != reference).collect();
     for (limits, wanted) in [

@@ -4,19 +4,17 @@
 
 mod common;
 
-use common::{graph, model};
-use gcnproof::budget::Budget;
-use gcnproof::certifier::{Bound, Certifier, Effort, Workspace};
-use gcnproof::model::{Gcn, MessagePassing};
-use gcnproof::search::tree::Limits;
-use gcnproof::verdict::Verdict;
+use common::{certifier_of, graph, model};
+use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::laboratory::instance::instance_of;
+use gcnproof::{Bound, Budget, Effort, Limits, Network, Operator, Verdict};
 use gcnproof_files::DenseMatrix;
 use gcnproof_verify::random::Stream;
 use gcnproof_verify::solver::{Highs, Limits as SolverLimits, Solver, Status};
 use gcnproof_verify::{Form, network};
 
 /// Nodes × attributes ≤ 40, nodes × hidden units ≤ 30.
-fn problem(seed: u64, representations: usize) -> (gcnproof::graph::Graph, Gcn, Budget) {
+fn problem(seed: u64, representations: usize) -> (gcnproof::Graph, Network, Budget) {
     let mut r = Stream::new(seed);
     let nodes = 3 + r.below(3);
     let dimension = 40 / nodes;
@@ -38,8 +36,8 @@ fn problem(seed: u64, representations: usize) -> (gcnproof::graph::Graph, Gcn, B
         (DenseMatrix { rows: pair[0], columns: pair[1], values }, bias)
     });
     let layers = layers.collect();
-    let passing = if r.chance(50) { MessagePassing::Gcn } else { MessagePassing::MeanWithSelf };
-    let gcn = Gcn::new(model(layers), &[passing], &graph).unwrap();
+    let passing = if r.chance(50) { Operator::Gcn } else { Operator::MeanWithSelf };
+    let gcn = Network::new(model(layers), &[passing], &graph).unwrap();
     let budget = Budget::uniform(&graph, 2 + r.below(4), 1 + r.below(3));
     (graph, gcn, budget)
 }
@@ -52,14 +50,14 @@ fn exact_margins_are_those_of_the_milp() {
     let count = std::env::var("GCNPROOF_COUNT").ok().and_then(|text| text.parse().ok()).unwrap_or(40);
     for seed in 0..count {
         let (graph, gcn, budget) = problem(seed, 3 + (seed % 3) as usize);
-        let effort = Effort::Minimise { limits: Limits::default(), gap: 1e-10 };
-        let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(effort);
-        let result = certifier.certify(0, &mut workspace);
+        let effort = Effort::Minimize { limits: Limits::default(), gap: 1e-10 };
+        let certifier = certifier_of(&graph, &gcn, budget, Bound::Best).with_effort(effort);
+        let result = certifier.certify_node(0, &mut workspace);
         assert_ne!(result.verdict, Verdict::Undecided, "seed {seed}: {result:?}");
         nodes += result.search_nodes;
         for margin in &result.margins {
             assert!(margin.upper - margin.lower <= 1e-9, "seed {seed}: {margin:?}");
-            let (instance, _) = certifier.instance(0, result.reference, margin.class);
+            let (instance, _) = instance_of(certifier.prepared(), 0, result.reference, margin.class);
             let model = network::mixed_program(&instance, Form::Compact).unwrap();
             let answer = Highs.solve(&model.program, &SolverLimits { seconds: 5.0 });
             if answer.status != Status::Optimal {

@@ -3,16 +3,17 @@
 
 mod common;
 
+use common::certifier_of;
+
 use std::path::{Path, PathBuf};
 
-use gcnproof::budget::{Budget, Direction, LocalBudget};
-use gcnproof::certifier::{Bound, Certifier, Effort, Workspace};
-use gcnproof::graph::Graph;
-use gcnproof::model::{Gcn, MessagePassing};
-use gcnproof::proof::{ProofError, ProofFile, header, line, model_file};
+use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::proof::{ProofError, ProofFile, header, model_file};
 use gcnproof::results::Mode;
-use gcnproof::search::tree::Limits;
-use gcnproof::verdict::{NodeResult, Reason, Verdict};
+use gcnproof::{
+    Bound, Budget, Certifier, Direction, Effort, Graph, Limits, LocalBudget, Network, NodeResult, Operator, Reason,
+    Verdict,
+};
 use gcnproof_check::format::{Claim, ClassProof, Convention, Line, NodeProof, Step, Witness};
 use gcnproof_check::{Checker, Options, Statement, Summary, Verdict as Judgement, check};
 use gcnproof_files::{DenseMatrix, GraphFile, GraphOptions, read_graph, read_model};
@@ -35,14 +36,14 @@ fn expected(result: &NodeResult) -> Option<Judgement> {
 
 /// The line of a node. If it is a proof, the checker says what the certifier said, in intervals and in exact numbers.
 fn judged(certifier: &Certifier, result: &NodeResult) -> Line {
-    let (graph, gcn) = (certifier.graph(), certifier.gcn());
+    let (graph, gcn) = (certifier.graph(), certifier.network());
     let matrices: Vec<_> = gcn.layers().iter().map(|layer| layer.passing.clone()).collect();
-    let rules: Vec<MessagePassing> = matrices.iter().map(|matrix| MessagePassing::Matrix(matrix.clone())).collect();
+    let rules: Vec<Operator> = matrices.iter().map(|matrix| Operator::Matrix(matrix.clone())).collect();
     let header = header(("", ""), (gcn, &rules), certifier.budget(), Convention::Predicted);
     let model = model_file(gcn, "");
     let statement = Statement::new(graph.file(), &model, &header, &matrices).unwrap();
     let checkers = [false, true].map(|exact| Checker::new(&statement, exact));
-    let line = line(result, &checkers[0]);
+    let line = result.proof_line(&checkers[0]);
     if let Line::Node(proof) = &line {
         for checker in &checkers {
             assert_eq!(checker.check(proof).ok(), expected(result), "{result:?} {proof:?}");
@@ -61,18 +62,22 @@ fn random_problems_are_proved_and_the_proofs_accepted() {
             let effort = match seed / 4 % 5 {
                 0 => Effort::Bounds,
                 1 => Effort::Optimal,
-                2 => Effort::Minimise { limits: limits(2_000), gap: 1e-10 },
+                2 => Effort::Minimize { limits: limits(2_000), gap: 1e-10 },
                 _ => Effort::Complete(limits(2_000)),
             };
             let bound = [Bound::Best, Bound::Best, Bound::Paper, Bound::Anchored][(seed / 20 % 4) as usize];
-            let plain = Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), bound).with_effort(effort);
+            let plain = certifier_of(&problem.graph, &problem.gcn, problem.budget.clone(), bound).with_effort(effort);
             let node = (seed / 7) as usize % problem.graph.node_count();
-            let without = plain.certify(node, workspace);
+            let without = plain.certify_node(node, workspace);
             let certifier = plain.with_proofs();
-            let result = certifier.certify(node, workspace);
+            let result = certifier.certify_node(node, workspace);
             // Writing proofs changes no verdict, bound or witness.
             assert_eq!(
-                format!("{:?}", NodeResult { evidence: None, ..result.clone() }),
+                format!("{:?}", {
+                    let mut bare = result.clone();
+                    bare.evidence = None;
+                    bare
+                }),
                 format!("{without:?}"),
                 "{seed}"
             );
@@ -129,18 +134,17 @@ fn tight(seed: u64, margin: f64, workspace: &mut Workspace) -> Option<common::Pr
         let bias = (0..pair[1]).map(|_| 0.3 * random.real()).collect();
         layers.push((DenseMatrix { rows: pair[0], columns: pair[1], values }, bias));
     }
-    let rule =
-        [MessagePassing::Gcn, MessagePassing::SumWithSelf, MessagePassing::MeanWithSelf][random.below(3)].clone();
+    let rule = [Operator::Gcn, Operator::SumWithSelf, Operator::MeanWithSelf][random.below(3)].clone();
     let budget = Budget::uniform(&graph, 3, 2);
-    let gcn = Gcn::new(common::model(layers.clone()), std::slice::from_ref(&rule), &graph).unwrap();
-    let effort = Effort::Minimise { limits: limits(3_000), gap: 1e-10 };
-    let certifier = Certifier::new(&graph, &gcn, budget.clone(), Bound::Best).with_effort(effort);
+    let gcn = Network::new(common::model(layers.clone()), std::slice::from_ref(&rule), &graph).unwrap();
+    let effort = Effort::Minimize { limits: limits(3_000), gap: 1e-10 };
+    let certifier = certifier_of(&graph, &gcn, budget.clone(), Bound::Best).with_effort(effort);
     let result = certifier.certify_class(1, 0, 0, workspace);
     if result.limit_hit {
         return None;
     }
     layers.last_mut()?.1[0] -= result.margins[0].upper - margin;
-    let gcn = Gcn::new(common::model(layers), &[rule], &graph).unwrap();
+    let gcn = Network::new(common::model(layers), &[rule], &graph).unwrap();
     Some(common::Problem { graph, gcn, budget, dyadic: false })
 }
 
@@ -152,10 +156,10 @@ fn narrow_verdicts_are_proved_by_trees() {
         .map_init(Workspace::default, |workspace, seed| {
             let margin = [1e-3, 1e-6, -1e-6][(seed / 3 % 3) as usize];
             let Some(problem) = tight(seed, margin, workspace) else { return [0; 4] };
-            let certifier = Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best)
+            let certifier = certifier_of(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best)
                 .with_effort(Effort::Complete(limits(3_000)))
                 .with_proofs();
-            let result = certifier.certify(1, workspace);
+            let result = certifier.certify_node(1, workspace);
             match judged(&certifier, &result) {
                 Line::Node(proof) => {
                     let Claim::Robust(trees) = &proof.claim else { return [0, 0, 0, 1] };
@@ -196,19 +200,19 @@ fn cancellation_misleads_neither_the_certifier_nor_the_checker() {
                     let values = first.values.iter().flat_map(|&w| [w, 0.0]).collect();
                     vec![(DenseMatrix { rows: 4, columns: 2, values }, vec![0.0; 2])]
                 };
-                let gcn = Gcn::new(common::model(layers), &[MessagePassing::Identity], &graph).unwrap();
+                let gcn = Network::new(common::model(layers), &[Operator::Identity], &graph).unwrap();
                 let budget = Budget::uniform(&graph, global, 2).with_direction(Direction::Add);
-                let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(complete()).with_proofs();
+                let certifier = certifier_of(&graph, &gcn, budget, Bound::Best).with_effort(complete()).with_proofs();
                 let result = certifier.certify_class(0, 0, 0, &mut workspace);
                 let verdict = if m > 0.0 { Verdict::Robust } else { Verdict::NonRobust };
                 assert_eq!(result.verdict, verdict, "{hidden} {m} {global}");
                 let graph = GraphFile { labels: Some(vec![Some(0)]), ..graph.file().clone() };
-                let rules = [MessagePassing::Identity];
+                let rules = [Operator::Identity];
                 let header = header(("", ""), (&gcn, &rules), certifier.budget(), Convention::Labels);
                 let model = model_file(&gcn, "");
                 let statement = Statement::new(&graph, &model, &header, &[]).unwrap();
                 let checker = Checker::new(&statement, false);
-                match line(&result, &checker) {
+                match result.proof_line(&checker) {
                     Line::Node(proof) => {
                         assert_eq!(checker.check(&proof).ok(), expected(&result), "{hidden} {m} {global}");
                         proved += 1;
@@ -239,20 +243,22 @@ fn round_trip(
     let lenient = GraphOptions { binarize: true, symmetrize: true, unweight: true };
     let graph = Graph::new(read_graph(files.0, &lenient).unwrap());
     let model = read_model(files.1).unwrap();
-    let gcn = Gcn::new(model.clone(), &[MessagePassing::Gcn], &graph).unwrap();
+    let gcn = Network::new(model.clone(), &[Operator::Gcn], &graph).unwrap();
     let local = LocalBudget::Percent(1.0).flips(graph.attribute_count());
     let budget = Budget::uniform(&graph, global, local);
-    let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(effort).with_proofs();
+    let certifier = certifier_of(&graph, &gcn, budget, Bound::Best).with_effort(effort).with_proofs();
     let nodes: Vec<usize> = (0..graph.node_count()).filter(|&node| nodes(node)).collect();
-    let results: Vec<NodeResult> =
-        nodes.par_iter().map_init(Workspace::default, |workspace, &node| certifier.certify(node, workspace)).collect();
+    let results: Vec<NodeResult> = nodes
+        .par_iter()
+        .map_init(Workspace::default, |workspace, &node| certifier.certify_node(node, workspace))
+        .collect();
     let digests = (graph.file().digest.as_str(), model.digest.as_str());
-    let header = header(digests, (&gcn, &[MessagePassing::Gcn]), certifier.budget(), Convention::Predicted);
+    let header = header(digests, (&gcn, &[Operator::Gcn]), certifier.budget(), Convention::Predicted);
     let statement = Statement::new(graph.file(), &model, &header, &[]).unwrap();
     let checker = Checker::new(&statement, false);
     let mut file = ProofFile::open(path, &header, Mode::Force).unwrap();
     for result in &results {
-        file.push(&line(result, &checker)).unwrap();
+        file.push(&result.proof_line(&checker)).unwrap();
     }
     file.finish(true).unwrap();
     let bytes = file.bytes();
@@ -362,7 +368,7 @@ fn a_file_that_was_cut_short_goes_on() {
             let mut file = resumed.unwrap();
             assert!(ProofFile::open(&path, &header, Mode::Force).is_err(), "two runs must not write at once");
             for result in &results {
-                file.push(&line(result, &checker)).unwrap();
+                file.push(&result.proof_line(&checker)).unwrap();
             }
             file.finish(true).unwrap();
             drop(file);

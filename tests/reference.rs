@@ -3,16 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
-use gcnproof::forward::forward;
-use gcnproof::graph::Graph;
-use gcnproof::model::{Gcn, MessagePassing};
+use gcnproof::internals::problem::forward::forward;
+use gcnproof::{Graph, Network, Operator};
 use gcnproof_files::{read_array, read_graph, read_model};
 
 /// Largest difference between our logits and theirs, relative to `max(1, |logit|)`: theirs are computed in single
 /// precision, whose rounding grows with the logits.
 fn difference(graph: &Path, model: &Path, logits: &Path) -> f64 {
     let graph = Graph::new(read_graph(graph, &Default::default()).unwrap());
-    let gcn = Gcn::new(read_model(model).unwrap(), &[MessagePassing::Gcn], &graph).unwrap();
+    let gcn = Network::new(read_model(model).unwrap(), &[Operator::Gcn], &graph).unwrap();
     let representations = forward(&graph, &gcn);
     let ours = representations.last().unwrap();
     let theirs = read_array(logits, "logits").unwrap();

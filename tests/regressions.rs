@@ -5,12 +5,9 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{graph, model};
-use gcnproof::budget::Budget;
-use gcnproof::certifier::{Bound, Certifier, Workspace};
-use gcnproof::model::{Gcn, MessagePassing};
-use gcnproof::radius::Radius;
-use gcnproof::verdict::Verdict;
+use common::{certifier_of, graph, model};
+use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::{Bound, Budget, Network, Operator, Radius, Verdict};
 use gcnproof_files::{DenseMatrix, SparseMatrix};
 
 fn dense(rows: usize, columns: usize, values: Vec<f64>) -> DenseMatrix {
@@ -24,14 +21,14 @@ fn one_node(
     bias: Vec<f64>,
     out: Vec<[f64; 2]>,
     out_bias: [f64; 2],
-) -> (gcnproof::graph::Graph, Gcn) {
+) -> (gcnproof::Graph, Network) {
     let (d, h) = (weight.len(), bias.len());
     let graph = graph(vec![vec![]], vec![vec![]], d);
     let layers = vec![
         (dense(d, h, weight.concat()), bias),
         (dense(h, 2, out.iter().flatten().copied().collect()), out_bias.to_vec()),
     ];
-    let gcn = Gcn::new(model(layers), &[MessagePassing::Identity], &graph).unwrap();
+    let gcn = Network::new(model(layers), &[Operator::Identity], &graph).unwrap();
     (graph, gcn)
 }
 
@@ -43,9 +40,9 @@ fn overflowed_lower_bound() {
     let (graph, gcn) =
         one_node(vec![vec![1.0], vec![-1.7e308], vec![-1.7e308]], vec![0.0], vec![[-1e8, 0.0]], [5e7, 0.0]);
     for bound in [Bound::Paper, Bound::Anchored, Bound::Best] {
-        let certifier = Certifier::new(&graph, &gcn, Budget::uniform(&graph, 2, 3), bound);
+        let certifier = certifier_of(&graph, &gcn, Budget::uniform(&graph, 2, 3), bound);
         println!("{:?}", certifier.activation_bounds());
-        let result = certifier.certify(0, &mut Workspace::default());
+        let result = certifier.certify_node(0, &mut Workspace::default());
         println!("{bound:?}: {result:?}");
         assert_ne!(result.verdict, Verdict::Robust, "{bound:?}: flipping x0 gives -5e7");
     }
@@ -55,8 +52,8 @@ fn overflowed_lower_bound() {
 #[test]
 fn overflowed_width() {
     let (graph, gcn) = one_node(vec![vec![1e308], vec![-1e308]], vec![0.0], vec![[-1.0, 0.0]], [1e300, 0.0]);
-    let certifier = Certifier::new(&graph, &gcn, Budget::uniform(&graph, 1, 1), Bound::Paper);
-    let result = certifier.certify(0, &mut Workspace::default());
+    let certifier = certifier_of(&graph, &gcn, Budget::uniform(&graph, 1, 1), Bound::Paper);
+    let result = certifier.certify_node(0, &mut Workspace::default());
     println!("{result:?}");
     assert_ne!(result.verdict, Verdict::Robust, "flipping x0 gives -1e308");
 }
@@ -69,11 +66,11 @@ fn underflow_in_the_slopes() {
     let graph = graph(vec![vec![]], vec![vec![]], 1);
     let tiny = SparseMatrix { rows: 1, columns: 1, offsets: vec![0, 1], indices: vec![0], values: vec![1e-310] };
     let layers = vec![(dense(1, 1, vec![1e308]), vec![0.0]), (dense(1, 2, vec![-1e-15, 0.0]), vec![5e-18, 0.0])];
-    let rules = [MessagePassing::Matrix(Arc::new(tiny)), MessagePassing::Identity];
-    let gcn = Gcn::new(model(layers), &rules, &graph).unwrap();
+    let rules = [Operator::Matrix(Arc::new(tiny)), Operator::Identity];
+    let gcn = Network::new(model(layers), &rules, &graph).unwrap();
     for bound in [Bound::Paper, Bound::Anchored, Bound::Best] {
-        let certifier = Certifier::new(&graph, &gcn, Budget::uniform(&graph, 1, 1), bound);
-        let result = certifier.certify(0, &mut Workspace::default());
+        let certifier = certifier_of(&graph, &gcn, Budget::uniform(&graph, 1, 1), bound);
+        let result = certifier.certify_node(0, &mut Workspace::default());
         println!("{bound:?}: {result:?}");
         assert_ne!(result.verdict, Verdict::Robust, "flipping x0 gives 5e-18 - 1e-17");
     }
@@ -114,9 +111,9 @@ fn seeds_that_are_not_found_again() {
             let c1 = [0.0, 0.0, 0.0, 0.0, 1.0];
             let out: Vec<f64> = (0..5).flat_map(|i| [0.0, -c1[i], -c2[i]]).collect();
             let layers = vec![(dense(3, 5, [f, g, k].concat()), bias), (dense(5, 3, out), vec![0.0, 0.0, 19.5])];
-            let gcn = Gcn::new(model(layers), &[MessagePassing::Identity], &graph).unwrap();
-            let certifier = Certifier::new(&graph, &gcn, Budget::uniform(&graph, 1, 1), bound);
-            let result = certifier.certify(0, &mut Workspace::default());
+            let gcn = Network::new(model(layers), &[Operator::Identity], &graph).unwrap();
+            let certifier = certifier_of(&graph, &gcn, Budget::uniform(&graph, 1, 1), bound);
+            let result = certifier.certify_node(0, &mut Workspace::default());
             tried += 1;
             if result.verdict == Verdict::Robust {
                 if wrong == 0 {
@@ -138,8 +135,8 @@ fn seeds_that_are_not_found_again() {
 #[test]
 fn a_margin_below_every_float() {
     let (graph, gcn) = one_node(vec![vec![0.0]], vec![1e-300], vec![[1e-300, 0.0]], [0.0, 0.0]);
-    let certifier = Certifier::new(&graph, &gcn, Budget::uniform(&graph, 0, 0), Bound::Best);
-    assert_eq!(certifier.certify(0, &mut Workspace::default()).verdict, Verdict::Robust);
+    let certifier = certifier_of(&graph, &gcn, Budget::uniform(&graph, 0, 0), Bound::Best);
+    assert_eq!(certifier.certify_node(0, &mut Workspace::default()).verdict, Verdict::Robust);
 }
 
 /// F: where the unperturbed margin overflows to NaN, no attack is ever better (`x < NaN` is false), so a witness is never
@@ -149,8 +146,8 @@ fn an_attack_on_an_overflowed_margin() {
     // h = (1e200, 1e200); logits 1e200·(h₁ − h₂) + 1 = 1 exactly, ∞ − ∞ in f64. x₀ switches h₁ off.
     let (graph, gcn) =
         one_node(vec![vec![-2e200, 0.0]], vec![1e200, 1e200], vec![[1e200, 0.0], [-1e200, 0.0]], [1.0, 0.0]);
-    let certifier = Certifier::new(&graph, &gcn, Budget::uniform(&graph, 1, 1), Bound::Best);
-    let result = certifier.certify(0, &mut Workspace::default());
+    let certifier = certifier_of(&graph, &gcn, Budget::uniform(&graph, 1, 1), Bound::Best);
+    let result = certifier.certify_node(0, &mut Workspace::default());
     println!("{result:?}");
     assert_eq!(result.verdict, Verdict::NonRobust);
 }

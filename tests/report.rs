@@ -106,9 +106,9 @@ fn an_empty_result_file_is_named() {
     let (page, _) = folder.report(&[&empty, &full]);
     assert!(page.contains("empty.jsonl holds no rows") && svgs(&page) >= 3);
     // A run that was stopped before its first row.
-    let rows: Vec<gcnproof::record::NodeRecord> = Vec::new();
+    let rows: Vec<gcnproof::internals::record::NodeRecord> = Vec::new();
     let none = folder.path("none.parquet");
-    gcnproof::results::write(&none, gcnproof::record::NodeRecord::SCHEMA, &rows).unwrap();
+    gcnproof::results::write(&none, gcnproof::internals::record::NodeRecord::SCHEMA, &rows).unwrap();
     assert!(folder.refused(&[none.to_str().unwrap()]).contains("no rows"));
 }
 

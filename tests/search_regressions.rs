@@ -5,12 +5,9 @@ mod common;
 
 use std::time::Duration;
 
-use common::{graph, model};
-use gcnproof::budget::Budget;
-use gcnproof::certifier::{Bound, Certifier, Effort, Workspace};
-use gcnproof::model::{Gcn, MessagePassing};
-use gcnproof::search::tree::Limits;
-use gcnproof::verdict::{NodeResult, Verdict};
+use common::{certifier_of, graph, model};
+use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::{Bound, Budget, Effort, Limits, Network, NodeResult, Operator, Verdict};
 use gcnproof_files::DenseMatrix;
 use gcnproof_verify::random::Stream;
 
@@ -31,16 +28,16 @@ fn one_node(
         (DenseMatrix { rows: dimension, columns: width, values: first.to_vec() }, first_bias.to_vec()),
         (DenseMatrix { rows: width, columns: second_bias.len(), values: second.to_vec() }, second_bias.to_vec()),
     ];
-    let gcn = Gcn::new(model(layers), &[MessagePassing::Identity, MessagePassing::Identity], &graph).unwrap();
+    let gcn = Network::new(model(layers), &[Operator::Identity, Operator::Identity], &graph).unwrap();
     let budget = Budget::uniform(&graph, global, dimension);
-    Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(effort).certify(0, &mut Workspace::default())
+    certifier_of(&graph, &gcn, budget, Bound::Best).with_effort(effort).certify_node(0, &mut Workspace::default())
 }
 
 /// Exact margins: no flip ½, attribute 0: 1, attribute 1: 0 (a tie). The tie is proved first; then the search evaluates "no
 /// flip" in f64, gets −½ ± 72, keeps it as the better attack, and `conclude` reports *its* flips as the witness: none at all.
 #[test]
 fn a_witness_is_not_replaced_by_one_that_was_never_proved() {
-    let minimise = Effort::Minimise { limits: Limits::default(), gap: 1e-9 };
+    let minimise = Effort::Minimize { limits: Limits::default(), gap: 1e-9 };
     let result = one_node(
         vec![],
         2,
@@ -106,7 +103,7 @@ fn tree_sizes(shift: i32, dimension: usize, global: usize) -> Vec<usize> {
         .map(|scale| {
             let limits = Limits { nodes: 20_000, ..Limits::default() };
             let second: Vec<f64> = second.iter().map(|w| w * scale).collect();
-            let effort = Effort::Minimise { limits, gap: 1e-9 };
+            let effort = Effort::Minimize { limits, gap: 1e-9 };
             let result = one_node(vec![1], dimension, (&first, &bias), (&second, &[0.0, 0.0]), global, effort);
             println!("{shift} {dimension} {global} {scale} {result:?}");
             result.search_nodes
@@ -147,12 +144,12 @@ fn attributes_without_weight_do_not_grow_the_tree() {
                     layer(hidden[0], hidden[1], None),
                     layer(hidden[1], 2, None),
                 ];
-                let rules = [MessagePassing::Identity, MessagePassing::Identity, MessagePassing::Identity];
-                let gcn = Gcn::new(model(layers), &rules, &graph).unwrap();
+                let rules = [Operator::Identity, Operator::Identity, Operator::Identity];
+                let gcn = Network::new(model(layers), &rules, &graph).unwrap();
                 let budget = Budget::uniform(&graph, 5, 8);
                 let effort = Effort::Complete(Limits { nodes: 5_000, ..Limits::default() });
-                let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(effort);
-                certifier.certify(0, &mut Workspace::default()).search_nodes
+                let certifier = certifier_of(&graph, &gcn, budget, Bound::Best).with_effort(effort);
+                certifier.certify_node(0, &mut Workspace::default()).search_nodes
             })
             .collect();
         if sizes[1] > worst.1 {
@@ -170,8 +167,8 @@ fn hubs_are_decided_near_the_root() {
     for (node, global, most) in [(565, 51, 10), (747, 44, 10), (552, 43, 10)] {
         let budget = Budget::uniform(&graph, global, 14);
         let limits = Limits { nodes: most, time: Duration::from_secs(600) };
-        let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(Effort::Complete(limits));
-        let result = certifier.certify(node, &mut Workspace::default());
+        let certifier = certifier_of(&graph, &gcn, budget, Bound::Best).with_effort(Effort::Complete(limits));
+        let result = certifier.certify_node(node, &mut Workspace::default());
         assert_eq!(result.verdict, Verdict::Robust, "node {node}: {:?}", result.margins);
     }
 }

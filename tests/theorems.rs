@@ -10,14 +10,13 @@ mod common;
 
 use std::sync::Arc;
 
-use common::Problem;
-use gcnproof::budget::Budget;
-use gcnproof::certifier::{Bound, Certifier, Workspace};
-use gcnproof::exact::Relaxation;
-use gcnproof::laboratory::measurement::{self, Settings};
-use gcnproof::laboratory::{chain, shrink};
-use gcnproof::model::{Gcn, MessagePassing};
-use gcnproof::verdict::Verdict;
+use common::{Problem, certifier_of};
+use gcnproof::internals::bound::relaxed::Relaxation;
+use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::laboratory::instance::instance_of;
+use gcnproof::laboratory::measurement::Settings;
+use gcnproof::laboratory::{chain, measurement, shrink};
+use gcnproof::{Bound, Budget, Certifier, Network, Operator, Verdict};
 use gcnproof_files::{DenseMatrix, SparseMatrix};
 use gcnproof_verify::dual::{Multipliers, Textbook, default_slopes};
 use gcnproof_verify::random::{self, Stream};
@@ -212,7 +211,7 @@ proptest! {
     fn layer_two_bounds_are_attained(seed: u64, depth in 3usize..=5) {
         let problem = common::problem(seed, depth);
         let certifier = certifier(&problem);
-        let (instance, _) = certifier.instance(0, 0, 1);
+        let (instance, _) = instance_of(certifier.prepared(), 0, 0, 1);
         if let Ok((least, most)) = enumeration::extremes(&instance, LIMIT) {
             for l in 0..instance.lower.len() {
                 for at in 0..instance.lower[l].values.len() {
@@ -239,13 +238,13 @@ proptest! {
         let wider = Budget::per_node(&problem.graph, base.global(), &larger_local).unwrap().with_direction(direction);
         let wider = if frozen.is_empty() { wider } else { wider.freeze_attributes(&problem.graph, &frozen).unwrap() };
         let number = |budget: &Budget| {
-            let certifier = Certifier::new(&problem.graph, &problem.gcn, budget.clone(), Bound::Best);
-            let (mut instance, _) = certifier.instance(0, 0, 1);
+            let certifier = certifier_of(&problem.graph, &problem.gcn, budget.clone(), Bound::Best);
+            let (mut instance, _) = instance_of(certifier.prepared(), 0, 0, 1);
             // The LP of the naive bounds: the player's tightened ones need not be monotone at depth 4.
             instance.fill_bounds().unwrap();
             let mut workspace = Workspace::default();
-            let anchored = certifier.bound_alone(0, (0, 1), Relaxation::Anchored, &mut workspace).lower();
-            let verdict = certifier.certify(0, &mut workspace).verdict;
+            let anchored = certifier.prepared().bound_alone(0, (0, 1), Relaxation::Anchored, &mut workspace).lower();
+            let verdict = certifier.certify_node(0, &mut workspace).verdict;
             (lp(&instance), enumeration::minimum(&instance, LIMIT).ok().map(|m| m.margin), anchored, verdict)
         };
         let (optimum, m, anchored, verdict) = number(&base);
@@ -274,9 +273,9 @@ proptest! {
         for node in 0..problem.graph.node_count() {
             for (y, k) in [(0, 1), (1, 0)] {
                 for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
-                    let x = left.bound_alone(node, (y, k), relaxation, &mut workspace).value;
+                    let x = left.prepared().bound_alone(node, (y, k), relaxation, &mut workspace).value;
                     let pair = (classes[y], classes[k]);
-                    let z = right.bound_alone(nodes[node], pair, relaxation, &mut workspace).value;
+                    let z = right.prepared().bound_alone(nodes[node], pair, relaxation, &mut workspace).value;
                     prop_assert!((x - z).abs() <= 1e-9 * (1.0 + x.abs()), "{relaxation:?} of node {node}: {x} and {z}");
                 }
             }
@@ -308,10 +307,10 @@ proptest! {
         }
         let adjacency = (0..count).map(|n| problem.graph.adjacency().row(n).to_vec()).collect();
         let attacked = common::graph(adjacency, rows, dimension);
-        let whole = Certifier::new(&attacked, &problem.gcn, problem.budget.clone(), Bound::Best);
+        let whole = certifier_of(&attacked, &problem.gcn, problem.budget.clone(), Bound::Best);
         let logits = whole.unperturbed().last().unwrap();
         for target in 0..count {
-            let (instance, nodes) = certifier.instance(target, 0, 1);
+            let (instance, nodes) = instance_of(certifier.prepared(), target, 0, 1);
             let place = |node: u32| nodes.iter().position(|&n| n == node);
             let flips: Vec<Flip> = flipped.iter().filter_map(|&(node, d)| Some((place(node)?, d))).collect();
             let (sliced, full) = (instance.forward(&flips), logits.row(target)[0] - logits.row(target)[1]);
@@ -332,7 +331,7 @@ proptest! {
         for row in measurement::pairs(&certifier, &settings, 0, &classes) {
             prop_assert_eq!(chain::violations(&row), vec![]);
             prop_assert_eq!(&row.violation, &None);
-            let (instance, _) = certifier.instance(0, reference, row.class as usize);
+            let (instance, _) = instance_of(certifier.prepared(), 0, reference, row.class as usize);
             let textbook = Textbook::new(&instance, &default_slopes(&instance)).value(&instance);
             let ours = row.dual_default.expect("always computed");
             prop_assert!((ours - textbook).abs() <= 1e-9 * (1.0 + ours.abs()), "{ours} and the textbook's {textbook}");
@@ -353,9 +352,9 @@ proptest! {
         for step in 0..100 {
             let problem = common::problem(seed.wrapping_add(step), depth);
             let bound = [Bound::Best, Bound::Paper, Bound::Anchored][choice];
-            let certifier = Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), bound);
+            let certifier = certifier_of(&problem.graph, &problem.gcn, problem.budget.clone(), bound);
             for node in 0..problem.graph.node_count() {
-                let result = certifier.certify(node, &mut Workspace::default());
+                let result = certifier.certify_node(node, &mut Workspace::default());
                 let positive = result.margins.iter().all(|margin| margin.lower > 0.0);
                 prop_assert!(result.verdict != Verdict::Robust || positive, "{result:?}");
             }
@@ -363,8 +362,8 @@ proptest! {
     }
 }
 
-fn certifier(problem: &Problem) -> Certifier<'_> {
-    Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best)
+fn certifier(problem: &Problem) -> Certifier {
+    certifier_of(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best)
 }
 
 /// `permutation[old] = new`.
@@ -378,7 +377,7 @@ fn permutation(stream: &mut Stream, length: usize) -> Vec<usize> {
 
 fn relabelled(problem: &Problem, nodes: &[usize], attributes: &[usize], classes: &[usize]) -> Problem {
     let (graph, gcn) = (&problem.graph, &problem.gcn);
-    let rows = |pattern: &gcnproof::graph::Pattern, columns: &[usize]| {
+    let rows = |pattern: &gcnproof::internals::problem::graph::Pattern, columns: &[usize]| {
         let mut rows = vec![Vec::new(); nodes.len()];
         for node in 0..nodes.len() {
             rows[nodes[node]] = pattern.row(node).iter().map(|&c| columns[c as usize] as u32).collect::<Vec<u32>>();
@@ -418,7 +417,7 @@ fn relabelled(problem: &Problem, nodes: &[usize], attributes: &[usize], classes:
             matrix.values.extend(row.iter().map(|entry| entry.1));
             matrix.offsets.push(matrix.indices.len());
         }
-        rules.push(MessagePassing::Matrix(Arc::new(matrix)));
+        rules.push(Operator::Matrix(Arc::new(matrix)));
     }
     let mut local = vec![0; nodes.len()];
     for node in 0..nodes.len() {
@@ -431,6 +430,6 @@ fn relabelled(problem: &Problem, nodes: &[usize], attributes: &[usize], classes:
     if !frozen.is_empty() {
         budget = budget.freeze_attributes(&renamed, &frozen).unwrap();
     }
-    let gcn = Gcn::new(common::model(layers), &rules, &renamed).unwrap();
+    let gcn = Network::new(common::model(layers), &rules, &renamed).unwrap();
     Problem { graph: renamed, gcn, budget, dyadic: problem.dyadic }
 }

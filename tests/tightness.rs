@@ -3,17 +3,24 @@
 
 mod common;
 
+use common::certifier_of;
+
 use std::sync::Arc;
 
-use gcnproof::attribute::Attributes;
-use gcnproof::budget::Restriction;
-use gcnproof::certifier::{Bound, Certifier, Workspace};
-use gcnproof::dual::{Backward, Located, Relaxed, line, line_at};
-use gcnproof::envelope::{Envelope, Left, Prices};
-use gcnproof::exact::{ExactProblem, First, Lines, Prepared, Relaxation, Sums};
-use gcnproof::hidden::Hidden;
-use gcnproof::selection::{Field, Flip, Selection, Slopes};
-use gcnproof::slice::Slice;
+use gcnproof::internals::bound::attributes::Attributes;
+use gcnproof::internals::bound::backward::{Backward, Located};
+use gcnproof::internals::bound::exact::{First, Lines};
+use gcnproof::internals::bound::hidden::Hidden;
+use gcnproof::internals::bound::line::chord::{line, line_at};
+use gcnproof::internals::bound::line::envelope::{Envelope, Left, Prices};
+use gcnproof::internals::bound::relaxed::{Relaxation, Relaxed};
+use gcnproof::internals::bound::selection::{Field, Selection, Slopes};
+use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::internals::problem::budget::Restriction;
+use gcnproof::internals::problem::exact::{ExactProblem, ExactUnits, Sums};
+use gcnproof::internals::problem::slice::Slice;
+use gcnproof::laboratory::instance::instance_of;
+use gcnproof::{Bound, Flip};
 use gcnproof_verify::dual::{Textbook, default_slopes};
 use gcnproof_verify::random::Stream;
 
@@ -46,7 +53,7 @@ fn lines_are_where_they_belong() {
 /// Whatever is rounded in a line is rounded away from `a·relu`.
 #[test]
 fn lines_lie_below_in_exact_arithmetic() {
-    use gcnproof::dyadic::Dyadic;
+    use gcnproof::internals::number::dyadic::Dyadic;
     let exact = |x: f64| Dyadic::from_f64(x);
     let mut tight = 0;
     for at in 1..4_000u32 {
@@ -72,11 +79,11 @@ fn the_dual_is_the_textbooks() {
     let mut workspace = Workspace::default();
     for seed in 0..1_500 {
         let problem = common::problem(seed, 2 + (seed % 4) as usize);
-        let certifier = Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best);
+        let certifier = certifier_of(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best);
         for node in 0..problem.graph.node_count().min(3) {
-            let (instance, _) = certifier.instance(node, 0, 1);
+            let (instance, _) = instance_of(certifier.prepared(), node, 0, 1);
             let textbook = Textbook::new(&instance, &default_slopes(&instance)).value(&instance);
-            let found = certifier.bound_alone(node, (0, 1), Relaxation::Paper, &mut workspace);
+            let found = certifier.prepared().bound_alone(node, (0, 1), Relaxation::Paper, &mut workspace);
             assert!(near(found.value, textbook), "seed {seed}, node {node}: {found:?}, textbook {textbook}");
             assert!(found.error <= 1e-9 * (1.0 + textbook.abs()), "seed {seed}, node {node}: {found:?}");
         }
@@ -88,8 +95,8 @@ fn the_dual_is_the_textbooks() {
 fn bounds_are_as_tight_as_the_naive_ones() {
     for seed in 0..1_500 {
         let problem = common::problem(seed, 3 + (seed % 3) as usize);
-        let certifier = Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best);
-        let (instance, _) = certifier.instance(0, 0, 1);
+        let certifier = certifier_of(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best);
+        let (instance, _) = instance_of(certifier.prepared(), 0, 0, 1);
         let (lower, upper) = instance.naive_bounds().unwrap();
         for l in 0..lower.len() {
             for at in 0..lower[l].values.len() {
@@ -109,14 +116,14 @@ fn no_bound_lies_above_its_exact_value() {
     for seed in 0..400 {
         let depth = 2 + (seed % 4) as usize;
         let problem = common::problem(seed, depth);
-        let certifier = Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best);
+        let certifier = certifier_of(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best);
         let mut slice = Slice::default();
         for node in 0..problem.graph.node_count() {
             slice.cut(&problem.gcn, depth, node);
             let sums = Sums::new(problem.graph.node_count());
-            let (free, prepared) = (Restriction::default(), &mut Prepared::default());
+            let (free, units) = (Restriction::default(), &mut ExactUnits::default());
             let mut exact =
-                ExactProblem { graph: &problem.graph, gcn: &problem.gcn, slice: &slice, sums: &sums, prepared };
+                ExactProblem { graph: &problem.graph, network: &problem.gcn, slice: &slice, sums: &sums, units };
             for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
                 let (bounds, objective) = (certifier.activation_bounds(), [(0, 1.0), (1, -1.0)]);
                 let lines = Lines {
@@ -129,7 +136,7 @@ fn no_bound_lies_above_its_exact_value() {
                 };
                 let value = exact.lower_bound(&problem.budget, &objective, &lines);
                 let high = value.map_or(f64::INFINITY, |(value, _)| value.ceil_f64());
-                let found = certifier.bound_alone(node, (0, 1), relaxation, &mut workspace);
+                let found = certifier.prepared().bound_alone(node, (0, 1), relaxation, &mut workspace);
                 assert!(found.lower() <= high, "{relaxation:?}: {found:?} above the exact {high}");
             }
         }
@@ -169,7 +176,7 @@ fn caps_are_the_naive_ones() {
     let (mut capped, mut stable) = (0, 0);
     for seed in 0..1_500 {
         let problem = common::problem(seed, 3 + (seed % 2) as usize);
-        let certifier = Certifier::new(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best);
+        let certifier = certifier_of(&problem.graph, &problem.gcn, problem.budget.clone(), Bound::Best);
         let bounds = &certifier.activation_bounds()[0];
         for m in 0..problem.graph.node_count() {
             for unit in 0..bounds.width {
@@ -200,7 +207,7 @@ fn envelopes_are_what_the_formula_says() {
     for seed in 0..4_000u64 {
         let problem = common::problem(seed, 3);
         let common::Problem { graph, gcn, budget, .. } = &problem;
-        let certifier = Certifier::new(graph, gcn, budget.clone(), Bound::Best);
+        let certifier = certifier_of(graph, gcn, budget.clone(), Bound::Best);
         let attributes = Attributes::new(&gcn.layers()[0].weight, budget);
         let mut slice = Slice::default();
         slice.cut(gcn, 3, seed as usize % graph.node_count());

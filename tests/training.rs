@@ -3,21 +3,21 @@
 
 mod common;
 
+use common::certifier_of;
+
 use std::path::Path;
 use std::process::{Command, Output};
 
-use gcnproof::budget::Budget;
-use gcnproof::certifier::{Bound, Certifier, Workspace};
-use gcnproof::exact::Relaxation;
-use gcnproof::forward::forward;
-use gcnproof::graph::Graph;
-use gcnproof::model::{Gcn, MessagePassing};
+use gcnproof::internals::bound::relaxed::Relaxation;
+use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::internals::problem::forward::forward;
 use gcnproof::train::error::TrainError;
 use gcnproof::train::evaluation::{evaluate, mean_largest_global};
 use gcnproof::train::losses::Loss;
 use gcnproof::train::settings::{Settings, TrainingBound};
 use gcnproof::train::split::{Share, Split};
 use gcnproof::train::trainer::Trainer;
+use gcnproof::{Bound, Budget, Graph, Network, Operator};
 use gcnproof_files::{read_graph, read_model, write};
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ fn the_model_depends_on_the_seed_alone_not_on_the_threads() {
         let pool = rayon_pool(threads);
         pool.install(|| {
             let settings = Settings { seed, ..short(Loss::RhU) };
-            let mut trainer = Trainer::new(&graph, &budget, &split, settings, &[MessagePassing::Gcn]).unwrap();
+            let mut trainer = Trainer::new(&graph, &budget, &split, settings, &[Operator::Gcn]).unwrap();
             while trainer.step(false).unwrap().is_some() {}
             bits(&trainer)
         })
@@ -89,7 +89,7 @@ fn a_resumed_run_ends_with_the_same_bits() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
     let run = serde_json::json!({ "graph": "cora", "seed": 3 });
-    let start = || Trainer::new(&graph, &budget, &split, short(Loss::RhU), &[MessagePassing::Gcn]).unwrap();
+    let start = || Trainer::new(&graph, &budget, &split, short(Loss::RhU), &[Operator::Gcn]).unwrap();
     let mut whole = start();
     while whole.step(false).unwrap().is_some() {}
     for stop in [0, 1, 3, 7] {
@@ -119,7 +119,7 @@ fn classes_without_or_with_one_labelled_node_and_isolated_targets_are_trained() 
     assert_eq!(split.classes, 3);
     assert!(split.notes[0].contains("class 2"), "{:?}", split.notes);
     assert!(split.notes[1].contains("class 1"), "{:?}", split.notes);
-    for passing in [MessagePassing::Gcn, MessagePassing::Mean, MessagePassing::Identity] {
+    for passing in [Operator::Gcn, Operator::Mean, Operator::Identity] {
         for (global, local) in [(0, 3), (3, 0), (2, 1), (100, 100)] {
             for bound in [TrainingBound::Paper, TrainingBound::Anchored] {
                 let budget = Budget::uniform(&graph, global, local);
@@ -149,7 +149,7 @@ fn the_largest_budget_is_the_one_found_step_by_step() {
     let mut seen = Vec::new();
     for (loss, seed) in [(Loss::Ce, 1), (Loss::Ce, 2), (Loss::Rce, 3), (Loss::Rh, 4)] {
         let settings = Settings { epochs: 60, hidden: 4, learning_rate: 0.05, seed, ..Settings::new(loss, seed) };
-        let mut trainer = Trainer::new(&graph, &budget, &split, settings, &[MessagePassing::Gcn]).unwrap();
+        let mut trainer = Trainer::new(&graph, &budget, &split, settings, &[Operator::Gcn]).unwrap();
         while trainer.step(false).unwrap().is_some() {}
         let gcn = trainer.model();
         let mut total = [0; 2];
@@ -157,11 +157,15 @@ fn the_largest_budget_is_the_one_found_step_by_step() {
             let flips = if node + 1 == graph.node_count() { 2 } else { 10 };
             let mut standing = [true; 2];
             for global in 1..=flips {
-                let certifier = Certifier::new(&graph, &gcn, budget.with_global(global), Bound::Best);
+                let certifier = certifier_of(&graph, &gcn, budget.with_global(global), Bound::Best);
                 let class = certifier.predicted(node);
                 for other in (0..3).filter(|&k| k != class) {
                     let by = |relaxation| {
-                        certifier.bound_alone(node, (class, other), relaxation, &mut Workspace::default()).lower() > 0.0
+                        certifier
+                            .prepared()
+                            .bound_alone(node, (class, other), relaxation, &mut Workspace::default())
+                            .lower()
+                            > 0.0
                     };
                     let paper = by(Relaxation::Paper);
                     standing = [standing[0] && paper, standing[1] && (paper || by(Relaxation::Anchored))];
@@ -187,7 +191,7 @@ fn hidden_biases_start_as_far_apart_as_asked() {
     let split = Split::draw(&graph, Share::Nodes(4), 3).unwrap();
     for spread in [0.0, 1.0, 2.5] {
         let settings = Settings { hidden: 400, layers: 3, bias_spread: spread, ..Settings::new(Loss::Rce, 3) };
-        let trainer = Trainer::new(&graph, &budget, &split, settings, &[MessagePassing::Gcn]).unwrap();
+        let trainer = Trainer::new(&graph, &budget, &split, settings, &[Operator::Gcn]).unwrap();
         let layers = trainer.layers();
         for layer in &layers[..2] {
             let square = layer.bias.iter().map(|b| b * b).sum::<f64>() / 400.0;
@@ -229,7 +233,7 @@ fn an_empty_batch_has_no_certificates() {
     let graph = ring(&[0, 1, 0, 1, 0, 1]);
     let budget = Budget::uniform(&graph, 2, 1);
     let split = Split::new(&graph, vec![0, 1]).unwrap();
-    let trainer = Trainer::new(&graph, &budget, &split, short(Loss::Rh), &[MessagePassing::Gcn]).unwrap();
+    let trainer = Trainer::new(&graph, &budget, &split, short(Loss::Rh), &[Operator::Gcn]).unwrap();
     let gcn = trainer.model();
     let objective = Objective::new(&graph, &gcn, &budget, &split.labelled, short(Loss::Rh).terms());
     let (report, gradient) = objective.evaluate(&gcn, Loss::Rh, &[], None, true);
@@ -243,7 +247,7 @@ fn robust_training_makes_more_nodes_certifiable() {
     let budget = Budget::uniform(&graph, 12, 14);
     let split = Split::draw(&graph, Share::Percent(10.0), 1).unwrap();
     let train = |settings: Settings| {
-        let mut trainer = Trainer::new(&graph, &budget, &split, settings, &[MessagePassing::Gcn]).unwrap();
+        let mut trainer = Trainer::new(&graph, &budget, &split, settings, &[Operator::Gcn]).unwrap();
         while trainer.step(false).unwrap().is_some() {}
         evaluate(&graph, &trainer.model(), &budget, &split)
     };
@@ -403,16 +407,16 @@ fn a_written_model_is_the_one_that_was_evaluated() {
     let graph = cora();
     let budget = Budget::uniform(&graph, 12, 14);
     let split = Split::draw(&graph, Share::Percent(10.0), 1).unwrap();
-    let mut trainer = Trainer::new(&graph, &budget, &split, short(Loss::Rce), &[MessagePassing::Gcn]).unwrap();
+    let mut trainer = Trainer::new(&graph, &budget, &split, short(Loss::Rce), &[Operator::Gcn]).unwrap();
     while trainer.step(false).unwrap().is_some() {}
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
     trainer.write(&path, &Default::default()).unwrap();
-    let read = Gcn::new(read_model(&path).unwrap(), &[MessagePassing::Gcn], &graph).unwrap();
+    let read = Network::new(read_model(&path).unwrap(), &[Operator::Gcn], &graph).unwrap();
     let (ours, theirs) = (forward(&graph, &trainer.model()), forward(&graph, &read));
     assert!(ours.last().unwrap().value == theirs.last().unwrap().value);
-    let certifier = Certifier::new(&graph, &read, budget, Bound::Best);
-    let bound = certifier.bound_alone(5, (0, 1), Relaxation::Paper, &mut Workspace::default());
+    let certifier = certifier_of(&graph, &read, budget, Bound::Best);
+    let bound = certifier.prepared().bound_alone(5, (0, 1), Relaxation::Paper, &mut Workspace::default());
     assert!(bound.value.is_finite());
 }
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use gcnproof::verdict::{NodeResult, Reason, Verdict};
+use gcnproof::{NodeResult, Reason, Verdict};
 
 use crate::case::Case;
 use crate::exact::Exact;

@@ -6,13 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
-use gcnproof::budget::{Budget, Direction};
-use gcnproof::certifier::{Bound, Certifier, Effort, Workspace};
-use gcnproof::graph::Graph;
-use gcnproof::model::{Gcn, MessagePassing};
-use gcnproof::proof;
-use gcnproof::search::tree::Limits;
-use gcnproof::verdict::NodeResult;
+use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::{
+    Bound, Budget, Certifier, Direction, Effort, Graph, Limits, Network, NodeResult, Operator, Problem, proof,
+};
 use gcnproof_check::format::{Convention, Header, Line};
 use gcnproof_check::{Checker, Statement};
 use gcnproof_files::{ModelFile, SparseMatrix};
@@ -88,7 +85,7 @@ impl How {
             How::Paper | How::Anchored | How::Best => Effort::Bounds,
             How::Optimal => Effort::Optimal,
             How::Complete => Effort::Complete(limits),
-            How::Minimize => Effort::Minimise { limits, gap: GAP },
+            How::Minimize => Effort::Minimize { limits, gap: GAP },
         }
     }
 }
@@ -96,7 +93,7 @@ impl How {
 /// A case as the program sees it.
 pub struct Player {
     graph: Graph,
-    gcn: Gcn,
+    gcn: Network,
     budget: Budget,
     model: ModelFile,
     matrices: Vec<Arc<SparseMatrix>>,
@@ -112,8 +109,8 @@ impl Player {
     pub fn new(case: &Case) -> Result<Player, String> {
         guard(|| {
             let graph = Graph::new(case.graph.clone());
-            let rules: Vec<MessagePassing> = case.rules.iter().map(rule).collect();
-            let gcn = Gcn::new(case.model.clone(), &rules, &graph).map_err(|error| error.to_string())?;
+            let rules: Vec<Operator> = case.rules.iter().map(rule).collect();
+            let gcn = Network::new(case.model.clone(), &rules, &graph).map_err(|error| error.to_string())?;
             let budget = budget(case, &graph)?;
             let classes = if case.labels { Convention::Labels } else { Convention::Predicted };
             let digests = (case.graph.digest.as_str(), case.model.digest.as_str());
@@ -147,10 +144,10 @@ impl Player {
         mut see: impl FnMut(usize, Result<(NodeResult, Option<Line>), String>),
     ) -> Result<(), String> {
         let certifier = guard(|| {
-            let certifier = Certifier::new(&self.graph, &self.gcn, self.budget.clone(), how.bound());
-            let certifier = certifier.with_effort(how.effort()).with_stop(stopped);
-            if checker.is_some() { certifier.with_proofs() } else { certifier }
-        })?;
+            let problem = Problem::new(self.graph.clone(), self.gcn.clone(), self.budget.clone());
+            let certifier = Certifier::builder(problem.map_err(|error| error.to_string())?).bound(how.bound());
+            Ok::<Certifier, String>(certifier.effort(how.effort()).stop(stopped).proofs(checker.is_some()).build())
+        })??;
         let mut workspace = Workspace::default();
         let mut given_up = 0;
         let end = Instant::now() + CASE.0 + CASE.1 * case.nodes() as u32;
@@ -162,9 +159,9 @@ impl Player {
             let answer = guard(|| {
                 let result = match label.filter(|_| case.labels) {
                     Some(label) => certifier.certify_class(node, label, certifier.predicted(node), &mut workspace),
-                    None => certifier.certify(node, &mut workspace),
+                    None => certifier.certify_node(node, &mut workspace),
                 };
-                let line = checker.map(|checker| proof::line(&result, checker));
+                let line = checker.map(|checker| result.proof_line(checker));
                 (result, line)
             });
             if stopped() {
@@ -183,15 +180,15 @@ impl Player {
     }
 }
 
-fn rule(rule: &Rule) -> MessagePassing {
+fn rule(rule: &Rule) -> Operator {
     match rule {
-        Rule::Matrix(matrix) => MessagePassing::Matrix(Arc::clone(matrix)),
-        Rule::Named("gcn") => MessagePassing::Gcn,
-        Rule::Named("mean") => MessagePassing::Mean,
-        Rule::Named("mean+self") => MessagePassing::MeanWithSelf,
-        Rule::Named("sum") => MessagePassing::Sum,
-        Rule::Named("sum+self") => MessagePassing::SumWithSelf,
-        Rule::Named(_) => MessagePassing::Identity,
+        Rule::Matrix(matrix) => Operator::Matrix(Arc::clone(matrix)),
+        Rule::Named("gcn") => Operator::Gcn,
+        Rule::Named("mean") => Operator::Mean,
+        Rule::Named("mean+self") => Operator::MeanWithSelf,
+        Rule::Named("sum") => Operator::Sum,
+        Rule::Named("sum+self") => Operator::SumWithSelf,
+        Rule::Named(_) => Operator::Identity,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use gcnproof::verdict::Verdict;
+use gcnproof::Verdict;
 use gcnproof_check::Checker;
 use gcnproof_check::format::{Claim, Line};
 

@@ -5,12 +5,9 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use clap::{Args, ValueEnum};
-use gcnproof::budget::Budget;
-use gcnproof::certifier::{Bound, Certifier, Workspace};
-use gcnproof::graph::Graph;
-use gcnproof::model::Gcn;
-use gcnproof::record::NodeRecord;
-use gcnproof::verdict::NodeResult;
+use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::internals::record::NodeRecord;
+use gcnproof::{Bound, Budget, Certifier, Graph, Network, NodeResult};
 use gcnproof_check::Checker;
 use gcnproof_check::format::Convention;
 use miette::{Result, miette};
@@ -21,7 +18,7 @@ use super::effort::EffortArguments;
 use super::input::{self, Input, LocalArguments};
 use super::minima;
 use super::proofs::Proofs;
-use super::run::{Format, RunArguments, stopped};
+use super::run::{Format, RunArguments, certifier, stopped};
 use super::summary;
 
 /// Certify the nodes of a graph: no attack within the budget changes the class, or here is one.
@@ -89,7 +86,7 @@ impl Certify {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         self.run.prepare()?;
-        let (graph, gcn, identity) = self.input.read()?;
+        let (graph, network, identity) = self.input.read()?;
         let (budget, mut budget_record) = self.local.budget(&graph, self.global)?;
         budget_record["global"] = json!(self.global);
         let nodes = self.nodes(&graph)?;
@@ -100,7 +97,7 @@ impl Certify {
             BoundChoice::Best => Bound::Best,
         };
         if self.class == Class::Labels {
-            check_labels(&graph, &nodes, gcn.class_count())?;
+            check_labels(&graph, &nodes, network.class_count())?;
         }
         let fingerprint = json!({
             "command": "certify", "input": identity, "budget": budget_record, "bound": bound,
@@ -108,7 +105,7 @@ impl Certify {
         });
         let start = std::time::Instant::now();
         let keys: Vec<u64> = nodes.iter().map(|&n| n as u64).collect();
-        let proofs = self.proofs(&graph, &gcn, &identity, &budget)?;
+        let proofs = self.proofs(&graph, &network, &identity, &budget)?;
         let statement = proofs.as_ref().map(|proofs| proofs.statement(graph.file())).transpose()?;
         let checker = statement.as_ref().map(|statement| Checker::new(statement, false));
         let schema = if self.effort.exact_margins { NodeRecord::EXACT_SCHEMA } else { NodeRecord::SCHEMA };
@@ -123,11 +120,8 @@ impl Certify {
                 if open.is_empty() {
                     return;
                 }
-                let mut certifier =
-                    Certifier::new(&graph, &gcn, budget, bound).with_effort(self.effort.effort()).with_stop(stopped);
-                if proofs.is_some() {
-                    certifier = certifier.with_proofs();
-                }
+                let certifier = certifier(&graph, &network, budget).bound(bound).effort(self.effort.effort());
+                let certifier = certifier.proofs(proofs.is_some()).build();
                 open.par_iter().for_each_init(Workspace::default, |workspace, &node| {
                     if stopped() {
                         return;
@@ -183,7 +177,7 @@ impl Certify {
     }
 
     /// The file of proofs, if one is asked for.
-    fn proofs(&self, graph: &Graph, gcn: &Gcn, identity: &Value, budget: &Budget) -> Result<Option<Proofs>> {
+    fn proofs(&self, graph: &Graph, network: &Network, identity: &Value, budget: &Budget) -> Result<Option<Proofs>> {
         let Some(path) = &self.proofs else { return Ok(None) };
         let classes = match self.class {
             Class::Predicted => Convention::Predicted,
@@ -191,8 +185,8 @@ impl Certify {
         };
         let digests = (graph.file().digest.as_str(), identity["model"].as_str().unwrap_or_default());
         let rules = self.input.passing.rules()?;
-        let header = gcnproof::proof::header(digests, (gcn, &rules), budget, classes);
-        Ok(Some(Proofs::open(path, header, gcn, self.run.mode())?))
+        let header = gcnproof::proof::header(digests, (network, &rules), budget, classes);
+        Ok(Some(Proofs::open(path, header, network, self.run.mode())?))
     }
 }
 
@@ -201,7 +195,7 @@ fn certify_one(certifier: &Certifier, node: usize, class: Class, workspace: &mut
         (Class::Labels, Some(label)) => {
             certifier.certify_class(node, label as usize, certifier.predicted(node), workspace)
         }
-        _ => certifier.certify(node, workspace),
+        _ => certifier.certify_node(node, workspace),
     }
 }
 

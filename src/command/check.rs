@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use gcnproof::model::MessagePassing;
+use gcnproof::Operator;
 use gcnproof_check::format::{Convention, Direction};
 use gcnproof_check::{Expectations, Nodes, Options, Summary, Verdict, check, expand_file, matrix_digest, visible};
 use gcnproof_files::{read_matrix, read_model};
@@ -133,7 +133,7 @@ impl Check {
 
 /// A rule as a header names it; a matrix file is read and named by its digest.
 fn named(rule: &str, options: &mut Options) -> Result<String> {
-    match rule.parse::<MessagePassing>() {
+    match rule.parse::<Operator>() {
         Ok(rule) => Ok(rule.name().to_string()),
         Err(unknown) if !Path::new(rule).exists() => Err(miette!(
             help = "give one of the rules, or the path of a matrix file",

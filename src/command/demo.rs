@@ -4,25 +4,19 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use gcnproof::budget::Budget;
-use gcnproof::certifier::{Bound, Certifier};
-use gcnproof::embedded;
-use gcnproof::graph::Graph;
-use gcnproof::radius::radii;
-use gcnproof::record::NodeRecord;
+use gcnproof::internals::record::NodeRecord;
+use gcnproof::internals::record::study::{Manifest, graph_path};
 use gcnproof::report::Report;
 use gcnproof::report::group::Groups;
 use gcnproof::report::landscape::{Landscape, class_name};
 use gcnproof::report::source::Sources;
-use gcnproof::search::tree::Limits;
-use gcnproof::selection::Flip;
-use gcnproof::study::{Manifest, graph_path};
-use gcnproof::verdict::Verdict;
+use gcnproof::{Budget, Flip, Graph, Limits, Verdict, embedded, radii};
 use gcnproof_files::write::write_graph_npz;
 use miette::{IntoDiagnostic, Result, WrapErr};
 use serde_json::json;
 
 use super::plan::{Plan, Results, Subject};
+use super::run::{certifier, stopped};
 use super::summary::{self, Group, Summary};
 
 /// Certify the embedded Cora citation graph: no arguments, no files, a few seconds.
@@ -47,7 +41,7 @@ const SAMPLE: usize = 12;
 impl Demo {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
-        let (graph, gcn) = embedded::cora();
+        let (graph, network) = embedded::cora();
         let local = graph.attribute_count() / 100;
         println!(
             "Cora: {} papers, {} citations, {} words; a GCN says what each paper is about.\n\
@@ -74,10 +68,10 @@ impl Demo {
             std::fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| folder.display().to_string())?;
         }
         let trained = embedded::robust(&graph);
-        let [standard, robust] = [("standard", &gcn), ("robust", &trained)].map(|(name, gcn)| Subject {
+        let [standard, robust] = [("standard", &network), ("robust", &trained)].map(|(name, network)| Subject {
             name,
             graph: &graph,
-            gcn,
+            network,
             identity: json!({ "graph": graph.file().digest, "model": name, "message_passing": ["gcn"] }),
             budget: budget.clone(),
             budget_record: json!({ "local": local, "direction": "both", "frozen_attributes": [] }),
@@ -95,8 +89,8 @@ impl Demo {
         // The lowest margin under attack is the easiest to break: a handful of them has one that few flips break.
         broken.sort_by(|x, y| lowest(x).total_cmp(&lowest(y)));
         let easiest: Vec<usize> = broken.iter().take(20).map(|row| row.node as usize).collect();
-        let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best);
-        let (radii, _) = radii(certifier, &easiest, GLOBAL, || false, |_, _| ());
+        let certifier = certifier(&graph, &network, budget).build();
+        let radii = radii(&certifier, &easiest, GLOBAL, stopped, |_, _| ()).into_diagnostic()?;
         if let Some((node, radius)) = radii.iter().min_by_key(|(node, radius)| (radius.attacked, **node))
             && let Some(row) = rows.iter().find(|row| row.node == *node as u64)
         {

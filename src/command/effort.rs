@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use gcnproof::certifier::Effort;
-use gcnproof::search::tree::Limits;
+use gcnproof::{Effort, Limits};
 use serde_json::{Value, json};
 
 /// Effort and its limits.
@@ -86,7 +85,7 @@ impl EffortArguments {
     /// What the arguments ask for.
     pub fn effort(&self) -> Effort {
         match (self.minimize, self.search.effort(), self.omega) {
-            (true, ..) => Effort::Minimise { limits: self.search.limits(), gap: self.gap },
+            (true, ..) => Effort::Minimize { limits: self.search.limits(), gap: self.gap },
             (_, Effort::Bounds, Omega::Optimal) => Effort::Optimal,
             (_, effort, _) => effort,
         }
@@ -117,6 +116,6 @@ pub fn level(effort: Effort) -> &'static str {
         Effort::Bounds => "bounds",
         Effort::Optimal => "optimal",
         Effort::Complete(_) => "complete",
-        Effort::Minimise { .. } => "minimize",
+        _ => "minimize",
     }
 }

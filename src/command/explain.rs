@@ -4,17 +4,15 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use clap::Args;
-use gcnproof::certifier::{Bound, Certifier, Effort};
-use gcnproof::explain::{Attack, Composition, Explanation, explain};
-use gcnproof::graph::Graph;
+use gcnproof::internals::explain::{Attack, Composition};
 use gcnproof::report::landscape::{attribute_name, class_name};
-use gcnproof::search::tree::Limits;
-use miette::{Result, miette};
+use gcnproof::{Effort, Explanation, Graph, Limits, explain};
+use miette::{IntoDiagnostic, Result, miette};
 use serde_json::json;
 
 use super::effort;
 use super::input::{Input, LocalArguments};
-use super::run::Format;
+use super::run::{Format, certifier};
 
 /// Explain one node: its neighbourhood, the worst flips, what its bounds are made of, how it was decided.
 #[derive(Args, Debug)]
@@ -45,7 +43,7 @@ pub struct Explain {
 impl Explain {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
-        let (graph, gcn, identity) = self.input.read()?;
+        let (graph, network, identity) = self.input.read()?;
         if self.node >= graph.node_count() {
             let last = graph.node_count().saturating_sub(1);
             return Err(miette!(help = "ids run from 0", "there is no node {}: the last one is {last}", self.node));
@@ -54,8 +52,8 @@ impl Explain {
         record["global"] = json!(self.global);
         let limits =
             Limits { time: Duration::try_from_secs_f64(self.time_limit).unwrap_or_default(), ..Limits::default() };
-        let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(Effort::Complete(limits));
-        let told = explain(&certifier, self.node);
+        let certifier = certifier(&graph, &network, budget).effort(Effort::Complete(limits)).build();
+        let told = explain(&certifier, self.node).into_diagnostic()?;
         match self.format {
             Format::Json => println!("{}", json!({ "input": identity, "budget": record, "explanation": told })),
             Format::Table => {

@@ -4,11 +4,13 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use gcnproof::certifier::{Bound, Certifier};
+
+use gcnproof::laboratory::instance::instance_of;
 use gcnproof_verify::{Form, InstanceError, Model, export, network, relaxation};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
 use super::input::{Input, LocalArguments};
+use super::run::certifier;
 
 /// Write the LP, ILP or MILP of a node and a class, for any other solver to read.
 #[derive(Args, Debug)]
@@ -79,16 +81,19 @@ impl Export {
                 ));
             }
         };
-        let (graph, gcn, _) = self.input.read()?;
+        let (graph, network, _) = self.input.read()?;
         let (budget, _) = self.local.budget(&graph, self.global)?;
         if self.node >= graph.node_count() {
             return Err(miette!("--node {}: the graph has nodes 0 to {}", self.node, graph.node_count() - 1));
         }
-        let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best);
+        let certifier = certifier(&graph, &network, budget).build();
         let reference = self.reference.unwrap_or_else(|| certifier.predicted(self.node));
         for class in [reference, self.class] {
-            if class >= gcn.class_count() {
-                return Err(miette!("there is no class {class}: the model has classes 0 to {}", gcn.class_count() - 1));
+            if class >= network.class_count() {
+                return Err(miette!(
+                    "there is no class {class}: the model has classes 0 to {}",
+                    network.class_count() - 1
+                ));
             }
         }
         if reference == self.class {
@@ -99,7 +104,7 @@ impl Export {
                 self.node
             ));
         }
-        let (instance, nodes) = certifier.instance(self.node, reference, self.class);
+        let (instance, nodes) = instance_of(certifier.prepared(), self.node, reference, self.class);
         let form = match self.form {
             FormChoice::Appendix => Form::Appendix,
             FormChoice::Compact => Form::Compact,

@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use gcnproof::budget::{Budget, Direction, LocalBudget};
-use gcnproof::graph::Graph;
-use gcnproof::model::{Gcn, MessagePassing};
+use gcnproof::{Budget, Direction, Graph, LocalBudget, Network, Operator};
 use gcnproof_files::{GraphOptions, read_array, read_graph, read_integers, read_matrix, read_model};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use serde_json::{Value, json};
@@ -65,11 +63,11 @@ pub struct PassingArguments {
 
 impl PassingArguments {
     /// The rules, with matrices read.
-    pub fn rules(&self) -> Result<Vec<MessagePassing>> {
+    pub fn rules(&self) -> Result<Vec<Operator>> {
         let rule = |name: &String| {
             name.parse().or_else(|unknown: String| {
                 if Path::new(name).exists() {
-                    Ok(MessagePassing::Matrix(Arc::new(read_matrix(Path::new(name))?)))
+                    Ok(Operator::Matrix(Arc::new(read_matrix(Path::new(name))?)))
                 } else {
                     Err(miette!(
                         help = "give one of the rules, or the path of a matrix file",
@@ -84,7 +82,7 @@ impl PassingArguments {
 
 impl Input {
     /// Reads both files.
-    pub fn read(&self) -> Result<(Graph, Gcn, Value)> {
+    pub fn read(&self) -> Result<(Graph, Network, Value)> {
         let graph = self.options.read(&self.graph)?;
         let model = read_model(&self.model)?;
         for note in &model.notes {
@@ -95,16 +93,16 @@ impl Input {
             "model": model.digest,
             "message_passing": self.message_passing_identity()?,
         });
-        let gcn = Gcn::new(model, &self.passing.rules()?, &graph)
+        let network = Network::new(model, &self.passing.rules()?, &graph)
             .into_diagnostic()
             .wrap_err_with(|| format!("{} does not fit {}", self.model.display(), self.graph.display()))?;
-        Ok((graph, gcn, identity))
+        Ok((graph, network, identity))
     }
 
     /// Rules by name; a matrix by its content, so that another file under the same name is another run.
     fn message_passing_identity(&self) -> Result<Vec<String>> {
-        let name = |rule: &MessagePassing| match rule {
-            MessagePassing::Matrix(matrix) => {
+        let name = |rule: &Operator| match rule {
+            Operator::Matrix(matrix) => {
                 let bits =
                     matrix.indices.iter().map(|&i| u64::from(i)).chain(matrix.values.iter().map(|v| v.to_bits()));
                 // FNV-1a: tells runs apart, guards nothing.

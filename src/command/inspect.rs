@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gcnproof::forward::forward;
-use gcnproof::graph::Graph;
-use gcnproof::model::Gcn;
-use gcnproof::slice::Slice;
+use gcnproof::internals::problem::forward::forward;
+use gcnproof::internals::problem::slice::Slice;
+use gcnproof::{Graph, Network};
 use gcnproof_files::{FileError, ModelFile, read_model};
 use miette::{IntoDiagnostic, Result, WrapErr};
 use serde_json::{Value, json};
@@ -60,10 +59,10 @@ impl Inspect {
         }
         for (graph_path, graph) in &graphs {
             for (model_path, model) in &models {
-                let gcn = Gcn::new(model.clone(), &self.passing.rules()?, graph)
+                let network = Network::new(model.clone(), &self.passing.rules()?, graph)
                     .into_diagnostic()
                     .wrap_err_with(|| format!("{} does not fit {}", model_path.display(), graph_path.display()))?;
-                report.push(describe_pair(graph_path, model_path, graph, &gcn));
+                report.push(describe_pair(graph_path, model_path, graph, &network));
             }
         }
         match self.format {
@@ -125,15 +124,15 @@ fn describe_model(path: &Path, model: &ModelFile) -> Value {
     })
 }
 
-fn describe_pair(graph_path: &Path, model_path: &Path, graph: &Graph, gcn: &Gcn) -> Value {
-    let representations = forward(graph, gcn);
+fn describe_pair(graph_path: &Path, model_path: &Path, graph: &Graph, network: &Network) -> Value {
+    let representations = forward(graph, network);
     let logits = &representations[representations.len() - 1];
     let mut slice = Slice::default();
     let mut right = 0;
     let mut labelled = 0;
     let mut sizes = Vec::new();
     for node in 0..graph.node_count() {
-        slice.cut(gcn, gcn.depth(), node);
+        slice.cut(network, network.depth(), node);
         sizes.push(slice.nodes(1).len());
         if let Some(label) = graph.label(node) {
             labelled += 1;

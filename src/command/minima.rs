@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use gcnproof::record::{MarginRecord, NodeRecord};
-use gcnproof::verdict::Minimum;
+use gcnproof::Minimum;
+use gcnproof::internals::record::{MarginRecord, NodeRecord};
 
 /// Lines shown; a file holds them all.
 const LINES: usize = 60;
@@ -45,7 +45,7 @@ fn value(margin: &MarginRecord, minimum: Option<&Minimum>) -> String {
     }
 }
 
-fn flips(flips: &[gcnproof::selection::Flip]) -> String {
+fn flips(flips: &[gcnproof::Flip]) -> String {
     let shown: Vec<String> = flips.iter().take(FLIPS).map(|f| format!("({}, {})", f.node, f.attribute)).collect();
     let more = if flips.len() > FLIPS { " …" } else { "" };
     format!("{}: {}{more}", flips.len(), shown.join(" "))

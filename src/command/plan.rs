@@ -3,21 +3,18 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use gcnproof::budget::Budget;
-use gcnproof::certifier::{Bound, Certifier, Effort, Workspace};
-use gcnproof::graph::Graph;
+use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::internals::record::{NodeRecord, RadiusRecord};
 use gcnproof::laboratory::own;
 use gcnproof::laboratory::pair::PairRecord;
-use gcnproof::model::Gcn;
-use gcnproof::record::{NodeRecord, RadiusRecord};
-use gcnproof::search::tree::Limits;
+use gcnproof::{Bound, Budget, Effort, Graph, Limits, Network};
 use miette::Result;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::effort;
 use super::radius;
-use super::run::{Format, RunArguments, stopped};
+use super::run::{Format, RunArguments, certifier, stopped};
 use super::sample::{by_target, draw, pair_keys};
 
 /// What is done with one model.
@@ -47,7 +44,7 @@ pub struct Subject<'a> {
     /// The graph.
     pub graph: &'a Graph,
     /// The network.
-    pub gcn: &'a Gcn,
+    pub network: &'a Network,
     /// Digests of both, for the record.
     pub identity: Value,
     /// The budget; its `Q` is the plan's.
@@ -140,12 +137,15 @@ impl Plan {
                     return;
                 }
                 let budget = subject.budget.with_global(self.global);
-                let certifier = Certifier::new(subject.graph, subject.gcn, budget, Bound::Best).with_effort(effort);
+                let certifier = certifier(subject.graph, subject.network, budget).effort(effort).build();
                 open.par_iter().for_each_init(Workspace::default, |workspace, &node| {
                     if !stopped() {
                         let start = std::time::Instant::now();
-                        let result = certifier.certify(node as usize, workspace);
-                        done(NodeRecord::new(subject.graph, result, start.elapsed().as_secs_f64()));
+                        let result = certifier.certify_node(node as usize, workspace);
+                        // Cut short, not undecided.
+                        if !(result.limit_hit && stopped()) {
+                            done(NodeRecord::new(subject.graph, result, start.elapsed().as_secs_f64()));
+                        }
                     }
                 });
             },
@@ -186,8 +186,9 @@ impl Plan {
                 let open: Vec<u64> = open.iter().copied().filter(|node| !settled.contains(node)).collect();
                 if !open.is_empty() {
                     let budget = subject.budget.with_global(0);
-                    let certifier = Certifier::new(subject.graph, subject.gcn, budget, bound).with_effort(effort);
-                    radius::search(certifier, &open, self.max_global, done);
+                    let certifier =
+                        certifier(subject.graph, subject.network, budget).bound(bound).effort(effort).build();
+                    radius::search(&certifier, &open, self.max_global, done);
                 }
             },
         )?;
@@ -201,8 +202,8 @@ impl Plan {
         let (count, seed) = self.sample;
         let nodes = draw(self.nodes.clone(), count, seed);
         let budget = subject.budget.with_global(self.global);
-        let effort = Effort::Minimise { limits: self.limits, gap: 1e-9 };
-        let certifier = Certifier::new(subject.graph, subject.gcn, budget, Bound::Best).with_effort(effort);
+        let effort = Effort::Minimize { limits: self.limits, gap: 1e-9 };
+        let certifier = certifier(subject.graph, subject.network, budget).effort(effort).build();
         let keys: Vec<u64> = nodes.iter().flat_map(|&node| pair_keys(&certifier, node)).collect();
         let fingerprint = json!({
             "command": "validate", "input": subject.identity, "budget": self.budget_record(subject), "nodes": nodes,

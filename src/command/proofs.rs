@@ -5,11 +5,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use gcnproof::model::Gcn;
-use gcnproof::proof::{ProofError, ProofFile, line, model_file};
-use gcnproof::record::NodeRecord;
+use gcnproof::internals::record::NodeRecord;
+use gcnproof::proof::{ProofError, ProofFile, model_file};
 use gcnproof::results::Mode;
-use gcnproof::verdict::{NodeResult, Verdict};
+use gcnproof::{Network, NodeResult, Verdict};
 use gcnproof_check::format::Header;
 use gcnproof_check::{Checker, Statement};
 use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
@@ -40,11 +39,11 @@ pub struct Written {
 
 impl Proofs {
     /// Opens the file; nothing in it is changed yet.
-    pub fn open(path: &Path, header: Header, gcn: &Gcn, mode: Mode) -> Result<Proofs> {
+    pub fn open(path: &Path, header: Header, network: &Network, mode: Mode) -> Result<Proofs> {
         Ok(Proofs {
             path: path.to_owned(),
-            model: model_file(gcn, &header.model),
-            matrices: gcn.layers().iter().map(|layer| Arc::clone(&layer.passing)).collect(),
+            model: model_file(network, &header.model),
+            matrices: network.layers().iter().map(|layer| Arc::clone(&layer.passing)).collect(),
             state: Mutex::new((ProofFile::open(path, &header, mode)?, Ok(()))),
             header,
         })
@@ -63,7 +62,7 @@ impl Proofs {
 
     /// Writes the line of a node. A disk that is full does not get better: the run stops, and [`Proofs::finish`] says so.
     pub fn push(&self, result: &NodeResult, checker: &Checker) {
-        let line = line(result, checker);
+        let line = result.proof_line(checker);
         let (file, outcome) = &mut *self.state();
         if outcome.is_ok() {
             *outcome = file.push(&line);

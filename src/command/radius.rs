@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use gcnproof::certifier::{Bound, Certifier};
-use gcnproof::radius::{Radius as NodeRadius, radii};
-use gcnproof::record::RadiusRecord;
+use gcnproof::internals::record::RadiusRecord;
+use gcnproof::{Certifier, Radius as NodeRadius, radii};
 use miette::Result;
 use serde_json::{Value, json};
 
 use super::effort::{self, SearchArguments};
 use super::input::{self, Input, LocalArguments};
-use super::run::{Format, RunArguments, stopped};
+use super::run::{Format, RunArguments, certifier, stopped};
 
 /// For each node the largest Q that is certified and the smallest Q with a witness (q fixed).
 #[derive(Args, Debug)]
@@ -45,7 +44,7 @@ impl Radius {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         self.run.prepare()?;
-        let (graph, gcn, identity) = self.input.read()?;
+        let (graph, network, identity) = self.input.read()?;
         let (budget, budget_record) = self.local.budget(&graph, 0)?;
         let nodes = input::nodes(self.nodes.as_deref(), &graph)?;
         let fingerprint = json!({
@@ -60,10 +59,9 @@ impl Radius {
             |row: &RadiusRecord| row.node,
             |open, done| {
                 let effort = self.search.effort();
-                let certifier =
-                    Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(effort).with_stop(stopped);
+                let certifier = certifier(&graph, &network, budget).effort(effort).build();
                 // Files hold signed integers; nobody has so many attributes.
-                search(certifier, open, self.max_global.min(i64::MAX as usize), done);
+                search(&certifier, open, self.max_global.min(i64::MAX as usize), done);
             },
         )?;
         let summary = summarise(&rows, self.max_global);
@@ -76,13 +74,13 @@ impl Radius {
 }
 
 /// Searches the radii of the open nodes in batches, and hands each row on as soon as it is done.
-pub fn search(mut certifier: Certifier, open: &[u64], limit: usize, done: &(dyn Fn(RadiusRecord) + Sync)) {
+pub fn search(certifier: &Certifier, open: &[u64], limit: usize, done: &(dyn Fn(RadiusRecord) + Sync)) {
     let graph = certifier.graph();
     for batch in open.chunks(BATCH) {
         let batch: Vec<usize> = batch.iter().map(|&n| n as usize).collect();
         let known: BTreeMap<usize, (usize, usize)> =
             batch.iter().map(|&n| (n, (certifier.predicted(n), certifier.neighbourhood(n)))).collect();
-        (_, certifier) = radii(certifier, &batch, limit, stopped, |node, radius: &NodeRadius| {
+        let found = radii(certifier, &batch, limit, stopped, |node, radius: &NodeRadius| {
             let (predicted, neighbourhood) = known[&node];
             done(RadiusRecord {
                 node: node as u64,
@@ -96,6 +94,7 @@ pub fn search(mut certifier: Certifier, open: &[u64], limit: usize, done: &(dyn 
                 seconds: radius.seconds,
             });
         });
+        debug_assert!(found.is_ok(), "nodes are read with the graph");
         if stopped() {
             break;
         }

@@ -4,15 +4,14 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::{Args, Subcommand};
-use gcnproof::budget::{Budget, LocalBudget};
-use gcnproof::model::MessagePassing;
-use gcnproof::record::TableRecord;
+use gcnproof::internals::record::TableRecord;
 use gcnproof::train::evaluation::{evaluate, mean_largest_global};
 use gcnproof::train::losses::Loss;
 use gcnproof::train::published::published;
 use gcnproof::train::settings::Settings;
 use gcnproof::train::split::{Share, Split};
 use gcnproof::train::trainer::Trainer;
+use gcnproof::{Budget, LocalBudget, Operator};
 use miette::{Result, miette};
 use serde_json::{Value, json};
 
@@ -144,16 +143,16 @@ impl Table1 {
         let split = Split::draw(&graph, SHARE, cell.seed)?;
         let start = Instant::now();
         let settings = Settings::new(cell.loss, cell.seed);
-        let mut trainer = Trainer::new(&graph, &budget, &split, settings, &[MessagePassing::Gcn])?;
+        let mut trainer = Trainer::new(&graph, &budget, &split, settings, &[Operator::Gcn])?;
         while trainer.step(false)?.is_some() {
             if stopped() {
                 return Ok(None);
             }
         }
         let seconds = start.elapsed().as_secs_f64();
-        let gcn = trainer.model();
-        let evaluation = evaluate(&graph, &gcn, &budget, &split);
-        let largest = mean_largest_global(&graph, &gcn, &budget);
+        let network = trainer.model();
+        let evaluation = evaluate(&graph, &network, &budget, &split);
+        let largest = mean_largest_global(&graph, &network, &budget);
         let row = TableRecord {
             cell: key,
             graph: cell.graph.clone(),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use gcnproof::results::{Column, Journal, Mode};
+use gcnproof::{Budget, Certifier, CertifierBuilder, Graph, Network, Problem};
 use indicatif::{ProgressBar, ProgressStyle};
 use miette::{IntoDiagnostic, Result};
 use serde::Serialize;
@@ -55,6 +56,15 @@ pub fn stop() {
 /// Has the user asked to stop?
 pub fn stopped() -> bool {
     STOP.load(Ordering::Relaxed)
+}
+
+/// A certifier of parts that have been read together, so that they fit; it stops on Ctrl-C.
+///
+/// # Panics
+/// If they do not fit.
+pub fn certifier(graph: &Graph, network: &Network, budget: Budget) -> CertifierBuilder {
+    let problem = Problem::new(graph.clone(), network.clone(), budget).expect("the readers have checked the sizes");
+    Certifier::builder(problem).stop(stopped)
 }
 
 /// Rows on their way to a file, or only to memory.

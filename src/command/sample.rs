@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use gcnproof::certifier::Certifier;
+use gcnproof::Certifier;
 use gcnproof::laboratory::pair::{from_key, key};
 use gcnproof_verify::random::Stream;
 
 /// The keys of a node's class pairs.
 pub fn pair_keys(certifier: &Certifier, node: usize) -> Vec<u64> {
     let reference = certifier.predicted(node);
-    let others = (0..certifier.gcn().class_count()).filter(|&class| class != reference);
+    let others = (0..certifier.network().class_count()).filter(|&class| class != reference);
     others.map(|class| key(node as u64, class as u64)).collect()
 }
 

@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use gcnproof::graph::Graph;
-use gcnproof::record::RadiusRecord;
-use gcnproof::search::tree::Limits;
-use gcnproof::study::{Manifest, graph_path, names};
+use gcnproof::internals::record::RadiusRecord;
+use gcnproof::internals::record::study::{Manifest, graph_path, names};
+use gcnproof::{Graph, Limits};
 use gcnproof_files::write::write_graph_npz;
 use gcnproof_files::{GraphFile, GraphOptions, read_graph};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
@@ -94,7 +93,7 @@ impl Study {
                 options: self.options.clone(),
                 passing: self.passing.clone(),
             };
-            let (graph, gcn, identity) = input.read()?;
+            let (graph, network, identity) = input.read()?;
             let (budget, budget_record) = self.local.budget(&graph, self.global)?;
             if at == 0 {
                 self.copy(&graph)?;
@@ -112,7 +111,7 @@ impl Study {
                 folder: Some(self.out.clone()),
                 force: self.force,
             };
-            let subject = Subject { name: &name, graph: &graph, gcn: &gcn, identity, budget, budget_record };
+            let subject = Subject { name: &name, graph: &graph, network: &network, identity, budget, budget_record };
             // Before the work, so that a study can be looked at while it runs and after it was stopped.
             manifest.add(&name, plan.files(&name));
             manifest.save(&self.out)?;

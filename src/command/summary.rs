@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use gcnproof::graph::Graph;
-use gcnproof::record::NodeRecord;
-use gcnproof::verdict::{Reason, Verdict};
+use gcnproof::internals::record::NodeRecord;
+use gcnproof::{Graph, Reason, Verdict};
 use miette::Result;
 use serde::Serialize;
 use serde_json::Value;

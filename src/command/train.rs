@@ -5,8 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use gcnproof::budget::Budget;
-use gcnproof::graph::Graph;
 use gcnproof::train::error::TrainError;
 use gcnproof::train::evaluation::{Evaluation, evaluate};
 use gcnproof::train::log::{Header, Line, Log};
@@ -14,6 +12,7 @@ use gcnproof::train::losses::Loss;
 use gcnproof::train::settings::{Settings, TrainingBound};
 use gcnproof::train::split::{Share, Split};
 use gcnproof::train::trainer::Trainer;
+use gcnproof::{Budget, Graph};
 use miette::{Result, miette};
 use serde_json::{Value, json};
 

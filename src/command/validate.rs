@@ -5,20 +5,19 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use gcnproof::certifier::{Bound, Certifier, Effort};
 use gcnproof::laboratory::histogram::Histogram;
 use gcnproof::laboratory::hunt::{Statement, hunt};
-use gcnproof::laboratory::measurement::{self, Settings};
+use gcnproof::laboratory::measurement::Settings;
 use gcnproof::laboratory::pair::PairRecord;
 use gcnproof::laboratory::report::{GAPS, Report};
-use gcnproof::laboratory::{shrink, svg};
-use gcnproof::search::tree::Limits;
+use gcnproof::laboratory::{measurement, shrink, svg};
+use gcnproof::{Effort, Limits};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use rayon::prelude::*;
 use serde_json::json;
 
 use super::input::{self, GraphArguments, Input, LocalArguments, PassingArguments};
-use super::run::{Format, RunArguments, stopped};
+use super::run::{Format, RunArguments, certifier, stopped};
 use super::sample::{by_target, draw, pair_keys};
 
 /// Validate the bounds: compare the certifier with LP, ILP and MILP solvers on sampled nodes, and check the order
@@ -113,7 +112,7 @@ impl Validate {
 
     fn validate(self, graph: PathBuf, model: PathBuf, global: usize) -> Result<u8> {
         let input = Input { graph, model, options: self.options.clone(), passing: self.passing.clone() };
-        let (graph, gcn, identity) = input.read()?;
+        let (graph, network, identity) = input.read()?;
         let (budget, mut budget_record) = self.local.budget(&graph, global)?;
         budget_record["global"] = json!(global);
         let nodes = draw(input::nodes(self.nodes.as_deref(), &graph)?, self.sample, self.seed);
@@ -136,8 +135,8 @@ impl Validate {
         }
         let start = Instant::now();
         let time = Duration::try_from_secs_f64(self.exact_limit).unwrap_or_default();
-        let effort = Effort::Minimise { limits: Limits { time, ..Limits::default() }, gap: 1e-9 };
-        let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best).with_effort(effort);
+        let effort = Effort::Minimize { limits: Limits { time, ..Limits::default() }, gap: 1e-9 };
+        let certifier = certifier(&graph, &network, budget).effort(effort).build();
         let keys: Vec<u64> = nodes.iter().flat_map(|&node| pair_keys(&certifier, node)).collect();
         let (rows, interrupted) =
             self.run.rows(PairRecord::SCHEMA, fingerprint.clone(), &keys, PairRecord::key, |open, done| {

@@ -9,12 +9,12 @@
 
 use serde::Serialize;
 
-use crate::certifier::{Certifier, Workspace};
-use crate::dual::line;
-use crate::exact::Relaxation;
-use crate::mixture::reached;
-use crate::selection::Flip;
-use crate::slice::Slice;
+use crate::bound::line::chord::line;
+use crate::bound::relaxed::Relaxation;
+use crate::bound::workspace::Workspace;
+use crate::certify::certifier::Certifier;
+use crate::problem::flip::Flip;
+use crate::problem::slice::Slice;
 
 /// Units named one by one.
 const COSTLIEST: usize = 10;
@@ -73,11 +73,10 @@ pub(super) fn compose(
     let unperturbed = &certifier.unperturbed()[0];
     let width = unperturbed.width;
     let mut workspace = Workspace::default();
-    let value = certifier.bound_alone(node, (reference, class), relaxation, &mut workspace).lower();
+    let value = certifier.prepared().bound_alone(node, (reference, class), relaxation, &mut workspace).lower();
     let flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
+    let logits: Vec<f64> = certifier.prepared().logits(&flips, &mut workspace).map(|logit| logit.value).collect();
     let Workspace { slice, evaluator, backward, relaxed, .. } = &mut workspace;
-    evaluator.prepare(slice);
-    let logits: Vec<f64> = evaluator.logits(&certifier.problem(), slice, &flips).map(|logit| logit.value).collect();
     let true_margin = logits[reference] - logits[class];
     let (rise, fall) = changes(certifier, slice, &flips);
     let (coefficients, _) = backward.coefficients();
@@ -131,14 +130,14 @@ pub(super) fn compose(
 
 /// Rise and fall of every unit of representation 2 under the flips.
 fn changes(certifier: &Certifier, slice: &Slice, flips: &[Flip]) -> (Vec<f64>, Vec<f64>) {
-    let weight = &certifier.gcn().layers()[0].weight;
+    let weight = &certifier.network().layers()[0].weight;
     let width = weight.columns;
     let mut rise = vec![0.0; slice.nodes(2).len() * width];
     let mut fall = rise.clone();
     for &flip in flips {
         let present = certifier.graph().attributes().contains(flip.node as usize, flip.attribute);
         let sign = if present { -1.0 } else { 1.0 };
-        for (_, m, a) in reached(slice, flip) {
+        for (_, m, a) in slice.rows_of(flip) {
             for (j, &w) in weight.row(flip.attribute as usize).iter().enumerate() {
                 let change = sign * a * w;
                 rise[m * width + j] += change.max(0.0);

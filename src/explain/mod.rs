@@ -6,12 +6,15 @@ pub use composition::{Composition, Unit};
 
 use serde::Serialize;
 
-use crate::certifier::{Certifier, Workspace};
-use crate::exact::Relaxation;
+use crate::bound::relaxed::Relaxation;
+use crate::bound::workspace::Workspace;
+use crate::certify::certifier::Certifier;
+use crate::certify::verdict::{NodeResult, Verdict};
+use crate::problem::ProblemError;
+use crate::problem::flip::Flip;
 use crate::record::MarginRecord;
 use crate::report::landscape::rings;
-use crate::selection::Flip;
-use crate::verdict::{NodeResult, Verdict};
+use crate::search::local;
 
 /// Up to this many flips are put into the order in which they hurt most, one after the other.
 const ORDERED: usize = 48;
@@ -106,15 +109,20 @@ pub struct Explanation {
 }
 
 /// Explains a node.
-pub fn explain(certifier: &Certifier, node: usize) -> Explanation {
+///
+/// # Errors
+/// If the graph has no such node.
+pub fn explain(certifier: &Certifier, node: usize) -> Result<Explanation, ProblemError> {
+    certifier.prepared().problem().check_nodes(&[node])?;
     let mut workspace = Workspace::default();
     let start = std::time::Instant::now();
-    let result = certifier.certify(node, &mut workspace);
+    let result = certifier.certify_node(node, &mut workspace);
     let seconds = start.elapsed().as_secs_f64();
     let reference = result.reference;
     let logits = certifier.unperturbed().last().map_or(&[][..], |logits| logits.row(node));
-    let mut bound =
-        |class, relaxation| certifier.bound_alone(node, (reference, class), relaxation, &mut workspace).lower();
+    let mut bound = |class, relaxation| {
+        certifier.prepared().bound_alone(node, (reference, class), relaxation, &mut workspace).lower()
+    };
     let classes = result
         .margins
         .iter()
@@ -136,7 +144,7 @@ pub fn explain(certifier: &Certifier, node: usize) -> Explanation {
     let composition = bounds
         .into_iter()
         .filter_map(|(name, relaxation)| composition::compose(certifier, node, (reference, class), name, relaxation));
-    Explanation {
+    Ok(Explanation {
         node: node as u64,
         label: certifier.graph().label(node).map(u64::from),
         predicted: result.predicted as u64,
@@ -152,12 +160,12 @@ pub fn explain(certifier: &Certifier, node: usize) -> Explanation {
         classes,
         attack,
         composition: composition.collect(),
-    }
+    })
 }
 
 fn around(certifier: &Certifier, node: usize) -> Vec<Ring> {
     let own = certifier.predicted(node);
-    let hops = certifier.gcn().layers().len();
+    let hops = certifier.network().layers().len();
     let ring = |(distance, nodes): (usize, Vec<u32>)| Ring {
         distance,
         nodes: nodes.len(),
@@ -176,12 +184,10 @@ fn strongest(certifier: &Certifier, result: &NodeResult, workspace: &mut Workspa
     let pair = (result.reference, class);
     let mut best: Option<(f64, Vec<Flip>)> = None;
     for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
-        certifier.bound_alone(result.node, pair, relaxation, workspace);
+        certifier.prepared().bound_alone(result.node, pair, relaxation, workspace);
         let mut flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
-        let Workspace { search, evaluator, slice, .. } = workspace;
-        evaluator.prepare(slice);
         let objective = [(pair.0, 1.0), (pair.1, -1.0)];
-        let margin = search.improve(&certifier.problem(), slice, evaluator, &objective, &mut flips);
+        let margin = local::improve(certifier.prepared(), &objective, &mut flips, workspace);
         if best.as_ref().is_none_or(|known| margin < known.0) {
             best = Some((margin, flips));
         }
@@ -197,14 +203,12 @@ fn steps(
     mut open: Vec<Flip>,
     workspace: &mut Workspace,
 ) -> Vec<Step> {
-    workspace.slice.cut(certifier.gcn(), certifier.gcn().depth(), node);
-    workspace.evaluator.prepare(&workspace.slice);
+    workspace.slice.cut(certifier.network(), certifier.network().depth(), node);
     let mut margin_of = |flips: &[Flip]| {
-        let Workspace { evaluator, slice, .. } = &mut *workspace;
-        let logits: Vec<f64> = evaluator.logits(&certifier.problem(), slice, flips).map(|logit| logit.value).collect();
+        let logits: Vec<f64> = certifier.prepared().logits(flips, workspace).map(|logit| logit.value).collect();
         logits[reference] - logits[class]
     };
-    let hops = certifier.gcn().layers().len();
+    let hops = certifier.network().layers().len();
     let near: Vec<Vec<u32>> = rings(certifier.graph(), node as u32).take(hops + 1).collect();
     let mut made: Vec<Flip> = Vec::new();
     let mut before = margin_of(&[]);
@@ -241,16 +245,17 @@ fn steps(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::Budget;
-    use crate::certifier::Bound;
+    use crate::problem::Problem;
+    use crate::problem::budget::Budget;
 
     /// With one hidden layer the parts of a bound add up to it, and no unit's relaxation lies above the unit.
     #[test]
     fn the_parts_add_up() {
-        let (graph, gcn) = crate::embedded::cora();
+        let (graph, network) = crate::problem::embedded::cora();
         for (global, node) in [(12, 0), (12, 163), (5, 306), (0, 7), (40, 1000)] {
-            let certifier = Certifier::new(&graph, &gcn, Budget::uniform(&graph, global, 14), Bound::Best);
-            let told = explain(&certifier, node);
+            let budget = Budget::uniform(&graph, global, 14);
+            let certifier = Certifier::builder(Problem::new(graph.clone(), network.clone(), budget).unwrap()).build();
+            let told = explain(&certifier, node).unwrap();
             for part in &told.composition {
                 assert!(part.above_cost.abs() < 1e-6, "{node}: {part:?}");
                 assert!(part.costliest.iter().all(|unit| unit.cost > 0.0) && part.units_cost > -1e-9, "{part:?}");

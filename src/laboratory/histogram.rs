@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::report::chart::axis::{round_step, tidy};
+use crate::chart::axis::{round_step, tidy};
 
 /// A gap below this is zero: less than the solvers' own rounding.
 pub const ZERO: f64 = 1e-6;

@@ -16,7 +16,8 @@ use gcnproof_verify::{Flip, Form, Instance, Model, formulation, network, relaxat
 
 use super::own;
 use super::pair::{Measured, PairRecord};
-use crate::certifier::Certifier;
+use crate::certify::certifier::Certifier;
+use crate::laboratory::instance::instance_of;
 
 /// Up to this many coefficients the LP is written exactly as in the paper's appendix.
 const APPENDIX_CELLS: usize = 20_000;
@@ -52,7 +53,7 @@ pub struct Settings {
 pub fn pairs(certifier: &Certifier, settings: &Settings, node: usize, classes: &[usize]) -> Vec<PairRecord> {
     let mut rows = own::numbers(certifier, node, classes);
     if let (Some(&class), Some(row)) = (classes.first(), rows.first()) {
-        let (instance, _) = certifier.instance(node, row.reference as usize, class);
+        let (instance, _) = instance_of(certifier.prepared(), node, row.reference as usize, class);
         ask_solvers(instance, settings, &mut rows);
     }
     own::conclude(&mut rows);

@@ -9,6 +9,7 @@ pub mod histogram;
 #[cfg(feature = "laboratory")]
 pub mod hunt;
 #[cfg(feature = "laboratory")]
+pub mod instance;
 pub mod measurement;
 pub mod own;
 pub mod pair;

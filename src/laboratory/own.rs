@@ -4,9 +4,11 @@ use std::time::Instant;
 
 use super::chain;
 use super::pair::{Measured, PairRecord};
-use crate::certifier::{Certifier, Workspace};
-use crate::exact::Relaxation;
-use crate::verdict::Margin;
+use crate::bound::relaxed::Relaxation;
+use crate::bound::workspace::Workspace;
+use crate::certify::certifier::Certifier;
+use crate::certify::verdict::Margin;
+use crate::search::optimum::relaxed_optimum;
 
 /// Column generation has found `m̂` when its two sides are this close, relative to it.
 const MET: f64 = 1e-8;
@@ -15,7 +17,7 @@ const MET: f64 = 1e-8;
 pub fn numbers(certifier: &Certifier, node: usize, classes: &[usize]) -> Vec<PairRecord> {
     let mut workspace = Workspace::default();
     let start = Instant::now();
-    let result = certifier.certify(node, &mut workspace);
+    let result = certifier.certify_node(node, &mut workspace);
     let seconds = start.elapsed().as_secs_f64() / result.margins.len().max(1) as f64;
     let mut rows: Vec<PairRecord> = Vec::new();
     for &class in classes {
@@ -28,13 +30,13 @@ pub fn numbers(certifier: &Certifier, node: usize, classes: &[usize]) -> Vec<Pai
         };
         let mut bound = |relaxation| {
             let start = Instant::now();
-            let bound = certifier.bound_alone(node, (result.reference, class), relaxation, &mut workspace);
+            let bound = certifier.prepared().bound_alone(node, (result.reference, class), relaxation, &mut workspace);
             Measured::new(Some(bound.lower()), "proved", start.elapsed().as_secs_f64())
         };
         row.set_dual_default(bound(Relaxation::Paper));
         row.set_anchored(bound(Relaxation::Anchored));
         let start = Instant::now();
-        let optimum = certifier.relaxed_optimum(node, (result.reference, class), &mut workspace);
+        let optimum = relaxed_optimum(certifier.prepared(), node, (result.reference, class), &mut workspace);
         let met = optimum.upper - optimum.lower <= MET * (1.0 + optimum.lower.abs());
         let status = if met { "proved" } else { "limit" };
         row.set_dual_optimal(Measured::new(Some(optimum.lower), status, start.elapsed().as_secs_f64()));

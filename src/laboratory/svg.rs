@@ -1,10 +1,10 @@
 //! The picture of a histogram, with a count on every bar.
 
 use super::histogram::Histogram;
-use crate::report::chart::axis::Axis;
-use crate::report::chart::palette::Ink;
-use crate::report::chart::plot::{Bar, Plot, Shape};
-use crate::report::chart::svg::Drawing;
+use crate::chart::axis::Axis;
+use crate::chart::palette::Ink;
+use crate::chart::plot::{Bar, Plot, Shape};
+use crate::chart::svg::Drawing;
 
 const SIZE: (f64, f64) = (760.0, 380.0);
 

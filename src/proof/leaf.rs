@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use gcnproof_check::format::{self, Leaf, Multiplier, UnitPrices, numerator};
 
-use crate::budget::Restriction;
-use crate::certifier::{Certifier, Workspace};
-use crate::dual::{Located, Objective, Sign};
-use crate::envelope::Prices;
-use crate::hidden::Assumption;
+use crate::bound::backward::{Located, Sign};
+use crate::bound::hidden::Assumption;
+use crate::bound::line::envelope::Prices;
+use crate::bound::prepared::Prepared;
+use crate::bound::workspace::Workspace;
+use crate::problem::budget::Restriction;
+use crate::problem::objective::Objective;
 
 use super::is_doubtful;
 
@@ -19,147 +21,145 @@ const EXPONENTS: [i32; 4] = [-6, -12, -20, -30];
 /// The finest grid of shares of envelopes: that of the mixture.
 const SHARES: i32 = -20;
 
-impl Certifier<'_> {
-    /// The leaf of a bound with these multipliers, at the hidden units of the workspace.
-    /// Nothing that a search goes on with is changed.
-    pub(crate) fn leaf(
-        &self,
-        objective: Objective,
-        restriction: Option<&Restriction>,
-        weights: &[f64],
-        omega: &[Vec<f64>],
-        workspace: &mut Workspace,
-    ) -> Leaf {
-        let selection = std::mem::take(&mut workspace.selection);
-        let envelope = workspace.hidden.envelope.clone();
-        let free = Restriction::default();
-        let signs = workspace.multipliers.signs.clone();
-        let mut found = Leaf::default();
-        for exponent in EXPONENTS {
-            let whole = |x: &f64| on_grid(x.clamp(0.0, 1.0), exponent);
-            let omega: Vec<Vec<f64>> = omega.iter().map(|layer| layer.iter().map(whole).collect()).collect();
-            let weights: Vec<f64> = weights
-                .iter()
-                .zip(&workspace.hidden.assumption)
-                .map(|(w, assumption)| if *assumption == Assumption::Free { whole(w) } else { on_grid(*w, exponent) })
-                .collect();
-            let prices = envelope.as_ref().map(|(prices, left)| {
-                let rounded = prices.rounded(exponent.max(SHARES), exponent);
-                workspace.hidden.envelope = Some((Arc::new(rounded.0), left.clone()));
-                rounded.1
-            });
-            let grid = |sign: &Sign| Sign { beta: on_grid(sign.beta.max(0.0), exponent), ..*sign };
-            self.pass(objective, restriction.is_some(), (&omega, signs.iter().map(grid).collect()), workspace);
-            workspace.relaxed.mixed(&workspace.backward, &workspace.hidden, &weights);
-            let bound = self.worst(workspace, restriction.unwrap_or(&free));
-            let doubtful = is_doubtful(bound);
-            if !doubtful || exponent == EXPONENTS[EXPONENTS.len() - 1] {
-                let mut leaf = self.write(exponent, &weights, (restriction.is_some(), &omega), workspace);
-                leaf.envelope = prices.and_then(|prices| write_envelope((exponent, prices), workspace));
-                found = leaf;
-                break;
+/// The leaf of a bound with these multipliers, at the hidden units of the workspace.
+/// Nothing that a search goes on with is changed.
+pub(crate) fn leaf(
+    prepared: &Prepared,
+    objective: Objective,
+    restriction: Option<&Restriction>,
+    weights: &[f64],
+    omega: &[Vec<f64>],
+    workspace: &mut Workspace,
+) -> Leaf {
+    let selection = std::mem::take(&mut workspace.selection);
+    let envelope = workspace.hidden.envelope.clone();
+    let free = Restriction::default();
+    let signs = workspace.multipliers.signs.clone();
+    let mut found = Leaf::default();
+    for exponent in EXPONENTS {
+        let whole = |x: &f64| on_grid(x.clamp(0.0, 1.0), exponent);
+        let omega: Vec<Vec<f64>> = omega.iter().map(|layer| layer.iter().map(whole).collect()).collect();
+        let weights: Vec<f64> = weights
+            .iter()
+            .zip(&workspace.hidden.assumption)
+            .map(|(w, assumption)| if *assumption == Assumption::Free { whole(w) } else { on_grid(*w, exponent) })
+            .collect();
+        let prices = envelope.as_ref().map(|(prices, left)| {
+            let rounded = prices.rounded(exponent.max(SHARES), exponent);
+            workspace.hidden.envelope = Some((Arc::new(rounded.0), left.clone()));
+            rounded.1
+        });
+        let grid = |sign: &Sign| Sign { beta: on_grid(sign.beta.max(0.0), exponent), ..*sign };
+        pass(prepared, objective, restriction.is_some(), (&omega, signs.iter().map(grid).collect()), workspace);
+        workspace.relaxed.mixed(&workspace.backward, &workspace.hidden, &weights);
+        let bound = prepared.worst(workspace, restriction.unwrap_or(&free));
+        let doubtful = is_doubtful(bound);
+        if !doubtful || exponent == EXPONENTS[EXPONENTS.len() - 1] {
+            let mut leaf = write(prepared, exponent, &weights, (restriction.is_some(), &omega), workspace);
+            leaf.envelope = prices.and_then(|prices| write_envelope((exponent, prices), workspace));
+            found = leaf;
+            break;
+        }
+    }
+    workspace.hidden.envelope = envelope;
+    pass(prepared, objective, restriction.is_some(), (omega, signs), workspace);
+    workspace.selection = selection;
+    found
+}
+
+/// The leaf of a relaxation at its default multipliers, for the bound in the workspace. Where rounding hides on which side of zero a
+/// unit is, the line that was taken is stated, because the checker might take the other.
+pub(crate) fn default_leaf(prepared: &Prepared, dual: Option<u32>, workspace: &Workspace) -> Leaf {
+    let mut leaf = Leaf { dual, ..Leaf::default() };
+    if dual == Some(2) || prepared.network().depth() < 3 {
+        return leaf;
+    }
+    let (coefficients, errors) = workspace.backward.coefficients();
+    let width = prepared.network().width(2);
+    for (m, &node) in workspace.slice.nodes(2).iter().enumerate() {
+        for unit in 0..width {
+            let (a, error) = (coefficients[m * width + unit], errors[m * width + unit]);
+            let z = prepared.unperturbed()[0].entry(node as usize, unit);
+            if a + error > 0.0 && z.value.abs() <= z.error {
+                let weight = if z.value > 0.0 { 1.0 } else { 0.0 };
+                leaf.weight.push((2, node, unit as u32, numerator(weight, leaf.exponent)));
             }
         }
-        workspace.hidden.envelope = envelope;
-        self.pass(objective, restriction.is_some(), (omega, signs), workspace);
-        workspace.selection = selection;
-        found
     }
+    leaf.weight.sort_unstable();
+    leaf
+}
 
-    /// The leaf of a relaxation at its default multipliers, for the bound in the workspace. Where rounding hides on which side of zero a
-    /// unit is, the line that was taken is stated, because the checker might take the other.
-    pub(crate) fn default_leaf(&self, dual: Option<u32>, workspace: &Workspace) -> Leaf {
-        let mut leaf = Leaf { dual, ..Leaf::default() };
-        if dual == Some(2) || self.gcn().depth() < 3 {
-            return leaf;
+/// The backward pass of a deep network at `Ω`; with one hidden layer there is nothing to choose.
+fn pass(
+    prepared: &Prepared,
+    objective: Objective,
+    in_branch: bool,
+    (omega, signs): (&[Vec<f64>], Vec<Sign>),
+    workspace: &mut Workspace,
+) {
+    if prepared.network().depth() > 3 {
+        workspace.multipliers.signs = signs;
+        let Workspace { slice, backward, local_bounds, multipliers, .. } = workspace;
+        let bounds =
+            if in_branch { Located::Slice(local_bounds) } else { Located::Graph(prepared.activation_bounds()) };
+        backward.run_signed(prepared.network(), slice, bounds, objective, (omega, &multipliers.signs));
+    }
+}
+
+/// What differs from the format's defaults.
+fn write(
+    prepared: &Prepared,
+    exponent: i32,
+    weights: &[f64],
+    (in_branch, omega): (bool, &[Vec<f64>]),
+    workspace: &Workspace,
+) -> Leaf {
+    let Workspace { slice, hidden, backward, local_bounds, .. } = workspace;
+    let (coefficients, errors) = backward.coefficients();
+    let mut leaf = Leaf { exponent, cap: true, ..Leaf::default() };
+    for (at, &w) in weights.iter().enumerate() {
+        let node = slice.nodes(2)[at / hidden.width];
+        let multiplier: Multiplier = (2, node, (at % hidden.width) as u32, numerator(w, exponent));
+        if hidden.assumption[at] != Assumption::Free {
+            if w > 0.0 {
+                leaf.beta.push(multiplier);
+            }
+            continue;
         }
-        let (coefficients, errors) = workspace.backward.coefficients();
-        let width = self.gcn().width(2);
-        for (m, &node) in workspace.slice.nodes(2).iter().enumerate() {
-            for unit in 0..width {
-                let (a, error) = (coefficients[m * width + unit], errors[m * width + unit]);
-                let z = self.unperturbed()[0].entry(node as usize, unit);
-                if a + error > 0.0 && z.value.abs() <= z.error {
-                    let weight = if z.value > 0.0 { 1.0 } else { 0.0 };
-                    leaf.weight.push((2, node, unit as u32, numerator(weight, leaf.exponent)));
+        if hidden.lower[at] >= 0.0 || hidden.upper[at] <= 0.0 {
+            continue;
+        }
+        let (a, z) = (coefficients[at], hidden.value[at]);
+        // Where rounding hides a sign the checker may see another default.
+        let clear = a.abs() > errors[at] && z.abs() > hidden.error[at];
+        let default = if a > 0.0 && z > 0.0 { 1.0 } else { 0.0 };
+        if !clear || w != default {
+            leaf.weight.push(multiplier);
+        }
+    }
+    let bounds = if in_branch { Located::Slice(local_bounds) } else { Located::Graph(prepared.activation_bounds()) };
+    for (above, omega) in omega.iter().enumerate() {
+        let l = above + 3;
+        for (n, &node) in slice.nodes(l).iter().enumerate() {
+            let (lower, upper) = bounds.rows(slice, l, n);
+            for (j, (&r, &s)) in lower.iter().zip(upper).enumerate().filter(|(_, (r, s))| **r < 0.0 && **s > 0.0) {
+                let w = omega[n * lower.len() + j];
+                let clear = (r + s).abs() > 1e-6 * (s - r);
+                if !clear || w != f64::from(u8::from(r + s > 0.0)) {
+                    leaf.weight.push((l as u32, node, j as u32, numerator(w, exponent)));
                 }
             }
         }
-        leaf.weight.sort_unstable();
-        leaf
     }
-
-    /// The backward pass of a deep network at `Ω`; with one hidden layer there is nothing to choose.
-    fn pass(
-        &self,
-        objective: Objective,
-        in_branch: bool,
-        (omega, signs): (&[Vec<f64>], Vec<Sign>),
-        workspace: &mut Workspace,
-    ) {
-        if self.gcn().depth() > 3 {
-            workspace.multipliers.signs = signs;
-            let Workspace { slice, backward, local_bounds, multipliers, .. } = workspace;
-            let bounds =
-                if in_branch { Located::Slice(local_bounds) } else { Located::Graph(self.activation_bounds()) };
-            backward.run_signed(self.gcn(), slice, bounds, objective, (omega, &multipliers.signs));
-        }
+    for sign in workspace.multipliers.signs.iter().filter(|sign| sign.beta > 0.0) {
+        let ((l, at), width) = (sign.place, prepared.network().width(sign.place.0));
+        let node = slice.nodes(l)[at / width];
+        leaf.beta.push((l as u32, node, (at % width) as u32, numerator(sign.beta, exponent)));
     }
-
-    /// What differs from the format's defaults.
-    fn write(
-        &self,
-        exponent: i32,
-        weights: &[f64],
-        (in_branch, omega): (bool, &[Vec<f64>]),
-        workspace: &Workspace,
-    ) -> Leaf {
-        let Workspace { slice, hidden, backward, local_bounds, .. } = workspace;
-        let (coefficients, errors) = backward.coefficients();
-        let mut leaf = Leaf { exponent, cap: true, ..Leaf::default() };
-        for (at, &w) in weights.iter().enumerate() {
-            let node = slice.nodes(2)[at / hidden.width];
-            let multiplier: Multiplier = (2, node, (at % hidden.width) as u32, numerator(w, exponent));
-            if hidden.assumption[at] != Assumption::Free {
-                if w > 0.0 {
-                    leaf.beta.push(multiplier);
-                }
-                continue;
-            }
-            if hidden.lower[at] >= 0.0 || hidden.upper[at] <= 0.0 {
-                continue;
-            }
-            let (a, z) = (coefficients[at], hidden.value[at]);
-            // Where rounding hides a sign the checker may see another default.
-            let clear = a.abs() > errors[at] && z.abs() > hidden.error[at];
-            let default = if a > 0.0 && z > 0.0 { 1.0 } else { 0.0 };
-            if !clear || w != default {
-                leaf.weight.push(multiplier);
-            }
-        }
-        let bounds = if in_branch { Located::Slice(local_bounds) } else { Located::Graph(self.activation_bounds()) };
-        for (above, omega) in omega.iter().enumerate() {
-            let l = above + 3;
-            for (n, &node) in slice.nodes(l).iter().enumerate() {
-                let (lower, upper) = bounds.rows(slice, l, n);
-                for (j, (&r, &s)) in lower.iter().zip(upper).enumerate().filter(|(_, (r, s))| **r < 0.0 && **s > 0.0) {
-                    let w = omega[n * lower.len() + j];
-                    let clear = (r + s).abs() > 1e-6 * (s - r);
-                    if !clear || w != f64::from(u8::from(r + s > 0.0)) {
-                        leaf.weight.push((l as u32, node, j as u32, numerator(w, exponent)));
-                    }
-                }
-            }
-        }
-        for sign in workspace.multipliers.signs.iter().filter(|sign| sign.beta > 0.0) {
-            let ((l, at), width) = (sign.place, self.gcn().width(sign.place.0));
-            let node = slice.nodes(l)[at / width];
-            leaf.beta.push((l as u32, node, (at % width) as u32, numerator(sign.beta, exponent)));
-        }
-        leaf.weight.sort_unstable();
-        leaf.beta.sort_unstable();
-        leaf
-    }
+    leaf.weight.sort_unstable();
+    leaf.beta.sort_unstable();
+    leaf
 }
 
 /// The envelopes that the last bound used, with `share` and `prices` the exponents of their grids.

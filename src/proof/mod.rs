@@ -6,19 +6,18 @@
 
 mod error;
 mod file;
-mod leaf;
+pub(crate) mod leaf;
 mod mend;
 mod statement;
 
 pub use error::ProofError;
 pub use file::ProofFile;
-pub use statement::{header, line, model_file};
+pub(crate) use statement::{Shown, line};
+pub use statement::{header, model_file};
 
-use gcnproof_check::format::{Claim, ClassProof, Leaf, Step, Witness};
+use gcnproof_check::format::{Claim, Leaf, Step};
 
-use crate::cascade::Pair;
-use crate::rounding::Enclosure;
-use crate::verdict::{NodeResult, Verdict};
+use crate::number::rounding::Enclosure;
 
 /// What a verdict rests on.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,12 +30,12 @@ pub struct Evidence {
 
 /// Why one class stays below the reference: a tree in preorder, as in the format.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Grounds(pub(crate) Vec<Step>);
+pub(crate) struct PairProof(pub(crate) Vec<Step>);
 
-impl Grounds {
+impl PairProof {
     /// One bound over everything.
-    pub(crate) fn leaf(leaf: Leaf) -> Grounds {
-        Grounds(vec![Step::Leaf(Box::new(leaf))])
+    pub(crate) fn leaf(leaf: Leaf) -> PairProof {
+        PairProof(vec![Step::Leaf(Box::new(leaf))])
     }
 }
 
@@ -49,28 +48,4 @@ pub(crate) fn is_doubtful(bound: Enclosure) -> bool {
     // Where rounding left no number, a comparison is false.
     let clear = bound.value > CLEAR * bound.error;
     !clear
-}
-
-impl Evidence {
-    /// What the pairs of a node show.
-    pub(crate) fn new(result: &NodeResult, pairs: &[Pair], breaks: Option<&Pair>) -> Evidence {
-        let claim = match (result.verdict, breaks) {
-            (Verdict::Robust, _) => {
-                let trees = pairs.iter().map(|pair| {
-                    // Where no bound was kept, the checker is asked about the capped bound, and splits are added as needed.
-                    let capped = || Grounds::leaf(Leaf { cap: true, ..Leaf::default() });
-                    let Grounds(tree) = pair.grounds.clone().unwrap_or_else(|_| capped());
-                    ClassProof { class: pair.class as u32, tree }
-                });
-                Ok(Claim::Robust(trees.collect()))
-            }
-            (Verdict::NonRobust, Some(pair)) => {
-                let flips = result.witness.iter().map(|&flip| flip.into()).collect();
-                Ok(Claim::NonRobust(Witness { class: pair.class as u32, flips }))
-            }
-            _ => Err("the node is undecided"),
-        };
-        let missing = pairs.iter().find_map(|pair| pair.grounds.as_ref().err().copied());
-        Evidence { claim, missing: missing.filter(|_| result.verdict == Verdict::Robust) }
-    }
 }

@@ -7,25 +7,25 @@ use gcnproof_check::format::{
 use gcnproof_check::{Checker, matrix_digest};
 use gcnproof_files::{LayerFile, ModelFile, Precision};
 
+use super::Evidence;
 use super::mend::mend;
-use crate::budget::{Budget, Direction};
-use crate::model::{Gcn, MessagePassing};
-use crate::verdict::NodeResult;
+use crate::problem::budget::{Budget, Direction};
+use crate::problem::network::{Network, Operator};
 
 /// The header of a file of proofs. `rules` is one for all layers, or one per layer.
 pub fn header(
     (graph, model): (&str, &str),
-    (gcn, rules): (&Gcn, &[MessagePassing]),
+    (network, rules): (&Network, &[Operator]),
     budget: &Budget,
     classes: Convention,
 ) -> Header {
-    let name = |rule: &MessagePassing| match rule {
-        MessagePassing::Matrix(matrix) => format!("matrix:{}", matrix_digest(matrix)),
+    let name = |rule: &Operator| match rule {
+        Operator::Matrix(matrix) => format!("matrix:{}", matrix_digest(matrix)),
         rule => rule.name().to_string(),
     };
     let mut message_passing: Vec<String> = rules.iter().map(name).collect();
     if let [one] = message_passing.as_slice() {
-        message_passing = vec![one.clone(); gcn.layers().len()];
+        message_passing = vec![one.clone(); network.layers().len()];
     }
     let locals = budget.locals();
     let uniform = locals.windows(2).all(|pair| pair[0] == pair[1]);
@@ -55,15 +55,15 @@ pub fn header(
 }
 
 /// The network as the checker reads it from the model's file.
-pub fn model_file(gcn: &Gcn, digest: &str) -> ModelFile {
-    let layer = |layer: &crate::model::Layer| LayerFile {
+pub fn model_file(network: &Network, digest: &str) -> ModelFile {
+    let layer = |layer: &crate::problem::network::Layer| LayerFile {
         weight: layer.weight.clone(),
         bias: layer.bias.clone(),
         weight_name: String::new(),
         bias_name: None,
     };
     ModelFile {
-        layers: gcn.layers().iter().map(layer).collect(),
+        layers: network.layers().iter().map(layer).collect(),
         digest: digest.to_string(),
         precision: Precision::F64,
         metadata: Default::default(),
@@ -71,15 +71,28 @@ pub fn model_file(gcn: &Gcn, digest: &str) -> ModelFile {
     }
 }
 
+/// A verdict that is to be shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    /// The node.
+    pub node: u32,
+    /// The class that is to be kept.
+    pub class: u32,
+    /// What the verdict rests on, if it was kept.
+    pub evidence: Option<&'a Evidence>,
+    /// The name of the verdict's reason.
+    pub reason: &'a str,
+}
+
 /// The line of a node. Every proof is shown to the checker first: what it would reject is mended, or not written, and then the line
 /// says that there is no proof, and why.
-pub fn line(result: &NodeResult, checker: &Checker) -> Line {
-    let (id, class) = (result.node as u32, result.reference as u32);
+pub fn line(verdict: &Shown, checker: &Checker) -> Line {
+    let Shown { node: id, class, evidence, reason } = *verdict;
     let unproved = |reason: &str| Line::Unproved(Unproved { id, reason: short(reason) });
-    let Some(evidence) = &result.evidence else { return unproved("proofs were not asked for") };
+    let Some(evidence) = evidence else { return unproved("proofs were not asked for") };
     let claim = match &evidence.claim {
         Ok(claim) => claim.clone(),
-        Err(reason) => return unproved(&format!("{reason} ({})", result.reason.name())),
+        Err(missing) => return unproved(&format!("{missing} ({reason})")),
     };
     let proof = NodeProof { id, class, claim };
     let fault = match checker.check(&proof) {

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::chart::axis::Axis;
-use super::chart::figure::{Figure, Numbers, number};
-use super::chart::palette::Ink;
-use super::chart::plot::{Bar, Dash, Plot, Shape};
 use super::group::{Group, Method};
 use super::landscape::Landscape;
 use super::published::{self, Published};
 use super::sheet::{Sheet, percent, slug};
+use crate::certify::verdict::Verdict;
+use crate::chart::axis::Axis;
+use crate::chart::figure::{Figure, Numbers, number};
+use crate::chart::palette::Ink;
+use crate::chart::plot::{Bar, Dash, Plot, Shape};
 use crate::record::NodeRecord;
-use crate::verdict::Verdict;
 
 /// The shares at one `Q`, in percent of the nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,11 +1,11 @@
 //! Figure 5: what a training run did to margins, certificates and accuracy.
 
-use super::chart::axis::Axis;
-use super::chart::figure::{Figure, Numbers, number};
-use super::chart::palette::Ink;
-use super::chart::plot::{Dash, Plot, Shape};
 use super::sheet::{Sheet, slug};
 use super::training::{Iteration, TrainingLog};
+use crate::chart::axis::Axis;
+use crate::chart::figure::{Figure, Numbers, number};
+use crate::chart::palette::Ink;
+use crate::chart::plot::{Dash, Plot, Shape};
 
 type Series = (&'static str, Ink, Dash, fn(&Iteration) -> Option<f64>);
 

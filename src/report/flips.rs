@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::chart::axis::Axis;
-use super::chart::figure::{Figure, Numbers};
-use super::chart::palette::Ink;
-use super::chart::plot::{Bar, Plot, Shape};
 use super::group::Group;
 use super::landscape::{Landscape, attribute_name};
 use super::sheet::{Sheet, percent, slug};
+use crate::chart::axis::Axis;
+use crate::chart::figure::{Figure, Numbers};
+use crate::chart::palette::Ink;
+use crate::chart::plot::{Bar, Plot, Shape};
 
 /// Attributes shown.
 const SHOWN: usize = 20;

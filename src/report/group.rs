@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::error::ReportError;
 use super::source::{Rows, Source, Sources};
 use super::training::TrainingLog;
+use crate::certify::verdict::Verdict;
 use crate::laboratory::pair::PairRecord;
+use crate::problem::flip::Flip;
 use crate::record::{NodeRecord, RadiusRecord};
 use crate::results::Sidecar;
-use crate::selection::Flip;
-use crate::verdict::Verdict;
 
 /// By what means nodes were decided, the weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,8 +6,8 @@ use std::path::Path;
 use gcnproof_files::{GraphOptions, read_graph};
 
 use super::error::ReportError;
-use crate::graph::Graph;
-use crate::selection::Flip;
+use crate::problem::flip::Flip;
+use crate::problem::graph::Graph;
 
 /// No neighbourhood of a network is wider than this many hops.
 const FARTHEST: usize = 8;

@@ -8,7 +8,6 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-pub mod chart;
 pub mod cost;
 pub mod curve;
 pub mod dynamics;

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use super::Report;
-use super::chart::svg::escaped;
 use super::curve;
 use super::group::{Group, Method};
 use super::landscape::Landscape;
 use super::sheet::{Sheet, percent};
 use super::table;
-use crate::verdict::Verdict;
+use crate::certify::verdict::Verdict;
+use crate::chart::svg::escaped;
 
 const NAMES: [&str; 7] = [
     "Robust, non-robust, undecided",

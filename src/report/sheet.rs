@@ -1,6 +1,6 @@
 //! A sheet: a figure, or in its place the words why there is none.
 
-use super::chart::figure::Figure;
+use crate::chart::figure::Figure;
 
 /// What stands in the place of a figure.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use super::error::ReportError;
 use super::training::{self, TrainingLog};
 use crate::laboratory::pair::PairRecord;
+use crate::record::study;
+use crate::record::study::Manifest;
 use crate::record::{NodeRecord, RadiusRecord};
-use crate::results::{self, ResultError, Sidecar};
-use crate::study::{self, Manifest};
+use crate::results;
+use crate::results::{ResultError, Sidecar};
 
 /// The rows of a file.
 #[derive(Clone, Debug)]

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::chart::axis::Axis;
-use super::chart::figure::{Figure, Numbers, number};
-use super::chart::palette::Ink;
-use super::chart::plot::{Bar, Dash, Plot, Shape};
 use super::group::Group;
 use super::landscape::Landscape;
 use super::sheet::{Sheet, percent, quantile, slug, thinned};
-use crate::verdict::Verdict;
+use crate::certify::verdict::Verdict;
+use crate::chart::axis::Axis;
+use crate::chart::figure::{Figure, Numbers, number};
+use crate::chart::palette::Ink;
+use crate::chart::plot::{Bar, Dash, Plot, Shape};
 
 /// Dots in a cloud.
 const DOTS: usize = 1500;

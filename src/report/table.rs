@@ -8,8 +8,8 @@ use super::cost::step_name;
 use super::group::Group;
 use super::landscape::{Landscape, attribute_name, class_name};
 use super::surroundings::predictions;
+use crate::certify::verdict::Verdict;
 use crate::record::{NodeRecord, RadiusRecord};
-use crate::verdict::Verdict;
 
 /// Digits that are shown of a margin.
 const DIGITS: i32 = 5;

@@ -1,11 +1,11 @@
 //! Figure 3: how far each number of a class pair lies from its true worst-case margin.
 
-use super::chart::axis::Axis;
-use super::chart::figure::{Figure, Numbers, number};
-use super::chart::palette::Ink;
-use super::chart::plot::{Bar, Plot, Shape};
 use super::group::Group;
 use super::sheet::{Sheet, percent, quantile, slug};
+use crate::chart::axis::Axis;
+use crate::chart::figure::{Figure, Numbers, number};
+use crate::chart::palette::Ink;
+use crate::chart::plot::{Bar, Plot, Shape};
 use crate::laboratory::histogram::ZERO;
 use crate::laboratory::pair::PairRecord;
 

@@ -7,14 +7,13 @@
 
 use std::cmp::Ordering;
 
-use crate::cascade::Pair;
-use crate::certifier::Workspace;
-use crate::dual::Located;
-use crate::dyadic::Dyadic;
-use crate::exact::{First, Lines};
-use crate::selection::Flip;
+use crate::bound::backward::Located;
+use crate::bound::exact::{First, Lines};
+use crate::bound::workspace::Workspace;
+use crate::number::dyadic::Dyadic;
+use crate::problem::flip::Flip;
 
-use super::prover::Prover;
+use super::pair_search::PairSearch;
 use super::tree::{Branch, Finding, Goal, Split};
 
 /// So many errors away from what is needed a bound may still be close to it: where rounding hides a sign, f64 takes slopes
@@ -24,34 +23,34 @@ const NEAR: f64 = 64.0;
 /// The same relative to the size of margins, for what the masters leave of a gap.
 const TIGHT: f64 = 1e-9;
 
-impl Prover<'_, '_> {
+impl PairSearch<'_, '_> {
     /// Does only rounding, or next to nothing, keep a bound from closing a branch? Nothing is known of an overflow.
-    pub(super) fn is_near(&self, bound: f64, pair: &Pair) -> bool {
+    pub(super) fn is_near(&self, bound: f64) -> bool {
         let error = NEAR * self.last.error;
         let away = match self.goal {
             Goal::Decide => bound + error <= 0.0 && self.last.value + error <= 0.0,
-            Goal::Minimise { .. } => bound + error + TIGHT * self.size < pair.attack.margin.upper(),
+            Goal::Minimize { .. } => bound + error + TIGHT * self.size < self.pair().attack.margin.upper(),
         };
         !away
     }
 
     /// The first flip of the best perturbation that is left to be made in a branch that may contain it.
-    fn next_of_attack(&self, branch: &Branch, pair: &Pair) -> Option<Flip> {
-        let (fixed, flips) = (&branch.restriction, &pair.attack.flips);
+    fn next_of_attack(&self, branch: &Branch) -> Option<Flip> {
+        let (fixed, flips) = (&branch.restriction, &self.pair().attack.flips);
         let inside =
             fixed.made.iter().all(|flip| flips.contains(flip)) && !fixed.spared.iter().any(|f| flips.contains(f));
         flips.iter().copied().find(|flip| inside && !fixed.made.contains(flip))
     }
 
     /// Has the bound of a branch that contains the best perturbation come so near to it that no f64 gets nearer?
-    pub(super) fn meets_attack(&self, branch: &Branch, bound: f64, pair: &Pair) -> bool {
-        self.goal != Goal::Decide && self.is_near(bound, pair) && self.next_of_attack(branch, pair).is_some()
+    pub(super) fn meets_attack(&self, branch: &Branch, bound: f64) -> bool {
+        self.goal != Goal::Decide && self.is_near(bound) && self.next_of_attack(branch).is_some()
     }
 
     /// The flip to go on with where the parent's bound has already met the best perturbation.
-    pub(super) fn follow_attack(&self, branch: &Branch, pair: &Pair) -> Option<Flip> {
-        let inherited = branch.origin.is_some() && self.meets_attack(branch, branch.bound, pair);
-        if inherited { self.next_of_attack(branch, pair) } else { None }
+    pub(super) fn follow_attack(&self, branch: &Branch) -> Option<Flip> {
+        let inherited = branch.origin.is_some() && self.meets_attack(branch, branch.bound);
+        if inherited { self.next_of_attack(branch) } else { None }
     }
 
     /// The branch is split on a flip; its children start with what it started with.
@@ -62,103 +61,87 @@ impl Prover<'_, '_> {
 
     /// Evaluates a branch exactly, if its bound is near enough, with the multipliers that gave the bound. Closes it, or splits it
     /// on a flip; `None` if it is not near, or if nothing came of it.
-    pub(super) fn finish(
-        &mut self,
-        branch: &Branch,
-        at: usize,
-        (bound, weights): (f64, &[f64]),
-        pairs: &mut [Pair],
-        workspace: &mut Workspace,
-    ) -> Option<Finding> {
-        if !self.is_near(bound, &pairs[at]) || self.clock.is_late() {
+    pub(super) fn finish(&mut self, branch: &Branch, bound: f64, weights: &[f64]) -> Option<Finding> {
+        if !self.is_near(bound) || self.clock.is_late() {
             return None;
         }
         if self.goal != Goal::Decide {
-            self.certifier.settle_attack(self.reference, &mut pairs[at], workspace);
+            self.pairs.settle(self.at, self.workspace);
         }
-        if let Some(found) = self.all_but_one(branch, at, weights, pairs, workspace) {
+        if let Some(found) = self.all_but_one(branch, weights) {
             return Some(found);
         }
-        let budget = self.certifier.budget();
+        let budget = self.prepared.budget();
         let global = branch.restriction.global(budget).unwrap_or(0);
-        let locals = workspace.slice.nodes(1).iter().map(|&n| branch.restriction.local(budget, n).unwrap_or(0));
+        let locals = self.workspace.slice.nodes(1).iter().map(|&n| branch.restriction.local(budget, n).unwrap_or(0));
         // A proof has no lines for a single flip: there the search goes on to single perturbations.
         let single = global.min(locals.sum()) == 1 && self.trace.is_none();
         let mut flips = Vec::new();
         let tries: &[Option<&[f64]>] = if single { &[None] } else { &[Some(weights), None] };
         for &multipliers in tries {
-            let Some((exact, selected)) = self.exact_bound(branch, at, (multipliers, single), pairs, workspace) else {
+            let Some((exact, selected)) = self.exact_bound(branch, (multipliers, single)) else {
                 continue;
             };
-            let closes = match (self.goal, &pairs[at].attack.exact) {
+            let closes = match (self.goal, &self.pair().attack.exact) {
                 (Goal::Decide, _) => exact.sign() == Ordering::Greater,
                 (_, Some(best)) => exact >= *best,
                 _ => false,
             };
             if closes {
-                let class = pairs[at].class;
+                let class = self.pair().class;
                 if exact.sign() == Ordering::Greater {
-                    self.write_exact(branch, class, multipliers, workspace);
+                    self.write_exact(branch, class, multipliers);
                 }
                 return Some(Finding::Closed { bound: exact.floor_f64(), proved: true });
             }
             let attack: Vec<Flip> = branch.restriction.made.iter().chain(&selected).copied().collect();
-            self.certifier.try_flips(self.reference, at, pairs, attack, workspace);
-            if self.goal == Goal::Decide && pairs[at].attack.succeeds() {
-                return Some(self.closed(bound, &pairs[at]));
+            self.pairs.try_flips(self.at, attack, self.workspace);
+            if self.goal == Goal::Decide && self.pair().attack.succeeds() {
+                return Some(self.closed(bound));
             }
             if self.goal != Goal::Decide {
-                self.certifier.settle_attack(self.reference, &mut pairs[at], workspace);
+                self.pairs.settle(self.at, self.workspace);
             }
             flips = selected;
         }
-        let flip = self.next_of_attack(branch, &pairs[at]).or(flips.first().copied())?;
+        let flip = self.next_of_attack(branch).or(flips.first().copied())?;
         let near = weights.iter().map(|w| *w > 0.5).collect();
-        Some(Finding::Open { bound, split: Split::Flip(flip), near, envelope: self.passed_on(branch, workspace) })
+        Some(Finding::Open { bound, split: Split::Flip(flip), near, envelope: self.passed_on(branch) })
     }
 
     /// Closes a branch whose bound is attained by a single perturbation, if that perturbation is not what the search is for, and
     /// if the bound of all others closes the branch. (A proof has no such step.)
-    fn all_but_one(
-        &mut self,
-        branch: &Branch,
-        at: usize,
-        weights: &[f64],
-        pairs: &mut [Pair],
-        workspace: &mut Workspace,
-    ) -> Option<Finding> {
+    fn all_but_one(&mut self, branch: &Branch, weights: &[f64]) -> Option<Finding> {
         if self.trace.is_some() {
             return None;
         }
-        let Workspace { backward, relaxed, hidden, .. } = workspace;
+        let Workspace { backward, relaxed, hidden, .. } = &mut *self.workspace;
         relaxed.mixed(backward, hidden, weights);
-        let bound = self.certifier.worst(workspace, &branch.restriction).lower();
-        let selected = workspace.selection.flips().iter().map(|loss| loss.flip);
+        let bound = self.prepared.worst(self.workspace, &branch.restriction).lower();
+        let selected = self.workspace.selection.flips().iter().map(|loss| loss.flip);
         let one: Vec<Flip> = branch.restriction.made.iter().copied().chain(selected).collect();
-        let margin = self.certifier.try_flips(self.reference, at, pairs, one.clone(), workspace);
-        let pair = &pairs[at];
-        let others = self.certifier.worst_of_others(workspace, &branch.restriction, self.cutoff(pair))?;
+        let margin = self.pairs.try_flips(self.at, one.clone(), self.workspace);
+        let enough = self.cutoff();
+        let others = self.prepared.worst_of_others(self.workspace, &branch.restriction, enough)?;
+        let pair = self.pair();
         if self.goal != Goal::Decide {
             // The one has been compared with the best one known.
             let bound = others.min(pair.attack.lower());
             return Some(Finding::Closed { bound, proved: others >= pair.attack.margin.upper() });
         }
-        let (_, sign) = self.certifier.decided(self.reference, pair.class, margin, &one, workspace);
+        let (_, sign) = self.pairs.decided(self.at, margin, &one, self.workspace);
         (sign == Ordering::Greater).then_some(Finding::Closed { bound, proved: true })
     }
 
     /// The exact bound of a branch with given multipliers of representation 2, or with lines that are exact at the anchor.
     fn exact_bound(
-        &self,
+        &mut self,
         branch: &Branch,
-        at: usize,
         (weights, single): (Option<&[f64]>, bool),
-        pairs: &[Pair],
-        workspace: &mut Workspace,
     ) -> Option<(Dyadic, Vec<Flip>)> {
-        let Workspace { slice, hidden, local_bounds, multipliers, selection, prepared, .. } = workspace;
+        let Workspace { slice, hidden, local_bounds, multipliers, selection, exact, .. } = &mut *self.workspace;
         let hint: Vec<Flip> = selection.flips().iter().map(|loss| loss.flip).collect();
-        let deep = self.certifier.gcn().depth() > 3;
+        let deep = self.prepared.network().depth() > 3;
         let lines = Lines {
             restriction: &branch.restriction,
             bounds: Located::Slice(local_bounds),
@@ -171,24 +154,24 @@ impl Prover<'_, '_> {
             signs: if deep { &multipliers.signs } else { &[] },
             hint: &hint,
         };
-        let objective = [(self.reference, 1.0), (pairs[at].class, -1.0)];
-        self.certifier.exact(slice, prepared).lower_bound(self.certifier.budget(), &objective, &lines)
+        let objective = self.pairs.objective(self.at);
+        self.prepared.exact(slice, exact).lower_bound(self.prepared.budget(), &objective, &lines)
     }
 
     /// For the proof: the branch was closed exactly, and without envelopes.
-    fn write_exact(&mut self, branch: &Branch, class: usize, weights: Option<&[f64]>, workspace: &mut Workspace) {
+    fn write_exact(&mut self, branch: &Branch, class: usize, weights: Option<&[f64]>) {
         if self.trace.is_none() {
             return;
         }
         let weights = match weights {
             Some(weights) => weights.to_vec(),
             None => {
-                workspace.multipliers.anchored(&workspace.hidden, &workspace.backward);
-                workspace.multipliers.weights.clone()
+                self.workspace.multipliers.anchored(&self.workspace.hidden, &self.workspace.backward);
+                self.workspace.multipliers.weights.clone()
             }
         };
-        let envelope = workspace.hidden.envelope.take();
-        self.write_down(branch, class, &weights, workspace);
-        workspace.hidden.envelope = envelope;
+        let envelope = self.workspace.hidden.envelope.take();
+        self.write_down(branch, class, &weights);
+        self.workspace.hidden.envelope = envelope;
     }
 }

@@ -12,16 +12,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::capped;
-use crate::envelope::{Envelope, Left, Place};
-use crate::hidden::{Assumption, Hidden};
-use crate::mixture::reached;
-use crate::rounding::Enclosure;
-use crate::selection::{Field, Flip};
-use crate::slice::Slice;
+use crate::bound::hidden::{Assumption, Hidden};
+use crate::bound::line::capped;
+use crate::bound::line::envelope::{Envelope, Left, Place};
+use crate::bound::selection::Field;
+use crate::number::rounding::Enclosure;
+use crate::problem::flip::Flip;
+use crate::problem::slice::Slice;
 
+use super::column_generation::Master;
+use super::limits::Clock;
 use super::simplex::Simplex;
-use super::tree::Clock;
 
 /// A unit's line as a function of its multiplier: `(b₀ + b₁x) + Σ (s₀ + s₁x)·g_i + (c₀ + c₁x)·capped(g_i)`, and the same of two
 /// envelopes.
@@ -105,8 +106,8 @@ const LARGEST_BETA: f64 = 1e4;
 pub enum Lines {
     /// The chord alone, as in the paper's relaxation: the optimum is `m̂`.
     Chord,
-    /// Every mixture of the chord and the anchored bound: the optimum is at least `m̂`.
-    Both,
+    /// Every mixture of the chord, the capped bound and the envelopes that are known: the optimum is at least `m̂`.
+    All,
 }
 
 /// What a master suggests.
@@ -118,16 +119,6 @@ pub struct Suggestion {
     pub value: f64,
     /// How much of each flip the relaxed attacker makes, in `[0, 1]`.
     pub flips: Vec<(Flip, f64)>,
-}
-
-/// A solver of restricted masters. Its answers are suggestions: a bound is what the pricing pass says of them.
-pub trait Master {
-    /// Makes a flip known.
-    fn add(&mut self, field: &Field, slice: &Slice, flip: Flip);
-    /// Is this flip known?
-    fn knows(&self, flip: Flip) -> bool;
-    /// The best multipliers against the flips known.
-    fn solve(&mut self) -> Suggestion;
 }
 
 /// The master on our own simplex method.
@@ -328,10 +319,12 @@ fn unit(hidden: &Hidden, at: usize, a: f64, envelopes: &Envelopes) -> Affine {
 }
 
 impl Master for SimplexMaster<'_> {
+    type Suggestion = Suggestion;
+
     fn add(&mut self, field: &Field, slice: &Slice, flip: Flip) {
         let present = field.graph.attributes().contains(flip.node as usize, flip.attribute);
         let sign = if present { -1.0 } else { 1.0 };
-        let reach: Vec<(usize, f64)> = reached(slice, flip).map(|(_, m, a)| (m, sign * a)).collect();
+        let reach: Vec<(usize, f64)> = slice.rows_of(flip).map(|(_, m, a)| (m, sign * a)).collect();
         let mut fixed = 0.0;
         let mut coefficients = vec![(self.rho, 1.0)];
         for &(m, a) in &reach {
@@ -371,7 +364,7 @@ impl Master for SimplexMaster<'_> {
         self.rows.iter().any(|row| row.flip == flip)
     }
 
-    fn solve(&mut self) -> Suggestion {
+    fn solve(&mut self, _: &Field, _: &Slice) -> Suggestion {
         loop {
             let optimal = self.simplex.maximise(50 * (self.rows.len() + 10));
             let restless = self.restless();

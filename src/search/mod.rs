@@ -1,16 +1,22 @@
 //! The search: the optimum of the relaxation by column generation, and the truth by branch and price (math §6, §7).
 
-mod arches;
-pub mod deep;
-mod depth;
-mod feasible;
+mod branch_bounds;
+mod branching;
+mod column_generation;
+mod cuts;
 mod finish;
-mod ground;
-pub mod layers;
+pub mod layered;
+pub mod limits;
+pub(crate) mod local;
 pub mod master;
 pub mod optimum;
-pub mod prover;
+pub(crate) mod pair;
+pub(crate) mod pair_search;
+mod point;
+mod price;
 mod separation;
 pub mod simplex;
 pub(crate) mod trace;
 pub mod tree;
+
+pub use column_generation::Master;

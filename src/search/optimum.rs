@@ -4,17 +4,22 @@
 
 use std::collections::BTreeMap;
 
-use crate::budget::Restriction;
-use crate::certifier::{Certifier, Workspace};
-use crate::dual::{Located, Objective};
-use crate::exact::Relaxation;
-use crate::mixture::reached;
-use crate::rounding::{Account, error_of};
-use crate::selection::Flip;
+use crate::bound::activation::LayerBounds;
+use crate::bound::backward::Located;
+use crate::bound::prepared::Prepared;
+use crate::bound::relaxed::Relaxation;
+use crate::bound::workspace::Workspace;
+use crate::number::rounding::{Account, error_of};
+use crate::problem::budget::{Budget, Restriction};
+use crate::problem::flip::Flip;
+use crate::problem::objective::Objective;
+use crate::problem::slice::Slice;
 
-use super::deep::LayeredMaster;
-use super::master::{Envelopes, Lines, Master, SimplexMaster};
-use super::prover::point;
+use super::column_generation::{Master, Pricing, generate, unknown};
+use super::layered::master::LayeredMaster;
+use super::master::{Envelopes, Lines, SimplexMaster, Suggestion};
+use super::pair_search::point;
+use super::point::{bounds_in, feasible_margin};
 
 /// Masters solved before giving up; a handful is usual.
 const MASTERS: usize = 200;
@@ -40,160 +45,185 @@ pub struct Optimum {
     pub flips: Vec<(Flip, f64)>,
 }
 
-impl Certifier<'_> {
-    /// `m̂` of a class pair.
-    pub fn relaxed_optimum(
-        &self,
-        node: usize,
-        (reference, class): (usize, usize),
-        workspace: &mut Workspace,
-    ) -> Optimum {
-        let first = self.bound_alone(node, (reference, class), Relaxation::Paper, workspace);
-        let mut best = Optimum {
-            lower: first.lower(),
-            upper: f64::INFINITY,
-            masters: 0,
-            omega: Vec::new(),
-            above: Vec::new(),
-            flips: Vec::new(),
+impl Optimum {
+    /// Is the search for it over?
+    fn is_met(&self) -> bool {
+        self.upper - self.lower <= CLOSE * (1.0 + self.lower.abs()) || self.masters >= MASTERS
+    }
+}
+
+/// The pricing of the paper's relaxation; `bounds` are those of the slice's units.
+struct RelaxedPricing<'a> {
+    prepared: &'a Prepared,
+    objective: Objective<'a>,
+    bounds: &'a [LayerBounds],
+    workspace: &'a mut Workspace,
+    best: Optimum,
+}
+
+impl RelaxedPricing<'_> {
+    /// The flips to start with, or to go on with: those of the last selection.
+    fn selected(&self, master: &impl Master) -> Vec<Flip> {
+        if self.best.is_met() {
+            return Vec::new();
+        }
+        unknown(master, self.workspace.selection.flips().iter().map(|loss| loss.flip))
+    }
+}
+
+impl Pricing<SimplexMaster<'_>> for RelaxedPricing<'_> {
+    fn slice(&self) -> &Slice {
+        &self.workspace.slice
+    }
+
+    fn price(&mut self, master: &mut SimplexMaster, suggestion: Suggestion) -> Vec<Flip> {
+        let RelaxedPricing { prepared, workspace, best, .. } = self;
+        best.masters += 1;
+        let shares = within_budget(prepared.budget(), suggestion.flips);
+        let upper = relaxed_margin(prepared, &shares, workspace);
+        if upper < best.upper {
+            best.upper = upper;
+        }
+        let Workspace { backward, relaxed, hidden, .. } = &mut **workspace;
+        relaxed.mixed(backward, hidden, &suggestion.weights);
+        let lower = prepared.worst(workspace, &Restriction::default()).lower();
+        if best.masters == 1 || lower > best.lower {
+            best.lower = best.lower.max(lower);
+            best.omega = suggestion.weights;
+            best.flips = shares;
+        }
+        self.selected(master)
+    }
+}
+
+impl Pricing<LayeredMaster<'_>> for RelaxedPricing<'_> {
+    fn slice(&self) -> &Slice {
+        &self.workspace.slice
+    }
+
+    fn price(&mut self, master: &mut LayeredMaster, _: f64) -> Vec<Flip> {
+        let RelaxedPricing { prepared, objective, bounds, workspace, best } = self;
+        best.masters += 1;
+        let shares = within_budget(prepared.budget(), master.flips());
+        best.upper = best.upper.min(feasible_margin(prepared, objective, &shares, master, bounds, workspace));
+        let slopes = master.slopes();
+        let Workspace { backward, relaxed, hidden, slice, .. } = &mut **workspace;
+        let mut above: Vec<Vec<f64>> = bounds[1..].iter().map(|layer| vec![0.0; layer.lower.len()]).collect();
+        backward.run_with(prepared.network(), slice, Located::Slice(bounds), objective, |l, at, (a, ..)| {
+            above[l - 3][at] = slopes.omega((l, at), a).unwrap_or(0.0);
+            slopes.slope((l, at), a)
+        });
+        relaxed.sloped(backward, hidden, |at, a| slopes.slope((2, at), a).unwrap_or(0.0));
+        let coefficients = backward.coefficients().0.iter().enumerate();
+        let omega = coefficients.map(|(at, &a)| slopes.omega((2, at), a).unwrap_or(0.0)).collect();
+        let lower = prepared.worst(workspace, &Restriction::default()).lower();
+        if best.masters == 1 || lower > best.lower {
+            (best.lower, best.omega, best.above, best.flips) = (best.lower.max(lower), omega, above, shares);
+        }
+        self.selected(master)
+    }
+}
+
+/// `m̂` of a class pair.
+pub fn relaxed_optimum(
+    prepared: &Prepared,
+    node: usize,
+    (reference, class): (usize, usize),
+    workspace: &mut Workspace,
+) -> Optimum {
+    let first = prepared.bound_alone(node, (reference, class), Relaxation::Paper, workspace);
+    let best = Optimum {
+        lower: first.lower(),
+        upper: f64::INFINITY,
+        masters: 0,
+        omega: Vec::new(),
+        above: Vec::new(),
+        flips: Vec::new(),
+    };
+    let Some(bounds) = prepared.activation_bounds().first() else {
+        // A linear model has nothing to relax.
+        return Optimum { upper: first.upper(), ..best };
+    };
+    workspace.hidden.load(&workspace.slice, &prepared.unperturbed()[0], bounds);
+    let restriction = Restriction::default();
+    let field = prepared.field(&restriction);
+    let (network, global) = (prepared.network(), prepared.budget().global());
+    let objective = &[(reference, 1.0), (class, -1.0)];
+    if network.depth() > 3 {
+        let bounds = &bounds_in(prepared, &workspace.slice);
+        let (slice, hidden) = (&workspace.slice, &workspace.hidden);
+        let mut master = LayeredMaster::new((network, slice), hidden, bounds, (objective, &[]), global, Lines::Chord);
+        let mut pricing = RelaxedPricing { prepared, objective, bounds, workspace, best };
+        let start = pricing.selected(&master);
+        generate(&mut master, &field, start, &mut pricing);
+        return pricing.best;
+    }
+    let coefficients = workspace.backward.coefficients().0.to_vec();
+    let constant = workspace.backward.constant().close().value;
+    let mut master = SimplexMaster::new(
+        &network.layers()[0].weight,
+        &workspace.hidden,
+        (&coefficients, constant),
+        global,
+        None,
+        Lines::Chord,
+        Envelopes::default(),
+    );
+    let mut pricing = RelaxedPricing { prepared, objective, bounds: &[], workspace, best };
+    let start = pricing.selected(&master);
+    generate(&mut master, &field, start, &mut pricing);
+    pricing.best
+}
+
+/// Shares that a solver has exceeded by a rounding, brought back into the budgets.
+fn within_budget(budget: &Budget, mut shares: Vec<(Flip, f64)>) -> Vec<(Flip, f64)> {
+    let mut spent: BTreeMap<u32, f64> = BTreeMap::new();
+    for (flip, share) in &mut shares {
+        *share = share.clamp(0.0, 1.0);
+        *spent.entry(flip.node).or_default() += *share;
+    }
+    let room = |budget: usize, spent: f64| if spent > budget as f64 { budget as f64 / spent } else { 1.0 };
+    let global = room(budget.global(), spent.values().sum());
+    for (flip, share) in &mut shares {
+        let local = room(budget.local(flip.node as usize), spent[&flip.node]);
+        if global.min(local) < 1.0 {
+            *share *= global.min(local) * (1.0 - 1e-13);
+        }
+    }
+    shares
+}
+
+/// The margin of the paper's relaxed network, one hidden layer, where the attacker makes shares of flips: rounded up.
+fn relaxed_margin(prepared: &Prepared, shares: &[(Flip, f64)], workspace: &Workspace) -> f64 {
+    let Workspace { hidden, slice, backward, .. } = workspace;
+    let (change, _) = point(prepared, shares, workspace);
+    let weight = &prepared.network().layers()[0].weight;
+    let mut size = vec![0.0; hidden.count()];
+    for &(flip, share) in shares {
+        for (_, m, a) in slice.rows_of(flip) {
+            for (j, w) in weight.row(flip.attribute as usize).iter().enumerate() {
+                size[m * hidden.width + j] += share * (a * w).abs();
+            }
+        }
+    }
+    let (coefficients, errors) = backward.coefficients();
+    let mut margin = backward.constant();
+    for at in 0..hidden.count() {
+        let (a, r, s) = (coefficients[at], hidden.lower[at], hidden.upper[at]);
+        let z = hidden.value[at] + change[at];
+        let away = hidden.value[at].abs() + size[at];
+        let error = hidden.error[at] + error_of(shares.len() + 4, away);
+        let active = if s <= 0.0 {
+            0.0
+        } else if r >= 0.0 {
+            z
+        } else if a > 0.0 {
+            z.max(0.0)
+        } else {
+            s * (z - r) / (s - r)
         };
-        let Some(bounds) = self.activation_bounds().first() else {
-            // A linear model has nothing to relax.
-            return Optimum { upper: first.upper(), ..best };
-        };
-        workspace.hidden.load(&workspace.slice, &self.unperturbed()[0], bounds);
-        if self.gcn().depth() > 3 {
-            return self.layered_optimum(&[(reference, 1.0), (class, -1.0)], best, workspace);
-        }
-        let restriction = Restriction::default();
-        let field = self.problem().field(&restriction);
-        let coefficients = workspace.backward.coefficients().0.to_vec();
-        let constant = workspace.backward.constant().close().value;
-        let weight = &self.gcn().layers()[0].weight;
-        let global = self.budget().global();
-        let mut master = SimplexMaster::new(
-            weight,
-            &workspace.hidden,
-            (&coefficients, constant),
-            global,
-            None,
-            Lines::Chord,
-            Envelopes::default(),
-        );
-        loop {
-            let new: Vec<Flip> =
-                workspace.selection.flips().iter().map(|l| l.flip).filter(|flip| !master.knows(*flip)).collect();
-            let met = best.upper - best.lower <= CLOSE * (1.0 + best.lower.abs());
-            if met || best.masters >= MASTERS || (new.is_empty() && best.masters > 0) {
-                return best;
-            }
-            new.into_iter().for_each(|flip| master.add(&field, &workspace.slice, flip));
-            let suggestion = master.solve();
-            best.masters += 1;
-            let shares = self.within_budget(suggestion.flips);
-            let upper = self.relaxed_margin(&shares, workspace);
-            if upper < best.upper {
-                best.upper = upper;
-            }
-            let Workspace { backward, relaxed, hidden, .. } = workspace;
-            relaxed.mixed(backward, hidden, &suggestion.weights);
-            let lower = self.worst(workspace, &restriction).lower();
-            if best.masters == 1 || lower > best.lower {
-                best.lower = best.lower.max(lower);
-                best.omega = suggestion.weights;
-                best.flips = shares;
-            }
-        }
+        margin.add(a * active);
+        margin.allow(a.abs() * error + errors[at] * (active.abs() + error) + error_of(8, a.abs() * (away - r + s)));
     }
-
-    /// The same with the rows of all layers in the master. `best` is what the default multipliers are worth, and the workspace
-    /// holds the flips that they select.
-    fn layered_optimum(&self, objective: Objective, mut best: Optimum, workspace: &mut Workspace) -> Optimum {
-        let restriction = Restriction::default();
-        let field = self.problem().field(&restriction);
-        let bounds = self.bounds_in(&workspace.slice);
-        let place = (self.gcn(), &workspace.slice);
-        let global = self.budget().global();
-        let mut master = LayeredMaster::new(place, &workspace.hidden, &bounds, (objective, &[]), global, Lines::Chord);
-        loop {
-            let selected = workspace.selection.flips().iter().map(|loss| loss.flip);
-            let new: Vec<Flip> = selected.filter(|flip| !master.knows(*flip)).collect();
-            let met = best.upper - best.lower <= CLOSE * (1.0 + best.lower.abs());
-            if met || best.masters >= MASTERS || (new.is_empty() && best.masters > 0) {
-                return best;
-            }
-            new.into_iter().for_each(|flip| master.add(&field, &workspace.slice, flip));
-            master.solve(&field, &workspace.slice);
-            best.masters += 1;
-            let shares = self.within_budget(master.flips());
-            best.upper = best.upper.min(self.feasible_margin(objective, &shares, &master, &bounds, workspace));
-            let slopes = master.slopes();
-            let Workspace { backward, relaxed, hidden, slice, .. } = workspace;
-            let mut above: Vec<Vec<f64>> = bounds[1..].iter().map(|layer| vec![0.0; layer.lower.len()]).collect();
-            backward.run_with(self.gcn(), slice, Located::Slice(&bounds), objective, |l, at, (a, ..)| {
-                above[l - 3][at] = slopes.omega((l, at), a).unwrap_or(0.0);
-                slopes.slope((l, at), a)
-            });
-            relaxed.sloped(backward, hidden, |at, a| slopes.slope((2, at), a).unwrap_or(0.0));
-            let coefficients = backward.coefficients().0.iter().enumerate();
-            let omega = coefficients.map(|(at, &a)| slopes.omega((2, at), a).unwrap_or(0.0)).collect();
-            let lower = self.worst(workspace, &restriction).lower();
-            if best.masters == 1 || lower > best.lower {
-                best = Optimum { lower: best.lower.max(lower), omega, above, flips: shares, ..best };
-            }
-        }
-    }
-
-    /// Shares that a solver has exceeded by a rounding, brought back into the budgets.
-    fn within_budget(&self, mut shares: Vec<(Flip, f64)>) -> Vec<(Flip, f64)> {
-        let mut spent: BTreeMap<u32, f64> = BTreeMap::new();
-        for (flip, share) in &mut shares {
-            *share = share.clamp(0.0, 1.0);
-            *spent.entry(flip.node).or_default() += *share;
-        }
-        let room = |budget: usize, spent: f64| if spent > budget as f64 { budget as f64 / spent } else { 1.0 };
-        let global = room(self.budget().global(), spent.values().sum());
-        for (flip, share) in &mut shares {
-            let local = room(self.budget().local(flip.node as usize), spent[&flip.node]);
-            if global.min(local) < 1.0 {
-                *share *= global.min(local) * (1.0 - 1e-13);
-            }
-        }
-        shares
-    }
-
-    /// The margin of the paper's relaxed network, one hidden layer, where the attacker makes shares of flips: rounded up.
-    fn relaxed_margin(&self, shares: &[(Flip, f64)], workspace: &Workspace) -> f64 {
-        let Workspace { hidden, slice, backward, .. } = workspace;
-        let (change, _) = point(self, shares, workspace);
-        let weight = &self.gcn().layers()[0].weight;
-        let mut size = vec![0.0; hidden.count()];
-        for &(flip, share) in shares {
-            for (_, m, a) in reached(slice, flip) {
-                for (j, w) in weight.row(flip.attribute as usize).iter().enumerate() {
-                    size[m * hidden.width + j] += share * (a * w).abs();
-                }
-            }
-        }
-        let (coefficients, errors) = backward.coefficients();
-        let mut margin = backward.constant();
-        for at in 0..hidden.count() {
-            let (a, r, s) = (coefficients[at], hidden.lower[at], hidden.upper[at]);
-            let z = hidden.value[at] + change[at];
-            let away = hidden.value[at].abs() + size[at];
-            let error = hidden.error[at] + error_of(shares.len() + 4, away);
-            let active = if s <= 0.0 {
-                0.0
-            } else if r >= 0.0 {
-                z
-            } else if a > 0.0 {
-                z.max(0.0)
-            } else {
-                s * (z - r) / (s - r)
-            };
-            margin.add(a * active);
-            margin.allow(a.abs() * error + errors[at] * (active.abs() + error) + error_of(8, a.abs() * (away - r + s)));
-        }
-        Account::close(margin).upper()
-    }
+    Account::close(margin).upper()
 }

@@ -1,4 +1,4 @@
-//! Separation: the prices (see [`crate::envelope`]) whose line is lowest over a unit at a given fractional attack.
+//! Separation: the prices (see [`crate::bound::line::envelope`]) whose line is lowest over a unit at a given fractional attack.
 //!
 //! Split the attack `x` into a part `λ` that turns the unit on and a part `1 − λ` that leaves it off: `x = y + (x − y)` with `y/λ` and
 //! `(x − y)/(1 − λ)` within the budget. The largest activation of such a split is the value of the envelope at `x`,
@@ -14,8 +14,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::envelope::{Envelope, Prices};
-use crate::selection::Flip;
+use crate::bound::line::envelope::{Envelope, Prices};
+use crate::problem::flip::Flip;
 
 /// Halvings of `λ`.
 const HALVINGS: usize = 26;
@@ -183,8 +183,8 @@ impl Point {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::envelope::Left;
-    use crate::rounding::Enclosure;
+    use crate::bound::line::envelope::Left;
+    use crate::number::rounding::Enclosure;
     use gcnproof_verify::random::Stream;
 
     /// A unit with its changes, three nodes with two or three flips each, and all admissible sets.

@@ -4,7 +4,7 @@
 //! have a few dozen rows. Its answer is a suggestion only, so it may stop early: every basis it visits is feasible, and
 //! that is all that its user needs.
 
-use super::tree::Clock;
+use super::limits::Clock;
 
 /// A variable of the tableau.
 #[derive(Clone, Debug)]
@@ -128,7 +128,7 @@ impl Simplex {
         let mut stalled = 0;
         for step in 0..limit {
             // A step costs microseconds in small tableaus and milliseconds in large ones.
-            if step % 16 == 15 && self.clock.is_some_and(|clock| clock.is_late()) {
+            if step % 16 == 15 && self.clock.as_ref().is_some_and(Clock::is_late) {
                 return false;
             }
             let Some(entering) = self.entering(stalled > 50) else { return true };

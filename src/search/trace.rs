@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use gcnproof_check::format::{Envelope, Leaf, Step};
 use gcnproof_check::{LARGEST_TREE, LONGEST_LINE, LONGEST_PATH};
 
-use crate::proof::Grounds;
+use crate::proof::PairProof;
 
 use super::tree::{Branch, Split};
 
@@ -63,7 +63,7 @@ impl Trace {
     }
 
     /// The tree in preorder. `unit` names a unit of the slice by its node and its number.
-    pub(crate) fn grounds(mut self, unit: impl Fn(usize, usize) -> (u32, u32)) -> Result<Grounds, &'static str> {
+    pub(crate) fn proof(mut self, unit: impl Fn(usize, usize) -> (u32, u32)) -> Result<PairProof, &'static str> {
         let mut tree = Vec::new();
         let mut waiting = vec![(0, 0)];
         while let Some((serial, depth)) = waiting.pop() {
@@ -98,7 +98,7 @@ impl Trace {
                 None => return Err("the search was not over"),
             }
         }
-        Ok(Grounds(tree))
+        Ok(PairProof(tree))
     }
 }
 

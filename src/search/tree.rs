@@ -8,46 +8,13 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use crate::budget::Restriction;
-use crate::envelope::Envelope;
-use crate::hidden::Assumption;
-use crate::selection::Flip;
+use crate::bound::hidden::Assumption;
+use crate::bound::line::envelope::Envelope;
+use crate::problem::budget::Restriction;
+use crate::problem::flip::Flip;
 
-use super::master::Suggestion;
-
-/// When a search gives up.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
-    /// Tree nodes per class pair.
-    pub nodes: usize,
-    /// Time per target.
-    pub time: Duration,
-}
-
-/// None.
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { nodes: usize::MAX, time: Duration::MAX }
-    }
-}
-
-/// When a search must end, however far it is.
-#[derive(Clone, Copy, Debug)]
-pub struct Clock {
-    /// If there is a time.
-    pub deadline: Option<Instant>,
-    /// Was it interrupted?
-    pub stopped: fn() -> bool,
-}
-
-impl Clock {
-    /// Is it time to stop?
-    pub fn is_late(&self) -> bool {
-        (self.stopped)() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
-    }
-}
+use super::limits::{Clock, Limits};
 
 /// What a search is for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +22,7 @@ pub enum Goal {
     /// Is the worst-case margin positive?
     Decide,
     /// What is it, up to this gap?
-    Minimise {
+    Minimize {
         /// Difference between bound and witness at which the search is over, relative to their size; 0 for the exact minimum.
         gap: f64,
     },
@@ -175,14 +142,16 @@ impl Waiting {
     }
 }
 
-/// Searches the tree, lowest bound first. `examine` bounds a branch and may find witnesses as it goes; `finished` says
-/// whether a lower bound on everything that is not proved is enough.
-pub fn search(
-    limits: &Limits,
-    clock: Clock,
-    mut examine: impl FnMut(&Branch) -> Finding,
-    mut finished: impl FnMut(f64) -> bool,
-) -> Outcome {
+/// Who looks at the branches of a tree.
+pub trait Examiner {
+    /// Bounds a branch; may find witnesses as it goes.
+    fn examine(&mut self, branch: &Branch) -> Finding;
+    /// Is a lower bound on everything that is not proved enough?
+    fn is_enough(&self, lower: f64) -> bool;
+}
+
+/// Searches the tree, lowest bound first.
+pub fn search(limits: &Limits, clock: &Clock, examiner: &mut impl Examiner) -> Outcome {
     let mut waiting = Waiting::default();
     waiting.push(Branch { bound: f64::NEG_INFINITY, ..Branch::default() });
     // The smallest bounds at which a branch was closed, with a proof and without.
@@ -193,14 +162,14 @@ pub fn search(
         let open = branch.bound.min(others).min(closed);
         let outcome = |gave_up| Outcome { lower: open.min(proved), open, nodes, gave_up };
         // The lowest bound of all: nothing below it is left.
-        if finished(open) {
+        if examiner.is_enough(open) {
             return outcome(false);
         }
         if nodes >= limits.nodes || clock.is_late() {
             return outcome(true);
         }
         nodes += 1;
-        match examine(&branch) {
+        match examiner.examine(&branch) {
             Finding::Closed { bound, proved: true } => proved = proved.min(bound.max(branch.bound)),
             Finding::Closed { bound, proved: false } => closed = closed.min(bound.max(branch.bound)),
             Finding::Open { bound, split, near, envelope } => {
@@ -226,40 +195,4 @@ pub fn search(
         }
     }
     Outcome { lower: closed.min(proved), open: closed, nodes, gave_up: false }
-}
-
-/// The free unit with a negative coefficient whose split gains most at the master's point, and the gain. The two branches
-/// gain the relaxed activation beyond `z` and beyond 0; a unit of which one is nothing is not loose. (Measured: choosing by
-/// the sum of the two takes half as many tree nodes as choosing by the smaller.) Gains up to `least` are none.
-pub fn loosest(
-    hidden: &crate::hidden::Hidden,
-    coefficients: &[f64],
-    change: &[f64],
-    capped: &[f64],
-    arched: &[(f64, f64)],
-    least: f64,
-) -> Option<(f64, usize)> {
-    (0..hidden.count())
-        .filter(|&at| hidden.assumption[at] == Assumption::Free && coefficients[at] < 0.0)
-        .filter(|&at| hidden.lower[at] < 0.0 && hidden.upper[at] > 0.0)
-        .map(|at| {
-            let (z, r, s) = (hidden.value[at], hidden.lower[at], hidden.upper[at]);
-            let here = z + change[at];
-            let others = (s * (here - r) / (s - r)).min(z.max(0.0) + capped[at]);
-            let (share, envelope) = arched.get(at).copied().unwrap_or((0.0, 0.0));
-            let relaxed = share * envelope + (1.0 - share) * others;
-            let gains = [-coefficients[at] * (relaxed - here), -coefficients[at] * relaxed];
-            (if gains[0].min(gains[1]) > least { gains[0] + gains[1] } else { 0.0 }, at)
-        })
-        .max_by(|x, y| x.0.total_cmp(&y.0))
-}
-
-/// The flip that is most nearly made by half.
-pub fn most_fractional(suggestion: &Suggestion) -> Option<Flip> {
-    suggestion
-        .flips
-        .iter()
-        .filter(|(_, share)| *share > 1e-6 && *share < 1.0 - 1e-6)
-        .min_by(|x, y| (x.1 - 0.5).abs().total_cmp(&(y.1 - 0.5).abs()))
-        .map(|f| f.0)
 }

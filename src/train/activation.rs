@@ -10,9 +10,9 @@ use super::falling::{Look, Pick, Side, Unit, keep_best};
 use super::gradient::{Gradient, add_scaled};
 use super::pass::{Dropout, Pass, Transposed};
 use super::reach::Reach;
-use crate::budget::Budget;
-use crate::graph::Graph;
-use crate::model::{Gcn, Layer};
+use crate::problem::budget::Budget;
+use crate::problem::graph::Graph;
+use crate::problem::network::{Layer, Network};
 
 /// Lists of picks, one per row of the reach in representation 2.
 #[derive(Debug, Default)]
@@ -65,21 +65,21 @@ pub struct ActivationBounds {
 impl ActivationBounds {
     /// Bounds every unit that the reach needs, in the network without the hidden units that are dropped.
     pub fn new(
-        (graph, gcn): (&Graph, &Gcn),
+        (graph, network): (&Graph, &Network),
         budget: &Budget,
         reach: &Reach,
         pass: &Pass,
         dropout: Option<Dropout>,
     ) -> ActivationBounds {
         let mut bounds = ActivationBounds { intervals: Intervals::default(), units: Vec::new(), dropout };
-        if gcn.depth() == 2 {
+        if network.depth() == 2 {
             return bounds;
         }
-        let width = gcn.width(2);
-        let rows = Rows::new(graph, gcn, budget, reach);
+        let width = network.width(2);
+        let rows = Rows::new(graph, network, budget, reach);
         bounds.units = (0..width)
             .into_par_iter()
-            .map(|unit| first_hidden((graph, gcn), budget, (reach, &rows), pass, unit))
+            .map(|unit| first_hidden((graph, network), budget, (reach, &rows), pass, unit))
             .collect();
         let mut lower = vec![0.0; graph.node_count() * width];
         let mut upper = lower.clone();
@@ -91,8 +91,8 @@ impl ActivationBounds {
         }
         bounds.intervals.lower.push(lower);
         bounds.intervals.upper.push(upper);
-        for l in 2..gcn.depth() - 1 {
-            bounds.propagate(&gcn.layers()[l - 1], reach, l);
+        for l in 2..network.depth() - 1 {
+            bounds.propagate(&network.layers()[l - 1], reach, l);
         }
         bounds
     }
@@ -141,17 +141,17 @@ impl ActivationBounds {
     /// Takes `∂loss/∂R` and `∂loss/∂S` to the parameters and to `∂loss/∂Ĥ(2)`.
     pub fn reverse(
         &self,
-        (gcn, transposed): (&Gcn, &Transposed),
+        (network, transposed): (&Network, &Transposed),
         reach: &Reach,
         mut by: Intervals,
         hidden: &mut [f64],
         gradient: &mut Gradient,
     ) {
-        for l in (2..gcn.depth() - 1).rev() {
-            self.propagate_reverse((gcn, transposed), reach, l, &mut by, gradient);
+        for l in (2..network.depth() - 1).rev() {
+            self.propagate_reverse((network, transposed), reach, l, &mut by, gradient);
         }
         let (Some(by_lower), Some(by_upper)) = (by.lower.first(), by.upper.first()) else { return };
-        let width = gcn.width(2);
+        let width = network.width(2);
         add_scaled(hidden, 1.0, by_lower);
         add_scaled(hidden, 1.0, by_upper);
         let columns: Vec<Vec<f64>> = self
@@ -159,7 +159,7 @@ impl ActivationBounds {
             .par_iter()
             .enumerate()
             .map(|(unit, found)| {
-                let mut column = vec![0.0; gcn.width(1)];
+                let mut column = vec![0.0; network.width(1)];
                 for (row, &m) in reach.nodes(2).iter().enumerate() {
                     let at = m as usize * width + unit;
                     for (by, picks) in [(by_upper[at], &found.rise), (by_lower[at], &found.fall)] {
@@ -184,13 +184,13 @@ impl ActivationBounds {
 
     fn propagate_reverse(
         &self,
-        (gcn, transposed): (&Gcn, &Transposed),
+        (network, transposed): (&Network, &Transposed),
         reach: &Reach,
         l: usize,
         by: &mut Intervals,
         gradient: &mut Gradient,
     ) {
-        let layer = &gcn.layers()[l - 1];
+        let layer = &network.layers()[l - 1];
         let (inputs, width) = (layer.weight.rows, layer.weight.columns);
         let (above_lower, above_upper) = (std::mem::take(&mut by.lower[l - 1]), std::mem::take(&mut by.upper[l - 1]));
         for &m in reach.nodes(l + 1) {
@@ -237,13 +237,13 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(graph: &Graph, gcn: &Gcn, budget: &Budget, reach: &Reach) -> Rows {
+    fn new(graph: &Graph, network: &Network, budget: &Budget, reach: &Reach) -> Rows {
         let mut place = vec![0u32; graph.node_count()];
         reach.nodes(1).iter().enumerate().for_each(|(at, &n)| place[n as usize] = at as u32);
         let capacity = reach.nodes(1).iter().map(|&n| budget.local(n as usize).min(budget.global())).collect();
         let mut rows = Rows { offsets: vec![0], entries: Vec::new(), needed: Vec::new(), capacity };
         for &m in reach.nodes(2) {
-            let (columns, values) = gcn.layers()[0].passing.row(m as usize);
+            let (columns, values) = network.layers()[0].passing.row(m as usize);
             let places = columns.iter().map(|&n| place[n as usize]).zip(values.iter().copied());
             let start = rows.entries.len();
             rows.entries.extend(places.filter(|&(n, _)| rows.capacity[n as usize] > 0));
@@ -261,13 +261,13 @@ impl Rows {
 
 /// Layer 2, one unit. Cost: a look at each node's attributes, and per row a walk along its neighbours.
 fn first_hidden(
-    (graph, gcn): (&Graph, &Gcn),
+    (graph, network): (&Graph, &Network),
     budget: &Budget,
     (reach, rows): (&Reach, &Rows),
     pass: &Pass,
     unit: usize,
 ) -> UnitBounds {
-    let weight = &gcn.layers()[0].weight;
+    let weight = &network.layers()[0].weight;
     let column = weight.values[unit..].iter().step_by(weight.columns).copied().collect();
     let weights = Unit::new(column, budget, graph.attributes());
     let looks: Vec<Look> = reach.nodes(1).iter().map(|&n| weights.look(n as usize)).collect();

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::gradient::Gradient;
-use crate::model::Gcn;
+use crate::problem::network::Network;
 
 const MEAN_DECAY: f64 = 0.9;
 const SQUARE_DECAY: f64 = 0.999;
@@ -25,12 +25,12 @@ pub struct Adam {
 
 impl Adam {
     /// Nothing seen yet.
-    pub fn new(gcn: &Gcn) -> Adam {
-        Adam { mean: Gradient::zeros(gcn), square: Gradient::zeros(gcn), steps: 0 }
+    pub fn new(network: &Network) -> Adam {
+        Adam { mean: Gradient::zeros(network), square: Gradient::zeros(network), steps: 0 }
     }
 
     /// Moves the parameters against the gradient.
-    pub fn step(&mut self, gcn: &mut Gcn, gradient: &Gradient, rate: f64) {
+    pub fn step(&mut self, network: &mut Network, gradient: &Gradient, rate: f64) {
         self.steps += 1;
         let power = i32::try_from(self.steps).unwrap_or(i32::MAX);
         let rate = rate / (1.0 - MEAN_DECAY.powi(power));
@@ -46,7 +46,7 @@ impl Adam {
                 }
             });
         };
-        for (l, layer) in gcn.layers_mut().iter_mut().enumerate() {
+        for (l, layer) in network.layers_mut().iter_mut().enumerate() {
             update(&mut layer.weight.values, &gradient.weight[l], &mut self.mean.weight[l], &mut self.square.weight[l]);
             update(&mut layer.bias, &gradient.bias[l], &mut self.mean.bias[l], &mut self.square.bias[l]);
         }

@@ -84,14 +84,14 @@ impl Trainer<'_> {
 
     /// All numbers of the state, in the order of the file.
     fn numbers(&self) -> Vec<&[f64]> {
-        let layers = self.gcn.layers().iter().flat_map(|layer| [&layer.weight.values[..], &layer.bias]);
+        let layers = self.network.layers().iter().flat_map(|layer| [&layer.weight.values[..], &layer.bias]);
         let means = [&self.adam.mean, &self.adam.square];
         let means = means.into_iter().flat_map(|g| g.weight.iter().chain(&g.bias).map(|values| &values[..]));
         layers.chain(means).collect()
     }
 
     fn numbers_mut(&mut self) -> Vec<&mut [f64]> {
-        let layers = self.gcn.layers_mut().iter_mut();
+        let layers = self.network.layers_mut().iter_mut();
         let layers = layers.flat_map(|layer| [&mut layer.weight.values[..], &mut layer.bias]);
         let means = [&mut self.adam.mean, &mut self.adam.square].into_iter();
         let means = means.flat_map(|g| g.weight.iter_mut().chain(&mut g.bias).map(|values| &mut values[..]));

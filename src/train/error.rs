@@ -3,7 +3,7 @@
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::model::ModelError;
+use crate::problem::network::NetworkError;
 use crate::results::ResultError;
 use gcnproof_files::FileError;
 
@@ -81,7 +81,7 @@ pub enum TrainError {
     },
     /// The message passing does not fit the graph.
     #[error(transparent)]
-    Model(#[from] ModelError),
+    Model(#[from] NetworkError),
     /// A file cannot be read or written.
     #[error(transparent)]
     #[diagnostic(transparent)]

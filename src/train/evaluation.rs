@@ -4,12 +4,15 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::split::Split;
-use crate::budget::Budget;
-use crate::certifier::{Bound, Certifier, Workspace};
-use crate::exact::Relaxation;
-use crate::graph::Graph;
-use crate::model::Gcn;
-use crate::slice::Slice;
+use crate::bound::relaxed::Relaxation;
+use crate::bound::workspace::Workspace;
+use crate::certify::certifier::Certifier;
+use crate::certify::settings::Bound;
+use crate::problem::Problem;
+use crate::problem::budget::Budget;
+use crate::problem::graph::Graph;
+use crate::problem::network::Network;
+use crate::problem::slice::Slice;
 
 /// Budgets at which nodes are certified to find the largest one; between two steps the middle is counted.
 const LADDER: [usize; 36] = [
@@ -31,8 +34,8 @@ pub struct Evaluation {
 }
 
 /// Evaluates a model at the budget it was trained for.
-pub fn evaluate(graph: &Graph, gcn: &Gcn, budget: &Budget, split: &Split) -> Evaluation {
-    let certifier = Certifier::new(graph, gcn, budget.clone(), Bound::Best);
+pub fn evaluate(graph: &Graph, network: &Network, budget: &Budget, split: &Split) -> Evaluation {
+    let certifier = certifier(graph, network, budget.clone());
     let nodes: Vec<u32> = (0..graph.node_count() as u32).collect();
     let right = |nodes: &[u32]| -> Vec<bool> {
         let labels = nodes.iter().map(|&n| n as usize).filter_map(|n| graph.label(n).map(|label| (n, label)));
@@ -48,10 +51,16 @@ pub fn evaluate(graph: &Graph, gcn: &Gcn, budget: &Budget, split: &Split) -> Eva
     }
 }
 
+fn certifier(graph: &Graph, network: &Network, budget: Budget) -> Certifier {
+    let problem =
+        Problem::new(graph.clone(), network.clone(), budget).expect("the trainer has seen that the parts fit");
+    Certifier::builder(problem).build()
+}
+
 /// Which nodes have a positive bound for every other class.
 fn certified(certifier: &Certifier, nodes: &[u32], bound: Bound) -> Vec<bool> {
     let positive = |node: usize, pair: (usize, usize), workspace: &mut Workspace| {
-        let mut by = |relaxation| certifier.bound_alone(node, pair, relaxation, workspace).lower() > 0.0;
+        let mut by = |relaxation| certifier.prepared().bound_alone(node, pair, relaxation, workspace).lower() > 0.0;
         match bound {
             Bound::Paper => by(Relaxation::Paper),
             Bound::Anchored => by(Relaxation::Anchored),
@@ -60,7 +69,7 @@ fn certified(certifier: &Certifier, nodes: &[u32], bound: Bound) -> Vec<bool> {
     };
     let certify = |workspace: &mut Workspace, &node: &u32| {
         let class = certifier.predicted(node as usize);
-        let mut others = (0..certifier.gcn().class_count()).filter(|&k| k != class);
+        let mut others = (0..certifier.network().class_count()).filter(|&k| k != class);
         others.all(|k| positive(node as usize, (class, k), workspace))
     };
     nodes.par_iter().map_init(Workspace::default, certify).collect()
@@ -77,15 +86,15 @@ pub struct LargestGlobal {
 
 /// The mean over all nodes of the largest `Q ≤ 200` that is certified, local budgets as given, found by bisection. A `Q` beyond
 /// what the local budgets of a node's neighbourhood allow does not count.
-pub fn mean_largest_global(graph: &Graph, gcn: &Gcn, budget: &Budget) -> LargestGlobal {
+pub fn mean_largest_global(graph: &Graph, network: &Network, budget: &Budget) -> LargestGlobal {
     let nodes: Vec<u32> = (0..graph.node_count() as u32).collect();
     let mut slice = Slice::default();
     let usable = nodes.iter().map(|&node| {
-        slice.cut(gcn, gcn.depth(), node as usize);
+        slice.cut(network, network.depth(), node as usize);
         slice.nodes(1).iter().map(|&n| budget.local(n as usize)).sum::<usize>() as f64
     });
     let mut bisection = Bisection {
-        certifier: Certifier::new(graph, gcn, budget.with_global(0), Bound::Best),
+        certifier: certifier(graph, network, budget.with_global(0)),
         usable: usable.collect(),
         total: LargestGlobal::default(),
     };
@@ -95,14 +104,14 @@ pub fn mean_largest_global(graph: &Graph, gcn: &Gcn, budget: &Budget) -> Largest
 }
 
 /// Every step of the ladder is visited at most once, with all nodes for which it halves what is open.
-struct Bisection<'a> {
-    certifier: Certifier<'a>,
+struct Bisection {
+    certifier: Certifier,
     /// Flips that the local budgets of a node's neighbourhood allow.
     usable: Vec<f64>,
     total: LargestGlobal,
 }
 
-impl Bisection<'_> {
+impl Bisection {
     /// Nodes, by either bound, that are certified on the first `low` steps and not on the step `high`.
     fn descend(&mut self, paper: &[u32], best: &[u32], low: usize, high: usize) {
         if paper.is_empty() && best.is_empty() {

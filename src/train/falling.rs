@@ -8,7 +8,7 @@ use std::cell::OnceCell;
 
 use gcnproof_files::Pattern;
 
-use crate::budget::Budget;
+use crate::problem::budget::Budget;
 
 /// Leaders per side: the two sides share the bits of a mask.
 const LEADERS: usize = 64;

@@ -1,6 +1,6 @@
 //! The gradient of a loss with respect to every weight and bias.
 
-use crate::model::Gcn;
+use crate::problem::network::Network;
 
 /// One number per parameter, layer by layer, in the layout of the network.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,10 +13,10 @@ pub struct Gradient {
 
 impl Gradient {
     /// All zeros.
-    pub fn zeros(gcn: &Gcn) -> Gradient {
+    pub fn zeros(network: &Network) -> Gradient {
         Gradient {
-            weight: gcn.layers().iter().map(|layer| vec![0.0; layer.weight.values.len()]).collect(),
-            bias: gcn.layers().iter().map(|layer| vec![0.0; layer.bias.len()]).collect(),
+            weight: network.layers().iter().map(|layer| vec![0.0; layer.weight.values.len()]).collect(),
+            bias: network.layers().iter().map(|layer| vec![0.0; layer.bias.len()]).collect(),
         }
     }
 }

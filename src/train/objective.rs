@@ -19,11 +19,11 @@ use super::losses::{Loss, cross_entropy, hinge, robust_cross_entropy};
 use super::pass::{Dropout, Pass, Transposed};
 use super::reach::Reach;
 use super::relaxation::{Certificate, TargetGradient, Workspace};
-use crate::attribute::Attributes;
-use crate::budget::Budget;
-use crate::exact::Relaxation;
-use crate::graph::Graph;
-use crate::model::Gcn;
+use crate::bound::attributes::Attributes;
+use crate::bound::relaxed::Relaxation;
+use crate::problem::budget::Budget;
+use crate::problem::graph::Graph;
+use crate::problem::network::Network;
 
 /// The fixed part of an objective.
 pub struct Objective<'a> {
@@ -84,7 +84,13 @@ struct Part {
 
 impl<'a> Objective<'a> {
     /// `labelled` are the nodes whose labels may be used; each must have one.
-    pub fn new(graph: &'a Graph, gcn: &Gcn, budget: &'a Budget, labelled: &'a [u32], terms: Terms) -> Objective<'a> {
+    pub fn new(
+        graph: &'a Graph,
+        network: &Network,
+        budget: &'a Budget,
+        labelled: &'a [u32],
+        terms: Terms,
+    ) -> Objective<'a> {
         let mut is_labelled = vec![false; graph.node_count()];
         labelled.iter().for_each(|&n| is_labelled[n as usize] = true);
         Objective {
@@ -93,8 +99,8 @@ impl<'a> Objective<'a> {
             labelled,
             terms,
             is_labelled,
-            transposed: Transposed::new(graph, gcn),
-            labelled_reach: Reach::of(gcn, labelled),
+            transposed: Transposed::new(graph, network),
+            labelled_reach: Reach::of(network, labelled),
         }
     }
 
@@ -102,7 +108,7 @@ impl<'a> Objective<'a> {
     /// even where the loss has none.
     pub fn evaluate(
         &self,
-        gcn: &Gcn,
+        network: &Network,
         stage: Loss,
         batch: &[u32],
         dropout: Option<Dropout>,
@@ -110,15 +116,15 @@ impl<'a> Objective<'a> {
     ) -> (Report, Gradient) {
         let dropout = dropout.filter(|dropout| dropout.rate > 0.0);
         let mut report = Report::default();
-        let mut gradient = Gradient::zeros(gcn);
+        let mut gradient = Gradient::zeros(network);
         if stage.is_exact() {
-            self.cross_entropy(gcn, dropout, &mut report, &mut gradient);
+            self.cross_entropy(network, dropout, &mut report, &mut gradient);
         }
         if (stage.is_robust() || watch) && !batch.is_empty() {
-            self.certificates(gcn, stage, batch, dropout, &mut report, &mut gradient);
+            self.certificates(network, stage, batch, dropout, &mut report, &mut gradient);
         }
         report.loss = report.loss_labelled + report.loss_unlabelled;
-        for (layer, by) in gcn.layers().iter().zip(&mut gradient.weight) {
+        for (layer, by) in network.layers().iter().zip(&mut gradient.weight) {
             let square: f64 = layer.weight.values.iter().map(|w| w * w).sum();
             report.loss += 0.5 * self.terms.weight_decay * square;
             add_scaled(by, self.terms.weight_decay, &layer.weight.values);
@@ -131,42 +137,42 @@ impl<'a> Objective<'a> {
         self.graph.label(node as usize).unwrap_or(0) as usize
     }
 
-    fn cross_entropy(&self, gcn: &Gcn, dropout: Option<Dropout>, report: &mut Report, gradient: &mut Gradient) {
+    fn cross_entropy(&self, network: &Network, dropout: Option<Dropout>, report: &mut Report, gradient: &mut Gradient) {
         let reach = &self.labelled_reach;
-        let pass = Pass::forward(self.graph, gcn, reach, dropout);
+        let pass = Pass::forward(self.graph, network, reach, dropout);
         let mut upstream = pass.upstream();
         let share = 1.0 / self.labelled.len().max(1) as f64;
-        let classes = gcn.class_count();
+        let classes = network.class_count();
         let mut correct = 0;
         for &node in self.labelled {
             let label = self.label(node);
-            let (loss, derivative) = cross_entropy(pass.row(gcn.depth(), node as usize), label);
+            let (loss, derivative) = cross_entropy(pass.row(network.depth(), node as usize), label);
             report.loss_labelled += share * loss;
             correct += usize::from(pass.predicted(node as usize) == label);
-            let row = &mut upstream[gcn.depth() - 2][node as usize * classes..][..classes];
+            let row = &mut upstream[network.depth() - 2][node as usize * classes..][..classes];
             add_scaled(row, share, &derivative);
         }
         report.accuracy_labelled = (!self.labelled.is_empty()).then_some(correct as f64 * share);
-        pass.reverse((self.graph, gcn, &self.transposed), reach, upstream, gradient);
+        pass.reverse((self.graph, network, &self.transposed), reach, upstream, gradient);
     }
 
     fn certificates(
         &self,
-        gcn: &Gcn,
+        network: &Network,
         stage: Loss,
         batch: &[u32],
         dropout: Option<Dropout>,
         report: &mut Report,
         gradient: &mut Gradient,
     ) {
-        let reach = Reach::of(gcn, batch);
-        let pass = Pass::forward(self.graph, gcn, &reach, None);
-        let bounds = ActivationBounds::new((self.graph, gcn), self.budget, &reach, &pass, dropout);
+        let reach = Reach::of(network, batch);
+        let pass = Pass::forward(self.graph, network, &reach, None);
+        let bounds = ActivationBounds::new((self.graph, network), self.budget, &reach, &pass, dropout);
         let certificate = Certificate {
             graph: self.graph,
-            gcn,
+            network,
             budget: self.budget,
-            attributes: &Attributes::new(&gcn.layers()[0].weight, self.budget),
+            attributes: &Attributes::new(&network.layers()[0].weight, self.budget),
             pass: &pass,
             intervals: &bounds.intervals,
             relaxation: self.terms.relaxation,
@@ -184,11 +190,11 @@ impl<'a> Objective<'a> {
         let mut upstream = pass.upstream();
         let mut by_intervals = bounds.intervals.zeros();
         for target in parts.into_iter().filter_map(|part| part.gradient) {
-            target.add_to(gcn, &mut upstream[0], &mut by_intervals, gradient);
+            target.add_to(network, &mut upstream[0], &mut by_intervals, gradient);
         }
-        bounds.reverse((gcn, &self.transposed), &reach, by_intervals, &mut upstream[0], gradient);
+        bounds.reverse((network, &self.transposed), &reach, by_intervals, &mut upstream[0], gradient);
         // Nothing depends on the layers above directly: the pass is reversed from representation 2 on.
-        pass.reverse((self.graph, gcn, &self.transposed), &reach, upstream, gradient);
+        pass.reverse((self.graph, network, &self.transposed), &reach, upstream, gradient);
     }
 
     fn part(&self, certificate: &Certificate, stage: Loss, node: u32, share: f64, workspace: &mut Workspace) -> Part {
@@ -237,7 +243,7 @@ impl TargetGradient {
     /// Adds a target's part to the batch's, row by row.
     fn add_to(
         self,
-        gcn: &Gcn,
+        network: &Network,
         hidden: &mut [f64],
         intervals: &mut super::activation::Intervals,
         gradient: &mut Gradient,
@@ -247,10 +253,10 @@ impl TargetGradient {
                 add_scaled(&mut into[node as usize * width..][..width], 1.0, row);
             }
         };
-        scatter(hidden, &self.nodes[0], gcn.width(2), &self.hidden);
-        for (l, nodes) in (2..gcn.depth()).zip(&self.nodes) {
-            scatter(&mut intervals.lower[l - 2], nodes, gcn.width(l), &self.intervals.lower[l - 2]);
-            scatter(&mut intervals.upper[l - 2], nodes, gcn.width(l), &self.intervals.upper[l - 2]);
+        scatter(hidden, &self.nodes[0], network.width(2), &self.hidden);
+        for (l, nodes) in (2..network.depth()).zip(&self.nodes) {
+            scatter(&mut intervals.lower[l - 2], nodes, network.width(l), &self.intervals.lower[l - 2]);
+            scatter(&mut intervals.upper[l - 2], nodes, network.width(l), &self.intervals.upper[l - 2]);
         }
         for (d, row) in &self.rows {
             add_scaled(&mut gradient.weight[0][*d as usize * row.len()..][..row.len()], 1.0, row);

@@ -14,8 +14,8 @@ use rayon::prelude::*;
 use super::gradient::{Gradient, add_scaled, dot};
 use super::random::Chance;
 use super::reach::Reach;
-use crate::graph::Graph;
-use crate::model::Gcn;
+use crate::problem::graph::Graph;
+use crate::problem::network::Network;
 
 /// Which inputs are dropped: each with the same probability, the others scaled up in return.
 #[derive(Clone, Copy, Debug)]
@@ -49,10 +49,10 @@ pub struct Transposed {
 
 impl Transposed {
     /// Turns the matrices over.
-    pub fn new(graph: &Graph, gcn: &Gcn) -> Transposed {
+    pub fn new(graph: &Graph, network: &Network) -> Transposed {
         Transposed {
             attributes: graph.attributes().transpose(),
-            passing: gcn.layers().iter().map(|layer| layer.passing.transpose()).collect(),
+            passing: network.layers().iter().map(|layer| layer.passing.transpose()).collect(),
         }
     }
 
@@ -72,9 +72,9 @@ pub struct Pass {
 
 impl Pass {
     /// Runs the network on what the reach needs.
-    pub fn forward(graph: &Graph, gcn: &Gcn, reach: &Reach, dropout: Option<Dropout>) -> Pass {
+    pub fn forward(graph: &Graph, network: &Network, reach: &Reach, dropout: Option<Dropout>) -> Pass {
         let mut pass = Pass { dropout, widths: Vec::new(), values: Vec::new() };
-        for (index, layer) in gcn.layers().iter().enumerate() {
+        for (index, layer) in network.layers().iter().enumerate() {
             let (l, width) = (index + 1, layer.weight.columns);
             let mut sent = vec![0.0; graph.node_count() * width];
             sent.par_chunks_mut(width).enumerate().filter(|(n, _)| reach.needs(l, *n)).for_each(|(n, row)| {
@@ -132,12 +132,12 @@ impl Pass {
     /// Takes `∂loss/∂Ĥ(l)` of every representation, as far as the loss depends on it directly, to the parameters.
     pub fn reverse(
         &self,
-        (graph, gcn, transposed): (&Graph, &Gcn, &Transposed),
+        (graph, network, transposed): (&Graph, &Network, &Transposed),
         reach: &Reach,
         mut upstream: Vec<Vec<f64>>,
         gradient: &mut Gradient,
     ) {
-        for (index, layer) in gcn.layers().iter().enumerate().rev() {
+        for (index, layer) in network.layers().iter().enumerate().rev() {
             let (l, width, inputs) = (index + 1, layer.weight.columns, layer.weight.rows);
             let above = std::mem::take(&mut upstream[index]);
             for &m in reach.nodes(l + 1) {

@@ -1,6 +1,6 @@
 //! The reach of a set of targets: which rows of each representation their logits depend on.
 
-use crate::model::Gcn;
+use crate::problem::network::Network;
 
 /// The rows needed, representation by representation.
 #[derive(Clone, Debug)]
@@ -11,12 +11,12 @@ pub struct Reach {
 
 impl Reach {
     /// What the logits of the targets depend on.
-    pub fn of(gcn: &Gcn, targets: &[u32]) -> Reach {
-        let count = gcn.layers()[0].passing.rows;
+    pub fn of(network: &Network, targets: &[u32]) -> Reach {
+        let count = network.layers()[0].passing.rows;
         let mut top = vec![false; count];
         targets.iter().for_each(|&t| top[t as usize] = true);
         let mut needed = vec![top];
-        for layer in gcn.layers().iter().rev() {
+        for layer in network.layers().iter().rev() {
             let mut below = vec![false; count];
             for m in listed(&needed[needed.len() - 1]) {
                 layer.passing.row(m as usize).0.iter().for_each(|&n| below[n as usize] = true);

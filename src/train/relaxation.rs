@@ -13,20 +13,20 @@ use super::activation::Intervals;
 use super::gradient::{add_scaled, dot};
 use super::pass::{Dropout, Pass};
 use super::unit::{anchor, anchor_reverse, line, line_reverse};
-use crate::attribute::Attributes;
-use crate::budget::{Budget, Restriction};
-use crate::exact::Relaxation;
-use crate::graph::Graph;
-use crate::model::Gcn;
-use crate::selection::{Field, Selection, Slopes};
-use crate::slice::Slice;
+use crate::bound::attributes::Attributes;
+use crate::bound::relaxed::Relaxation;
+use crate::bound::selection::{Field, Selection, Slopes};
+use crate::problem::budget::{Budget, Restriction};
+use crate::problem::graph::Graph;
+use crate::problem::network::Network;
+use crate::problem::slice::Slice;
 
 /// What all targets of a batch share.
 pub struct Certificate<'a> {
     /// The graph.
     pub graph: &'a Graph,
     /// The network.
-    pub gcn: &'a Gcn,
+    pub network: &'a Network,
     /// The budget.
     pub budget: &'a Budget,
     /// `W(1)` ordered for the selection.
@@ -93,8 +93,8 @@ impl Certificate<'_> {
         workspace: &mut Workspace,
         seeds: impl FnOnce(&[f64]) -> Option<Vec<f64>>,
     ) -> (Vec<f64>, Option<TargetGradient>) {
-        let classes = self.gcn.class_count();
-        workspace.slice.cut(self.gcn, self.gcn.depth(), target);
+        let classes = self.network.class_count();
+        workspace.slice.cut(self.network, self.network.depth(), target);
         workspace.selection.forget();
         let tapes: Vec<Option<Tape>> =
             (0..classes).map(|k| (k != class).then(|| self.forward((class, k), workspace))).collect();
@@ -113,9 +113,9 @@ impl Certificate<'_> {
     }
 
     fn zeros(&self, slice: &Slice) -> TargetGradient {
-        let depth = self.gcn.depth();
-        let zeros = |l: usize| vec![0.0; slice.nodes(l).len() * self.gcn.width(l)];
-        let layers = || self.gcn.layers()[1..].iter();
+        let depth = self.network.depth();
+        let zeros = |l: usize| vec![0.0; slice.nodes(l).len() * self.network.width(l)];
+        let layers = || self.network.layers()[1..].iter();
         TargetGradient {
             nodes: (2..=depth).map(|l| slice.nodes(l).to_vec()).collect(),
             hidden: zeros(2),
@@ -128,15 +128,15 @@ impl Certificate<'_> {
 
     /// `R` and `S` of a node of representation `l`.
     fn interval(&self, l: usize, node: usize) -> (&[f64], &[f64]) {
-        let width = self.gcn.width(l);
+        let width = self.network.width(l);
         let range = node * width..(node + 1) * width;
         (&self.intervals.lower[l - 2][range.clone()], &self.intervals.upper[l - 2][range])
     }
 
     fn forward(&self, (class, other): (usize, usize), workspace: &mut Workspace) -> Tape {
         let Workspace { slice, selection } = workspace;
-        let depth = self.gcn.depth();
-        let mut top = vec![0.0; self.gcn.class_count()];
+        let depth = self.network.depth();
+        let mut top = vec![0.0; self.network.class_count()];
         (top[class], top[other]) = (1.0, -1.0);
         let mut tape = Tape {
             bound: 0.0,
@@ -180,7 +180,7 @@ impl Certificate<'_> {
 
     /// `a(l) = A(l)ᵀ Φ(l+1) W(l)ᵀ`, and the bias of layer `l`.
     fn pull(&self, slice: &Slice, l: usize, phi: &[f64], bound: &mut f64) -> Vec<f64> {
-        let layer = &self.gcn.layers()[l - 1];
+        let layer = &self.network.layers()[l - 1];
         let (inputs, outputs) = (layer.weight.rows, layer.weight.columns);
         let mut coefficient = vec![0.0; slice.nodes(l).len() * inputs];
         let mut psi = vec![0.0; inputs];
@@ -199,7 +199,7 @@ impl Certificate<'_> {
     /// A dropped unit of representation `l` has no coefficient; the others are scaled up in return.
     fn drop(&self, slice: &Slice, l: usize, coefficient: &mut [f64]) {
         let Some(dropout) = self.dropout else { return };
-        for (&node, row) in slice.nodes(l).iter().zip(coefficient.chunks_exact_mut(self.gcn.width(l))) {
+        for (&node, row) in slice.nodes(l).iter().zip(coefficient.chunks_exact_mut(self.network.width(l))) {
             row.iter_mut().enumerate().for_each(|(i, slot)| *slot *= dropout.factor(l, node as usize, i));
         }
     }
@@ -234,7 +234,7 @@ impl Certificate<'_> {
 
     /// `u = A(1)ᵀΦ(2)`.
     fn spread(&self, slice: &Slice, tape: &mut Tape) {
-        let width = self.gcn.width(2);
+        let width = self.network.width(2);
         let nodes = slice.nodes(1).len();
         tape.slopes.centre = vec![0.0; nodes * width];
         tape.slopes.radius = vec![0.0; if tape.radius.is_empty() { 0 } else { nodes * width }];
@@ -255,7 +255,7 @@ impl Certificate<'_> {
     /// Adds `seed · ∂g` of one class pair.
     fn reverse(&self, tape: &Tape, slice: &Slice, seed: f64, into: &mut TargetGradient) {
         let (by_centre, by_radius) = self.flips_reverse(tape, slice, seed, into);
-        let depth = self.gcn.depth();
+        let depth = self.network.depth();
         let mut by_phi = by_centre;
         if tape.radius.is_empty() {
             for (row, &m) in slice.nodes(2).iter().enumerate() {
@@ -278,8 +278,8 @@ impl Certificate<'_> {
 
     /// Through the selection and the spreading, to the slopes of representation 2.
     fn flips_reverse(&self, tape: &Tape, slice: &Slice, seed: f64, into: &mut TargetGradient) -> (Vec<f64>, Vec<f64>) {
-        let width = self.gcn.width(2);
-        let weight = &self.gcn.layers()[0].weight;
+        let width = self.network.width(2);
+        let weight = &self.network.layers()[0].weight;
         let mut by_node = vec![0.0; tape.slopes.centre.len()];
         let mut by_node_radius = vec![0.0; tape.slopes.radius.len()];
         for &(n, d, sign) in &tape.flips {
@@ -371,7 +371,7 @@ impl Certificate<'_> {
         seed: f64,
         into: &mut TargetGradient,
     ) -> Vec<f64> {
-        let layer = &self.gcn.layers()[l - 1];
+        let layer = &self.network.layers()[l - 1];
         let (inputs, outputs) = (layer.weight.rows, layer.weight.columns);
         let (weight, bias) = (&mut into.weight[l - 2], &mut into.bias[l - 2]);
         let mut by_phi = vec![0.0; tape.phi[l - 1].len()];

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::error::TrainError;
 use super::losses::Loss;
 use super::objective::Terms;
-use crate::exact::Relaxation;
+use crate::bound::relaxed::Relaxation;
 
 /// Everything that decides what model comes out, beside the graph, the budget and the split.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::error::TrainError;
 use super::random::Chance;
-use crate::graph::Graph;
+use crate::problem::graph::Graph;
 
 /// How many nodes of each class are labelled.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -14,9 +14,9 @@ use super::random::Chance;
 use super::schedule::{Progress, Stage, stages};
 use super::settings::Settings;
 use super::split::Split;
-use crate::budget::Budget;
-use crate::graph::Graph;
-use crate::model::{Gcn, MessagePassing};
+use crate::problem::budget::Budget;
+use crate::problem::graph::Graph;
+use crate::problem::network::{Network, Operator};
 use crate::results::replace;
 
 /// Purposes of chance.
@@ -32,7 +32,7 @@ pub struct Trainer<'a> {
     settings: Settings,
     stages: Vec<Stage>,
     objective: Objective<'a>,
-    pub(super) gcn: Gcn,
+    pub(super) network: Network,
     pub(super) adam: Adam,
     pub(super) progress: Progress,
 }
@@ -45,7 +45,7 @@ impl<'a> Trainer<'a> {
         budget: &'a Budget,
         split: &'a Split,
         settings: Settings,
-        passing: &[MessagePassing],
+        passing: &[Operator],
     ) -> Result<Trainer<'a>, TrainError> {
         settings.check()?;
         let chance = Chance::new(settings.seed).of(WEIGHTS);
@@ -65,14 +65,14 @@ impl<'a> Trainer<'a> {
             });
             inputs = width;
         }
-        let gcn = Gcn::new(model_file(layers), passing, graph)?;
+        let network = Network::new(model_file(layers), passing, graph)?;
         Ok(Trainer {
             graph,
             split,
             stages: stages(&settings),
-            objective: Objective::new(graph, &gcn, budget, &split.labelled, settings.terms()),
-            adam: Adam::new(&gcn),
-            gcn,
+            objective: Objective::new(graph, &network, budget, &split.labelled, settings.terms()),
+            adam: Adam::new(&network),
+            network,
             progress: Progress::default(),
             settings,
         })
@@ -114,13 +114,13 @@ impl<'a> Trainer<'a> {
         let batch = self.batch(stage.loss, watch);
         let chance = Chance::new(self.settings.seed).of(DROPOUT).of(iteration as u64);
         let dropout = (self.settings.dropout > 0.0).then_some(Dropout { rate: self.settings.dropout, chance });
-        let (report, gradient) = self.objective.evaluate(&self.gcn, stage.loss, &batch, dropout, watch);
+        let (report, gradient) = self.objective.evaluate(&self.network, stage.loss, &batch, dropout, watch);
         if !report.loss.is_finite() {
             return Err(TrainError::Diverged { iteration });
         }
         let done = self.progress.in_stage as f64 / stage.iterations as f64;
         let rate = self.settings.learning_rate * (1.0 - (1.0 - self.settings.decay) * done);
-        self.adam.step(&mut self.gcn, &gradient, rate);
+        self.adam.step(&mut self.network, &gradient, rate);
         self.progress.count(report.loss);
         Ok(Some((iteration, stage.loss, report)))
     }
@@ -128,13 +128,13 @@ impl<'a> Trainer<'a> {
     /// The layers as they are written: single precision.
     pub fn layers(&self) -> Vec<LayerFile> {
         let single = |values: &[f64]| values.iter().map(|&x| f64::from(x as f32)).collect();
-        let layer = |(l, layer): (usize, &crate::model::Layer)| LayerFile {
+        let layer = |(l, layer): (usize, &crate::problem::network::Layer)| LayerFile {
             weight: DenseMatrix { values: single(&layer.weight.values), ..layer.weight.clone() },
             bias: single(&layer.bias),
             weight_name: format!("convs.{l}.lin.weight"),
             bias_name: Some(format!("convs.{l}.bias")),
         };
-        self.gcn.layers().iter().enumerate().map(layer).collect()
+        self.network.layers().iter().enumerate().map(layer).collect()
     }
 
     /// Writes the model; at every instant the file holds the old or the new one.
@@ -145,12 +145,12 @@ impl<'a> Trainer<'a> {
     }
 
     /// The network with the weights that are written, ready to be certified.
-    pub fn model(&self) -> Gcn {
-        let mut gcn = self.gcn.clone();
-        for (layer, written) in gcn.layers_mut().iter_mut().zip(self.layers()) {
+    pub fn model(&self) -> Network {
+        let mut network = self.network.clone();
+        for (layer, written) in network.layers_mut().iter_mut().zip(self.layers()) {
             (layer.weight, layer.bias) = (written.weight, written.bias);
         }
-        gcn
+        network
     }
 }
 

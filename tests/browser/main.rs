@@ -7,10 +7,9 @@ use std::path::Path;
 use std::process::Command;
 
 use chromium::Browser;
-use gcnproof::record::{MarginRecord, NodeRecord};
+use gcnproof::internals::record::{MarginRecord, NodeRecord};
 use gcnproof::results::write;
-use gcnproof::selection::Flip;
-use gcnproof::verdict::{Reason, Verdict};
+use gcnproof::{Flip, Reason, Verdict};
 use gcnproof_files::write::write_model_safetensors;
 use gcnproof_files::{Precision, read_model};
 use serde_json::Value;

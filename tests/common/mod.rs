@@ -1,16 +1,15 @@
 //! Random tiny problems for the tests: whole graphs with networks and budgets, awkward ones on purpose.
 #![allow(dead_code, missing_docs)]
 
-use gcnproof::budget::{Budget, Direction};
-use gcnproof::graph::{Graph, GraphFile, Pattern};
-use gcnproof::model::{Gcn, MessagePassing};
+use gcnproof::internals::problem::graph::{GraphFile, Pattern};
+use gcnproof::{Bound, Budget, Certifier, Direction, Graph, Network, Operator};
 use gcnproof_files::{DenseMatrix, LayerFile, ModelFile, Precision, SparseMatrix};
 use gcnproof_verify::random::Stream;
 use std::sync::Arc;
 
 pub struct Problem {
     pub graph: Graph,
-    pub gcn: Gcn,
+    pub gcn: Network,
     pub budget: Budget,
     /// Small multiples of 1/4 everywhere: f64 is exact on it, ties included.
     pub dyadic: bool,
@@ -53,9 +52,9 @@ pub fn model(layers: Vec<(DenseMatrix, Vec<f64>)>) -> ModelFile {
 }
 
 /// One node per layer's message passing, or a random matrix of either sign.
-fn passing(random: &mut Stream, nodes: usize, dyadic: bool) -> MessagePassing {
+fn passing(random: &mut Stream, nodes: usize, dyadic: bool) -> Operator {
     match random.below(if dyadic { 3 } else { 5 }) {
-        0 => MessagePassing::Identity,
+        0 => Operator::Identity,
         1 => {
             let mut matrix =
                 SparseMatrix { rows: nodes, columns: nodes, offsets: vec![0], indices: vec![], values: vec![] };
@@ -71,11 +70,11 @@ fn passing(random: &mut Stream, nodes: usize, dyadic: bool) -> MessagePassing {
                 }
                 matrix.offsets.push(matrix.indices.len());
             }
-            MessagePassing::Matrix(Arc::new(matrix))
+            Operator::Matrix(Arc::new(matrix))
         }
-        2 => MessagePassing::SumWithSelf,
-        3 => MessagePassing::MeanWithSelf,
-        _ => MessagePassing::Gcn,
+        2 => Operator::SumWithSelf,
+        3 => Operator::MeanWithSelf,
+        _ => Operator::Gcn,
     }
 }
 
@@ -129,7 +128,7 @@ pub fn problem(seed: u64, representations: usize) -> Problem {
         bias[1] = bias[0];
     }
     let rules: Vec<_> = (1..representations).map(|_| passing(&mut random, nodes, dyadic)).collect();
-    let gcn = Gcn::new(model(layers), &rules, &graph).unwrap();
+    let gcn = Network::new(model(layers), &rules, &graph).unwrap();
     let local: Vec<i64> = (0..nodes).map(|_| random.below(dimension + 2) as i64).collect();
     let global = [0, 1, 1, 2, 3, usize::MAX][random.below(6)];
     let direction = [Direction::Both, Direction::Both, Direction::Add, Direction::Remove][random.below(4)];
@@ -138,4 +137,11 @@ pub fn problem(seed: u64, representations: usize) -> Problem {
         budget = budget.freeze_attributes(&graph, &[random.below(dimension) as i64]).unwrap();
     }
     Problem { graph, gcn, budget, dyadic }
+}
+
+/// A certifier of parts that fit.
+#[allow(dead_code)]
+pub fn certifier_of(graph: &Graph, network: &Network, budget: Budget, bound: Bound) -> Certifier {
+    let problem = gcnproof::Problem::new(graph.clone(), network.clone(), budget).expect("the parts of a test fit");
+    Certifier::builder(problem).bound(bound).build()
 }

@@ -1,0 +1,169 @@
+//! The attributes as columns to search: rows of `W(1)` in falling order of their norm.
+//!
+//! The loss of a flip is an inner product with a row of `W(1)`, so finding the worst flips is a maximum-inner-product
+//! search. With rows ordered by norm, `‖u‖·‖W_d‖` tells when no later row can matter.
+
+use gcnproof_files::DenseMatrix;
+use pulp::{Arch, Simd, WithSimd};
+
+use crate::number::rounding::norm_above;
+use crate::problem::budget::Budget;
+
+/// Attributes scored together: unit by unit, one lane per attribute, so that no sum runs across lanes.
+const LANES: usize = 8;
+
+/// Marks an attribute that cannot be flipped.
+const FROZEN: u32 = u32::MAX;
+
+/// The rows of `W(1)` of all attributes that may be flipped.
+#[derive(Debug)]
+pub struct Attributes {
+    width: usize,
+    order: Vec<u32>,
+    slot: Vec<u32>,
+    norms: Vec<f64>,
+    /// Groups of [`LANES`] rows, each group unit-major; the last one padded with zeros.
+    groups: Vec<f64>,
+    /// The same rows one by one, for single flips.
+    rows: Vec<f64>,
+    arch: Arch,
+}
+
+impl Attributes {
+    /// Orders the rows.
+    pub fn new(weight: &DenseMatrix, budget: &Budget) -> Attributes {
+        let width = weight.columns;
+        let mut ranked: Vec<(f64, u32)> = (0..weight.rows as u32)
+            .filter(|&d| !budget.is_frozen(d as usize))
+            .map(|d| (norm_above(weight.row(d as usize).iter().copied()), d))
+            .collect();
+        ranked.sort_by(|x, y| y.0.total_cmp(&x.0));
+        let mut attributes = Attributes {
+            width,
+            order: ranked.iter().map(|r| r.1).collect(),
+            slot: vec![FROZEN; weight.rows],
+            norms: ranked.iter().map(|r| r.0).collect(),
+            groups: vec![0.0; ranked.len().div_ceil(LANES) * LANES * width],
+            rows: vec![0.0; ranked.len() * width],
+            arch: Arch::new(),
+        };
+        for (slot, &d) in attributes.order.iter().enumerate() {
+            attributes.slot[d as usize] = slot as u32;
+            let group = &mut attributes.groups[slot / LANES * LANES * width..][..LANES * width];
+            attributes.rows[slot * width..][..width].copy_from_slice(weight.row(d as usize));
+            for (unit, &w) in weight.row(d as usize).iter().enumerate() {
+                group[unit * LANES + slot % LANES] = w;
+            }
+        }
+        attributes
+    }
+
+    /// Units of representation 2.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Number of attributes that may be flipped.
+    pub fn count(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Which attribute stands at a place of the order.
+    pub fn attribute(&self, slot: usize) -> u32 {
+        self.order[slot]
+    }
+
+    /// Where an attribute stands in the order; `None` if it cannot be flipped.
+    pub fn slot(&self, attribute: u32) -> Option<usize> {
+        let slot = self.slot[attribute as usize];
+        (slot != FROZEN).then_some(slot as usize)
+    }
+
+    /// The weights of the attribute at a place.
+    pub fn row(&self, slot: usize) -> &[f64] {
+        &self.rows[slot * self.width..][..self.width]
+    }
+
+    /// `‖W_d‖`, not rounded below, falling along the order; 0 past the end.
+    pub fn norm(&self, slot: usize) -> f64 {
+        self.norms.get(slot).copied().unwrap_or(0.0)
+    }
+
+    /// The losses of adding the attributes from place `first` (a multiple of 8) on: `radius·|w| − centre·w`; without a
+    /// radius (the plain dual) `−centre·w`. `out` is a multiple of 8 long; what lies past the end is zero.
+    pub fn losses(&self, first: usize, centre: &[f64], radius: Option<&[f64]>, out: &mut [f64]) {
+        debug_assert!(first.is_multiple_of(LANES) && out.len().is_multiple_of(LANES));
+        let groups = &self.groups[first * self.width..][..out.len() * self.width];
+        self.arch.dispatch(Scores { groups, width: self.width, centre, radius, out });
+    }
+
+    /// How many places [`Attributes::losses`] covers, the padding of the last group included.
+    pub fn padded_count(&self) -> usize {
+        self.order.len().next_multiple_of(LANES)
+    }
+
+    /// The loss of flipping the attribute at one place; `sign` is `+1` for an addition and `−1` for a removal.
+    pub fn loss(&self, slot: usize, sign: f64, centre: &[f64], radius: Option<&[f64]>) -> f64 {
+        let row = self.row(slot);
+        // Several sums, because one would wait for each addition in turn.
+        let mut sums = [0.0; 4];
+        let split = self.width / 4 * 4;
+        let mut add = |lane: usize, unit: usize| {
+            sums[lane] -= sign * centre[unit] * row[unit];
+            if let Some(radius) = radius {
+                sums[lane] += radius[unit] * row[unit].abs();
+            }
+        };
+        for unit in (0..split).step_by(4) {
+            for lane in 0..4 {
+                add(lane, unit + lane);
+            }
+        }
+        for unit in split..self.width {
+            add(unit - split, unit);
+        }
+        (sums[0] + sums[1]) + (sums[2] + sums[3])
+    }
+}
+
+/// The inner loop, compiled for the widest vectors of the machine it runs on.
+struct Scores<'a> {
+    groups: &'a [f64],
+    width: usize,
+    centre: &'a [f64],
+    radius: Option<&'a [f64]>,
+    out: &'a mut [f64],
+}
+
+impl WithSimd for Scores<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let groups = self.groups.chunks_exact(LANES * self.width).zip(self.out.chunks_exact_mut(LANES));
+        match self.radius {
+            None => {
+                for (group, out) in groups {
+                    let mut sums = [0.0; LANES];
+                    for (w, &c) in group.chunks_exact(LANES).zip(self.centre) {
+                        for lane in 0..LANES {
+                            sums[lane] -= c * w[lane];
+                        }
+                    }
+                    out.copy_from_slice(&sums);
+                }
+            }
+            Some(radius) => {
+                for (group, out) in groups {
+                    let mut sums = [0.0; LANES];
+                    for (w, (&c, &r)) in group.chunks_exact(LANES).zip(self.centre.iter().zip(radius)) {
+                        for lane in 0..LANES {
+                            sums[lane] += r * w[lane].abs() - c * w[lane];
+                        }
+                    }
+                    out.copy_from_slice(&sums);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The backward pass of an objective through a relaxed network (math §4): from the target down to representation 2, every
+//! hidden unit above it replaced by a line ([`crate::bound::line::chord`]).
+
+use crate::bound::activation::LayerBounds;
+use crate::bound::line::chord::{line, sloped};
+use crate::number::rounding::{Account, FLOOR, error_of};
+use crate::problem::network::Network;
+use crate::problem::objective::Objective;
+use crate::problem::slice::Slice;
+
+/// Activation bounds of representations `2 … L−1`: of the whole graph, or of one slice's nodes by their local numbers.
+#[derive(Clone, Copy, Debug)]
+pub enum Located<'a> {
+    /// By node.
+    Graph(&'a [LayerBounds]),
+    /// By local number.
+    Slice(&'a [LayerBounds]),
+}
+
+impl Located<'_> {
+    /// `R` and `S` of the slice's `n`-th node of representation `l`.
+    #[inline]
+    pub fn rows(&self, slice: &Slice, l: usize, n: usize) -> (&[f64], &[f64]) {
+        let (bounds, row) = match self {
+            Located::Graph(bounds) => (&bounds[l - 2], slice.nodes(l)[n] as usize),
+            Located::Slice(bounds) => (&bounds[l - 2], n),
+        };
+        (bounds.lower(row), bounds.upper(row))
+    }
+}
+
+/// The sign of a unit above representation 2 that a branch of a search assumes, and its multiplier `β` (math §7).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sign {
+    /// Representation, and place in the slice.
+    pub place: (usize, usize),
+    /// `z ≥ 0`, or `z ≤ 0`.
+    pub active: bool,
+    /// At least 0: the contribution is bounded by `(a − β)z`, respectively by `βz`.
+    pub beta: f64,
+}
+
+impl Sign {
+    /// The slope of the line under a unit with coefficient `a`.
+    pub fn slope(&self, a: f64) -> f64 {
+        let beta = self.beta.max(0.0);
+        if self.active { a - beta } else { beta }
+    }
+}
+
+/// The backward pass down to representation 2, with its buffers.
+#[derive(Debug, Default)]
+pub struct Backward {
+    /// Coefficients of the units of representation 2 in the objective, nodes × units.
+    coefficient: Vec<f64>,
+    /// How far each may be from its exact value.
+    error: Vec<f64>,
+    /// Everything that does not depend on representation 2.
+    constant: Account,
+    phi: Vec<f64>,
+    psi: Vec<f64>,
+    psi_size: Vec<f64>,
+}
+
+impl Backward {
+    /// Runs from the target's objective down to representation 2, at the default `Ω`.
+    ///
+    /// Cost: `O(|V_l|·h·h' + |A(l)|·h)` per layer above the second.
+    pub fn run(&mut self, network: &Network, slice: &Slice, bounds: &[LayerBounds], objective: Objective) {
+        self.run_at(network, slice, Located::Graph(bounds), objective, &[]);
+    }
+
+    /// The same at a given `Ω`: `omega[l − 3]` has one entry per unit of representation `l` of the slice. Where there is
+    /// none, the default is taken.
+    pub fn run_at(
+        &mut self,
+        network: &Network,
+        slice: &Slice,
+        bounds: Located,
+        objective: Objective,
+        omega: &[Vec<f64>],
+    ) {
+        self.run_signed(network, slice, bounds, objective, (omega, &[]));
+    }
+
+    /// The same where the signs of some units are assumed, by which the bounds have been cut.
+    pub fn run_signed(
+        &mut self,
+        network: &Network,
+        slice: &Slice,
+        bounds: Located,
+        objective: Objective,
+        (omega, signs): (&[Vec<f64>], &[Sign]),
+    ) {
+        self.run_with(network, slice, bounds, objective, |l, at, (a, r, s)| {
+            match signs.iter().find(|sign| sign.place == (l, at)) {
+                Some(sign) => Some(sign.slope(a)),
+                None => omega.get(l - 3).filter(|_| a > 0.0 && r < 0.0 && s > 0.0).map(|omega| a * omega[at]),
+            }
+        });
+    }
+
+    /// The same with any slopes: `slope` is asked for every unit above representation 2, from the top down, by its
+    /// representation, its place in the slice, its coefficient, `R` and `S`; `None` is the default.
+    pub fn run_with(
+        &mut self,
+        network: &Network,
+        slice: &Slice,
+        bounds: Located,
+        objective: Objective,
+        mut slope: impl FnMut(usize, usize, (f64, f64, f64)) -> Option<f64>,
+    ) {
+        let top = slice.top();
+        self.constant = Account::default();
+        self.phi.clear();
+        self.phi.resize(network.width(top), 0.0);
+        for &(unit, coefficient) in objective {
+            self.phi[unit] = coefficient;
+        }
+        if top == 2 {
+            // The linear model: the objective already is one on representation 2.
+            self.coefficient.clone_from(&self.phi);
+            self.error.clear();
+            self.error.resize(self.phi.len(), 0.0);
+            return;
+        }
+        for l in (2..top).rev() {
+            self.pull(network, slice, l);
+            if l > 2 {
+                self.relax(slice, l, bounds, |at, unit| slope(l, at, unit));
+            }
+        }
+    }
+
+    /// `Φ̂(l) = A(l)ᵀ Φ(l+1) W(l)ᵀ`, and the bias of layer `l`.
+    fn pull(&mut self, network: &Network, slice: &Slice, l: usize) {
+        let layer = &network.layers()[l - 1];
+        let (inputs, outputs) = (layer.weight.rows, layer.weight.columns);
+        let (rows, columns) = (slice.nodes(l + 1).len(), slice.nodes(l).len());
+        let length = columns * inputs;
+        self.coefficient.clear();
+        self.coefficient.resize(length, 0.0);
+        self.error.clear();
+        self.error.resize(length, 0.0);
+        for m in 0..rows {
+            let phi = &self.phi[m * outputs..][..outputs];
+            self.psi.clear();
+            self.psi.resize(inputs, 0.0);
+            self.psi_size.clear();
+            self.psi_size.resize(inputs, FLOOR);
+            for (j, &p) in phi.iter().enumerate().filter(|(_, p)| **p != 0.0) {
+                self.constant.add(p * layer.bias[j]);
+                for i in 0..inputs {
+                    let term = p * layer.weight.get(i, j);
+                    self.psi[i] += term;
+                    self.psi_size[i] += term.abs();
+                }
+            }
+            for (n, a) in slice.passing(l).row(m) {
+                let at = n * inputs;
+                for i in 0..inputs {
+                    self.coefficient[at + i] += a * self.psi[i];
+                    self.error[at + i] += a.abs() * self.psi_size[i];
+                }
+            }
+        }
+        // So far `error` holds magnitudes.
+        for e in &mut self.error {
+            *e = error_of(outputs + rows + 1, *e);
+        }
+    }
+
+    /// Replaces the units of a hidden layer above the second by lines: `Φ` becomes the slopes.
+    fn relax(
+        &mut self,
+        slice: &Slice,
+        l: usize,
+        bounds: Located,
+        mut slope: impl FnMut(usize, (f64, f64, f64)) -> Option<f64>,
+    ) {
+        self.phi.clear();
+        for n in 0..slice.nodes(l).len() {
+            let (lower, upper) = bounds.rows(slice, l, n);
+            let width = lower.len();
+            for j in 0..width {
+                let at = n * width + j;
+                let (a, error, r, s) = (self.coefficient[at], self.error[at], lower[j], upper[j]);
+                let (slope, kappa) = match slope(at, (a, r, s)) {
+                    Some(slope) => sloped(slope, a, error, r, s),
+                    None => line(a, error, r, s),
+                };
+                self.constant.add(kappa);
+                self.phi.push(slope);
+            }
+        }
+    }
+
+    /// Coefficient and error of each unit of representation 2, row by row.
+    pub fn coefficients(&self) -> (&[f64], &[f64]) {
+        (&self.coefficient, &self.error)
+    }
+
+    /// What the layers above have contributed.
+    pub fn constant(&self) -> Account {
+        self.constant
+    }
+}

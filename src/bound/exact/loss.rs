@@ -1,0 +1,321 @@
+//! The largest loss that the budget allows, exactly: floats rule out what surely is not selected, the rest is evaluated.
+
+use std::cell::Cell;
+use std::cmp::Ordering;
+
+use crate::number::dyadic::Dyadic;
+use crate::number::rounding::{FLOOR, error_of, norm_above};
+use crate::problem::budget::Budget;
+use crate::problem::flip::Flip;
+
+use crate::problem::exact::{Exact, ExactProblem, sum};
+
+use super::line::{Kink, Line};
+use super::{Lines, Permitted};
+
+/// A flip of the slice's `n`-th node: `sign` is `+1` if it adds the attribute, `−1` if it removes it.
+#[derive(Clone, Copy)]
+struct Candidate {
+    n: usize,
+    attribute: usize,
+    sign: f64,
+}
+
+impl ExactProblem<'_> {
+    /// The exact sum of the largest losses that the budget allows, and the flips, the largest loss first. `units` holds the
+    /// lines of the units of representation 2; none where a unit does not count.
+    pub(super) fn largest_loss(&self, budget: &Budget, lines: &Lines, units: &[Option<Line>]) -> (Dyadic, Vec<Flip>) {
+        let restriction = lines.restriction;
+        let global = restriction.global(budget).unwrap_or(0);
+        if global == 0 {
+            return (Dyadic::ZERO, Vec::new());
+        }
+        let slopes: Vec<Option<Slopes>> = (0..self.slice.nodes(1).len()).map(|n| self.slopes(n, units)).collect();
+        let mut least = self.surely_selected(budget, lines, units, lines.hint);
+        if least <= 0.0 {
+            let promising = self.promising(budget, lines, &slopes, global);
+            least = self.surely_selected(budget, lines, units, &promising);
+        }
+        let rounded = Rounded::all(units);
+        // A comparison with NaN is false: nothing is ruled out.
+        let hopeless = |most: f64| most <= 0.0 || most < least;
+        let mut found: Vec<(Dyadic, Candidate)> = Vec::new();
+        self.flips(
+            budget,
+            lines,
+            &slopes,
+            |_| least,
+            |candidate, most| {
+                if hopeless(most) || rounded.as_ref().is_some_and(|units| hopeless(self.rounded_loss(candidate, units)))
+                {
+                    return;
+                }
+                let loss = self.loss(candidate, units);
+                if loss.sign() == Ordering::Greater {
+                    found.push((loss, candidate));
+                }
+            },
+        );
+        found.sort_by(|x, y| y.0.cmp(&x.0));
+        let nodes = self.slice.nodes(1);
+        let mut left: Vec<usize> = nodes.iter().map(|&node| restriction.local(budget, node).unwrap_or(0)).collect();
+        let mut total = Dyadic::ZERO;
+        let mut flips = Vec::new();
+        for (loss, Candidate { n, attribute, .. }) in found {
+            if flips.len() == global {
+                break;
+            }
+            if left[n] > 0 {
+                left[n] -= 1;
+                total += &loss;
+                flips.push(Flip { node: nodes[n], attribute: attribute as u32 });
+            }
+        }
+        (total, flips)
+    }
+
+    /// Calls `each` with every flip that may be made and counts, and with a float that is not below its loss. Flips whose loss
+    /// is surely below `least` at their node are left out.
+    fn flips(
+        &self,
+        budget: &Budget,
+        lines: &Lines,
+        slopes: &[Option<Slopes>],
+        least: impl Fn(usize) -> f64,
+        mut each: impl FnMut(Candidate, f64),
+    ) {
+        let weight = &self.network.layers()[0].weight;
+        for (n, slopes) in slopes.iter().enumerate() {
+            let Some(slopes) = slopes else { continue };
+            let permitted = Permitted::new(self, budget, lines.restriction, n);
+            let least = least(n);
+            for &(norm, attribute) in self.sums.norms(self.network) {
+                // Norms fall; a comparison with NaN is false.
+                if slopes.norm * norm < least {
+                    break;
+                }
+                if let Some(sign) = permitted.sign(attribute) {
+                    each(Candidate { n, attribute, sign }, slopes.most(weight.row(attribute), sign));
+                }
+            }
+        }
+    }
+
+    /// The selection that the floats would make: no more than a guess.
+    fn promising(&self, budget: &Budget, lines: &Lines, slopes: &[Option<Slopes>], global: usize) -> Vec<Flip> {
+        let nodes = self.slice.nodes(1);
+        // The smallest estimate among the best so far, once there are enough.
+        let floor = Cell::new(0.0);
+        let (mut kept, mut row, mut at) = (Vec::new(), Vec::new(), 0);
+        let mut close_row = |row: &mut Vec<(f64, Flip)>, node: u32| {
+            keep_largest(row, lines.restriction.local(budget, node).unwrap_or(0));
+            kept.append(row);
+            keep_largest(&mut kept, global);
+            if kept.len() == global {
+                floor.set(kept.iter().map(|flip| flip.0).fold(f64::INFINITY, f64::min));
+            }
+        };
+        self.flips(
+            budget,
+            lines,
+            slopes,
+            |_| floor.get(),
+            |Candidate { n, attribute, .. }, most| {
+                if n != at {
+                    close_row(&mut row, nodes[at]);
+                    at = n;
+                }
+                if most > floor.get() {
+                    row.push((most, Flip { node: nodes[n], attribute: attribute as u32 }));
+                }
+            },
+        );
+        if let Some(&node) = nodes.get(at) {
+            close_row(&mut row, node);
+        }
+        kept.into_iter().map(|(_, flip)| flip).collect()
+    }
+
+    /// A value that `Q` losses of an admissible selection surely reach, so that nothing below it is ever needed: the smallest
+    /// loss of these flips if they are such a selection, else 0.
+    fn surely_selected(&self, budget: &Budget, lines: &Lines, units: &[Option<Line>], flips: &[Flip]) -> f64 {
+        let mut together = lines.restriction.clone();
+        if together.global(budget) != Some(flips.len()) {
+            return 0.0;
+        }
+        let mut least = f64::INFINITY;
+        for &flip in flips {
+            let Some(n) = self.slice.position(flip.node) else { return 0.0 };
+            let present = self.graph.attributes().contains(flip.node as usize, flip.attribute);
+            let (node, attribute) = (flip.node as usize, flip.attribute as usize);
+            if together.fixes(flip) || !budget.permits(node, attribute, present) {
+                return 0.0;
+            }
+            let sign = if present { -1.0 } else { 1.0 };
+            let loss = self.loss(Candidate { n, attribute, sign }, units);
+            if loss.sign() != Ordering::Greater {
+                return 0.0;
+            }
+            least = least.min(loss.floor_f64());
+            together.made.push(flip);
+        }
+        if together.admissible(budget) { least } else { 0.0 }
+    }
+
+    /// By how much the bound falls with a flip.
+    fn loss(&self, Candidate { n, attribute, sign }: Candidate, units: &[Option<Line>]) -> Dyadic {
+        let row = self.network.layers()[0].weight.row(attribute);
+        sum(self.slice.reaching(n).flat_map(|(_, m, a)| {
+            let a = Dyadic::from(sign * a);
+            let lines = units[m * row.len()..][..row.len()].iter().zip(row);
+            lines.filter_map(move |(line, &w)| {
+                let line = line.as_ref().filter(|_| w != 0.0)?;
+                Some(-line.change(&(&a * &w.into())))
+            })
+        }))
+    }
+
+    /// A float that is not below the loss of a flip, kinks included.
+    fn rounded_loss(&self, Candidate { n, attribute, sign }: Candidate, units: &[Rounded]) -> f64 {
+        let row = self.network.layers()[0].weight.row(attribute);
+        let (mut value, mut size, mut terms) = (0.0, 0.0, 0);
+        for (_, m, a) in self.slice.reaching(n) {
+            for (unit, w) in units[m * row.len()..][..row.len()].iter().zip(row) {
+                let (change, magnitude) = unit.change(sign * a * w);
+                value -= change;
+                size += magnitude;
+            }
+            terms += row.len();
+        }
+        value + error_of(4 * terms + 16, size)
+    }
+
+    /// Slopes of the rise and the fall of `w` at a node; a negative entry of `A` swaps them. `None` if nothing counts there.
+    fn slopes(&self, n: usize, units: &[Option<Line>]) -> Option<Slopes> {
+        let width = self.network.width(2);
+        let (mut up, mut down) = (Exact::zeros(1, width), Exact::zeros(1, width));
+        let mut counts = false;
+        for (_, m, a) in self.slice.reaching(n) {
+            let exact = Dyadic::from(a);
+            for (j, line) in units[m * width..][..width].iter().enumerate() {
+                let Some(line) = line else { continue };
+                counts |= !matches!(line.kink, Kink::None);
+                let (rise, fall) = line.slopes();
+                let (rise, fall) = if a > 0.0 { (rise, fall) } else { (fall, rise) };
+                up.add(0, j, &(&rise * &exact));
+                down.add(0, j, &(&fall * &exact));
+            }
+        }
+        counts |= up.values.iter().chain(&down.values).any(|slope| slope.sign() != Ordering::Equal);
+        counts.then(|| Slopes::new(&up.values, &down.values))
+    }
+}
+
+/// Drops all but the `count` largest.
+fn keep_largest(flips: &mut Vec<(f64, Flip)>, count: usize) {
+    if count == 0 {
+        flips.clear();
+    } else if flips.len() > count {
+        flips.select_nth_unstable_by(count - 1, |x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
+        flips.truncate(count);
+    }
+}
+
+/// A line in floats; all zeros for a unit that does not count.
+#[derive(Clone, Copy, Default)]
+struct Rounded {
+    rise: f64,
+    fall: f64,
+    /// Of the kink.
+    weight: f64,
+    /// Level or anchor.
+    place: f64,
+    kind: KinkKind,
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+enum KinkKind {
+    #[default]
+    None,
+    CappedBelow,
+    CappedAbove,
+    Itself,
+}
+
+impl Rounded {
+    /// All lines, if some have kinks and floats can judge them at all.
+    fn all(units: &[Option<Line>]) -> Option<Vec<Rounded>> {
+        if units.iter().flatten().all(|line| matches!(line.kink, Kink::None)) {
+            return None;
+        }
+        let rounded: Vec<Rounded> =
+            units.iter().map(|line| line.as_ref().map_or_else(Rounded::default, Rounded::of)).collect();
+        let far = |x: f64| x.abs() > 1e300;
+        let beyond = |line: &Rounded| far(line.rise) || far(line.fall) || far(line.weight) || far(line.place);
+        (!rounded.iter().any(beyond)).then_some(rounded)
+    }
+
+    fn of(line: &Line) -> Rounded {
+        let (kind, weight, place) = match &line.kink {
+            Kink::None => (KinkKind::None, 0.0, 0.0),
+            Kink::Capped { weight, level, below: true } => {
+                (KinkKind::CappedBelow, weight.approximate(), level.approximate())
+            }
+            Kink::Capped { weight, level, .. } => (KinkKind::CappedAbove, weight.approximate(), level.approximate()),
+            Kink::Itself { weight, anchor } => (KinkKind::Itself, weight.approximate(), anchor.approximate()),
+        };
+        Rounded { rise: line.rise.approximate(), fall: line.fall.approximate(), weight, place, kind }
+    }
+
+    /// `φ(g)`, and the size of what was summed for it; the floors stand for what underflows.
+    #[inline]
+    fn change(&self, g: f64) -> (f64, f64) {
+        let slope = if g > 0.0 { self.rise } else { self.fall };
+        let moved = match self.kind {
+            KinkKind::None => 0.0,
+            KinkKind::CappedBelow => (g - self.place).max(0.0),
+            KinkKind::CappedAbove => g.max(-self.place),
+            KinkKind::Itself => (self.place + g).max(0.0) - self.place.max(0.0),
+        };
+        let size = (slope.abs() + FLOOR) * (g.abs() + FLOOR)
+            + (self.weight.abs() + FLOOR) * (g.abs() + self.place.abs() + FLOOR);
+        (slope * g + self.weight * moved, size)
+    }
+}
+
+/// Rounded slopes of one node.
+struct Slopes {
+    /// Slopes of rise and fall, by unit; units that do not count are left out.
+    units: Vec<(u32, f64, f64)>,
+    /// Of the larger slope of each unit, rounded up: with the norm of a flip's weights it bounds its loss.
+    norm: f64,
+    /// Slopes near the end of the range cannot be judged in f64 at all.
+    beyond: bool,
+}
+
+impl Slopes {
+    fn new(up: &[Dyadic], down: &[Dyadic]) -> Slopes {
+        let counts = |slope: &Dyadic| slope.sign() != Ordering::Equal;
+        let units = up.iter().zip(down).enumerate().filter(|(_, (up, down))| counts(up) || counts(down));
+        let units: Vec<_> = units.map(|(j, (up, down))| (j as u32, up.approximate(), down.approximate())).collect();
+        let beyond = units.iter().any(|(_, up, down)| up.abs() > 1e300 || down.abs() > 1e300);
+        let largest = units.iter().map(|(_, up, down)| (up.abs().max(down.abs()) + FLOOR) * (1.0 + 1e-9));
+        let norm = if beyond { f64::INFINITY } else { norm_above(largest) };
+        Slopes { units, norm, beyond }
+    }
+
+    /// A float that is not below the loss of a flip; NaN if there is none.
+    fn most(&self, row: &[f64], sign: f64) -> f64 {
+        // Several sums, because one would wait for each addition in turn.
+        let (mut value, mut size) = ([0.0; 4], [0.0; 4]);
+        for (i, &(j, up, down)) in self.units.iter().enumerate() {
+            let w = sign * row[j as usize];
+            let slope = if w > 0.0 { up } else { down };
+            value[i % 4] -= slope * w;
+            // The floor stands for slopes that underflow.
+            size[i % 4] += (slope.abs() + FLOOR) * w.abs();
+        }
+        let (value, size): (f64, f64) = (value.iter().sum(), size.iter().sum());
+        if self.beyond { f64::INFINITY } else { value + error_of(4 * self.units.len() + 8, size) }
+    }
+}

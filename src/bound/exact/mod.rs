@@ -1,0 +1,266 @@
+//! The exact bound of a branch: any multipliers give valid lines, and these lines are evaluated without rounding.
+
+mod line;
+mod loss;
+
+use std::cmp::Ordering;
+
+use crate::bound::backward::{Located, Sign};
+use crate::bound::hidden::{Assumption, Hidden};
+use crate::bound::mixture::on_grid;
+use crate::number::dyadic::Dyadic;
+use crate::problem::budget::{Budget, Restriction};
+use crate::problem::flip::Flip;
+use crate::problem::objective::Objective;
+
+use crate::bound::relaxed::Relaxation;
+use crate::problem::exact::{Exact, ExactProblem, sum};
+
+use line::{Kink, Line, anchored, chord, intercept, mixed, paper};
+
+/// The lines of a bound, and the branch of a search that it holds in.
+#[derive(Clone, Copy)]
+pub struct Lines<'a> {
+    /// Flips that are fixed.
+    pub restriction: &'a Restriction,
+    /// `R` and `S` of the hidden representations, rounded outward; those of the second are used where `first` brings none.
+    pub bounds: Located<'a>,
+    /// Lines of representation 2.
+    pub first: First<'a>,
+    /// `Ω` of the units of representations 3 and up; the default where there is none.
+    pub omega: &'a [Vec<f64>],
+    /// Signs that are assumed above representation 2.
+    pub signs: &'a [Sign],
+    /// Flips that probably are the worst: they only save time.
+    pub hint: &'a [Flip],
+}
+
+/// The lines of representation 2.
+#[derive(Clone, Copy)]
+pub enum First<'a> {
+    /// At default multipliers.
+    Default(Relaxation),
+    /// The mixture of [`crate::bound::mixture`] without envelopes, with these multipliers.
+    Mixed(&'a Hidden, &'a [f64]),
+    /// What is exact at the anchor.
+    Anchor(&'a Hidden),
+    /// The units themselves, which only a branch with a single flip left allows.
+    Itself(&'a Hidden),
+}
+
+impl ExactProblem<'_> {
+    /// A lower bound on the objective over all perturbations of the branch, exactly evaluated, and the flips that attain it;
+    /// `None` where an activation bound above layer 2 has overflowed, so that nothing can be said.
+    pub fn lower_bound(&mut self, budget: &Budget, objective: Objective, lines: &Lines) -> Option<(Dyadic, Vec<Flip>)> {
+        let top = self.slice.top();
+        let mut total = Dyadic::ZERO;
+        let mut phi = Exact::zeros(1, self.network.width(top));
+        for &(unit, c) in objective {
+            phi.add(0, unit, &c.into());
+        }
+        for l in (2..top).rev() {
+            let a = self.pull(&phi, l, &mut total);
+            phi = if l > 2 { self.relax(&a, l, lines, &mut total)? } else { a };
+        }
+        let width = phi.width;
+        let counts = |j: usize| (0..phi.values.len() / width).any(|m| phi.row(m)[j].sign() != Ordering::Equal);
+        let units: Vec<usize> = (0..width).filter(|&j| counts(j)).collect();
+        let z = self.preactivations(&units, &lines.restriction.made);
+        let mut units: Vec<Option<Line>> = vec![None; phi.values.len()];
+        for (at, unit) in units.iter_mut().enumerate() {
+            let (a, z) = (&phi.values[at], &z.values[at]);
+            if a.sign() == Ordering::Equal {
+                continue;
+            }
+            let line = if top == 2 { Line::straight(a * z, a.clone()) } else { self.line(budget, lines, at, a, z) };
+            total += &line.base;
+            *unit = Some(line);
+        }
+        let (loss, flips) = self.largest_loss(budget, lines, &units);
+        Some((&total - &loss, flips))
+    }
+
+    /// The line of a unit of representation 2 with coefficient `a`, anchored at `z`.
+    fn line(&self, budget: &Budget, lines: &Lines, at: usize, a: &Dyadic, z: &Dyadic) -> Line {
+        let width = self.network.width(2);
+        let (m, j) = (at / width, at % width);
+        let (hidden, w) = match lines.first {
+            First::Default(relaxation) => {
+                let (lower, upper) = lines.bounds.rows(self.slice, 2, m);
+                let (r, s) = self.unit_bounds(budget, lines.restriction, (m, j), (lower[j], upper[j]), z);
+                return match relaxation {
+                    Relaxation::Paper => paper(a, z, &r, &s),
+                    Relaxation::Anchored => anchored(a, z, &r, &s),
+                };
+            }
+            First::Itself(_) => {
+                let kink = Kink::Itself { weight: a.clone(), anchor: z.clone() };
+                let base = a * &z.clone().relu();
+                return Line { base, rise: Dyadic::ZERO, fall: Dyadic::ZERO, kink };
+            }
+            First::Mixed(hidden, weights) => (hidden, Some(weights[at])),
+            First::Anchor(hidden) => (hidden, None),
+        };
+        // What is not a number is no multiplier.
+        let beta = w.filter(|w| w.is_finite()).unwrap_or(0.0).max(0.0);
+        let slope = match hidden.assumption[at] {
+            // Any slope not above a lies under a·z where z ≥ 0, any slope not below 0 under 0 where z ≤ 0.
+            Assumption::Active => a - &beta.into(),
+            Assumption::Inactive => beta.into(),
+            Assumption::Free => {
+                let known = (hidden.lower[at], hidden.upper[at]);
+                let (r, s) = self.unit_bounds(budget, lines.restriction, (m, j), known, z);
+                let unstable = r.sign() == Ordering::Less && s.sign() == Ordering::Greater;
+                return match w {
+                    Some(w) if unstable && a.sign() == Ordering::Greater => {
+                        let slope = a * &on_grid(w).into();
+                        Line::straight(&slope * z, slope)
+                    }
+                    w if unstable && a.sign() == Ordering::Less => {
+                        mixed(on_grid(w.unwrap_or(0.0)), hidden.cap[at].level, a, z, &r, &s)
+                    }
+                    _ => anchored(a, z, &r, &s),
+                };
+            }
+        };
+        Line::straight(&slope * z, slope)
+    }
+
+    /// `Φ̂(l)` and the bias terms of layer `l`.
+    fn pull(&self, phi: &Exact, l: usize, total: &mut Dyadic) -> Exact {
+        let layer = &self.network.layers()[l - 1];
+        let inputs = layer.weight.rows;
+        let mut a = Exact::zeros(self.slice.nodes(l).len(), inputs);
+        for m in 0..self.slice.nodes(l + 1).len() {
+            let mut psi = vec![Dyadic::ZERO; inputs];
+            for (j, p) in phi.row(m).iter().enumerate().filter(|(_, p)| p.sign() != Ordering::Equal) {
+                *total += &(p * &layer.bias[j].into());
+                for (i, psi) in psi.iter_mut().enumerate() {
+                    *psi += &(p * &layer.weight.get(i, j).into());
+                }
+            }
+            for (n, entry) in self.slice.passing(l).row(m) {
+                let entry = Dyadic::from(entry);
+                for (i, psi) in psi.iter().enumerate().filter(|(_, psi)| psi.sign() != Ordering::Equal) {
+                    a.add(n, i, &(psi * &entry));
+                }
+            }
+        }
+        a
+    }
+
+    /// Lines under the units of a layer above the second.
+    fn relax(&self, a: &Exact, l: usize, lines: &Lines, total: &mut Dyadic) -> Option<Exact> {
+        let mut phi = Exact::zeros(self.slice.nodes(l).len(), a.width);
+        for n in 0..self.slice.nodes(l).len() {
+            let (lower, upper) = lines.bounds.rows(self.slice, l, n);
+            for j in 0..a.width {
+                let at = n * a.width + j;
+                let a = &a.row(n)[j];
+                if a.sign() == Ordering::Equal {
+                    continue;
+                }
+                if !(lower[j].is_finite() && upper[j].is_finite()) {
+                    return None;
+                }
+                let (r, s) = (Dyadic::from(lower[j]), Dyadic::from(upper[j]));
+                let unstable = lower[j] < 0.0 && upper[j] > 0.0;
+                let slope = match lines.signs.iter().find(|sign| sign.place == (l, at)) {
+                    Some(sign) if sign.active => Some(a - &known(sign.beta).into()),
+                    Some(sign) => Some(known(sign.beta).into()),
+                    None if unstable && a.sign() == Ordering::Greater => {
+                        lines.omega.get(l - 3).map(|omega| a * &known(omega[at]).into())
+                    }
+                    None => None,
+                };
+                let (slope, kappa) = match slope {
+                    Some(slope) => {
+                        let kappa = intercept(&slope, a, &r, &s);
+                        (slope, kappa)
+                    }
+                    None => chord(a, &r, &s),
+                };
+                phi.add(n, j, &slope);
+                *total += &kappa;
+            }
+        }
+        Some(phi)
+    }
+
+    /// `R` and `S` of a unit of representation 2 (math §3): the rounded ones, unless an exact one might have another sign.
+    fn unit_bounds(
+        &self,
+        budget: &Budget,
+        restriction: &Restriction,
+        (m, j): (usize, usize),
+        (r, s): (f64, f64),
+        z: &Dyadic,
+    ) -> (Dyadic, Dyadic) {
+        let doubtful = |bound: f64| bound.abs() <= 1e-9 * (s - r);
+        if r.is_finite() && s.is_finite() && !(r < 0.0 && s > 0.0 && (doubtful(r) || doubtful(s))) {
+            return (r.into(), s.into());
+        }
+        let weight = &self.network.layers()[0].weight;
+        let global = restriction.global(budget).unwrap_or(0);
+        let change = |upward: bool| {
+            let mut pool: Vec<Dyadic> = Vec::new();
+            for (n, a) in self.slice.passing(1).row(m) {
+                let permitted = Permitted::new(self, budget, restriction, n);
+                let mut gains: Vec<f64> = (0..weight.rows)
+                    .filter_map(|d| Some(permitted.sign(d)? * weight.get(d, j)))
+                    .map(|gain| if (a > 0.0) == upward { gain } else { -gain })
+                    .filter(|&gain| gain > 0.0)
+                    .collect();
+                gains.sort_unstable_by(|x, y| y.total_cmp(x));
+                let local = restriction.local(budget, self.slice.nodes(1)[n]).unwrap_or(0);
+                gains.truncate(local.min(global));
+                pool.extend(gains.into_iter().map(|gain| &Dyadic::from(gain) * &a.abs().into()));
+            }
+            pool.sort_unstable_by(|x, y| y.cmp(x));
+            sum(pool.into_iter().take(global))
+        };
+        (z - &change(false), z + &change(true))
+    }
+}
+
+/// Which attributes of a node may still be flipped.
+pub(super) struct Permitted<'a> {
+    budget: &'a Budget,
+    node: usize,
+    present: &'a [u32],
+    fixed: Vec<u32>,
+    open: bool,
+}
+
+impl<'a> Permitted<'a> {
+    /// Of the slice's `n`-th node.
+    pub(super) fn new(
+        problem: &ExactProblem<'a>,
+        budget: &'a Budget,
+        restriction: &Restriction,
+        n: usize,
+    ) -> Permitted<'a> {
+        let node = problem.slice.nodes(1)[n];
+        let fixed = restriction.made.iter().chain(&restriction.spared).filter(|flip| flip.node == node);
+        Permitted {
+            budget,
+            node: node as usize,
+            present: problem.graph.attributes().row(node as usize),
+            fixed: fixed.map(|flip| flip.attribute).collect(),
+            open: restriction.local(budget, node).unwrap_or(0) > 0,
+        }
+    }
+
+    /// `+1` if the attribute may be added, `−1` if it may be removed.
+    pub(super) fn sign(&self, attribute: usize) -> Option<f64> {
+        let d = attribute as u32;
+        let present = self.present.binary_search(&d).is_ok();
+        let free = self.open && self.budget.permits(self.node, attribute, present) && !self.fixed.contains(&d);
+        free.then_some(if present { -1.0 } else { 1.0 })
+    }
+}
+
+/// A multiplier that is one.
+fn known(multiplier: f64) -> f64 {
+    if multiplier.is_finite() { multiplier.max(0.0) } else { 0.0 }
+}

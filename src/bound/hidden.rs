@@ -1,0 +1,79 @@
+//! The hidden units of representation 2 in one slice, at the point where bounds are anchored.
+//!
+//! The anchor is the unperturbed graph, or in a branch of a search the graph with the flips that the branch has fixed.
+//! Activation bounds of the whole budget stay valid there: what is still admissible in the branch was admissible before.
+
+use std::sync::Arc;
+
+use crate::bound::activation::LayerBounds;
+use crate::bound::line::capped::Cap;
+use crate::bound::line::envelope::{Envelope, Left};
+use crate::problem::evaluator::Evaluator;
+use crate::problem::forward::Representation;
+use crate::problem::slice::Slice;
+
+/// What a branch of a search assumes of a unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Assumption {
+    /// Nothing.
+    #[default]
+    Free,
+    /// `z ≥ 0`.
+    Active,
+    /// `z ≤ 0`.
+    Inactive,
+}
+
+/// Values, errors and bounds of the units, nodes × units; unit `j` of the slice's `m`-th node is entry `m·width + j`.
+#[derive(Clone, Debug, Default)]
+pub struct Hidden {
+    /// Units per node.
+    pub width: usize,
+    /// Pre-activations at the anchor.
+    pub value: Vec<f64>,
+    /// Their errors.
+    pub error: Vec<f64>,
+    /// `R`.
+    pub lower: Vec<f64>,
+    /// `S`.
+    pub upper: Vec<f64>,
+    /// Caps at the anchor.
+    pub cap: Vec<Cap>,
+    /// Envelopes of units, with what is left of their budgets, where the search has found some.
+    pub envelope: Option<(Arc<Envelope>, Left)>,
+    /// What is assumed.
+    pub assumption: Vec<Assumption>,
+}
+
+impl Hidden {
+    /// The units at the unperturbed graph.
+    pub fn load(&mut self, slice: &Slice, unperturbed: &Representation, bounds: &LayerBounds) {
+        self.width = unperturbed.width;
+        for buffer in [&mut self.value, &mut self.error, &mut self.lower, &mut self.upper] {
+            buffer.clear();
+        }
+        self.cap.clear();
+        self.envelope = None;
+        for &node in slice.nodes(2) {
+            let node = node as usize;
+            self.value.extend_from_slice(unperturbed.row(node));
+            self.error.extend_from_slice(unperturbed.errors(node));
+            self.lower.extend_from_slice(bounds.lower(node));
+            self.upper.extend_from_slice(bounds.upper(node));
+            self.cap.extend_from_slice(bounds.caps(node));
+        }
+        self.assumption.clear();
+        self.assumption.resize(self.value.len(), Assumption::Free);
+    }
+
+    /// Moves the anchor to the last perturbation that was evaluated.
+    pub fn anchor_at(&mut self, evaluator: &Evaluator) {
+        self.value.copy_from_slice(evaluator.preactivations(2));
+        self.error.copy_from_slice(evaluator.errors(2));
+    }
+
+    /// Number of units.
+    pub fn count(&self) -> usize {
+        self.value.len()
+    }
+}

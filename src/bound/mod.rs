@@ -1,0 +1,13 @@
+//! Lower bounds of one class pair: valid for every admissible perturbation, rounding included.
+
+pub mod activation;
+pub mod attributes;
+pub mod backward;
+pub mod exact;
+pub mod hidden;
+pub mod line;
+pub mod mixture;
+pub mod prepared;
+pub mod relaxed;
+pub mod selection;
+pub mod workspace;

@@ -1,0 +1,272 @@
+//! A problem with everything that all targets share, and the bounds of one target that are read off it.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::bound::activation::{self, Columns, LayerBounds};
+use crate::bound::attributes::Attributes;
+use crate::bound::relaxed::Relaxation;
+use crate::bound::selection::Field;
+use crate::bound::workspace::Workspace;
+use crate::number::rounding::{Enclosure, error_of};
+use crate::problem::Problem;
+use crate::problem::budget::{Budget, Restriction};
+use crate::problem::exact::{ExactProblem, ExactUnits, Sums};
+use crate::problem::flip::Flip;
+use crate::problem::forward::{Representation, forward};
+use crate::problem::graph::Graph;
+use crate::problem::network::Network;
+use crate::problem::slice::Slice;
+
+/// A problem with what all targets share: the unperturbed forward pass, the activation bounds and the ordered attributes.
+/// Shared by all threads; each brings its own [`Workspace`].
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    problem: Problem,
+    attributes: Arc<Attributes>,
+    columns: Arc<Columns>,
+    unperturbed: Arc<Vec<Representation>>,
+    sums: Arc<Sums>,
+    bounds: Vec<LayerBounds>,
+}
+
+impl Prepared {
+    /// Does all the work that does not depend on a target.
+    pub fn new(problem: Problem) -> Prepared {
+        let (graph, network) = (problem.graph(), problem.network());
+        let unperturbed = Arc::new(forward(graph, network));
+        let attributes = Arc::new(Attributes::new(&network.layers()[0].weight, problem.budget()));
+        let columns = Arc::new(Columns::new(network, problem.budget()));
+        let sums = Arc::new(Sums::new(graph.node_count()));
+        let mut prepared = Prepared { problem, attributes, columns, unperturbed, sums, bounds: Vec::new() };
+        prepared.bound_activations();
+        prepared
+    }
+
+    /// The same problem under another global budget; what does not depend on it is shared.
+    pub fn at_global(&self, global: usize) -> Prepared {
+        let mut other = Prepared { problem: self.problem.at_global(global), bounds: Vec::new(), ..self.clone() };
+        other.bound_activations();
+        other
+    }
+
+    /// Where flips are looked for once some are fixed.
+    pub(crate) fn field<'a>(&'a self, restriction: &'a Restriction) -> Field<'a> {
+        Field { graph: self.graph(), budget: self.budget(), restriction, attributes: &self.attributes }
+    }
+
+    /// The rows of `W(1)` in the order in which flips are searched.
+    pub(crate) fn attributes(&self) -> &Attributes {
+        &self.attributes
+    }
+
+    /// The logits of the workspace's target when these flips are made.
+    pub(crate) fn logits<'a>(
+        &self,
+        flips: &[Flip],
+        workspace: &'a mut Workspace,
+    ) -> impl Iterator<Item = Enclosure> + use<'a> {
+        let Workspace { evaluator, slice, .. } = workspace;
+        evaluator.logits(&self.problem, &self.unperturbed, slice, flips)
+    }
+
+    /// Cuts out a target, and forgets what was known of the last one.
+    pub(crate) fn aim(&self, node: usize, workspace: &mut Workspace) {
+        workspace.slice.cut(self.network(), self.network().depth(), node);
+        workspace.selection.forget();
+        workspace.exact.forget();
+        workspace.evaluator.aim(&workspace.slice);
+    }
+
+    fn bound_activations(&mut self) {
+        for l in 2..self.network().depth() {
+            let bounds = if l == 2 {
+                activation::first_hidden(
+                    self.graph(),
+                    self.network(),
+                    self.budget(),
+                    &self.columns,
+                    &self.unperturbed[0],
+                )
+            } else {
+                self.tighten(l, activation::propagate(&self.network().layers()[l - 2], &self.bounds[l - 3]))
+            };
+            self.bounds.push(bounds);
+        }
+    }
+
+    /// The bound of a hidden unit is a certificate problem with that unit as the target: the better of that and of the
+    /// propagated interval is kept. Units that already are surely active or inactive gain nothing and are skipped.
+    fn tighten(&self, l: usize, mut bounds: LayerBounds) -> LayerBounds {
+        let width = bounds.width;
+        let rows = bounds.lower.par_chunks_mut(width).zip(bounds.upper.par_chunks_mut(width));
+        rows.enumerate().for_each_init(Workspace::default, |workspace, (node, (lower, upper))| {
+            if lower.iter().zip(upper.iter()).all(|(&r, &s)| r >= 0.0 || s <= 0.0) {
+                return;
+            }
+            workspace.slice.cut(self.network(), l, node);
+            workspace.selection.forget();
+            workspace.hidden.load(&workspace.slice, &self.unperturbed[0], &self.bounds[0]);
+            for unit in 0..width {
+                if lower[unit] >= 0.0 || upper[unit] <= 0.0 {
+                    continue;
+                }
+                for (sign, slot) in [(1.0, &mut lower[unit]), (-1.0, &mut upper[unit])] {
+                    workspace.backward.run(self.network(), &workspace.slice, &self.bounds, &[(unit, sign)]);
+                    let paper = self.evaluate(workspace, Relaxation::Paper);
+                    for bound in [paper, self.evaluate_capped(workspace)] {
+                        let bound = sign * bound.lower();
+                        // A comparison with NaN is false: the interval stays.
+                        if sign * bound > sign * *slot {
+                            *slot = bound;
+                        }
+                    }
+                }
+            }
+        });
+        bounds
+    }
+
+    /// The problem.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        self.problem.graph()
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        self.problem.network()
+    }
+
+    /// The sorted columns of `W(1)`.
+    pub fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
+    /// The budget.
+    pub fn budget(&self) -> &Budget {
+        self.problem.budget()
+    }
+
+    /// `R` and `S` of representations `2 … L−1`.
+    pub fn activation_bounds(&self) -> &[LayerBounds] {
+        &self.bounds
+    }
+
+    /// `Ĥ(2) … Ĥ(L)` without perturbation.
+    pub fn unperturbed(&self) -> &[Representation] {
+        &self.unperturbed
+    }
+
+    /// The class with the largest exact logit; the smallest number among equals.
+    pub fn predicted(&self, node: usize) -> usize {
+        let logits = &self.unperturbed[self.network().depth() - 2];
+        logits.clear_maximum(node).unwrap_or_else(|| {
+            let mut slice = Slice::default();
+            slice.cut(self.network(), self.network().depth(), node);
+            let mut units = ExactUnits::default();
+            let mut problem = self.exact(&slice, &mut units);
+            (1..self.network().class_count()).fold(0, |best, class| {
+                let ahead = problem.objective(&[(class, 1.0), (best, -1.0)], &[]);
+                if ahead.sign() == Ordering::Greater { class } else { best }
+            })
+        })
+    }
+
+    /// How many nodes' attributes the logits of a node depend on.
+    pub fn neighbourhood(&self, node: usize) -> usize {
+        let mut slice = Slice::default();
+        slice.cut(self.network(), self.network().depth(), node);
+        slice.nodes(1).len()
+    }
+
+    /// The bound of one class pair by one relaxation alone, without a search for attacks: what the laboratory measures.
+    pub fn bound_alone(
+        &self,
+        node: usize,
+        (reference, class): (usize, usize),
+        relaxation: Relaxation,
+        workspace: &mut Workspace,
+    ) -> Enclosure {
+        workspace.slice.cut(self.network(), self.network().depth(), node);
+        workspace.selection.forget();
+        workspace.backward.run(self.network(), &workspace.slice, &self.bounds, &[(reference, 1.0), (class, -1.0)]);
+        self.evaluate(workspace, relaxation)
+    }
+
+    /// The relaxed objective minus the largest loss that the budget allows; the selection holds the flips.
+    pub(crate) fn evaluate(&self, workspace: &mut Workspace, relaxation: Relaxation) -> Enclosure {
+        let Workspace { slice, backward, relaxed, .. } = workspace;
+        let unperturbed = &self.unperturbed[0];
+        match (relaxation, self.bounds.first()) {
+            (Relaxation::Anchored, Some(bounds)) if slice.top() > 2 => {
+                relaxed.anchored(backward, slice, unperturbed, bounds);
+            }
+            // The linear model has nothing to relax: both bounds are the same, and exact.
+            (_, bounds) => relaxed.paper(backward, slice, unperturbed, bounds.filter(|_| slice.top() > 2)),
+        }
+        self.worst(workspace, &Restriction::default())
+    }
+
+    /// The same with every unit at the line that is exact at the unperturbed graph, capped; the hidden units are loaded.
+    fn evaluate_capped(&self, workspace: &mut Workspace) -> Enclosure {
+        let Workspace { backward, relaxed, hidden, multipliers, .. } = workspace;
+        multipliers.anchored(hidden, backward);
+        relaxed.mixed(backward, hidden, &multipliers.weights);
+        self.worst(workspace, &Restriction::default())
+    }
+
+    /// The relaxed objective of the workspace minus the largest loss that the budget allows once some flips are fixed.
+    pub(crate) fn worst(&self, workspace: &mut Workspace, restriction: &Restriction) -> Enclosure {
+        let Workspace { slice, relaxed, slopes, selection, .. } = workspace;
+        let loss_error = relaxed.spread(slice, self.unperturbed[0].width, self.attributes.norm(0), slopes);
+        let loss = selection.select(&self.field(restriction), slice, slopes);
+        // Each of the flips that the budget allows may lose more than was computed, selected or not.
+        let local: usize = slice.nodes(1).iter().map(|&n| self.budget().local(n as usize)).sum();
+        let flips = local.min(self.budget().global());
+        let mut total = relaxed.base;
+        total.add(-loss);
+        total.allow(flips as f64 * loss_error + error_of(selection.flips().len(), loss));
+        total.close()
+    }
+
+    /// A lower bound of the relaxed objective over all perturbations but the one that was selected by the last
+    /// [`worst`](Self::worst), if that one uses the whole budget: every other perturbation then leaves one of its flips out.
+    /// `None` if the budget is not used up, or as soon as the bound is below `enough`.
+    pub(crate) fn worst_of_others(
+        &self,
+        workspace: &mut Workspace,
+        restriction: &Restriction,
+        enough: f64,
+    ) -> Option<f64> {
+        let selection = std::mem::take(&mut workspace.selection);
+        let mut selected = selection.flips().to_vec();
+        // What loses least is missed least: its bound is the first to fail.
+        selected.sort_by(|a, b| a.loss.total_cmp(&b.loss));
+        let used_up = !selected.is_empty() && restriction.global(self.budget()) == Some(selected.len());
+        let mut least = if used_up { f64::INFINITY } else { f64::NEG_INFINITY };
+        for left_out in selected {
+            // A comparison with NaN is false: then nothing is known.
+            if !(least >= enough) {
+                break;
+            }
+            let mut others = restriction.clone();
+            others.spared.push(left_out.flip);
+            let bound = self.worst(workspace, &others).lower();
+            least = if bound < least || bound.is_nan() { bound } else { least };
+        }
+        workspace.selection = selection;
+        (least >= enough).then_some(least)
+    }
+
+    /// The target of the workspace in exact arithmetic.
+    pub(crate) fn exact<'b>(&'b self, slice: &'b Slice, units: &'b mut ExactUnits) -> ExactProblem<'b> {
+        ExactProblem { graph: self.graph(), network: self.network(), slice, sums: &self.sums, units }
+    }
+}

@@ -1,0 +1,297 @@
+//! The selection: the flips with the largest sum of losses that the budget allows.
+//!
+//! This is the closed form of the dual's `η` and `ρ`: the `q_n` largest losses of each row, of those the `Q` largest.
+//! Rows are visited in falling order of a bound on their losses and attributes in falling order of their norm; whatever
+//! cannot beat the `Q`-th largest loss so far is never computed.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use crate::bound::attributes::Attributes;
+use crate::bound::line::capped::CapCorrection;
+use crate::bound::line::envelope::EnvelopeCorrection;
+use crate::number::rounding::{error_of, norm_above};
+use crate::problem::budget::{Budget, Restriction};
+use crate::problem::flip::Flip;
+use crate::problem::graph::Graph;
+use crate::problem::slice::Slice;
+
+/// How many attributes are scored between two looks at the threshold.
+const BLOCK: usize = 64;
+
+/// A flip and what it costs the margin.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// By how much the (relaxed) margin falls.
+    pub loss: f64,
+    /// The flip.
+    pub flip: Flip,
+}
+
+/// Larger losses first; ties in the order of nodes and attributes, so that a selection is reproducible.
+fn falling(x: &Loss, y: &Loss) -> Ordering {
+    y.loss.total_cmp(&x.loss).then(x.flip.cmp(&y.flip))
+}
+
+/// A row waiting to be searched: the largest norm comes first.
+#[derive(Debug)]
+struct Waiting {
+    norm: f64,
+    row: u32,
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Waiting) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Waiting) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Waiting) -> Ordering {
+        self.norm.total_cmp(&other.norm).then(other.row.cmp(&self.row))
+    }
+}
+
+/// Where flips are looked for.
+#[derive(Clone, Copy)]
+pub struct Field<'a> {
+    /// The graph.
+    pub graph: &'a Graph,
+    /// The budget.
+    pub budget: &'a Budget,
+    /// What has been fixed already.
+    pub restriction: &'a Restriction,
+    /// Rows of `W(1)` to search.
+    pub attributes: &'a Attributes,
+}
+
+/// The linear change of a relaxed margin with each attribute of each node of the slice, row by row: adding an attribute with weights `w` loses `radius·|w| − centre·w`, removing it
+/// `radius·|w| + centre·w`.
+#[derive(Debug, Default)]
+pub struct Slopes {
+    /// Middle of the slopes for rising and falling units.
+    pub centre: Vec<f64>,
+    /// Half their difference; empty if they are the same (the plain dual).
+    pub radius: Vec<f64>,
+    /// What the slopes overstate, by unit of representation 2; empty if nothing.
+    pub bends: Vec<CapCorrection>,
+    /// What the slopes overstate of envelopes, if there are any.
+    pub relief: Option<EnvelopeCorrection>,
+}
+
+impl Slopes {
+    /// The loss of a flip of the slice's node `n` by weights `row`, corrected by what the slopes overstate; rounded up.
+    fn corrected(&self, loss: f64, slice: &Slice, (n, flip): (usize, Flip), sign: f64, row: &[f64]) -> f64 {
+        if self.bends.is_empty() && self.relief.is_none() {
+            return loss;
+        }
+        let (mut excess, mut size, mut terms) = (0.0, 0.0, 0);
+        if let Some(relief) = &self.relief {
+            (excess, size) = relief.of(slice, (n, flip), sign, row);
+            terms = relief.terms();
+        }
+        for (_, m, a) in slice.reaching(n).filter(|_| !self.bends.is_empty()) {
+            let a = sign * a;
+            for (bend, w) in self.bends[m * row.len()..][..row.len()].iter().zip(row) {
+                let (more, magnitude) = bend.excess(a * w);
+                excess += more;
+                size += magnitude;
+            }
+            terms += row.len();
+        }
+        let surely = excess - error_of(terms + 8, size);
+        // A comparison with NaN is false: nothing is corrected.
+        if surely > 0.0 { (loss - surely).next_up() } else { loss }
+    }
+}
+
+/// The flips selected, and the buffers to find them.
+#[derive(Debug, Default)]
+pub struct Selection {
+    kept: Vec<Loss>,
+    row: Vec<Loss>,
+    scores: Vec<f64>,
+    waiting: Vec<Waiting>,
+}
+
+impl Selection {
+    /// The selected flips with a positive loss, in no particular order.
+    pub fn flips(&self) -> &[Loss] {
+        &self.kept
+    }
+
+    /// Selects among all flips of the slice's nodes and returns the sum of losses.
+    ///
+    /// The last selection seeds the next one: if it still fits, the smallest of its losses under the new slopes is
+    /// a threshold to start with. It only has to be an admissible selection of `Q` flips of this slice.
+    pub fn select(&mut self, field: &Field, slice: &Slice, slopes: &Slopes) -> f64 {
+        let Some(global @ 1..) = field.restriction.global(field.budget) else {
+            self.kept.clear();
+            return 0.0;
+        };
+        let seed = self.seed_threshold(field, global, slice, slopes);
+        self.search(field, global, slice, slopes, seed);
+        // Under cancellation the search may compute a seed's loss smaller than it was above and miss it. Fewer than `Q`
+        // flips above a threshold prove nothing, so without them there is no threshold.
+        if seed > 0.0 && self.kept.len() < global {
+            self.search(field, global, slice, slopes, 0.0);
+        }
+        self.kept.iter().map(|k| k.loss).sum()
+    }
+
+    /// Keeps the largest admissible losses above the threshold.
+    fn search(&mut self, field: &Field, global: usize, slice: &Slice, slopes: &Slopes, mut threshold: f64) {
+        let nodes = slice.nodes(1);
+        self.kept.clear();
+        let attributes = field.attributes;
+        let mut heap = self.order_rows(field, nodes, slopes);
+        while let Some(Waiting { norm, row }) = heap.pop() {
+            if norm * attributes.norm(0) <= threshold {
+                break;
+            }
+            self.search_row(field, global, slice, row as usize, slopes, norm, threshold);
+            self.kept.append(&mut self.row);
+            keep_largest(&mut self.kept, global);
+            if self.kept.len() == global {
+                threshold = self.kept.iter().map(|k| k.loss).fold(f64::INFINITY, f64::min);
+            }
+        }
+        self.waiting = heap.into_vec();
+    }
+
+    /// What the `Q` largest losses surely reach: the smallest loss of the last selection, if it had `Q` flips; else 0.
+    fn seed_threshold(&self, field: &Field, global: usize, slice: &Slice, slopes: &Slopes) -> f64 {
+        let Field { graph, attributes, .. } = field;
+        if self.kept.len() != global {
+            return 0.0;
+        }
+        let width = attributes.width();
+        let mut smallest = f64::INFINITY;
+        for Loss { flip, .. } in &self.kept {
+            // A branch may have fixed it, and a row may have less budget left than the last selection used there.
+            if field.restriction.fixes(*flip) || !field.restriction.made.is_empty() {
+                return 0.0;
+            }
+            let (Some(row), Some(slot)) = (slice.position(flip.node), attributes.slot(flip.attribute)) else {
+                return 0.0;
+            };
+            let centre = &slopes.centre[row * width..][..width];
+            let radius = slopes.radius.get(row * width..(row + 1) * width);
+            let sign = if graph.attributes().contains(flip.node as usize, flip.attribute) { -1.0 } else { 1.0 };
+            let loss = attributes.loss(slot, sign, centre, radius);
+            let loss = slopes.corrected(loss, slice, (row, *flip), sign, attributes.row(slot));
+            if loss.is_nan() || loss <= 0.0 {
+                return 0.0;
+            }
+            smallest = smallest.min(loss);
+        }
+        // Lowered, because the search sums in another order and should find these very flips again.
+        smallest * (1.0 - 1e-9)
+    }
+
+    /// Forgets the last selection: to be called for each new target.
+    pub fn forget(&mut self) {
+        self.kept.clear();
+    }
+
+    /// All rows that may be touched, with the norm `‖|centre| + radius‖` that bounds their losses.
+    fn order_rows(&mut self, field: &Field, nodes: &[u32], slopes: &Slopes) -> BinaryHeap<Waiting> {
+        let width = field.attributes.width();
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.clear();
+        for (row, &node) in nodes.iter().enumerate() {
+            if field.restriction.local(field.budget, node).unwrap_or(0) == 0 {
+                continue;
+            }
+            let centre = &slopes.centre[row * width..][..width];
+            let norm = if slopes.radius.is_empty() {
+                norm_above(centre.iter().copied())
+            } else {
+                let radius = &slopes.radius[row * width..][..width];
+                norm_above(centre.iter().zip(radius).map(|(c, r)| c.abs() + r))
+            };
+            waiting.push(Waiting { norm, row: row as u32 });
+        }
+        BinaryHeap::from(waiting)
+    }
+
+    /// Collects the best flips of one row above the threshold, at most `min(q_n, Q)`.
+    #[allow(clippy::too_many_arguments)]
+    fn search_row(
+        &mut self,
+        field: &Field,
+        global: usize,
+        slice: &Slice,
+        row: usize,
+        slopes: &Slopes,
+        norm: f64,
+        mut threshold: f64,
+    ) {
+        let Field { graph, budget, restriction, attributes } = field;
+        let width = attributes.width();
+        let node = slice.nodes(1)[row];
+        let capacity = restriction.local(budget, node).unwrap_or(0).min(global);
+        let centre = &slopes.centre[row * width..][..width];
+        let radius = slopes.radius.get(row * width..(row + 1) * width);
+        let present = graph.attributes().row(node as usize);
+        self.row.clear();
+        if budget.direction().removes() {
+            for &attribute in present {
+                let Some(slot) = attributes.slot(attribute) else { continue };
+                if norm * attributes.norm(slot) <= threshold {
+                    continue;
+                }
+                let loss = attributes.loss(slot, -1.0, centre, radius);
+                let flip = Flip { node, attribute };
+                if loss > threshold && !restriction.fixes(flip) {
+                    let loss = slopes.corrected(loss, slice, (row, flip), -1.0, attributes.row(slot));
+                    if loss > threshold {
+                        self.row.push(Loss { loss, flip });
+                    }
+                }
+            }
+        }
+        if budget.direction().adds() {
+            let mut first = 0;
+            while first < attributes.count() && norm * attributes.norm(first) > threshold {
+                let length = BLOCK.min(attributes.padded_count() - first);
+                self.scores.resize(length, 0.0);
+                attributes.losses(first, centre, radius, &mut self.scores);
+                for (i, &loss) in self.scores.iter().enumerate() {
+                    if loss > threshold {
+                        let flip = Flip { node, attribute: attributes.attribute(first + i) };
+                        if present.binary_search(&flip.attribute).is_err() && !restriction.fixes(flip) {
+                            let loss = slopes.corrected(loss, slice, (row, flip), 1.0, attributes.row(first + i));
+                            if loss > threshold {
+                                self.row.push(Loss { loss, flip });
+                            }
+                        }
+                    }
+                }
+                // Once the row has enough, its own weakest loss is the threshold.
+                if self.row.len() >= capacity.saturating_add(BLOCK / 2) {
+                    keep_largest(&mut self.row, capacity);
+                    threshold = self.row.iter().map(|k| k.loss).fold(f64::INFINITY, f64::min).max(threshold);
+                }
+                first += length;
+            }
+        }
+        keep_largest(&mut self.row, capacity);
+    }
+}
+
+/// Drops all but the `count` largest losses.
+fn keep_largest(losses: &mut Vec<Loss>, count: usize) {
+    if losses.len() > count {
+        losses.select_nth_unstable_by(count - 1, falling);
+        losses.truncate(count);
+    }
+}

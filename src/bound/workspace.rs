@@ -1,0 +1,38 @@
+//! The buffers of one thread.
+
+use crate::bound::activation::LayerBounds;
+use crate::bound::backward::Backward;
+use crate::bound::hidden::Hidden;
+use crate::bound::mixture::Multipliers;
+use crate::bound::relaxed::Relaxed;
+use crate::bound::selection::{Selection, Slopes};
+use crate::problem::evaluator::Evaluator;
+use crate::problem::exact::ExactUnits;
+use crate::problem::slice::Slice;
+
+/// The buffers of one thread: nothing is allocated per target once they have grown.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    pub(crate) slice: Slice,
+    pub(crate) backward: Backward,
+    pub(crate) relaxed: Relaxed,
+    pub(crate) selection: Selection,
+    pub(crate) evaluator: Evaluator,
+    pub(crate) hidden: Hidden,
+    pub(crate) multipliers: Multipliers,
+    /// Activation bounds of the slice in a branch of a search.
+    pub(crate) local_bounds: Vec<LayerBounds>,
+    pub(crate) slopes: Slopes,
+    /// For linearisations of the true network, beside the bound of a pair.
+    pub(crate) linearised: Linearised,
+    /// What exact arithmetic knows of the target.
+    pub(crate) exact: ExactUnits,
+}
+
+/// The true network, linearised at a perturbation.
+#[derive(Debug, Default)]
+pub(crate) struct Linearised {
+    pub(crate) relaxed: Relaxed,
+    pub(crate) slopes: Slopes,
+    pub(crate) selection: Selection,
+}

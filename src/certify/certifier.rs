@@ -1,0 +1,223 @@
+//! The certifier: from a problem to a verdict for every node.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::bound::activation::LayerBounds;
+use crate::bound::prepared::Prepared;
+use crate::bound::workspace::Workspace;
+use crate::certify::settings::{Bound, Effort, Settings};
+use crate::certify::verdict::NodeResult;
+use crate::problem::budget::Budget;
+use crate::problem::forward::Representation;
+use crate::problem::graph::Graph;
+use crate::problem::network::Network;
+use crate::problem::{Problem, ProblemError};
+use crate::search::limits::Stop;
+
+/// Decides nodes of one problem: a graph, a network and a budget, with everything that all targets share. It owns what it
+/// needs, and threads share it.
+#[derive(Clone, Debug)]
+pub struct Certifier {
+    pub(crate) prepared: Arc<Prepared>,
+    pub(crate) settings: Settings,
+}
+
+/// A certifier that is being set up: see [`Certifier::builder`].
+#[derive(Clone, Debug)]
+pub struct CertifierBuilder {
+    problem: Problem,
+    settings: Settings,
+}
+
+impl CertifierBuilder {
+    /// Which bounds are evaluated; [`Bound::Best`] by default.
+    pub fn bound(mut self, bound: Bound) -> CertifierBuilder {
+        self.settings.bound = bound;
+        self
+    }
+
+    /// How far to go; [`Effort::Bounds`] by default.
+    pub fn effort(mut self, effort: Effort) -> CertifierBuilder {
+        self.settings.effort = effort;
+        self
+    }
+
+    /// Is what each verdict rests on to be kept ([`NodeResult::evidence`])? Not by default.
+    pub fn proofs(mut self, proofs: bool) -> CertifierBuilder {
+        self.settings.proofs = proofs;
+        self
+    }
+
+    /// Searches give up as soon as `asked` says so: the node is then undecided at a limit, and not to be taken for a result.
+    pub fn stop(mut self, asked: impl Fn() -> bool + Send + Sync + 'static) -> CertifierBuilder {
+        self.settings.stop = Stop::when(asked);
+        self
+    }
+
+    /// Does all the work that does not depend on a target.
+    pub fn build(self) -> Certifier {
+        Certifier { prepared: Arc::new(Prepared::new(self.problem)), settings: self.settings }
+    }
+}
+
+/// Who is looked at, and for which class.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    pub(crate) node: usize,
+    /// The class that is to be kept.
+    pub(crate) reference: usize,
+    /// The class predicted on the unperturbed graph.
+    pub(crate) predicted: usize,
+}
+
+impl Certifier {
+    /// A certifier of a problem, to be set up.
+    pub fn builder(problem: Problem) -> CertifierBuilder {
+        CertifierBuilder { problem, settings: Settings::default() }
+    }
+
+    /// The same certifier with another effort.
+    pub fn with_effort(mut self, effort: Effort) -> Certifier {
+        self.settings.effort = effort;
+        self
+    }
+
+    /// The same certifier, which also keeps what each verdict rests on ([`NodeResult::evidence`]).
+    pub fn with_proofs(mut self) -> Certifier {
+        self.settings.proofs = true;
+        self
+    }
+
+    /// The same problem under another global budget; what does not depend on it is shared.
+    pub fn at_global(&self, global: usize) -> Certifier {
+        Certifier { prepared: Arc::new(self.prepared.at_global(global)), settings: self.settings.clone() }
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        self.prepared.graph()
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        self.prepared.network()
+    }
+
+    /// The budget.
+    pub fn budget(&self) -> &Budget {
+        self.prepared.budget()
+    }
+
+    /// What all targets share.
+    pub fn prepared(&self) -> &Prepared {
+        &self.prepared
+    }
+
+    /// `R` and `S` of representations `2 … L−1`.
+    pub fn activation_bounds(&self) -> &[LayerBounds] {
+        self.prepared.activation_bounds()
+    }
+
+    /// `Ĥ(2) … Ĥ(L)` without perturbation.
+    pub fn unperturbed(&self) -> &[Representation] {
+        self.prepared.unperturbed()
+    }
+
+    /// The class with the largest exact logit; the smallest number among equals.
+    pub fn predicted(&self, node: usize) -> usize {
+        self.prepared.predicted(node)
+    }
+
+    /// How many nodes' attributes the logits of a node depend on.
+    pub fn neighbourhood(&self, node: usize) -> usize {
+        self.prepared.neighbourhood(node)
+    }
+
+    /// Certifies nodes for their predicted classes: in parallel inside, in the order of `nodes` outside.
+    /// The iterator ends early if the certifier is stopped; a node whose search was cut short is not among the results.
+    ///
+    /// # Errors
+    /// If the graph has no such node.
+    pub fn certify(&self, nodes: impl IntoIterator<Item = usize>) -> Result<Results<'_>, ProblemError> {
+        let nodes: Vec<usize> = nodes.into_iter().collect();
+        self.prepared.problem().check_nodes(&nodes)?;
+        Ok(Results { certifier: self, nodes: nodes.into_iter(), ready: Vec::new().into_iter() })
+    }
+
+    /// Certifies one node for its predicted class.
+    ///
+    /// # Errors
+    /// If the graph has no such node.
+    pub fn one(&self, node: usize) -> Result<NodeResult, ProblemError> {
+        self.prepared.problem().check_nodes(&[node])?;
+        Ok(self.certify_node(node, &mut Workspace::default()))
+    }
+
+    /// The same with the buffers of a thread.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn certify_node(&self, node: usize, workspace: &mut Workspace) -> NodeResult {
+        let predicted = self.predicted(node);
+        self.certify_class(node, predicted, predicted, workspace)
+    }
+
+    /// Certifies that a node keeps the class `reference`.
+    pub fn certify_class(
+        &self,
+        node: usize,
+        reference: usize,
+        predicted: usize,
+        workspace: &mut Workspace,
+    ) -> NodeResult {
+        let others: Vec<usize> = (0..self.network().class_count()).filter(|&class| class != reference).collect();
+        self.decide(Target { node, reference, predicted }, &others, workspace)
+    }
+
+    /// Certifies that a node keeps its predicted class against some of the other classes only: the verdict speaks of these.
+    pub fn certify_against(
+        &self,
+        node: usize,
+        reference: usize,
+        others: &[usize],
+        workspace: &mut Workspace,
+    ) -> NodeResult {
+        self.decide(Target { node, reference, predicted: self.predicted(node) }, others, workspace)
+    }
+}
+
+/// The results of [`Certifier::certify`], in the order in which the nodes were given.
+#[derive(Debug)]
+pub struct Results<'a> {
+    certifier: &'a Certifier,
+    nodes: std::vec::IntoIter<usize>,
+    ready: std::vec::IntoIter<NodeResult>,
+}
+
+/// Nodes per thread that are decided before the next results are handed out: enough that a hard one keeps no thread idle for long.
+const TOGETHER: usize = 32;
+
+impl Iterator for Results<'_> {
+    type Item = NodeResult;
+
+    fn next(&mut self) -> Option<NodeResult> {
+        if let Some(result) = self.ready.next() {
+            return Some(result);
+        }
+        let certifier = self.certifier;
+        let stopped = || certifier.settings.stop.is_set();
+        let nodes: Vec<usize> = self.nodes.by_ref().take(TOGETHER * rayon::current_num_threads()).collect();
+        let decide = |workspace: &mut Workspace, node: usize| {
+            let result = (!stopped()).then(|| certifier.certify_node(node, workspace))?;
+            // Cut short, not undecided.
+            (!(result.limit_hit && stopped())).then_some(result)
+        };
+        let results: Vec<Option<NodeResult>> =
+            nodes.into_par_iter().with_max_len(1).map_init(Workspace::default, decide).collect();
+        let results: Vec<NodeResult> = results.into_iter().map_while(|result| result).collect();
+        self.ready = results.into_iter();
+        self.ready.next()
+    }
+}

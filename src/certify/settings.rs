@@ -1,0 +1,59 @@
+//! What a certifier does: which bounds it evaluates, and how far it goes.
+
+use crate::bound::relaxed::Relaxation;
+use crate::search::limits::{Limits, Stop};
+
+/// Which bounds are evaluated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Bound {
+    /// The paper's dual at its default `Ω`.
+    Paper,
+    /// The anchored bound.
+    Anchored,
+    /// Both of these, and mixtures of their lines with capped bounds where neither settles a class pair.
+    #[default]
+    Best,
+}
+
+impl Bound {
+    pub(crate) fn relaxations(self) -> &'static [Relaxation] {
+        match self {
+            Bound::Paper => &[Relaxation::Paper],
+            Bound::Anchored => &[Relaxation::Anchored],
+            Bound::Best => &[Relaxation::Paper, Relaxation::Anchored],
+        }
+    }
+}
+
+/// How far the certifier goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum Effort {
+    /// Bounds at default multipliers, their mixtures, and witnesses.
+    #[default]
+    Bounds,
+    /// In addition the optimum of the relaxation, by column generation, where that leaves a pair open.
+    Optimal,
+    /// In addition branch and price, until every node is decided.
+    Complete(Limits),
+    /// The worst-case margin of every class pair: exactly, or up to the gap.
+    Minimize {
+        /// When to give up.
+        limits: Limits,
+        /// Difference between lower and upper bound at which a pair is done, relative to the larger of the margins with and
+        /// without attack; 0 asks for the exact minimum. The sign is decided in any case.
+        gap: f64,
+    },
+}
+
+/// All settings of a certifier.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) bound: Bound,
+    pub(crate) effort: Effort,
+    /// Is what each verdict rests on to be kept?
+    pub(crate) proofs: bool,
+    pub(crate) stop: Stop,
+}

@@ -1,0 +1,139 @@
+//! Verdicts: what is said of a node, and what it rests on.
+
+use gcnproof_check::Checker;
+use gcnproof_check::format::Line;
+use serde::{Deserialize, Serialize};
+
+use crate::number::dyadic::Dyadic;
+use crate::problem::flip::Flip;
+use crate::proof::{Evidence, Shown, line};
+
+/// What is known of a node under a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// No admissible perturbation changes the class: for every other class a lower bound on the worst-case margin is
+    /// positive in exact arithmetic.
+    Robust,
+    /// The flips of the witness take the margin over another class to zero or below, replayed through the exact network.
+    NonRobust,
+    /// Neither could be shown.
+    Undecided,
+}
+
+impl Verdict {
+    /// The name used in every output format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Robust => "robust",
+            Verdict::NonRobust => "non_robust",
+            Verdict::Undecided => "undecided",
+        }
+    }
+}
+
+/// Why a verdict is what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Reason {
+    /// The paper's dual bound is positive for every class.
+    PaperBound,
+    /// The anchored bound is positive for every class.
+    AnchoredBound,
+    /// Every class is settled by one of the two bounds or by a mixture of them.
+    MixedBounds,
+    /// Every class is settled, the last by the optimum of the relaxation.
+    ColumnGeneration,
+    /// Every class is settled, the last by branch and price.
+    BranchAndPrice,
+    /// A witness makes the margin negative.
+    Witness,
+    /// A witness makes the margin exactly zero: a tie.
+    Tie,
+    /// Some class has no positive bound, and no witness was found.
+    BoundNotPositive,
+    /// A limit of the search was hit before it was over.
+    Limit,
+}
+
+impl Reason {
+    /// The name used in every output format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::PaperBound => "paper_bound",
+            Reason::AnchoredBound => "anchored_bound",
+            Reason::MixedBounds => "mixed_bounds",
+            Reason::ColumnGeneration => "column_generation",
+            Reason::BranchAndPrice => "branch_and_price",
+            Reason::Witness => "witness",
+            Reason::Tie => "tie",
+            Reason::BoundNotPositive => "bound_not_positive",
+            Reason::Limit => "limit",
+        }
+    }
+}
+
+/// The numbers of a class pair: the reference class against `class`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Margin {
+    /// The other class.
+    pub class: usize,
+    /// A rigorous lower bound on the worst-case margin, rounded down (`−∞` if none is known).
+    pub lower: f64,
+    /// The margin of the best admissible perturbation found, rounded up.
+    pub upper: f64,
+}
+
+/// The worst-case margin of a class pair, exactly.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Minimum {
+    /// The margin.
+    pub margin: Dyadic,
+    /// The flips that attain it.
+    pub flips: Vec<Flip>,
+}
+
+/// Everything said of one node.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct NodeResult {
+    /// The node.
+    pub node: usize,
+    /// The class that is to be kept: the predicted one, or the label.
+    pub reference: usize,
+    /// The class predicted on the unperturbed graph.
+    pub predicted: usize,
+    /// Nodes whose attributes the target depends on.
+    pub neighbourhood: usize,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What it rests on.
+    pub reason: Reason,
+    /// Did the paper's bound alone certify the node? (`None`: not evaluated.)
+    pub paper_certifies: Option<bool>,
+    /// Did the anchored bound alone certify it? (`None`: not evaluated.)
+    pub anchored_certifies: Option<bool>,
+    /// One entry per other class.
+    pub margins: Vec<Margin>,
+    /// The exact minimum of each of these pairs, where it was asked for and found.
+    pub minima: Vec<Option<Minimum>>,
+    /// Tree nodes that a search has examined.
+    pub search_nodes: usize,
+    /// Masters that a search has solved.
+    pub masters: usize,
+    /// Was a limit of the search hit, so that some margin may not be exact?
+    pub limit_hit: bool,
+    /// The flips of a non-robust node.
+    pub witness: Vec<Flip>,
+    /// What the verdict rests on, if the certifier was told to keep it.
+    pub evidence: Option<Evidence>,
+}
+
+impl NodeResult {
+    /// The line of this result in a file of proofs: its proof as the checker accepts it, or why there is none.
+    pub fn proof_line(&self, checker: &Checker) -> Line {
+        let (node, class) = (self.node as u32, self.reference as u32);
+        line(&Shown { node, class, evidence: self.evidence.as_ref(), reason: self.reason.name() }, checker)
+    }
+}

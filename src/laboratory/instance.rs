@@ -1,0 +1,57 @@
+//! The problem of one target and one class pair, handed to the first referee as plain data.
+
+use gcnproof_verify::{Dense, Instance, Sparse};
+
+use crate::bound::prepared::Prepared;
+use crate::problem::slice::Slice;
+
+/// The explicit problem `min cᵀĤ(L)` of a node with `c = e_reference − e_class`, and the slice's nodes of
+/// representation 1, by which the instance numbers its flips.
+pub fn instance_of(prepared: &Prepared, node: usize, reference: usize, class: usize) -> (Instance, Vec<u32>) {
+    let network = prepared.network();
+    let mut slice = Slice::default();
+    slice.cut(network, network.depth(), node);
+    let nodes = slice.nodes(1).to_vec();
+    let rows = |l: usize, values: &dyn Fn(usize) -> Vec<f64>| Dense {
+        rows: slice.nodes(l).len(),
+        columns: network.width(l),
+        values: slice.nodes(l).iter().flat_map(|&n| values(n as usize)).collect(),
+    };
+    let bounds = prepared.activation_bounds();
+    let mut objective = vec![0.0; network.class_count()];
+    objective[reference] += 1.0;
+    objective[class] -= 1.0;
+    let instance = Instance {
+        message_passing: (1..network.depth()).map(|l| local_matrix(&slice, l)).collect(),
+        dimension: prepared.graph().attribute_count(),
+        attributes: nodes.iter().map(|&n| prepared.graph().attributes().row(n as usize).to_vec()).collect(),
+        weights: network
+            .layers()
+            .iter()
+            .map(|layer| Dense {
+                rows: layer.weight.rows,
+                columns: layer.weight.columns,
+                values: layer.weight.values.clone(),
+            })
+            .collect(),
+        biases: network.layers().iter().map(|layer| layer.bias.clone()).collect(),
+        lower: (2..network.depth()).map(|l| rows(l, &|n| bounds[l - 2].lower(n).to_vec())).collect(),
+        upper: (2..network.depth()).map(|l| rows(l, &|n| bounds[l - 2].upper(n).to_vec())).collect(),
+        local_budget: nodes.iter().map(|&n| prepared.budget().local(n as usize)).collect(),
+        global_budget: prepared.budget().global(),
+        may_add: prepared.budget().direction().adds(),
+        may_remove: prepared.budget().direction().removes(),
+        frozen_attributes: prepared.budget().frozen_attributes().to_vec(),
+        objective,
+    };
+    (instance, nodes)
+}
+
+fn local_matrix(slice: &Slice, l: usize) -> Sparse {
+    let passing = slice.passing(l);
+    Sparse {
+        rows: slice.nodes(l + 1).len(),
+        columns: slice.nodes(l).len(),
+        entries: (0..passing.rows()).flat_map(|m| passing.row(m).map(move |(n, a)| (m, n, a))).collect(),
+    }
+}

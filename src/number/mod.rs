@@ -1,0 +1,4 @@
+//! Numbers and their errors: a-priori bounds on rounding, and exact dyadic integers.
+
+pub mod dyadic;
+pub mod rounding;

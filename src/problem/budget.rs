@@ -1,0 +1,245 @@
+//! The budget: which flips an attacker may make.
+
+use thiserror::Error;
+
+use crate::problem::flip::Flip;
+use crate::problem::graph::Graph;
+
+/// Which way an attribute may be flipped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Absent attributes may be added, present ones removed.
+    #[default]
+    Both,
+    /// Only `0 → 1`.
+    Add,
+    /// Only `1 → 0`.
+    Remove,
+}
+
+impl Direction {
+    /// May an absent attribute be added?
+    pub fn adds(self) -> bool {
+        self != Direction::Remove
+    }
+
+    /// May a present attribute be removed?
+    pub fn removes(self) -> bool {
+        self != Direction::Add
+    }
+}
+
+/// The local budget as a user states it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LocalBudget {
+    /// So many flips per node.
+    Flips(usize),
+    /// A percentage of the attributes, rounded down, at least one.
+    Percent(f64),
+}
+
+impl LocalBudget {
+    /// The number of flips this means for `dimension` attributes.
+    pub fn flips(self, dimension: usize) -> usize {
+        match self {
+            LocalBudget::Flips(q) => q,
+            LocalBudget::Percent(p) => ((dimension as f64 * p / 100.0 + 1e-9).floor() as usize).max(1),
+        }
+    }
+}
+
+impl std::str::FromStr for LocalBudget {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("'{text}' is neither a number of flips (`12`) nor a percentage of the attributes (`1%`)");
+        if let Some(percent) = text.strip_suffix('%') {
+            let p: f64 = percent.trim().parse().map_err(|_| wrong())?;
+            return if (0.0..=100.0).contains(&p) { Ok(LocalBudget::Percent(p)) } else { Err(wrong()) };
+        }
+        text.trim().parse().map(LocalBudget::Flips).map_err(|_| wrong())
+    }
+}
+
+/// What the attacker may do: at most [`global`](Budget::global) flips in all, at most [`local(n)`](Budget::local) in the
+/// row of node `n`, only in the given direction, never in a frozen row or column.
+///
+/// Admissible sets of flips are closed under taking subsets; the anchored bound rests on that.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Budget {
+    global: usize,
+    local: Vec<u32>,
+    direction: Direction,
+    /// `true` where an attribute cannot be touched; empty when none is frozen.
+    frozen: Vec<bool>,
+}
+
+/// A budget that does not fit its graph.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum BudgetError {
+    /// The list of local budgets has another length than the graph.
+    #[error("{given} local budgets were given for {nodes} nodes")]
+    Length {
+        /// Entries given.
+        given: usize,
+        /// Nodes of the graph.
+        nodes: usize,
+    },
+    /// A local budget is negative.
+    #[error("the local budget of node {node} is {value}: it must not be negative")]
+    Negative {
+        /// The node.
+        node: usize,
+        /// What was given.
+        value: i64,
+    },
+    /// A frozen node or attribute does not exist.
+    #[error("{what} {id} cannot be frozen: there are only {count} (ids start at 0)")]
+    OutOfRange {
+        /// `node` or `attribute`.
+        what: &'static str,
+        /// The id given.
+        id: i64,
+        /// How many there are.
+        count: usize,
+    },
+}
+
+impl Budget {
+    /// The same local budget `q` for every node.
+    pub fn uniform(graph: &Graph, global: usize, local: usize) -> Budget {
+        let local = local.min(graph.attribute_count()) as u32;
+        Budget { global, local: vec![local; graph.node_count()], direction: Direction::Both, frozen: Vec::new() }
+    }
+
+    /// One local budget per node.
+    pub fn per_node(graph: &Graph, global: usize, local: &[i64]) -> Result<Budget, BudgetError> {
+        if local.len() != graph.node_count() {
+            return Err(BudgetError::Length { given: local.len(), nodes: graph.node_count() });
+        }
+        let mut budget = Budget::uniform(graph, global, 0);
+        for (node, (&value, slot)) in local.iter().zip(&mut budget.local).enumerate() {
+            let value = usize::try_from(value).map_err(|_| BudgetError::Negative { node, value })?;
+            *slot = value.min(graph.attribute_count()) as u32;
+        }
+        Ok(budget)
+    }
+
+    /// Restricts the flips to one direction.
+    pub fn with_direction(mut self, direction: Direction) -> Budget {
+        self.direction = direction;
+        self
+    }
+
+    /// Forbids every flip in the rows of these nodes.
+    pub fn freeze_nodes(mut self, nodes: &[i64]) -> Result<Budget, BudgetError> {
+        let count = self.local.len();
+        for &id in nodes {
+            let slot = usize::try_from(id).ok().and_then(|n| self.local.get_mut(n));
+            *slot.ok_or(BudgetError::OutOfRange { what: "node", id, count })? = 0;
+        }
+        Ok(self)
+    }
+
+    /// Forbids every flip of these attributes.
+    pub fn freeze_attributes(mut self, graph: &Graph, attributes: &[i64]) -> Result<Budget, BudgetError> {
+        let count = graph.attribute_count();
+        self.frozen.resize(count, false);
+        for &id in attributes {
+            let slot = usize::try_from(id).ok().and_then(|d| self.frozen.get_mut(d));
+            *slot.ok_or(BudgetError::OutOfRange { what: "attribute", id, count })? = true;
+        }
+        Ok(self)
+    }
+
+    /// The same budget with another `Q`.
+    pub fn with_global(&self, global: usize) -> Budget {
+        Budget { global, ..self.clone() }
+    }
+
+    /// `Q`: flips in all.
+    pub fn global(&self) -> usize {
+        self.global
+    }
+
+    /// `q_n`: flips in the row of node `n`, never more than `D`; 0 for a frozen node.
+    pub fn local(&self, node: usize) -> usize {
+        self.local[node] as usize
+    }
+
+    /// All local budgets.
+    pub fn locals(&self) -> &[u32] {
+        &self.local
+    }
+
+    /// The permitted direction.
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Is this attribute untouchable?
+    pub fn is_frozen(&self, attribute: usize) -> bool {
+        self.frozen.get(attribute).copied().unwrap_or(false)
+    }
+
+    /// One flag per attribute; empty when none is frozen.
+    pub fn frozen_attributes(&self) -> &[bool] {
+        &self.frozen
+    }
+
+    /// May this entry be flipped at all, given whether the attribute is present?
+    pub fn permits(&self, node: usize, attribute: usize, present: bool) -> bool {
+        self.local[node] > 0
+            && !self.is_frozen(attribute)
+            && if present { self.direction.removes() } else { self.direction.adds() }
+    }
+}
+
+/// What one branch of a search has fixed: flips that are made, and flips that are not.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Restriction {
+    /// Made: they use up budget.
+    pub made: Vec<Flip>,
+    /// Not made.
+    pub spared: Vec<Flip>,
+}
+
+impl Restriction {
+    /// `Q` that is left; `None` if more was used than there is.
+    pub fn global(&self, budget: &Budget) -> Option<usize> {
+        budget.global().checked_sub(self.made.len())
+    }
+
+    /// `q_n` that is left; `None` if more was used than there is.
+    pub fn local(&self, budget: &Budget, node: u32) -> Option<usize> {
+        let used = self.made.iter().filter(|flip| flip.node == node).count();
+        budget.local(node as usize).checked_sub(used)
+    }
+
+    /// Has this flip been fixed?
+    pub fn fixes(&self, flip: Flip) -> bool {
+        self.made.contains(&flip) || self.spared.contains(&flip)
+    }
+
+    /// Are the flips made within the budget?
+    pub fn admissible(&self, budget: &Budget) -> bool {
+        self.global(budget).is_some() && self.made.iter().all(|flip| self.local(budget, flip.node).is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentages_round_down_but_not_to_zero() {
+        let one: LocalBudget = "1%".parse().unwrap();
+        assert_eq!([one.flips(2879), one.flips(1433), one.flips(99), one.flips(100)], [28, 14, 1, 1]);
+        assert_eq!("0".parse::<LocalBudget>().unwrap().flips(50), 0);
+        for wrong in ["", "x", "-1", "1.5", "%", "-1%", "101%", "nan%"] {
+            assert!(wrong.parse::<LocalBudget>().is_err(), "{wrong}");
+        }
+    }
+}

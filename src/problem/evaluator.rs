@@ -1,0 +1,177 @@
+//! A perturbation on the true network: the logits of one target when some flips are made, in f64 with a proven error.
+//!
+//! Whoever rests a verdict on them and finds a margin inside its error asks [`crate::problem::exact`].
+
+use crate::number::rounding::{Enclosure, FLOOR, error_of};
+use crate::problem::Problem;
+use crate::problem::flip::Flip;
+use crate::problem::forward::Representation;
+use crate::problem::network::Network;
+use crate::problem::objective::Objective;
+use crate::problem::slice::Slice;
+
+/// One representation of the slice under a perturbation: values, their errors, and room to add.
+#[derive(Clone, Debug, Default)]
+struct Values {
+    value: Vec<f64>,
+    error: Vec<f64>,
+}
+
+/// Evaluates perturbations of one target.
+#[derive(Debug, Default)]
+pub struct Evaluator {
+    /// Representations 2 … L of the slice under the last perturbation.
+    layers: Vec<Values>,
+    magnitude: Vec<f64>,
+    received: [Vec<f64>; 3],
+}
+
+impl Evaluator {
+    /// Gets ready for the target of a slice: no perturbation of it has been evaluated.
+    pub fn aim(&mut self, slice: &Slice) {
+        self.layers.resize_with(slice.top() - 1, Values::default);
+        for layer in &mut self.layers {
+            layer.value.clear();
+            layer.error.clear();
+        }
+    }
+
+    /// The logits of the target when these flips are made.
+    pub fn logits<'a>(
+        &'a mut self,
+        problem: &Problem,
+        unperturbed: &[Representation],
+        slice: &Slice,
+        flips: &[Flip],
+    ) -> impl Iterator<Item = Enclosure> + use<'a> {
+        self.aim(slice);
+        self.first(problem, &unperturbed[0], slice, flips);
+        for l in 2..slice.top() {
+            self.step(problem.network(), slice, l);
+        }
+        let last = &self.layers[slice.top() - 2];
+        last.value.iter().zip(&last.error).map(|(&value, &error)| Enclosure { value, error })
+    }
+
+    /// The pre-activations of representation `l` of the slice under the last perturbation; none if there was none.
+    pub fn preactivations(&self, l: usize) -> &[f64] {
+        &self.layers[l - 2].value
+    }
+
+    /// The errors of these pre-activations.
+    pub fn errors(&self, l: usize) -> &[f64] {
+        &self.layers[l - 2].error
+    }
+
+    /// `Ĥ(2)`: the unperturbed values plus what the flips add.
+    fn first(&mut self, problem: &Problem, before: &Representation, slice: &Slice, flips: &[Flip]) {
+        let width = before.width;
+        let layer = &mut self.layers[0];
+        layer.value.clear();
+        layer.error.clear();
+        for &node in slice.nodes(2) {
+            layer.value.extend_from_slice(before.row(node as usize));
+            layer.error.extend_from_slice(before.errors(node as usize));
+        }
+        let weight = &problem.network().layers()[0].weight;
+        self.magnitude.clear();
+        self.magnitude.resize(layer.value.len(), 0.0);
+        for flip in flips {
+            let present = problem.graph().attributes().contains(flip.node as usize, flip.attribute);
+            let sign = if present { -1.0 } else { 1.0 };
+            let weights = weight.row(flip.attribute as usize);
+            for (_, m, a) in slice.rows_of(*flip) {
+                for (j, &w) in weights.iter().enumerate() {
+                    let change = sign * a * w;
+                    layer.value[m * width + j] += change;
+                    // The smallest normal number marks the entry as touched even where the change underflows.
+                    self.magnitude[m * width + j] += change.abs() + f64::MIN_POSITIVE;
+                }
+            }
+        }
+        for ((e, &size), &z) in layer.error.iter_mut().zip(&self.magnitude).zip(&layer.value) {
+            if size > 0.0 {
+                // |unperturbed| ≤ |perturbed| + changes
+                *e = *e * (1.0 + 1e-9) + error_of(flips.len() + 2, 2.0 * size + z.abs());
+            }
+        }
+    }
+
+    /// From representation `l` to `l + 1`: messages first, then weights.
+    fn step(&mut self, network: &Network, slice: &Slice, l: usize) {
+        let layer = &network.layers()[l - 1];
+        let (inputs, outputs) = (layer.weight.rows, layer.weight.columns);
+        let rows = slice.nodes(l + 1).len();
+        let (below, above) = self.layers.split_at_mut(l - 1);
+        let (from, to) = (&below[l - 2], &mut above[0]);
+        to.value.clear();
+        to.value.resize(rows * outputs, 0.0);
+        to.error.clear();
+        to.error.resize(rows * outputs, 0.0);
+        let [value, size, inherited] = &mut self.received;
+        for m in 0..rows {
+            for (buffer, floor) in [(&mut *value, 0.0), (&mut *size, FLOOR), (&mut *inherited, f64::MIN_POSITIVE)] {
+                buffer.clear();
+                buffer.resize(inputs, floor);
+            }
+            let mut terms = 0;
+            for (n, a) in slice.passing(l).row(m) {
+                terms += 1;
+                let at = n * inputs;
+                for i in 0..inputs {
+                    let h = from.value[at + i].max(0.0);
+                    value[i] += a * h;
+                    size[i] += a.abs() * h;
+                    inherited[i] += a.abs() * from.error[at + i];
+                }
+            }
+            let out = &mut to.value[m * outputs..][..outputs];
+            let error = &mut to.error[m * outputs..][..outputs];
+            out.copy_from_slice(&layer.bias);
+            self.magnitude.clear();
+            self.magnitude.extend(layer.bias.iter().map(|b| b.abs()));
+            for i in 0..inputs {
+                for (j, &w) in layer.weight.row(i).iter().enumerate() {
+                    out[j] += value[i] * w;
+                    self.magnitude[j] += size[i] * w.abs();
+                    error[j] += inherited[i] * w.abs();
+                }
+            }
+            for (e, &magnitude) in error.iter_mut().zip(&self.magnitude) {
+                *e = *e * (1.0 + 1e-9) + error_of(inputs + terms + 2, magnitude);
+            }
+        }
+    }
+
+    /// The slopes of the true network at the last perturbation: coefficients of representation 2 in the objective,
+    /// through the units that are active there.
+    pub fn gradient(&self, network: &Network, slice: &Slice, objective: Objective, into: &mut Vec<f64>) {
+        let top = slice.top();
+        let mut phi = vec![0.0; network.width(top)];
+        for &(unit, c) in objective {
+            phi[unit] = c;
+        }
+        for l in (2..top).rev() {
+            let layer = &network.layers()[l - 1];
+            let (inputs, outputs) = (layer.weight.rows, layer.weight.columns);
+            let mut next = vec![0.0; slice.nodes(l).len() * inputs];
+            for m in 0..slice.nodes(l + 1).len() {
+                let phi = &phi[m * outputs..][..outputs];
+                let psi: Vec<f64> =
+                    (0..inputs).map(|i| layer.weight.row(i).iter().zip(phi).map(|(w, p)| w * p).sum()).collect();
+                for (n, a) in slice.passing(l).row(m) {
+                    for (slot, p) in next[n * inputs..][..inputs].iter_mut().zip(&psi) {
+                        *slot += a * p;
+                    }
+                }
+            }
+            for (slot, &z) in next.iter_mut().zip(&self.layers[l - 2].value) {
+                if z <= 0.0 {
+                    *slot = 0.0;
+                }
+            }
+            phi = next;
+        }
+        into.clone_from(&phi);
+    }
+}

@@ -1,0 +1,134 @@
+//! What is asked: a graph, a network, and a budget of flips. No bound stands here yet.
+
+pub mod budget;
+pub mod embedded;
+pub mod evaluator;
+pub mod exact;
+pub mod flip;
+pub mod forward;
+pub mod graph;
+pub mod network;
+pub mod objective;
+pub mod slice;
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use budget::Budget;
+use graph::Graph;
+use network::Network;
+
+/// A graph, a network on it, and a budget: what a certifier decides. Everything is owned, so that it can be kept and shared.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    graph: Arc<Graph>,
+    network: Arc<Network>,
+    budget: Budget,
+}
+
+/// Parts that do not fit together.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ProblemError {
+    /// The network is one for another number of nodes.
+    #[error("the network passes messages between {network} nodes, but the graph has {graph}")]
+    Nodes {
+        /// Rows of its message-passing matrices.
+        network: usize,
+        /// Nodes of the graph.
+        graph: usize,
+    },
+    /// The network takes another number of attributes.
+    #[error("the network takes {network} attributes, but the graph has {graph}")]
+    Attributes {
+        /// Rows of the first weight matrix.
+        network: usize,
+        /// Attributes of the graph.
+        graph: usize,
+    },
+    /// The budget is one for another graph.
+    #[error("the budget is for {budget} nodes, but the graph has {graph}")]
+    Budget {
+        /// Local budgets.
+        budget: usize,
+        /// Nodes of the graph.
+        graph: usize,
+    },
+    /// The budget freezes attributes of another graph.
+    #[error("the budget freezes some of {budget} attributes, but the graph has {graph}")]
+    Frozen {
+        /// Attributes that the budget knows.
+        budget: usize,
+        /// Attributes of the graph.
+        graph: usize,
+    },
+    /// There is no such node.
+    #[error("there is no node {node}: the graph has {nodes} (ids start at 0)")]
+    Node {
+        /// The id given.
+        node: usize,
+        /// Nodes of the graph.
+        nodes: usize,
+    },
+}
+
+impl Problem {
+    /// Puts the parts together.
+    ///
+    /// # Errors
+    /// If their sizes do not fit.
+    pub fn new(
+        graph: impl Into<Arc<Graph>>,
+        network: impl Into<Arc<Network>>,
+        budget: Budget,
+    ) -> Result<Problem, ProblemError> {
+        let (graph, network) = (graph.into(), network.into());
+        let (nodes, attributes) = (graph.node_count(), graph.attribute_count());
+        if network.node_count() != nodes {
+            return Err(ProblemError::Nodes { network: network.node_count(), graph: nodes });
+        }
+        if network.width(1) != attributes {
+            return Err(ProblemError::Attributes { network: network.width(1), graph: attributes });
+        }
+        if budget.locals().len() != nodes {
+            return Err(ProblemError::Budget { budget: budget.locals().len(), graph: nodes });
+        }
+        if ![0, attributes].contains(&budget.frozen_attributes().len()) {
+            return Err(ProblemError::Frozen { budget: budget.frozen_attributes().len(), graph: attributes });
+        }
+        Ok(Problem { graph, network, budget })
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// The budget.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// Are these nodes of the graph?
+    ///
+    /// # Errors
+    /// With the first that is not.
+    pub fn check_nodes(&self, nodes: &[usize]) -> Result<(), ProblemError> {
+        let count = self.graph.node_count();
+        match nodes.iter().find(|&&node| node >= count) {
+            Some(&node) => Err(ProblemError::Node { node, nodes: count }),
+            None => Ok(()),
+        }
+    }
+
+    /// The same problem with another `Q`.
+    pub fn at_global(&self, global: usize) -> Problem {
+        Problem { budget: self.budget.with_global(global), ..self.clone() }
+    }
+}

@@ -1,0 +1,159 @@
+//! The slice: the part of the graph that the logits of one target depend on.
+//!
+//! Representation `l` of the slice holds the nodes from which `t` is reached along the non-zeros of
+//! `A(top−1) … A(l)`: `{t}` for `l = top`, and going down, the columns used by the rows above. With one matrix for all
+//! layers this is `N_{top−l}(t)` of the paper.
+
+use crate::problem::flip::Flip;
+use crate::problem::network::Network;
+
+/// The message passing of one layer inside a slice, in CSR form over local node numbers.
+#[derive(Clone, Debug, Default)]
+pub struct LocalMatrix {
+    /// Row `m` owns the entries `offsets[m] .. offsets[m + 1]`.
+    pub offsets: Vec<u32>,
+    /// Local column numbers.
+    pub columns: Vec<u32>,
+    /// Entries of `A`.
+    pub values: Vec<f64>,
+}
+
+impl LocalMatrix {
+    /// The entries of a row.
+    #[inline]
+    pub fn row(&self, m: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let range = self.offsets[m] as usize..self.offsets[m + 1] as usize;
+        self.columns[range.clone()].iter().zip(&self.values[range]).map(|(&n, &a)| (n as usize, a))
+    }
+
+    /// Becomes the transpose of a matrix with `columns` columns; rows keep their order.
+    fn transpose(&mut self, matrix: &LocalMatrix, columns: usize) {
+        self.offsets.clear();
+        self.offsets.resize(columns + 1, 0);
+        for &n in &matrix.columns {
+            self.offsets[n as usize + 1] += 1;
+        }
+        for n in 0..columns {
+            self.offsets[n + 1] += self.offsets[n];
+        }
+        self.columns.clear();
+        self.columns.resize(matrix.columns.len(), 0);
+        self.values.clear();
+        self.values.resize(matrix.columns.len(), 0.0);
+        // Filling moves each offset to the start of the next row; afterwards they are moved back.
+        for m in 0..matrix.rows() {
+            for (n, a) in matrix.row(m) {
+                let slot = self.offsets[n] as usize;
+                self.columns[slot] = m as u32;
+                self.values[slot] = a;
+                self.offsets[n] += 1;
+            }
+        }
+        self.offsets.rotate_right(1);
+        self.offsets[0] = 0;
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+}
+
+/// The problem of one target. Its buffers are meant to be reused from target to target.
+#[derive(Clone, Debug, Default)]
+pub struct Slice {
+    top: usize,
+    nodes: Vec<Vec<u32>>,
+    passing: Vec<LocalMatrix>,
+    /// `A(1)` by columns.
+    reaching: LocalMatrix,
+    /// Global node → local number, valid where `stamp` matches.
+    position: Vec<u32>,
+    stamp: Vec<u32>,
+    now: u32,
+}
+
+impl Slice {
+    /// Cuts out what representation `top` (`2 … L`) of `target` depends on.
+    pub fn cut(&mut self, network: &Network, top: usize, target: usize) {
+        let n = network.layers()[0].passing.rows;
+        if self.position.len() != n {
+            self.position = vec![0; n];
+            self.stamp = vec![0; n];
+            self.now = 0;
+        }
+        self.top = top;
+        self.nodes.resize_with(top.max(self.nodes.len()), Vec::new);
+        self.passing.resize_with((top - 1).max(self.passing.len()), LocalMatrix::default);
+        self.nodes[top - 1].clear();
+        self.nodes[top - 1].push(target as u32);
+        for l in (1..top).rev() {
+            self.now = self.now.checked_add(1).unwrap_or_else(|| {
+                self.stamp.fill(0);
+                1
+            });
+            let matrix = &network.layers()[l - 1].passing;
+            let (below, above) = self.nodes.split_at_mut(l);
+            let (columns, rows) = (&mut below[l - 1], &above[0]);
+            columns.clear();
+            let local = &mut self.passing[l - 1];
+            local.offsets.clear();
+            local.offsets.push(0);
+            local.columns.clear();
+            local.values.clear();
+            for &m in rows {
+                let (indices, values) = matrix.row(m as usize);
+                for (&n, &value) in indices.iter().zip(values) {
+                    let slot = n as usize;
+                    if self.stamp[slot] != self.now {
+                        self.stamp[slot] = self.now;
+                        self.position[slot] = columns.len() as u32;
+                        columns.push(n);
+                    }
+                    local.columns.push(self.position[slot]);
+                    local.values.push(value);
+                }
+                local.offsets.push(local.columns.len() as u32);
+            }
+        }
+        self.reaching.transpose(&self.passing[0], self.nodes[0].len());
+    }
+
+    /// The representation that the target is looked at in: `L` for logits.
+    pub fn top(&self) -> usize {
+        self.top
+    }
+
+    /// The nodes of representation `l`, by local number.
+    pub fn nodes(&self, l: usize) -> &[u32] {
+        &self.nodes[l - 1]
+    }
+
+    /// `A(l)`: rows are the nodes of representation `l + 1`, columns those of representation `l`.
+    pub fn passing(&self, l: usize) -> &LocalMatrix {
+        &self.passing[l - 1]
+    }
+
+    /// The rows of `A(1)` that have an entry in column `n`: its place among all entries, column by column, the row, the value.
+    #[inline]
+    pub fn reaching(&self, n: usize) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
+        (self.reaching.offsets[n] as usize..).zip(self.reaching.row(n)).map(|(place, (m, a))| (place, m, a))
+    }
+
+    /// Number of entries of `A(1)`.
+    pub fn entry_count(&self) -> usize {
+        self.reaching.columns.len()
+    }
+
+    /// The local number of a node in representation 1, if it is there.
+    pub fn position(&self, node: u32) -> Option<usize> {
+        // The last level stamped is representation 1.
+        (self.stamp[node as usize] == self.now).then(|| self.position[node as usize] as usize)
+    }
+
+    /// The rows of `A(1)` that a flip changes, as in [`reaching`](Self::reaching): none if its node is not in the slice.
+    #[inline]
+    pub fn rows_of(&self, flip: Flip) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
+        self.position(flip.node).into_iter().flat_map(|n| self.reaching(n))
+    }
+}

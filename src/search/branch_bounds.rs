@@ -1,0 +1,112 @@
+//! Where a branch of the search stands: its hidden units after the flips that it has fixed, under what it
+//! assumes, and their envelopes.
+
+use std::sync::Arc;
+
+use crate::bound::activation as bounds;
+use crate::bound::activation::LayerBounds;
+use crate::bound::backward::{Located, Sign};
+use crate::bound::hidden::Assumption;
+use crate::bound::line::envelope::Left;
+use crate::bound::workspace::Workspace;
+use crate::problem::budget::Restriction;
+
+use super::pair_search::PairSearch;
+use super::tree::Branch;
+
+/// Bounds of the hidden units after some flips are fixed.
+pub(super) struct BranchBounds {
+    restriction: Restriction,
+    bounds: LayerBounds,
+}
+
+/// What is left of a unit's bounds on one side of zero.
+fn cut(bounds: &mut LayerBounds, unit: usize, active: bool) {
+    if active {
+        bounds.lower[unit] = bounds.lower[unit].max(0.0);
+    } else {
+        bounds.upper[unit] = bounds.upper[unit].min(0.0);
+    }
+}
+
+impl PairSearch<'_, '_> {
+    /// Puts the hidden units where the branch's flips take them. False if its assumptions cannot hold.
+    pub(super) fn anchor(&mut self, branch: &Branch) -> bool {
+        let prepared = self.prepared;
+        let Workspace { slice, hidden, evaluator, backward, local_bounds, multipliers, .. } = &mut *self.workspace;
+        hidden.load(slice, &prepared.unperturbed()[0], &prepared.activation_bounds()[0]);
+        let fixed = !branch.restriction.made.is_empty() || !branch.restriction.spared.is_empty();
+        if fixed {
+            hidden.anchor_at(evaluator);
+            // Fixed flips shrink the budget; R and S follow.
+            if self.bounds.as_ref().is_none_or(|ground| ground.restriction != branch.restriction) {
+                let means = (prepared.budget(), &branch.restriction);
+                let around = (&hidden.value[..], &hidden.error[..]);
+                let (graph, columns) = (prepared.graph(), prepared.columns());
+                let bounds = bounds::first_hidden_in_branch(graph, columns, means, slice, around);
+                self.bounds = Some(BranchBounds { restriction: branch.restriction.clone(), bounds });
+            }
+            if let Some(BranchBounds { bounds, .. }) = &self.bounds {
+                for unit in 0..hidden.count() {
+                    hidden.lower[unit] = hidden.lower[unit].max(bounds.lower[unit]);
+                    hidden.upper[unit] = hidden.upper[unit].min(bounds.upper[unit]);
+                }
+                hidden.cap.clone_from(&bounds.caps);
+            }
+        }
+        if let Some(envelope) = &branch.envelope {
+            let left = Left::new(envelope, prepared.budget(), &branch.restriction);
+            hidden.envelope = Some((Arc::clone(envelope), left));
+        }
+        for &(unit, assumption) in &branch.units {
+            let impossible = match assumption {
+                Assumption::Active => hidden.upper[unit] < 0.0,
+                Assumption::Inactive => hidden.lower[unit] > 0.0,
+                Assumption::Free => false,
+            };
+            if impossible {
+                return false;
+            }
+            hidden.assumption[unit] = assumption;
+        }
+        if prepared.network().depth() > 3 {
+            let objective = self.pairs.objective(self.at);
+            local_bounds.clear();
+            let mut first = LayerBounds {
+                width: hidden.width,
+                lower: hidden.lower.clone(),
+                upper: hidden.upper.clone(),
+                caps: Vec::new(),
+            };
+            for &(unit, assumption) in &branch.units {
+                cut(&mut first, unit, assumption == Assumption::Active);
+            }
+            local_bounds.push(first);
+            for l in 2..prepared.network().depth() - 1 {
+                let layer = &prepared.network().layers()[l - 1];
+                let mut next = bounds::propagate_in_slice(layer, slice, l, &local_bounds[l - 2]);
+                let whole = &prepared.activation_bounds()[l - 1];
+                for (n, &node) in slice.nodes(l + 1).iter().enumerate() {
+                    for j in 0..next.width {
+                        let unit = n * next.width + j;
+                        next.lower[unit] = next.lower[unit].max(whole.lower(node as usize)[j]);
+                        next.upper[unit] = next.upper[unit].min(whole.upper(node as usize)[j]);
+                    }
+                }
+                for &((_, unit), active) in branch.above.iter().filter(|sign| sign.0.0 == l + 1) {
+                    if if active { next.upper[unit] < 0.0 } else { next.lower[unit] > 0.0 } {
+                        return false;
+                    }
+                    cut(&mut next, unit, active);
+                }
+                local_bounds.push(next);
+            }
+            multipliers.start(slice, prepared.unperturbed());
+            let signs = branch.above.iter().map(|&(place, active)| Sign { place, active, beta: 0.0 });
+            multipliers.signs.extend(signs);
+            let lines = (&multipliers.omega[..], &multipliers.signs[..]);
+            backward.run_signed(prepared.network(), slice, Located::Slice(local_bounds), &objective, lines);
+        }
+        true
+    }
+}

@@ -1,0 +1,46 @@
+//! Column generation (math §6): a master suggests multipliers against the flips that it knows, one pass over all flips says what they
+//! are worth, and the flips of the attacker's answer become known.
+
+use crate::bound::selection::Field;
+use crate::problem::flip::Flip;
+use crate::problem::slice::Slice;
+
+/// A solver of restricted masters. Its answers are suggestions: a bound is what the pricing pass says of them.
+pub trait Master {
+    /// What it suggests.
+    type Suggestion;
+    /// Makes a flip known.
+    fn add(&mut self, field: &Field, slice: &Slice, flip: Flip);
+    /// Is this flip known?
+    fn knows(&self, flip: Flip) -> bool;
+    /// The best multipliers against the flips known.
+    fn solve(&mut self, field: &Field, slice: &Slice) -> Self::Suggestion;
+}
+
+/// Where multipliers are tried.
+pub(super) trait Pricing<M: Master> {
+    /// The slice of the target.
+    fn slice(&self) -> &Slice;
+    /// Tries a suggestion. Returns the flips to go on with, of which the master knows none; none of them if the search is over.
+    fn price(&mut self, master: &mut M, suggestion: M::Suggestion) -> Vec<Flip>;
+}
+
+/// The flips that a master does not know.
+pub(super) fn unknown(master: &impl Master, flips: impl IntoIterator<Item = Flip>) -> Vec<Flip> {
+    flips.into_iter().filter(|flip| !master.knows(*flip)).collect()
+}
+
+/// Masters and pricing in turn, starting with some flips, until the pricing has no more to go on with.
+pub(super) fn generate<M: Master>(master: &mut M, field: &Field, start: Vec<Flip>, pricing: &mut impl Pricing<M>) {
+    let mut new = start;
+    loop {
+        for flip in new {
+            master.add(field, pricing.slice(), flip);
+        }
+        let suggestion = master.solve(field, pricing.slice());
+        new = pricing.price(master, suggestion);
+        if new.is_empty() {
+            return;
+        }
+    }
+}

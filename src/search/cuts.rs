@@ -1,0 +1,272 @@
+//! Rounds of separation and mastering that put every unit under its envelope at the relaxed attacker's point.
+//!
+//! Each round takes the point where the attacker has been on average, asks [`super::separation`] for the lowest line of every
+//! unit there, and lets a master say how much of it each unit takes instead of the line it has. What comes out is one line
+//! per unit again, because prices may be averaged ([`crate::bound::line::envelope`]). The master can keep every line as it is, so its optimum
+//! never falls. (Measured: the average of the points, not the last one, is what makes a handful of rounds enough.)
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::bound::hidden::{Assumption, Hidden};
+use crate::bound::line::envelope::{Envelope, Left, Prices};
+use crate::bound::prepared::Prepared;
+use crate::bound::workspace::Workspace;
+use crate::number::rounding::Enclosure;
+use crate::problem::flip::Flip;
+use crate::problem::slice::Slice;
+
+use super::column_generation::{Pricing, generate, unknown};
+use super::limits::Clock;
+use super::master::{Envelopes, Lines, SimplexMaster, Suggestion};
+use super::pair_search::PairSearch;
+use super::separation::{Buffers, Point};
+use super::tree::Branch;
+
+/// Rounds at the root of a tree, and below it.
+const ROUNDS: [usize; 2] = [40, 4];
+
+/// Masters per round.
+const MASTERS: usize = 6;
+
+/// The average moves by this share towards the last point.
+const STEP: f64 = 0.5;
+
+/// Shares of the average that are forgotten.
+const LEAST: f64 = 1e-3;
+
+/// A round is worth its cost if it closes this share of what is missing.
+const WORTH: f64 = 0.02;
+
+/// Prices of an envelope, at most: beyond that a round costs more than branching, and memory.
+const LARGEST: usize = 4 << 20;
+
+/// Prices that waiting branches hold together, at most; later branches pass on what they were given.
+const KEPT: usize = 16 << 20;
+
+/// Where the relaxed attacker has been on average.
+#[derive(Default)]
+struct Average(BTreeMap<Flip, f64>);
+
+impl Average {
+    fn move_towards(&mut self, point: &[(Flip, f64)]) {
+        let step = if self.0.is_empty() { 1.0 } else { STEP };
+        self.0.values_mut().for_each(|share| *share *= 1.0 - step);
+        for &(flip, share) in point {
+            *self.0.entry(flip).or_default() += step * share;
+        }
+        self.0.retain(|_, share| *share > LEAST);
+    }
+}
+
+/// Envelopes that units have, and those that they may take instead.
+struct Offer {
+    known: Envelope,
+    new: Envelope,
+    left: Left,
+}
+
+impl Offer {
+    /// Is there a new line for this unit?
+    fn renews(&self, unit: usize) -> bool {
+        self.new.units[unit].share > 0.0
+    }
+}
+
+/// The pricing of an offer.
+struct Blending<'s, 'a, 'p> {
+    search: &'s mut PairSearch<'a, 'p>,
+    branch: &'s Branch,
+    offer: &'s Offer,
+    /// Weights of chords, which are not multipliers here.
+    chords: &'s [f64],
+    /// That of the last master.
+    suggestion: &'s mut Suggestion,
+    /// The best bound so far.
+    best: f64,
+    rounds: usize,
+}
+
+impl Pricing<SimplexMaster<'_>> for Blending<'_, '_, '_> {
+    fn slice(&self) -> &Slice {
+        &self.search.workspace.slice
+    }
+
+    fn price(&mut self, master: &mut SimplexMaster, mut found: Suggestion) -> Vec<Flip> {
+        let Blending { search, offer, chords, .. } = self;
+        self.rounds += 1;
+        let mut merged = offer.known.clone();
+        for unit in (0..chords.len()).filter(|&unit| offer.renews(unit)) {
+            merged.units[unit].mix(&offer.new.units[unit], found.weights[unit].clamp(0.0, 1.0));
+            found.weights[unit] = chords[unit];
+        }
+        search.workspace.hidden.envelope = Some((Arc::new(merged), offer.left.clone()));
+        *self.suggestion = found;
+        let (bound, selected) = search.try_multipliers(self.branch, self.suggestion);
+        self.best = self.best.max(bound);
+        let close = self.suggestion.value - bound <= search.close_to(bound);
+        if search.settled(self.best) || search.clock.is_late() || close {
+            return Vec::new();
+        }
+        let new = unknown(master, selected);
+        new.iter().for_each(|flip| search.remember(*flip));
+        if self.rounds < MASTERS { new } else { Vec::new() }
+    }
+}
+
+impl PairSearch<'_, '_> {
+    /// Raises a branch's bound by envelopes, as far as that goes or is needed. The suggestion becomes that of the last master,
+    /// for the lines that the hidden units have then.
+    pub(super) fn take_envelopes(
+        &mut self,
+        branch: &Branch,
+        global: usize,
+        coefficients: &[f64],
+        mut best: f64,
+        suggestion: &mut Suggestion,
+    ) -> f64 {
+        let (prepared, restriction) = (self.prepared, &branch.restriction);
+        let mut average = Average::default();
+        let hidden = &self.workspace.hidden;
+        let priced = (0..coefficients.len()).filter(|&unit| coefficients[unit] < 0.0 && is_free(hidden, unit)).count();
+        for round in 0..ROUNDS[usize::from(branch.origin.is_some())] {
+            average.move_towards(&suggestion.flips);
+            let mut known = match &self.workspace.hidden.envelope {
+                Some((known, _)) => (**known).clone(),
+                None => Envelope::new(self.workspace.hidden.count()),
+            };
+            average.0.keys().for_each(|&flip| known.list(flip));
+            if priced.saturating_mul(known.flips.len() + known.nodes.len()) > LARGEST {
+                break;
+            }
+            let left = Left::new(&known, prepared.budget(), restriction);
+            let local = |n: u32| restriction.local(prepared.budget(), n).unwrap_or(0);
+            let point = Point::new(&known, &average.0, global, local);
+            let new = separate(prepared, &known, &point, &self.clock, coefficients, self.workspace);
+            let before = best;
+            best = best.max(self.blend(branch, global, coefficients, Offer { known, new, left }, suggestion));
+            let missing = self.cutoff() - before;
+            let enough = self.settled(best) || self.meets_attack(branch, best);
+            if enough || self.clock.is_late() || round > 2 && best - before < WORTH * missing {
+                break;
+            }
+        }
+        best
+    }
+
+    /// Column generation where every unit may take the new line instead of its own: the best bound found.
+    fn blend(
+        &mut self,
+        branch: &Branch,
+        global: usize,
+        coefficients: &[f64],
+        offer: Offer,
+        suggestion: &mut Suggestion,
+    ) -> f64 {
+        let prepared = self.prepared;
+        let Workspace { backward, hidden, .. } = &*self.workspace;
+        let chords = suggestion.weights.clone();
+        let start: Vec<bool> = (0..chords.len()).map(|unit| !offer.renews(unit) && chords[unit] > 0.5).collect();
+        let mut master = SimplexMaster::new(
+            &prepared.network().layers()[0].weight,
+            hidden,
+            (coefficients, backward.constant().close().value),
+            global,
+            Some(&start),
+            Lines::All,
+            Envelopes { known: Some((&offer.known, &offer.left)), new: Some(&offer.new), chords: &chords },
+        );
+        master.until(self.clock.clone());
+        let known = self.latest(global.saturating_mul(2), &branch.restriction);
+        let (best, chords, rounds) = (f64::NEG_INFINITY, &chords, 0);
+        let mut pricing = Blending { search: self, branch, offer: &offer, chords, suggestion, best, rounds };
+        generate(&mut master, &prepared.field(&branch.restriction), known, &mut pricing);
+        pricing.best
+    }
+
+    /// The envelopes that the children of a branch start with.
+    pub(super) fn passed_on(&mut self, branch: &Branch) -> Option<Arc<Envelope>> {
+        let own = self.workspace.hidden.envelope.as_ref().map(|known| &known.0)?;
+        self.kept += own.units.iter().map(|prices| prices.node.len() + prices.single.len()).sum::<usize>();
+        if self.kept > KEPT { branch.envelope.clone() } else { Some(Arc::clone(own)) }
+    }
+}
+
+/// Signed entries of `A(1)` by which each listed flip reaches the nodes of representation 2: by node, then place and entry.
+fn entries(prepared: &Prepared, flips: &[Flip], workspace: &Workspace) -> Vec<Vec<(usize, f64)>> {
+    let mut entries = vec![Vec::new(); workspace.slice.nodes(2).len()];
+    for (place, &flip) in flips.iter().enumerate() {
+        let present = prepared.graph().attributes().contains(flip.node as usize, flip.attribute);
+        for (_, m, a) in workspace.slice.rows_of(flip) {
+            entries[m].push((place, if present { -a } else { a }));
+        }
+    }
+    entries
+}
+
+/// The lowest line at a point for every unit that is not settled and that the attacker wants active.
+fn separate(
+    prepared: &Prepared,
+    known: &Envelope,
+    point: &Point,
+    clock: &Clock,
+    coefficients: &[f64],
+    workspace: &Workspace,
+) -> Envelope {
+    let hidden = &workspace.hidden;
+    let weight = &prepared.network().layers()[0].weight;
+    let mut new = known.renewed();
+    let mut change = vec![0.0; known.flips.len()];
+    let mut buffers = Buffers::default();
+    for (m, entries) in entries(prepared, &known.flips, workspace).iter().enumerate() {
+        // What is not separated keeps its line.
+        if clock.is_late() {
+            break;
+        }
+        for j in 0..hidden.width {
+            let unit = m * hidden.width + j;
+            if coefficients[unit] < 0.0 && is_free(hidden, unit) {
+                change.fill(0.0);
+                for &(place, a) in entries {
+                    change[place] = a * weight.get(known.flips[place].attribute as usize, j);
+                }
+                new.units[unit] = point.separate(hidden.value[unit], &change, &mut buffers);
+            }
+        }
+    }
+    new
+}
+
+/// Is nothing assumed of this unit, and can it be switched?
+fn is_free(hidden: &Hidden, unit: usize) -> bool {
+    hidden.assumption[unit] == Assumption::Free && hidden.lower[unit] < 0.0 && hidden.upper[unit] > 0.0
+}
+
+/// The share and the value of each unit's envelope at a point; empty if there are none.
+pub(super) fn arched(prepared: &Prepared, point: &[(Flip, f64)], workspace: &Workspace) -> Vec<(f64, f64)> {
+    let hidden = &workspace.hidden;
+    let Some((envelope, left)) = &hidden.envelope else { return Vec::new() };
+    let weight = &prepared.network().layers()[0].weight;
+    let made: Vec<(Flip, f64)> = point.iter().copied().filter(|flip| flip.1 > 0.0).collect();
+    let flips: Vec<Flip> = made.iter().map(|flip| flip.0).collect();
+    let places: Vec<_> = flips.iter().map(|&flip| envelope.place(flip)).collect();
+    let mut values = vec![(0.0, 0.0); hidden.count()];
+    let mut change = vec![0.0; made.len()];
+    for (m, entries) in entries(prepared, &flips, workspace).iter().enumerate() {
+        for (j, value) in values[m * hidden.width..][..hidden.width].iter_mut().enumerate() {
+            let unit = m * hidden.width + j;
+            let prices: &Prices = &envelope.units[unit];
+            if prices.share > 0.0 {
+                change.fill(0.0);
+                for &(k, a) in entries {
+                    change[k] = a * weight.get(flips[k].attribute as usize, j);
+                }
+                let base = left.base(prices, Enclosure { value: hidden.value[unit], error: 0.0 });
+                let moved =
+                    made.iter().zip(&places).zip(&change).map(|((flip, &at), &g)| flip.1 * prices.change(at, g));
+                *value = (prices.share, base + moved.sum::<f64>());
+            }
+        }
+    }
+    values
+}

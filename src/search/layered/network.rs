@@ -1,0 +1,338 @@
+//! A relaxed network of any depth as a linear one: every undecided unit rests on one of its rows, and may leave it.
+//!
+//! The paper's relaxation bounds the activation `h` of an undecided unit by the rows `h ≥ 0`, `h ≥ z`, `h ≤ S(z−R)/(S−R)`; at
+//! representation 2 the capped bound is one more from above. At an optimum nearly every unit lies on one row, which depends
+//! on the sign of its coefficient and on which row is tightest there. If it is taken to be on it, `h` is a linear function
+//! of what comes below and needs no variable. The few others have one: how far they are from the row that they rest on.
+
+use crate::bound::activation::LayerBounds;
+use crate::bound::backward::Sign;
+use crate::bound::hidden::{Assumption, Hidden};
+use crate::bound::line::capped;
+use crate::bound::selection::Field;
+use crate::problem::flip::Flip;
+use crate::problem::network::Network;
+use crate::problem::slice::Slice;
+
+/// A row of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Row {
+    /// `h ≥ 0`.
+    Zero,
+    /// `h ≥ z`.
+    Input,
+    /// `h ≤ S(z−R)/(S−R)`.
+    Chord,
+    /// `h ≤` the capped bound, at representation 2.
+    Capped,
+    /// `z ≥ 0` or `z ≤ 0`, which a branch assumes.
+    Sign,
+}
+
+/// The rows that bound an activation.
+const ROWS: [Row; 4] = [Row::Zero, Row::Input, Row::Chord, Row::Capped];
+
+/// A unit's place: its representation, and its number in the slice.
+pub type Place = (usize, usize);
+
+/// A hidden unit of the relaxed network.
+#[derive(Clone, Copy, Debug)]
+pub struct Unit {
+    /// `R`.
+    pub lower: f64,
+    /// `S`.
+    pub upper: f64,
+    /// What a branch assumes of it.
+    pub assumption: Assumption,
+    /// Where it rests.
+    pub rest: Row,
+    /// Has it the capped row?
+    pub capped: bool,
+}
+
+impl Unit {
+    /// Is its activation a variable of the relaxation?
+    pub fn is_loose(&self) -> bool {
+        self.assumption == Assumption::Free && self.lower < 0.0 && self.upper > 0.0
+    }
+
+    /// The largest distance between its rows, by which they are scaled.
+    pub fn size(&self) -> f64 {
+        (self.upper - self.lower).max(f64::MIN_POSITIVE)
+    }
+
+    /// The row as a line: slope and intercept. That of the capped row is the unperturbed activation.
+    fn line(&self, row: Row, value: f64) -> (f64, f64) {
+        match row {
+            Row::Zero | Row::Sign => (0.0, 0.0),
+            Row::Input => (1.0, 0.0),
+            Row::Chord => {
+                let slope = self.upper / self.size();
+                (slope, -slope * self.lower)
+            }
+            Row::Capped => (0.0, value.max(0.0)),
+        }
+    }
+
+    /// The row as `α h + β z + … ≥ 0`.
+    pub fn row(&self, row: Row) -> (f64, f64) {
+        match row {
+            Row::Zero => (1.0, 0.0),
+            Row::Input => (1.0, -1.0),
+            Row::Chord => (-1.0, self.upper / self.size()),
+            Row::Capped => (-1.0, 0.0),
+            Row::Sign if self.assumption == Assumption::Active => (0.0, 1.0),
+            Row::Sign => (0.0, -1.0),
+        }
+    }
+}
+
+/// What one variable changes in the network: its effect on the inputs of all units, and on the objective.
+#[derive(Clone, Debug, Default)]
+pub struct Effect {
+    /// At representation 2: place, change of the input, change of the capped bound.
+    first: Vec<(usize, f64, f64)>,
+    /// At representations 3 and up.
+    above: Vec<Vec<f64>>,
+    /// On the activation of one unit itself.
+    own: Option<(Place, f64)>,
+    /// On the objective.
+    pub objective: f64,
+}
+
+/// Inputs and activations of all units at a point of the relaxation.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// By representation and place.
+    pub input: Vec<Vec<f64>>,
+    /// By representation and place.
+    pub active: Vec<Vec<f64>>,
+    /// The capped bounds of the units of representation 2.
+    capped: Vec<f64>,
+}
+
+/// The relaxed network of a slice.
+pub struct Layers<'a> {
+    network: &'a Network,
+    objective: Vec<(usize, f64)>,
+    /// By representation, from 2 on, and place.
+    pub units: Vec<Vec<Unit>>,
+    /// Inputs of representation 2 at the anchor.
+    value: Vec<f64>,
+    hidden: Hidden,
+}
+
+impl<'a> Layers<'a> {
+    /// The network with bounds for every hidden representation; all units rest on zero.
+    pub fn new(
+        network: &'a Network,
+        hidden: &Hidden,
+        bounds: &[LayerBounds],
+        objective: &[(usize, f64)],
+        signs: &[Sign],
+        capped: bool,
+    ) -> Layers<'a> {
+        let units = bounds.iter().enumerate().map(|(above, bounds)| {
+            let unit = |(at, (&lower, &upper)): (usize, (&f64, &f64))| {
+                let assumption = match signs.iter().find(|sign| sign.place == (above + 2, at)) {
+                    Some(sign) if sign.active => Assumption::Active,
+                    Some(_) => Assumption::Inactive,
+                    None if above == 0 => hidden.assumption[at],
+                    None => Assumption::Free,
+                };
+                Unit { lower, upper, assumption, rest: Row::Zero, capped: capped && above == 0 }
+            };
+            bounds.lower.iter().zip(&bounds.upper).enumerate().map(unit).collect()
+        });
+        let units = units.collect();
+        Layers { network, objective: objective.to_vec(), units, value: hidden.value.clone(), hidden: hidden.clone() }
+    }
+
+    /// The unit at a place.
+    pub fn unit(&self, (l, at): Place) -> &Unit {
+        &self.units[l - 2][at]
+    }
+
+    /// All places.
+    pub fn places(&self) -> impl Iterator<Item = Place> + '_ {
+        self.units.iter().enumerate().flat_map(|(above, units)| (0..units.len()).map(move |at| (above + 2, at)))
+    }
+
+    /// The slope that a unit's activation has in its input where it rests.
+    fn slope(&self, unit: &Unit) -> f64 {
+        match unit.assumption {
+            Assumption::Active => 1.0,
+            Assumption::Inactive => 0.0,
+            Assumption::Free if unit.upper <= 0.0 => 0.0,
+            Assumption::Free if unit.lower >= 0.0 => 1.0,
+            Assumption::Free => unit.line(unit.rest, 0.0).0,
+        }
+    }
+
+    /// From changes of the activations of representation `l` to what they change in the inputs above and in the objective.
+    fn pass_on(&self, slice: &Slice, mut l: usize, mut active: Vec<f64>, effect: &mut Effect) {
+        effect.above = (3..slice.top()).map(|m| vec![0.0; if m <= l { 0 } else { self.units[m - 2].len() }]).collect();
+        while l + 1 < slice.top() {
+            let input = step(self.network, slice, l, &active);
+            l += 1;
+            active = self.units[l - 2].iter().zip(&input).map(|(unit, z)| self.slope(unit) * z).collect();
+            effect.above[l - 3] = input;
+        }
+        effect.objective = self.objective_of(&step(self.network, slice, l, &active));
+    }
+
+    fn objective_of(&self, logits: &[f64]) -> f64 {
+        self.objective.iter().map(|&(class, c)| c * logits[class]).sum()
+    }
+
+    /// What a flip changes.
+    pub fn flip(&self, field: &Field, slice: &Slice, flip: Flip) -> Effect {
+        let mut effect = Effect::default();
+        let weight = &self.network.layers()[0].weight;
+        let present = field.graph.attributes().contains(flip.node as usize, flip.attribute);
+        let sign = if present { -1.0 } else { 1.0 };
+        let mut active = vec![0.0; self.value.len()];
+        for (_, m, a) in slice.rows_of(flip) {
+            for (j, &w) in weight.row(flip.attribute as usize).iter().enumerate() {
+                let (at, g) = (m * weight.columns + j, sign * a * w);
+                let level = self.hidden.cap[at].level;
+                let capped = capped::change(level, self.value[at], g);
+                let unit = &self.units[0][at];
+                active[at] = if unit.is_loose() && unit.rest == Row::Capped { capped } else { self.slope(unit) * g };
+                effect.first.push((at, g, capped));
+            }
+        }
+        effect.first.sort_unstable_by_key(|change| change.0);
+        self.pass_on(slice, 2, active, &mut effect);
+        effect
+    }
+
+    /// What leaving its row by `amount` changes for a unit.
+    pub fn leave(&self, slice: &Slice, (l, at): Place, amount: f64) -> Effect {
+        let mut effect = Effect { own: Some(((l, at), amount)), ..Effect::default() };
+        let mut active = vec![0.0; self.units[l - 2].len()];
+        active[at] = amount;
+        self.pass_on(slice, l, active, &mut effect);
+        effect
+    }
+
+    /// The point where some of each effect is made, and its objective.
+    pub fn state<'b>(&self, slice: &Slice, effects: impl Iterator<Item = (&'b Effect, f64)>) -> (State, f64) {
+        let mut state = State { capped: self.value.iter().map(|z| z.max(0.0)).collect(), ..State::default() };
+        let mut left: Vec<Vec<f64>> = self.units.iter().map(|units| vec![0.0; units.len()]).collect();
+        let mut input = self.value.clone();
+        for (effect, share) in effects.filter(|effect| effect.1 != 0.0) {
+            for &(at, g, capped) in &effect.first {
+                input[at] += share * g;
+                state.capped[at] += share * capped;
+            }
+            if let Some(((l, at), amount)) = effect.own {
+                left[l - 2][at] += share * amount;
+            }
+        }
+        for l in 2..slice.top() {
+            let units = self.units[l - 2].iter().enumerate();
+            let active: Vec<f64> = units
+                .map(|(at, unit)| match unit.is_loose() {
+                    true if unit.rest == Row::Capped => state.capped[at] + left[0][at],
+                    true => {
+                        let (slope, intercept) = unit.line(unit.rest, 0.0);
+                        slope * input[at] + intercept + left[l - 2][at]
+                    }
+                    false => self.slope(unit) * input[at],
+                })
+                .collect();
+            let mut next = step(self.network, slice, l, &active);
+            let bias = &self.network.layers()[l - 1].bias;
+            next.chunks_mut(bias.len().max(1)).for_each(|row| row.iter_mut().zip(bias).for_each(|(z, b)| *z += b));
+            state.input.push(std::mem::replace(&mut input, next));
+            state.active.push(active);
+        }
+        let objective = self.objective_of(&input);
+        (state, objective)
+    }
+
+    /// How much room a row has at a point, in units of its size.
+    pub fn room(&self, state: &State, (l, at): Place, row: Row) -> f64 {
+        let unit = self.unit((l, at));
+        let (h, z) = (state.active[l - 2][at], state.input[l - 2][at]);
+        let room = match row {
+            Row::Zero => h,
+            Row::Input => h - z,
+            Row::Chord => {
+                let (slope, intercept) = unit.line(row, 0.0);
+                slope * z + intercept - h
+            }
+            Row::Capped => state.capped[at] - h,
+            Row::Sign if unit.assumption == Assumption::Active => z,
+            Row::Sign => -z,
+        };
+        room / unit.size()
+    }
+
+    /// The rows of a unit beside the one that it rests on.
+    pub fn other_rows(&self, place: Place) -> impl Iterator<Item = Row> {
+        let unit = *self.unit(place);
+        let bounding = ROWS.into_iter().filter(move |&row| row != unit.rest && (row != Row::Capped || unit.capped));
+        let loose = unit.is_loose();
+        let sign = (unit.assumption != Assumption::Free).then_some(Row::Sign);
+        bounding.filter(move |_| loose).chain(sign)
+    }
+
+    /// What an effect changes in a row, in units of its size.
+    pub fn change(&self, effect: &Effect, (l, at): Place, row: Row) -> f64 {
+        let unit = self.unit((l, at));
+        let (z, capped) = if l == 2 {
+            let found = effect.first.binary_search_by_key(&at, |change| change.0);
+            found.map_or((0.0, 0.0), |found| (effect.first[found].1, effect.first[found].2))
+        } else {
+            (effect.above[l - 3].get(at).copied().unwrap_or(0.0), 0.0)
+        };
+        let own = effect.own.filter(|own| own.0 == (l, at)).map_or(0.0, |own| own.1);
+        let rests_on_cap = unit.is_loose() && unit.rest == Row::Capped;
+        let h = own + if rests_on_cap { capped } else { self.slope(unit) * z };
+        let (alpha, beta) = unit.row(row);
+        (alpha * h + beta * z + if row == Row::Capped { capped } else { 0.0 }) / unit.size()
+    }
+
+    /// Puts every unit on the row that is tightest at a point, from the side that its coefficient asks for.
+    pub fn rest(&mut self, state: &State, coefficient: impl Fn(Place) -> f64) {
+        for place in self.places().collect::<Vec<_>>() {
+            let (l, at) = place;
+            let (unit, z) = (*self.unit(place), state.input[l - 2][at]);
+            let (slope, intercept) = unit.line(Row::Chord, 0.0);
+            let rest = match coefficient(place) > 0.0 {
+                true if z > 0.0 => Row::Input,
+                true => Row::Zero,
+                false if unit.capped && state.capped[at] < slope * z + intercept => Row::Capped,
+                false => Row::Chord,
+            };
+            self.units[l - 2][at].rest = rest;
+        }
+    }
+}
+
+/// `A(l) H W(l)`, without the bias.
+fn step(network: &Network, slice: &Slice, l: usize, active: &[f64]) -> Vec<f64> {
+    let weight = &network.layers()[l - 1].weight;
+    let (inputs, outputs) = (weight.rows, weight.columns);
+    let mut sent: Vec<Option<Vec<f64>>> = Vec::with_capacity(slice.nodes(l).len());
+    for row in active.chunks(inputs.max(1)) {
+        sent.push(row.iter().any(|h| *h != 0.0).then(|| {
+            let mut sum = vec![0.0; outputs];
+            for (i, &h) in row.iter().enumerate().filter(|h| *h.1 != 0.0) {
+                sum.iter_mut().zip(weight.row(i)).for_each(|(sum, w)| *sum += h * w);
+            }
+            sum
+        }));
+    }
+    let mut next = vec![0.0; slice.nodes(l + 1).len() * outputs];
+    for (m, into) in next.chunks_mut(outputs.max(1)).enumerate() {
+        for (n, a) in slice.passing(l).row(m) {
+            if let Some(Some(sent)) = sent.get(n) {
+                into.iter_mut().zip(sent).for_each(|(z, s)| *z += a * s);
+            }
+        }
+    }
+    next
+}

@@ -1,0 +1,252 @@
+//! The class pairs of one target: what bounds, attacks and searches have shown of each.
+
+use std::cmp::Ordering;
+use std::ops::{Deref, DerefMut};
+
+use crate::bound::prepared::Prepared;
+use crate::bound::workspace::Workspace;
+use crate::number::dyadic::Dyadic;
+use crate::number::rounding::{Enclosure, error_of};
+use crate::problem::flip::Flip;
+use crate::proof::PairProof;
+
+/// The best perturbation known against one class: its margin is enclosed by numbers of one sign, or it is exact.
+pub(crate) struct Attack {
+    pub(crate) margin: Enclosure,
+    /// The sign of the exact margin.
+    pub(crate) sign: Ordering,
+    pub(crate) flips: Vec<Flip>,
+    /// The exact margin, where it was needed; the enclosure is then the next float above it.
+    pub(crate) exact: Option<Dyadic>,
+}
+
+impl Attack {
+    /// An attack with an exact margin.
+    fn exactly(exact: Dyadic, flips: Vec<Flip>) -> Attack {
+        let margin = Enclosure { value: exact.ceil_f64(), error: 0.0 };
+        Attack { margin, sign: exact.sign(), flips, exact: Some(exact) }
+    }
+
+    /// A float that is surely not above the margin.
+    pub(crate) fn lower(&self) -> f64 {
+        self.exact.as_ref().map_or_else(|| self.margin.lower(), Dyadic::floor_f64)
+    }
+
+    /// Does it break the class? A tie does.
+    pub(crate) fn succeeds(&self) -> bool {
+        self.sign != Ordering::Greater
+    }
+}
+
+/// The state of one class pair.
+pub(crate) struct Pair {
+    pub(crate) class: usize,
+    /// Size of the margin without flips.
+    unperturbed: f64,
+    /// Lower bounds by [`Relaxation`](crate::bound::relaxed::Relaxation).
+    pub(crate) lower: [f64; 2],
+    /// Which of them are positive in exact arithmetic, even if smaller than every positive float.
+    pub(crate) positive: [bool; 2],
+    /// The best bound of any mixture.
+    pub(crate) mixed: f64,
+    /// The bound that a search has reached.
+    pub(crate) searched: f64,
+    /// Has a search shown that the worst-case margin is positive, even if smaller than every positive float?
+    pub(crate) proved: bool,
+    /// Has a search shown that no margin is smaller than that of the attack?
+    pub(crate) minimized: bool,
+    pub(crate) attack: Attack,
+    /// The proof of a positive worst-case margin, or why there is none.
+    pub(crate) proof: Result<PairProof, &'static str>,
+}
+
+impl Pair {
+    /// Is the worst-case margin surely positive?
+    pub(crate) fn is_settled(&self) -> bool {
+        self.positive.contains(&true) || self.proved || self.lower() > 0.0
+    }
+
+    /// How large margins are: with and without attack. Never 0.
+    pub(crate) fn size(&self) -> f64 {
+        let size = self.unperturbed.max(self.attack.margin.value.abs());
+        if size > 0.0 && size.is_finite() { size } else { 1.0 }
+    }
+
+    /// The best lower bound.
+    pub(crate) fn lower(&self) -> f64 {
+        self.lower[0].max(self.lower[1]).max(self.mixed).max(self.searched)
+    }
+}
+
+/// The reference class of a target against each of the other classes.
+pub(crate) struct Pairs<'a> {
+    prepared: &'a Prepared,
+    pub(crate) reference: usize,
+    /// Are the exact margins asked for, and not only their signs?
+    minimizing: bool,
+    pairs: Vec<Pair>,
+}
+
+impl Deref for Pairs<'_> {
+    type Target = [Pair];
+    fn deref(&self) -> &[Pair] {
+        &self.pairs
+    }
+}
+
+impl DerefMut for Pairs<'_> {
+    fn deref_mut(&mut self) -> &mut [Pair] {
+        &mut self.pairs
+    }
+}
+
+impl<'a> Pairs<'a> {
+    /// The pairs of the workspace's target without flips; no bound is known yet.
+    pub(crate) fn new(
+        prepared: &'a Prepared,
+        target: usize,
+        reference: usize,
+        others: &[usize],
+        minimizing: bool,
+        workspace: &mut Workspace,
+    ) -> Pairs<'a> {
+        let logits = &prepared.unperturbed()[prepared.network().depth() - 2];
+        let mut pairs = Pairs { prepared, reference, minimizing, pairs: Vec::with_capacity(others.len()) };
+        for &class in others {
+            let margin = difference(logits.entry(target, reference), logits.entry(target, class));
+            let attack = pairs.proved(class, margin, Vec::new(), workspace);
+            pairs.pairs.push(Pair {
+                class,
+                unperturbed: margin.value.abs(),
+                lower: [f64::NEG_INFINITY; 2],
+                positive: [false; 2],
+                mixed: f64::NEG_INFINITY,
+                searched: f64::NEG_INFINITY,
+                proved: false,
+                minimized: false,
+                proof: Err("no bound was kept"),
+                attack,
+            });
+        }
+        pairs
+    }
+
+    /// The margin of a pair as an objective.
+    pub(crate) fn objective(&self, at: usize) -> [(usize, f64); 2] {
+        [(self.reference, 1.0), (self.pairs[at].class, -1.0)]
+    }
+
+    /// Has an attack broken a pair?
+    pub(crate) fn any_broken(&self) -> bool {
+        self.pairs.iter().any(|pair| pair.attack.succeeds())
+    }
+
+    /// The pairs in the order of their best attacks, the most promising first.
+    pub(crate) fn likeliest(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.pairs.len()).collect();
+        order.sort_by(|&x, &y| self.pairs[x].attack.margin.value.total_cmp(&self.pairs[y].attack.margin.value));
+        order
+    }
+
+    /// Replays a perturbation, if it makes any flips, and keeps it for every class against which it is the best so far.
+    pub(crate) fn attack(&mut self, flips: Vec<Flip>, workspace: &mut Workspace) {
+        if !flips.is_empty() {
+            self.try_flips(0, flips, workspace);
+        }
+    }
+
+    /// Replays a perturbation and keeps it for every class against which it is the best so far. The evaluator keeps the perturbed
+    /// representations, and the margin of pair `at` is returned.
+    pub(crate) fn try_flips(&mut self, at: usize, flips: Vec<Flip>, workspace: &mut Workspace) -> Enclosure {
+        let logits: Vec<Enclosure> = self.prepared.logits(&flips, workspace).collect();
+        for place in 0..self.pairs.len() {
+            let pair = &self.pairs[place];
+            let margin = difference(logits[self.reference], logits[pair.class]);
+            // Surely no better than what is known: the common case.
+            if margin.lower() >= pair.attack.margin.upper() {
+                continue;
+            }
+            if self.minimizing {
+                self.keep_smaller(place, margin, &flips, workspace);
+                continue;
+            }
+            let attack = self.proved(pair.class, margin, flips.clone(), workspace);
+            // Of two margins that floats cannot tell apart, one may still be below zero.
+            let known = &pair.attack;
+            let lower_sign = attack.sign < known.sign && attack.margin.upper() <= known.margin.upper();
+            if lower_sign || attack.margin.upper() < known.margin.upper() || known.margin.upper().is_nan() {
+                self.pairs[place].attack = attack;
+            }
+        }
+        difference(logits[self.reference], logits[self.pairs[at].class])
+    }
+
+    /// Keeps the perturbation with the smaller margin: exact arithmetic decides what rounding leaves open.
+    fn keep_smaller(&mut self, at: usize, margin: Enclosure, flips: &[Flip], workspace: &mut Workspace) {
+        let Pair { class, attack, .. } = &self.pairs[at];
+        if attack.flips.len() == flips.len() && flips.iter().all(|flip| attack.flips.contains(flip)) {
+            return;
+        }
+        let flips = sorted(flips.to_vec());
+        if margin.upper() < attack.lower() {
+            self.pairs[at].attack = self.proved(*class, margin, flips, workspace);
+            return;
+        }
+        let exact = self.exact_margin(*class, &flips, workspace);
+        self.settle(at, workspace);
+        if self.pairs[at].attack.exact.as_ref().is_some_and(|best| exact < *best) {
+            self.pairs[at].attack = Attack::exactly(exact, flips);
+        }
+    }
+
+    /// Makes sure that the exact margin of the best perturbation is known.
+    pub(crate) fn settle(&mut self, at: usize, workspace: &mut Workspace) {
+        if self.pairs[at].attack.exact.is_none() {
+            let flips = std::mem::take(&mut self.pairs[at].attack.flips);
+            let exact = self.exact_margin(self.pairs[at].class, &flips, workspace);
+            self.pairs[at].attack = Attack::exactly(exact, flips);
+        }
+    }
+
+    fn exact_margin(&self, class: usize, flips: &[Flip], workspace: &mut Workspace) -> Dyadic {
+        let objective = [(self.reference, 1.0), (class, -1.0)];
+        self.prepared.exact(&workspace.slice, &mut workspace.exact).objective(&objective, flips)
+    }
+
+    /// A perturbation whose sign is known: what rounding leaves open is evaluated exactly.
+    fn proved(&self, class: usize, margin: Enclosure, flips: Vec<Flip>, workspace: &mut Workspace) -> Attack {
+        if margin.lower() > 0.0 {
+            return Attack { margin, sign: Ordering::Greater, flips, exact: None };
+        }
+        if margin.upper() < 0.0 {
+            return Attack { margin, sign: Ordering::Less, flips, exact: None };
+        }
+        Attack::exactly(self.exact_margin(class, &flips, workspace), flips)
+    }
+
+    /// The margin of a perturbation from below, and its sign: exactly if rounding leaves that open.
+    pub(crate) fn decided(
+        &self,
+        at: usize,
+        margin: Enclosure,
+        flips: &[Flip],
+        workspace: &mut Workspace,
+    ) -> (f64, Ordering) {
+        if margin.lower() > 0.0 || margin.upper() < 0.0 {
+            return (margin.lower(), margin.lower().total_cmp(&0.0));
+        }
+        let exact = self.exact_margin(self.pairs[at].class, flips, workspace);
+        (exact.floor_f64(), exact.sign())
+    }
+}
+
+fn difference(x: Enclosure, y: Enclosure) -> Enclosure {
+    let value = x.value - y.value;
+    Enclosure { value, error: (x.error + y.error) * (1.0 + 1e-9) + error_of(1, value.abs()) }
+}
+
+/// Flips in the order of nodes and attributes.
+pub(crate) fn sorted(mut flips: Vec<Flip>) -> Vec<Flip> {
+    flips.sort_unstable();
+    flips
+}
