@@ -21,7 +21,7 @@ fn prepare(graph: &Graph, network: &Network, budget: Budget, bound: Bound) -> Ce
     Certifier::builder(problem).bound(bound).build()
 }
 
-/// The dual bound of one target and class as the formulas say it (math §4), one hidden layer.
+/// The dual bound of one target and class as the formulas say it (docs/math.md §4), one hidden layer.
 fn textbook(certifier: &Certifier, weight: &DMatrix<f64>, node: usize, reference: usize, class: usize) -> (f64, f64) {
     let (graph, gcn, budget) = (certifier.graph(), certifier.network(), certifier.budget());
     let mut slice = Slice::default();

@@ -1,4 +1,4 @@
-//! Activation bounds `R ≤ Ĥ ≤ S` of every unit under every admissible perturbation (math §3).
+//! Activation bounds `R ≤ Ĥ ≤ S` of every unit under every admissible perturbation (docs/math.md §3).
 //!
 //! Layer 2 takes the best flips of the whole budget per unit and is the tightest possible. Deeper layers are
 //! propagated with clipping at zero and with the bias (the paper's printed formula has neither and is unsound), and

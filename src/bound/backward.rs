@@ -1,4 +1,4 @@
-//! The backward pass of an objective through a relaxed network (math §4): from the target down to representation 2, every
+//! The backward pass of an objective through a relaxed network (docs/math.md §4): from the target down to representation 2, every
 //! hidden unit above it replaced by a line ([`crate::bound::line::chord`]).
 
 use crate::bound::activation::LayerBounds;
@@ -29,7 +29,7 @@ impl Located<'_> {
     }
 }
 
-/// The sign of a unit above representation 2 that a branch of a search assumes, and its multiplier `β` (math §7).
+/// The sign of a unit above representation 2 that a branch of a search assumes, and its multiplier `β` (docs/math.md §7).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sign {
     /// Representation, and place in the slice.

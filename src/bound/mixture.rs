@@ -1,4 +1,4 @@
-//! The mixture: every valid line of a unit of representation 2, chosen by one multiplier each (math §4, §4b, §7).
+//! The mixture: every valid line of a unit of representation 2, chosen by one multiplier each (docs/math.md §4, §5, §7).
 //!
 //! For a unit with coefficient `a` in the objective and a multiplier `w`
 //!

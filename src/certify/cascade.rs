@@ -1,6 +1,6 @@
 //! The cascade: the steps that decide one node, each only for what the steps before have left open.
 //!
-//! Both bounds → their mixture → witnesses and local search → column generation → branch and price.
+//! The paper's and the anchored bound → mixtures of chord and capped bound → witnesses and local search → column generation → branch and price.
 
 use std::cmp::Ordering;
 use std::time::Instant;
@@ -147,7 +147,7 @@ impl Certifier {
         cost
     }
 
-    /// Where neither bound is positive and no attack is known, mixes the two per unit (see [`crate::bound::mixture`]). The
+    /// Where neither bound is positive and no attack is known, mixes chord and capped bound per unit (see [`crate::bound::mixture`]). The
     /// attacker's answers are tried on the true network as well.
     fn mix_open_pairs(&self, pairs: &mut Pairs, workspace: &mut Workspace) {
         let Some(bounds) = self.activation_bounds().first() else { return };

@@ -12,7 +12,7 @@ pub enum Bound {
     Paper,
     /// The anchored bound.
     Anchored,
-    /// Both of these, and mixtures of their lines with capped bounds where neither settles a class pair.
+    /// Both, and where neither settles a class pair, mixtures of chord and capped bound, unit by unit.
     #[default]
     Best,
 }
@@ -34,7 +34,7 @@ pub enum Effort {
     /// Bounds at default multipliers, their mixtures, and witnesses.
     #[default]
     Bounds,
-    /// In addition the optimum of the relaxation, by column generation, where that leaves a pair open.
+    /// In addition the root of the search: column generation and envelopes, where that leaves a pair open.
     Optimal,
     /// In addition branch and price, until every node is decided.
     Complete(Limits),

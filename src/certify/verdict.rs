@@ -41,9 +41,9 @@ pub enum Reason {
     PaperBound,
     /// The anchored bound is positive for every class.
     AnchoredBound,
-    /// Every class is settled by one of the two bounds or by a mixture of them.
+    /// Every class is settled by one of the two bounds or by a mixture of chord and capped bound.
     MixedBounds,
-    /// Every class is settled, the last by the optimum of the relaxation.
+    /// Every class is settled, the last at the root of a search: column generation and envelopes.
     ColumnGeneration,
     /// Every class is settled, the last by branch and price.
     BranchAndPrice,

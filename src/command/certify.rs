@@ -70,7 +70,7 @@ enum BoundChoice {
     Paper,
     /// The bound anchored at the unperturbed graph
     Anchored,
-    /// The better of the two for each class pair
+    /// Both, and where neither settles a class pair, mixtures of chord and capped bound
     Best,
 }
 

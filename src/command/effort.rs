@@ -28,7 +28,7 @@ pub struct EffortArguments {
 /// The complete search.
 #[derive(Args, Clone, Debug)]
 pub struct SearchArguments {
-    /// Decide every node: column generation, then branch and price
+    /// Decide every node: column generation with envelopes, then branch and price, until all are decided or a limit is hit
     #[arg(long, help_heading = "Effort")]
     complete: bool,
     /// Give a node up after so many seconds of search
@@ -43,7 +43,7 @@ pub struct SearchArguments {
 enum Omega {
     /// The default of the formulas
     Default,
-    /// The optimum
+    /// By column generation and envelopes, at the root of the search only
     Optimal,
 }
 

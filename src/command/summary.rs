@@ -77,7 +77,7 @@ type Decides = fn(&NodeRecord) -> bool;
 const STEPS: [(&str, Decides); 9] = [
     ("paper's bound", |row| row.reason == Reason::PaperBound),
     ("anchored bound", |row| row.reason == Reason::AnchoredBound),
-    ("mixture of both", |row| row.reason == Reason::MixedBounds),
+    ("mixtures", |row| row.reason == Reason::MixedBounds),
     ("witness", |row| matches!(row.reason, Reason::Witness | Reason::Tie) && row.search_nodes == 0),
     ("column generation", |row| row.reason == Reason::ColumnGeneration),
     ("branch and price", |row| row.reason == Reason::BranchAndPrice),

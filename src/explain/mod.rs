@@ -13,7 +13,6 @@ use crate::certify::verdict::{NodeResult, Verdict};
 use crate::problem::ProblemError;
 use crate::problem::flip::Flip;
 use crate::record::MarginRecord;
-use crate::report::landscape::rings;
 use crate::search::local;
 
 /// Up to this many flips are put into the order in which they hurt most, one after the other.
@@ -171,7 +170,7 @@ fn around(certifier: &Certifier, node: usize) -> Vec<Ring> {
         nodes: nodes.len(),
         predicted_alike: nodes.iter().filter(|&&n| certifier.predicted(n as usize) == own).count(),
     };
-    rings(certifier.graph(), node as u32).take(hops + 1).enumerate().map(ring).collect()
+    certifier.graph().rings(node as u32).take(hops + 1).enumerate().map(ring).collect()
 }
 
 /// The class that an attack gets closest to, and the flips: the witness, or the best that a local search finds.
@@ -209,7 +208,7 @@ fn steps(
         logits[reference] - logits[class]
     };
     let hops = certifier.network().layers().len();
-    let near: Vec<Vec<u32>> = rings(certifier.graph(), node as u32).take(hops + 1).collect();
+    let near: Vec<Vec<u32>> = certifier.graph().rings(node as u32).take(hops + 1).collect();
     let mut made: Vec<Flip> = Vec::new();
     let mut before = margin_of(&[]);
     let mut steps = Vec::new();

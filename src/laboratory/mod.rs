@@ -1,4 +1,4 @@
-//! The laboratory: every number of a class pair (math §2) by independent means, and whether they are in order.
+//! The laboratory: every number of a class pair (docs/math.md §2) by independent means, and whether they are in order.
 //!
 //! `measurement` computes the numbers of a target's class pairs ([`own`] those that need no solver), [`pair`] is a row of them, [`chain`] checks that they
 //! stand in the order `g ≤ m̂ ≤ m̃ ≤ m ≤ witness`, [`report`] counts, [`histogram`] and [`svg`] show the gaps,

@@ -91,7 +91,7 @@ row! {
         dual_default dual_default_status dual_default_seconds set_dual_default,
         /// The anchored bound, rounded down.
         anchored anchored_status anchored_seconds set_anchored,
-        /// `g` at the Ω read off the LP's duals, by the textbook.
+        /// `m̂` from below, by column generation.
         dual_optimal dual_optimal_status dual_optimal_seconds set_dual_optimal,
         /// `m̂` by HiGHS through good_lp.
         lp_good_lp lp_good_lp_status lp_good_lp_seconds set_lp_good_lp,

@@ -1,5 +1,6 @@
 //! The graph: nodes with binary attributes, and what their labels are.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub use gcnproof_files::{GraphFile, Pattern};
@@ -49,6 +50,23 @@ impl Graph {
     /// The label of a node, if it has one.
     pub fn label(&self, node: usize) -> Option<u32> {
         self.file.labels.as_ref().and_then(|labels| labels[node])
+    }
+
+    /// Rings around a node, one after the other: the nodes at distance 0, 1, 2 …, until there are no more.
+    pub fn rings(&self, node: u32) -> impl Iterator<Item = Vec<u32>> + '_ {
+        let mut seen = BTreeSet::from([node]);
+        let mut ring = vec![node];
+        std::iter::from_fn(move || {
+            let current = std::mem::take(&mut ring);
+            for &from in &current {
+                for &to in self.adjacency().row(from as usize) {
+                    if seen.insert(to) {
+                        ring.push(to);
+                    }
+                }
+            }
+            (!current.is_empty()).then_some(current)
+        })
     }
 
     /// Everything the file said.

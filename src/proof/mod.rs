@@ -1,4 +1,4 @@
-//! Proofs: what a verdict rests on, written down so that anyone can check it (math §8, `check/FORMAT.md`).
+//! Proofs: what a verdict rests on, written down so that anyone can check it (docs/math.md §8, `check/FORMAT.md`).
 //!
 //! The certifier keeps, for every class pair that it settles, the multipliers of the bound that settled it, or the tree of a
 //! search with the multipliers of its leaves. Multipliers are rounded to the coarsest grid on which the bound stays

@@ -7,12 +7,42 @@
 
 use std::path::{Path, PathBuf};
 
+use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
-use crate::report::error::ReportError;
+use crate::results::ResultError;
 
 /// The version of the manifest.
 const VERSION: u32 = 1;
+
+/// What can be wrong with the manifest of a study.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum StudyError {
+    /// The manifest cannot be written.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Results(#[from] ResultError),
+    /// The folder is not a study.
+    #[error("{folder}: there is no study.json in it")]
+    #[diagnostic(help(
+        "give the folder that `gcnproof study … --out FOLDER` wrote, or name the result files one by one"
+    ))]
+    NotAStudy {
+        /// The folder.
+        folder: String,
+    },
+    /// The manifest of a study cannot be understood.
+    #[error("{file}: damaged: {problem}")]
+    #[diagnostic(help("run the study again: it goes on with the results that are there and writes this file anew"))]
+    Manifest {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
 
 /// What a study consists of: the content of `study.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,11 +71,10 @@ impl Manifest {
     }
 
     /// The manifest of a folder.
-    pub fn load(folder: &Path) -> Result<Manifest, ReportError> {
+    pub fn load(folder: &Path) -> Result<Manifest, StudyError> {
         let path = folder.join("study.json");
-        let wrong = |problem: String| ReportError::Manifest { file: path.display().to_string(), problem };
-        let bytes =
-            std::fs::read(&path).map_err(|_| ReportError::NotAStudy { folder: folder.display().to_string() })?;
+        let wrong = |problem: String| StudyError::Manifest { file: path.display().to_string(), problem };
+        let bytes = std::fs::read(&path).map_err(|_| StudyError::NotAStudy { folder: folder.display().to_string() })?;
         let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
         if manifest.gcnproof_study != VERSION {
             return Err(wrong(format!("its version is {}, this gcnproof knows {VERSION}", manifest.gcnproof_study)));
@@ -73,7 +102,7 @@ impl Manifest {
     }
 
     /// Writes the manifest, at one stroke.
-    pub fn save(&self, folder: &Path) -> Result<(), ReportError> {
+    pub fn save(&self, folder: &Path) -> Result<(), StudyError> {
         let text = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
         crate::results::replace(&folder.join("study.json"), text.as_bytes())?;
         Ok(())
@@ -129,6 +158,6 @@ mod tests {
             assert!(Manifest::load(folder.path()).is_err(), "{stranger}");
         }
         std::fs::write(folder.path().join("study.json"), "{").unwrap();
-        assert!(matches!(Manifest::load(folder.path()), Err(ReportError::Manifest { .. })));
+        assert!(matches!(Manifest::load(folder.path()), Err(StudyError::Manifest { .. })));
     }
 }

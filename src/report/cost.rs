@@ -32,7 +32,7 @@ pub fn step_name(reason: Reason) -> &'static str {
     match reason {
         Reason::PaperBound => "paper's bound",
         Reason::AnchoredBound => "anchored bound",
-        Reason::MixedBounds => "mixture of both",
+        Reason::MixedBounds => "mixtures",
         Reason::ColumnGeneration => "column generation",
         Reason::BranchAndPrice => "branch and price",
         Reason::Witness => "witness",

@@ -3,6 +3,7 @@
 use miette::Diagnostic;
 use thiserror::Error;
 
+use crate::record::study::StudyError;
 use crate::results::ResultError;
 
 /// Why there is no report.
@@ -28,24 +29,10 @@ pub enum ReportError {
         /// What was found.
         problem: String,
     },
-    /// The folder is not a study.
-    #[error("{folder}: there is no study.json in it")]
-    #[diagnostic(help(
-        "give the folder that `gcnproof study … --out FOLDER` wrote, or name the result files one by one"
-    ))]
-    NotAStudy {
-        /// The folder.
-        folder: String,
-    },
-    /// The manifest of a study cannot be understood.
-    #[error("{file}: damaged: {problem}")]
-    #[diagnostic(help("run the study again: it goes on with the results that are there and writes this file anew"))]
-    Manifest {
-        /// The file.
-        file: String,
-        /// What is wrong.
-        problem: String,
-    },
+    /// A study cannot be read or written.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Study(#[from] StudyError),
     /// A training log breaks off or contradicts its format.
     #[error("{file}: line {line}: {problem}")]
     #[diagnostic(help("a training log has one JSON object per line: mend or delete that line"))]

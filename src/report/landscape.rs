@@ -66,7 +66,7 @@ impl Landscape {
         let node = u32::try_from(node).ok().filter(|n| (*n as usize) < self.graph.node_count())?;
         let mut size = 0;
         let mut alike = 0;
-        for ring in rings(&self.graph, node).take(FARTHEST + 1) {
+        for ring in self.graph.rings(node).take(FARTHEST + 1) {
             for other in &ring {
                 alike += u64::from(predicted.get(&u64::from(*other))? == own);
             }
@@ -89,7 +89,7 @@ impl Landscape {
         // Most flips are close: only as many rings as are needed.
         let mut lost: BTreeSet<u32> = flips.iter().filter(fits).map(|flip| flip.node).collect();
         let mut found: BTreeMap<u32, usize> = BTreeMap::new();
-        for (distance, ring) in rings(&self.graph, target).take(FARTHEST + 1).enumerate() {
+        for (distance, ring) in self.graph.rings(target).take(FARTHEST + 1).enumerate() {
             for node in ring {
                 if lost.remove(&node) {
                     found.insert(node, distance);
@@ -106,23 +106,6 @@ impl Landscape {
         };
         flips.iter().filter(fits).map(deed).collect()
     }
-}
-
-/// Rings around a node, one after the other: the nodes at distance 0, 1, 2 …, until there are no more.
-pub fn rings(graph: &Graph, node: u32) -> impl Iterator<Item = Vec<u32>> + '_ {
-    let mut seen = BTreeSet::from([node]);
-    let mut ring = vec![node];
-    std::iter::from_fn(move || {
-        let current = std::mem::take(&mut ring);
-        for &from in &current {
-            for &to in graph.adjacency().row(from as usize) {
-                if seen.insert(to) {
-                    ring.push(to);
-                }
-            }
-        }
-        (!current.is_empty()).then_some(current)
-    })
 }
 
 /// The name of a class.

@@ -1,4 +1,4 @@
-//! Column generation (math §6): a master suggests multipliers against the flips that it knows, one pass over all flips says what they
+//! Column generation (docs/math.md §6): a master suggests multipliers against the flips that it knows, one pass over all flips says what they
 //! are worth, and the flips of the attacker's answer become known.
 
 use crate::bound::selection::Field;

@@ -1,4 +1,4 @@
-//! The restricted master: the best multipliers against a few flips (math §6), as a linear program in the multipliers.
+//! The restricted master: the best multipliers against a few flips (docs/math.md §6), as a linear program in the multipliers.
 //!
 //! For fixed coefficients of representation 2 the relaxed margin is affine in the multipliers `x`, and so is the loss
 //! `Δ_k(x)` of every flip. Against the flips `k ∈ C` the best bound is

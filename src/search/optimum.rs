@@ -1,4 +1,4 @@
-//! The optimum `m̂` of the paper's relaxation by column generation (math §6), with a proof on both sides.
+//! The optimum `m̂` of the paper's relaxation by column generation (docs/math.md §6), with a proof on both sides.
 //!
 //! From below the bound at the best `Ω`, over all flips; from above the relaxed network at the attacker's fractional point.
 

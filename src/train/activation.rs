@@ -1,4 +1,4 @@
-//! Activation bounds `R ≤ Ĥ ≤ S` for training, with their derivatives (math §3).
+//! Activation bounds `R ≤ Ĥ ≤ S` for training, with their derivatives (docs/math.md §3).
 //!
 //! Layer 2 is a sum of selected flips, `S = z⁰ + Σ A_mn·(±W_dj)`: only the selected entries of `W(1)` carry gradient. Which
 //! entries are selected is constant between kinks; at a tie one of them is taken, always the same one.

@@ -1,4 +1,4 @@
-//! The losses (math §9), each with its derivatives.
+//! The losses (docs/math.md §9), each with its derivatives.
 //!
 //! With `g_k` the certified margin of the class `y` over `k`, `p_k = −g_k` and `p_y = 0`:
 //!

@@ -1,4 +1,4 @@
-//! Robust training: networks that can be proved robust (math §9, `docs/training.md`).
+//! Robust training: networks that can be proved robust (docs/math.md §9, `docs/training.md`).
 //!
 //! [`trainer`] runs the iterations of a [`schedule`]: each evaluates an [`objective`] – cross entropy through a [`pass`] of the
 //! true network, certificates through [`activation`] bounds and a [`relaxation`] – and its [`gradient`], and takes a step of

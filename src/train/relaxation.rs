@@ -1,4 +1,4 @@
-//! The certificate of one target, forward and in reverse (math §4, §4b, §9).
+//! The certificate of one target, forward and in reverse (docs/math.md §4, §5, §9).
 //!
 //! Forward, for a class pair with `c = e_y − e_k`: `Φ(L) = c`; `a(l) = A(l)ᵀ Φ(l+1) W(l)ᵀ` is the coefficient of a hidden unit
 //! (minus the paper's `Φ̂`), its line's slope is `Φ(l)`; at layer 2 the slopes are spread over the nodes, `u = A(1)ᵀΦ(2)`, and

@@ -1,4 +1,4 @@
-//! One relaxed unit and its derivatives (math §4, §4b).
+//! One relaxed unit and its derivatives (docs/math.md §4, §5).
 //!
 //! Subgradients at kinks: where a unit is at a border (`R = 0`, `S = 0`, `a = 0`, `z = 0`), the formula of the side to
 //! which the certifier counts the border is differentiated.

@@ -187,7 +187,7 @@ impl ExactProblem<'_> {
         Some(phi)
     }
 
-    /// `R` and `S` of a unit of representation 2 (math §3): the rounded ones, unless an exact one might have another sign.
+    /// `R` and `S` of a unit of representation 2 (docs/math.md §3): the rounded ones, unless an exact one might have another sign.
     fn unit_bounds(
         &self,
         budget: &Budget,

@@ -1,4 +1,4 @@
-//! The anchored bound: exact at the unperturbed graph, and linear in the flips (math §4b).
+//! The anchored bound: exact at the unperturbed graph, and linear in the flips (docs/math.md §5).
 //!
 //! Let `z⁰` be the unperturbed pre-activation of a unit of representation 2 and `g_i` the change that flip `i` causes, so
 //! that `z = z⁰ + u − v` with `u = Σ [g_i]₊ δ_i` (the rise) and `v = Σ [g_i]₋ δ_i` (the fall). For every admissible `δ`

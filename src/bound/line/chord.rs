@@ -1,4 +1,4 @@
-//! Lines under the contribution of one hidden unit: the chord, `Ω`, and any other slope (math §4).
+//! Lines under the contribution of one hidden unit: the chord, `Ω`, and any other slope (docs/math.md §4).
 //!
 //! Let `a` be the coefficient of a hidden unit in the objective. For every admissible perturbation its pre-activation
 //! `z` lies in `[R, S]`, and any slope `λ` gives a valid line under the unit's contribution:

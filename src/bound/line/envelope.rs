@@ -18,7 +18,7 @@
 //! fractional attack into one that leaves the unit off and one that turns it on. No relaxation of one unit at a time can be
 //! tighter. The search finds the prices (`search/separation.rs`); any are valid.
 //!
-//! Prices may be averaged, and the average is at least as good as both: `A` and `max(g − u, −v)` are convex in them.
+//! Prices may be averaged (docs/math.md §5.3).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

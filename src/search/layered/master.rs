@@ -1,4 +1,4 @@
-//! The restricted master of a network of any depth: the best multipliers of all layers against a few flips (math §6).
+//! The restricted master of a network of any depth: the best multipliers of all layers against a few flips (docs/math.md §6).
 //!
 //! Its variables are the shares of the flips that are known, and how far units are from the rows that they rest on
 //! ([`super::network`]); its rows are the budgets and the other rows of units, each brought in when a point violates it. It is
