@@ -6,6 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use gcnproof::Verdict;
+use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::record::{NodeRecord, RadiusRecord};
 use gcnproof::results::read;
 
@@ -179,7 +180,7 @@ fn radius_agrees_with_certify() {
     let radii: Vec<RadiusRecord> = read(&out, RadiusRecord::SCHEMA).unwrap();
     let graph = gcnproof::embedded::cora().0;
     let model = gcnproof_files::read_model(Path::new(MODEL)).unwrap();
-    let gcn = gcnproof::Network::new(model, &[gcnproof::Operator::Gcn], &graph).unwrap();
+    let gcn = gcnproof::Network::from_file(model, &[gcnproof::Operator::Gcn], &graph).unwrap();
     let mut workspace = gcnproof::internals::bound::workspace::Workspace::default();
     for row in radii {
         let verdict = |q: u64, workspace: &mut _| {

@@ -84,8 +84,8 @@ impl OneNode {
             assert_eq!((&found.weight, &found.bias), (&layer.weight, &layer.bias));
         }
         assert_eq!(model.layers.len(), layers.len());
-        let graph = Graph::new(graph);
-        let gcn = Network::new(model, &[Operator::Gcn], &graph).unwrap();
+        let graph = Graph::from_file(graph);
+        let gcn = Network::from_file(model, &[Operator::Gcn], &graph).unwrap();
         (graph, gcn)
     }
 }
@@ -179,7 +179,7 @@ fn slices_are_one_hop_smaller_than_printed() {
             (DenseMatrix { rows: 1, columns, values: vec![1.0; columns] }, vec![0.0; columns])
         };
         let layers = (1..depth).map(|l| layer(l + 1 == depth)).collect();
-        let gcn = Network::new(common::model(layers), &[Operator::Gcn], &graph).unwrap();
+        let gcn = Network::from_file(common::model(layers), &[Operator::Gcn], &graph).unwrap();
         let mut slice = Slice::default();
         slice.cut(&gcn, depth, 0);
         for l in 1..=depth {

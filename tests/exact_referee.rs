@@ -12,6 +12,8 @@ use std::sync::Arc;
 use common::{certifier_of, graph, model};
 use dashu_int::IBig;
 use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::internals::problem::matrix::MatrixRows;
+use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::{Bound, Budget, Direction, Effort, Graph, Limits, Network, Operator, Reason, Verdict, radii};
 use gcnproof_files::{DenseMatrix, SparseMatrix};
 use gcnproof_verify::random::Stream;
@@ -223,11 +225,11 @@ fn net(seed: u64) -> Net {
                     }
                     matrix.offsets.push(matrix.indices.len());
                 }
-                Operator::Matrix(Arc::new(matrix))
+                Operator::from_plain(matrix).unwrap()
             }
         })
         .collect();
-    let gcn = Network::new(model(layers), &rules, &graph).unwrap();
+    let gcn = Network::from_file(model(layers), &rules, &graph).unwrap();
     let local: Vec<i64> = (0..nodes).map(|_| r.below(dimension + 2) as i64).collect();
     let mut global = [0, 1, 1, 2, 2, 3, usize::MAX][r.below(7)];
     if global == usize::MAX && nodes * dimension > 6 {
@@ -608,7 +610,7 @@ fn scaled_net(seed: u64) -> Net {
             }
             matrix.offsets.push(matrix.indices.len());
         }
-        rules.push(Operator::Matrix(Arc::new(matrix)));
+        rules.push(Operator::from_plain(matrix).unwrap());
         before = after;
     }
     for (weight, bias) in &mut layers {
@@ -618,7 +620,7 @@ fn scaled_net(seed: u64) -> Net {
             }
         }
     }
-    let gcn = Network::new(model(layers), &rules, &graph).unwrap();
+    let gcn = Network::from_file(model(layers), &rules, &graph).unwrap();
     let local: Vec<i64> = (0..nodes).map(|_| r.below(dimension + 2) as i64).collect();
     let budget = Budget::per_node(&graph, 1 + r.below(3), &local).unwrap();
     Net { graph, gcn, budget, style: 100 + base }
@@ -657,9 +659,9 @@ fn bushy(seed: u64) -> Net {
             }
             matrix.offsets.push(matrix.indices.len());
         }
-        rules.push(Operator::Matrix(Arc::new(matrix)));
+        rules.push(Operator::from_plain(matrix).unwrap());
     }
-    let gcn = Network::new(model(layers), &rules, &graph).unwrap();
+    let gcn = Network::from_file(model(layers), &rules, &graph).unwrap();
     let local: Vec<i64> = (0..nodes).map(|_| r.below(dimension + 1) as i64).collect();
     let global = 2 + r.below(4);
     let direction = [Direction::Both, Direction::Both, Direction::Add, Direction::Remove][r.below(4)];
@@ -688,7 +690,7 @@ fn lossy(seed: u64) -> Net {
         (DenseMatrix { rows: width, columns: 2, values: second }, last),
     ];
     let rules = [Operator::Identity, Operator::Identity];
-    let gcn = Network::new(model(layers), &rules, &graph).unwrap();
+    let gcn = Network::from_file(model(layers), &rules, &graph).unwrap();
     let budget = Budget::uniform(&graph, 1 + r.below(2), dimension);
     Net { graph, gcn, budget, style: 300 }
 }
@@ -745,7 +747,7 @@ fn edge(seed: u64, mut net: Net) -> Net {
         layers[last].1[c] = moved;
     }
     let rules: Vec<Operator> = net.gcn.layers().iter().map(|l| Operator::Matrix(l.passing.clone())).collect();
-    net.gcn = Network::new(model(layers), &rules, &net.graph).unwrap();
+    net.gcn = Network::from_file(model(layers), &rules, &net.graph).unwrap();
     net
 }
 
@@ -1040,14 +1042,15 @@ fn moved(net: &Net, class: usize, bias: f64) -> Net {
         net.gcn.layers().iter().map(|l| (l.weight.clone(), l.bias.clone())).collect();
     layers[last].1[class] = bias;
     let rules: Vec<Operator> = net.gcn.layers().iter().map(|l| Operator::Matrix(l.passing.clone())).collect();
-    let gcn = Network::new(model(layers), &rules, &net.graph).unwrap();
+    let gcn = Network::from_file(model(layers), &rules, &net.graph).unwrap();
     Net { graph: net.graph.clone(), gcn, budget: net.budget.clone(), style: net.style }
 }
 
 /// Judges proofs about a net, in intervals or in exact numbers.
 fn with_checker<T>(net: &Net, exact: bool, judge: impl FnOnce(&gcnproof_check::Checker) -> T) -> T {
-    let matrices: Vec<_> = net.gcn.layers().iter().map(|layer| layer.passing.clone()).collect();
-    let rules: Vec<Operator> = matrices.iter().map(|matrix| Operator::Matrix(matrix.clone())).collect();
+    let matrices: Vec<_> = net.gcn.plain_operators();
+    let rules: Vec<Operator> =
+        matrices.iter().map(|matrix| Operator::from_plain((**matrix).clone()).unwrap()).collect();
     let convention = gcnproof_check::format::Convention::Predicted;
     let header = gcnproof::proof::header(("", ""), (&net.gcn, &rules), &net.budget, convention);
     let model = gcnproof::proof::model_file(&net.gcn, "");
@@ -1379,11 +1382,11 @@ fn quantised(seed: u64) -> Net {
                     }
                     matrix.offsets.push(matrix.indices.len());
                 }
-                Operator::Matrix(Arc::new(matrix))
+                Operator::from_plain(matrix).unwrap()
             }
         })
         .collect();
-    let gcn = Network::new(model(layers), &rules, &graph).unwrap();
+    let gcn = Network::from_file(model(layers), &rules, &graph).unwrap();
     let local: Vec<i64> = (0..nodes).map(|_| r.below(dimension + 3) as i64).collect();
     let global = [0, 1, 2, 3, 4, 1 << 40][r.below(6)];
     let budget = Budget::per_node(&graph, global, &local).unwrap();

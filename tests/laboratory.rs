@@ -110,7 +110,7 @@ fn targets_without_neighbours_and_programs_without_columns_have_rows() {
         (dense(2, 2, vec![1.0, -1.0, 0.5, 2.0]), vec![0.25, -0.25]),
         (dense(2, 2, vec![1.0, 0.0, 0.0, 1.0]), vec![0.5, 0.0]),
     ];
-    let gcn = Network::new(common::model(layers), &[Operator::Matrix(matrix.into())], &graph).unwrap();
+    let gcn = Network::from_file(common::model(layers), &[Operator::from_plain(matrix).unwrap()], &graph).unwrap();
     for global in [0, 2] {
         let certifier = certifier_of(&graph, &gcn, Budget::uniform(&graph, global, 1), Bound::Best);
         for node in 0..2 {

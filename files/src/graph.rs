@@ -40,6 +40,16 @@ pub struct GraphFile {
     pub notes: Vec<String>,
 }
 
+impl GraphFile {
+    /// A graph that was not read from a file: without names, with its digest.
+    #[must_use]
+    pub fn new(adjacency: Pattern, attributes: Pattern, labels: Option<Vec<Option<u32>>>) -> GraphFile {
+        let digest = digest::graph(&adjacency, &attributes, labels.as_deref());
+        let (node_names, attribute_names, class_names) = (None, None, None);
+        GraphFile { adjacency, attributes, labels, node_names, attribute_names, class_names, digest, notes: Vec::new() }
+    }
+}
+
 /// How to get a file of the right form, for complaints about a missing part.
 pub(crate) const LAYOUT: &str = "save a graph as CSR parts: `np.savez(path, adj_data=A.data, adj_indices=A.indices, \
      adj_indptr=A.indptr, adj_shape=A.shape, attr_data=X.data, attr_indices=X.indices, \

@@ -5,7 +5,6 @@
 //! then tightened by [`crate::certify::certifier`], which treats a hidden unit as a target of its own.
 //! All bounds are rounded outward. They do not depend on the target: they are computed once per graph and budget.
 
-use gcnproof_files::Pattern;
 use rayon::prelude::*;
 
 use crate::bound::line::capped::Cap;
@@ -14,6 +13,7 @@ use crate::problem::budget::{Budget, Restriction};
 use crate::problem::flip::Flip;
 use crate::problem::forward::Representation;
 use crate::problem::graph::Graph;
+use crate::problem::matrix::{MatrixRows, Pattern, PatternRows};
 use crate::problem::network::{Layer, Network};
 use crate::problem::slice::Slice;
 
@@ -88,7 +88,7 @@ pub fn first_hidden(
     unperturbed: &Representation,
 ) -> LayerBounds {
     let layer = &network.layers()[0];
-    let (nodes, width) = (graph.node_count(), layer.weight.columns);
+    let (nodes, width) = (graph.node_count(), layer.weight.columns());
     let units: Vec<Vec<UnitBounds>> = (0..width)
         .into_par_iter()
         .map(|unit| {
@@ -195,8 +195,8 @@ impl Columns {
     /// Sorts the columns.
     pub fn new(network: &Network, budget: &Budget) -> Columns {
         let weight = &network.layers()[0].weight;
-        let units = (0..weight.columns).into_par_iter().map(|unit| {
-            let column: Vec<f64> = (0..weight.rows).map(|d| weight.get(d, unit)).collect();
+        let units = (0..weight.columns()).into_par_iter().map(|unit| {
+            let column: Vec<f64> = (0..weight.rows()).map(|d| weight.get(d, unit)).collect();
             let mut order: Vec<u32> = (0..column.len() as u32).filter(|&d| !budget.is_frozen(d as usize)).collect();
             order.sort_unstable_by(|&a, &b| column[b as usize].total_cmp(&column[a as usize]));
             (column, order)
@@ -306,7 +306,7 @@ pub fn propagate(layer: &Layer, previous: &LayerBounds) -> LayerBounds {
         let (columns, entries) = layer.passing.row(m);
         columns.iter().map(|&n| n as usize).zip(entries.iter().copied())
     };
-    propagate_rows(layer, layer.passing.rows, row, previous)
+    propagate_rows(layer, layer.passing.rows(), row, previous)
 }
 
 /// The same inside a slice: from the bounds of its nodes in representation `l` to those in `l + 1`.
@@ -320,7 +320,7 @@ fn propagate_rows<I: Iterator<Item = (usize, f64)>>(
     row: impl Fn(usize) -> I + Sync,
     previous: &LayerBounds,
 ) -> LayerBounds {
-    let (inputs, width) = (layer.weight.rows, layer.weight.columns);
+    let (inputs, width) = (layer.weight.rows(), layer.weight.columns());
     // Per node: the least and the most that it can send to each unit, and the magnitude for the rounding error.
     let sent: Vec<[Vec<f64>; 3]> = (0..previous.lower.len() / inputs)
         .into_par_iter()

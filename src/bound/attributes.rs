@@ -3,7 +3,7 @@
 //! The loss of a flip is an inner product with a row of `W(1)`, so finding the worst flips is a maximum-inner-product
 //! search. With rows ordered by norm, `‖u‖·‖W_d‖` tells when no later row can matter.
 
-use gcnproof_files::DenseMatrix;
+use crate::problem::matrix::Weights;
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::number::rounding::norm_above;
@@ -31,9 +31,9 @@ pub struct Attributes {
 
 impl Attributes {
     /// Orders the rows.
-    pub fn new(weight: &DenseMatrix, budget: &Budget) -> Attributes {
-        let width = weight.columns;
-        let mut ranked: Vec<(f64, u32)> = (0..weight.rows as u32)
+    pub fn new(weight: &Weights, budget: &Budget) -> Attributes {
+        let width = weight.columns();
+        let mut ranked: Vec<(f64, u32)> = (0..weight.rows() as u32)
             .filter(|&d| !budget.is_frozen(d as usize))
             .map(|d| (norm_above(weight.row(d as usize).iter().copied()), d))
             .collect();
@@ -41,7 +41,7 @@ impl Attributes {
         let mut attributes = Attributes {
             width,
             order: ranked.iter().map(|r| r.1).collect(),
-            slot: vec![FROZEN; weight.rows],
+            slot: vec![FROZEN; weight.rows()],
             norms: ranked.iter().map(|r| r.0).collect(),
             groups: vec![0.0; ranked.len().div_ceil(LANES) * LANES * width],
             rows: vec![0.0; ranked.len() * width],

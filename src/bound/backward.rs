@@ -135,7 +135,7 @@ impl Backward {
     /// `Φ̂(l) = A(l)ᵀ Φ(l+1) W(l)ᵀ`, and the bias of layer `l`.
     fn pull(&mut self, network: &Network, slice: &Slice, l: usize) {
         let layer = &network.layers()[l - 1];
-        let (inputs, outputs) = (layer.weight.rows, layer.weight.columns);
+        let (inputs, outputs) = (layer.weight.rows(), layer.weight.columns());
         let (rows, columns) = (slice.nodes(l + 1).len(), slice.nodes(l).len());
         let length = columns * inputs;
         self.coefficient.clear();

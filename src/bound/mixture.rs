@@ -21,6 +21,7 @@ use crate::bound::selection::Loss;
 use crate::problem::flip::Flip;
 use crate::problem::forward::Representation;
 use crate::problem::graph::Graph;
+use crate::problem::matrix::PatternRows;
 use crate::problem::network::Network;
 use crate::problem::slice::Slice;
 
@@ -122,7 +123,7 @@ pub(crate) fn add_changes(
     capped: &mut [f64],
 ) {
     let weight = &network.layers()[0].weight;
-    let width = weight.columns;
+    let width = weight.columns();
     for (flip, share) in shares.filter(|flip| flip.1 > 0.0) {
         let sign = if graph.attributes().contains(flip.node as usize, flip.attribute) { -1.0 } else { 1.0 };
         for (_, m, a) in slice.rows_of(flip) {

@@ -14,6 +14,7 @@ use crate::number::rounding::{error_of, norm_above};
 use crate::problem::budget::{Budget, Restriction};
 use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
+use crate::problem::matrix::PatternRows;
 use crate::problem::slice::Slice;
 
 /// How many attributes are scored between two looks at the threshold.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::record::NodeRecord;
 use gcnproof::internals::record::study::{Manifest, graph_path};
 use gcnproof::report::Report;
@@ -72,7 +73,7 @@ impl Demo {
             name,
             graph: &graph,
             network,
-            identity: json!({ "graph": graph.file().digest, "model": name, "message_passing": ["gcn"] }),
+            identity: json!({ "graph": graph.digest(), "model": name, "message_passing": ["gcn"] }),
             budget: budget.clone(),
             budget_record: json!({ "local": local, "direction": "both", "frozen_attributes": [] }),
         });
@@ -124,7 +125,7 @@ fn write_report(plan: &Plan, subjects: &[Subject], folder: &Path) -> Result<()> 
     }
     manifest.save(folder)?;
     let graph = subjects[0].graph;
-    write_graph_npz(&graph_path(folder), graph.file())?;
+    write_graph_npz(&graph_path(folder), &graph.file())?;
     for subject in subjects {
         // The verdicts are there already.
         plan.curves(subject, &mut Results::default())?;

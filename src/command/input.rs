@@ -35,7 +35,7 @@ impl GraphArguments {
         for note in &file.notes {
             eprintln!("note: {}: {note}", path.display());
         }
-        Ok(Graph::new(file))
+        Ok(Graph::from_file(file))
     }
 }
 
@@ -67,7 +67,7 @@ impl PassingArguments {
         let rule = |name: &String| {
             name.parse().or_else(|unknown: String| {
                 if Path::new(name).exists() {
-                    Ok(Operator::Matrix(Arc::new(read_matrix(Path::new(name))?)))
+                    Operator::from_plain(read_matrix(Path::new(name))?).into_diagnostic()
                 } else {
                     Err(miette!(
                         help = "give one of the rules, or the path of a matrix file",
@@ -89,11 +89,11 @@ impl Input {
             eprintln!("note: {}: {note}", self.model.display());
         }
         let identity = json!({
-            "graph": graph.file().digest,
+            "graph": graph.digest(),
             "model": model.digest,
             "message_passing": self.message_passing_identity()?,
         });
-        let network = Network::new(model, &self.passing.rules()?, &graph)
+        let network = Network::from_file(model, &self.passing.rules()?, &graph)
             .into_diagnostic()
             .wrap_err_with(|| format!("{} does not fit {}", self.model.display(), self.graph.display()))?;
         Ok((graph, network, identity))
@@ -104,7 +104,7 @@ impl Input {
         let name = |rule: &Operator| match rule {
             Operator::Matrix(matrix) => {
                 let bits =
-                    matrix.indices.iter().map(|&i| u64::from(i)).chain(matrix.values.iter().map(|v| v.to_bits()));
+                    matrix.indices().iter().map(|&i| u64::from(i)).chain(matrix.data().iter().map(|v| v.to_bits()));
                 // FNV-1a: tells runs apart, guards nothing.
                 let hash = bits.fold(0xcbf2_9ce4_8422_2325_u64, |h, x| (h ^ x).wrapping_mul(0x0100_0000_01b3));
                 format!("matrix {hash:016x}")

@@ -183,7 +183,7 @@ impl Train {
             eprintln!("note: {note}");
         }
         let identity = json!({
-            "graph": graph.file().digest, "global": self.global, "budget": budget_record, "labelled": split.labelled,
+            "graph": graph.digest(), "global": self.global, "budget": budget_record, "labelled": split.labelled,
             "message_passing": self.network.passing.message_passing, "settings": settings,
         });
         let mut trainer = Trainer::new(&graph, &budget, &split, settings, &self.network.passing.rules()?)?;
@@ -214,7 +214,7 @@ impl Train {
     ) -> Result<bool> {
         let header = Header {
             gcnproof_training_log: 1,
-            graph: graph.file().digest.clone(),
+            graph: graph.digest().to_string(),
             loss: self.loss,
             bound: trainer.settings().bound.name().into(),
             local: budget["local"].clone(),
@@ -283,7 +283,7 @@ impl Train {
         };
         let entries = [
             ("framework", format!("gcnproof {}", env!("CARGO_PKG_VERSION"))),
-            ("graph", graph.file().digest.clone()),
+            ("graph", graph.digest().to_string()),
             ("loss", self.loss.to_string()),
             ("bound", trainer.settings().bound.name().into()),
             ("budget", json!({ "global": self.global, "budget": budget }).to_string()),

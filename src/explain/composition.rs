@@ -14,6 +14,7 @@ use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
 use crate::problem::flip::Flip;
+use crate::problem::matrix::PatternRows;
 use crate::problem::slice::Slice;
 
 /// Units named one by one.
@@ -131,7 +132,7 @@ pub(super) fn compose(
 /// Rise and fall of every unit of representation 2 under the flips.
 fn changes(certifier: &Certifier, slice: &Slice, flips: &[Flip]) -> (Vec<f64>, Vec<f64>) {
     let weight = &certifier.network().layers()[0].weight;
-    let width = weight.columns;
+    let width = weight.columns();
     let mut rise = vec![0.0; slice.nodes(2).len() * width];
     let mut fall = rise.clone();
     for &flip in flips {

@@ -12,6 +12,7 @@ use crate::certify::certifier::Certifier;
 use crate::certify::verdict::{NodeResult, Verdict};
 use crate::problem::ProblemError;
 use crate::problem::flip::Flip;
+use crate::problem::matrix::PatternRows;
 use crate::record::MarginRecord;
 use crate::search::local;
 

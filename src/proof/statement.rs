@@ -10,6 +10,7 @@ use gcnproof_files::{LayerFile, ModelFile, Precision};
 use super::Evidence;
 use super::mend::mend;
 use crate::problem::budget::{Budget, Direction};
+use crate::problem::matrix::plain;
 use crate::problem::network::{Network, Operator};
 
 /// The header of a file of proofs. `rules` is one for all layers, or one per layer.
@@ -20,7 +21,7 @@ pub fn header(
     classes: Convention,
 ) -> Header {
     let name = |rule: &Operator| match rule {
-        Operator::Matrix(matrix) => format!("matrix:{}", matrix_digest(matrix)),
+        Operator::Matrix(matrix) => format!("matrix:{}", matrix_digest(&plain(matrix))),
         rule => rule.name().to_string(),
     };
     let mut message_passing: Vec<String> = rules.iter().map(name).collect();
@@ -57,7 +58,7 @@ pub fn header(
 /// The network as the checker reads it from the model's file.
 pub fn model_file(network: &Network, digest: &str) -> ModelFile {
     let layer = |layer: &crate::problem::network::Layer| LayerFile {
-        weight: layer.weight.clone(),
+        weight: layer.weight.plain(),
         bias: layer.bias.clone(),
         weight_name: String::new(),
         bias_name: None,

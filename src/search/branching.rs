@@ -3,6 +3,7 @@
 use crate::bound::hidden::{Assumption, Hidden};
 use crate::bound::workspace::Workspace;
 use crate::problem::flip::Flip;
+use crate::problem::matrix::PatternRows;
 
 use super::cuts::arched;
 use super::master::Suggestion;

@@ -14,6 +14,7 @@ use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::number::rounding::Enclosure;
 use crate::problem::flip::Flip;
+use crate::problem::matrix::PatternRows;
 use crate::problem::slice::Slice;
 
 use super::column_generation::{Pricing, generate, unknown};

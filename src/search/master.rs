@@ -18,6 +18,7 @@ use crate::bound::line::envelope::{Envelope, Left, Place};
 use crate::bound::selection::Field;
 use crate::number::rounding::Enclosure;
 use crate::problem::flip::Flip;
+use crate::problem::matrix::PatternRows;
 use crate::problem::slice::Slice;
 
 use super::column_generation::Master;
@@ -126,7 +127,7 @@ pub struct Suggestion {
 /// Most multipliers rest at 0 or 1 and stay there: only those that the relaxed attacker's point wants to move enter the
 /// tableau, so its size is that of the flips known, not that of the slice.
 pub struct SimplexMaster<'a> {
-    weight: &'a gcnproof_files::DenseMatrix,
+    weight: &'a crate::problem::matrix::Weights,
     width: usize,
     simplex: Simplex,
     affine: Vec<Affine>,
@@ -158,7 +159,7 @@ impl<'a> SimplexMaster<'a> {
     /// A master that knows no flip. `constant` is what the layers above contribute, `coefficients` are those of the units;
     /// `start` says which multipliers were nearer to 1 than to 0 in a similar master, if there was one.
     pub fn new(
-        weight: &'a gcnproof_files::DenseMatrix,
+        weight: &'a crate::problem::matrix::Weights,
         hidden: &Hidden,
         (coefficients, constant): (&[f64], f64),
         global: usize,

@@ -158,7 +158,7 @@ fn margin_between(
 /// Inputs of representation `l + 1` with their errors, from activations of representation `l` with theirs.
 fn step_up(prepared: &Prepared, slice: &Slice, l: usize, active: &[Moved]) -> Vec<Moved> {
     let layer = &prepared.network().layers()[l - 1];
-    let (width, outputs) = (layer.weight.rows, layer.weight.columns);
+    let (width, outputs) = (layer.weight.rows(), layer.weight.columns());
     let mut next = Vec::with_capacity(slice.nodes(l + 1).len() * outputs);
     for m in 0..slice.nodes(l + 1).len() {
         for (j, &bias) in layer.bias.iter().enumerate() {

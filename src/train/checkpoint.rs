@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::error::TrainError;
 use super::schedule::Progress;
 use super::trainer::Trainer;
+use crate::problem::network::Layer;
 use crate::results::replace;
 
 const FORMAT: &str = "gcnproof training checkpoint 1";
@@ -84,7 +85,7 @@ impl Trainer<'_> {
 
     /// All numbers of the state, in the order of the file.
     fn numbers(&self) -> Vec<&[f64]> {
-        let layers = self.network.layers().iter().flat_map(|layer| [&layer.weight.values[..], &layer.bias]);
+        let layers = self.network.layers().iter().flat_map(|layer| [layer.weight.values(), &layer.bias]);
         let means = [&self.adam.mean, &self.adam.square];
         let means = means.into_iter().flat_map(|g| g.weight.iter().chain(&g.bias).map(|values| &values[..]));
         layers.chain(means).collect()
@@ -92,7 +93,7 @@ impl Trainer<'_> {
 
     fn numbers_mut(&mut self) -> Vec<&mut [f64]> {
         let layers = self.network.layers_mut().iter_mut();
-        let layers = layers.flat_map(|layer| [&mut layer.weight.values[..], &mut layer.bias]);
+        let layers = layers.flat_map(|Layer { weight, bias, .. }| [weight.values_mut(), bias]);
         let means = [&mut self.adam.mean, &mut self.adam.square].into_iter();
         let means = means.flat_map(|g| g.weight.iter_mut().chain(&mut g.bias).map(|values| &mut values[..]));
         layers.chain(means).collect()

@@ -6,9 +6,8 @@
 
 use std::cell::OnceCell;
 
-use gcnproof_files::Pattern;
-
 use crate::problem::budget::Budget;
+use crate::problem::matrix::{Pattern, PatternRows};
 
 /// Leaders per side: the two sides share the bits of a mask.
 const LEADERS: usize = 64;

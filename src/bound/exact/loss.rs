@@ -7,6 +7,7 @@ use crate::number::dyadic::Dyadic;
 use crate::number::rounding::{FLOOR, error_of, norm_above};
 use crate::problem::budget::Budget;
 use crate::problem::flip::Flip;
+use crate::problem::matrix::PatternRows;
 
 use crate::problem::exact::{Exact, ExactProblem, sum};
 
