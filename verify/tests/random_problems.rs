@@ -1,4 +1,4 @@
-//! Two thousand random tiny problems on which everybody has to agree (issue 3, "Must show" 2).
+//! Two thousand random tiny problems on which all solvers and brute force have to agree.
 #![cfg(feature = "solvers")]
 
 mod common;
