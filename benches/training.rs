@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use gcnproof::internals::problem::matrix::MatrixRows;
 use gcnproof::internals::problem::matrix::PatternRows;
+use gcnproof::internals::problem::matrix::SparseMatrix;
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof::train::losses::{Loss, cross_entropy, hinge};
 use gcnproof::train::objective::Objective;
@@ -19,7 +20,6 @@ use gcnproof::train::settings::Settings;
 use gcnproof::train::split::{Share, Split};
 use gcnproof::train::trainer::Trainer;
 use gcnproof::{Budget, Graph, Network, Operator};
-use gcnproof::internals::problem::matrix::SparseMatrix;
 use nalgebra::DMatrix;
 use rayon::prelude::*;
 

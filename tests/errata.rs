@@ -16,7 +16,7 @@ use gcnproof::laboratory::instance::instance_of;
 use gcnproof::{Bound, Budget, Graph, Network, Operator, Verdict};
 use gcnproof_files::{DenseMatrix, GraphOptions, LayerFile, Precision, read_graph, read_model, write};
 use gcnproof_verify::dual::{Textbook, default_slopes};
-use gcnproof_verify::solver::{GoodLp, Highs, Limits, Minilp, Solver};
+use gcnproof_verify::solver::{Clarabel, GoodLp, Highs, Limits, Minilp, Solver};
 use gcnproof_verify::{Form, enumeration, network, relaxation};
 
 type Layers = Vec<(Vec<Vec<f64>>, Vec<f64>)>;
@@ -117,7 +117,7 @@ fn the_integrality_theorem_is_false() {
     }
     for form in [Form::Appendix, Form::Compact] {
         let model = relaxation::linear_program(&instance, form).unwrap();
-        for solver in [&Highs as &dyn Solver, &GoodLp, &Minilp::default()] {
+        for solver in [&Highs as &dyn Solver, &GoodLp, &Minilp::default(), &Clarabel::default()] {
             let answer = solver.solve(&model.program, &Limits::default());
             assert!((answer.optimum().unwrap() + 0.25).abs() < 1e-9, "{}", solver.name());
             let x = answer.values.unwrap()[model.attribute(0, 0)];

@@ -334,7 +334,8 @@ proptest! {
             let textbook = Textbook::new(&instance, &default_slopes(&instance)).value(&instance);
             let ours = row.dual_default.expect("always computed");
             prop_assert!((ours - textbook).abs() <= 1e-9 * (1.0 + ours.abs()), "{ours} and the textbook's {textbook}");
-            prop_assert!(row.lp_highs.is_some() && row.lp_good_lp.is_some() && row.lp_minilp.is_some(), "{row:?}");
+            let lps = [row.lp_highs, row.lp_good_lp, row.lp_minilp, row.lp_clarabel];
+            prop_assert!(lps.iter().all(Option::is_some), "{row:?}");
             let (anchored, milp) = (row.anchored.expect("always"), row.milp.expect("small enough"));
             if let Ok(m) = enumeration::minimum(&instance, LIMIT) {
                 prop_assert!(close(milp, m.margin), "milp {milp}, brute force {}", m.margin);

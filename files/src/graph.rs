@@ -1,4 +1,4 @@
-//! The graph room: adjacency, 0/1 attributes, labels and names from an npz file.
+//! Graph files: adjacency, 0/1 attributes, labels and names from an npz file.
 
 use crate::parts::Reader;
 use crate::source::{self, Kind};

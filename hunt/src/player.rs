@@ -1,4 +1,4 @@
-//! The program under test: how the hunt calls the certifier, its proof writer and the checker.
+//! Calls of the program under test: the certifier, its proof writer and the checker.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -253,7 +253,8 @@ impl Prepared {
         let mut least = if used_up { f64::INFINITY } else { f64::NEG_INFINITY };
         for left_out in selected {
             // A comparison with NaN is false: then nothing is known.
-            if !(least >= enough) {
+            let enough_so_far = least >= enough;
+            if !enough_so_far {
                 break;
             }
             let mut others = restriction.clone();

@@ -1,7 +1,6 @@
 //! What every command takes: files, message passing, budget, lists of nodes.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use gcnproof::{Budget, Direction, Graph, LocalBudget, Network, Operator};

@@ -1,4 +1,4 @@
-//! The room of the activation bounds `R ≤ Ĥ ≤ S`, computed in the most naive way there is.
+//! Activation bounds `R ≤ Ĥ ≤ S` of all hidden units, computed in the most naive way there is.
 //!
 //! They exist so that this crate can test itself and can doubt the bounds that somebody else computed. Plain f64, rounded
 //! to nearest: a bound may be wrong in its last digits, which tests grant as a tolerance.

@@ -1,4 +1,4 @@
-//! The room of the textbook: the paper's dual `g(Ω, η, ρ)` by the definition, slow and plain, to judge the fast ones.
+//! The paper's dual `g(Ω, η, ρ)` by its definition, slow and plain, to judge the fast ones.
 
 use crate::instance::{Dense, Instance};
 

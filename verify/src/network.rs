@@ -1,4 +1,4 @@
-//! The room of the true network: the MILP whose optimum is the worst case `m` itself.
+//! The MILP of the true network, whose optimum is the worst case `m` itself, and the check of its perturbation.
 
 use crate::formulation::{self, Form, Model, Unit};
 use crate::instance::{Flip, Instance};

@@ -1,4 +1,4 @@
-//! The room of distrust: what an answer is worth when only the program and our own arithmetic are believed.
+//! The review of an answer by our own arithmetic: residuals, objective, and a dual bound that holds for any duals.
 
 use crate::program::Program;
 use crate::solver::Answer;
