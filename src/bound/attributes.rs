@@ -1,4 +1,4 @@
-//! The attributes as columns to search: rows of `W(1)` in falling order of their norm.
+//! The rows of `W(1)` in falling order of their norm, and the losses of flips, which are inner products with them.
 //!
 //! The loss of a flip is an inner product with a row of `W(1)`, so finding the worst flips is a maximum-inner-product
 //! search. With rows ordered by norm, `‖u‖·‖W_d‖` tells when no later row can matter.

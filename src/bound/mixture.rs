@@ -1,4 +1,4 @@
-//! The mixture: every valid line of a unit of representation 2, chosen by one multiplier each (docs/math.md §4, §5, §7).
+//! Multipliers that mix the lines of each unit of representation 2, and how they are improved without an LP (docs/math.md §5.4).
 //!
 //! For a unit with coefficient `a` in the objective and a multiplier `w`
 //!

@@ -1,4 +1,4 @@
-//! A relaxed objective: what one bound says of the margin, linear in the flips.
+//! A relaxed objective: a lower bound of the margin as a base and a loss for every flip.
 //!
 //! Three relaxations of representation 2 stand here: the paper's dual, the anchored bound, and mixtures of lines with given
 //! multipliers ([`crate::bound::mixture`]).

@@ -1,4 +1,4 @@
-//! The proofs of a run on their way to a file.
+//! Writes the proofs of a run to a file: options, resuming, totals.
 
 use std::collections::BTreeMap;
 use std::fmt;

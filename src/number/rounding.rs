@@ -1,4 +1,4 @@
-//! Rounding: what one f64 evaluation can be wrong by, proved a priori.
+//! A-priori bounds on the rounding error of f64 sums, and numbers that carry their error (docs/math.md §11).
 //!
 //! Every sum of `k` products is computed with at most `k` roundings per term, whatever the order and whether or not
 //! the compiler fuses a product into a sum, so it differs from the exact value by at most `γ_k Σ|terms|` with

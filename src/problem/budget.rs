@@ -1,4 +1,4 @@
-//! The budget: which flips an attacker may make.
+//! The budget: which flips an attacker may make, in all and per node, and what is left of it in a branch.
 
 use thiserror::Error;
 

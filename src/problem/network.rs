@@ -1,4 +1,4 @@
-//! The model: a trained GCN together with the message passing of each of its layers.
+//! The network: a trained GCN together with the message passing of each of its layers.
 
 use std::str::FromStr;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The study: which runs the figures of a report need, and the small manifest that says where their results are.
+//! The manifest of a study: which runs it has, and in which files their results are.
 //!
 //! For one graph and several models a study holds, per model, the verdicts at one `Q`, the radii by the paper's bound, by
 //! ours and (if asked for) exactly, and the numbers of a sample of class pairs. One radius per node and method gives the

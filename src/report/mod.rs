@@ -1,4 +1,4 @@
-//! The report: result files in, one self-contained page and its figures out.
+//! The report: one self-contained HTML page and its figures, made from result files.
 //!
 //! [`source`] reads files and tells what they are, [`group`] puts together what belongs to one model and budget,
 //! [`landscape`] adds what only the graph knows, [`chart`] draws. Each figure has a room of its own: [`curve`] (1 and 2),

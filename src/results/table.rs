@@ -1,4 +1,4 @@
-//! The tables: formats, and whole files of rows.
+//! The three formats of a table, and reading and writing of whole files.
 
 use std::borrow::Cow;
 use std::fs::File;

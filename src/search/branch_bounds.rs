@@ -1,5 +1,5 @@
-//! Where a branch of the search stands: its hidden units after the flips that it has fixed, under what it
-//! assumes, and their envelopes.
+//! The bounds of a branch of the search: its hidden units after the flips that it has fixed, with the signs
+//! that it assumes, and their envelopes.
 
 use std::sync::Arc;
 

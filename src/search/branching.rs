@@ -1,4 +1,4 @@
-//! Where a branch is split: on the sign of a unit, or on a flip.
+//! The choice of what a branch is split on: the sign of a unit, or a flip.
 
 use crate::bound::hidden::{Assumption, Hidden};
 use crate::bound::workspace::Workspace;

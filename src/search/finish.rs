@@ -1,4 +1,4 @@
-//! The finish of a search: what lies inside the rounding error of a bound is decided in exact arithmetic.
+//! The end of a search: what lies inside the rounding error of a bound is decided in exact arithmetic.
 //!
 //! A bound in f64 never reaches the exact minimum from below, however tight its relaxation is, and it says nothing about a
 //! margin that is smaller than its error. In such a branch the lines are evaluated exactly. If that does not close it, it is

@@ -1,4 +1,4 @@
-//! Branch and price: the true worst case of one class pair (docs/math.md §7).
+//! Branch and price: the exact worst case of one class pair (docs/math.md §7).
 //!
 //! A node of the tree assumes signs of units and fixes flips. Its bound is one pricing pass over all flips with the
 //! multipliers that a restricted master suggests, rigorous whatever they are. Branching is on the unit whose relaxation is

@@ -1,4 +1,4 @@
-//! What a trained model is worth: accuracy, share of certified nodes, largest certified budgets.
+//! Evaluation of a trained model: accuracy, share of certified nodes, largest certified budgets.
 
 use rayon::prelude::*;
 use serde::Serialize;

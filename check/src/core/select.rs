@@ -1,4 +1,4 @@
-//! Rules 1 and 2: what an admissible set of free flips can add up to, by prices.
+//! Rules 1 and 2 (`FORMAT.md` §4): upper bounds, by prices, of what an admissible set of free flips can add up to.
 
 use super::dyadic::Dyadic;
 use crate::hints::{Envelope, Level, Prices};

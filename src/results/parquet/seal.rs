@@ -1,4 +1,4 @@
-//! The seal of a Parquet file: a checksum.
+//! The checksum of a Parquet file.
 //!
 //! The library that reads Parquet trusts what it finds in a file: one flipped bit can make it
 //! panic, or read other numbers. Hence each file carries a checksum of all its other bytes, and

@@ -1,5 +1,5 @@
-//! Runs that are killed at random moments, and what is left of them. The test program starts itself
-//! as the victim.
+//! Tests of runs that are killed at random moments, and of what is left of them. The test program starts
+//! a copy of itself, which is killed.
 
 use std::collections::hash_map::RandomState;
 use std::fs;
