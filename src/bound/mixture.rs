@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Every choice of multipliers gives a valid bound, so whoever proposes them need not be trusted. Without an LP, good ones
-//! come from playing the relaxed problem as a game: the attacker answers the current multipliers with his best flips, and
-//! they move towards what would have been tightest there.
+//! come from repeated answers: the flips that are worst for the current multipliers are selected, and the multipliers move
+//! towards what would have been tightest there.
 
 use crate::bound::backward::{Backward, Sign};
 use crate::bound::hidden::{Assumption, Hidden};
@@ -69,7 +69,8 @@ impl Multipliers {
     }
 
     /// Moves towards the weights that are tightest at the attacker's answer: their average over all answers converges to
-    /// the optimum of the relaxed problem. `attacked` gives the pre-activations of a representation under the answer.
+    /// the optimum of the relaxed problem. `attacked` gives the pre-activations of a representation under the answer
+    /// (docs/math.md §5.4).
     pub fn answer(
         &mut self,
         (graph, network, slice): (&Graph, &Network, &Slice),

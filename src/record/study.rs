@@ -101,7 +101,7 @@ impl Manifest {
         }
     }
 
-    /// Writes the manifest, at one stroke.
+    /// Writes the manifest; the file is replaced as a whole.
     pub fn save(&self, folder: &Path) -> Result<(), StudyError> {
         let text = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
         crate::results::replace(&folder.join("study.json"), text.as_bytes())?;

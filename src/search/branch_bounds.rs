@@ -30,7 +30,7 @@ fn cut(bounds: &mut LayerBounds, unit: usize, active: bool) {
 }
 
 impl PairSearch<'_, '_> {
-    /// Puts the hidden units where the branch's flips take them. False if its assumptions cannot hold.
+    /// Sets the hidden units to their bounds and anchors in the branch (docs/math.md §7.2). False if its assumptions cannot hold.
     pub(super) fn anchor(&mut self, branch: &Branch) -> bool {
         let prepared = self.prepared;
         let Workspace { slice, hidden, evaluator, backward, local_bounds, multipliers, .. } = &mut *self.workspace;

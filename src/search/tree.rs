@@ -150,7 +150,7 @@ pub trait Examiner {
     fn is_enough(&self, lower: f64) -> bool;
 }
 
-/// Searches the tree, lowest bound first.
+/// Searches the tree, lowest bound first (docs/math.md §7.1, §7.4).
 pub fn search(limits: &Limits, clock: &Clock, examiner: &mut impl Examiner) -> Outcome {
     let mut waiting = Waiting::default();
     waiting.push(Branch { bound: f64::NEG_INFINITY, ..Branch::default() });

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{EVERYTHING, Everything, FORMATS, node, place, sample};
 use crate::results::{Format, Journal, Mode, ResultError, read};
 
-/// Where the victim finds the path of its results, its mode and its salt.
+/// Where the killed program finds the path of its results, its mode and its salt.
 const VARIABLE: &str = "GCNPROOF_TEST_VICTIM";
 
 /// The rows of a run; their order is scrambled as that of threads is.
