@@ -1,4 +1,4 @@
-//! Writes the proofs of a run to a file: options, resuming, totals.
+//! The file of proofs of a run: shared by all threads, resumed, and counted at the end.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -45,7 +45,7 @@ pub struct Composition {
     pub bound: &'static str,
     /// Its value.
     pub value: f64,
-    /// The flips it fears most.
+    /// The number of flips that attain it.
     pub flips: usize,
     /// The margin of the true network under these flips.
     pub true_margin: f64,
