@@ -1,4 +1,4 @@
-//! Against HiGHS on the same class pairs of Cora, in the same run.
+//! Benchmark: column generation and the search against HiGHS, on the same class pairs of Cora and in the same run.
 //!
 //! `linear`: the optimum of the paper's relaxation, 500 pairs, by column generation and as the explicit LP.
 //! `deep`: the same with three weight layers, against HiGHS on the last master alone.

@@ -1,4 +1,4 @@
-//! One iteration of robust training, against a direct dense implementation of the same iteration, in the same run.
+//! Benchmark: one iteration of robust training against a direct dense implementation of the same iteration, in the same run.
 //!
 //! The direct form: dense attributes; per node, unit and side a selection among all `D` gains; per target and class a dense
 //! product `Δ = u Wᵀ`, a full selection, and in reverse two dense products. Its loss and gradient are compared with ours

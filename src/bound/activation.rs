@@ -2,7 +2,7 @@
 //!
 //! Layer 2 takes the best flips of the whole budget per unit and is the tightest possible. Deeper layers are
 //! propagated with clipping at zero and with the bias (the paper's printed formula has neither and is unsound), and
-//! then tightened by [`crate::certify::certifier`], which treats a hidden unit as a target of its own.
+//! then tightened by [`crate::bound::prepared`], which treats a hidden unit as a target of its own.
 //! All bounds are rounded outward. They do not depend on the target: they are computed once per graph and budget.
 
 use rayon::prelude::*;
@@ -79,7 +79,7 @@ impl Reach {
     }
 }
 
-/// Layer 2. Cost: `O(h (N (q + nnz(X_n)) + E·min(q, Q)))`, memory `O(N·min(q, Q))` per thread.
+/// Layer 2 (docs/math.md (3.1)). Cost: `O(h (N (q + nnz(X_n)) + E·min(q, Q)))`, memory `O(N·min(q, Q))` per thread.
 pub fn first_hidden(
     graph: &Graph,
     network: &Network,
@@ -119,7 +119,7 @@ struct UnitBounds {
     cap: Cap,
 }
 
-/// The bounds of a unit around its value `z`, all changes within the budget granted.
+/// The bounds of a unit around its value `z`, all changes within the budget granted (docs/math.md (3.1), (5.8)).
 fn unit_bounds<I: Iterator<Item = (usize, f64)>>(
     row: impl Fn() -> I,
     z: Enclosure,
@@ -142,7 +142,7 @@ fn unit_bounds<I: Iterator<Item = (usize, f64)>>(
 }
 
 /// The sum of the `Q` largest of `|A_mn| · ŝ_nji` in one direction; the pool holds them. A negative `A_mn` swaps the roles of
-/// the two directions.
+/// the two directions (docs/math.md (3.1)).
 fn best_changes<I: Iterator<Item = (usize, f64)>>(
     row: impl Fn() -> I,
     reach: &Reach,
@@ -225,7 +225,8 @@ fn node_reach(
     fill(lower, means, graph.attributes(), node, downward, |d| column[d], removals);
 }
 
-/// Layer 2 of one slice in a branch of a search, around values that include the flips already made: nodes × units.
+/// Layer 2 of one slice in a branch of a search, around values that include the flips already made: nodes × units
+/// (docs/math.md (3.1)).
 pub fn first_hidden_in_branch(
     graph: &Graph,
     columns: &Columns,
@@ -314,6 +315,7 @@ pub fn propagate_in_slice(layer: &Layer, slice: &Slice, l: usize, previous: &Lay
     propagate_rows(layer, slice.nodes(l + 1).len(), |m| slice.passing(l).row(m), previous)
 }
 
+/// Interval propagation over some rows of `A(l)` (docs/math.md (3.2)).
 fn propagate_rows<I: Iterator<Item = (usize, f64)>>(
     layer: &Layer,
     rows: usize,

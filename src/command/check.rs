@@ -1,4 +1,4 @@
-//! `gcnproof check`: are these proofs right?
+//! `gcnproof check`: checks a file of proofs against a graph and a model.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

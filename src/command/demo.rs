@@ -1,4 +1,4 @@
-//! `gcnproof demo`: what the tool is about, on a graph and a model that it carries.
+//! `gcnproof demo`: certifies the embedded Cora graph and prints or writes a report.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

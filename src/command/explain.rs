@@ -1,4 +1,4 @@
-//! `gcnproof explain`: everything about one node.
+//! `gcnproof explain`: prints what the verdict on one node rests on.
 
 use std::fmt::Write;
 use std::time::Duration;

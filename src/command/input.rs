@@ -1,4 +1,4 @@
-//! What every command takes: files, message passing, budget, lists of nodes.
+//! Options that all commands share: files, message passing, budget, lists of nodes.
 
 use std::path::{Path, PathBuf};
 

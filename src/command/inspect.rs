@@ -1,4 +1,4 @@
-//! `gcnproof inspect`: what was read from files.
+//! `gcnproof inspect`: prints what was read from a graph and a model.
 
 use std::path::{Path, PathBuf};
 

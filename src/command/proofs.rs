@@ -1,4 +1,4 @@
-//! The proofs of a run on their way to a file.
+//! The file of proofs of a run: shared by all threads, resumed, and counted at the end.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Explanations: what the verdict on one node rests on.
+//! Explanation of one node: its bounds, its worst flips one by one, and what its bounds are made of.
 
 mod composition;
 

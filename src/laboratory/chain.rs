@@ -29,7 +29,7 @@ fn above(left: f64, right: f64) -> bool {
     left - right > TOLERANCE * (1.0 + left.abs().max(right.abs()))
 }
 
-/// All relations of a row that do not hold. Numbers that are missing say nothing.
+/// All relations of a row that do not hold (docs/math.md (14.1)). Numbers that are missing say nothing.
 pub fn violations(row: &PairRecord) -> Vec<Violation> {
     let default = ("dual_default", row.dual_default);
     let optimal = ("dual_optimal", row.dual_optimal);

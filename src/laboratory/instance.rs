@@ -1,4 +1,4 @@
-//! The problem of one target and one class pair, handed to the first referee as plain data.
+//! The problem of one target and one class pair as plain data for `gcnproof-verify`.
 
 use gcnproof_verify::{Dense, Instance, Sparse};
 

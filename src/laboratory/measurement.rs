@@ -1,4 +1,4 @@
-//! The measurement: all numbers of the class pairs of one target.
+//! Measures all numbers of the class pairs of one target: bounds, LP, ILP, MILP, exact margin, witness.
 //!
 //! Only the objective differs between the pairs of a target, so its LP is built once and HiGHS starts each pair from the
 //! last basis. good_lp, minilp and Clarabel start from nothing; above [`Settings::full_cells`] they get only the columns that the safe

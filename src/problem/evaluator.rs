@@ -64,7 +64,7 @@ impl Evaluator {
         &self.layers[l - 2].error
     }
 
-    /// `Ĥ(2)`: the unperturbed values plus what the flips add.
+    /// `Ĥ(2)`: the unperturbed values plus what the flips add (docs/math.md (1.5)).
     fn first(&mut self, problem: &Problem, before: &Representation, slice: &Slice, flips: &[Flip]) {
         let width = before.width;
         let layer = &mut self.layers[0];

@@ -1,4 +1,4 @@
-//! The network in dyadic arithmetic, for whatever lies inside its rounding error; [`crate::bound::exact`] has the bounds.
+//! The network evaluated in dyadic integers, for margins that lie inside their rounding error ([`crate::bound::exact`] has the bounds).
 //!
 //! Slopes may be rounded (any slope gives a valid line), everything else is exact: pre-activations, intercepts, losses and
 //! their selection. What a node sends in the first layer is summed once per run ([`Sums`]), what the units of a target

@@ -50,7 +50,7 @@ struct Sent {
     inherited: Vec<f64>,
 }
 
-/// `Ĥ(2), …, Ĥ(L)` of the whole graph.
+/// `Ĥ(2), …, Ĥ(L)` of the whole graph (docs/math.md (1.1)).
 pub fn forward(graph: &Graph, network: &Network) -> Vec<Representation> {
     let mut representations: Vec<Representation> = Vec::with_capacity(network.layers().len());
     let longest_row = (0..graph.node_count()).map(|n| graph.attributes().row(n).len()).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What is asked: a graph, a network, and a budget of flips. No bound stands here yet.
+//! The problem: a graph, a network and a budget of flips, the slice of a target, and evaluation of perturbations. No bounds.
 
 pub mod budget;
 pub mod embedded;

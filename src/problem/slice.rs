@@ -75,7 +75,7 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// Cuts out what representation `top` (`2 … L`) of `target` depends on.
+    /// Cuts out what representation `top` (`2 … L`) of `target` depends on (docs/math.md (1.4)).
     pub fn cut(&mut self, network: &Network, top: usize, target: usize) {
         let n = network.layers()[0].passing.rows();
         if self.position.len() != n {

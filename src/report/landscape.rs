@@ -1,4 +1,4 @@
-//! The landscape: what only the graph knows of results – names, distances, who adds and who removes, purity.
+//! What a report needs from the graph: distances of flips, additions and removals, purity of neighbourhoods.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

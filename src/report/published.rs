@@ -1,4 +1,4 @@
-//! What has been published: the paper's curves, to be drawn beside ours where graph and budget are the same.
+//! The paper's published curves, drawn beside ours where graph and budget are the same.
 
 use std::collections::BTreeMap;
 

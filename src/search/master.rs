@@ -156,7 +156,7 @@ struct Row {
 }
 
 impl<'a> SimplexMaster<'a> {
-    /// A master that knows no flip. `constant` is what the layers above contribute, `coefficients` are those of the units;
+    /// A master that knows no flip (docs/math.md (6.1)). `constant` is what the layers above contribute, `coefficients` are those of the units;
     /// `start` says which multipliers were nearer to 1 than to 0 in a similar master, if there was one.
     pub fn new(
         weight: &'a crate::problem::matrix::Weights,
@@ -293,7 +293,7 @@ impl<'a> SimplexMaster<'a> {
     }
 }
 
-/// The lines of a unit; exact at the anchor for `x = 0` where the coefficient is negative.
+/// The lines of a unit; exact at the anchor for `x = 0` where the coefficient is negative (docs/math.md (5.12)).
 fn unit(hidden: &Hidden, at: usize, a: f64, envelopes: &Envelopes) -> Affine {
     let (z, r, s) = (hidden.value[at], hidden.lower[at], hidden.upper[at]);
     let same = |base: [f64; 2], slope: [f64; 2]| Affine { base, slope, ..Affine::default() };
@@ -322,6 +322,7 @@ fn unit(hidden: &Hidden, at: usize, a: f64, envelopes: &Envelopes) -> Affine {
 impl Master for SimplexMaster<'_> {
     type Suggestion = Suggestion;
 
+    /// One more row `s_i ≥ loss_i(x) − ρ − η_n` (docs/math.md (6.1)).
     fn add(&mut self, field: &Field, slice: &Slice, flip: Flip) {
         let present = field.graph.attributes().contains(flip.node as usize, flip.attribute);
         let sign = if present { -1.0 } else { 1.0 };

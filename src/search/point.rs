@@ -41,7 +41,7 @@ pub(super) fn bounds_in(prepared: &Prepared, slice: &Slice) -> Vec<LayerBounds> 
 }
 
 /// The margin at a point of the paper's relaxation: shares of flips within the budgets, and activations as near to the
-/// master's as their rows allow, layer by layer. Rounded up; infinite if no such point is found.
+/// master's as their rows allow, layer by layer (docs/math.md §6.3). Rounded up; infinite if no such point is found.
 pub(super) fn feasible_margin(
     prepared: &Prepared,
     objective: Objective,

@@ -98,7 +98,7 @@ impl ActivationBounds {
         bounds
     }
 
-    /// `R(l+1) = A([R]₊[W]₊ − [S]₊[W]₋) + b`, signs of `A` split, and `S` the other way round.
+    /// `R(l+1) = A([R]₊[W]₊ − [S]₊[W]₋) + b`, signs of `A` split, and `S` the other way round (docs/math.md (3.2)).
     fn propagate(&mut self, layer: &Layer, reach: &Reach, l: usize) {
         let (inputs, width) = (layer.weight.rows(), layer.weight.columns());
         let (r, s) = (&self.intervals.lower[l - 2], &self.intervals.upper[l - 2]);
@@ -260,7 +260,7 @@ impl Rows {
     }
 }
 
-/// Layer 2, one unit. Cost: a look at each node's attributes, and per row a walk along its neighbours.
+/// Layer 2, one unit (docs/math.md (3.1)). Cost: a look at each node's attributes, and per row a walk along its neighbours.
 fn first_hidden(
     (graph, network): (&Graph, &Network),
     budget: &Budget,

@@ -1,4 +1,4 @@
-//! Checkpoints: everything a run needs to go on as if it had never stopped.
+//! Checkpoints: the file from which an interrupted training run is resumed, bit for bit.
 //!
 //! One line of JSON (format, what the run is, where it stands), then the parameters, Adam's means and Adam's squares as
 //! little-endian f64, bit for bit. Chance has no state, so nothing else is needed.

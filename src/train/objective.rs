@@ -105,7 +105,7 @@ impl<'a> Objective<'a> {
     }
 
     /// Evaluates the objective of a stage on a batch of targets. With `watch`, certificates are computed for the report
-    /// even where the loss has none.
+    /// even where the loss has none (docs/math.md (9.4)).
     pub fn evaluate(
         &self,
         network: &Network,

@@ -1,4 +1,4 @@
-//! The reach of a set of targets: which rows of each representation their logits depend on.
+//! The rows of each representation on which the logits of a set of targets depend.
 
 use crate::problem::matrix::MatrixRows;
 use crate::problem::network::Network;

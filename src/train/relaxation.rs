@@ -277,7 +277,7 @@ impl Certificate<'_> {
         }
     }
 
-    /// Through the selection and the spreading, to the slopes of representation 2.
+    /// Through the selection and the spreading, to the slopes of representation 2 (docs/math.md (9.5)).
     fn flips_reverse(&self, tape: &Tape, slice: &Slice, seed: f64, into: &mut TargetGradient) -> (Vec<f64>, Vec<f64>) {
         let width = self.network.width(2);
         let weight = &self.network.layers()[0].weight;

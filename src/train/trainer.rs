@@ -1,4 +1,4 @@
-//! The trainer: weights, Adam, batches, one iteration after the other.
+//! The training loop: weights, Adam, batches, one iteration after the other.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -33,7 +33,8 @@ impl Instance {
     }
 }
 
-/// Bounds of `Ĥ(2)`, the tightest possible: the unperturbed value plus the `Q` largest gains, of each node at most `q_n`.
+/// Bounds of `Ĥ(2)`, the tightest possible: the unperturbed value plus the `Q` largest gains, of each node at most `q_n`
+/// (docs/math.md (3.1)).
 pub(crate) fn first_layer(instance: &Instance) -> (Dense, Dense) {
     let base = instance.pre_activations(&[]).swap_remove(0);
     let (mut lower, mut upper) = (base.clone(), base);
@@ -60,7 +61,7 @@ pub(crate) fn first_layer(instance: &Instance) -> (Dense, Dense) {
     (lower, upper)
 }
 
-/// Bounds of `A H W + b` when `lower ≤ H ≤ upper`, by interval arithmetic.
+/// Bounds of `A H W + b` when `lower ≤ H ≤ upper`, by interval arithmetic (docs/math.md (3.2)).
 pub(crate) fn interval_layer(a: &Sparse, lower: &Dense, upper: &Dense, w: &Dense, b: &[f64]) -> (Dense, Dense) {
     let (mut low, mut high) = (Dense::zeros(lower.rows, w.columns), Dense::zeros(lower.rows, w.columns));
     for node in 0..lower.rows {

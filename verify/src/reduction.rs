@@ -46,7 +46,8 @@ impl Prices {
         free.filter(|flip| !taken(flip)).take(most).collect()
     }
 
-    /// How many of the cheapest flips an integral point below `upper` may use: the others are proved useless.
+    /// How many of the cheapest flips an integral point below `upper` may use: the others are proved useless
+    /// (docs/math.md (14.3)).
     pub fn useful(&self, upper: f64) -> usize {
         // A NaN on either side makes the comparison false: the flip counts as useful.
         let useless = |price: f64| (self.bound + price).next_down() >= upper;

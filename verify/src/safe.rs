@@ -52,7 +52,8 @@ pub fn review(program: &Program, answer: &Answer) -> Review {
     review
 }
 
-/// A lower bound of the optimum that holds for *any* `row_duals`, rounded so that it holds in exact arithmetic:
+/// A lower bound of the optimum that holds for *any* `row_duals` (docs/math.md (14.2)), rounded so that it holds in exact
+/// arithmetic:
 ///
 /// `offset + Σ_i y_i · (lower_i if y_i > 0, upper_i if y_i < 0) + Σ_j min { d_j x : x in the box of j }`, `d = c - yᵀA`.
 ///

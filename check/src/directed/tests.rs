@@ -1,4 +1,4 @@
-//! Every operation is judged by exact numbers, on floats from the smallest to the largest.
+//! Tests of directed floats: every operation is compared with exact numbers, on floats from the smallest to the largest.
 
 use super::*;
 

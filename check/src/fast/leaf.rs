@@ -1,4 +1,4 @@
-//! Rules 3 to 5 in floats: a short leaf expanded and judged in one pass.
+//! Rules 3 to 5 in floats: a short leaf is expanded and checked in one pass.
 
 use std::sync::Arc;
 

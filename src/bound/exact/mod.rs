@@ -51,7 +51,7 @@ pub enum First<'a> {
 
 impl ExactProblem<'_> {
     /// A lower bound on the objective over all perturbations of the branch, exactly evaluated, and the flips that attain it;
-    /// `None` where an activation bound above layer 2 has overflowed, so that nothing can be said.
+    /// `None` where an activation bound above layer 2 has overflowed, so that nothing can be said (docs/math.md (4.6)).
     pub fn lower_bound(&mut self, budget: &Budget, objective: Objective, lines: &Lines) -> Option<(Dyadic, Vec<Flip>)> {
         let top = self.slice.top();
         let mut total = Dyadic::ZERO;
