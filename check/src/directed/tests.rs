@@ -401,7 +401,7 @@ fn rough_numbers_make_admissible_hints() {
         (Rough(3.0).part(4), Rough(3.0).most(Rough(4.0)), Rough(3.0).least(Rough(4.0))),
         (Rough(0.75), Rough(4.0), Rough(3.0))
     );
-    assert_eq!(Interval { lower: Down(1.0), upper: Up(4.0) }.rough(), Rough(2.5));
+    assert_eq!(Interval { lower: Down(3.0), upper: Up(4.0) }.rough(), Rough(3.5));
     assert!(Rough::NEARLY_ONE < Rough::ONE && Rough::NEARLY_ONE > Rough(1.0 - 1e-8));
 }
 
