@@ -6,20 +6,27 @@ CARGO ?= cargo
 ## What the tool is about, on an embedded graph; ends with a report, target/demo/report.html.
 demo:
 	@scripts/prepare.sh
-	@$(CARGO) run --release --quiet --no-default-features --bin gcnproof -- demo --out target/demo
+	@echo "demo: building gcnproof (some two minutes the first time)"
+	@$(CARGO) build --release --bin gcnproof
+	@target/release/gcnproof demo --out target/demo
 
 ## The whole command, laboratory included, as target/release/gcnproof.
 build:
 	@scripts/prepare.sh solvers
-	$(CARGO) build --release
+	$(CARGO) build --release --features laboratory
 
-## What CI runs: format, lints, documentation, all tests.
+## What CI runs: format, lints, documentation, all tests, some random bytes for the checker.
 test:
 	@scripts/prepare.sh solvers browser
+	@echo "test 1 of 5: format"
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps --quiet
-	$(CARGO) test --release --workspace
+	@echo "test 2 of 5: lints"
+	$(CARGO) clippy --release --workspace --all-targets --all-features -- -D warnings
+	@echo "test 3 of 5: documentation"
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps --all-features
+	@echo "test 4 of 5: all tests"
+	$(CARGO) test --release --workspace --all-features
+	@echo "test 5 of 5: random bytes for the checker"
 	scripts/fuzz.sh 20
 
 ## Ten minutes of random bytes for the proof checker.
@@ -29,13 +36,13 @@ fuzz:
 ## Small problems against brute force, until Ctrl-C: false verdicts, margins and proofs (hunt/README.md; HUNT="--seed 7 --seconds 60").
 hunt:
 	@scripts/prepare.sh
-	@$(CARGO) build --release --quiet --no-default-features -p gcnproof -p gcnproof-hunt
+	@$(CARGO) build --release -p gcnproof -p gcnproof-hunt
 	@target/release/gcnproof-hunt $(HUNT)
 
 ## The certifier and the trainer against the textbook forms, as ratios (GCNPROOF_DATA=folder for more graphs).
 bench:
 	@scripts/prepare.sh
-	$(CARGO) bench --no-default-features --bench textbook --bench training
+	$(CARGO) bench --bench textbook --bench training
 
 doc:
 	$(CARGO) doc --release --workspace --no-deps --open

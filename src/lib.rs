@@ -73,13 +73,16 @@ pub use certify::radius::{Radius, radii};
 pub use certify::settings::{Bound, Effort};
 pub use certify::verdict::{Margin, Minimum, NodeResult, Reason, Verdict};
 pub use explain::{Explanation, explain};
+pub use nalgebra;
 pub use problem::budget::{Budget, BudgetError, Direction, LocalBudget};
 pub use problem::embedded;
 pub use problem::flip::Flip;
-pub use problem::graph::Graph;
+pub use problem::graph::{Graph, GraphError};
+pub use problem::matrix::{MatrixError, Weights};
 pub use problem::network::{Layer, Network, NetworkError, Operator};
 pub use problem::{Problem, ProblemError};
 pub use search::limits::{Limits, Stop};
+pub use sprs;
 
 /// The folders of this crate ("rooms"), for its own command line and tests. Nothing here is promised to stay.
 #[doc(hidden)]

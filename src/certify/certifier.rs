@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::bound::activation::LayerBounds;
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
-use crate::certify::settings::{Bound, Effort, Settings};
+use crate::certify::settings::{Bound, Effort, Progress, Settings};
 use crate::certify::verdict::NodeResult;
 use crate::problem::budget::Budget;
 use crate::problem::forward::Representation;
@@ -53,6 +53,12 @@ impl CertifierBuilder {
     /// Searches give up as soon as `asked` says so: the node is then undecided at a limit, and not to be taken for a result.
     pub fn stop(mut self, asked: impl Fn() -> bool + Send + Sync + 'static) -> CertifierBuilder {
         self.settings.stop = Stop::when(asked);
+        self
+    }
+
+    /// Tells `told` of every node that [`Certifier::certify`] has decided, as soon as it is: from any thread, in any order.
+    pub fn progress(mut self, told: impl Fn(&NodeResult) + Send + Sync + 'static) -> CertifierBuilder {
+        self.settings.progress = Progress(Some(Arc::new(told)));
         self
     }
 
@@ -212,7 +218,13 @@ impl Iterator for Results<'_> {
         let decide = |workspace: &mut Workspace, node: usize| {
             let result = (!stopped()).then(|| certifier.certify_node(node, workspace))?;
             // Cut short, not undecided.
-            (!(result.limit_hit && stopped())).then_some(result)
+            if result.limit_hit && stopped() {
+                return None;
+            }
+            if let Progress(Some(told)) = &certifier.settings.progress {
+                told(&result);
+            }
+            Some(result)
         };
         let results: Vec<Option<NodeResult>> =
             nodes.into_par_iter().with_max_len(1).map_init(Workspace::default, decide).collect();

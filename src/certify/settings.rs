@@ -1,6 +1,10 @@
 //! What a certifier does: which bounds it evaluates, and how far it goes.
 
+use std::fmt;
+use std::sync::Arc;
+
 use crate::bound::relaxed::Relaxation;
+use crate::certify::verdict::NodeResult;
 use crate::search::limits::{Limits, Stop};
 
 /// Which bounds are evaluated.
@@ -56,4 +60,15 @@ pub(crate) struct Settings {
     /// Is what each verdict rests on to be kept?
     pub(crate) proofs: bool,
     pub(crate) stop: Stop,
+    pub(crate) progress: Progress,
+}
+
+/// Who is told of every node that is decided.
+#[derive(Clone, Default)]
+pub(crate) struct Progress(pub(crate) Option<Arc<dyn Fn(&NodeResult) + Send + Sync>>);
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Progress" } else { "no progress" })
+    }
 }

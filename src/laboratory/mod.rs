@@ -8,8 +8,8 @@ pub mod chain;
 pub mod histogram;
 #[cfg(feature = "laboratory")]
 pub mod hunt;
-#[cfg(feature = "laboratory")]
 pub mod instance;
+#[cfg(feature = "laboratory")]
 pub mod measurement;
 pub mod own;
 pub mod pair;
