@@ -63,9 +63,12 @@ pub(crate) struct Settings {
     pub(crate) progress: Progress,
 }
 
+/// A listener.
+type Told = dyn Fn(&NodeResult) + Send + Sync;
+
 /// Who is told of every node that is decided.
 #[derive(Clone, Default)]
-pub(crate) struct Progress(pub(crate) Option<Arc<dyn Fn(&NodeResult) + Send + Sync>>);
+pub(crate) struct Progress(pub(crate) Option<Arc<Told>>);
 
 impl fmt::Debug for Progress {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
