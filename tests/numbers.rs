@@ -159,6 +159,15 @@ fn train_refuses_what_makes_no_sense() {
     }
 }
 
+/// A three-layer network, where the first pricing of a class pair had nothing to be compared with.
+#[cfg(feature = "laboratory")]
+#[test]
+fn validate_measures_deep_networks() {
+    let files = ["fixtures/cora.npz", "fixtures/cora_pyg_3layer.safetensors"];
+    let limits = ["--time-limit=1", "--milp-limit=0.1", "--exact-limit=0.1"];
+    is_answered(&[&["validate", files[0], files[1], "-Q=3", "-q=1", "--sample=3", "--seed=2"], &limits[..]].concat());
+}
+
 fn json(arguments: &[&str]) -> serde_json::Value {
     let output = run(&[arguments, &["--format", "json"]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
