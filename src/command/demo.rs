@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use gcnproof::internals::record::NodeRecord;
+use gcnproof::internals::record::description::{BudgetRecord, Identity};
 use gcnproof::internals::record::study::{Manifest, graph_path};
 use gcnproof::report::Report;
 use gcnproof::report::group::Groups;
@@ -13,7 +14,6 @@ use gcnproof::report::source::Sources;
 use gcnproof::{Budget, Flip, Graph, Limits, Verdict, embedded, radii};
 use gcnproof_files::write::write_graph_npz;
 use miette::{IntoDiagnostic, Result, WrapErr};
-use serde_json::json;
 
 use super::plan::{Plan, Results, Subject};
 use super::run::{certifier, stopped};
@@ -53,7 +53,7 @@ impl Demo {
         );
         let start = Instant::now();
         let budget = Budget::uniform(&graph, GLOBAL, local);
-        let record = json!({ "local": local, "direction": "both", "frozen_attributes": [], "global": GLOBAL });
+        let record = BudgetRecord::new(&budget);
         let mut plan = Plan {
             global: GLOBAL,
             max_global: MAX_GLOBAL,
@@ -72,14 +72,18 @@ impl Demo {
             name,
             graph: &graph,
             network,
-            identity: json!({ "graph": graph.file().digest, "model": name, "message_passing": ["gcn"] }),
+            identity: Identity {
+                graph: graph.file().digest.clone(),
+                model: name.into(),
+                message_passing: vec!["gcn".into()],
+            },
             budget: budget.clone(),
-            budget_record: json!({ "local": local, "direction": "both", "frozen_attributes": [] }),
+            budget_record: record.clone(),
         });
         let labelled = summary::labelled(None, &graph)?;
         let (rows, _) = plan.verdicts(&standard)?;
         let summary = Summary::new(&rows, &labelled, start.elapsed().as_secs_f64());
-        print!("{}", summary.table(&record));
+        print!("{}", summary.table(&record.with_global(GLOBAL)));
         println!();
         if let Some(row) = rows.iter().filter(|r| r.verdict == Verdict::Robust).max_by_key(|r| r.degree) {
             tell_robust(&graph, row);

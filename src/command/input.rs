@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use gcnproof::internals::record::description::{BudgetRecord, Identity};
 use gcnproof::{Budget, Direction, Graph, LocalBudget, Network, Operator};
 use gcnproof_files::{GraphOptions, read_array, read_graph, read_integers, read_matrix, read_model};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
-use serde_json::{Value, json};
 
 /// Options of a graph file.
 #[derive(Args, Clone, Debug)]
@@ -82,17 +82,17 @@ impl PassingArguments {
 
 impl Input {
     /// Reads both files.
-    pub fn read(&self) -> Result<(Graph, Network, Value)> {
+    pub fn read(&self) -> Result<(Graph, Network, Identity)> {
         let graph = self.options.read(&self.graph)?;
         let model = read_model(&self.model)?;
         for note in &model.notes {
             eprintln!("note: {}: {note}", self.model.display());
         }
-        let identity = json!({
-            "graph": graph.file().digest,
-            "model": model.digest,
-            "message_passing": self.message_passing_identity()?,
-        });
+        let identity = Identity {
+            graph: graph.file().digest.clone(),
+            model: model.digest.clone(),
+            message_passing: self.message_passing_identity()?,
+        };
         let network = Network::new(model, &self.passing.rules()?, &graph)
             .into_diagnostic()
             .wrap_err_with(|| format!("{} does not fit {}", self.model.display(), self.graph.display()))?;
@@ -154,8 +154,8 @@ pub struct LocalArguments {
 }
 
 impl LocalArguments {
-    /// The budget with a given `Q`, and what it is in a few words for the record.
-    pub fn budget(&self, graph: &Graph, global: usize) -> Result<(Budget, Value)> {
+    /// The budget with a given `Q`, and its record without.
+    pub fn budget(&self, graph: &Graph, global: usize) -> Result<(Budget, BudgetRecord)> {
         let budget = match &self.local_file {
             None => Budget::uniform(graph, global, self.local.flips(graph.attribute_count())),
             Some(path) => Budget::per_node(graph, global, &read_integers(path)?)
@@ -178,13 +178,7 @@ impl LocalArguments {
             let attributes = identifiers(list, graph.attribute_count())?;
             budget = budget.freeze_attributes(graph, &attributes).into_diagnostic().wrap_err("--freeze-attributes")?;
         }
-        let locals = budget.locals();
-        let uniform = locals.iter().all(|q| *q == locals[0]);
-        let record = json!({
-            "local": if uniform { json!(locals[0]) } else { json!(locals) },
-            "direction": direction,
-            "frozen_attributes": (0..graph.attribute_count()).filter(|&d| budget.is_frozen(d)).collect::<Vec<_>>(),
-        });
+        let record = BudgetRecord::new(&budget);
         Ok((budget, record))
     }
 }
