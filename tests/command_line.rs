@@ -131,6 +131,41 @@ fn another_run_is_not_resumed_and_nothing_is_lost() {
     assert_eq!(std::fs::read_to_string(&foreign).unwrap(), "do not lose me\n");
 }
 
+/// The same entries in other rows are another matrix: a run with the one is not gone on with by the other.
+#[test]
+fn matrices_are_told_apart_by_their_rows() {
+    let (graph, model) = ("fixtures/exact/radius_panic_graph.npz", "fixtures/exact/radius_panic_model.npz");
+    let folder = tempfile::tempdir().unwrap();
+    let matrix = |name: &str, row: usize| {
+        let mut entries = [[1.0, 0.0, 0.0], [0.0; 3], [0.0; 3]];
+        entries[row][2] = 0.5;
+        let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': (3, 3), }}{:58}\n", "");
+        let mut bytes = [&b"\x93NUMPY\x01\x00"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
+        bytes.extend(entries.as_flattened().iter().flat_map(|entry: &f64| entry.to_le_bytes()));
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_string()
+    };
+    let matrices = [matrix("one.npy", 1), matrix("other.npy", 2)];
+    let out = folder.path().join("rows.jsonl");
+    let proofs = folder.path().join("proofs.jsonl");
+    let run = |matrix: &str, more: &[&str]| {
+        let files = ["--out", out.to_str().unwrap(), "--proofs", proofs.to_str().unwrap()];
+        gcnproof(&[&["certify", graph, model, "-Q", "1", "--message-passing", matrix], &files[..], more].concat())
+    };
+    let done = run(&matrices[0], &[]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(run(&matrices[0], &["--resume"]).status.success());
+    let refused = run(&matrices[1], &["--resume"]);
+    let message = text(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && message.contains("message_passing"), "{message}");
+    // Nor does the one stand for the other in a proof.
+    let check = |matrix: &str| {
+        gcnproof(&["check", graph, model, proofs.to_str().unwrap(), "--message-passing", matrix]).status.code()
+    };
+    assert_eq!((check(&matrices[0]), check(&matrices[1])), (Some(0), Some(1)));
+}
+
 #[test]
 fn awkward_budgets_mean_what_they_say() {
     let certify = |budget: &[&str]| {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use gcnproof::internals::record::description::{BudgetRecord, Identity};
 use gcnproof::{Budget, Direction, Graph, LocalBudget, Network, Operator};
+use gcnproof_check::matrix_digest;
 use gcnproof_files::{GraphOptions, read_array, read_graph, read_integers, read_matrix, read_model};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
@@ -88,31 +89,26 @@ impl Input {
         for note in &model.notes {
             eprintln!("note: {}: {note}", self.model.display());
         }
+        let rules = self.passing.rules()?;
         let identity = Identity {
             graph: graph.file().digest.clone(),
             model: model.digest.clone(),
-            message_passing: self.message_passing_identity()?,
+            message_passing: names(&rules),
         };
-        let network = Network::new(model, &self.passing.rules()?, &graph)
+        let network = Network::new(model, &rules, &graph)
             .into_diagnostic()
             .wrap_err_with(|| format!("{} does not fit {}", self.model.display(), self.graph.display()))?;
         Ok((graph, network, identity))
     }
+}
 
-    /// Rules by name; a matrix by its content, so that another file under the same name is another run.
-    fn message_passing_identity(&self) -> Result<Vec<String>> {
-        let name = |rule: &Operator| match rule {
-            Operator::Matrix(matrix) => {
-                let bits =
-                    matrix.indices.iter().map(|&i| u64::from(i)).chain(matrix.values.iter().map(|v| v.to_bits()));
-                // FNV-1a: tells runs apart, guards nothing.
-                let hash = bits.fold(0xcbf2_9ce4_8422_2325_u64, |h, x| (h ^ x).wrapping_mul(0x0100_0000_01b3));
-                format!("matrix {hash:016x}")
-            }
-            rule => rule.name().to_string(),
-        };
-        Ok(self.passing.rules()?.iter().map(name).collect())
-    }
+/// Rules by name; a matrix by its content, so that another file under the same name is another run.
+pub fn names(rules: &[Operator]) -> Vec<String> {
+    let name = |rule: &Operator| match rule {
+        Operator::Matrix(matrix) => format!("matrix:{}", matrix_digest(matrix)),
+        rule => rule.name().to_string(),
+    };
+    rules.iter().map(name).collect()
 }
 
 /// Which flips may be made.

@@ -184,15 +184,16 @@ impl Train {
         for note in &split.notes {
             eprintln!("note: {note}");
         }
+        let rules = self.network.passing.rules()?;
         let identity = TrainingRun {
             graph: graph.file().digest.clone(),
             global: self.global,
             budget: budget_record.clone(),
             labelled: split.labelled.clone(),
-            message_passing: self.network.passing.message_passing.clone(),
+            message_passing: input::names(&rules),
             settings: settings.clone(),
         };
-        let mut trainer = Trainer::new(&graph, &budget, &split, settings, &self.network.passing.rules()?)?;
+        let mut trainer = Trainer::new(&graph, &budget, &split, settings, &rules)?;
         let checkpoint = self.output.checkpoint.clone().unwrap_or_else(|| suffixed(&self.output.out, ".checkpoint"));
         if self.output.resume {
             trainer.load(&checkpoint, &identity)?;
