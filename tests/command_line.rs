@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use gcnproof::Verdict;
 use gcnproof::internals::record::{NodeRecord, RadiusRecord};
+use gcnproof::laboratory::pair::PairRecord;
 use gcnproof::results::read;
 
 const GRAPH: &str = "fixtures/cora.npz";
@@ -106,6 +107,55 @@ fn an_interrupted_search_ends_at_once_and_is_no_result() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     assert!(rows(&out).iter().all(|row| row.node != 163), "what was cut short is no result");
+}
+
+/// Starts the program, interrupts it after a while, and says how long it took to end; `None` if it was over before.
+#[cfg(unix)]
+fn interrupted(arguments: &[&str], after: Duration) -> Option<Duration> {
+    let command = &mut Command::new(env!("CARGO_BIN_EXE_gcnproof"));
+    let mut child = command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(after);
+    if child.try_wait().unwrap().is_some() {
+        return None;
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let start = Instant::now();
+    let code = child.wait().unwrap().code();
+    assert!(code == Some(130), "{arguments:?} after {after:?}: {code:?}");
+    Some(start.elapsed())
+}
+
+/// Wherever a study or a demo stands, Ctrl-C ends it at once; what is done is kept, and running it again goes on.
+#[cfg(unix)]
+#[test]
+fn study_and_demo_end_at_once_and_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (study, demo) = (folder.path().join("study"), folder.path().join("demo"));
+    // A hub whose class pairs are measured for a minute each, after everything else.
+    let slow = ["--nodes", "163", "-Q", "40", "--Q-max", "3", "--sample", "1", "--complete", "--time-limit", "60"];
+    let whole = ["study", GRAPH, MODEL, "--complete", "--out", study.to_str().unwrap()];
+    let sample = [&["study", GRAPH, MODEL, "--out", study.to_str().unwrap()], &slow[..]].concat();
+    let demo = ["demo", "--out", demo.to_str().unwrap()];
+    let kept =
+        |name: &str| read::<NodeRecord>(&folder.path().join(name), NodeRecord::SCHEMA).map_or(0, |rows| rows.len());
+    for (arguments, file) in
+        [(&demo[..], "demo/standard.complete-Q12.parquet"), (&whole, "study/cora_pyg.complete-Q12.parquet")]
+    {
+        let mut done = 0;
+        for after in [700, 1500, 3000, 5000] {
+            let Some(took) = interrupted(arguments, Duration::from_millis(after)) else { continue };
+            println!("{} after {after} ms: {took:.2?}, {} rows", arguments[0], kept(file));
+            assert!(took < Duration::from_secs(3), "{arguments:?} after {after} ms: {took:?}");
+            assert!(kept(file) >= done && kept(file) > 0, "{arguments:?}: {} rows after {done}", kept(file));
+            done = kept(file);
+        }
+    }
+    std::fs::remove_dir_all(&study).unwrap();
+    let took = interrupted(&sample, Duration::from_secs(6)).expect("a hub takes longer");
+    assert!(took < Duration::from_secs(3), "{took:?}");
+    let pairs = study.join("cora_pyg.pairs.parquet");
+    let rows: Vec<PairRecord> = read(&pairs, PairRecord::SCHEMA).unwrap_or_default();
+    assert!(rows.is_empty(), "what was cut short is no result");
 }
 
 #[test]

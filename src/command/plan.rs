@@ -222,7 +222,10 @@ impl Plan {
                 if !stopped() {
                     let mut rows = own::numbers(&certifier, *node, classes);
                     own::conclude(&mut rows);
-                    rows.into_iter().for_each(done);
+                    // Cut short, no result.
+                    if !stopped() {
+                        rows.into_iter().for_each(done);
+                    }
                 }
             });
         })?;

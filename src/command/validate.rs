@@ -151,7 +151,11 @@ impl Validate {
                 // One target at a time per thread, in the order of the list, so that large ones do not meet at the end.
                 by_target(open).par_iter().with_max_len(1).for_each(|(node, classes)| {
                     if !stopped() {
-                        measurement::pairs(&certifier, &settings, *node, classes).into_iter().for_each(done);
+                        let rows = measurement::pairs(&certifier, &settings, *node, classes);
+                        // Cut short, no result.
+                        if !stopped() {
+                            rows.into_iter().for_each(done);
+                        }
                     }
                 });
             })?;
