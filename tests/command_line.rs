@@ -187,16 +187,16 @@ fn matrices_are_told_apart_by_their_rows() {
     let (graph, model) = ("fixtures/exact/radius_panic_graph.npz", "fixtures/exact/radius_panic_model.npz");
     let folder = tempfile::tempdir().unwrap();
     let matrix = |name: &str, row: usize| {
-        let mut entries = [[1.0, 0.0, 0.0], [0.0; 3], [0.0; 3]];
-        entries[row][2] = 0.5;
-        let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': (3, 3), }}{:58}\n", "");
+        let mut entries = [[1.0, 0.0], [0.0, 0.0]];
+        entries[row][1] = 0.5;
+        let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }}{:58}\n", "");
         let mut bytes = [&b"\x93NUMPY\x01\x00"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
         bytes.extend(entries.as_flattened().iter().flat_map(|entry: &f64| entry.to_le_bytes()));
         let path = folder.path().join(name);
         std::fs::write(&path, bytes).unwrap();
         path.to_str().unwrap().to_string()
     };
-    let matrices = [matrix("one.npy", 1), matrix("other.npy", 2)];
+    let matrices = [matrix("one.npy", 0), matrix("other.npy", 1)];
     let out = folder.path().join("rows.jsonl");
     let proofs = folder.path().join("proofs.jsonl");
     let run = |matrix: &str, more: &[&str]| {
