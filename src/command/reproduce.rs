@@ -50,8 +50,8 @@ pub struct Table1 {
     /// Which losses
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "ce,rce,rh,rh-u")]
     losses: Vec<Loss>,
-    /// Random splits of each graph
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    /// Random splits of each graph, at most 1000
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
     splits: u64,
     #[command(flatten)]
     run: RunArguments,
