@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use gcnproof::Verdict;
 use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::record::{NodeRecord, RadiusRecord};
+use gcnproof::laboratory::pair::PairRecord;
 use gcnproof::results::read;
 
 const GRAPH: &str = "fixtures/cora.npz";
@@ -109,6 +110,55 @@ fn an_interrupted_search_ends_at_once_and_is_no_result() {
     assert!(rows(&out).iter().all(|row| row.node != 163), "what was cut short is no result");
 }
 
+/// Starts the program, interrupts it after a while, and says how long it took to end; `None` if it was over before.
+#[cfg(unix)]
+fn interrupted(arguments: &[&str], after: Duration) -> Option<Duration> {
+    let command = &mut Command::new(env!("CARGO_BIN_EXE_gcnproof"));
+    let mut child = command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(after);
+    if child.try_wait().unwrap().is_some() {
+        return None;
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let start = Instant::now();
+    let code = child.wait().unwrap().code();
+    assert!(code == Some(130), "{arguments:?} after {after:?}: {code:?}");
+    Some(start.elapsed())
+}
+
+/// Wherever a study or a demo stands, Ctrl-C ends it at once; what is done is kept, and running it again goes on.
+#[cfg(unix)]
+#[test]
+fn study_and_demo_end_at_once_and_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (study, demo) = (folder.path().join("study"), folder.path().join("demo"));
+    // A hub whose class pairs are measured for a minute each, after everything else.
+    let slow = ["--nodes", "163", "-Q", "40", "--Q-max", "3", "--sample", "1", "--complete", "--time-limit", "60"];
+    let whole = ["study", GRAPH, MODEL, "--complete", "--out", study.to_str().unwrap()];
+    let sample = [&["study", GRAPH, MODEL, "--out", study.to_str().unwrap()], &slow[..]].concat();
+    let demo = ["demo", "--out", demo.to_str().unwrap()];
+    let kept =
+        |name: &str| read::<NodeRecord>(&folder.path().join(name), NodeRecord::SCHEMA).map_or(0, |rows| rows.len());
+    for (arguments, file) in
+        [(&demo[..], "demo/standard.complete-Q12.parquet"), (&whole, "study/cora_pyg.complete-Q12.parquet")]
+    {
+        let mut done = 0;
+        for after in [700, 1500, 3000, 5000] {
+            let Some(took) = interrupted(arguments, Duration::from_millis(after)) else { continue };
+            println!("{} after {after} ms: {took:.2?}, {} rows", arguments[0], kept(file));
+            assert!(took < Duration::from_secs(3), "{arguments:?} after {after} ms: {took:?}");
+            assert!(kept(file) >= done && kept(file) > 0, "{arguments:?}: {} rows after {done}", kept(file));
+            done = kept(file);
+        }
+    }
+    std::fs::remove_dir_all(&study).unwrap();
+    let took = interrupted(&sample, Duration::from_secs(6)).expect("a hub takes longer");
+    assert!(took < Duration::from_secs(3), "{took:?}");
+    let pairs = study.join("cora_pyg.pairs.parquet");
+    let rows: Vec<PairRecord> = read(&pairs, PairRecord::SCHEMA).unwrap_or_default();
+    assert!(rows.is_empty(), "what was cut short is no result");
+}
+
 #[test]
 fn another_run_is_not_resumed_and_nothing_is_lost() {
     let folder = tempfile::tempdir().unwrap();
@@ -130,6 +180,41 @@ fn another_run_is_not_resumed_and_nothing_is_lost() {
     let refused = gcnproof(&["certify", GRAPH, MODEL, "-Q", "1", "--nodes", "0", "--out", foreign.to_str().unwrap()]);
     assert_eq!(refused.status.code(), Some(2));
     assert_eq!(std::fs::read_to_string(&foreign).unwrap(), "do not lose me\n");
+}
+
+/// The same entries in other rows are another matrix: a run with the one is not gone on with by the other.
+#[test]
+fn matrices_are_told_apart_by_their_rows() {
+    let (graph, model) = ("fixtures/exact/radius_panic_graph.npz", "fixtures/exact/radius_panic_model.npz");
+    let folder = tempfile::tempdir().unwrap();
+    let matrix = |name: &str, row: usize| {
+        let mut entries = [[1.0, 0.0], [0.0, 0.0]];
+        entries[row][1] = 0.5;
+        let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }}{:58}\n", "");
+        let mut bytes = [&b"\x93NUMPY\x01\x00"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
+        bytes.extend(entries.as_flattened().iter().flat_map(|entry: &f64| entry.to_le_bytes()));
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_string()
+    };
+    let matrices = [matrix("one.npy", 0), matrix("other.npy", 1)];
+    let out = folder.path().join("rows.jsonl");
+    let proofs = folder.path().join("proofs.jsonl");
+    let run = |matrix: &str, more: &[&str]| {
+        let files = ["--out", out.to_str().unwrap(), "--proofs", proofs.to_str().unwrap()];
+        gcnproof(&[&["certify", graph, model, "-Q", "1", "--message-passing", matrix], &files[..], more].concat())
+    };
+    let done = run(&matrices[0], &[]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(run(&matrices[0], &["--resume"]).status.success());
+    let refused = run(&matrices[1], &["--resume"]);
+    let message = text(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && message.contains("message_passing"), "{message}");
+    // Nor does the one stand for the other in a proof.
+    let check = |matrix: &str| {
+        gcnproof(&["check", graph, model, proofs.to_str().unwrap(), "--message-passing", matrix]).status.code()
+    };
+    assert_eq!((check(&matrices[0]), check(&matrices[1])), (Some(0), Some(1)));
 }
 
 #[test]

@@ -133,6 +133,87 @@ fn study_and_explain_answer_every_number() {
 }
 
 #[test]
+fn train_answers_every_number() {
+    // A graph with labels of several classes.
+    let graph = "fixtures/exact/undecided_min_graph.npz";
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("model.safetensors");
+    for option in [
+        "-Q=X",
+        "--local=X",
+        "--local=X%",
+        "--epochs=X",
+        "--warm-up=X",
+        "--patience=X",
+        "--checkpoint-every=X",
+        "--batch=X",
+        "--layers=X",
+        "--seed=X",
+        "--split=X",
+        "--split=X%",
+        "--labelled=0-X",
+        "--learning-rate=X",
+        "--weight-decay=X",
+        "--hinge-weight=X",
+        "--bias-spread=X",
+        "--margin-labelled=X",
+        "--margin-unlabelled=X",
+        "--threads=X",
+    ] {
+        let rest = ["--epochs=3", "--warm-up=2"]
+            .into_iter()
+            .filter(|other| other.split('=').next() != option.split('=').next());
+        let base = ["train", graph, "--loss=rh-u", "--force", "--out", out.to_str().unwrap(), option];
+        try_all(&base.into_iter().chain(rest).collect::<Vec<_>>());
+    }
+}
+
+#[cfg(feature = "laboratory")]
+#[test]
+fn validate_and_export_answer_every_number() {
+    for option in [
+        "-Q=X",
+        "--local=X",
+        "--sample=X",
+        "--seed=X",
+        "--nodes=X",
+        "--max-cells=X",
+        "--full-cells=X",
+        "--max-integers=X",
+        "--time-limit=X",
+        "--milp-limit=X",
+        "--exact-limit=X",
+        "--threads=X",
+    ] {
+        let global = if option == "-Q=X" { &[][..] } else { &["-Q=1"] };
+        try_all(&[&["validate", GRAPH, MODEL, option], global].concat());
+    }
+    try_all(&["validate", "--hunt=bounds", "--seconds=0.1", "--seed=X"]);
+    // Longer hunts last as long as they are told to.
+    for seconds in ["0", "0.1", "1e-320", "1e300", "1e999", "nan", "inf", "-1", "-inf", ""] {
+        is_answered(&["validate", "--hunt=bounds", &format!("--seconds={seconds}")]);
+    }
+    for program in ["--program=lp", "--program=ilp", "--program=milp"] {
+        for option in ["-Q=X", "--local=X", "--node=X", "--class=X", "--reference=X"] {
+            let given = |other: &&str| other.split('=').next() != option.split('=').next();
+            let rest = ["-Q=1", "--node=0", "--class=1"].into_iter().filter(given);
+            try_all(&["export", GRAPH, MODEL, program, option].into_iter().chain(rest).collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn reproduce_answers_every_number() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy("fixtures/exact/undecided_min_graph.npz", folder.path().join("citeseer.npz")).unwrap();
+    let base = ["reproduce", "table1", "--graphs=citeseer", "--losses=ce", "--data", folder.path().to_str().unwrap()];
+    for option in ["--splits=X", "--threads=X"] {
+        let fewer = if option == "--splits=X" { &[][..] } else { &["--splits=1"] };
+        try_all(&[&base[..], &[option], fewer].concat());
+    }
+}
+
+#[test]
 fn train_refuses_what_makes_no_sense() {
     let graph = "fixtures/cora.npz";
     for (option, numbers) in [
@@ -157,6 +238,15 @@ fn train_refuses_what_makes_no_sense() {
             assert!(output.status.code() == Some(2) && !message.contains("panicked"), "{option}: {message}");
         }
     }
+}
+
+/// A three-layer network, where the first pricing of a class pair had nothing to be compared with.
+#[cfg(feature = "laboratory")]
+#[test]
+fn validate_measures_deep_networks() {
+    let files = ["fixtures/cora.npz", "fixtures/cora_pyg_3layer.safetensors"];
+    let limits = ["--time-limit=1", "--milp-limit=0.1", "--exact-limit=0.1"];
+    is_answered(&[&["validate", files[0], files[1], "-Q=3", "-q=1", "--sample=3", "--seed=2"], &limits[..]].concat());
 }
 
 fn json(arguments: &[&str]) -> serde_json::Value {

@@ -8,7 +8,7 @@ use common::certifier_of;
 use std::path::{Path, PathBuf};
 
 use gcnproof::internals::bound::workspace::Workspace;
-use gcnproof::proof::{ProofError, ProofFile, header, model_file};
+use gcnproof::proof::{Missing, ProofError, ProofFile, header, model_file};
 use gcnproof::results::Mode;
 use gcnproof::{
     Bound, Budget, Certifier, Direction, Effort, Graph, Limits, LocalBudget, Network, NodeResult, Operator, Reason,
@@ -374,6 +374,10 @@ fn a_file_that_was_cut_short_goes_on() {
                 file.push(&result.proof_line(&checker)).unwrap();
             }
             file.finish(true).unwrap();
+            // Reasons are counted alike, whether they were read or written.
+            let undecided = results.iter().filter(|result| result.verdict == Verdict::Undecided).count();
+            let counted: Vec<(Missing, usize)> = file.unproved().iter().map(|(&why, &count)| (why, count)).collect();
+            assert!(undecided > 0 && counted == [(Missing::Undecided, undecided)], "{name} cut at {cut}: {counted:?}");
             drop(file);
             let again = check(&graph, &model, &Options::default(), std::fs::File::open(&path).unwrap(), |_| {});
             assert_agreement(&results, &again);

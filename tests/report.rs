@@ -130,6 +130,14 @@ fn different_budgets_are_told_apart() {
         csv.contains("our bounds,3,") && csv.contains("our bounds,6,") && csv.contains("the paper's bound,6,"),
         "{csv}"
     );
+    // A description with words of a later version is not guessed at.
+    let sidecar = folder.path("a.parquet.run.json");
+    let written = std::fs::read_to_string(&sidecar).unwrap();
+    let later = written.replace("\"level\": \"bounds\"", "\"level\": \"oracle\"");
+    assert_ne!(later, written);
+    std::fs::write(&sidecar, later).unwrap();
+    let (page, _) = folder.report(&[&one]);
+    assert!(page.contains("not understood") && page.contains("oracle") && page.contains("Q not known"));
     // Without its sidecar nobody knows the budget.
     std::fs::remove_file(folder.path("a.parquet.run.json")).unwrap();
     let (page, _) = folder.report(&[&one]);

@@ -19,7 +19,7 @@ use crate::problem::budget::Restriction;
 use crate::problem::flip::Flip;
 use crate::problem::objective::Objective;
 use crate::proof::leaf::{default_leaf, leaf};
-use crate::proof::{Evidence, PairProof, is_doubtful};
+use crate::proof::{Evidence, Missing, PairProof, is_doubtful};
 use crate::search::limits::{Clock, Limits};
 use crate::search::local;
 use crate::search::pair::{Attack, Pair, Pairs, sorted};
@@ -290,7 +290,7 @@ fn evidence(result: &NodeResult, pairs: &[Pair], breaks: Option<&Pair>) -> Evide
             let flips = result.witness.iter().map(|&flip| flip.into()).collect();
             Ok(Claim::NonRobust(Witness { class: pair.class as u32, flips }))
         }
-        _ => Err("the node is undecided"),
+        _ => Err(Missing::Undecided),
     };
     let missing = pairs.iter().find_map(|pair| pair.proof.as_ref().err().copied());
     Evidence { claim, missing: missing.filter(|_| result.verdict == Verdict::Robust) }

@@ -185,7 +185,12 @@ fn search(
         let mut asked = asked.into_iter().peekable();
         while asked.peek().is_some() {
             let together: Vec<_> = asked.by_ref().take(BUDGETS).collect();
-            let budgets: Vec<Certifier> = together.iter().map(|(q, _)| certifier.at_global(*q)).collect();
+            // Activation bounds of a large graph take their time.
+            let prepare = |(q, _): &(usize, _)| (!stopped()).then(|| certifier.at_global(*q));
+            let budgets: Vec<Certifier> = together.iter().map_while(prepare).collect();
+            if budgets.len() < together.len() {
+                return;
+            }
             let questions: Vec<(&Certifier, usize, &mut Radius)> = together
                 .into_iter()
                 .zip(&budgets)

@@ -7,12 +7,13 @@ use std::sync::Mutex;
 use clap::{Args, ValueEnum};
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::internals::record::NodeRecord;
+use gcnproof::internals::record::description::{self, CertifyRun, Description, Identity};
 use gcnproof::{Bound, Budget, Certifier, Graph, Network, NodeResult};
 use gcnproof_check::Checker;
 use gcnproof_check::format::Convention;
 use miette::{Result, miette};
 use rayon::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::effort::EffortArguments;
 use super::input::{self, Input, LocalArguments};
@@ -87,8 +88,8 @@ impl Certify {
     pub fn execute(self) -> Result<u8> {
         self.run.prepare()?;
         let (graph, network, identity) = self.input.read()?;
-        let (budget, mut budget_record) = self.local.budget(&graph, self.global)?;
-        budget_record["global"] = json!(self.global);
+        let (budget, budget_record) = self.local.budget(&graph, self.global)?;
+        let budget_record = budget_record.with_global(self.global);
         let nodes = self.nodes(&graph)?;
         let labelled = summary::labelled(self.labelled.as_deref(), &graph)?;
         let bound = match self.bound {
@@ -99,9 +100,16 @@ impl Certify {
         if self.class == Class::Labels {
             check_labels(&graph, &nodes, network.class_count())?;
         }
-        let fingerprint = json!({
-            "command": "certify", "input": identity, "budget": budget_record, "bound": bound,
-            "effort": self.effort.record(), "class": format!("{:?}", self.class).to_lowercase(), "nodes": nodes.len(),
+        let description = Description::Certify(CertifyRun {
+            input: identity.clone(),
+            budget: budget_record.clone(),
+            bound: Some(bound),
+            effort: Some(self.effort.record()),
+            class: Some(match self.class {
+                Class::Predicted => description::Class::Predicted,
+                Class::Labels => description::Class::Labels,
+            }),
+            nodes: nodes.len(),
         });
         let start = std::time::Instant::now();
         let keys: Vec<u64> = nodes.iter().map(|&n| n as u64).collect();
@@ -113,7 +121,7 @@ impl Certify {
         let found = Mutex::new(BTreeMap::new());
         let (rows, interrupted) = self.run.rows_again(
             schema,
-            fingerprint.clone(),
+            &description,
             &keys,
             |row: &NodeRecord| row.node,
             |node| proofs.as_ref().is_some_and(|proofs| !proofs.has(node)),
@@ -163,7 +171,7 @@ impl Certify {
                 proofs.iter().for_each(|proofs| print!("{proofs}"));
             }
             Format::Json => {
-                let mut output = json!({ "run": fingerprint, "summary": summary, "rows": rows });
+                let mut output = json!({ "run": description, "summary": summary, "rows": rows });
                 if let Some(proofs) = proofs {
                     output["proofs"] = json!(proofs);
                 }
@@ -178,13 +186,13 @@ impl Certify {
     }
 
     /// The file of proofs, if one is asked for.
-    fn proofs(&self, graph: &Graph, network: &Network, identity: &Value, budget: &Budget) -> Result<Option<Proofs>> {
+    fn proofs(&self, graph: &Graph, network: &Network, identity: &Identity, budget: &Budget) -> Result<Option<Proofs>> {
         let Some(path) = &self.proofs else { return Ok(None) };
         let classes = match self.class {
             Class::Predicted => Convention::Predicted,
             Class::Labels => Convention::Labels,
         };
-        let digests = (graph.digest(), identity["model"].as_str().unwrap_or_default());
+        let digests = (graph.digest(), identity.model.as_str());
         let rules = self.input.passing.rules()?;
         let header = gcnproof::proof::header(digests, (network, &rules), budget, classes);
         Ok(Some(Proofs::open(path, header, network, self.run.mode())?))

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::record::NodeRecord;
+use gcnproof::internals::record::description::{BudgetRecord, Identity};
 use gcnproof::internals::record::study::{Manifest, graph_path};
 use gcnproof::report::Report;
 use gcnproof::report::group::Groups;
@@ -14,17 +15,18 @@ use gcnproof::report::source::Sources;
 use gcnproof::{Budget, Flip, Graph, Limits, Verdict, embedded, radii};
 use gcnproof_files::write::write_graph_npz;
 use miette::{IntoDiagnostic, Result, WrapErr};
-use serde_json::json;
 
 use super::plan::{Plan, Results, Subject};
-use super::run::{certifier, stopped};
+use super::run::{certifier, prepare, stopped};
 use super::summary::{self, Group, Summary};
 
 /// Certify the embedded Cora citation graph: no arguments, no files, a few seconds.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   gcnproof demo
-  gcnproof demo --out demo     (and a report of it, demo/report.html)")]
+  gcnproof demo --out demo     (and a report of it, demo/report.html)
+
+Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (with --out, run it again to go on).")]
 pub struct Demo {
     /// Write a study and its report into this folder
     #[arg(long, value_name = "DIR")]
@@ -42,6 +44,7 @@ const SAMPLE: usize = 12;
 impl Demo {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
+        prepare(None)?;
         let (graph, network) = embedded::cora();
         let local = graph.attribute_count() / 100;
         println!(
@@ -54,7 +57,7 @@ impl Demo {
         );
         let start = Instant::now();
         let budget = Budget::uniform(&graph, GLOBAL, local);
-        let record = json!({ "local": local, "direction": "both", "frozen_attributes": [], "global": GLOBAL });
+        let record = BudgetRecord::new(&budget);
         let mut plan = Plan {
             global: GLOBAL,
             max_global: MAX_GLOBAL,
@@ -63,7 +66,8 @@ impl Demo {
             limits: Limits { time: Duration::from_secs(10), ..Limits::default() },
             sample: (SAMPLE, 1),
             folder: self.out.clone(),
-            force: true,
+            // A demo that was interrupted has no page yet and goes on; one that was not begins again.
+            force: self.out.as_ref().is_some_and(|folder| page(folder).exists()),
         };
         if let Some(folder) = &self.out {
             std::fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| folder.display().to_string())?;
@@ -73,14 +77,21 @@ impl Demo {
             name,
             graph: &graph,
             network,
-            identity: json!({ "graph": graph.digest(), "model": name, "message_passing": ["gcn"] }),
+            identity: Identity {
+                graph: graph.digest().to_string(),
+                model: name.into(),
+                message_passing: vec!["gcn".into()],
+            },
             budget: budget.clone(),
-            budget_record: json!({ "local": local, "direction": "both", "frozen_attributes": [] }),
+            budget_record: record.clone(),
         });
         let labelled = summary::labelled(None, &graph)?;
-        let (rows, _) = plan.verdicts(&standard)?;
+        let (rows, interrupted) = plan.verdicts(&standard)?;
+        if interrupted {
+            return Ok(130);
+        }
         let summary = Summary::new(&rows, &labelled, start.elapsed().as_secs_f64());
-        print!("{}", summary.table(&record));
+        print!("{}", summary.table(&record.with_global(GLOBAL)));
         println!();
         if let Some(row) = rows.iter().filter(|r| r.verdict == Verdict::Robust).max_by_key(|r| r.degree) {
             tell_robust(&graph, row);
@@ -92,12 +103,18 @@ impl Demo {
         let easiest: Vec<usize> = broken.iter().take(20).map(|row| row.node as usize).collect();
         let certifier = certifier(&graph, &network, budget).build();
         let radii = radii(&certifier, &easiest, GLOBAL, stopped, |_, _| ()).into_diagnostic()?;
+        if stopped() {
+            return Ok(130);
+        }
         if let Some((node, radius)) = radii.iter().min_by_key(|(node, radius)| (radius.attacked, **node))
             && let Some(row) = rows.iter().find(|row| row.node == *node as u64)
         {
             tell_broken(&graph, row, &radius.witness);
         }
-        let (trained, _) = plan.verdicts(&robust)?;
+        let (trained, interrupted) = plan.verdicts(&robust)?;
+        if interrupted {
+            return Ok(130);
+        }
         tell_trained(&summary.all, &Summary::new(&trained, &labelled, 0.0).all);
         println!(
             "\nEvery `robust` holds in exact arithmetic for the stored weights, and every `non-robust` comes with its flips.\n\
@@ -108,7 +125,9 @@ impl Demo {
             Some(folder) => {
                 // Verdicts take what they need; curves and sample may leave something open rather than keep people waiting.
                 plan.limits.time = Duration::from_millis(500);
-                write_report(&plan, &[standard, robust], folder)?;
+                if write_report(&plan, &[standard, robust], folder)? {
+                    return Ok(130);
+                }
             }
             None => println!("As pictures:  gcnproof demo --out demo  (then open demo/report.html)"),
         }
@@ -116,8 +135,13 @@ impl Demo {
     }
 }
 
-/// The rest of the study, and a page of it.
-fn write_report(plan: &Plan, subjects: &[Subject], folder: &Path) -> Result<()> {
+/// The page of a demo.
+fn page(folder: &Path) -> PathBuf {
+    folder.join("report.html")
+}
+
+/// The rest of the study, and a page of it. Returns whether that was interrupted.
+fn write_report(plan: &Plan, subjects: &[Subject], folder: &Path) -> Result<bool> {
     let start = Instant::now();
     let mut manifest = Manifest::new("Cora");
     for subject in subjects {
@@ -128,18 +152,22 @@ fn write_report(plan: &Plan, subjects: &[Subject], folder: &Path) -> Result<()> 
     write_graph_npz(&graph_path(folder), &graph.file())?;
     for subject in subjects {
         // The verdicts are there already.
-        plan.curves(subject, &mut Results::default())?;
+        let mut results = Results::default();
+        plan.curves(subject, &mut results)?;
+        if results.interrupted {
+            return Ok(true);
+        }
     }
     let groups = Groups::new(Sources::read(&[folder.to_path_buf()])?)?;
     let landscape = Some(Landscape::new("Cora", graph.clone()));
     let title = "Robustness of two graph convolutional networks on Cora".to_string();
-    let written = Report { title, groups, landscape }.write(&folder.join("report.html"))?;
+    let written = Report { title, groups, landscape }.write(&page(folder))?;
     println!(
         "\nThe report ({:.1} s), to be opened in a browser: {}",
         start.elapsed().as_secs_f64(),
         written.page.display()
     );
-    Ok(())
+    Ok(false)
 }
 
 fn tell_trained(standard: &Group, robust: &Group) {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use gcnproof::internals::record::description::{EffortRecord, Level};
 use gcnproof::{Effort, Limits};
-use serde_json::{Value, json};
 
 /// Effort and its limits.
 #[derive(Args, Clone, Debug)]
@@ -76,8 +76,14 @@ impl SearchArguments {
     }
 
     /// For the record of a run.
-    pub fn record(&self, level: &str) -> Value {
-        json!({ "level": level, "time_limit": self.time_limit, "node_limit": self.node_limit })
+    pub fn record(&self) -> EffortRecord {
+        EffortRecord {
+            level: Level::from(self.effort()),
+            time_limit: self.time_limit,
+            node_limit: self.node_limit,
+            gap: None,
+            exact_margins: false,
+        }
     }
 }
 
@@ -92,30 +98,17 @@ impl EffortArguments {
     }
 
     /// For the record of a run.
-    pub fn record(&self) -> Value {
-        let mut record = self.search.record(level(self.effort()));
-        // Left out where they change nothing, so that older runs can be resumed.
-        if self.gap > 0.0 {
-            record["gap"] = json!(self.gap);
+    pub fn record(&self) -> EffortRecord {
+        EffortRecord {
+            level: Level::from(self.effort()),
+            gap: (self.gap > 0.0).then_some(self.gap),
+            exact_margins: self.exact_margins,
+            ..self.search.record()
         }
-        if self.exact_margins {
-            record["exact_margins"] = json!(true);
-        }
-        record
     }
 
     /// Are exact margins asked for?
     pub fn minimizes(&self) -> bool {
         self.minimize
-    }
-}
-
-/// The name of an effort in the record of a run.
-pub fn level(effort: Effort) -> &'static str {
-    match effort {
-        Effort::Bounds => "bounds",
-        Effort::Optimal => "optimal",
-        Effort::Complete(_) => "complete",
-        _ => "minimize",
     }
 }

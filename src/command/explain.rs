@@ -48,8 +48,8 @@ impl Explain {
             let last = graph.node_count().saturating_sub(1);
             return Err(miette!(help = "ids run from 0", "there is no node {}: the last one is {last}", self.node));
         }
-        let (budget, mut record) = self.local.budget(&graph, self.global)?;
-        record["global"] = json!(self.global);
+        let (budget, record) = self.local.budget(&graph, self.global)?;
+        let record = record.with_global(self.global);
         let limits =
             Limits { time: Duration::try_from_secs_f64(self.time_limit).unwrap_or_default(), ..Limits::default() };
         let certifier = certifier(&graph, &network, budget).effort(Effort::Complete(limits)).build();

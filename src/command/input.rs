@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use gcnproof::internals::problem::matrix::plain;
+use gcnproof::internals::record::description::{BudgetRecord, Identity};
 use gcnproof::{Budget, Direction, Graph, LocalBudget, Network, Operator};
+use gcnproof_check::matrix_digest;
 use gcnproof_files::{GraphOptions, read_array, read_graph, read_integers, read_matrix, read_model};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
-use serde_json::{Value, json};
 
 /// Options of a graph file.
 #[derive(Args, Clone, Debug)]
@@ -81,37 +83,29 @@ impl PassingArguments {
 
 impl Input {
     /// Reads both files.
-    pub fn read(&self) -> Result<(Graph, Network, Value)> {
+    pub fn read(&self) -> Result<(Graph, Network, Identity)> {
         let graph = self.options.read(&self.graph)?;
         let model = read_model(&self.model)?;
         for note in &model.notes {
             eprintln!("note: {}: {note}", self.model.display());
         }
-        let identity = json!({
-            "graph": graph.digest(),
-            "model": model.digest,
-            "message_passing": self.message_passing_identity()?,
-        });
-        let network = Network::from_file(model, &self.passing.rules()?, &graph)
+        let rules = self.passing.rules()?;
+        let identity =
+            Identity { graph: graph.digest().to_string(), model: model.digest.clone(), message_passing: names(&rules) };
+        let network = Network::from_file(model, &rules, &graph)
             .into_diagnostic()
             .wrap_err_with(|| format!("{} does not fit {}", self.model.display(), self.graph.display()))?;
         Ok((graph, network, identity))
     }
+}
 
-    /// Rules by name; a matrix by its content, so that another file under the same name is another run.
-    fn message_passing_identity(&self) -> Result<Vec<String>> {
-        let name = |rule: &Operator| match rule {
-            Operator::Matrix(matrix) => {
-                let bits =
-                    matrix.indices().iter().map(|&i| u64::from(i)).chain(matrix.data().iter().map(|v| v.to_bits()));
-                // FNV-1a: tells runs apart, guards nothing.
-                let hash = bits.fold(0xcbf2_9ce4_8422_2325_u64, |h, x| (h ^ x).wrapping_mul(0x0100_0000_01b3));
-                format!("matrix {hash:016x}")
-            }
-            rule => rule.name().to_string(),
-        };
-        Ok(self.passing.rules()?.iter().map(name).collect())
-    }
+/// Rules by name; a matrix by its content, so that another file under the same name is another run.
+pub fn names(rules: &[Operator]) -> Vec<String> {
+    let name = |rule: &Operator| match rule {
+        Operator::Matrix(matrix) => format!("matrix:{}", matrix_digest(&plain(matrix))),
+        rule => rule.name().to_string(),
+    };
+    rules.iter().map(name).collect()
 }
 
 /// Which flips may be made.
@@ -153,8 +147,8 @@ pub struct LocalArguments {
 }
 
 impl LocalArguments {
-    /// The budget with a given `Q`, and what it is in a few words for the record.
-    pub fn budget(&self, graph: &Graph, global: usize) -> Result<(Budget, Value)> {
+    /// The budget with a given `Q`, and its record without.
+    pub fn budget(&self, graph: &Graph, global: usize) -> Result<(Budget, BudgetRecord)> {
         let budget = match &self.local_file {
             None => Budget::uniform(graph, global, self.local.flips(graph.attribute_count())),
             Some(path) => Budget::per_node(graph, global, &read_integers(path)?)
@@ -177,13 +171,7 @@ impl LocalArguments {
             let attributes = identifiers(list, graph.attribute_count())?;
             budget = budget.freeze_attributes(graph, &attributes).into_diagnostic().wrap_err("--freeze-attributes")?;
         }
-        let locals = budget.locals();
-        let uniform = locals.iter().all(|q| *q == locals[0]);
-        let record = json!({
-            "local": if uniform { json!(locals[0]) } else { json!(locals) },
-            "direction": direction,
-            "frozen_attributes": (0..graph.attribute_count()).filter(|&d| budget.is_frozen(d)).collect::<Vec<_>>(),
-        });
+        let record = BudgetRecord::new(&budget);
         Ok((budget, record))
     }
 }

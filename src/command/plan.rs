@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::internals::record::description::{
+    BudgetRecord, CertifyRun, Class, Description, EffortRecord, Identity, Level, RadiusRun, ValidateRun,
+};
 use gcnproof::internals::record::{NodeRecord, RadiusRecord};
 use gcnproof::laboratory::own;
 use gcnproof::laboratory::pair::PairRecord;
 use gcnproof::{Bound, Budget, Effort, Graph, Limits, Network};
 use miette::Result;
 use rayon::prelude::*;
-use serde_json::{Value, json};
 
-use super::effort;
 use super::radius;
 use super::run::{Format, RunArguments, certifier, stopped};
 use super::sample::{by_target, draw, pair_keys};
@@ -46,11 +47,11 @@ pub struct Subject<'a> {
     /// The network.
     pub network: &'a Network,
     /// Digests of both, for the record.
-    pub identity: Value,
+    pub identity: Identity,
     /// The budget; its `Q` is the plan's.
     pub budget: Budget,
-    /// The budget for the record.
-    pub budget_record: Value,
+    /// The budget for the record, without `Q`.
+    pub budget_record: BudgetRecord,
 }
 
 /// The results of one model.
@@ -106,30 +107,28 @@ impl Plan {
         RunArguments { resume, force: self.force, out, format: Format::Table, threads: None }
     }
 
-    fn budget_record(&self, subject: &Subject) -> Value {
-        let mut record = subject.budget_record.clone();
-        record["global"] = json!(self.global);
-        record
-    }
-
-    fn effort_record(&self, effort: Effort) -> Value {
+    fn effort_record(&self, effort: Effort) -> EffortRecord {
         // A limit that is never asked for does not make another run.
-        let limit = (effort != Effort::Bounds).then_some(self.limits.time.as_secs_f64());
-        json!({ "level": effort::level(effort), "time_limit": limit, "node_limit": null })
+        let time_limit = (effort != Effort::Bounds).then_some(self.limits.time.as_secs_f64());
+        EffortRecord { level: Level::from(effort), time_limit, node_limit: None, gap: None, exact_margins: false }
     }
 
     /// Verdicts at one `Q`, and whether the run was interrupted.
     pub fn verdicts(&self, subject: &Subject) -> Result<(Vec<NodeRecord>, bool)> {
         let effort = if self.complete { Effort::Complete(self.limits) } else { Effort::Bounds };
-        let fingerprint = json!({
-            "command": "certify", "input": subject.identity, "budget": self.budget_record(subject), "bound": Bound::Best,
-            "effort": self.effort_record(effort), "class": "predicted", "nodes": self.nodes.len(),
+        let description = Description::Certify(CertifyRun {
+            input: subject.identity.clone(),
+            budget: subject.budget_record.with_global(self.global),
+            bound: Some(Bound::Best),
+            effort: Some(self.effort_record(effort)),
+            class: Some(Class::Predicted),
+            nodes: self.nodes.len(),
         });
         let keys: Vec<u64> = self.nodes.iter().map(|&n| n as u64).collect();
         let run = self.output(subject, &self.verdicts_step());
         run.rows(
             NodeRecord::SCHEMA,
-            fingerprint,
+            &description,
             &keys,
             |row: &NodeRecord| row.node,
             |open, done| {
@@ -166,15 +165,19 @@ impl Plan {
             return Ok(None);
         }
         let effort = if bounded.is_some() { Effort::Complete(self.limits) } else { Effort::Bounds };
-        let fingerprint = json!({
-            "command": "radius", "input": subject.identity, "budget": subject.budget_record, "bound": bound,
-            "max_global": self.max_global, "effort": self.effort_record(effort), "nodes": self.nodes.len(),
+        let description = Description::Radius(RadiusRun {
+            input: subject.identity.clone(),
+            budget: subject.budget_record.clone(),
+            bound: Some(bound),
+            max_global: self.max_global as u64,
+            effort: Some(self.effort_record(effort)),
+            nodes: self.nodes.len(),
         });
         let keys: Vec<u64> = self.nodes.iter().map(|&n| n as u64).collect();
         let run = self.output(subject, step);
         let (rows, interrupted) = run.rows(
             RadiusRecord::SCHEMA,
-            fingerprint,
+            &description,
             &keys,
             |row: &RadiusRecord| row.node,
             |open, done| {
@@ -205,17 +208,24 @@ impl Plan {
         let effort = Effort::Minimize { limits: self.limits, gap: 1e-9 };
         let certifier = certifier(subject.graph, subject.network, budget).effort(effort).build();
         let keys: Vec<u64> = nodes.iter().flat_map(|&node| pair_keys(&certifier, node)).collect();
-        let fingerprint = json!({
-            "command": "validate", "input": subject.identity, "budget": self.budget_record(subject), "nodes": nodes,
-            "solvers": "none", "exact_limit": self.limits.time.as_secs_f64(),
+        let description = Description::Validate(ValidateRun {
+            input: subject.identity.clone(),
+            budget: subject.budget_record.with_global(self.global),
+            nodes,
+            solvers: Some("none".into()),
+            limits: None,
+            exact_limit: Some(self.limits.time.as_secs_f64()),
         });
         let run = self.output(subject, "pairs");
-        let (_, interrupted) = run.rows(PairRecord::SCHEMA, fingerprint, &keys, PairRecord::key, |open, done| {
+        let (_, interrupted) = run.rows(PairRecord::SCHEMA, &description, &keys, PairRecord::key, |open, done| {
             by_target(open).par_iter().with_max_len(1).for_each(|(node, classes)| {
                 if !stopped() {
                     let mut rows = own::numbers(&certifier, *node, classes);
                     own::conclude(&mut rows);
-                    rows.into_iter().for_each(done);
+                    // Cut short, no result.
+                    if !stopped() {
+                        rows.into_iter().for_each(done);
+                    }
                 }
             });
         })?;

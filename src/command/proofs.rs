@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use gcnproof::internals::record::NodeRecord;
-use gcnproof::proof::{ProofError, ProofFile, model_file};
+use gcnproof::proof::{Missing, ProofError, ProofFile, model_file};
 use gcnproof::results::Mode;
 use gcnproof::{Network, NodeResult, Verdict};
 use gcnproof_check::format::Header;
@@ -32,7 +32,7 @@ pub struct Written {
     file: PathBuf,
     proofs: usize,
     /// Nodes without proof, by reason.
-    without_proof: BTreeMap<String, usize>,
+    without_proof: BTreeMap<Missing, usize>,
     bytes: u64,
     bytes_per_robust_node: Option<f64>,
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use gcnproof::internals::record::RadiusRecord;
+use gcnproof::internals::record::description::{Description, RadiusRun};
 use gcnproof::{Certifier, Radius as NodeRadius, radii};
 use miette::Result;
 use serde_json::{Value, json};
 
-use super::effort::{self, SearchArguments};
+use super::effort::SearchArguments;
 use super::input::{self, Input, LocalArguments};
 use super::run::{Format, RunArguments, certifier, stopped};
 
@@ -47,14 +48,18 @@ impl Radius {
         let (graph, network, identity) = self.input.read()?;
         let (budget, budget_record) = self.local.budget(&graph, 0)?;
         let nodes = input::nodes(self.nodes.as_deref(), &graph)?;
-        let fingerprint = json!({
-            "command": "radius", "input": identity, "budget": budget_record, "max_global": self.max_global,
-            "effort": self.search.record(effort::level(self.search.effort())), "nodes": nodes.len(),
+        let description = Description::Radius(RadiusRun {
+            input: identity,
+            budget: budget_record,
+            bound: None,
+            max_global: self.max_global as u64,
+            effort: Some(self.search.record()),
+            nodes: nodes.len(),
         });
         let keys: Vec<u64> = nodes.iter().map(|&n| n as u64).collect();
         let (rows, interrupted) = self.run.rows(
             RadiusRecord::SCHEMA,
-            fingerprint.clone(),
+            &description,
             &keys,
             |row: &RadiusRecord| row.node,
             |open, done| {
@@ -66,7 +71,7 @@ impl Radius {
         )?;
         let summary = summarise(&rows, self.max_global);
         match self.run.format {
-            Format::Json => println!("{}", json!({ "run": fingerprint, "summary": summary, "rows": rows })),
+            Format::Json => println!("{}", json!({ "run": description, "summary": summary, "rows": rows })),
             Format::Table => print_table(&summary),
         }
         Ok(if interrupted { 130 } else { 0 })

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use clap::{Args, Subcommand};
 use gcnproof::internals::record::TableRecord;
+use gcnproof::internals::record::description::{Description, TableRun};
 use gcnproof::train::evaluation::{evaluate, mean_largest_global};
 use gcnproof::train::losses::Loss;
 use gcnproof::train::published::published;
@@ -49,8 +50,8 @@ pub struct Table1 {
     /// Which losses
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "ce,rce,rh,rh-u")]
     losses: Vec<Loss>,
-    /// Random splits of each graph
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    /// Random splits of each graph, at most 1000
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
     splits: u64,
     #[command(flatten)]
     run: RunArguments,
@@ -100,12 +101,13 @@ impl Table1 {
             }
         }
         let settings: Vec<Value> = self.losses.iter().map(|&loss| json!(Settings::new(loss, 0))).collect();
-        let fingerprint = json!({ "command": "reproduce table1", "graphs": present, "settings": settings });
+        let graphs = present.iter().map(|name| name.to_string()).collect();
+        let description = Description::Table1(TableRun { graphs, settings });
         let keys: Vec<u64> = (0..cells.len() as u64).collect();
         let mut failure = None;
         let (rows, interrupted) = self.run.rows(
             TableRecord::SCHEMA,
-            fingerprint.clone(),
+            &description,
             &keys,
             |row: &TableRecord| row.cell,
             |open, done| {
@@ -125,7 +127,7 @@ impl Table1 {
             return Err(error);
         }
         match self.run.format {
-            Format::Json => println!("{}", json!({ "run": fingerprint, "table": means(&rows), "rows": rows })),
+            Format::Json => println!("{}", json!({ "run": description, "table": means(&rows), "rows": rows })),
             Format::Table => print_table(&means(&rows)),
         }
         Ok(if interrupted { 130 } else { 0 })

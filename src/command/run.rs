@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use gcnproof::internals::record::description::Description;
 use gcnproof::results::{Column, Journal, Mode};
 use gcnproof::{Budget, Certifier, CertifierBuilder, Graph, Network, Problem};
 use indicatif::{ProgressBar, ProgressStyle};
 use miette::{IntoDiagnostic, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 /// How standard output is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -114,7 +114,7 @@ impl RunArguments {
     pub fn rows<T>(
         &self,
         schema: &'static [Column],
-        fingerprint: Value,
+        description: &Description,
         keys: &[u64],
         key: fn(&T) -> u64,
         work: impl FnOnce(&[u64], &(dyn Fn(T) + Sync)),
@@ -122,14 +122,14 @@ impl RunArguments {
     where
         T: Serialize + DeserializeOwned + Clone + Send,
     {
-        self.rows_again(schema, fingerprint, keys, key, |_| false, work)
+        self.rows_again(schema, description, keys, key, |_| false, work)
     }
 
     /// The same, and `again` says which keys are to be worked on although their row is there.
     pub fn rows_again<T>(
         &self,
         schema: &'static [Column],
-        fingerprint: Value,
+        description: &Description,
         keys: &[u64],
         key: fn(&T) -> u64,
         again: impl Fn(u64) -> bool,
@@ -140,7 +140,7 @@ impl RunArguments {
     {
         let journal = match &self.out {
             None => None,
-            Some(path) => Some(Journal::open(path, schema, key, fingerprint, keys.len(), self.mode())?),
+            Some(path) => Some(Journal::open(path, schema, key, description.fingerprint(), keys.len(), self.mode())?),
         };
         let done: BTreeSet<u64> = journal.iter().flat_map(|journal| journal.done().keys().copied()).collect();
         let open: Vec<u64> = keys.iter().copied().filter(|key| !done.contains(key) || again(*key)).collect();

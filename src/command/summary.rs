@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use gcnproof::internals::record::NodeRecord;
-use gcnproof::{Graph, Reason, Verdict};
+use gcnproof::internals::record::description::{BudgetRecord, LocalRecord};
+use gcnproof::{Direction, Graph, Reason, Verdict};
 use miette::Result;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::input;
 
@@ -134,14 +134,19 @@ impl Summary {
     }
 
     /// As a table.
-    pub fn table(&self, budget: &Value) -> String {
+    pub fn table(&self, budget: &BudgetRecord) -> String {
         let mut text = String::new();
-        let local = match &budget["local"] {
-            Value::Array(_) => "per node".to_string(),
-            q => q.to_string(),
+        let local = match &budget.local {
+            LocalRecord::PerNode(_) => "q given by node".to_string(),
+            LocalRecord::Uniform(q) => format!("q = {q} per node"),
         };
-        let flips = budget["direction"].as_str().unwrap_or("both");
-        let _ = writeln!(text, "budget: Q = {} flips in all, q = {local} per node, {flips}", budget["global"]);
+        let flips = match budget.direction {
+            Direction::Both => "both",
+            Direction::Add => "add",
+            Direction::Remove => "remove",
+        };
+        let global = budget.global.map_or_else(String::new, |global| global.to_string());
+        let _ = writeln!(text, "budget: Q = {global} flips in all, {local}, {flips}");
         let _ = writeln!(
             text,
             "\n{:<12}{:>8}{:>18}{:>18}{:>18}{:>10}{:>13}",

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
+use gcnproof::internals::record::description::BudgetRecord;
+use gcnproof::train::checkpoint::TrainingRun;
 use gcnproof::train::error::TrainError;
 use gcnproof::train::evaluation::{Evaluation, evaluate};
 use gcnproof::train::log::{Header, Line, Log};
@@ -14,7 +16,7 @@ use gcnproof::train::split::{Share, Split};
 use gcnproof::train::trainer::Trainer;
 use gcnproof::{Budget, Graph};
 use miette::{Result, miette};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::input::{self, GraphArguments, LocalArguments, PassingArguments};
 use super::run::{self, Format, stopped};
@@ -182,11 +184,16 @@ impl Train {
         for note in &split.notes {
             eprintln!("note: {note}");
         }
-        let identity = json!({
-            "graph": graph.digest(), "global": self.global, "budget": budget_record, "labelled": split.labelled,
-            "message_passing": self.network.passing.message_passing, "settings": settings,
-        });
-        let mut trainer = Trainer::new(&graph, &budget, &split, settings, &self.network.passing.rules()?)?;
+        let rules = self.network.passing.rules()?;
+        let identity = TrainingRun {
+            graph: graph.digest().to_string(),
+            global: self.global,
+            budget: budget_record.clone(),
+            labelled: split.labelled.clone(),
+            message_passing: input::names(&rules),
+            settings: settings.clone(),
+        };
+        let mut trainer = Trainer::new(&graph, &budget, &split, settings, &rules)?;
         let checkpoint = self.output.checkpoint.clone().unwrap_or_else(|| suffixed(&self.output.out, ".checkpoint"));
         if self.output.resume {
             trainer.load(&checkpoint, &identity)?;
@@ -209,15 +216,15 @@ impl Train {
         &self,
         trainer: &mut Trainer,
         graph: &Graph,
-        budget: &Value,
-        (checkpoint, identity): (&Path, &Value),
+        budget: &BudgetRecord,
+        (checkpoint, identity): (&Path, &TrainingRun),
     ) -> Result<bool> {
         let header = Header {
             gcnproof_training_log: 1,
             graph: graph.digest().to_string(),
             loss: self.loss,
             bound: trainer.settings().bound.name().into(),
-            local: budget["local"].clone(),
+            local: budget.local.clone(),
             global: self.global,
             seed: self.split.seed,
         };
@@ -276,7 +283,13 @@ impl Train {
     }
 
     /// What the file says about itself.
-    fn metadata(&self, trainer: &Trainer, graph: &Graph, split: &Split, budget: &Value) -> BTreeMap<String, String> {
+    fn metadata(
+        &self,
+        trainer: &Trainer,
+        graph: &Graph,
+        split: &Split,
+        budget: &BudgetRecord,
+    ) -> BTreeMap<String, String> {
         let how = match &self.split.labelled {
             Some(list) => format!("labelled {list}"),
             None => self.split.split.to_string(),
@@ -301,7 +314,7 @@ impl Train {
         &self,
         trainer: &Trainer,
         (graph, budget, split): (&Graph, &Budget, &Split),
-        identity: &Value,
+        identity: &TrainingRun,
         seconds: f64,
     ) -> Result<u8> {
         let evaluation = evaluate(graph, &trainer.model(), budget, split);

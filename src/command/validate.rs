@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use gcnproof::internals::record::description::{Description, SolverLimits, ValidateRun};
 use gcnproof::laboratory::histogram::Histogram;
 use gcnproof::laboratory::hunt::{Statement, hunt};
 use gcnproof::laboratory::measurement::Settings;
@@ -113,8 +114,7 @@ impl Validate {
     fn validate(self, graph: PathBuf, model: PathBuf, global: usize) -> Result<u8> {
         let input = Input { graph, model, options: self.options.clone(), passing: self.passing.clone() };
         let (graph, network, identity) = input.read()?;
-        let (budget, mut budget_record) = self.local.budget(&graph, global)?;
-        budget_record["global"] = json!(global);
+        let (budget, budget_record) = self.local.budget(&graph, global)?;
         let nodes = draw(input::nodes(self.nodes.as_deref(), &graph)?, self.sample, self.seed);
         let settings = Settings {
             max_cells: self.max_cells,
@@ -123,11 +123,19 @@ impl Validate {
             seconds: self.time_limit,
             milp_seconds: self.milp_limit,
         };
-        let fingerprint = json!({
-            "command": "validate", "input": identity, "budget": budget_record, "nodes": nodes,
-            "max_cells": settings.max_cells, "full_cells": settings.full_cells,
-            "max_integers": settings.max_integers, "time_limit": settings.seconds,
-            "milp_limit": settings.milp_seconds, "exact_limit": self.exact_limit,
+        let description = Description::Validate(ValidateRun {
+            input: identity,
+            budget: budget_record.with_global(global),
+            nodes: nodes.clone(),
+            solvers: None,
+            limits: Some(SolverLimits {
+                max_cells: settings.max_cells,
+                full_cells: settings.full_cells,
+                max_integers: settings.max_integers,
+                time_limit: Some(settings.seconds),
+                milp_limit: Some(settings.milp_seconds),
+            }),
+            exact_limit: Some(self.exact_limit),
         });
         if let Some(folder) = &self.plots {
             // Before hours of work, not after.
@@ -139,11 +147,15 @@ impl Validate {
         let certifier = certifier(&graph, &network, budget).effort(effort).build();
         let keys: Vec<u64> = nodes.iter().flat_map(|&node| pair_keys(&certifier, node)).collect();
         let (rows, interrupted) =
-            self.run.rows(PairRecord::SCHEMA, fingerprint.clone(), &keys, PairRecord::key, |open, done| {
+            self.run.rows(PairRecord::SCHEMA, &description, &keys, PairRecord::key, |open, done| {
                 // One target at a time per thread, in the order of the list, so that large ones do not meet at the end.
                 by_target(open).par_iter().with_max_len(1).for_each(|(node, classes)| {
                     if !stopped() {
-                        measurement::pairs(&certifier, &settings, *node, classes).into_iter().for_each(done);
+                        let rows = measurement::pairs(&certifier, &settings, *node, classes);
+                        // Cut short, no result.
+                        if !stopped() {
+                            rows.into_iter().for_each(done);
+                        }
                     }
                 });
             })?;
@@ -153,7 +165,7 @@ impl Validate {
         }
         match self.run.format {
             Format::Table => print!("{}", report.text(&rows)),
-            Format::Json => println!("{}", json!({ "run": fingerprint, "summary": report, "rows": rows })),
+            Format::Json => println!("{}", json!({ "run": description, "summary": report, "rows": rows })),
         }
         Ok(match (interrupted, report.clean()) {
             (true, _) => 130,

@@ -257,7 +257,8 @@ impl Bench<'_> {
             let prices = Prices::new(&self.anchored, &self.instance, answer.row_duals.as_ref()?);
             let useful = prices.useful(known - SLACK);
             let more = prices.wanted(|flip| open.contains(flip), 4 * CHEAPEST);
-            let settled = more.is_empty() || useful * 10 > best * 9 && useful + unstable <= self.settings.max_integers;
+            let settled = more.is_empty()
+                || useful * 10 > best.saturating_mul(9) && useful + unstable <= self.settings.max_integers;
             best = best.min(useful);
             if settled {
                 let fits = useful + unstable <= self.settings.max_integers;

@@ -8,12 +8,13 @@ use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
 use crate::certify::verdict::Margin;
-use crate::search::optimum::relaxed_optimum;
+use crate::search::optimum::relaxed_optimum_until;
 
 /// Column generation has found `m̂` when its two sides are this close, relative to it.
 const MET: f64 = 1e-8;
 
-/// The numbers of some class pairs of a node, for its predicted class. How exact they are is up to the certifier's effort.
+/// The numbers of some class pairs of a node, for its predicted class. How exact they are is up to the certifier's effort; where it
+/// is stopped, they are not to be taken for a result.
 pub fn numbers(certifier: &Certifier, node: usize, classes: &[usize]) -> Vec<PairRecord> {
     let mut workspace = Workspace::default();
     let start = Instant::now();
@@ -36,7 +37,8 @@ pub fn numbers(certifier: &Certifier, node: usize, classes: &[usize]) -> Vec<Pai
         row.set_dual_default(bound(Relaxation::Paper));
         row.set_anchored(bound(Relaxation::Anchored));
         let start = Instant::now();
-        let optimum = relaxed_optimum(certifier.prepared(), node, (result.reference, class), &mut workspace);
+        let (stop, pair) = (&certifier.settings.stop, (result.reference, class));
+        let optimum = relaxed_optimum_until(stop, certifier.prepared(), node, pair, &mut workspace);
         let met = optimum.upper - optimum.lower <= MET * (1.0 + optimum.lower.abs());
         let status = if met { "proved" } else { "limit" };
         row.set_dual_optimal(Measured::new(Some(optimum.lower), status, start.elapsed().as_secs_f64()));

@@ -13,6 +13,7 @@ use ruzstd::decoding::StreamingDecoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use super::error::ProofError;
+use super::missing::Missing;
 use crate::results::Mode;
 
 /// A frame is written when it has so many bytes …
@@ -31,7 +32,7 @@ pub struct ProofFile {
     last: Instant,
     done: BTreeSet<u32>,
     /// Nodes without proof, by reason.
-    unproved: BTreeMap<String, usize>,
+    unproved: BTreeMap<Missing, usize>,
     bytes: u64,
     /// The header, until it is written.
     header: Option<Header>,
@@ -94,7 +95,7 @@ impl ProofFile {
     }
 
     /// How many nodes have a line without proof, by reason.
-    pub fn unproved(&self) -> &BTreeMap<String, usize> {
+    pub fn unproved(&self) -> &BTreeMap<Missing, usize> {
         &self.unproved
     }
 
@@ -124,7 +125,7 @@ impl ProofFile {
         }
         if self.pending.len() - start > LONGEST_LINE {
             self.pending.truncate(start);
-            let unproved = Unproved { id, reason: format!("the proof is longer than {LONGEST_LINE} bytes") };
+            let unproved = Unproved { id, reason: Missing::LineTooLong.to_string() };
             self.count(&unproved);
             self.write(&Line::Unproved(unproved))?;
         }
@@ -146,9 +147,7 @@ impl ProofFile {
     }
 
     fn count(&mut self, unproved: &Unproved) {
-        // Numbers in a reason follow a colon: what comes before it is the kind.
-        let kind = unproved.reason.split(':').next().unwrap_or_default();
-        *self.unproved.entry(kind.to_string()).or_default() += 1;
+        *self.unproved.entry(Missing::of(&unproved.reason)).or_default() += 1;
     }
 
     fn flush(&mut self) -> Result<(), ProofError> {

@@ -8,10 +8,12 @@ mod error;
 mod file;
 pub(crate) mod leaf;
 mod mend;
+mod missing;
 mod statement;
 
 pub use error::ProofError;
 pub use file::ProofFile;
+pub use missing::Missing;
 pub(crate) use statement::{Shown, line};
 pub use statement::{header, model_file};
 
@@ -23,9 +25,9 @@ use crate::number::rounding::Enclosure;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
     /// The claim with its proof, or why there is none.
-    pub claim: Result<Claim, &'static str>,
+    pub claim: Result<Claim, Missing>,
     /// Why some tree is not that of the bound that settled its class, if so.
-    pub missing: Option<&'static str>,
+    pub missing: Option<Missing>,
 }
 
 /// Why one class stays below the reference: a tree in preorder, as in the format.

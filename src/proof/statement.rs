@@ -7,8 +7,8 @@ use gcnproof_check::format::{
 use gcnproof_check::{Checker, matrix_digest};
 use gcnproof_files::{LayerFile, ModelFile, Precision};
 
-use super::Evidence;
 use super::mend::mend;
+use super::{Evidence, Missing};
 use crate::problem::budget::{Budget, Direction};
 use crate::problem::matrix::plain;
 use crate::problem::network::{Network, Operator};
@@ -89,11 +89,12 @@ pub struct Shown<'a> {
 /// says that there is no proof, and why.
 pub fn line(verdict: &Shown, checker: &Checker) -> Line {
     let Shown { node: id, class, evidence, reason } = *verdict;
-    let unproved = |reason: &str| Line::Unproved(Unproved { id, reason: short(reason) });
-    let Some(evidence) = evidence else { return unproved("proofs were not asked for") };
+    let unproved =
+        |why: Missing, details: &str| Line::Unproved(Unproved { id, reason: short(&format!("{why}{details}")) });
+    let Some(evidence) = evidence else { return unproved(Missing::NotAskedFor, "") };
     let claim = match &evidence.claim {
         Ok(claim) => claim.clone(),
-        Err(missing) => return unproved(&format!("{missing} ({reason})")),
+        Err(missing) => return unproved(*missing, &format!(" ({reason})")),
     };
     let proof = NodeProof { id, class, claim };
     let fault = match checker.check(&proof) {
@@ -103,12 +104,9 @@ pub fn line(verdict: &Shown, checker: &Checker) -> Line {
     match proof.claim {
         Claim::Robust(trees) => match mend(checker, id, class, trees) {
             Ok(trees) => Line::Node(NodeProof { id, class, claim: Claim::Robust(trees) }),
-            Err(reason) => {
-                let why = evidence.missing.unwrap_or("robust by a bound that no leaf of the format shows");
-                unproved(&format!("{why}: {reason}"))
-            }
+            Err(reason) => unproved(evidence.missing.unwrap_or(Missing::NoLeaf), &format!(": {reason}")),
         },
-        Claim::NonRobust(_) => unproved(&format!("the checker does not accept the witness: {}", fault.reason)),
+        Claim::NonRobust(_) => unproved(Missing::Witness, &format!(": {}", fault.reason)),
     }
 }
 

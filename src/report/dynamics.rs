@@ -6,6 +6,7 @@ use crate::chart::axis::Axis;
 use crate::chart::figure::{Figure, Numbers, number};
 use crate::chart::palette::Ink;
 use crate::chart::plot::{Dash, Plot, Shape};
+use crate::record::description::LocalRecord;
 
 type Series = (&'static str, Ink, Dash, fn(&Iteration) -> Option<f64>);
 
@@ -88,7 +89,8 @@ pub fn training(log: &TrainingLog) -> Sheet {
     let heading = &log.heading;
     let word = |text: &Option<String>, missing: &str| text.clone().unwrap_or_else(|| missing.to_string());
     let budget = match (heading.global, &heading.local) {
-        (Some(global), Some(local)) => format!(" for Q = {global}, q = {local}"),
+        (Some(global), Some(LocalRecord::Uniform(local))) => format!(" for Q = {global}, q = {local}"),
+        (Some(global), Some(LocalRecord::PerNode(_))) => format!(" for Q = {global}, q by node"),
         (Some(global), None) => format!(" for Q = {global}"),
         _ => String::new(),
     };

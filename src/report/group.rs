@@ -1,17 +1,18 @@
 //! Groups: the results that belong to one model and one local budget.
 
 use std::collections::BTreeMap;
-
-use serde_json::Value;
+use std::path::PathBuf;
 
 use super::error::ReportError;
-use super::source::{Rows, Source, Sources};
+use super::source::{Rows, Run, Source, Sources};
 use super::training::TrainingLog;
+use crate::certify::settings::Bound;
 use crate::certify::verdict::Verdict;
 use crate::laboratory::pair::PairRecord;
+use crate::problem::budget::Direction;
 use crate::problem::flip::Flip;
+use crate::record::description::{BudgetRecord, Description, Identity, Level, LocalRecord};
 use crate::record::{NodeRecord, RadiusRecord};
-use crate::results::Sidecar;
 
 /// By what means nodes were decided, the weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,15 +41,14 @@ impl Method {
         }
     }
 
-    fn of(run: Option<&Sidecar>) -> Method {
+    fn of(run: Option<&Description>) -> Method {
         let Some(run) = run else { return Method::Bounds };
-        let level = run.fingerprint["effort"]["level"].as_str().unwrap_or("bounds");
-        match (run.fingerprint["bound"].as_str(), level) {
-            (_, "complete" | "minimize") => Method::Exact,
-            (_, "optimal") => Method::Optimal,
-            (Some("paper"), _) => Method::Paper,
-            (Some("anchored"), _) => Method::Anchored,
-            _ => Method::Bounds,
+        match (run.level(), run.bound()) {
+            (Level::Complete | Level::Minimize, _) => Method::Exact,
+            (Level::Optimal, _) => Method::Optimal,
+            (Level::Bounds, Some(Bound::Paper)) => Method::Paper,
+            (Level::Bounds, Some(Bound::Anchored)) => Method::Anchored,
+            (Level::Bounds, Some(Bound::Best) | None) => Method::Bounds,
         }
     }
 }
@@ -117,7 +117,7 @@ impl Groups {
             let files = sources.missing.join(", ");
             all.notices.push(format!("The study is not finished: {files} not there yet. Run it again to go on."));
         }
-        let mut keys: Vec<String> = Vec::new();
+        let mut keys: Vec<Key> = Vec::new();
         for Source { path, name: called, named, rows, run } in sources.files {
             let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             all.notice(&file, &rows, run.as_ref());
@@ -129,14 +129,14 @@ impl Groups {
                 rows if rows.count() == 0 => continue,
                 rows => rows,
             };
-            // Without its run, a file is only like itself.
-            let key = run.as_ref().map_or_else(|| path.display().to_string(), |run| key(&run.fingerprint));
+            let run = run.and_then(|run| run.description.ok());
+            let key = Key::of(run.as_ref(), path);
             let at = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
-                let budget = run.as_ref().map_or(Value::Null, |run| run.fingerprint["budget"].clone());
+                let budget = run.as_ref().and_then(Description::budget);
                 all.groups.push(Group {
                     name: called.clone(),
-                    budget: words(&budget),
-                    local: plain(&budget),
+                    budget: budget.map_or_else(|| "budget not known".into(), words),
+                    local: budget.and_then(plain),
                     ..Group::default()
                 });
                 keys.push(key);
@@ -155,7 +155,7 @@ impl Groups {
         Ok(all)
     }
 
-    fn notice(&mut self, file: &str, rows: &Rows, run: Option<&Sidecar>) {
+    fn notice(&mut self, file: &str, rows: &Rows, run: Option<&Run>) {
         let count = rows.count();
         if count == 0 {
             self.notices.push(format!("{file} holds no rows: nothing is drawn from it."));
@@ -164,10 +164,15 @@ impl Groups {
         {
             self.notices.push(format!("{file} holds {count} of {} rows: its run is not finished.", run.total));
         }
-        if run.is_none() && !matches!(rows, Rows::Training(_)) && count > 0 {
-            self.notices.push(format!(
-                "There is no {file}.run.json beside {file}: its budget is not known, and it is drawn by itself."
-            ));
+        let by_itself = "its budget is not known, and it is drawn by itself.";
+        match run.map(|run| &run.description) {
+            _ if count == 0 => {}
+            None if matches!(rows, Rows::Training(_)) => {}
+            None => self.notices.push(format!("There is no {file}.run.json beside {file}: {by_itself}")),
+            Some(Err(problem)) => {
+                self.notices.push(format!("{file}.run.json is not understood ({problem}): {by_itself}"));
+            }
+            Some(Ok(_)) => {}
         }
     }
 
@@ -197,17 +202,20 @@ impl Groups {
 }
 
 impl Group {
-    fn take(&mut self, rows: Rows, run: Option<&Sidecar>) {
+    fn take(&mut self, rows: Rows, run: Option<&Description>) {
         let method = Method::of(run);
-        let number = |path: &str| run.and_then(|run| run.fingerprint.pointer(path)?.as_u64());
+        let global = run.and_then(|run| run.budget()?.global);
         match rows {
             Rows::Nodes(rows) => {
-                self.verdicts.push(Verdicts { method, global: number("/budget/global"), rows });
+                self.verdicts.push(Verdicts { method, global, rows });
                 self.verdicts.sort_by_key(|verdicts| (verdicts.global, verdicts.method));
             }
             Rows::Radii(rows) => {
                 let seen = rows.iter().flat_map(|row| [row.certified_q_global, row.attacked_q_global]);
-                let limit = number("/max_global").or(seen.flatten().max()).unwrap_or(0);
+                let limit = match run {
+                    Some(Description::Radius(run)) => run.max_global,
+                    _ => seen.flatten().max().unwrap_or(0),
+                };
                 self.radii.push(Radii { method, limit, rows });
                 self.radii.sort_by_key(|radii| radii.method);
             }
@@ -215,7 +223,7 @@ impl Group {
             Rows::Pairs(rows) => {
                 let solved = |rows: &[PairRecord]| rows.iter().filter(|row| row.lp().is_some()).count();
                 if (solved(&rows), rows.len()) > (solved(&self.pairs), self.pairs.len()) {
-                    self.pairs_global = number("/budget/global");
+                    self.pairs_global = global;
                     self.pairs = rows;
                 }
             }
@@ -262,42 +270,55 @@ fn common(one: &str, other: &str) -> String {
     if prefix.chars().count() >= 2 { prefix.to_string() } else { one.to_string() }
 }
 
-/// What tells groups apart: the input and the local budget.
-fn key(fingerprint: &Value) -> String {
-    let budget = &fingerprint["budget"];
-    let parts = [&fingerprint["input"], &budget["local"], &budget["direction"], &budget["frozen_attributes"]];
-    parts.map(ToString::to_string).join("|")
+/// What tells groups apart.
+#[derive(PartialEq)]
+enum Key {
+    /// Input and local budget.
+    Run(Identity, BudgetRecord),
+    /// Without its run, a file is only like itself.
+    File(PathBuf),
+}
+
+impl Key {
+    fn of(run: Option<&Description>, path: PathBuf) -> Key {
+        let parts = run.and_then(|run| Some((run.input()?.clone(), run.budget()?.without_global())));
+        parts.map_or(Key::File(path), |(input, budget)| Key::Run(input, budget))
+    }
 }
 
 /// The local budget in a few words.
-fn words(budget: &Value) -> String {
-    let local = match &budget["local"] {
-        Value::Null => return "budget not known".to_string(),
-        Value::Array(_) => "q by node".to_string(),
-        q => format!("q = {q}"),
+fn words(budget: &BudgetRecord) -> String {
+    let local = match &budget.local {
+        LocalRecord::PerNode(_) => "q by node".to_string(),
+        LocalRecord::Uniform(q) => format!("q = {q}"),
     };
-    let direction = match budget["direction"].as_str() {
-        Some("add") => ", only additions",
-        Some("remove") => ", only removals",
-        _ => "",
+    let direction = match budget.direction {
+        Direction::Add => ", only additions",
+        Direction::Remove => ", only removals",
+        Direction::Both => "",
     };
-    let frozen = budget["frozen_attributes"].as_array().map_or(0, Vec::len);
+    let frozen = budget.frozen_attributes.len();
     let frozen = if frozen > 0 { format!(", {frozen} attributes frozen") } else { String::new() };
     format!("{local}{direction}{frozen}")
 }
 
 /// `q`, if the budget is as in the paper.
-fn plain(budget: &Value) -> Option<u64> {
-    let free = budget["frozen_attributes"].as_array().is_none_or(Vec::is_empty);
-    (free && budget["direction"].as_str() == Some("both")).then(|| budget["local"].as_u64()).flatten()
+fn plain(budget: &BudgetRecord) -> Option<u64> {
+    match budget.local {
+        LocalRecord::Uniform(q) if budget.frozen_attributes.is_empty() && budget.direction == Direction::Both => {
+            Some(q)
+        }
+        _ => None,
+    }
 }
 
 /// The one graph of all sources that say theirs.
 fn one_graph(files: &[Source]) -> Result<Option<String>, ReportError> {
     let mut graphs: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for source in files {
-        if let Some(digest) = source.run.as_ref().and_then(|run| run.fingerprint["input"]["graph"].as_str()) {
-            graphs.entry(digest.to_string()).or_default().push(source.path.display().to_string());
+        let known = source.run.as_ref().and_then(|run| run.description.as_ref().ok()?.input());
+        if let Some(input) = known {
+            graphs.entry(input.graph.clone()).or_default().push(source.path.display().to_string());
         }
     }
     if graphs.len() > 1 {

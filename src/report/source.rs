@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::error::ReportError;
 use super::training::{self, TrainingLog};
 use crate::laboratory::pair::PairRecord;
+use crate::record::description::Description;
 use crate::record::study;
 use crate::record::study::Manifest;
 use crate::record::{NodeRecord, RadiusRecord};
@@ -48,7 +49,16 @@ pub struct Source {
     /// What is in it.
     pub rows: Rows,
     /// What run it belongs to, if that is known.
-    pub run: Option<Sidecar>,
+    pub run: Option<Run>,
+}
+
+/// The run that a file belongs to.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its rows, when it is finished.
+    pub total: usize,
+    /// What it is, or why that is not understood.
+    pub description: Result<Description, String>,
 }
 
 /// Everything a report is made from.
@@ -118,13 +128,13 @@ fn read(path: &Path, name: String) -> Result<Source, ReportError> {
             return Ok(Source { path: path.to_path_buf(), name, named: false, rows, run: None });
         }
     }
-    let run = Sidecar::load(path)?;
-    let command = run.as_ref().and_then(|run| run.fingerprint["command"].as_str());
-    let rows = match command {
-        Some("certify") => Rows::Nodes(results::read(path, NodeRecord::SCHEMA)?),
-        Some("radius") => Rows::Radii(results::read(path, RadiusRecord::SCHEMA)?),
-        Some("validate") => Rows::Pairs(results::read(path, PairRecord::SCHEMA)?),
-        _ => guess(path)?,
+    let run = Sidecar::load(path)?
+        .map(|sidecar| Run { total: sidecar.total, description: Description::read(&sidecar.fingerprint) });
+    let rows = match run.as_ref().map(|run| &run.description) {
+        Some(Ok(Description::Certify(_))) => Rows::Nodes(results::read(path, NodeRecord::SCHEMA)?),
+        Some(Ok(Description::Radius(_))) => Rows::Radii(results::read(path, RadiusRecord::SCHEMA)?),
+        Some(Ok(Description::Validate(_))) => Rows::Pairs(results::read(path, PairRecord::SCHEMA)?),
+        Some(Ok(Description::Table1(_)) | Err(_)) | None => guess(path)?,
     };
     Ok(Source { path: path.to_path_buf(), name, named: false, rows, run })
 }

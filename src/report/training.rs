@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::error::ReportError;
+use crate::record::description::LocalRecord;
 
 /// The first line of a log.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -20,7 +21,7 @@ pub struct Heading {
     /// Which bound the robust part of the loss uses.
     pub bound: Option<String>,
     /// `q` that was trained for.
-    pub local: Option<Value>,
+    pub local: Option<LocalRecord>,
     /// `Q` that was trained for.
     pub global: Option<u64>,
 }

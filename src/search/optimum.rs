@@ -17,6 +17,7 @@ use crate::problem::slice::Slice;
 
 use super::column_generation::{Master, Pricing, generate, unknown};
 use super::layered::master::LayeredMaster;
+use super::limits::Stop;
 use super::master::{Envelopes, Lines, SimplexMaster, Suggestion};
 use super::pair_search::point;
 use super::point::{bounds_in, feasible_margin};
@@ -59,12 +60,13 @@ struct RelaxedPricing<'a> {
     bounds: &'a [LayerBounds],
     workspace: &'a mut Workspace,
     best: Optimum,
+    stop: &'a Stop,
 }
 
 impl RelaxedPricing<'_> {
     /// The flips to start with, or to go on with: those of the last selection.
     fn selected(&self, master: &impl Master) -> Vec<Flip> {
-        if self.best.is_met() {
+        if self.best.is_met() || self.stop.is_set() {
             return Vec::new();
         }
         unknown(master, self.workspace.selection.flips().iter().map(|loss| loss.flip))
@@ -102,7 +104,7 @@ impl Pricing<LayeredMaster<'_>> for RelaxedPricing<'_> {
     }
 
     fn price(&mut self, master: &mut LayeredMaster, _: f64) -> Vec<Flip> {
-        let RelaxedPricing { prepared, objective, bounds, workspace, best } = self;
+        let RelaxedPricing { prepared, objective, bounds, workspace, best, .. } = self;
         best.masters += 1;
         let shares = within_budget(prepared.budget(), master.flips());
         best.upper = best.upper.min(feasible_margin(prepared, objective, &shares, master, bounds, workspace));
@@ -125,7 +127,13 @@ impl Pricing<LayeredMaster<'_>> for RelaxedPricing<'_> {
 }
 
 /// `m̂` of a class pair.
-pub fn relaxed_optimum(
+pub fn relaxed_optimum(prepared: &Prepared, node: usize, pair: (usize, usize), workspace: &mut Workspace) -> Optimum {
+    relaxed_optimum_until(&Stop::default(), prepared, node, pair, workspace)
+}
+
+/// The same, as far as it is known when `stop` is set.
+pub fn relaxed_optimum_until(
+    stop: &Stop,
     prepared: &Prepared,
     node: usize,
     (reference, class): (usize, usize),
@@ -153,7 +161,7 @@ pub fn relaxed_optimum(
         let bounds = &bounds_in(prepared, &workspace.slice);
         let (slice, hidden) = (&workspace.slice, &workspace.hidden);
         let mut master = LayeredMaster::new((network, slice), hidden, bounds, (objective, &[]), global, Lines::Chord);
-        let mut pricing = RelaxedPricing { prepared, objective, bounds, workspace, best };
+        let mut pricing = RelaxedPricing { prepared, objective, bounds, workspace, best, stop };
         let start = pricing.selected(&master);
         generate(&mut master, &field, start, &mut pricing);
         return pricing.best;
@@ -169,7 +177,7 @@ pub fn relaxed_optimum(
         Lines::Chord,
         Envelopes::default(),
     );
-    let mut pricing = RelaxedPricing { prepared, objective, bounds: &[], workspace, best };
+    let mut pricing = RelaxedPricing { prepared, objective, bounds: &[], workspace, best, stop };
     let start = pricing.selected(&master);
     generate(&mut master, &field, start, &mut pricing);
     pricing.best

@@ -8,7 +8,7 @@ use crate::bound::workspace::Workspace;
 use crate::number::dyadic::Dyadic;
 use crate::number::rounding::{Enclosure, error_of};
 use crate::problem::flip::Flip;
-use crate::proof::PairProof;
+use crate::proof::{Missing, PairProof};
 
 /// The best perturbation known against one class: its margin is enclosed by numbers of one sign, or it is exact.
 pub(crate) struct Attack {
@@ -57,7 +57,7 @@ pub(crate) struct Pair {
     pub(crate) minimized: bool,
     pub(crate) attack: Attack,
     /// The proof of a positive worst-case margin, or why there is none.
-    pub(crate) proof: Result<PairProof, &'static str>,
+    pub(crate) proof: Result<PairProof, Missing>,
 }
 
 impl Pair {
@@ -124,7 +124,7 @@ impl<'a> Pairs<'a> {
                 searched: f64::NEG_INFINITY,
                 proved: false,
                 minimized: false,
-                proof: Err("no bound was kept"),
+                proof: Err(Missing::NoBound),
                 attack,
             });
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use gcnproof_check::format::{Envelope, Leaf, Step};
 use gcnproof_check::{LARGEST_TREE, LONGEST_LINE, LONGEST_PATH};
 
-use crate::proof::PairProof;
+use crate::proof::{Missing, PairProof};
 
 use super::tree::{Branch, Split};
 
@@ -63,12 +63,12 @@ impl Trace {
     }
 
     /// The tree in preorder. `unit` names a unit of the slice by its node and its number.
-    pub(crate) fn proof(mut self, unit: impl Fn(usize, usize) -> (u32, u32)) -> Result<PairProof, &'static str> {
+    pub(crate) fn proof(mut self, unit: impl Fn(usize, usize) -> (u32, u32)) -> Result<PairProof, Missing> {
         let mut tree = Vec::new();
         let mut waiting = vec![(0, 0)];
         while let Some((serial, depth)) = waiting.pop() {
             if self.bytes > LARGEST || tree.len() >= LARGEST_TREE || depth > LONGEST_PATH {
-                return Err("the tree of the search is too large to be written down");
+                return Err(Missing::TreeTooLarge);
             }
             match self.entries.remove(&serial) {
                 Some(Entry::Closed(leaf)) => tree.push(Step::Leaf(leaf)),
@@ -91,11 +91,11 @@ impl Trace {
                         }
                     };
                     for side in [!first, first] {
-                        let child = self.children.get(&(serial, side)).ok_or("the search was not over")?;
+                        let child = self.children.get(&(serial, side)).ok_or(Missing::SearchNotOver)?;
                         waiting.push((*child, depth + 1));
                     }
                 }
-                None => return Err("the search was not over"),
+                None => return Err(Missing::SearchNotOver),
             }
         }
         Ok(PairProof(tree))

@@ -10,16 +10,35 @@ use serde_json::Value;
 
 use super::error::TrainError;
 use super::schedule::Progress;
+use super::settings::Settings;
 use super::trainer::Trainer;
 use crate::problem::network::Layer;
+use crate::record::description::BudgetRecord;
 use crate::results::replace;
 
 const FORMAT: &str = "gcnproof training checkpoint 1";
 
+/// What determines a training run: a checkpoint of another one is refused.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrainingRun {
+    /// Digest of the graph.
+    pub graph: String,
+    /// `Q`.
+    pub global: usize,
+    /// The rest of the budget.
+    pub budget: BudgetRecord,
+    /// The nodes whose labels are used.
+    pub labelled: Vec<u32>,
+    /// One rule for all layers, or one per layer.
+    pub message_passing: Vec<String>,
+    /// Everything else.
+    pub settings: Settings,
+}
+
 #[derive(Serialize, Deserialize)]
 struct Header {
     format: String,
-    /// Graph, budget, split, settings: a checkpoint of another run is refused.
+    /// A [`TrainingRun`].
     run: Value,
     progress: Progress,
     steps: u64,
@@ -28,11 +47,11 @@ struct Header {
 
 impl Trainer<'_> {
     /// Writes where the run stands; at every instant the file holds one whole checkpoint.
-    pub fn save(&self, path: &Path, run: &Value) -> Result<(), TrainError> {
+    pub fn save(&self, path: &Path, run: &impl Serialize) -> Result<(), TrainError> {
         let numbers: Vec<f64> = self.numbers().into_iter().flatten().copied().collect();
         let header = Header {
             format: FORMAT.into(),
-            run: run.clone(),
+            run: serde_json::to_value(run).unwrap_or_default(),
             progress: self.progress,
             steps: self.adam.steps,
             numbers: numbers.len(),
@@ -44,7 +63,7 @@ impl Trainer<'_> {
     }
 
     /// Goes on where a run stood.
-    pub fn load(&mut self, path: &Path, run: &Value) -> Result<(), TrainError> {
+    pub fn load(&mut self, path: &Path, run: &impl Serialize) -> Result<(), TrainError> {
         let refuse = |problem: String, remedy: &'static str| TrainError::Checkpoint {
             file: path.display().to_string(),
             problem,
@@ -58,7 +77,8 @@ impl Trainer<'_> {
         if header.format != FORMAT {
             return Err(damaged());
         }
-        if let Some(name) = first_difference(&header.run, run) {
+        let run = serde_json::to_value(run).unwrap_or_default();
+        if let Some(name) = first_difference(&header.run, &run) {
             let remedy = "give the same arguments as the run that wrote it, or start again without --resume";
             return Err(refuse(format!("it belongs to another run (`{name}` differs)"), remedy));
         }
@@ -112,5 +132,35 @@ fn first_difference(theirs: &Value, ours: &Value) -> Option<String> {
             })
             .or_else(|| (x != y).then(|| "fields".into())),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::problem::budget::Direction;
+    use crate::record::description::LocalRecord;
+    use crate::train::losses::Loss;
+
+    /// Checkpoints that stand on disks hold this, to the letter.
+    #[test]
+    fn a_run_is_written_as_before() {
+        let (local, frozen_attributes) = (LocalRecord::Uniform(14), vec![]);
+        let settings = Settings::new(Loss::Ce, 1);
+        let run = TrainingRun {
+            graph: "g".into(),
+            global: 12,
+            budget: BudgetRecord { global: None, local, direction: Direction::Both, frozen_attributes },
+            labelled: vec![1, 5],
+            message_passing: vec!["gcn".into()],
+            settings: settings.clone(),
+        };
+        let before = json!({
+            "graph": "g", "global": 12, "budget": { "local": 14, "direction": "both", "frozen_attributes": [] },
+            "labelled": [1, 5], "message_passing": ["gcn"], "settings": settings,
+        });
+        assert_eq!(json!(run), before);
     }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::error::TrainError;
 use super::losses::Loss;
 use super::objective::Report;
+use crate::record::description::LocalRecord;
 use crate::results::{replace, unwritable};
 
 /// The first line.
@@ -23,7 +24,7 @@ pub struct Header {
     /// Which certificate stands in it.
     pub bound: String,
     /// `q`: a number, or a list with one per node.
-    pub local: serde_json::Value,
+    pub local: LocalRecord,
     /// `Q`.
     pub global: usize,
     /// The seed.

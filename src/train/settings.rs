@@ -72,6 +72,9 @@ const LARGEST_HIDDEN: usize = 1 << 14;
 /// Weight layers, at most.
 const MOST_LAYERS: usize = 64;
 
+/// Iterations of a stage, at most: more take years on any graph.
+const MOST_ITERATIONS: usize = 1_000_000_000;
+
 impl Settings {
     /// What is known to reach the published figures for a loss (see docs/training.md).
     ///
@@ -148,6 +151,11 @@ impl Settings {
         for (name, value, most) in [("--hidden", self.hidden, LARGEST_HIDDEN), ("--layers", self.layers, MOST_LAYERS)] {
             if value > most {
                 return refuse(name, &value, "such a network would not fit into memory: give a smaller number");
+            }
+        }
+        for (name, value) in [("--epochs", self.epochs), ("--warm-up", self.warm_up)] {
+            if value > MOST_ITERATIONS {
+                return refuse(name, &value, "that would take years: give a smaller number");
             }
         }
         if !(self.learning_rate > 0.0 && self.learning_rate.is_finite()) {

@@ -10,9 +10,7 @@ impl Envelope {
     /// `u` and `v` of a flip.
     pub fn amounts(&self, flip: Flip) -> (Dyadic, Dyadic) {
         let (mut u, mut v) = (Dyadic::ZERO, Dyadic::ZERO);
-        let node = self.nodes.binary_search_by_key(&flip.0, |entry| entry.0).ok().map(|at| &self.nodes[at].1);
-        let single = self.flips.binary_search_by_key(&flip, |entry| entry.0).ok().map(|at| &self.flips[at].1);
-        for price in [Some(&self.every), node, single].into_iter().flatten() {
+        for price in [Some(&self.every), find(&self.nodes, &flip.0), find(&self.flips, &flip)].into_iter().flatten() {
             if price.is_negative() { v += &-price } else { u += price }
         }
         (u, v)
@@ -36,8 +34,7 @@ fn positive(name: &'static str, x: &Dyadic) -> Result<(), Reason> {
 impl Prices {
     /// `ρ + η_n`.
     pub fn of(&self, node: u32) -> Dyadic {
-        let own = self.nodes.binary_search_by_key(&node, |entry| entry.0);
-        own.map_or_else(|_| self.every.clone(), |at| &self.every + &self.nodes[at].1)
+        find(&self.nodes, &node).map_or_else(|| self.every.clone(), |own| &self.every + own)
     }
 
     fn require(&self, scope: &Scope) -> Result<(), Reason> {

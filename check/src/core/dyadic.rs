@@ -143,8 +143,10 @@ impl Mul for &Dyadic {
 
 impl Ord for Dyadic {
     fn cmp(&self, other: &Dyadic) -> Ordering {
-        // Signs first: they are known without aligning the numbers.
-        self.sign().cmp(&other.sign()).then_with(|| (self - other).sign())
+        // Signs and leading bits first: they are known without aligning the numbers.
+        let lead = |x: &Dyadic| if x.is_zero() { 0 } else { x.exponent + x.bits() as i64 };
+        let leads = if self.is_negative() { lead(other).cmp(&lead(self)) } else { lead(self).cmp(&lead(other)) };
+        self.sign().cmp(&other.sign()).then(leads).then_with(|| (self - other).sign())
     }
 }
 

@@ -115,10 +115,12 @@ impl Losses<'_> {
                 both[falls][unit] += &(&a * fall);
             }
         }
-        if let Some(grid) = self.hints.grid {
-            both[0].iter_mut().for_each(|x| *x = x.rounded_down(grid));
-            both[1].iter_mut().for_each(|x| *x = x.rounded_up(grid));
-        }
+        let round = |[plus, minus]: &mut [Vec<Dyadic>; 2]| {
+            let Some(grid) = self.hints.grid else { return };
+            plus.iter_mut().for_each(|x| *x = x.rounded_down(grid));
+            minus.iter_mut().for_each(|x| *x = x.rounded_up(grid));
+        };
+        round(&mut both);
         for (m, entry) in self.free.slice.reached(place).iter().filter(|_| bent) {
             let levels = self.bends[*m].levels.iter().map(|(unit, _, bend)| (*unit, &bend.weight));
             let envelopes = self.bends[*m].envelopes.iter().map(|(unit, bend)| (*unit, &bend.weight));
@@ -126,6 +128,8 @@ impl Losses<'_> {
                 both[turned(entry).0][unit] += &-&(&entry.exact() * weight);
             }
         }
+        // Once more: a loss only grows by it, and short numbers are fast.
+        round(&mut both);
         both
     }
 
@@ -140,14 +144,11 @@ impl Losses<'_> {
                 let g = entry.as_ref().map_or(Dyadic::ZERO, |entry| entry * &weights[unit]);
                 if present { -&g } else { g }
             };
-            for (unit, below, bend) in &bends.levels {
+            // Where nothing changes, a level adds 0.
+            for (unit, below, bend) in bends.levels.iter().filter(|_| entry.is_some()) {
                 let g = change(*unit);
-                let (mut u, mut v) = (Dyadic::ZERO, Dyadic::ZERO);
-                if *below {
-                    u = g.positive_part().min(bend.level.clone());
-                } else {
-                    v = (-&g).positive_part().min(bend.level.clone());
-                }
+                let paid = |x: &Dyadic| x.positive_part().min(bend.level.clone());
+                let (u, v) = if *below { (paid(&g), Dyadic::ZERO) } else { (Dyadic::ZERO, paid(&-&g)) };
                 total += &(&bend.weight * &(&g - &u).max(-&v));
             }
             for (unit, bend) in &bends.envelopes {

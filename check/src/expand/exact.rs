@@ -80,24 +80,31 @@ fn best_prices(free: &Free, amounts: &[(u32, Dyadic)], least: &Dyadic) -> Prices
     Prices { nodes: over.map(|(node, limit)| (node, limit - &every)).collect(), every }
 }
 
-/// The changes of a unit by free flips in one direction, with their nodes.
+/// The changes of a unit by free flips in one direction, with their nodes. Of a row those suffice that may be made together, and
+/// the next: no price depends on the others.
 fn changes(free: &Free, m: usize, unit: usize, upward: bool) -> Vec<(u32, Dyadic)> {
     let mut changes = Vec::new();
     for (place, entry) in &free.slice.passing(1)[m] {
-        let node = free.slice.nodes(1)[*place];
-        if free.left(node) == 0 {
-            continue;
-        }
-        for (d, weights) in free.network.layers[0].weight.iter().enumerate() {
-            let (d, mut change) = (d as u32, &entry.exact() * &weights[unit]);
-            let present = free.network.has(node, d);
-            if present == upward {
-                change = -&change;
-            }
-            if change.is_positive() && free.is_free(node, d, present) {
-                changes.push((node, change));
-            }
-        }
+        let (node, entry) = (free.slice.nodes(1)[*place], entry.exact());
+        let most = match free.left(node) {
+            0 => continue,
+            left => left.saturating_add(1),
+        };
+        let change = |d: u32, present: bool| {
+            let change = &entry * &free.network.layers[0].weight[d as usize][unit];
+            let change = if present == upward { -&change } else { change };
+            (change.is_positive() && free.is_free(node, d, present)).then_some((node, change))
+        };
+        // Attributes by falling change; those that are there change the other way.
+        let order = &free.network.falling[unit];
+        let rising = upward == entry.is_positive();
+        let falling = (0..order.len()).map(|at| order[if rising { at } else { order.len() - 1 - at }]);
+        let absent = falling.filter(|&d| !free.network.has(node, d)).map_while(|d| {
+            let towards = &free.network.layers[0].weight[d as usize][unit];
+            (if rising { towards.is_positive() } else { towards.is_negative() }).then_some(d)
+        });
+        changes.extend(absent.filter_map(|d| change(d, false)).take(most));
+        changes.extend(free.network.graph.attributes.row(node as usize).iter().filter_map(|&d| change(d, true)));
     }
     changes
 }
@@ -192,8 +199,10 @@ pub(crate) fn exact_hints(
             }
         }
     }
-    // Prices that are about right spare most flips; where they are too high for the best ones, all flips are looked at.
-    for floor in [guess.every.clone(), Dyadic::ZERO] {
+    // Prices that are about right, or a little less, spare most flips; where they are too high for the best ones, all flips are
+    // looked at.
+    let less = &guess.every - &(&guess.every * &Dyadic::new(IBig::ONE, -20));
+    for floor in [less, Dyadic::ZERO] {
         let mut found: Vec<(u32, Dyadic)> = Vec::new();
         let prices = Prices { every: floor.clone(), nodes: Vec::new() };
         // Hints made here are admissible; were they not, the core would say so.
@@ -201,7 +210,7 @@ pub(crate) fn exact_hints(
             losses.exceeding(&prices, |node, excess| found.push((node, &excess + &floor)));
         });
         hints.price = best_prices(&free, &found, &floor);
-        if hints.price.every > floor {
+        if hints.price.every > floor || floor.is_zero() {
             break;
         }
     }
