@@ -15,7 +15,7 @@ use gcnproof::internals::problem::slice::Slice;
 use gcnproof::train::losses::{Loss, cross_entropy, hinge};
 use gcnproof::train::objective::Objective;
 use gcnproof::train::random::Chance;
-use gcnproof::train::reach::Reach;
+use gcnproof::train::receptive_field::ReceptiveField;
 use gcnproof::train::settings::Settings;
 use gcnproof::train::split::{Share, Split};
 use gcnproof::train::trainer::Trainer;
@@ -123,7 +123,7 @@ impl Direct<'_> {
             second_bias: DMatrix::from_fn(1, classes, |_, k| by_logits.column(k).sum()),
         };
         // Activation bounds of the batch's neighbourhoods.
-        let reach = Reach::of(gcn, batch);
+        let reach = ReceptiveField::of(gcn, batch);
         let (nodes, outer) = (reach.nodes(2), reach.nodes(1));
         let best: Vec<[Vec<(f64, usize, f64)>; 2]> = (0..outer.len() * h)
             .into_par_iter()

@@ -8,7 +8,7 @@ use gcnproof::internals::bound::attributes::Attributes;
 use gcnproof::internals::bound::backward::Backward;
 use gcnproof::internals::bound::relaxed::{Relaxation, Relaxed};
 use gcnproof::internals::bound::selection::{Field, Selection, Slopes};
-use gcnproof::internals::problem::budget::Restriction;
+use gcnproof::internals::problem::budget::Decided;
 use gcnproof::internals::problem::forward::forward;
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof::train::activation::ActivationBounds;
@@ -16,7 +16,7 @@ use gcnproof::train::losses::Loss;
 use gcnproof::train::objective::{Objective, Terms};
 use gcnproof::train::pass::{Dropout, Pass};
 use gcnproof::train::random::Chance;
-use gcnproof::train::reach::Reach;
+use gcnproof::train::receptive_field::ReceptiveField;
 use gcnproof::train::relaxation::{Certificate, Workspace};
 use gcnproof::{Budget, Graph, Network, Operator};
 use gcnproof_files::DenseMatrix;
@@ -200,8 +200,8 @@ fn certified(case: &Case, gcn: &Network, node: usize, pair: (usize, usize), rela
     }
     let attributes = Attributes::new(&gcn.layers()[0].weight, &case.budget);
     relaxed.spread(&slice, unperturbed[0].width, attributes.norm(0), &mut slopes);
-    let restriction = Restriction::default();
-    let field = Field { graph: &case.graph, budget: &case.budget, restriction: &restriction, attributes: &attributes };
+    let decided = Decided::default();
+    let field = Field { graph: &case.graph, budget: &case.budget, decided: &decided, attributes: &attributes };
     relaxed.base.close().value - Selection::default().select(&field, &slice, &slopes)
 }
 
@@ -213,7 +213,7 @@ fn the_bound_in_the_loss_is_the_certifiers() {
             let case = case(seed, representations);
             let gcn = case.gcn(&case.parameters);
             let targets: Vec<u32> = (0..NODES as u32).collect();
-            let reach = Reach::of(&gcn, &targets);
+            let reach = ReceptiveField::of(&gcn, &targets);
             let pass = Pass::forward(&case.graph, &gcn, &reach, None);
             let bounds = ActivationBounds::new((&case.graph, &gcn), &case.budget, &reach, &pass, None);
             for relaxation in [Relaxation::Paper, Relaxation::Anchored] {

@@ -6,7 +6,7 @@ mod common;
 use common::{graph, model};
 use gcnproof::internals::bound::attributes::Attributes;
 use gcnproof::internals::bound::selection::{Field, Selection, Slopes};
-use gcnproof::internals::problem::budget::Restriction;
+use gcnproof::internals::problem::budget::Decided;
 use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof::{Budget, Direction, Network, Operator};
@@ -53,8 +53,7 @@ fn the_pruned_selection_is_the_naive_one() {
                 radius: if two { (0..nodes * width).map(|_| number(r).abs()).collect() } else { Vec::new() },
                 ..Slopes::default()
             };
-            let field =
-                Field { graph: &graph, budget: &budget, restriction: &Restriction::default(), attributes: &list };
+            let field = Field { graph: &graph, budget: &budget, decided: &Decided::default(), attributes: &list };
             let got = selection.select(&field, &slice, &slopes);
             // Naive.
             let mut all: Vec<(f64, usize)> = Vec::new();

@@ -16,7 +16,7 @@ use gcnproof::internals::bound::line::envelope::{Envelope, Left, Prices};
 use gcnproof::internals::bound::relaxed::{Relaxation, Relaxed};
 use gcnproof::internals::bound::selection::{Field, Selection, Slopes};
 use gcnproof::internals::bound::workspace::Workspace;
-use gcnproof::internals::problem::budget::Restriction;
+use gcnproof::internals::problem::budget::Decided;
 use gcnproof::internals::problem::exact::{ExactProblem, ExactUnits, Sums};
 use gcnproof::internals::problem::matrix::MatrixRows;
 use gcnproof::internals::problem::matrix::PatternRows;
@@ -123,13 +123,13 @@ fn no_bound_lies_above_its_exact_value() {
         for node in 0..problem.graph.node_count() {
             slice.cut(&problem.gcn, depth, node);
             let sums = Sums::new(problem.graph.node_count());
-            let (free, units) = (Restriction::default(), &mut ExactUnits::default());
+            let (free, units) = (Decided::default(), &mut ExactUnits::default());
             let mut exact =
                 ExactProblem { graph: &problem.graph, network: &problem.gcn, slice: &slice, sums: &sums, units };
             for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
                 let (bounds, objective) = (certifier.activation_bounds(), [(0, 1.0), (1, -1.0)]);
                 let lines = Lines {
-                    restriction: &free,
+                    decided: &free,
                     bounds: Located::Graph(bounds),
                     first: First::Default(relaxation),
                     omega: &[],
@@ -298,14 +298,14 @@ fn envelopes_are_what_the_formula_says() {
         }
         worst.sort_by(|x, y| y.total_cmp(x));
         naive -= worst.iter().take(budget.global()).sum::<f64>();
-        let left = Left::new(&envelope, budget, &Restriction::default());
+        let left = Left::new(&envelope, budget, &Decided::default());
         hidden.envelope = Some((Arc::new(envelope), left));
         let mut relaxed = Relaxed::default();
         relaxed.mixed(&backward, &hidden, &weights);
         let mut slopes = Slopes::default();
         let error = relaxed.spread(&slice, hidden.width, attributes.norm(0), &mut slopes);
-        let restriction = Restriction::default();
-        let field = Field { graph, budget, restriction: &restriction, attributes: &attributes };
+        let decided = Decided::default();
+        let field = Field { graph, budget, decided: &decided, attributes: &attributes };
         selection.forget();
         let found = relaxed.base.close().lower() - selection.select(&field, &slice, &slopes);
         assert!(near(found, naive) && error < 1e-9, "seed {seed}: {found}, not {naive}");

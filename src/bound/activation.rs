@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use crate::bound::line::capped::Cap;
 use crate::number::rounding::{Enclosure, FLOOR, error_of};
-use crate::problem::budget::{Budget, Restriction};
+use crate::problem::budget::{Budget, Decided};
 use crate::problem::flip::Flip;
 use crate::problem::forward::Representation;
 use crate::problem::graph::Graph;
@@ -63,13 +63,13 @@ fn outward(lower: f64, upper: f64) -> (f64, f64) {
 }
 
 /// The largest amounts by which the flips of one node can raise or lower one unit, largest first.
-struct Reach {
+struct LargestChanges {
     capacity: usize,
     raise: Vec<f64>,
     lower: Vec<f64>,
 }
 
-impl Reach {
+impl LargestChanges {
     fn raise(&self, node: usize) -> &[f64] {
         &self.raise[node * self.capacity..][..self.capacity]
     }
@@ -92,7 +92,7 @@ pub fn first_hidden(
     let units: Vec<Vec<UnitBounds>> = (0..width)
         .into_par_iter()
         .map(|unit| {
-            let reach = reach(graph, budget, columns.unit(unit));
+            let reach = largest_changes(graph, budget, columns.unit(unit));
             let mut pool = Vec::new();
             (0..nodes)
                 .map(|m| {
@@ -123,7 +123,7 @@ struct UnitBounds {
 fn unit_bounds<I: Iterator<Item = (usize, f64)>>(
     row: impl Fn() -> I,
     z: Enclosure,
-    reach: &Reach,
+    reach: &LargestChanges,
     global: usize,
     pool: &mut Vec<f64>,
 ) -> UnitBounds {
@@ -145,7 +145,7 @@ fn unit_bounds<I: Iterator<Item = (usize, f64)>>(
 /// the two directions (docs/math.md (3.1)).
 fn best_changes<I: Iterator<Item = (usize, f64)>>(
     row: impl Fn() -> I,
-    reach: &Reach,
+    reach: &LargestChanges,
     global: usize,
     upward: bool,
     pool: &mut Vec<f64>,
@@ -166,20 +166,20 @@ fn best_changes<I: Iterator<Item = (usize, f64)>>(
 }
 
 /// `ŝ_nj·` of the formula for one unit `j` and all nodes.
-fn reach(graph: &Graph, budget: &Budget, column: (&[f64], &[u32])) -> Reach {
+fn largest_changes(graph: &Graph, budget: &Budget, column: (&[f64], &[u32])) -> LargestChanges {
     let nodes = graph.node_count();
     let capacity =
         budget.locals().iter().map(|&q| q as usize).max().unwrap_or(0).min(budget.global()).min(column.0.len());
-    let mut reach = Reach { capacity, raise: vec![0.0; nodes * capacity], lower: vec![0.0; nodes * capacity] };
+    let mut reach = LargestChanges { capacity, raise: vec![0.0; nodes * capacity], lower: vec![0.0; nodes * capacity] };
     if capacity == 0 {
         return reach;
     }
     let mut removals = Vec::new();
-    let free = Restriction::default();
+    let free = Decided::default();
     for n in 0..nodes {
         let range = n * capacity..n * capacity + budget.local(n).min(capacity);
         let (raise, lower) = (&mut reach.raise[range.clone()], &mut reach.lower[range]);
-        node_reach(graph, (budget, &free), n, column, raise, lower, &mut removals);
+        largest_changes_of(graph, (budget, &free), n, column, raise, lower, &mut removals);
     }
     reach
 }
@@ -210,9 +210,9 @@ impl Columns {
 }
 
 /// Raising a unit: add what weighs positively, remove what weighs negatively. Lowering: the other way round.
-fn node_reach(
+fn largest_changes_of(
     graph: &Graph,
-    means: (&Budget, &Restriction),
+    means: (&Budget, &Decided),
     node: usize,
     (column, order): (&[f64], &[u32]),
     raise: &mut [f64],
@@ -230,25 +230,25 @@ fn node_reach(
 pub fn first_hidden_in_branch(
     graph: &Graph,
     columns: &Columns,
-    field: (&Budget, &Restriction),
+    field: (&Budget, &Decided),
     slice: &Slice,
     (value, error): (&[f64], &[f64]),
 ) -> LayerBounds {
-    let (budget, restriction) = field;
+    let (budget, decided) = field;
     let width = columns.units.len();
-    let global = restriction.global(budget).unwrap_or(0);
+    let global = decided.global(budget).unwrap_or(0);
     let locals: Vec<usize> =
-        slice.nodes(1).iter().map(|&n| restriction.local(budget, n).unwrap_or(0).min(global)).collect();
+        slice.nodes(1).iter().map(|&n| decided.local(budget, n).unwrap_or(0).min(global)).collect();
     let capacity = locals.iter().copied().max().unwrap_or(0).min(graph.attribute_count());
     let mut bounds = LayerBounds::unknown(width, slice.nodes(2).len());
     let (mut removals, mut pool) = (Vec::new(), Vec::new());
     for unit in 0..width {
         let zeros = vec![0.0; locals.len() * capacity];
-        let mut reach = Reach { capacity, raise: zeros.clone(), lower: zeros };
+        let mut reach = LargestChanges { capacity, raise: zeros.clone(), lower: zeros };
         for (n, &node) in slice.nodes(1).iter().enumerate() {
             let range = n * capacity..n * capacity + locals[n].min(capacity);
             let (raise, lower) = (&mut reach.raise[range.clone()], &mut reach.lower[range]);
-            node_reach(graph, field, node as usize, columns.unit(unit), raise, lower, &mut removals);
+            largest_changes_of(graph, field, node as usize, columns.unit(unit), raise, lower, &mut removals);
         }
         for m in 0..slice.nodes(2).len() {
             let at = m * width + unit;
@@ -262,7 +262,7 @@ pub fn first_hidden_in_branch(
 /// Merges the gains of additions (given in falling order) and of removals into one falling list.
 fn fill(
     list: &mut [f64],
-    (budget, restriction): (&Budget, &Restriction),
+    (budget, decided): (&Budget, &Decided),
     attributes: &Pattern,
     node: usize,
     additions: impl Iterator<Item = (u32, f64)>,
@@ -270,7 +270,7 @@ fn fill(
     removals: &mut Vec<f64>,
 ) {
     let row = attributes.row(node);
-    let fixed = |d: u32| restriction.fixes(Flip { node: node as u32, attribute: d });
+    let fixed = |d: u32| decided.fixes(Flip { node: node as u32, attribute: d });
     let additions = additions
         .take_while(|&(_, gain)| gain > 0.0 && budget.direction().adds())
         .filter(|&(d, _)| row.binary_search(&d).is_err() && !fixed(d));

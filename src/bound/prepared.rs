@@ -12,7 +12,7 @@ use crate::bound::selection::Field;
 use crate::bound::workspace::Workspace;
 use crate::number::rounding::{Enclosure, error_of};
 use crate::problem::Problem;
-use crate::problem::budget::{Budget, Restriction};
+use crate::problem::budget::{Budget, Decided};
 use crate::problem::exact::{ExactProblem, ExactUnits, Sums};
 use crate::problem::flip::Flip;
 use crate::problem::forward::{Representation, forward};
@@ -53,8 +53,8 @@ impl Prepared {
     }
 
     /// Where flips are looked for once some are fixed.
-    pub(crate) fn field<'a>(&'a self, restriction: &'a Restriction) -> Field<'a> {
-        Field { graph: self.graph(), budget: self.budget(), restriction, attributes: &self.attributes }
+    pub(crate) fn field<'a>(&'a self, decided: &'a Decided) -> Field<'a> {
+        Field { graph: self.graph(), budget: self.budget(), decided, attributes: &self.attributes }
     }
 
     /// The rows of `W(1)` in the order in which flips are searched.
@@ -212,7 +212,7 @@ impl Prepared {
             // The linear model has nothing to relax: both bounds are the same, and exact.
             (_, bounds) => relaxed.paper(backward, slice, unperturbed, bounds.filter(|_| slice.top() > 2)),
         }
-        self.worst(workspace, &Restriction::default())
+        self.worst(workspace, &Decided::default())
     }
 
     /// The same with every unit at the line that is exact at the unperturbed graph, capped; the hidden units are loaded.
@@ -220,15 +220,15 @@ impl Prepared {
         let Workspace { backward, relaxed, hidden, multipliers, .. } = workspace;
         multipliers.anchored(hidden, backward);
         relaxed.mixed(backward, hidden, &multipliers.weights);
-        self.worst(workspace, &Restriction::default())
+        self.worst(workspace, &Decided::default())
     }
 
     /// The relaxed objective of the workspace minus the largest loss that the budget allows once some flips are fixed
     /// (docs/math.md (4.6), (11.3)).
-    pub(crate) fn worst(&self, workspace: &mut Workspace, restriction: &Restriction) -> Enclosure {
+    pub(crate) fn worst(&self, workspace: &mut Workspace, decided: &Decided) -> Enclosure {
         let Workspace { slice, relaxed, slopes, selection, .. } = workspace;
         let loss_error = relaxed.spread(slice, self.unperturbed[0].width, self.attributes.norm(0), slopes);
-        let loss = selection.select(&self.field(restriction), slice, slopes);
+        let loss = selection.select(&self.field(decided), slice, slopes);
         // Each of the flips that the budget allows may lose more than was computed, selected or not.
         let local: usize = slice.nodes(1).iter().map(|&n| self.budget().local(n as usize)).sum();
         let flips = local.min(self.budget().global());
@@ -241,17 +241,12 @@ impl Prepared {
     /// A lower bound of the relaxed objective over all perturbations but the one that was selected by the last
     /// [`worst`](Self::worst), if that one uses the whole budget: every other perturbation then leaves one of its flips out.
     /// `None` if the budget is not used up, or as soon as the bound is below `enough` (docs/math.md (12.2)).
-    pub(crate) fn worst_of_others(
-        &self,
-        workspace: &mut Workspace,
-        restriction: &Restriction,
-        enough: f64,
-    ) -> Option<f64> {
+    pub(crate) fn worst_of_others(&self, workspace: &mut Workspace, decided: &Decided, enough: f64) -> Option<f64> {
         let selection = std::mem::take(&mut workspace.selection);
         let mut selected = selection.flips().to_vec();
         // What loses least is missed least: its bound is the first to fail.
         selected.sort_by(|a, b| a.loss.total_cmp(&b.loss));
-        let used_up = !selected.is_empty() && restriction.global(self.budget()) == Some(selected.len());
+        let used_up = !selected.is_empty() && decided.global(self.budget()) == Some(selected.len());
         let mut least = if used_up { f64::INFINITY } else { f64::NEG_INFINITY };
         for left_out in selected {
             // A comparison with NaN is false: then nothing is known.
@@ -259,8 +254,8 @@ impl Prepared {
             if !enough_so_far {
                 break;
             }
-            let mut others = restriction.clone();
-            others.spared.push(left_out.flip);
+            let mut others = decided.clone();
+            others.kept.push(left_out.flip);
             let bound = self.worst(workspace, &others).lower();
             least = if bound < least || bound.is_nan() { bound } else { least };
         }

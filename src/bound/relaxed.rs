@@ -41,7 +41,7 @@ pub struct Relaxed {
     /// Half their difference; empty for the paper's dual, which has one slope.
     pub radius: Vec<f64>,
     /// What the slopes overstate where a unit is capped; empty if none is.
-    pub bends: Vec<CapCorrection>,
+    pub cap_corrections: Vec<CapCorrection>,
     /// Envelopes, and how they enter the slopes.
     pub envelope: Option<(Arc<Envelope>, Vec<EnvelopeSlope>)>,
 }
@@ -98,7 +98,7 @@ impl Relaxed {
     pub(crate) fn clear(&mut self) {
         self.centre.clear();
         self.radius.clear();
-        self.bends.clear();
+        self.cap_corrections.clear();
         self.envelope = None;
     }
 
@@ -106,9 +106,11 @@ impl Relaxed {
     /// (docs/math.md (4.5), (5.5)).
     pub fn spread(&self, slice: &Slice, width: usize, largest_norm: f64, slopes: &mut Slopes) -> f64 {
         let nodes = slice.nodes(1).len();
-        slopes.bends.clone_from(&self.bends);
-        slopes.relief =
-            self.envelope.as_ref().map(|(envelope, arches)| EnvelopeCorrection::new(envelope, arches, slice));
+        slopes.cap_corrections.clone_from(&self.cap_corrections);
+        slopes.envelope_correction = self
+            .envelope
+            .as_ref()
+            .map(|(envelope, envelope_slopes)| EnvelopeCorrection::new(envelope, envelope_slopes, slice));
         let two = !self.radius.is_empty();
         slopes.centre.clear();
         slopes.centre.resize(nodes * width, 0.0);
@@ -182,7 +184,7 @@ impl Relaxed {
         let (coefficients, errors) = backward.coefficients();
         self.base = backward.constant();
         self.clear();
-        let mut arches = Vec::new();
+        let mut envelope_slopes = Vec::new();
         for at in 0..hidden.count() {
             let (a, error) = (coefficients[at], errors[at]);
             let (z, ez) = (hidden.value[at], hidden.error[at]);
@@ -200,14 +202,14 @@ impl Relaxed {
                     let unit = Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s };
                     let envelope = self.arch(unit, hidden, at);
                     let others = 1.0 - envelope.map_or(0.0, |(_, share, _)| share);
-                    let (rise, fall, bend) = self.two_slopes(unit, hidden.cap[at], (on_grid(w), others));
-                    if bend.weight > 0.0 {
-                        self.bends.resize(hidden.count(), CapCorrection::default());
-                        self.bends[at] = bend;
+                    let (rise, fall, cap_correction) = self.two_slopes(unit, hidden.cap[at], (on_grid(w), others));
+                    if cap_correction.weight > 0.0 {
+                        self.cap_corrections.resize(hidden.count(), CapCorrection::default());
+                        self.cap_corrections[at] = cap_correction;
                     }
                     if let Some((arch, _, slopes)) = envelope {
-                        arches.resize(hidden.count(), EnvelopeSlope::default());
-                        arches[at] = arch;
+                        envelope_slopes.resize(hidden.count(), EnvelopeSlope::default());
+                        envelope_slopes[at] = arch;
                         ((rise + slopes.0).next_down(), (fall + slopes.1).next_up())
                     } else {
                         (rise, fall)
@@ -218,9 +220,9 @@ impl Relaxed {
             self.centre.push(centre);
             self.radius.push(if rise == fall { 0.0 } else { (fall - centre).max(centre - rise).next_up() });
         }
-        if let (Some((envelope, _)), false) = (&hidden.envelope, arches.is_empty()) {
-            arches.resize(hidden.count(), EnvelopeSlope::default());
-            self.envelope = Some((Arc::clone(envelope), arches));
+        if let (Some((envelope, _)), false) = (&hidden.envelope, envelope_slopes.is_empty()) {
+            envelope_slopes.resize(hidden.count(), EnvelopeSlope::default());
+            self.envelope = Some((Arc::clone(envelope), envelope_slopes));
         }
     }
 
@@ -263,10 +265,10 @@ impl Relaxed {
     fn two_slopes(&mut self, unit: Unit, cap: Cap, (w, share): (f64, f64)) -> (f64, f64, CapCorrection) {
         let Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
         let (chord, kappa) = line(a, error, r, s);
-        let (Anchor { rise, fall, slack }, mut bend) = capped(unit, cap);
+        let (Anchor { rise, fall, slack }, mut cap_correction) = capped(unit, cap);
         // Exact: 30 bits of one, 20 of the other.
         let (w, rest) = (w * share, (1.0 - w) * share);
-        bend.weight = (bend.weight * rest).next_down();
+        cap_correction.weight = (cap_correction.weight * rest).next_down();
         if w > 0.0 {
             self.base.add(w * (chord * z));
             self.base.add(w * kappa);
@@ -278,10 +280,10 @@ impl Relaxed {
             self.base.allow(rest * (a.abs() * ez + error * (h + ez) + slack));
         }
         if share == 1.0 && chord == rise && chord == fall {
-            return (rise, fall, bend);
+            return (rise, fall, cap_correction);
         }
         let rounding = |x: f64| 4.0 * UNIT * (w * chord.abs() + rest * x.abs());
         let rise = (w * chord + rest * rise - rounding(rise)).next_down();
-        (rise, (w * chord + rest * fall + rounding(fall)).next_up(), bend)
+        (rise, (w * chord + rest * fall + rounding(fall)).next_up(), cap_correction)
     }
 }

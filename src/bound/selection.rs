@@ -11,7 +11,7 @@ use crate::bound::attributes::Attributes;
 use crate::bound::line::capped::CapCorrection;
 use crate::bound::line::envelope::EnvelopeCorrection;
 use crate::number::rounding::{error_of, norm_above};
-use crate::problem::budget::{Budget, Restriction};
+use crate::problem::budget::{Budget, Decided};
 use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
 use crate::problem::matrix::PatternRows;
@@ -69,7 +69,7 @@ pub struct Field<'a> {
     /// The budget.
     pub budget: &'a Budget,
     /// What has been fixed already.
-    pub restriction: &'a Restriction,
+    pub decided: &'a Decided,
     /// Rows of `W(1)` to search.
     pub attributes: &'a Attributes,
 }
@@ -83,27 +83,27 @@ pub struct Slopes {
     /// Half their difference; empty if they are the same (the plain dual).
     pub radius: Vec<f64>,
     /// What the slopes overstate, by unit of representation 2; empty if nothing.
-    pub bends: Vec<CapCorrection>,
+    pub cap_corrections: Vec<CapCorrection>,
     /// What the slopes overstate of envelopes, if there are any.
-    pub relief: Option<EnvelopeCorrection>,
+    pub envelope_correction: Option<EnvelopeCorrection>,
 }
 
 impl Slopes {
     /// The loss of a flip of the slice's node `n` by weights `row`, corrected by what the slopes overstate; rounded up
     /// (docs/math.md (5.9)).
     fn corrected(&self, loss: f64, slice: &Slice, (n, flip): (usize, Flip), sign: f64, row: &[f64]) -> f64 {
-        if self.bends.is_empty() && self.relief.is_none() {
+        if self.cap_corrections.is_empty() && self.envelope_correction.is_none() {
             return loss;
         }
         let (mut excess, mut size, mut terms) = (0.0, 0.0, 0);
-        if let Some(relief) = &self.relief {
-            (excess, size) = relief.of(slice, (n, flip), sign, row);
-            terms = relief.terms();
+        if let Some(envelope_correction) = &self.envelope_correction {
+            (excess, size) = envelope_correction.of(slice, (n, flip), sign, row);
+            terms = envelope_correction.terms();
         }
-        for (_, m, a) in slice.reaching(n).filter(|_| !self.bends.is_empty()) {
+        for (_, m, a) in slice.reaching(n).filter(|_| !self.cap_corrections.is_empty()) {
             let a = sign * a;
-            for (bend, w) in self.bends[m * row.len()..][..row.len()].iter().zip(row) {
-                let (more, magnitude) = bend.excess(a * w);
+            for (cap_correction, w) in self.cap_corrections[m * row.len()..][..row.len()].iter().zip(row) {
+                let (more, magnitude) = cap_correction.excess(a * w);
                 excess += more;
                 size += magnitude;
             }
@@ -135,7 +135,7 @@ impl Selection {
     /// The last selection seeds the next one: if it still fits, the smallest of its losses under the new slopes is
     /// a threshold to start with. It only has to be an admissible selection of `Q` flips of this slice.
     pub fn select(&mut self, field: &Field, slice: &Slice, slopes: &Slopes) -> f64 {
-        let Some(global @ 1..) = field.restriction.global(field.budget) else {
+        let Some(global @ 1..) = field.decided.global(field.budget) else {
             self.kept.clear();
             return 0.0;
         };
@@ -179,7 +179,7 @@ impl Selection {
         let mut smallest = f64::INFINITY;
         for Loss { flip, .. } in &self.kept {
             // A branch may have fixed it, and a row may have less budget left than the last selection used there.
-            if field.restriction.fixes(*flip) || !field.restriction.made.is_empty() {
+            if field.decided.fixes(*flip) || !field.decided.flipped.is_empty() {
                 return 0.0;
             }
             let (Some(row), Some(slot)) = (slice.position(flip.node), attributes.slot(flip.attribute)) else {
@@ -210,7 +210,7 @@ impl Selection {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.clear();
         for (row, &node) in nodes.iter().enumerate() {
-            if field.restriction.local(field.budget, node).unwrap_or(0) == 0 {
+            if field.decided.local(field.budget, node).unwrap_or(0) == 0 {
                 continue;
             }
             let centre = &slopes.centre[row * width..][..width];
@@ -237,10 +237,10 @@ impl Selection {
         norm: f64,
         mut threshold: f64,
     ) {
-        let Field { graph, budget, restriction, attributes } = field;
+        let Field { graph, budget, decided, attributes } = field;
         let width = attributes.width();
         let node = slice.nodes(1)[row];
-        let capacity = restriction.local(budget, node).unwrap_or(0).min(global);
+        let capacity = decided.local(budget, node).unwrap_or(0).min(global);
         let centre = &slopes.centre[row * width..][..width];
         let radius = slopes.radius.get(row * width..(row + 1) * width);
         let present = graph.attributes().row(node as usize);
@@ -253,7 +253,7 @@ impl Selection {
                 }
                 let loss = attributes.loss(slot, -1.0, centre, radius);
                 let flip = Flip { node, attribute };
-                if loss > threshold && !restriction.fixes(flip) {
+                if loss > threshold && !decided.fixes(flip) {
                     let loss = slopes.corrected(loss, slice, (row, flip), -1.0, attributes.row(slot));
                     if loss > threshold {
                         self.row.push(Loss { loss, flip });
@@ -270,7 +270,7 @@ impl Selection {
                 for (i, &loss) in self.scores.iter().enumerate() {
                     if loss > threshold {
                         let flip = Flip { node, attribute: attributes.attribute(first + i) };
-                        if present.binary_search(&flip.attribute).is_err() && !restriction.fixes(flip) {
+                        if present.binary_search(&flip.attribute).is_err() && !decided.fixes(flip) {
                             let loss = slopes.corrected(loss, slice, (row, flip), 1.0, attributes.row(first + i));
                             if loss > threshold {
                                 self.row.push(Loss { loss, flip });

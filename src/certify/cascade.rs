@@ -15,7 +15,7 @@ use crate::certify::certifier::{Certifier, Target};
 use crate::certify::settings::{Bound, Effort};
 use crate::certify::verdict::{Margin, Minimum, NodeResult, Reason, Verdict};
 use crate::number::dyadic::Dyadic;
-use crate::problem::budget::Restriction;
+use crate::problem::budget::Decided;
 use crate::problem::flip::Flip;
 use crate::problem::objective::Objective;
 use crate::proof::leaf::{default_leaf, leaf};
@@ -89,7 +89,7 @@ impl Certifier {
         let Workspace { slice, selection, exact, .. } = workspace;
         let hint: Vec<Flip> = selection.flips().iter().map(|loss| loss.flip).collect();
         let lines = Lines {
-            restriction: &Restriction::default(),
+            decided: &Decided::default(),
             bounds: Located::Graph(self.activation_bounds()),
             first: First::Default(relaxation),
             omega: &[],
@@ -171,7 +171,7 @@ impl Certifier {
                     multipliers.anchored(hidden, backward);
                 }
                 relaxed.mixed(backward, hidden, &multipliers.weights);
-                let bound = self.prepared.worst(workspace, &Restriction::default()).lower();
+                let bound = self.prepared.worst(workspace, &Decided::default()).lower();
                 // A comparison with NaN is false: nothing is learnt from it.
                 if bound > pairs[at].mixed {
                     pairs[at].mixed = bound;

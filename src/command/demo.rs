@@ -16,8 +16,8 @@ use gcnproof::{Budget, Flip, Graph, Limits, Verdict, embedded, radii};
 use gcnproof_files::write::write_graph_npz;
 use miette::{IntoDiagnostic, Result, WrapErr};
 
-use super::plan::{Plan, Results, Subject};
 use super::run::{certifier, prepare, stopped};
+use super::study_run::{Plan, Results, Subject};
 use super::summary::{self, Group, Summary};
 
 /// Certify the embedded Cora citation graph: no arguments, no files, a few seconds.

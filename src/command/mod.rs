@@ -10,7 +10,6 @@ pub mod export;
 pub mod input;
 pub mod inspect;
 mod minima;
-pub mod plan;
 pub mod proofs;
 pub mod radius;
 pub mod report;
@@ -18,6 +17,7 @@ pub mod reproduce;
 pub mod run;
 pub mod sample;
 pub mod study;
+pub mod study_run;
 pub mod summary;
 pub mod train;
 #[cfg(feature = "laboratory")]

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use super::effort;
 use super::input::{self, GraphArguments, Input, LocalArguments, PassingArguments};
-use super::plan::{Plan, Results, Subject};
 use super::run::{Format, RunArguments};
+use super::study_run::{Plan, Results, Subject};
 
 /// Run what the figures of a report need: verdicts, radii by the paper's bound and by ours, a sample of class pairs.
 ///

@@ -14,7 +14,7 @@ use gcnproof_verify::reduction::Prices;
 use gcnproof_verify::solver::{Answer, Clarabel, GoodLp, Highs, HighsSession, Limits, Minilp, Solver, Status};
 use gcnproof_verify::{Flip, Form, Instance, Model, formulation, network, relaxation};
 
-use super::own;
+use super::ours;
 use super::pair::{Measured, PairRecord};
 use crate::certify::certifier::Certifier;
 use crate::laboratory::instance::instance_of;
@@ -51,12 +51,12 @@ pub struct Settings {
 
 /// The numbers of some class pairs of a node, for its predicted class.
 pub fn pairs(certifier: &Certifier, settings: &Settings, node: usize, classes: &[usize]) -> Vec<PairRecord> {
-    let mut rows = own::numbers(certifier, node, classes);
+    let mut rows = ours::numbers(certifier, node, classes);
     if let (Some(&class), Some(row)) = (classes.first(), rows.first()) {
         let (instance, _) = instance_of(certifier.prepared(), node, row.reference as usize, class);
         ask_solvers(instance, settings, &mut rows);
     }
-    own::conclude(&mut rows);
+    ours::conclude(&mut rows);
     rows
 }
 

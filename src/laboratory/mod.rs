@@ -11,7 +11,7 @@ pub mod hunt;
 pub mod instance;
 #[cfg(feature = "laboratory")]
 pub mod measurement;
-pub mod own;
+pub mod ours;
 pub mod pair;
 pub mod report;
 #[cfg(feature = "laboratory")]

@@ -31,15 +31,17 @@ pub const FLOOR: f64 = 1e-290;
 
 /// A Euclidean norm that is surely not below the exact one.
 pub fn norm_above(values: impl Iterator<Item = f64> + Clone) -> f64 {
-    const SLACK: f64 = 1.0 + 1e-12;
     // Four sums, because one would wait for each addition in turn.
-    let mut squares = [0.0; 4];
-    for (i, v) in values.clone().enumerate() {
-        squares[i % 4] += v * v;
+    let (mut squares, mut count) = ([0.0; 4], 0usize);
+    for v in values.clone() {
+        squares[count % 4] += v * v;
+        count += 1;
     }
+    // Half a unit for each of the roundings, twice over; the root halves it.
+    let slack = 1.0 + (count as f64 * f64::EPSILON).max(1e-12);
     let square: f64 = squares.iter().sum();
     if (1e-280..1e280).contains(&square) {
-        return square.sqrt() * SLACK;
+        return square.sqrt() * slack;
     }
     // Out of the range in which squares are harmless: scale by the largest entry.
     let largest = values.clone().map(f64::abs).fold(0.0, f64::max);
@@ -47,7 +49,7 @@ pub fn norm_above(values: impl Iterator<Item = f64> + Clone) -> f64 {
         return 0.0;
     }
     let scaled: f64 = values.map(|v| v / largest * (v / largest)).sum();
-    (largest * scaled.sqrt() * SLACK).next_up()
+    (largest * scaled.sqrt() * slack).next_up()
 }
 
 /// A sum under construction, with everything that is needed to bound its error.

@@ -199,33 +199,33 @@ impl Budget {
 
 /// What one branch of a search has fixed: flips that are made, and flips that are not (docs/math.md §1.2).
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Restriction {
+pub struct Decided {
     /// Made: they use up budget.
-    pub made: Vec<Flip>,
+    pub flipped: Vec<Flip>,
     /// Not made.
-    pub spared: Vec<Flip>,
+    pub kept: Vec<Flip>,
 }
 
-impl Restriction {
+impl Decided {
     /// `Q` that is left; `None` if more was used than there is.
     pub fn global(&self, budget: &Budget) -> Option<usize> {
-        budget.global().checked_sub(self.made.len())
+        budget.global().checked_sub(self.flipped.len())
     }
 
     /// `q_n` that is left; `None` if more was used than there is.
     pub fn local(&self, budget: &Budget, node: u32) -> Option<usize> {
-        let used = self.made.iter().filter(|flip| flip.node == node).count();
+        let used = self.flipped.iter().filter(|flip| flip.node == node).count();
         budget.local(node as usize).checked_sub(used)
     }
 
     /// Has this flip been fixed?
     pub fn fixes(&self, flip: Flip) -> bool {
-        self.made.contains(&flip) || self.spared.contains(&flip)
+        self.flipped.contains(&flip) || self.kept.contains(&flip)
     }
 
     /// Are the flips made within the budget?
     pub fn admissible(&self, budget: &Budget) -> bool {
-        self.global(budget).is_some() && self.made.iter().all(|flip| self.local(budget, flip.node).is_some())
+        self.global(budget).is_some() && self.flipped.iter().all(|flip| self.local(budget, flip.node).is_some())
     }
 }
 

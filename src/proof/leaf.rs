@@ -9,7 +9,7 @@ use crate::bound::hidden::Assumption;
 use crate::bound::line::envelope::Prices;
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
-use crate::problem::budget::Restriction;
+use crate::problem::budget::Decided;
 use crate::problem::objective::Objective;
 
 use super::is_doubtful;
@@ -26,14 +26,14 @@ const SHARES: i32 = -20;
 pub(crate) fn leaf(
     prepared: &Prepared,
     objective: Objective,
-    restriction: Option<&Restriction>,
+    decided: Option<&Decided>,
     weights: &[f64],
     omega: &[Vec<f64>],
     workspace: &mut Workspace,
 ) -> Leaf {
     let selection = std::mem::take(&mut workspace.selection);
     let envelope = workspace.hidden.envelope.clone();
-    let free = Restriction::default();
+    let free = Decided::default();
     let signs = workspace.multipliers.signs.clone();
     let mut found = Leaf::default();
     for exponent in EXPONENTS {
@@ -50,19 +50,19 @@ pub(crate) fn leaf(
             rounded.1
         });
         let grid = |sign: &Sign| Sign { beta: on_grid(sign.beta.max(0.0), exponent), ..*sign };
-        pass(prepared, objective, restriction.is_some(), (&omega, signs.iter().map(grid).collect()), workspace);
+        pass(prepared, objective, decided.is_some(), (&omega, signs.iter().map(grid).collect()), workspace);
         workspace.relaxed.mixed(&workspace.backward, &workspace.hidden, &weights);
-        let bound = prepared.worst(workspace, restriction.unwrap_or(&free));
+        let bound = prepared.worst(workspace, decided.unwrap_or(&free));
         let doubtful = is_doubtful(bound);
         if !doubtful || exponent == EXPONENTS[EXPONENTS.len() - 1] {
-            let mut leaf = write(prepared, exponent, &weights, (restriction.is_some(), &omega), workspace);
+            let mut leaf = write(prepared, exponent, &weights, (decided.is_some(), &omega), workspace);
             leaf.envelope = prices.and_then(|prices| write_envelope((exponent, prices), workspace));
             found = leaf;
             break;
         }
     }
     workspace.hidden.envelope = envelope;
-    pass(prepared, objective, restriction.is_some(), (omega, signs), workspace);
+    pass(prepared, objective, decided.is_some(), (omega, signs), workspace);
     workspace.selection = selection;
     found
 }
@@ -164,9 +164,9 @@ fn write(
 
 /// The envelopes that the last bound used, with `share` and `prices` the exponents of their grids.
 fn write_envelope((share, exponent): (i32, i32), workspace: &Workspace) -> Option<Box<format::Envelope>> {
-    let (known, arches) = workspace.relaxed.envelope.as_ref()?;
+    let (known, envelope_slopes) = workspace.relaxed.envelope.as_ref()?;
     let (width, nodes) = (workspace.hidden.width, workspace.slice.nodes(2));
-    let used = || (0..arches.len()).filter(|&at| arches[at].weight > 0.0);
+    let used = || (0..envelope_slopes.len()).filter(|&at| envelope_slopes[at].weight > 0.0);
     // Only what has a price is listed, in ascending order.
     let priced = |list: fn(&Prices) -> &[f64], count: usize| -> Vec<usize> {
         (0..count)

@@ -9,14 +9,14 @@ use crate::bound::backward::{Located, Sign};
 use crate::bound::hidden::Assumption;
 use crate::bound::line::envelope::Left;
 use crate::bound::workspace::Workspace;
-use crate::problem::budget::Restriction;
+use crate::problem::budget::Decided;
 
 use super::pair_search::PairSearch;
 use super::tree::Branch;
 
 /// Bounds of the hidden units after some flips are fixed.
 pub(super) struct BranchBounds {
-    restriction: Restriction,
+    decided: Decided,
     bounds: LayerBounds,
 }
 
@@ -35,16 +35,16 @@ impl PairSearch<'_, '_> {
         let prepared = self.prepared;
         let Workspace { slice, hidden, evaluator, backward, local_bounds, multipliers, .. } = &mut *self.workspace;
         hidden.load(slice, &prepared.unperturbed()[0], &prepared.activation_bounds()[0]);
-        let fixed = !branch.restriction.made.is_empty() || !branch.restriction.spared.is_empty();
+        let fixed = !branch.decided.flipped.is_empty() || !branch.decided.kept.is_empty();
         if fixed {
             hidden.anchor_at(evaluator);
             // Fixed flips shrink the budget; R and S follow.
-            if self.bounds.as_ref().is_none_or(|ground| ground.restriction != branch.restriction) {
-                let means = (prepared.budget(), &branch.restriction);
+            if self.bounds.as_ref().is_none_or(|ground| ground.decided != branch.decided) {
+                let means = (prepared.budget(), &branch.decided);
                 let around = (&hidden.value[..], &hidden.error[..]);
                 let (graph, columns) = (prepared.graph(), prepared.columns());
                 let bounds = bounds::first_hidden_in_branch(graph, columns, means, slice, around);
-                self.bounds = Some(BranchBounds { restriction: branch.restriction.clone(), bounds });
+                self.bounds = Some(BranchBounds { decided: branch.decided.clone(), bounds });
             }
             if let Some(BranchBounds { bounds, .. }) = &self.bounds {
                 for unit in 0..hidden.count() {
@@ -55,7 +55,7 @@ impl PairSearch<'_, '_> {
             }
         }
         if let Some(envelope) = &branch.envelope {
-            let left = Left::new(envelope, prepared.budget(), &branch.restriction);
+            let left = Left::new(envelope, prepared.budget(), &branch.decided);
             hidden.envelope = Some((Arc::clone(envelope), left));
         }
         for &(unit, assumption) in &branch.units {

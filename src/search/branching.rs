@@ -5,7 +5,7 @@ use crate::bound::workspace::Workspace;
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
 
-use super::cuts::arched;
+use super::cuts::envelope_values;
 use super::master::Suggestion;
 use super::pair_search::{PairSearch, point};
 use super::tree::{Branch, Split};
@@ -22,7 +22,7 @@ impl PairSearch<'_, '_> {
     pub(super) fn choose_split(&self, branch: &Branch, coefficients: &[f64], suggestion: &Suggestion) -> Option<Split> {
         let Workspace { hidden, slice, selection, .. } = &*self.workspace;
         let (change, capped) = point(self.prepared, &suggestion.flips, self.workspace);
-        let arched = arched(self.prepared, &suggestion.flips, self.workspace);
+        let arched = envelope_values(self.prepared, &suggestion.flips, self.workspace);
         let least = 1e-9 * self.size.min(1.0);
         let loosest = loosest(hidden, coefficients, &change, &capped, &arched, least);
         let deep = self.prepared.network().depth() > 3;
@@ -37,7 +37,7 @@ impl PairSearch<'_, '_> {
         let made = suggestion.flips.iter().max_by(|x, y| x.1.total_cmp(&y.1).then(y.0.cmp(&x.0)));
         most_fractional(suggestion)
             .or(made.filter(|m| m.1 > 0.0).map(|m| m.0))
-            .or_else(|| selected.find(|flip| !branch.restriction.fixes(*flip)))
+            .or_else(|| selected.find(|flip| !branch.decided.fixes(*flip)))
             .or_else(|| self.any_flip(branch, slice.nodes(1)))
             .map(Split::Flip)
     }
@@ -50,7 +50,7 @@ impl PairSearch<'_, '_> {
             return false;
         }
         let budget = self.prepared.budget();
-        let global = branch.restriction.global(budget).unwrap_or(0);
+        let global = branch.decided.global(budget).unwrap_or(0);
         let flips = nodes.iter().flat_map(|&node| {
             let attributes = 0..self.prepared.graph().attribute_count() as u32;
             attributes.map(move |attribute| Flip { node, attribute })
@@ -72,9 +72,9 @@ impl PairSearch<'_, '_> {
     fn is_free(&self, branch: &Branch, flip: Flip) -> bool {
         let (graph, budget) = (self.prepared.graph(), self.prepared.budget());
         let present = graph.attributes().contains(flip.node as usize, flip.attribute);
-        branch.restriction.local(budget, flip.node).is_some_and(|left| left > 0)
+        branch.decided.local(budget, flip.node).is_some_and(|left| left > 0)
             && budget.permits(flip.node as usize, flip.attribute as usize, present)
-            && !branch.restriction.fixes(flip)
+            && !branch.decided.fixes(flip)
     }
 
     /// The flip that is still possible and can change most; none if the rest changes nothing.

@@ -126,7 +126,7 @@ impl PairSearch<'_, '_> {
         mut best: f64,
         suggestion: &mut Suggestion,
     ) -> f64 {
-        let (prepared, restriction) = (self.prepared, &branch.restriction);
+        let (prepared, decided) = (self.prepared, &branch.decided);
         let mut average = Average::default();
         let hidden = &self.workspace.hidden;
         let priced = (0..coefficients.len()).filter(|&unit| coefficients[unit] < 0.0 && is_free(hidden, unit)).count();
@@ -140,8 +140,8 @@ impl PairSearch<'_, '_> {
             if priced.saturating_mul(known.flips.len() + known.nodes.len()) > LARGEST {
                 break;
             }
-            let left = Left::new(&known, prepared.budget(), restriction);
-            let local = |n: u32| restriction.local(prepared.budget(), n).unwrap_or(0);
+            let left = Left::new(&known, prepared.budget(), decided);
+            let local = |n: u32| decided.local(prepared.budget(), n).unwrap_or(0);
             let point = Point::new(&known, &average.0, global, local);
             let new = separate(prepared, &known, &point, &self.clock, coefficients, self.workspace);
             let before = best;
@@ -179,10 +179,10 @@ impl PairSearch<'_, '_> {
             Envelopes { known: Some((&offer.known, &offer.left)), new: Some(&offer.new), chords: &chords },
         );
         master.until(self.clock.clone());
-        let known = self.latest(global.saturating_mul(2), &branch.restriction);
+        let known = self.latest(global.saturating_mul(2), &branch.decided);
         let (best, chords, rounds) = (f64::NEG_INFINITY, &chords, 0);
         let mut pricing = Blending { search: self, branch, offer: &offer, chords, suggestion, best, rounds };
-        generate(&mut master, &prepared.field(&branch.restriction), known, &mut pricing);
+        generate(&mut master, &prepared.field(&branch.decided), known, &mut pricing);
         pricing.best
     }
 
@@ -245,7 +245,7 @@ fn is_free(hidden: &Hidden, unit: usize) -> bool {
 }
 
 /// The share and the value of each unit's envelope at a point; empty if there are none.
-pub(super) fn arched(prepared: &Prepared, point: &[(Flip, f64)], workspace: &Workspace) -> Vec<(f64, f64)> {
+pub(super) fn envelope_values(prepared: &Prepared, point: &[(Flip, f64)], workspace: &Workspace) -> Vec<(f64, f64)> {
     let hidden = &workspace.hidden;
     let Some((envelope, left)) = &hidden.envelope else { return Vec::new() };
     let weight = &prepared.network().layers()[0].weight;

@@ -36,10 +36,10 @@ impl PairSearch<'_, '_> {
 
     /// The first flip of the best perturbation that is left to be made in a branch that may contain it.
     fn next_of_attack(&self, branch: &Branch) -> Option<Flip> {
-        let (fixed, flips) = (&branch.restriction, &self.pair().attack.flips);
+        let (fixed, flips) = (&branch.decided, &self.pair().attack.flips);
         let inside =
-            fixed.made.iter().all(|flip| flips.contains(flip)) && !fixed.spared.iter().any(|f| flips.contains(f));
-        flips.iter().copied().find(|flip| inside && !fixed.made.contains(flip))
+            fixed.flipped.iter().all(|flip| flips.contains(flip)) && !fixed.kept.iter().any(|f| flips.contains(f));
+        flips.iter().copied().find(|flip| inside && !fixed.flipped.contains(flip))
     }
 
     /// Has the bound of a branch that contains the best perturbation come so near to it that no f64 gets nearer?
@@ -72,8 +72,8 @@ impl PairSearch<'_, '_> {
             return Some(found);
         }
         let budget = self.prepared.budget();
-        let global = branch.restriction.global(budget).unwrap_or(0);
-        let locals = self.workspace.slice.nodes(1).iter().map(|&n| branch.restriction.local(budget, n).unwrap_or(0));
+        let global = branch.decided.global(budget).unwrap_or(0);
+        let locals = self.workspace.slice.nodes(1).iter().map(|&n| branch.decided.local(budget, n).unwrap_or(0));
         // A proof has no lines for a single flip: there the search goes on to single perturbations.
         let single = global.min(locals.sum()) == 1 && self.trace.is_none();
         let mut flips = Vec::new();
@@ -94,7 +94,7 @@ impl PairSearch<'_, '_> {
                 }
                 return Some(Finding::Closed { bound: exact.floor_f64(), proved: true });
             }
-            let attack: Vec<Flip> = branch.restriction.made.iter().chain(&selected).copied().collect();
+            let attack: Vec<Flip> = branch.decided.flipped.iter().chain(&selected).copied().collect();
             self.pairs.try_flips(self.at, attack, self.workspace);
             if self.goal == Goal::Decide && self.pair().attack.succeeds() {
                 return Some(self.closed(bound));
@@ -117,12 +117,12 @@ impl PairSearch<'_, '_> {
         }
         let Workspace { backward, relaxed, hidden, .. } = &mut *self.workspace;
         relaxed.mixed(backward, hidden, weights);
-        let bound = self.prepared.worst(self.workspace, &branch.restriction).lower();
+        let bound = self.prepared.worst(self.workspace, &branch.decided).lower();
         let selected = self.workspace.selection.flips().iter().map(|loss| loss.flip);
-        let one: Vec<Flip> = branch.restriction.made.iter().copied().chain(selected).collect();
+        let one: Vec<Flip> = branch.decided.flipped.iter().copied().chain(selected).collect();
         let margin = self.pairs.try_flips(self.at, one.clone(), self.workspace);
         let enough = self.cutoff();
-        let others = self.prepared.worst_of_others(self.workspace, &branch.restriction, enough)?;
+        let others = self.prepared.worst_of_others(self.workspace, &branch.decided, enough)?;
         let pair = self.pair();
         if self.goal != Goal::Decide {
             // The one has been compared with the best one known.
@@ -144,7 +144,7 @@ impl PairSearch<'_, '_> {
         let hint: Vec<Flip> = selection.flips().iter().map(|loss| loss.flip).collect();
         let deep = self.prepared.network().depth() > 3;
         let lines = Lines {
-            restriction: &branch.restriction,
+            decided: &branch.decided,
             bounds: Located::Slice(local_bounds),
             first: match weights {
                 _ if single => First::Itself(hidden),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::{Linearised, Workspace};
-use crate::problem::budget::{Budget, Restriction};
+use crate::problem::budget::{Budget, Decided};
 use crate::problem::flip::Flip;
 use crate::problem::objective::Objective;
 
@@ -73,7 +73,7 @@ fn steepest_at(prepared: &Prepared, objective: Objective, workspace: &mut Worksp
     relaxed.radius.clear();
     let attributes = prepared.attributes();
     relaxed.spread(slice, attributes.width(), attributes.norm(0), slopes);
-    selection.select(&prepared.field(&Restriction::default()), slice, slopes);
+    selection.select(&prepared.field(&Decided::default()), slice, slopes);
 }
 
 /// All admissible sets of flips one move away: without one, with one more, or with one exchanged.

@@ -152,7 +152,7 @@ struct Row {
     plus: usize,
     reach: Vec<(usize, f64)>,
     /// What the flip changes in the envelopes of units: the part that is there for `x = 0`, and the part times `x`.
-    arches: Vec<[f64; 2]>,
+    envelope_slopes: Vec<[f64; 2]>,
 }
 
 impl<'a> SimplexMaster<'a> {
@@ -228,7 +228,7 @@ impl<'a> SimplexMaster<'a> {
                 let reached = row.reach.iter().find(|reach| reach.0 == m);
                 let change =
                     reached.map_or(0.0, |&(_, a)| line.change(a * self.weight.get(row.flip.attribute as usize, j))[1]);
-                change + arch.map_or(0.0, |arch| row.arches[arch][1])
+                change + arch.map_or(0.0, |arch| row.envelope_slopes[arch][1])
             })
             .collect();
         let plus: Vec<usize> = self.rows.iter().map(|row| row.plus).collect();
@@ -254,7 +254,7 @@ impl<'a> SimplexMaster<'a> {
                     }
                 }
             }
-            for (&at, arch) in self.arched.iter().zip(&row.arches) {
+            for (&at, arch) in self.arched.iter().zip(&row.envelope_slopes) {
                 slope[at] += share * arch[1];
             }
         }
@@ -265,7 +265,7 @@ impl<'a> SimplexMaster<'a> {
     }
 
     /// What a flip changes in the envelopes of units.
-    fn arches(&self, flip: Flip, reach: &[(usize, f64)]) -> Vec<[f64; 2]> {
+    fn envelope_slopes(&self, flip: Flip, reach: &[(usize, f64)]) -> Vec<[f64; 2]> {
         if self.arched.is_empty() {
             return Vec::new();
         }
@@ -340,8 +340,8 @@ impl Master for SimplexMaster<'_> {
                 }
             }
         }
-        let arches = self.arches(flip, &reach);
-        for (&at, &[still, moving]) in self.arched.iter().zip(&arches) {
+        let envelope_slopes = self.envelope_slopes(flip, &reach);
+        for (&at, &[still, moving]) in self.arched.iter().zip(&envelope_slopes) {
             fixed -= still;
             match self.variable[at] {
                 Some(variable) => coefficients.push((variable, moving)),
@@ -349,7 +349,7 @@ impl Master for SimplexMaster<'_> {
             }
         }
         // The local budget needs a multiplier only where it binds before the global one does.
-        let local = field.restriction.local(field.budget, flip.node).unwrap_or(0);
+        let local = field.decided.local(field.budget, flip.node).unwrap_or(0);
         if local < self.global {
             let simplex = &mut self.simplex;
             let eta =
@@ -359,7 +359,7 @@ impl Master for SimplexMaster<'_> {
         let plus = self.simplex.add_variable(-1.0, f64::INFINITY);
         let minus = self.simplex.add_variable(0.0, f64::INFINITY);
         self.simplex.add_row(&coefficients, fixed, plus, minus);
-        self.rows.push(Row { flip, plus, reach, arches });
+        self.rows.push(Row { flip, plus, reach, envelope_slopes });
     }
 
     fn knows(&self, flip: Flip) -> bool {

@@ -10,7 +10,7 @@ use crate::bound::prepared::Prepared;
 use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::number::rounding::{Account, error_of};
-use crate::problem::budget::{Budget, Restriction};
+use crate::problem::budget::{Budget, Decided};
 use crate::problem::flip::Flip;
 use crate::problem::objective::Objective;
 use crate::problem::slice::Slice;
@@ -88,7 +88,7 @@ impl Pricing<SimplexMaster<'_>> for RelaxedPricing<'_> {
         }
         let Workspace { backward, relaxed, hidden, .. } = &mut **workspace;
         relaxed.mixed(backward, hidden, &suggestion.weights);
-        let lower = prepared.worst(workspace, &Restriction::default()).lower();
+        let lower = prepared.worst(workspace, &Decided::default()).lower();
         if best.masters == 1 || lower > best.lower {
             best.lower = best.lower.max(lower);
             best.omega = suggestion.weights;
@@ -118,7 +118,7 @@ impl Pricing<LayeredMaster<'_>> for RelaxedPricing<'_> {
         relaxed.sloped(backward, hidden, |at, a| slopes.slope((2, at), a).unwrap_or(0.0));
         let coefficients = backward.coefficients().0.iter().enumerate();
         let omega = coefficients.map(|(at, &a)| slopes.omega((2, at), a).unwrap_or(0.0)).collect();
-        let lower = prepared.worst(workspace, &Restriction::default()).lower();
+        let lower = prepared.worst(workspace, &Decided::default()).lower();
         if best.masters == 1 || lower > best.lower {
             (best.lower, best.omega, best.above, best.flips) = (best.lower.max(lower), omega, above, shares);
         }
@@ -153,8 +153,8 @@ pub fn relaxed_optimum_until(
         return Optimum { upper: first.upper(), ..best };
     };
     workspace.hidden.load(&workspace.slice, &prepared.unperturbed()[0], bounds);
-    let restriction = Restriction::default();
-    let field = prepared.field(&restriction);
+    let decided = Decided::default();
+    let field = prepared.field(&decided);
     let (network, global) = (prepared.network(), prepared.budget().global());
     let objective = &[(reference, 1.0), (class, -1.0)];
     if network.depth() > 3 {

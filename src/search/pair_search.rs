@@ -6,7 +6,7 @@ use crate::bound::mixture::add_changes;
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::number::rounding::Enclosure;
-use crate::problem::budget::Restriction;
+use crate::problem::budget::Decided;
 use crate::problem::flip::Flip;
 use crate::proof::leaf::leaf;
 
@@ -142,13 +142,13 @@ impl Examiner for PairSearch<'_, '_> {
     fn examine(&mut self, branch: &Branch) -> Finding {
         let prepared = self.prepared;
         let budget = prepared.budget();
-        if !branch.restriction.admissible(budget) {
+        if !branch.decided.admissible(budget) {
             self.close(branch);
             return EMPTY;
         }
-        let made = self.pairs.try_flips(self.at, branch.restriction.made.clone(), self.workspace);
-        let global = branch.restriction.global(budget).unwrap_or(0);
-        let local = |n: &u32| branch.restriction.local(budget, *n).unwrap_or(0);
+        let made = self.pairs.try_flips(self.at, branch.decided.flipped.clone(), self.workspace);
+        let global = branch.decided.global(budget).unwrap_or(0);
+        let local = |n: &u32| branch.decided.local(budget, *n).unwrap_or(0);
         if global == 0 || self.workspace.slice.nodes(1).iter().all(|n| local(n) == 0) {
             // A single perturbation is left, and it has just been evaluated.
             return self.single(branch, made);
@@ -222,7 +222,7 @@ impl PairSearch<'_, '_> {
             let objective = [(self.pairs.reference, 1.0), (class, -1.0)];
             let deep = self.prepared.network().depth() > 3;
             let omega = if deep { self.workspace.multipliers.played.clone() } else { Vec::new() };
-            let leaf = leaf(self.prepared, &objective, Some(&branch.restriction), weights, &omega, self.workspace);
+            let leaf = leaf(self.prepared, &objective, Some(&branch.decided), weights, &omega, self.workspace);
             trace.close(branch, leaf);
         }
     }
@@ -235,7 +235,7 @@ impl PairSearch<'_, '_> {
             // It has been compared with the best one known.
             return Finding::Closed { bound: made.lower(), proved: true };
         }
-        let (bound, sign) = self.pairs.decided(self.at, made, &branch.restriction.made, self.workspace);
+        let (bound, sign) = self.pairs.decided(self.at, made, &branch.decided.flipped, self.workspace);
         Finding::Closed { bound, proved: sign == Ordering::Greater }
     }
 
@@ -246,10 +246,10 @@ impl PairSearch<'_, '_> {
         self.masters += 1;
         let Workspace { backward, relaxed, hidden, .. } = &mut *self.workspace;
         relaxed.mixed(backward, hidden, &suggestion.weights);
-        self.last = prepared.worst(self.workspace, &branch.restriction);
+        self.last = prepared.worst(self.workspace, &branch.decided);
         let bound = self.last.lower();
         let selected: Vec<Flip> = self.workspace.selection.flips().iter().map(|loss| loss.flip).collect();
-        let attack: Vec<Flip> = branch.restriction.made.iter().chain(&selected).copied().collect();
+        let attack: Vec<Flip> = branch.decided.flipped.iter().chain(&selected).copied().collect();
         self.pairs.try_flips(self.at, attack, self.workspace);
         self.round_to_attack(branch, suggestion);
         if bound > 0.0 {
@@ -264,9 +264,9 @@ impl PairSearch<'_, '_> {
     }
 
     /// The flips that a master starts with: so many of those that have mattered, and some more, the latest first.
-    pub(super) fn latest(&self, count: usize, restriction: &Restriction) -> Vec<Flip> {
+    pub(super) fn latest(&self, count: usize, decided: &Decided) -> Vec<Flip> {
         let latest = self.pool.iter().rev().take(count.saturating_add(POOL)).copied();
-        latest.filter(|flip| !restriction.fixes(*flip)).collect()
+        latest.filter(|flip| !decided.fixes(*flip)).collect()
     }
 
     /// The latest flips are the most useful ones.
@@ -280,16 +280,16 @@ impl PairSearch<'_, '_> {
         let budget = self.prepared.budget();
         let mut shares = suggestion.flips.clone();
         shares.sort_by(|x, y| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0)));
-        let mut attack = Restriction { made: branch.restriction.made.clone(), spared: Vec::new() };
+        let mut attack = Decided { flipped: branch.decided.flipped.clone(), kept: Vec::new() };
         for (flip, share) in shares {
             if share < 1e-3 || attack.global(budget).is_none_or(|left| left == 0) {
                 break;
             }
             if attack.local(budget, flip.node).is_some_and(|left| left > 0) {
-                attack.made.push(flip);
+                attack.flipped.push(flip);
             }
         }
-        self.pairs.try_flips(self.at, attack.made, self.workspace);
+        self.pairs.try_flips(self.at, attack.flipped, self.workspace);
     }
 }
 

@@ -66,9 +66,9 @@ impl PairSearch<'_, '_> {
         let mut master =
             SimplexMaster::new(weight, hidden, (&coefficients, constant), global, start, Lines::All, envelopes);
         master.until(self.clock.clone());
-        let known = self.latest(global, &branch.restriction);
+        let known = self.latest(global, &branch.decided);
         let mut pricing = BranchPricing { search: self, branch, best: f64::NEG_INFINITY, rounds: 0, last: None };
-        generate(&mut master, &prepared.field(&branch.restriction), known, &mut pricing);
+        generate(&mut master, &prepared.field(&branch.decided), known, &mut pricing);
         let BranchPricing { mut best, last, .. } = pricing;
         let Some(mut suggestion) = last else { return self.closed(best) };
         if self.settled(best) {

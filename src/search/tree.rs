@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::bound::hidden::Assumption;
 use crate::bound::line::envelope::Envelope;
-use crate::problem::budget::Restriction;
+use crate::problem::budget::Decided;
 use crate::problem::flip::Flip;
 
 use super::limits::{Clock, Limits};
@@ -49,7 +49,7 @@ pub struct Branch {
     /// Assumed signs above representation 2: is the unit active?
     pub above: Vec<((usize, usize), bool)>,
     /// Fixed flips.
-    pub restriction: Restriction,
+    pub decided: Decided,
     /// Which multipliers were nearer to 1 than to 0 for its parent.
     pub near: Option<Rc<[bool]>>,
     /// The envelopes that its parent ended with.
@@ -186,8 +186,8 @@ pub fn search(limits: &Limits, clock: &Clock, examiner: &mut impl Examiner) -> O
                             child.units.push((at, assumption));
                         }
                         Split::Above(place) => child.above.push((place, side)),
-                        Split::Flip(flip) if side => child.restriction.made.push(flip),
-                        Split::Flip(flip) => child.restriction.spared.push(flip),
+                        Split::Flip(flip) if side => child.decided.flipped.push(flip),
+                        Split::Flip(flip) => child.decided.kept.push(flip),
                     }
                     waiting.push(child);
                 }

@@ -6,10 +6,10 @@
 
 use rayon::prelude::*;
 
-use super::falling::{Look, Pick, Side, Unit, keep_best};
 use super::gradient::{Gradient, add_scaled};
 use super::pass::{Dropout, Pass, Transposed};
-use super::reach::Reach;
+use super::receptive_field::ReceptiveField;
+use super::top_flips::{Look, Pick, Side, Unit, keep_best};
 use crate::problem::budget::Budget;
 use crate::problem::graph::Graph;
 use crate::problem::matrix::MatrixRows;
@@ -68,7 +68,7 @@ impl ActivationBounds {
     pub fn new(
         (graph, network): (&Graph, &Network),
         budget: &Budget,
-        reach: &Reach,
+        reach: &ReceptiveField,
         pass: &Pass,
         dropout: Option<Dropout>,
     ) -> ActivationBounds {
@@ -99,7 +99,7 @@ impl ActivationBounds {
     }
 
     /// `R(l+1) = A([R]₊[W]₊ − [S]₊[W]₋) + b`, signs of `A` split, and `S` the other way round (docs/math.md (3.2)).
-    fn propagate(&mut self, layer: &Layer, reach: &Reach, l: usize) {
+    fn propagate(&mut self, layer: &Layer, reach: &ReceptiveField, l: usize) {
         let (inputs, width) = (layer.weight.rows(), layer.weight.columns());
         let (r, s) = (&self.intervals.lower[l - 2], &self.intervals.upper[l - 2]);
         let sent: Vec<(Vec<f64>, Vec<f64>)> = (0..r.len() / inputs)
@@ -143,7 +143,7 @@ impl ActivationBounds {
     pub fn reverse(
         &self,
         (network, transposed): (&Network, &Transposed),
-        reach: &Reach,
+        reach: &ReceptiveField,
         mut by: Intervals,
         hidden: &mut [f64],
         gradient: &mut Gradient,
@@ -186,7 +186,7 @@ impl ActivationBounds {
     fn propagate_reverse(
         &self,
         (network, transposed): (&Network, &Transposed),
-        reach: &Reach,
+        reach: &ReceptiveField,
         l: usize,
         by: &mut Intervals,
         gradient: &mut Gradient,
@@ -238,7 +238,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(graph: &Graph, network: &Network, budget: &Budget, reach: &Reach) -> Rows {
+    fn new(graph: &Graph, network: &Network, budget: &Budget, reach: &ReceptiveField) -> Rows {
         let mut place = vec![0u32; graph.node_count()];
         reach.nodes(1).iter().enumerate().for_each(|(at, &n)| place[n as usize] = at as u32);
         let capacity = reach.nodes(1).iter().map(|&n| budget.local(n as usize).min(budget.global())).collect();
@@ -264,7 +264,7 @@ impl Rows {
 fn first_hidden(
     (graph, network): (&Graph, &Network),
     budget: &Budget,
-    (reach, rows): (&Reach, &Rows),
+    (reach, rows): (&ReceptiveField, &Rows),
     pass: &Pass,
     unit: usize,
 ) -> UnitBounds {

@@ -17,7 +17,7 @@ use super::activation::ActivationBounds;
 use super::gradient::{Gradient, add_scaled};
 use super::losses::{Loss, cross_entropy, hinge, robust_cross_entropy};
 use super::pass::{Dropout, Pass, Transposed};
-use super::reach::Reach;
+use super::receptive_field::ReceptiveField;
 use super::relaxation::{Certificate, TargetGradient, Workspace};
 use crate::bound::attributes::Attributes;
 use crate::bound::relaxed::Relaxation;
@@ -34,7 +34,7 @@ pub struct Objective<'a> {
     is_labelled: Vec<bool>,
     transposed: Transposed,
     /// What the cross entropy needs.
-    labelled_reach: Reach,
+    labelled_reach: ReceptiveField,
 }
 
 /// The numbers in an objective.
@@ -100,7 +100,7 @@ impl<'a> Objective<'a> {
             terms,
             is_labelled,
             transposed: Transposed::new(graph, network),
-            labelled_reach: Reach::of(network, labelled),
+            labelled_reach: ReceptiveField::of(network, labelled),
         }
     }
 
@@ -165,7 +165,7 @@ impl<'a> Objective<'a> {
         report: &mut Report,
         gradient: &mut Gradient,
     ) {
-        let reach = Reach::of(network, batch);
+        let reach = ReceptiveField::of(network, batch);
         let pass = Pass::forward(self.graph, network, &reach, None);
         let bounds = ActivationBounds::new((self.graph, network), self.budget, &reach, &pass, dropout);
         let certificate = Certificate {

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::gradient::{Gradient, add_scaled, dot};
 use super::random::Chance;
-use super::reach::Reach;
+use super::receptive_field::ReceptiveField;
 use crate::problem::graph::Graph;
 use crate::problem::matrix::{MatrixRows, Pattern, PatternRows, SparseMatrix, transpose};
 use crate::problem::network::Network;
@@ -72,7 +72,7 @@ pub struct Pass {
 
 impl Pass {
     /// Runs the network on what the reach needs.
-    pub fn forward(graph: &Graph, network: &Network, reach: &Reach, dropout: Option<Dropout>) -> Pass {
+    pub fn forward(graph: &Graph, network: &Network, reach: &ReceptiveField, dropout: Option<Dropout>) -> Pass {
         let mut pass = Pass { dropout, widths: Vec::new(), values: Vec::new() };
         for (index, layer) in network.layers().iter().enumerate() {
             let (l, width) = (index + 1, layer.weight.columns());
@@ -133,7 +133,7 @@ impl Pass {
     pub fn reverse(
         &self,
         (graph, network, transposed): (&Graph, &Network, &Transposed),
-        reach: &Reach,
+        reach: &ReceptiveField,
         mut upstream: Vec<Vec<f64>>,
         gradient: &mut Gradient,
     ) {

@@ -16,7 +16,7 @@ use super::unit::{anchor, anchor_reverse, line, line_reverse};
 use crate::bound::attributes::Attributes;
 use crate::bound::relaxed::Relaxation;
 use crate::bound::selection::{Field, Selection, Slopes};
-use crate::problem::budget::{Budget, Restriction};
+use crate::problem::budget::{Budget, Decided};
 use crate::problem::graph::Graph;
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::Network;
@@ -163,10 +163,9 @@ impl Certificate<'_> {
             }
         }
         self.spread(slice, &mut tape);
-        let restriction = Restriction::default();
+        let decided = Decided::default();
         let (graph, budget, attributes) = (self.graph, self.budget, self.attributes);
-        tape.bound -=
-            selection.select(&Field { graph, budget, restriction: &restriction, attributes }, slice, &tape.slopes);
+        tape.bound -= selection.select(&Field { graph, budget, decided: &decided, attributes }, slice, &tape.slopes);
         for loss in selection.flips() {
             let (node, attribute) = (loss.flip.node, loss.flip.attribute);
             let sign = if graph.attributes().contains(node as usize, attribute) { -1.0 } else { 1.0 };

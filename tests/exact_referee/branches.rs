@@ -11,8 +11,8 @@ use super::nasty::nasty;
 use super::number::{Exact, at_least, at_most, smallest};
 use super::plain::{bushy, lossy};
 use super::player::{
-    Assumption, Attributes, Backward, Bound, Certifier, Evaluator, Field, Flip, Hidden, LayerBounds, Left, Located,
-    Relaxed, Restriction, Selection, Slice, Slopes, certifier_of, error_of, first_hidden_in_branch, propagate_in_slice,
+    Assumption, Attributes, Backward, Bound, Certifier, Decided, Evaluator, Field, Flip, Hidden, LayerBounds, Left,
+    Located, Relaxed, Selection, Slice, Slopes, certifier_of, error_of, first_hidden_in_branch, propagate_in_slice,
 };
 use super::prices::any_prices;
 use super::scaled::scaled;
@@ -64,16 +64,16 @@ impl Setting<'_> {
         stream: &mut Stream,
         tally: &mut Tally,
     ) {
-        let restriction = self.any_restriction(stream);
-        let inside = self.inside(&restriction);
+        let decided = self.any_restriction(stream);
+        let inside = self.inside(&decided);
         let prepared = self.certifier.prepared();
-        let _ = evaluator.logits(prepared.problem(), prepared.unperturbed(), slice, &restriction.made).count();
-        let mut hidden = self.bounded(slice, evaluator, &restriction);
+        let _ = evaluator.logits(prepared.problem(), prepared.unperturbed(), slice, &decided.flipped).count();
+        let mut hidden = self.bounded(slice, evaluator, &decided);
         if stream.chance(70) {
             let flips = self.truth.perturbations.iter().flatten().map(flip);
             let listed: Vec<Flip> = flips.filter(|_| stream.chance(20)).collect();
             let envelope = any_prices(self.case, slice, &hidden, &listed, stream);
-            let left = Left::new(&envelope, &self.case.budget, &restriction);
+            let left = Left::new(&envelope, &self.case.budget, &decided);
             hidden.envelope = Some((Arc::new(envelope), left));
         }
         let bounds = self.bounds_above(slice, &hidden);
@@ -100,23 +100,23 @@ impl Setting<'_> {
             let weights = any_weights(hidden.count(), stream);
             let mut relaxed = Relaxed::default();
             relaxed.mixed(&backward, &hidden, &weights);
-            let bound = self.margin_bound(&relaxed, (slice, hidden.width), &restriction, selection);
-            self.bound_holds(target, bound, &worst, &restriction, tally);
+            let bound = self.margin_bound(&relaxed, (slice, hidden.width), &decided, selection);
+            self.bound_holds(target, bound, &worst, &decided, tally);
         }
     }
 
     /// A random admissible set is made, flips of another are spared.
-    fn any_restriction(&self, stream: &mut Stream) -> Restriction {
+    fn any_restriction(&self, stream: &mut Stream) -> Decided {
         let sets = &self.truth.perturbations;
         let any = |stream: &mut Stream| sets[stream.below(sets.len())].iter().map(flip);
         let made: Vec<Flip> = if stream.chance(30) { vec![] } else { any(stream).collect() };
         let spared = any(stream).filter(|flip| !made.contains(flip)).collect();
-        Restriction { made, spared }
+        Decided { flipped: made, kept: spared }
     }
 
     /// The perturbations of the branch.
-    fn inside(&self, restriction: &Restriction) -> Vec<usize> {
-        let (made, spared) = (pairs(&restriction.made), pairs(&restriction.spared));
+    fn inside(&self, decided: &Decided) -> Vec<usize> {
+        let (made, spared) = (pairs(&decided.flipped), pairs(&decided.kept));
         let belongs = |&at: &usize| {
             let set = &self.truth.perturbations[at];
             made.iter().all(|flip| set.contains(flip)) && !spared.iter().any(|flip| set.contains(flip))
@@ -125,12 +125,12 @@ impl Setting<'_> {
     }
 
     /// Units of representation 2 with the bounds of the branch, around what the evaluator holds.
-    fn bounded(&self, slice: &Slice, evaluator: &Evaluator, restriction: &Restriction) -> Hidden {
+    fn bounded(&self, slice: &Slice, evaluator: &Evaluator, decided: &Decided) -> Hidden {
         let mut hidden = Hidden::default();
         hidden.load(slice, &self.certifier.unperturbed()[0], &self.certifier.activation_bounds()[0]);
         hidden.anchor_at(evaluator);
         let around = (&hidden.value[..], &hidden.error[..]);
-        let means = (&self.case.budget, restriction);
+        let means = (&self.case.budget, decided);
         let tighter =
             first_hidden_in_branch(&self.case.graph, self.certifier.prepared().columns(), means, slice, around);
         for at in 0..hidden.count() {
@@ -211,12 +211,12 @@ impl Setting<'_> {
         &self,
         relaxed: &Relaxed,
         (slice, width): (&Slice, usize),
-        restriction: &Restriction,
+        decided: &Decided,
         selection: &mut Selection,
     ) -> f64 {
         let mut slopes = Slopes::default();
         let Case { graph, budget, .. } = self.case;
-        let field = Field { graph, budget, restriction, attributes: &self.attributes };
+        let field = Field { graph, budget, decided, attributes: &self.attributes };
         let loss_error = relaxed.spread(slice, width, self.attributes.norm(0), &mut slopes);
         let loss = selection.select(&field, slice, &slopes);
         let all: usize = slice.nodes(1).iter().map(|&node| budget.local(node as usize)).sum();
@@ -226,13 +226,13 @@ impl Setting<'_> {
         total.close().lower()
     }
 
-    fn bound_holds(&self, target: usize, bound: f64, worst: &Exact, restriction: &Restriction, tally: &mut Tally) {
+    fn bound_holds(&self, target: usize, bound: f64, worst: &Exact, decided: &Decided, tally: &mut Tally) {
         let style = self.case.style;
         tally.count(style, "branches");
         if !bound.is_nan() && !at_most(bound, worst) {
             let (seed, depth) = (self.seed, self.case.network.depth());
             tally.fail(format!(
-                "seed {seed} style {style} node {target} depth {depth}: BOUND {bound:e} truth {:e} {restriction:?}",
+                "seed {seed} style {style} node {target} depth {depth}: BOUND {bound:e} truth {:e} {decided:?}",
                 worst.rough(),
             ));
         }

@@ -9,7 +9,7 @@ pub use gcnproof::internals::bound::relaxed::Relaxed;
 pub use gcnproof::internals::bound::selection::{Field, Selection, Slopes};
 pub use gcnproof::internals::bound::workspace::Workspace;
 pub use gcnproof::internals::number::rounding::{Enclosure, error_of};
-pub use gcnproof::internals::problem::budget::Restriction;
+pub use gcnproof::internals::problem::budget::Decided;
 pub use gcnproof::internals::problem::evaluator::Evaluator;
 pub use gcnproof::internals::problem::matrix::{MatrixRows, PatternRows};
 pub use gcnproof::internals::problem::slice::Slice;

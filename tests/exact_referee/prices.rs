@@ -6,7 +6,7 @@ use super::case::Case;
 use super::common;
 use super::nasty::{STYLES, number};
 use super::number::{Exact, at_least};
-use super::player::{Budget, Enclosure, Envelope, Flip, Hidden, Left, Prices, Restriction, Slice};
+use super::player::{Budget, Decided, Enclosure, Envelope, Flip, Hidden, Left, Prices, Slice};
 
 /// Prices of any size and sign, some of them what a flip changes, so that many lines touch; each unit with any share.
 pub fn any_prices(case: &Case, slice: &Slice, hidden: &Hidden, listed: &[Flip], stream: &mut Stream) -> Envelope {
@@ -43,23 +43,23 @@ pub fn any_prices(case: &Case, slice: &Slice, hidden: &Hidden, listed: &[Flip], 
 }
 
 /// Any flips made and spared that the budget allows.
-fn any_restriction(stream: &mut Stream, budget: &Budget, flips: &[Flip]) -> Restriction {
-    let mut restriction = Restriction::default();
+fn any_restriction(stream: &mut Stream, budget: &Budget, flips: &[Flip]) -> Decided {
+    let mut decided = Decided::default();
     for &flip in flips {
         if stream.chance(15) {
-            restriction.made.push(flip);
-            if !restriction.admissible(budget) {
-                restriction.made.pop();
+            decided.flipped.push(flip);
+            if !decided.admissible(budget) {
+                decided.flipped.pop();
             }
         } else if stream.chance(15) {
-            restriction.spared.push(flip);
+            decided.kept.push(flip);
         }
     }
-    restriction
+    decided
 }
 
 /// `A` of an envelope by its formula: the pre-activation's upper end with all positive prices paid, or all negative ones.
-fn exact_base(envelope: &Envelope, prices: &Prices, around: &Enclosure, budget: &Budget, fixed: &Restriction) -> Exact {
+fn exact_base(envelope: &Envelope, prices: &Prices, around: &Enclosure, budget: &Budget, fixed: &Decided) -> Exact {
     let mut active = Exact::of(around.value).plus(&Exact::of(around.error));
     let mut inactive = Exact::zero();
     let mut pay = |count: usize, price: f64| {
@@ -88,7 +88,7 @@ fn what_prices_cost_is_rounded_up() {
         let global = [0, 1, 2, 5, (1 << 53) + 1, usize::MAX][stream.below(6)];
         let budget = Budget::per_node(&graph, global, &local).unwrap();
         let flips: Vec<Flip> = (0..9).map(|at| Flip { node: at / 3, attribute: at % 3 }).collect();
-        let restriction = any_restriction(stream, &budget, &flips);
+        let decided = any_restriction(stream, &budget, &flips);
         let mut envelope = Envelope::new(1);
         flips.iter().filter(|_| stream.chance(50)).for_each(|&flip| envelope.list(flip));
         let style = stream.below(STYLES);
@@ -98,9 +98,9 @@ fn what_prices_cost_is_rounded_up() {
         let prices = Prices { share: 1.0, every, node, single };
         let value = number(stream, style);
         let around = Enclosure { value, error: [0.0, number(stream, style).abs()][stream.below(2)] };
-        let exact = exact_base(&envelope, &prices, &around, &budget, &restriction);
+        let exact = exact_base(&envelope, &prices, &around, &budget, &decided);
         let size = around.error + exact.rough().abs() + around.value.abs();
-        let base = Left::new(&envelope, &budget, &restriction).base(&prices, around);
+        let base = Left::new(&envelope, &budget, &decided).base(&prices, around);
         assert!(at_least(base, &exact), "seed {seed}: {base:e} below {:e}", exact.rough());
         // Ordinary numbers, styles 0 and 1, lose nothing but rounding.
         let tight = base <= exact.rough() + 1e-9 * (1.0 + size);

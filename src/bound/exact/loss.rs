@@ -26,8 +26,8 @@ impl ExactProblem<'_> {
     /// The exact sum of the largest losses that the budget allows, and the flips, the largest loss first. `units` holds the
     /// lines of the units of representation 2; none where a unit does not count (docs/math.md (1.6)).
     pub(super) fn largest_loss(&self, budget: &Budget, lines: &Lines, units: &[Option<Line>]) -> (Dyadic, Vec<Flip>) {
-        let restriction = lines.restriction;
-        let global = restriction.global(budget).unwrap_or(0);
+        let decided = lines.decided;
+        let global = decided.global(budget).unwrap_or(0);
         if global == 0 {
             return (Dyadic::ZERO, Vec::new());
         }
@@ -59,7 +59,7 @@ impl ExactProblem<'_> {
         );
         found.sort_by(|x, y| y.0.cmp(&x.0));
         let nodes = self.slice.nodes(1);
-        let mut left: Vec<usize> = nodes.iter().map(|&node| restriction.local(budget, node).unwrap_or(0)).collect();
+        let mut left: Vec<usize> = nodes.iter().map(|&node| decided.local(budget, node).unwrap_or(0)).collect();
         let mut total = Dyadic::ZERO;
         let mut flips = Vec::new();
         for (loss, Candidate { n, attribute, .. }) in found {
@@ -88,7 +88,7 @@ impl ExactProblem<'_> {
         let weight = &self.network.layers()[0].weight;
         for (n, slopes) in slopes.iter().enumerate() {
             let Some(slopes) = slopes else { continue };
-            let permitted = Permitted::new(self, budget, lines.restriction, n);
+            let permitted = Permitted::new(self, budget, lines.decided, n);
             let least = least(n);
             for &(norm, attribute) in self.sums.norms(self.network) {
                 // Norms fall; a comparison with NaN is false.
@@ -109,7 +109,7 @@ impl ExactProblem<'_> {
         let floor = Cell::new(0.0);
         let (mut kept, mut row, mut at) = (Vec::new(), Vec::new(), 0);
         let mut close_row = |row: &mut Vec<(f64, Flip)>, node: u32| {
-            keep_largest(row, lines.restriction.local(budget, node).unwrap_or(0));
+            keep_largest(row, lines.decided.local(budget, node).unwrap_or(0));
             kept.append(row);
             keep_largest(&mut kept, global);
             if kept.len() == global {
@@ -140,7 +140,7 @@ impl ExactProblem<'_> {
     /// A value that `Q` losses of an admissible selection surely reach, so that nothing below it is ever needed: the smallest
     /// loss of these flips if they are such a selection, else 0.
     fn surely_selected(&self, budget: &Budget, lines: &Lines, units: &[Option<Line>], flips: &[Flip]) -> f64 {
-        let mut together = lines.restriction.clone();
+        let mut together = lines.decided.clone();
         if together.global(budget) != Some(flips.len()) {
             return 0.0;
         }
@@ -158,7 +158,7 @@ impl ExactProblem<'_> {
                 return 0.0;
             }
             least = least.min(loss.floor_f64());
-            together.made.push(flip);
+            together.flipped.push(flip);
         }
         if together.admissible(budget) { least } else { 0.0 }
     }

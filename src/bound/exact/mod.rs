@@ -9,7 +9,7 @@ use crate::bound::backward::{Located, Sign};
 use crate::bound::hidden::{Assumption, Hidden};
 use crate::bound::mixture::on_grid;
 use crate::number::dyadic::Dyadic;
-use crate::problem::budget::{Budget, Restriction};
+use crate::problem::budget::{Budget, Decided};
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
 use crate::problem::objective::Objective;
@@ -23,7 +23,7 @@ use line::{Kink, Line, anchored, chord, intercept, mixed, paper};
 #[derive(Clone, Copy)]
 pub struct Lines<'a> {
     /// Flips that are fixed.
-    pub restriction: &'a Restriction,
+    pub decided: &'a Decided,
     /// `R` and `S` of the hidden representations, rounded outward; those of the second are used where `first` brings none.
     pub bounds: Located<'a>,
     /// Lines of representation 2.
@@ -66,7 +66,7 @@ impl ExactProblem<'_> {
         let width = phi.width;
         let counts = |j: usize| (0..phi.values.len() / width).any(|m| phi.row(m)[j].sign() != Ordering::Equal);
         let units: Vec<usize> = (0..width).filter(|&j| counts(j)).collect();
-        let z = self.preactivations(&units, &lines.restriction.made);
+        let z = self.preactivations(&units, &lines.decided.flipped);
         let mut units: Vec<Option<Line>> = vec![None; phi.values.len()];
         for (at, unit) in units.iter_mut().enumerate() {
             let (a, z) = (&phi.values[at], &z.values[at]);
@@ -88,7 +88,7 @@ impl ExactProblem<'_> {
         let (hidden, w) = match lines.first {
             First::Default(relaxation) => {
                 let (lower, upper) = lines.bounds.rows(self.slice, 2, m);
-                let (r, s) = self.unit_bounds(budget, lines.restriction, (m, j), (lower[j], upper[j]), z);
+                let (r, s) = self.unit_bounds(budget, lines.decided, (m, j), (lower[j], upper[j]), z);
                 return match relaxation {
                     Relaxation::Paper => paper(a, z, &r, &s),
                     Relaxation::Anchored => anchored(a, z, &r, &s),
@@ -110,7 +110,7 @@ impl ExactProblem<'_> {
             Assumption::Inactive => beta.into(),
             Assumption::Free => {
                 let known = (hidden.lower[at], hidden.upper[at]);
-                let (r, s) = self.unit_bounds(budget, lines.restriction, (m, j), known, z);
+                let (r, s) = self.unit_bounds(budget, lines.decided, (m, j), known, z);
                 let unstable = r.sign() == Ordering::Less && s.sign() == Ordering::Greater;
                 return match w {
                     Some(w) if unstable && a.sign() == Ordering::Greater => {
@@ -192,7 +192,7 @@ impl ExactProblem<'_> {
     fn unit_bounds(
         &self,
         budget: &Budget,
-        restriction: &Restriction,
+        decided: &Decided,
         (m, j): (usize, usize),
         (r, s): (f64, f64),
         z: &Dyadic,
@@ -202,18 +202,18 @@ impl ExactProblem<'_> {
             return (r.into(), s.into());
         }
         let weight = &self.network.layers()[0].weight;
-        let global = restriction.global(budget).unwrap_or(0);
+        let global = decided.global(budget).unwrap_or(0);
         let change = |upward: bool| {
             let mut pool: Vec<Dyadic> = Vec::new();
             for (n, a) in self.slice.passing(1).row(m) {
-                let permitted = Permitted::new(self, budget, restriction, n);
+                let permitted = Permitted::new(self, budget, decided, n);
                 let mut gains: Vec<f64> = (0..weight.rows())
                     .filter_map(|d| Some(permitted.sign(d)? * weight.get(d, j)))
                     .map(|gain| if (a > 0.0) == upward { gain } else { -gain })
                     .filter(|&gain| gain > 0.0)
                     .collect();
                 gains.sort_unstable_by(|x, y| y.total_cmp(x));
-                let local = restriction.local(budget, self.slice.nodes(1)[n]).unwrap_or(0);
+                let local = decided.local(budget, self.slice.nodes(1)[n]).unwrap_or(0);
                 gains.truncate(local.min(global));
                 pool.extend(gains.into_iter().map(|gain| &Dyadic::from(gain) * &a.abs().into()));
             }
@@ -235,20 +235,15 @@ pub(super) struct Permitted<'a> {
 
 impl<'a> Permitted<'a> {
     /// Of the slice's `n`-th node.
-    pub(super) fn new(
-        problem: &ExactProblem<'a>,
-        budget: &'a Budget,
-        restriction: &Restriction,
-        n: usize,
-    ) -> Permitted<'a> {
+    pub(super) fn new(problem: &ExactProblem<'a>, budget: &'a Budget, decided: &Decided, n: usize) -> Permitted<'a> {
         let node = problem.slice.nodes(1)[n];
-        let fixed = restriction.made.iter().chain(&restriction.spared).filter(|flip| flip.node == node);
+        let fixed = decided.flipped.iter().chain(&decided.kept).filter(|flip| flip.node == node);
         Permitted {
             budget,
             node: node as usize,
             present: problem.graph.attributes().row(node as usize),
             fixed: fixed.map(|flip| flip.attribute).collect(),
-            open: restriction.local(budget, node).unwrap_or(0) > 0,
+            open: decided.local(budget, node).unwrap_or(0) > 0,
         }
     }
 

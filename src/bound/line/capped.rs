@@ -80,14 +80,15 @@ pub fn capped(unit: Unit, cap: Cap) -> (Anchor, CapCorrection) {
     if z < 0.0 {
         // Rising costs σ at first sight; falling gains nothing.
         let rise = (low * slope).next_down();
-        let bend = CapCorrection { weight: -low, side: 1.0, slope, level: cap.level };
-        (Anchor { rise, fall: 0.0, slack: 0.0 }, bend)
+        let cap_correction = CapCorrection { weight: -low, side: 1.0, slope, level: cap.level };
+        (Anchor { rise, fall: 0.0, slack: 0.0 }, cap_correction)
     } else {
         // Rising costs all of it; falling gains 1 − σ at first sight.
         let kept = (1.0 - slope).next_down().max(0.0);
         let fall = (high * kept).next_up().min(0.0);
-        let bend = CapCorrection { weight: -high, side: -1.0, slope: (1.0 - kept).next_down(), level: cap.level };
-        (Anchor { rise: low, fall, slack: 0.0 }, bend)
+        let cap_correction =
+            CapCorrection { weight: -high, side: -1.0, slope: (1.0 - kept).next_down(), level: cap.level };
+        (Anchor { rise: low, fall, slack: 0.0 }, cap_correction)
     }
 }
 
@@ -138,21 +139,21 @@ mod tests {
 
     #[test]
     fn a_change_that_underflows_is_covered_under_a_large_weight() {
-        let bend = CapCorrection { weight: 1e290, side: 1.0, slope: 1.0, level: 1.0 };
+        let cap_correction = CapCorrection { weight: 1e290, side: 1.0, slope: 1.0, level: 1.0 };
         // The exact change may be half of the smallest float.
-        let (excess, size) = bend.excess(f64::from_bits(1));
+        let (excess, size) = cap_correction.excess(f64::from_bits(1));
         assert!(excess - crate::number::rounding::error_of(9, size) <= 0.5 * excess);
     }
 
     #[test]
     fn the_slopes_overstate_nothing_but_the_kink() {
         let cap = Cap::new(1.5, &mut [5.0, 3.0, 1.0]);
-        let bend = CapCorrection { weight: 2.0, side: -1.0, slope: cap.slope(), level: cap.level };
+        let cap_correction = CapCorrection { weight: 2.0, side: -1.0, slope: cap.slope(), level: cap.level };
         for x in [0.0, 0.2, 0.5, 1.0, 4.0, 5.0] {
-            let (excess, _) = bend.excess(-x);
+            let (excess, _) = cap_correction.excess(-x);
             assert!(excess >= 0.0);
             assert!((2.0 * cap.slope() * x - excess - 2.0 * (x - cap.level).max(0.0)).abs() < 1e-12);
-            assert_eq!(bend.excess(x).0, 0.0);
+            assert_eq!(cap_correction.excess(x).0, 0.0);
         }
     }
 }

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::number::rounding::{Enclosure, FLOOR, UNIT, error_of};
-use crate::problem::budget::{Budget, Restriction};
+use crate::problem::budget::{Budget, Decided};
 use crate::problem::flip::Flip;
 use crate::problem::slice::Slice;
 
@@ -169,13 +169,13 @@ pub struct Left {
 
 impl Left {
     /// Counts.
-    pub fn new(envelope: &Envelope, budget: &Budget, restriction: &Restriction) -> Left {
-        let global = restriction.global(budget).unwrap_or(0);
-        let local = |&n: &u32| restriction.local(budget, n).unwrap_or(0).min(global) as f64;
+    pub fn new(envelope: &Envelope, budget: &Budget, decided: &Decided) -> Left {
+        let global = decided.global(budget).unwrap_or(0);
+        let local = |&n: &u32| decided.local(budget, n).unwrap_or(0).min(global) as f64;
         Left {
             global: global as f64,
             nodes: envelope.nodes.iter().map(local).collect(),
-            flips: envelope.flips.iter().map(|&flip| !restriction.fixes(flip)).collect(),
+            flips: envelope.flips.iter().map(|&flip| !decided.fixes(flip)).collect(),
         }
     }
 
@@ -222,7 +222,7 @@ pub struct EnvelopeSlope {
 #[derive(Clone, Debug, Default)]
 pub struct EnvelopeCorrection {
     envelope: Arc<Envelope>,
-    arches: Vec<EnvelopeSlope>,
+    envelope_slopes: Vec<EnvelopeSlope>,
     width: usize,
     /// `u` and `v` by entry of `A(1)` and unit, rounded down, for flips without a price of their own.
     levels: Vec<(f64, f64)>,
@@ -237,15 +237,19 @@ fn lowered((u, v): (f64, f64)) -> (f64, f64) {
 }
 
 /// The units of a node of representation 2 that have envelopes.
-fn arched(arches: &[EnvelopeSlope], width: usize, m: usize) -> impl Iterator<Item = (usize, &EnvelopeSlope)> {
-    (m * width..).zip(&arches[m * width..][..width]).filter(|unit| unit.1.weight > 0.0)
+fn used_slopes(
+    envelope_slopes: &[EnvelopeSlope],
+    width: usize,
+    m: usize,
+) -> impl Iterator<Item = (usize, &EnvelopeSlope)> {
+    (m * width..).zip(&envelope_slopes[m * width..][..width]).filter(|unit| unit.1.weight > 0.0)
 }
 
 impl EnvelopeCorrection {
     /// Prepares for the flips of a slice.
-    pub fn new(envelope: &Arc<Envelope>, arches: &[EnvelopeSlope], slice: &Slice) -> EnvelopeCorrection {
+    pub fn new(envelope: &Arc<Envelope>, envelope_slopes: &[EnvelopeSlope], slice: &Slice) -> EnvelopeCorrection {
         let rows = slice.nodes(2).len();
-        let width = arches.len() / rows.max(1);
+        let width = envelope_slopes.len() / rows.max(1);
         let mut levels = vec![(0.0, 0.0); slice.entry_count() * width];
         let mut idle = Vec::with_capacity(slice.nodes(1).len());
         let mut reached = vec![usize::MAX; rows];
@@ -253,7 +257,7 @@ impl EnvelopeCorrection {
             let place = envelope.node_place(node);
             for (entry, m, _) in slice.reaching(n) {
                 reached[m] = n;
-                for (at, _) in arched(arches, width, m) {
+                for (at, _) in used_slopes(envelope_slopes, width, m) {
                     levels[entry * width + at % width] = lowered(envelope.units[at].levels(place));
                 }
             }
@@ -261,15 +265,21 @@ impl EnvelopeCorrection {
             let mut given = 0.0;
             if place.node.is_some() {
                 for m in (0..rows).filter(|&m| reached[m] != n) {
-                    for (at, arch) in arched(arches, width, m) {
+                    for (at, arch) in used_slopes(envelope_slopes, width, m) {
                         let (u, v) = lowered(envelope.units[at].levels(place));
                         given += arch.weight * u.min(v);
                     }
                 }
             }
-            idle.push((given - error_of(arches.len() + 4, given)).max(0.0));
+            idle.push((given - error_of(envelope_slopes.len() + 4, given)).max(0.0));
         }
-        EnvelopeCorrection { envelope: Arc::clone(envelope), arches: arches.to_vec(), width, levels, idle }
+        EnvelopeCorrection {
+            envelope: Arc::clone(envelope),
+            envelope_slopes: envelope_slopes.to_vec(),
+            width,
+            levels,
+            idle,
+        }
     }
 
     /// What the slopes overstate of a flip of the slice's node `n`, and the size of what was summed for it: at most
@@ -283,14 +293,17 @@ impl EnvelopeCorrection {
             // The floor stands for what `g` lost by underflow.
             size += arch.weight * (g.abs() + u + v + FLOOR);
         };
-        let mut reached =
-            if place.single.is_some() { vec![false; self.arches.len() / self.width.max(1)] } else { Vec::new() };
+        let mut reached = if place.single.is_some() {
+            vec![false; self.envelope_slopes.len() / self.width.max(1)]
+        } else {
+            Vec::new()
+        };
         for (entry, m, a) in slice.reaching(n) {
             let a = sign * a;
             if let Some(seen) = reached.get_mut(m) {
                 *seen = true;
             }
-            for (at, arch) in arched(&self.arches, self.width, m) {
+            for (at, arch) in used_slopes(&self.envelope_slopes, self.width, m) {
                 let j = at % self.width;
                 let levels = if place.single.is_some() {
                     lowered(self.envelope.units[at].levels(place))
@@ -304,7 +317,7 @@ impl EnvelopeCorrection {
             return (excess + self.idle[n], size + self.idle[n]);
         }
         for m in (0..reached.len()).filter(|&m| !reached[m]) {
-            for (at, arch) in arched(&self.arches, self.width, m) {
+            for (at, arch) in used_slopes(&self.envelope_slopes, self.width, m) {
                 add(arch, 0.0, lowered(self.envelope.units[at].levels(place)));
             }
         }
@@ -313,6 +326,6 @@ impl EnvelopeCorrection {
 
     /// Terms of a sum over units.
     pub fn terms(&self) -> usize {
-        self.arches.len() + 8
+        self.envelope_slopes.len() + 8
     }
 }

@@ -278,7 +278,7 @@ impl Master for LayeredMaster<'_> {
     fn add(&mut self, field: &Field, slice: &Slice, flip: Flip) {
         let effect = self.layers.flip(field, slice, flip);
         let mut budgets = vec![(self.rho, 1.0)];
-        let local = field.restriction.local(field.budget, flip.node).unwrap_or(0);
+        let local = field.decided.local(field.budget, flip.node).unwrap_or(0);
         if local < self.global {
             let simplex = &mut self.simplex;
             let eta = self.eta.entry(flip.node);

@@ -70,10 +70,10 @@ impl PairSearch<'_, '_> {
         let mut master =
             LayeredMaster::new((prepared.network(), slice), hidden, local_bounds, lines, global, Lines::All);
         master.until(self.clock.clone());
-        let known = self.latest(global, &branch.restriction);
+        let known = self.latest(global, &branch.decided);
         let mut pricing =
             BranchPricing { search: self, branch, objective, best: f64::NEG_INFINITY, rounds: 0, last: None };
-        generate(&mut master, &prepared.field(&branch.restriction), known, &mut pricing);
+        generate(&mut master, &prepared.field(&branch.decided), known, &mut pricing);
         let BranchPricing { best, last, .. } = pricing;
         let Some(suggestion) = last else { return self.closed(best) };
         if self.settled(best) {

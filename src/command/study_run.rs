@@ -8,7 +8,7 @@ use gcnproof::internals::record::description::{
     BudgetRecord, CertifyRun, Class, Description, EffortRecord, Identity, Level, RadiusRun, ValidateRun,
 };
 use gcnproof::internals::record::{NodeRecord, RadiusRecord};
-use gcnproof::laboratory::own;
+use gcnproof::laboratory::ours;
 use gcnproof::laboratory::pair::PairRecord;
 use gcnproof::{Bound, Budget, Effort, Graph, Limits, Network};
 use miette::Result;
@@ -220,8 +220,8 @@ impl Plan {
         let (_, interrupted) = run.rows(PairRecord::SCHEMA, &description, &keys, PairRecord::key, |open, done| {
             by_target(open).par_iter().with_max_len(1).for_each(|(node, classes)| {
                 if !stopped() {
-                    let mut rows = own::numbers(&certifier, *node, classes);
-                    own::conclude(&mut rows);
+                    let mut rows = ours::numbers(&certifier, *node, classes);
+                    ours::conclude(&mut rows);
                     // Cut short, no result.
                     if !stopped() {
                         rows.into_iter().for_each(done);

@@ -5,14 +5,14 @@ use crate::problem::network::Network;
 
 /// The rows needed, representation by representation.
 #[derive(Clone, Debug)]
-pub struct Reach {
+pub struct ReceptiveField {
     nodes: Vec<Vec<u32>>,
     needed: Vec<Vec<bool>>,
 }
 
-impl Reach {
+impl ReceptiveField {
     /// What the logits of the targets depend on.
-    pub fn of(network: &Network, targets: &[u32]) -> Reach {
+    pub fn of(network: &Network, targets: &[u32]) -> ReceptiveField {
         let count = network.layers()[0].passing.rows();
         let mut top = vec![false; count];
         targets.iter().for_each(|&t| top[t as usize] = true);
@@ -25,7 +25,7 @@ impl Reach {
             needed.push(below);
         }
         needed.reverse();
-        Reach { nodes: needed.iter().map(|rows| listed(rows).collect()).collect(), needed }
+        ReceptiveField { nodes: needed.iter().map(|rows| listed(rows).collect()).collect(), needed }
     }
 
     /// The rows of representation `l`, rising.
