@@ -1,4 +1,4 @@
-//! Against HiGHS on the same class pairs of Cora, in the same run.
+//! Benchmark: column generation and the search against HiGHS, on the same class pairs of Cora and in the same run.
 //!
 //! `linear`: the optimum of the paper's relaxation, 500 pairs, by column generation and as the explicit LP.
 //! `deep`: the same with three weight layers, against HiGHS on the last master alone.
@@ -159,7 +159,7 @@ fn main() {
         Some("linear") => linear(certifier),
         Some("deep") => {
             let file = gcnproof_files::read_model(Path::new("fixtures/cora_pyg_3layer.safetensors"));
-            let gcn = file.map(|file| Network::new(file, &[Operator::Gcn], &graph));
+            let gcn = file.map(|file| Network::from_file(file, &[Operator::Gcn], &graph));
             let Ok(Ok(gcn)) = gcn else { return println!("SKIPPED: no model with three weight layers") };
             deep(&prepare(&graph, &gcn, Budget::uniform(&graph, 12, 14), Bound::Best));
         }

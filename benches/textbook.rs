@@ -1,4 +1,4 @@
-//! The certifier against the textbook form of the same bound, in the same run and with the same threads.
+//! Benchmark: the certifier against the textbook form of the same bound, in the same run and with the same threads.
 //!
 //! Textbook: per target and class the dense Δ by one matrix product, then a full selection over all entries, then the
 //! selected flips on the network. It gets the activation bounds for free. Ours: bounds, both certificates, witnesses and
@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof::{Bound, Budget, Certifier, Graph, Network, Operator, Problem};
 use nalgebra::DMatrix;
@@ -94,9 +95,9 @@ fn textbook(certifier: &Certifier, weight: &DMatrix<f64>, node: usize, reference
 fn load(folder: &std::path::Path, graph: &str, model: &str) -> Option<(Graph, Network)> {
     let find =
         |name: &str| ["", "data", "models"].iter().map(|sub| folder.join(sub).join(name)).find(|path| path.exists());
-    let graph = Graph::new(gcnproof_files::read_graph(&find(graph)?, &Default::default()).ok()?);
+    let graph = Graph::from_file(gcnproof_files::read_graph(&find(graph)?, &Default::default()).ok()?);
     let model = gcnproof_files::read_model(&find(model)?).ok()?;
-    let gcn = Network::new(model, &[Operator::Gcn], &graph).ok()?;
+    let gcn = Network::from_file(model, &[Operator::Gcn], &graph).ok()?;
     Some((graph, gcn))
 }
 
@@ -113,7 +114,7 @@ fn whole_graph(criterion: &mut Criterion, name: &str, graph: &Graph, gcn: &Netwo
     let certifier = prepare(graph, gcn, budget.clone(), Bound::Best);
     let w = &gcn.layers()[0].weight;
     // h × D, so that Δ = u · W.
-    let weight = DMatrix::from_fn(w.columns, w.rows, |j, d| w.get(d, j));
+    let weight = DMatrix::from_fn(w.columns(), w.rows(), |j, d| w.get(d, j));
     let start = Instant::now();
     ours(graph, gcn, &budget);
     let our_time = start.elapsed();

@@ -1,4 +1,4 @@
-//! One iteration of robust training, against a direct dense implementation of the same iteration, in the same run.
+//! Benchmark: one iteration of robust training against a direct dense implementation of the same iteration, in the same run.
 //!
 //! The direct form: dense attributes; per node, unit and side a selection among all `D` gains; per target and class a dense
 //! product `Δ = u Wᵀ`, a full selection, and in reverse two dense products. Its loss and gradient are compared with ours
@@ -8,6 +8,9 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use gcnproof::internals::problem::matrix::MatrixRows;
+use gcnproof::internals::problem::matrix::PatternRows;
+use gcnproof::internals::problem::matrix::SparseMatrix;
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof::train::losses::{Loss, cross_entropy, hinge};
 use gcnproof::train::objective::Objective;
@@ -17,7 +20,6 @@ use gcnproof::train::settings::Settings;
 use gcnproof::train::split::{Share, Split};
 use gcnproof::train::trainer::Trainer;
 use gcnproof::{Budget, Graph, Network, Operator};
-use gcnproof_files::SparseMatrix;
 use nalgebra::DMatrix;
 use rayon::prelude::*;
 
@@ -43,7 +45,7 @@ struct Direct<'a> {
 
 fn pass(matrix: &SparseMatrix, rows: &DMatrix<f64>, transposed: bool) -> DMatrix<f64> {
     let mut result = DMatrix::zeros(rows.nrows(), rows.ncols());
-    for m in 0..matrix.rows {
+    for m in 0..matrix.rows() {
         let (columns, entries) = matrix.row(m);
         for (&n, &a) in columns.iter().zip(entries) {
             let (from, into) = if transposed { (m, n as usize) } else { (n as usize, m) };
@@ -71,7 +73,7 @@ impl Direct<'_> {
             let sign = 1.0 - 2.0 * self.attributes[(n, d)];
             ((side * sign * weight.get(d, j)).max(0.0), d, sign)
         };
-        top((0..weight.rows).map(gain).collect(), self.budget.local(n))
+        top((0..weight.rows()).map(gain).collect(), self.budget.local(n))
     }
 
     /// `R` or `S` of one unit of one node, and the flips that make it. Entries of `A` are positive.
@@ -94,9 +96,8 @@ impl Direct<'_> {
 
     fn iteration(&self, gcn: &Network, batch: &[u32]) -> (f64, Gradient) {
         let (one, two) = (&gcn.layers()[0], &gcn.layers()[1]);
-        let (h, classes) = (one.weight.columns, two.weight.columns);
-        let dense = |m: &gcnproof_files::DenseMatrix| DMatrix::from_row_slice(m.rows, m.columns, &m.values);
-        let (w1, w2) = (dense(&one.weight), dense(&two.weight));
+        let (h, classes) = (one.weight.columns(), two.weight.columns());
+        let (w1, w2) = (one.weight.matrix(), two.weight.matrix());
         let bias = |mut x: DMatrix<f64>, b: &[f64]| {
             x.row_iter_mut().for_each(|mut row| row.iter_mut().zip(b).for_each(|(v, b)| *v += b));
             x
@@ -317,7 +318,7 @@ fn main() {
         println!("SKIPPED cora_ml: GCNPROOF_DATA names no folder with data/cora_ml.npz; Cora is measured instead");
     }
     let path = path.unwrap_or_else(|| "fixtures/cora.npz".into());
-    let graph = Graph::new(gcnproof_files::read_graph(&path, &Default::default()).expect("the graph reads"));
+    let graph = Graph::from_file(gcnproof_files::read_graph(&path, &Default::default()).expect("the graph reads"));
     let budget = Budget::uniform(&graph, 12, graph.attribute_count() / 100);
     let settings = Settings { epochs: 60, ..Settings::new(Loss::RhU, 1) };
     let split = Split::draw(&graph, Share::Percent(10.0), 1).expect("the graph has labels");

@@ -22,33 +22,33 @@
 //! # A program
 //!
 //! ```
-//! use gcnproof::budget::Budget;
-//! use gcnproof::certifier::{Bound, Certifier, Workspace};
-//! use gcnproof::verdict::Verdict;
+//! use gcnproof::{Budget, Certifier, Problem, Verdict};
 //!
-//! let (graph, gcn) = gcnproof::embedded::cora();
+//! let (graph, network) = gcnproof::embedded::cora();
 //! let budget = Budget::uniform(&graph, 12, 14); // Q = 12 flips in all, q = 14 per node
-//! let certifier = Certifier::new(&graph, &gcn, budget, Bound::Best);
-//! let mut workspace = Workspace::default();
-//! let hub = certifier.certify_node(163, &mut workspace);
-//! assert_eq!(hub.verdict, Verdict::Robust);
-//! let leaf = certifier.certify_node(306, &mut workspace);
-//! assert_eq!(leaf.verdict, Verdict::NonRobust);
-//! println!("flip these {} entries: {:?}", leaf.witness.len(), leaf.witness);
+//! let certifier = Certifier::builder(Problem::new(graph, network, budget)?).build();
+//! let results: Vec<_> = certifier.certify([163, 306])?.collect();
+//! assert_eq!(results[0].verdict, Verdict::Robust);
+//! assert_eq!(results[1].verdict, Verdict::NonRobust);
+//! println!("flip these {} entries: {:?}", results[1].witness.len(), results[1].witness);
+//! # Ok::<(), gcnproof::ProblemError>(())
 //! ```
 //!
 //! # Which network is certified, and what a verdict rests on
 //!
 //! The network in **exact real arithmetic** whose weights, biases and message-passing entries are the stored floats (every
-//! float is a dyadic rational). All work is done in f64 with a proven bound on the rounding error ([`rounding`]); what lies
-//! inside its error is evaluated in dyadic integers ([`dyadic`], [`exact`]) before anything is said.
+//! float is a dyadic rational). All work is done in f64 with a proven bound on the rounding error; what lies inside its
+//! error is evaluated in dyadic integers before anything is said. `docs/math.md` has the formulas with their proofs, and the
+//! code cites them by number.
 //!
-//! # The way of the data
+//! # The parts
 //!
-//! [`graph`], [`model`], [`budget`] → [`mod@slice`] (one target) → [`bounds`] → [`dual`], [`anchored`], [`capped`], [`envelope`], [`mixture`] with
-//! [`selection`] → [`certifier`] → [`verdict`]; [`witness`] tries flips on the true network; [`radius`] searches over `Q`;
-//! [`record`] and [`results`] write rows, [`proof`] what can be checked; [`train`] makes networks that are easier to certify. The
-//! `laboratory` (a default feature) asks independent solvers.
+//! [`Problem`] puts a [`Graph`], a [`Network`] and a [`Budget`] together. [`Certifier`] decides nodes: [`Bound`] says which bounds
+//! are evaluated, [`Effort`] how far it goes, [`Limits`] when a search gives up. A [`NodeResult`] has the [`Verdict`], its [`Reason`], the
+//! [`Margin`] of every class pair and the flips of a witness. [`radii`] finds the largest certified `Q` of each node, and
+//! [`explain()`] says what a verdict rests on. [`proof`] writes proofs that `gcnproof-check` checks, [`results`] tables of rows,
+//! [`report`] a page of figures; [`train`] makes networks that are easier to certify. The [`laboratory`] asks independent
+//! solvers. `ARCHITECTURE.md` says where to find what.
 //!
 //! # Panics and errors
 //!
@@ -81,7 +81,7 @@ pub use problem::network::{Layer, Network, NetworkError, Operator};
 pub use problem::{Problem, ProblemError};
 pub use search::limits::{Limits, Stop};
 
-/// The rooms of this crate, for its own command line and tests. Nothing here is promised to stay.
+/// The folders of this crate ("rooms"), for its own command line and tests. Nothing here is promised to stay.
 #[doc(hidden)]
 pub mod internals {
     macro_rules! rooms {

@@ -1,4 +1,4 @@
-//! Brute force judges the certifier: every admissible perturbation of random tiny problems of depth 2 to 5.
+//! The certifier against brute force: every admissible perturbation of random tiny problems of depth 2 to 5.
 #![allow(missing_docs)]
 
 mod common;

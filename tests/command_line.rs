@@ -6,6 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use gcnproof::Verdict;
+use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::record::{NodeRecord, RadiusRecord};
 use gcnproof::laboratory::pair::PairRecord;
 use gcnproof::results::read;
@@ -200,10 +201,10 @@ fn matrices_are_told_apart_by_their_rows() {
     let out = folder.path().join("rows.jsonl");
     let proofs = folder.path().join("proofs.jsonl");
     let run = |matrix: &str, more: &[&str]| {
-        let files = ["--out", out.to_str().unwrap(), "--proofs", proofs.to_str().unwrap()];
-        gcnproof(&[&["certify", graph, model, "-Q", "1", "--message-passing", matrix], &files[..], more].concat())
+        let out = out.to_str().unwrap();
+        gcnproof(&[&["certify", graph, model, "-Q", "1", "--message-passing", matrix, "--out", out], more].concat())
     };
-    let done = run(&matrices[0], &[]);
+    let done = run(&matrices[0], &["--proofs", proofs.to_str().unwrap()]);
     assert!(done.status.success(), "{}", text(&done.stderr));
     assert!(run(&matrices[0], &["--resume"]).status.success());
     let refused = run(&matrices[1], &["--resume"]);
@@ -264,7 +265,7 @@ fn radius_agrees_with_certify() {
     let radii: Vec<RadiusRecord> = read(&out, RadiusRecord::SCHEMA).unwrap();
     let graph = gcnproof::embedded::cora().0;
     let model = gcnproof_files::read_model(Path::new(MODEL)).unwrap();
-    let gcn = gcnproof::Network::new(model, &[gcnproof::Operator::Gcn], &graph).unwrap();
+    let gcn = gcnproof::Network::from_file(model, &[gcnproof::Operator::Gcn], &graph).unwrap();
     let mut workspace = gcnproof::internals::bound::workspace::Workspace::default();
     for row in radii {
         let verdict = |q: u64, workspace: &mut _| {

@@ -84,7 +84,7 @@ fn both_sides_meet_the_explicit_program() {
 fn small_neighbourhoods_of_the_deep_cora_meet_the_explicit_program() {
     let (graph, _) = gcnproof::embedded::cora();
     let file = gcnproof_files::read_model(Path::new("fixtures/cora_pyg_3layer.safetensors")).unwrap();
-    let gcn = Network::new(file, &[Operator::Gcn], &graph).unwrap();
+    let gcn = Network::from_file(file, &[Operator::Gcn], &graph).unwrap();
     let budget = Budget::uniform(&graph, 12, 14);
     let certifier = certifier_of(&graph, &gcn, budget, Bound::Best);
     let mut workspace = Workspace::default();

@@ -16,7 +16,7 @@ use gcnproof::laboratory::instance::instance_of;
 use gcnproof::{Bound, Budget, Graph, Network, Operator, Verdict};
 use gcnproof_files::{DenseMatrix, GraphOptions, LayerFile, Precision, read_graph, read_model, write};
 use gcnproof_verify::dual::{Textbook, default_slopes};
-use gcnproof_verify::solver::{GoodLp, Highs, Limits, Minilp, Solver};
+use gcnproof_verify::solver::{Clarabel, GoodLp, Highs, Limits, Minilp, Solver};
 use gcnproof_verify::{Form, enumeration, network, relaxation};
 
 type Layers = Vec<(Vec<Vec<f64>>, Vec<f64>)>;
@@ -84,8 +84,8 @@ impl OneNode {
             assert_eq!((&found.weight, &found.bias), (&layer.weight, &layer.bias));
         }
         assert_eq!(model.layers.len(), layers.len());
-        let graph = Graph::new(graph);
-        let gcn = Network::new(model, &[Operator::Gcn], &graph).unwrap();
+        let graph = Graph::from_file(graph);
+        let gcn = Network::from_file(model, &[Operator::Gcn], &graph).unwrap();
         (graph, gcn)
     }
 }
@@ -117,7 +117,7 @@ fn the_integrality_theorem_is_false() {
     }
     for form in [Form::Appendix, Form::Compact] {
         let model = relaxation::linear_program(&instance, form).unwrap();
-        for solver in [&Highs as &dyn Solver, &GoodLp, &Minilp::default()] {
+        for solver in [&Highs as &dyn Solver, &GoodLp, &Minilp::default(), &Clarabel::default()] {
             let answer = solver.solve(&model.program, &Limits::default());
             assert!((answer.optimum().unwrap() + 0.25).abs() < 1e-9, "{}", solver.name());
             let x = answer.values.unwrap()[model.attribute(0, 0)];
@@ -179,7 +179,7 @@ fn slices_are_one_hop_smaller_than_printed() {
             (DenseMatrix { rows: 1, columns, values: vec![1.0; columns] }, vec![0.0; columns])
         };
         let layers = (1..depth).map(|l| layer(l + 1 == depth)).collect();
-        let gcn = Network::new(common::model(layers), &[Operator::Gcn], &graph).unwrap();
+        let gcn = Network::from_file(common::model(layers), &[Operator::Gcn], &graph).unwrap();
         let mut slice = Slice::default();
         slice.cut(&gcn, depth, 0);
         for l in 1..=depth {

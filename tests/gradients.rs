@@ -53,7 +53,7 @@ fn case(seed: u64, representations: usize) -> Case {
     let attributes = (0..NODES).map(|_| (0..DIMENSION as u32).filter(|_| random.chance(40)).collect()).collect();
     let mut file = common::graph(adjacency, attributes, DIMENSION).file().clone();
     file.labels = Some((0..NODES).map(|n| Some(n as u32 % 3)).collect());
-    let graph = Graph::new(file);
+    let graph = Graph::from_file(file);
     let mut widths = vec![DIMENSION];
     widths.extend((2..representations).map(|_| 3 + random.below(2)));
     widths.push(3);
@@ -69,7 +69,7 @@ fn case(seed: u64, representations: usize) -> Case {
         .map(|_| match random.below(3) {
             0 => Operator::Gcn,
             1 => Operator::MeanWithSelf,
-            _ => Operator::Matrix(std::sync::Arc::new(signed(&mut random))),
+            _ => Operator::from_plain(signed(&mut random)).unwrap(),
         })
         .collect();
     let local: Vec<i64> = (0..NODES).map(|_| random.below(DIMENSION + 2) as i64).collect();
@@ -98,7 +98,7 @@ fn signed(random: &mut Stream) -> gcnproof_files::SparseMatrix {
 
 impl Case {
     fn gcn(&self, parameters: &Parameters) -> Network {
-        Network::new(common::model(parameters.clone()), &self.rules, &self.graph).unwrap()
+        Network::from_file(common::model(parameters.clone()), &self.rules, &self.graph).unwrap()
     }
 }
 

@@ -16,7 +16,7 @@ fn dense(rows: &[&[f64]]) -> DenseMatrix {
 type Layers = Vec<(DenseMatrix, Vec<f64>)>;
 
 fn solve(graph: &Graph, layers: Layers, (global, local): (usize, usize), bound: Bound, effort: Effort) -> NodeResult {
-    let gcn = Network::new(common::model(layers), &[Operator::Identity], graph).unwrap();
+    let gcn = Network::from_file(common::model(layers), &[Operator::Identity], graph).unwrap();
     let budget = Budget::uniform(graph, global, local);
     certifier_of(graph, &gcn, budget, bound).with_effort(effort).certify_node(0, &mut Workspace::default())
 }
@@ -107,8 +107,8 @@ fn negative_messages() {
         values: vec![1.0, -2.0, 1.0],
     };
     let layers = vec![(dense(&[&[1.0, -1.0]]), vec![0.0, 0.0]), (dense(&[&[0.0, 0.0], &[0.0, 1.0]]), vec![1.0, 0.0])];
-    let rules = [Operator::Matrix(matrix.into()), Operator::Identity];
-    let gcn = Network::new(common::model(layers), &rules, &graph).unwrap();
+    let rules = [Operator::from_plain(matrix).unwrap(), Operator::Identity];
+    let gcn = Network::from_file(common::model(layers), &rules, &graph).unwrap();
     let certifier = certifier_of(&graph, &gcn, Budget::uniform(&graph, 1, 1), Bound::Best);
     let result = certifier.certify_node(0, &mut Workspace::default());
     assert_eq!((result.verdict, result.witness), (Verdict::NonRobust, vec![Flip { node: 1, attribute: 0 }]));

@@ -37,7 +37,7 @@ fn validate_tells_every_number_of_the_counterexample() {
     let near = |name: &str, value: f64| {
         assert!((row[name].as_f64().unwrap() - value).abs() < 1e-6, "{name}: {}", row[name]);
     };
-    for name in ["lp_good_lp", "lp_highs", "lp_minilp", "lp_safe_bound", "dual_optimal"] {
+    for name in ["lp_good_lp", "lp_highs", "lp_minilp", "lp_clarabel", "lp_safe_bound", "dual_optimal"] {
         near(name, -0.25);
     }
     for name in ["ilp", "milp", "witness"] {
@@ -47,6 +47,7 @@ fn validate_tells_every_number_of_the_counterexample() {
     assert_eq!(row["integrality_changes_verdict"], true);
     assert_eq!(row["form"], "appendix");
     assert_eq!(report["summary"]["integrality_changes_verdict"], 1);
+    assert_eq!(report["summary"]["all_solvers_agree"], 1);
     assert_eq!(std::fs::read_dir(&plots).unwrap().count(), 10);
 
     // A finished run is not computed again, and its rows are not overwritten unasked.
@@ -110,7 +111,7 @@ fn targets_without_neighbours_and_programs_without_columns_have_rows() {
         (dense(2, 2, vec![1.0, -1.0, 0.5, 2.0]), vec![0.25, -0.25]),
         (dense(2, 2, vec![1.0, 0.0, 0.0, 1.0]), vec![0.5, 0.0]),
     ];
-    let gcn = Network::new(common::model(layers), &[Operator::Matrix(matrix.into())], &graph).unwrap();
+    let gcn = Network::from_file(common::model(layers), &[Operator::from_plain(matrix).unwrap()], &graph).unwrap();
     for global in [0, 2] {
         let certifier = certifier_of(&graph, &gcn, Budget::uniform(&graph, global, 1), Bound::Best);
         for node in 0..2 {
@@ -118,7 +119,8 @@ fn targets_without_neighbours_and_programs_without_columns_have_rows() {
             let rows = pairs(&certifier, &settings(), node, &[1 - reference]);
             assert_eq!((rows.len(), &rows[0].violation), (1, &None), "{rows:?}");
             let row = &rows[0];
-            for status in [&row.lp_highs_status, &row.lp_good_lp_status, &row.lp_minilp_status, &row.ilp_status] {
+            let lps = [&row.lp_highs_status, &row.lp_good_lp_status, &row.lp_minilp_status, &row.lp_clarabel_status];
+            for status in lps.into_iter().chain([&row.ilp_status]) {
                 assert_eq!(status.as_deref(), Some("optimal"), "{row:?}");
             }
             assert_eq!(row.milp_status.as_deref(), Some("optimal"), "{row:?}");

@@ -37,7 +37,7 @@ fn problem(seed: u64, representations: usize) -> (gcnproof::Graph, Network, Budg
     });
     let layers = layers.collect();
     let passing = if r.chance(50) { Operator::Gcn } else { Operator::MeanWithSelf };
-    let gcn = Network::new(model(layers), &[passing], &graph).unwrap();
+    let gcn = Network::from_file(model(layers), &[passing], &graph).unwrap();
     let budget = Budget::uniform(&graph, 2 + r.below(4), 1 + r.below(3));
     (graph, gcn, budget)
 }

@@ -37,11 +37,13 @@ fn expected(result: &NodeResult) -> Option<Judgement> {
 /// The line of a node. If it is a proof, the checker says what the certifier said, in intervals and in exact numbers.
 fn judged(certifier: &Certifier, result: &NodeResult) -> Line {
     let (graph, gcn) = (certifier.graph(), certifier.network());
-    let matrices: Vec<_> = gcn.layers().iter().map(|layer| layer.passing.clone()).collect();
-    let rules: Vec<Operator> = matrices.iter().map(|matrix| Operator::Matrix(matrix.clone())).collect();
+    let matrices: Vec<_> = gcn.plain_operators();
+    let rules: Vec<Operator> =
+        matrices.iter().map(|matrix| Operator::from_plain((**matrix).clone()).unwrap()).collect();
     let header = header(("", ""), (gcn, &rules), certifier.budget(), Convention::Predicted);
     let model = model_file(gcn, "");
-    let statement = Statement::new(graph.file(), &model, &header, &matrices).unwrap();
+    let file = graph.file();
+    let statement = Statement::new(&file, &model, &header, &matrices).unwrap();
     let checkers = [false, true].map(|exact| Checker::new(&statement, exact));
     let line = result.proof_line(&checkers[0]);
     if let Line::Node(proof) = &line {
@@ -136,7 +138,7 @@ fn tight(seed: u64, margin: f64, workspace: &mut Workspace) -> Option<common::Pr
     }
     let rule = [Operator::Gcn, Operator::SumWithSelf, Operator::MeanWithSelf][random.below(3)].clone();
     let budget = Budget::uniform(&graph, 3, 2);
-    let gcn = Network::new(common::model(layers.clone()), std::slice::from_ref(&rule), &graph).unwrap();
+    let gcn = Network::from_file(common::model(layers.clone()), std::slice::from_ref(&rule), &graph).unwrap();
     let effort = Effort::Minimize { limits: limits(3_000), gap: 1e-10 };
     let certifier = certifier_of(&graph, &gcn, budget.clone(), Bound::Best).with_effort(effort);
     let result = certifier.certify_class(1, 0, 0, workspace);
@@ -144,7 +146,7 @@ fn tight(seed: u64, margin: f64, workspace: &mut Workspace) -> Option<common::Pr
         return None;
     }
     layers.last_mut()?.1[0] -= result.margins[0].upper - margin;
-    let gcn = Network::new(common::model(layers), &[rule], &graph).unwrap();
+    let gcn = Network::from_file(common::model(layers), &[rule], &graph).unwrap();
     Some(common::Problem { graph, gcn, budget, dyadic: false })
 }
 
@@ -200,7 +202,7 @@ fn cancellation_misleads_neither_the_certifier_nor_the_checker() {
                     let values = first.values.iter().flat_map(|&w| [w, 0.0]).collect();
                     vec![(DenseMatrix { rows: 4, columns: 2, values }, vec![0.0; 2])]
                 };
-                let gcn = Network::new(common::model(layers), &[Operator::Identity], &graph).unwrap();
+                let gcn = Network::from_file(common::model(layers), &[Operator::Identity], &graph).unwrap();
                 let budget = Budget::uniform(&graph, global, 2).with_direction(Direction::Add);
                 let certifier = certifier_of(&graph, &gcn, budget, Bound::Best).with_effort(complete()).with_proofs();
                 let result = certifier.certify_class(0, 0, 0, &mut workspace);
@@ -241,9 +243,9 @@ fn round_trip(
     nodes: impl Fn(usize) -> bool + Sync,
 ) -> (Vec<NodeResult>, Summary, u64) {
     let lenient = GraphOptions { binarize: true, symmetrize: true, unweight: true };
-    let graph = Graph::new(read_graph(files.0, &lenient).unwrap());
+    let graph = Graph::from_file(read_graph(files.0, &lenient).unwrap());
     let model = read_model(files.1).unwrap();
-    let gcn = Network::new(model.clone(), &[Operator::Gcn], &graph).unwrap();
+    let gcn = Network::from_file(model.clone(), &[Operator::Gcn], &graph).unwrap();
     let local = LocalBudget::Percent(1.0).flips(graph.attribute_count());
     let budget = Budget::uniform(&graph, global, local);
     let certifier = certifier_of(&graph, &gcn, budget, Bound::Best).with_effort(effort).with_proofs();
@@ -252,9 +254,10 @@ fn round_trip(
         .par_iter()
         .map_init(Workspace::default, |workspace, &node| certifier.certify_node(node, workspace))
         .collect();
-    let digests = (graph.file().digest.as_str(), model.digest.as_str());
+    let digests = (graph.digest(), model.digest.as_str());
     let header = header(digests, (&gcn, &[Operator::Gcn]), certifier.budget(), Convention::Predicted);
-    let statement = Statement::new(graph.file(), &model, &header, &[]).unwrap();
+    let file = graph.file();
+    let statement = Statement::new(&file, &model, &header, &[]).unwrap();
     let checker = Checker::new(&statement, false);
     let mut file = ProofFile::open(path, &header, Mode::Force).unwrap();
     for result in &results {
@@ -262,7 +265,7 @@ fn round_trip(
     }
     file.finish(true).unwrap();
     let bytes = file.bytes();
-    let summary = check(graph.file(), &model, &Options::default(), std::fs::File::open(path).unwrap(), |_| {});
+    let summary = check(&graph.file(), &model, &Options::default(), std::fs::File::open(path).unwrap(), |_| {});
     (results, summary, bytes)
 }
 

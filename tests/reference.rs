@@ -10,8 +10,8 @@ use gcnproof_files::{read_array, read_graph, read_model};
 /// Largest difference between our logits and theirs, relative to `max(1, |logit|)`: theirs are computed in single
 /// precision, whose rounding grows with the logits.
 fn difference(graph: &Path, model: &Path, logits: &Path) -> f64 {
-    let graph = Graph::new(read_graph(graph, &Default::default()).unwrap());
-    let gcn = Network::new(read_model(model).unwrap(), &[Operator::Gcn], &graph).unwrap();
+    let graph = Graph::from_file(read_graph(graph, &Default::default()).unwrap());
+    let gcn = Network::from_file(read_model(model).unwrap(), &[Operator::Gcn], &graph).unwrap();
     let representations = forward(&graph, &gcn);
     let ours = representations.last().unwrap();
     let theirs = read_array(logits, "logits").unwrap();

@@ -3,8 +3,6 @@
 
 mod common;
 
-use std::sync::Arc;
-
 use common::{certifier_of, graph, model};
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::{Bound, Budget, Network, Operator, Radius, Verdict};
@@ -28,7 +26,7 @@ fn one_node(
         (dense(d, h, weight.concat()), bias),
         (dense(h, 2, out.iter().flatten().copied().collect()), out_bias.to_vec()),
     ];
-    let gcn = Network::new(model(layers), &[Operator::Identity], &graph).unwrap();
+    let gcn = Network::from_file(model(layers), &[Operator::Identity], &graph).unwrap();
     (graph, gcn)
 }
 
@@ -66,8 +64,8 @@ fn underflow_in_the_slopes() {
     let graph = graph(vec![vec![]], vec![vec![]], 1);
     let tiny = SparseMatrix { rows: 1, columns: 1, offsets: vec![0, 1], indices: vec![0], values: vec![1e-310] };
     let layers = vec![(dense(1, 1, vec![1e308]), vec![0.0]), (dense(1, 2, vec![-1e-15, 0.0]), vec![5e-18, 0.0])];
-    let rules = [Operator::Matrix(Arc::new(tiny)), Operator::Identity];
-    let gcn = Network::new(model(layers), &rules, &graph).unwrap();
+    let rules = [Operator::from_plain(tiny).unwrap(), Operator::Identity];
+    let gcn = Network::from_file(model(layers), &rules, &graph).unwrap();
     for bound in [Bound::Paper, Bound::Anchored, Bound::Best] {
         let certifier = certifier_of(&graph, &gcn, Budget::uniform(&graph, 1, 1), bound);
         let result = certifier.certify_node(0, &mut Workspace::default());
@@ -111,7 +109,7 @@ fn seeds_that_are_not_found_again() {
             let c1 = [0.0, 0.0, 0.0, 0.0, 1.0];
             let out: Vec<f64> = (0..5).flat_map(|i| [0.0, -c1[i], -c2[i]]).collect();
             let layers = vec![(dense(3, 5, [f, g, k].concat()), bias), (dense(5, 3, out), vec![0.0, 0.0, 19.5])];
-            let gcn = Network::new(model(layers), &[Operator::Identity], &graph).unwrap();
+            let gcn = Network::from_file(model(layers), &[Operator::Identity], &graph).unwrap();
             let certifier = certifier_of(&graph, &gcn, Budget::uniform(&graph, 1, 1), bound);
             let result = certifier.certify_node(0, &mut Workspace::default());
             tried += 1;

@@ -28,7 +28,7 @@ fn one_node(
         (DenseMatrix { rows: dimension, columns: width, values: first.to_vec() }, first_bias.to_vec()),
         (DenseMatrix { rows: width, columns: second_bias.len(), values: second.to_vec() }, second_bias.to_vec()),
     ];
-    let gcn = Network::new(model(layers), &[Operator::Identity, Operator::Identity], &graph).unwrap();
+    let gcn = Network::from_file(model(layers), &[Operator::Identity, Operator::Identity], &graph).unwrap();
     let budget = Budget::uniform(&graph, global, dimension);
     certifier_of(&graph, &gcn, budget, Bound::Best).with_effort(effort).certify_node(0, &mut Workspace::default())
 }
@@ -145,7 +145,7 @@ fn attributes_without_weight_do_not_grow_the_tree() {
                     layer(hidden[1], 2, None),
                 ];
                 let rules = [Operator::Identity, Operator::Identity, Operator::Identity];
-                let gcn = Network::new(model(layers), &rules, &graph).unwrap();
+                let gcn = Network::from_file(model(layers), &rules, &graph).unwrap();
                 let budget = Budget::uniform(&graph, 5, 8);
                 let effort = Effort::Complete(Limits { nodes: 5_000, ..Limits::default() });
                 let certifier = certifier_of(&graph, &gcn, budget, Bound::Best).with_effort(effort);

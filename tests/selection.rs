@@ -7,6 +7,7 @@ use common::{graph, model};
 use gcnproof::internals::bound::attributes::Attributes;
 use gcnproof::internals::bound::selection::{Field, Selection, Slopes};
 use gcnproof::internals::problem::budget::Restriction;
+use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof::{Budget, Direction, Network, Operator};
 use gcnproof_files::DenseMatrix;
@@ -32,7 +33,7 @@ fn the_pruned_selection_is_the_naive_one() {
             (DenseMatrix { rows: dimension, columns: width, values: weight.clone() }, vec![0.0; width]),
             (DenseMatrix { rows: width, columns: 2, values: vec![1.0; width * 2] }, vec![0.0; 2]),
         ];
-        let gcn = Network::new(model(layers), &[Operator::SumWithSelf], &graph).unwrap();
+        let gcn = Network::from_file(model(layers), &[Operator::SumWithSelf], &graph).unwrap();
         let local: Vec<i64> = (0..nodes).map(|_| [0, 1, 2, 5, 70, 1000][r.below(6)]).collect();
         let global = [1, 2, 5, 40, 120, usize::MAX][r.below(6)];
         let direction = [Direction::Both, Direction::Add, Direction::Remove][r.below(3)];

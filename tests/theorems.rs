@@ -8,11 +8,10 @@
 
 mod common;
 
-use std::sync::Arc;
-
 use common::{Problem, certifier_of};
 use gcnproof::internals::bound::relaxed::Relaxation;
 use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::internals::problem::matrix::{MatrixRows, PatternRows};
 use gcnproof::laboratory::instance::instance_of;
 use gcnproof::laboratory::measurement::Settings;
 use gcnproof::laboratory::{chain, measurement, shrink};
@@ -335,7 +334,8 @@ proptest! {
             let textbook = Textbook::new(&instance, &default_slopes(&instance)).value(&instance);
             let ours = row.dual_default.expect("always computed");
             prop_assert!((ours - textbook).abs() <= 1e-9 * (1.0 + ours.abs()), "{ours} and the textbook's {textbook}");
-            prop_assert!(row.lp_highs.is_some() && row.lp_good_lp.is_some() && row.lp_minilp.is_some(), "{row:?}");
+            let lps = [row.lp_highs, row.lp_good_lp, row.lp_minilp, row.lp_clarabel];
+            prop_assert!(lps.iter().all(Option::is_some), "{row:?}");
             let (anchored, milp) = (row.anchored.expect("always"), row.milp.expect("small enough"));
             if let Ok(m) = enumeration::minimum(&instance, LIMIT) {
                 prop_assert!(close(milp, m.margin), "milp {milp}, brute force {}", m.margin);
@@ -377,7 +377,7 @@ fn permutation(stream: &mut Stream, length: usize) -> Vec<usize> {
 
 fn relabelled(problem: &Problem, nodes: &[usize], attributes: &[usize], classes: &[usize]) -> Problem {
     let (graph, gcn) = (&problem.graph, &problem.gcn);
-    let rows = |pattern: &gcnproof::internals::problem::graph::Pattern, columns: &[usize]| {
+    let rows = |pattern: &gcnproof::internals::problem::matrix::Pattern, columns: &[usize]| {
         let mut rows = vec![Vec::new(); nodes.len()];
         for node in 0..nodes.len() {
             rows[nodes[node]] = pattern.row(node).iter().map(|&c| columns[c as usize] as u32).collect::<Vec<u32>>();
@@ -390,15 +390,15 @@ fn relabelled(problem: &Problem, nodes: &[usize], attributes: &[usize], classes:
     let last = gcn.layers().len() - 1;
     for (l, layer) in gcn.layers().iter().enumerate() {
         let (w, mut bias) = (&layer.weight, layer.bias.clone());
-        let mut values = vec![0.0; w.rows * w.columns];
-        for row in 0..w.rows {
-            for column in 0..w.columns {
+        let mut values = vec![0.0; w.rows() * w.columns()];
+        for row in 0..w.rows() {
+            for column in 0..w.columns() {
                 let to = (if l == 0 { attributes[row] } else { row }, if l == last { classes[column] } else { column });
-                values[to.0 * w.columns + to.1] = w.get(row, column);
+                values[to.0 * w.columns() + to.1] = w.get(row, column);
                 bias[to.1] = layer.bias[column];
             }
         }
-        layers.push((DenseMatrix { rows: w.rows, columns: w.columns, values }, bias));
+        layers.push((DenseMatrix { rows: w.rows(), columns: w.columns(), values }, bias));
         let mut entries: Vec<Vec<(u32, f64)>> = vec![Vec::new(); nodes.len()];
         for node in 0..nodes.len() {
             let (indices, values) = layer.passing.row(node);
@@ -417,7 +417,7 @@ fn relabelled(problem: &Problem, nodes: &[usize], attributes: &[usize], classes:
             matrix.values.extend(row.iter().map(|entry| entry.1));
             matrix.offsets.push(matrix.indices.len());
         }
-        rules.push(Operator::Matrix(Arc::new(matrix)));
+        rules.push(Operator::from_plain(matrix).unwrap());
     }
     let mut local = vec![0; nodes.len()];
     for node in 0..nodes.len() {
@@ -430,6 +430,6 @@ fn relabelled(problem: &Problem, nodes: &[usize], attributes: &[usize], classes:
     if !frozen.is_empty() {
         budget = budget.freeze_attributes(&renamed, &frozen).unwrap();
     }
-    let gcn = Network::new(common::model(layers), &rules, &renamed).unwrap();
+    let gcn = Network::from_file(common::model(layers), &rules, &renamed).unwrap();
     Problem { graph: renamed, gcn, budget, dyadic: problem.dyadic }
 }

@@ -18,6 +18,8 @@ use gcnproof::internals::bound::selection::{Field, Selection, Slopes};
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::internals::problem::budget::Restriction;
 use gcnproof::internals::problem::exact::{ExactProblem, ExactUnits, Sums};
+use gcnproof::internals::problem::matrix::MatrixRows;
+use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof::laboratory::instance::instance_of;
 use gcnproof::{Bound, Flip};

@@ -24,7 +24,7 @@ use serde_json::Value;
 const GRAPH: &str = "fixtures/cora.npz";
 
 fn cora() -> Graph {
-    Graph::new(read_graph(Path::new(GRAPH), &Default::default()).unwrap())
+    Graph::from_file(read_graph(Path::new(GRAPH), &Default::default()).unwrap())
 }
 
 fn gcnproof(arguments: &[&str]) -> Output {
@@ -54,7 +54,7 @@ fn ring(labels: &[i64]) -> Graph {
     let attributes = (0..=n).map(|i| vec![i % 5, 5 + i % 3]).collect();
     let mut file = common::graph(adjacency, attributes, 8).file().clone();
     file.labels = Some(labels.iter().map(|&label| u32::try_from(label).ok()).collect());
-    Graph::new(file)
+    Graph::from_file(file)
 }
 
 #[test]
@@ -301,7 +301,7 @@ fn the_command_writes_a_model_a_log_and_nothing_else() {
     for key in ["graph", "loss", "bound", "budget", "seed", "split", "labelled"] {
         assert!(model.metadata.contains_key(key), "{key}: {:?}", model.metadata);
     }
-    assert_eq!(model.metadata["graph"], cora().file().digest);
+    assert_eq!(model.metadata["graph"], cora().digest());
     let shown = gcnproof(&["inspect", GRAPH, &out]);
     assert!(shown.status.success(), "{}", text(&shown.stderr));
     let certified = gcnproof(&["certify", GRAPH, &out, "-Q", "6", "--nodes", "0-9"]);
@@ -412,7 +412,7 @@ fn a_written_model_is_the_one_that_was_evaluated() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
     trainer.write(&path, &Default::default()).unwrap();
-    let read = Network::new(read_model(&path).unwrap(), &[Operator::Gcn], &graph).unwrap();
+    let read = Network::from_file(read_model(&path).unwrap(), &[Operator::Gcn], &graph).unwrap();
     let (ours, theirs) = (forward(&graph, &trainer.model()), forward(&graph, &read));
     assert!(ours.last().unwrap().value == theirs.last().unwrap().value);
     let certifier = certifier_of(&graph, &read, budget, Bound::Best);
@@ -425,7 +425,7 @@ fn the_embedded_models_say_what_they_are() {
     for (name, loss) in [("cora_standard", "ce"), ("cora_robust", "rh-u")] {
         let model = read_model(Path::new(&format!("fixtures/{name}.safetensors"))).unwrap();
         assert_eq!(model.metadata["loss"], loss);
-        assert_eq!(model.metadata["graph"], cora().file().digest);
+        assert_eq!(model.metadata["graph"], cora().digest());
     }
     let (graph, standard) = gcnproof::embedded::cora();
     let robust = gcnproof::embedded::robust(&graph);

@@ -1,4 +1,4 @@
-//! The judgement of one proof: the fast path first, the core where that does not accept.
+//! Checks one proof: by the fast path first, and by the core where that does not accept it.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Expectations: what a file of proofs must state and prove, said by whoever runs the checker.
+//! What the caller of the checker requires a file of proofs to state and to prove (`--expect-Q` and the like).
 //!
 //! A file states its own budget, so "everything is accepted" may mean little. A statement is as expected if it covers at least
 //! the perturbations asked for: what is robust under more of them is robust under fewer. (A non-robust node is so under the

@@ -1,4 +1,4 @@
-//! The first line of a file of proofs: what is proved about what.
+//! Reads and checks the first line of a file of proofs: files, digests, budget, classes.
 
 use std::fmt;
 use std::str::FromStr;

@@ -77,3 +77,46 @@ impl Hints {
         4 * (self.slopes.len() + self.lines.len()) + lists + self.price.numbers()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_is_counted() {
+        let number = Dyadic::from(1);
+        let prices =
+            |nodes: u32| Prices { every: number.clone(), nodes: (0..nodes).map(|n| (n, number.clone())).collect() };
+        let level = |nodes: u32| Level { weight: number.clone(), level: number.clone(), prices: prices(nodes) };
+        let envelope = Envelope {
+            weight: number.clone(),
+            every: number.clone(),
+            nodes: vec![(0, number.clone()); 5],
+            flips: vec![((0, 0), number.clone()); 7],
+        };
+        let none = Hints::default();
+        assert_eq!(none.numbers(), 1);
+        let with = |change: fn(&mut Hints, Hints)| {
+            let all = Hints {
+                slopes: vec![((3, 0, 0), number.clone()); 3],
+                lines: vec![((0, 0), [number.clone(), number.clone()]); 5],
+                reach: vec![((0, 0), [prices(2), prices(3)])],
+                levels: vec![((0, 0), level(3))],
+                envelopes: vec![((0, 0), envelope.clone())],
+                price: prices(4),
+                grid: None,
+            };
+            let mut hints = Hints::default();
+            change(&mut hints, all);
+            hints.numbers() - 1
+        };
+        // Node or layer, and unit, count as numbers.
+        assert_eq!(with(|hints, all| hints.slopes = all.slopes), 3 * 4);
+        assert_eq!(with(|hints, all| hints.lines = all.lines), 5 * 4);
+        assert_eq!(with(|hints, all| hints.reach = all.reach), 2 + (1 + 2 * 2) + (1 + 2 * 3));
+        assert_eq!(with(|hints, all| hints.levels = all.levels), 4 + 1 + 2 * 3);
+        assert_eq!(with(|hints, all| hints.envelopes = all.envelopes), 4 + 2 * 5 + 3 * 7);
+        assert_eq!(with(|hints, all| hints.price = all.price), 2 * 4);
+        assert_eq!(with(|hints, all| *hints = all), 12 + 20 + 14 + 11 + 35 + 8);
+    }
+}

@@ -1,4 +1,4 @@
-//! Reasons: everything for which a proof is rejected.
+//! The reasons for which a proof is rejected.
 
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-//! What people are told about a check, on any terminal: everything that comes from the file is escaped.
+//! The text printed about a check. Everything that comes from the file is escaped.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! A whole file of proofs: a stranger's data, judged line by line in bounded memory.
+//! Checks a whole file of untrusted proofs, line by line and in bounded memory.
 
 use std::io::{self, Read};
 use std::sync::Arc;

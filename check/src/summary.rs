@@ -1,4 +1,4 @@
-//! What became of a file of proofs.
+//! The outcome of a check of a file: verdicts by node, rejected lines, counts.
 
 use std::fmt;
 

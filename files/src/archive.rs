@@ -1,4 +1,4 @@
-//! The archive room: an npz file, opened with suspicion, one array inflated at a time.
+//! Npz files: the archive is checked before anything is inflated, and one array is inflated at a time.
 
 use crate::FileError;
 use crate::array::{Array, cost, size};

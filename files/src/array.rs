@@ -1,4 +1,4 @@
-//! The reading room: one array's bytes, and the numbers or names they spell.
+//! The bytes of one npy array, read as numbers or names.
 
 use crate::FileError;
 use crate::header::{Element, Header};

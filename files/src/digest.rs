@@ -1,4 +1,4 @@
-//! The seal room: SHA-256 over what a file means, so that recompressing it changes nothing.
+//! SHA-256 over what a file means, so that recompressing it changes nothing.
 
 use crate::{LayerFile, Pattern};
 use sha2::{Digest, Sha256};

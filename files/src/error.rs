@@ -1,4 +1,4 @@
-//! The complaints room: everything that can be wrong with a file, and what to do about it.
+//! `FileError`: everything that can be wrong with a file, and what to do about it.
 
 use miette::Diagnostic;
 use thiserror::Error;

@@ -1,4 +1,4 @@
-//! The graph room: adjacency, 0/1 attributes, labels and names from an npz file.
+//! Graph files: adjacency, 0/1 attributes, labels and names from an npz file.
 
 use crate::parts::Reader;
 use crate::source::{self, Kind};
@@ -38,6 +38,16 @@ pub struct GraphFile {
     pub digest: String,
     /// What a user should be told: what was left out, and what was changed on request.
     pub notes: Vec<String>,
+}
+
+impl GraphFile {
+    /// A graph that was not read from a file: without names, with its digest.
+    #[must_use]
+    pub fn new(adjacency: Pattern, attributes: Pattern, labels: Option<Vec<Option<u32>>>) -> GraphFile {
+        let digest = digest::graph(&adjacency, &attributes, labels.as_deref());
+        let (node_names, attribute_names, class_names) = (None, None, None);
+        GraphFile { adjacency, attributes, labels, node_names, attribute_names, class_names, digest, notes: Vec::new() }
+    }
 }
 
 /// How to get a file of the right form, for complaints about a missing part.

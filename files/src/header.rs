@@ -1,4 +1,4 @@
-//! The label room: what an npy header declares (element type, order, shape), parsed by hand.
+//! Npy headers: what they declare (element type, order, shape), parsed by hand.
 //!
 //! Why by hand: npyz 0.9 allocates whatever length the header declares, parses it with a
 //! recursive grammar, and multiplies the shape without overflow checks. A header is one flat

@@ -1,4 +1,4 @@
-//! The list room: integers for nodes, attributes and budgets, from text, npy or npz.
+//! Lists of integers for nodes, attributes and budgets, from text, npy or npz.
 
 use crate::FileError;
 use crate::archive::{Archive, listed};

@@ -1,4 +1,4 @@
-//! The assembly room: tensors put together into layers that fit.
+//! Tensors put together into layers whose sizes fit.
 
 use crate::array::spell;
 use crate::names::{LayerNames, ModelNames};

@@ -1,4 +1,4 @@
-//! The front door of `gcnproof-files`: what graph, model and matrix files contain, as plain data.
+//! What graph, model and matrix files contain, as plain data.
 //!
 //! The certifier and the independent proof checker both read their inputs through this crate, so
 //! it knows file formats and nothing else: no normalisation, no forward pass, no arithmetic

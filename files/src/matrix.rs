@@ -1,4 +1,4 @@
-//! The message-passing room: a real matrix from scipy's npz, from `adj_*` parts, or dense.
+//! Message-passing matrices: real matrices from scipy's npz, from `adj_*` parts, or dense.
 
 use crate::archive::{Archive, listed};
 use crate::array::Array;

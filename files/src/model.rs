@@ -1,4 +1,4 @@
-//! The model room: the layers of a GCN, from safetensors or npz.
+//! Model files: the layers of a GCN, from safetensors or npz.
 
 use crate::tensors::Tensors;
 use crate::{DenseMatrix, FileError, digest, layers, names, source};

@@ -1,4 +1,4 @@
-//! The name room: which tensor of a GCN a name means.
+//! Which tensor of a GCN a name in a model file means.
 
 use crate::FileError;
 use crate::archive::listed;

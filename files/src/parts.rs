@@ -1,4 +1,4 @@
-//! The parts room: adjacency, attributes, labels and names, each checked by itself.
+//! The parts of a graph file (adjacency, attributes, labels, names), each checked by itself.
 
 use crate::archive::{Archive, listed};
 use crate::array::{Array, spell};

@@ -1,4 +1,4 @@
-//! The delivery room: bytes from a path, in a bounded amount, and what their first bytes say.
+//! Bytes from a path, in a bounded amount, and what their first bytes say about the format.
 
 use crate::FileError;
 use std::io::Read;

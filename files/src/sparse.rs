@@ -1,4 +1,4 @@
-//! The matrix room: the three plain matrices that files are read into.
+//! The three plain matrices that files are read into.
 
 /// Sparse 0/1 pattern in CSR form: sorted, duplicate-free column ids per row.
 #[derive(Debug, Clone, PartialEq, Eq)]

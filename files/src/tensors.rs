@@ -1,4 +1,4 @@
-//! The tensor room: named tensors from safetensors or npz, with the precision they were stored in.
+//! Named tensors from safetensors or npz, with the precision they were stored in.
 
 use crate::archive::Archive;
 use crate::array::spell;

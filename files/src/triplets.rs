@@ -1,4 +1,4 @@
-//! The sorting room: index arrays as files store them, checked and put into CSR order.
+//! Index arrays as files store them, checked and sorted into CSR order.
 
 use crate::array::Array;
 use crate::source::LARGEST_EMPTY;

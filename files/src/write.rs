@@ -1,4 +1,4 @@
-//! The outgoing mail: graphs and models written in the forms that this crate reads.
+//! Writers of graphs and models, in the forms that this crate reads.
 
 use crate::{FileError, GraphFile, LayerFile, Pattern, Precision};
 use safetensors::Dtype;

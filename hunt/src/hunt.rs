@@ -1,4 +1,4 @@
-//! The whole hunt: cases one after the other on all cores, counts, and findings that are made small and kept.
+//! The search loop: cases one after the other on all cores, counts, and findings that are made small and kept.
 
 use std::path::PathBuf;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! The hunt: searches for small problems on which gcnproof or its checker is wrong.
+//! Searches for small problems on which gcnproof or its checker is wrong.
 //!
 //! | module | what |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! The program under test: how the hunt calls the certifier, its proof writer and the checker.
+//! Calls of the program under test: the certifier, its proof writer and the checker.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +12,7 @@ use gcnproof::{
 };
 use gcnproof_check::format::{Convention, Header, Line};
 use gcnproof_check::{Checker, Statement};
-use gcnproof_files::{ModelFile, SparseMatrix};
+use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 
 use crate::case::{Case, Rule, Way};
 
@@ -93,6 +93,8 @@ impl How {
 /// A case as the program sees it.
 pub struct Player {
     graph: Graph,
+    /// The same, as the checker takes it.
+    file: GraphFile,
     gcn: Network,
     budget: Budget,
     model: ModelFile,
@@ -108,16 +110,16 @@ impl Player {
     /// If the program refuses it, or panics.
     pub fn new(case: &Case) -> Result<Player, String> {
         guard(|| {
-            let graph = Graph::new(case.graph.clone());
+            let graph = Graph::from_file(case.graph.clone());
             let rules: Vec<Operator> = case.rules.iter().map(rule).collect();
-            let gcn = Network::new(case.model.clone(), &rules, &graph).map_err(|error| error.to_string())?;
+            let gcn = Network::from_file(case.model.clone(), &rules, &graph).map_err(|error| error.to_string())?;
             let budget = budget(case, &graph)?;
             let classes = if case.labels { Convention::Labels } else { Convention::Predicted };
             let digests = (case.graph.digest.as_str(), case.model.digest.as_str());
             let header = proof::header(digests, (&gcn, &rules), &budget, classes);
             let model = proof::model_file(&gcn, &header.model);
-            let matrices = gcn.layers().iter().map(|layer| Arc::clone(&layer.passing)).collect();
-            Ok(Player { graph, gcn, budget, model, matrices, header })
+            let matrices = gcn.plain_operators();
+            Ok(Player { file: graph.file(), graph, gcn, budget, model, matrices, header })
         })?
     }
 
@@ -126,9 +128,7 @@ impl Player {
     /// # Errors
     /// If the checker refuses it, or panics.
     pub fn statement(&self, header: &Header) -> Result<Statement<'_>, String> {
-        guard(|| {
-            Statement::new(self.graph.file(), &self.model, header, &self.matrices).map_err(|reason| reason.to_string())
-        })?
+        guard(|| Statement::new(&self.file, &self.model, header, &self.matrices).map_err(|reason| reason.to_string()))?
     }
 
     /// Certifies all nodes; shows each result with its line of a proofs file, if proofs are wanted. A node without a
@@ -182,7 +182,7 @@ impl Player {
 
 fn rule(rule: &Rule) -> Operator {
     match rule {
-        Rule::Matrix(matrix) => Operator::Matrix(Arc::clone(matrix)),
+        Rule::Matrix(matrix) => Operator::from_plain((**matrix).clone()).expect("a case has finite operators"),
         Rule::Named("gcn") => Operator::Gcn,
         Rule::Named("mean") => Operator::Mean,
         Rule::Named("mean+self") => Operator::MeanWithSelf,

@@ -2,10 +2,9 @@
 //!
 //! Layer 2 takes the best flips of the whole budget per unit and is the tightest possible. Deeper layers are
 //! propagated with clipping at zero and with the bias (the paper's printed formula has neither and is unsound), and
-//! then tightened by [`crate::certify::certifier`], which treats a hidden unit as a target of its own.
+//! then tightened by [`crate::bound::prepared`], which treats a hidden unit as a target of its own.
 //! All bounds are rounded outward. They do not depend on the target: they are computed once per graph and budget.
 
-use gcnproof_files::Pattern;
 use rayon::prelude::*;
 
 use crate::bound::line::capped::Cap;
@@ -14,6 +13,7 @@ use crate::problem::budget::{Budget, Restriction};
 use crate::problem::flip::Flip;
 use crate::problem::forward::Representation;
 use crate::problem::graph::Graph;
+use crate::problem::matrix::{MatrixRows, Pattern, PatternRows};
 use crate::problem::network::{Layer, Network};
 use crate::problem::slice::Slice;
 
@@ -79,7 +79,7 @@ impl Reach {
     }
 }
 
-/// Layer 2. Cost: `O(h (N (q + nnz(X_n)) + E·min(q, Q)))`, memory `O(N·min(q, Q))` per thread.
+/// Layer 2 (docs/math.md (3.1)). Cost: `O(h (N (q + nnz(X_n)) + E·min(q, Q)))`, memory `O(N·min(q, Q))` per thread.
 pub fn first_hidden(
     graph: &Graph,
     network: &Network,
@@ -88,7 +88,7 @@ pub fn first_hidden(
     unperturbed: &Representation,
 ) -> LayerBounds {
     let layer = &network.layers()[0];
-    let (nodes, width) = (graph.node_count(), layer.weight.columns);
+    let (nodes, width) = (graph.node_count(), layer.weight.columns());
     let units: Vec<Vec<UnitBounds>> = (0..width)
         .into_par_iter()
         .map(|unit| {
@@ -119,7 +119,7 @@ struct UnitBounds {
     cap: Cap,
 }
 
-/// The bounds of a unit around its value `z`, all changes within the budget granted.
+/// The bounds of a unit around its value `z`, all changes within the budget granted (docs/math.md (3.1), (5.8)).
 fn unit_bounds<I: Iterator<Item = (usize, f64)>>(
     row: impl Fn() -> I,
     z: Enclosure,
@@ -142,7 +142,7 @@ fn unit_bounds<I: Iterator<Item = (usize, f64)>>(
 }
 
 /// The sum of the `Q` largest of `|A_mn| · ŝ_nji` in one direction; the pool holds them. A negative `A_mn` swaps the roles of
-/// the two directions.
+/// the two directions (docs/math.md (3.1)).
 fn best_changes<I: Iterator<Item = (usize, f64)>>(
     row: impl Fn() -> I,
     reach: &Reach,
@@ -195,8 +195,8 @@ impl Columns {
     /// Sorts the columns.
     pub fn new(network: &Network, budget: &Budget) -> Columns {
         let weight = &network.layers()[0].weight;
-        let units = (0..weight.columns).into_par_iter().map(|unit| {
-            let column: Vec<f64> = (0..weight.rows).map(|d| weight.get(d, unit)).collect();
+        let units = (0..weight.columns()).into_par_iter().map(|unit| {
+            let column: Vec<f64> = (0..weight.rows()).map(|d| weight.get(d, unit)).collect();
             let mut order: Vec<u32> = (0..column.len() as u32).filter(|&d| !budget.is_frozen(d as usize)).collect();
             order.sort_unstable_by(|&a, &b| column[b as usize].total_cmp(&column[a as usize]));
             (column, order)
@@ -225,7 +225,8 @@ fn node_reach(
     fill(lower, means, graph.attributes(), node, downward, |d| column[d], removals);
 }
 
-/// Layer 2 of one slice in a branch of a search, around values that include the flips already made: nodes × units.
+/// Layer 2 of one slice in a branch of a search, around values that include the flips already made: nodes × units
+/// (docs/math.md (3.1)).
 pub fn first_hidden_in_branch(
     graph: &Graph,
     columns: &Columns,
@@ -306,7 +307,7 @@ pub fn propagate(layer: &Layer, previous: &LayerBounds) -> LayerBounds {
         let (columns, entries) = layer.passing.row(m);
         columns.iter().map(|&n| n as usize).zip(entries.iter().copied())
     };
-    propagate_rows(layer, layer.passing.rows, row, previous)
+    propagate_rows(layer, layer.passing.rows(), row, previous)
 }
 
 /// The same inside a slice: from the bounds of its nodes in representation `l` to those in `l + 1`.
@@ -314,13 +315,14 @@ pub fn propagate_in_slice(layer: &Layer, slice: &Slice, l: usize, previous: &Lay
     propagate_rows(layer, slice.nodes(l + 1).len(), |m| slice.passing(l).row(m), previous)
 }
 
+/// Interval propagation over some rows of `A(l)` (docs/math.md (3.2)).
 fn propagate_rows<I: Iterator<Item = (usize, f64)>>(
     layer: &Layer,
     rows: usize,
     row: impl Fn(usize) -> I + Sync,
     previous: &LayerBounds,
 ) -> LayerBounds {
-    let (inputs, width) = (layer.weight.rows, layer.weight.columns);
+    let (inputs, width) = (layer.weight.rows(), layer.weight.columns());
     // Per node: the least and the most that it can send to each unit, and the magnitude for the rounding error.
     let sent: Vec<[Vec<f64>; 3]> = (0..previous.lower.len() / inputs)
         .into_par_iter()

@@ -1,9 +1,9 @@
-//! The attributes as columns to search: rows of `W(1)` in falling order of their norm.
+//! The rows of `W(1)` in falling order of their norm, and the losses of flips, which are inner products with them.
 //!
 //! The loss of a flip is an inner product with a row of `W(1)`, so finding the worst flips is a maximum-inner-product
 //! search. With rows ordered by norm, `‖u‖·‖W_d‖` tells when no later row can matter.
 
-use gcnproof_files::DenseMatrix;
+use crate::problem::matrix::Weights;
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::number::rounding::norm_above;
@@ -30,10 +30,10 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// Orders the rows.
-    pub fn new(weight: &DenseMatrix, budget: &Budget) -> Attributes {
-        let width = weight.columns;
-        let mut ranked: Vec<(f64, u32)> = (0..weight.rows as u32)
+    /// Orders the rows by their norm (docs/math.md (4.8)).
+    pub fn new(weight: &Weights, budget: &Budget) -> Attributes {
+        let width = weight.columns();
+        let mut ranked: Vec<(f64, u32)> = (0..weight.rows() as u32)
             .filter(|&d| !budget.is_frozen(d as usize))
             .map(|d| (norm_above(weight.row(d as usize).iter().copied()), d))
             .collect();
@@ -41,7 +41,7 @@ impl Attributes {
         let mut attributes = Attributes {
             width,
             order: ranked.iter().map(|r| r.1).collect(),
-            slot: vec![FROZEN; weight.rows],
+            slot: vec![FROZEN; weight.rows()],
             norms: ranked.iter().map(|r| r.0).collect(),
             groups: vec![0.0; ranked.len().div_ceil(LANES) * LANES * width],
             rows: vec![0.0; ranked.len() * width],
@@ -84,13 +84,14 @@ impl Attributes {
         &self.rows[slot * self.width..][..self.width]
     }
 
-    /// `‖W_d‖`, not rounded below, falling along the order; 0 past the end.
+    /// `‖W_d‖`, not rounded below, falling along the order; 0 past the end (docs/math.md (4.8)).
     pub fn norm(&self, slot: usize) -> f64 {
         self.norms.get(slot).copied().unwrap_or(0.0)
     }
 
     /// The losses of adding the attributes from place `first` (a multiple of 8) on: `radius·|w| − centre·w`; without a
-    /// radius (the plain dual) `−centre·w`. `out` is a multiple of 8 long; what lies past the end is zero.
+    /// radius (the plain dual) `−centre·w`. `out` is a multiple of 8 long; what lies past the end is zero
+    /// (docs/math.md (5.5)).
     pub fn losses(&self, first: usize, centre: &[f64], radius: Option<&[f64]>, out: &mut [f64]) {
         debug_assert!(first.is_multiple_of(LANES) && out.len().is_multiple_of(LANES));
         let groups = &self.groups[first * self.width..][..out.len() * self.width];
@@ -102,7 +103,8 @@ impl Attributes {
         self.order.len().next_multiple_of(LANES)
     }
 
-    /// The loss of flipping the attribute at one place; `sign` is `+1` for an addition and `−1` for a removal.
+    /// The loss of flipping the attribute at one place; `sign` is `+1` for an addition and `−1` for a removal
+    /// (docs/math.md (5.5)).
     pub fn loss(&self, slot: usize, sign: f64, centre: &[f64], radius: Option<&[f64]>) -> f64 {
         let row = self.row(slot);
         // Several sums, because one would wait for each addition in turn.

@@ -41,7 +41,7 @@ pub struct Sign {
 }
 
 impl Sign {
-    /// The slope of the line under a unit with coefficient `a`.
+    /// The slope of the line under a unit with coefficient `a` (docs/math.md (7.1)).
     pub fn slope(&self, a: f64) -> f64 {
         let beta = self.beta.max(0.0);
         if self.active { a - beta } else { beta }
@@ -101,7 +101,8 @@ impl Backward {
     }
 
     /// The same with any slopes: `slope` is asked for every unit above representation 2, from the top down, by its
-    /// representation, its place in the slice, its coefficient, `R` and `S`; `None` is the default.
+    /// representation, its place in the slice, its coefficient, `R` and `S`; `None` is the default
+    /// (docs/math.md (4.4)).
     pub fn run_with(
         &mut self,
         network: &Network,
@@ -132,10 +133,10 @@ impl Backward {
         }
     }
 
-    /// `Φ̂(l) = A(l)ᵀ Φ(l+1) W(l)ᵀ`, and the bias of layer `l`.
+    /// `Φ̂(l) = A(l)ᵀ Φ(l+1) W(l)ᵀ`, and the bias of layer `l` (docs/math.md (4.3)).
     fn pull(&mut self, network: &Network, slice: &Slice, l: usize) {
         let layer = &network.layers()[l - 1];
-        let (inputs, outputs) = (layer.weight.rows, layer.weight.columns);
+        let (inputs, outputs) = (layer.weight.rows(), layer.weight.columns());
         let (rows, columns) = (slice.nodes(l + 1).len(), slice.nodes(l).len());
         let length = columns * inputs;
         self.coefficient.clear();

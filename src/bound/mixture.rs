@@ -1,4 +1,4 @@
-//! The mixture: every valid line of a unit of representation 2, chosen by one multiplier each (docs/math.md §4, §5, §7).
+//! Multipliers that mix the lines of each unit of representation 2, and how they are improved without an LP (docs/math.md §5.4).
 //!
 //! For a unit with coefficient `a` in the objective and a multiplier `w`
 //!
@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Every choice of multipliers gives a valid bound, so whoever proposes them need not be trusted. Without an LP, good ones
-//! come from playing the relaxed problem as a game: the attacker answers the current multipliers with his best flips, and
-//! they move towards what would have been tightest there.
+//! come from repeated answers: the flips that are worst for the current multipliers are selected, and the multipliers move
+//! towards what would have been tightest there.
 
 use crate::bound::backward::{Backward, Sign};
 use crate::bound::hidden::{Assumption, Hidden};
@@ -21,6 +21,7 @@ use crate::bound::selection::Loss;
 use crate::problem::flip::Flip;
 use crate::problem::forward::Representation;
 use crate::problem::graph::Graph;
+use crate::problem::matrix::PatternRows;
 use crate::problem::network::Network;
 use crate::problem::slice::Slice;
 
@@ -69,7 +70,8 @@ impl Multipliers {
     }
 
     /// Moves towards the weights that are tightest at the attacker's answer: their average over all answers converges to
-    /// the optimum of the relaxed problem. `attacked` gives the pre-activations of a representation under the answer.
+    /// the optimum of the relaxed problem. `attacked` gives the pre-activations of a representation under the answer
+    /// (docs/math.md §5.4).
     pub fn answer(
         &mut self,
         (graph, network, slice): (&Graph, &Network, &Slice),
@@ -122,7 +124,7 @@ pub(crate) fn add_changes(
     capped: &mut [f64],
 ) {
     let weight = &network.layers()[0].weight;
-    let width = weight.columns;
+    let width = weight.columns();
     for (flip, share) in shares.filter(|flip| flip.1 > 0.0) {
         let sign = if graph.attributes().contains(flip.node as usize, flip.attribute) { -1.0 } else { 1.0 };
         for (_, m, a) in slice.rows_of(flip) {

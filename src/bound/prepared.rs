@@ -98,7 +98,8 @@ impl Prepared {
     }
 
     /// The bound of a hidden unit is a certificate problem with that unit as the target: the better of that and of the
-    /// propagated interval is kept. Units that already are surely active or inactive gain nothing and are skipped.
+    /// propagated interval is kept. Units that already are surely active or inactive gain nothing and are skipped
+    /// (docs/math.md (3.3)).
     fn tighten(&self, l: usize, mut bounds: LayerBounds) -> LayerBounds {
         let width = bounds.width;
         let rows = bounds.lower.par_chunks_mut(width).zip(bounds.upper.par_chunks_mut(width));
@@ -222,7 +223,8 @@ impl Prepared {
         self.worst(workspace, &Restriction::default())
     }
 
-    /// The relaxed objective of the workspace minus the largest loss that the budget allows once some flips are fixed.
+    /// The relaxed objective of the workspace minus the largest loss that the budget allows once some flips are fixed
+    /// (docs/math.md (4.6), (11.3)).
     pub(crate) fn worst(&self, workspace: &mut Workspace, restriction: &Restriction) -> Enclosure {
         let Workspace { slice, relaxed, slopes, selection, .. } = workspace;
         let loss_error = relaxed.spread(slice, self.unperturbed[0].width, self.attributes.norm(0), slopes);
@@ -238,7 +240,7 @@ impl Prepared {
 
     /// A lower bound of the relaxed objective over all perturbations but the one that was selected by the last
     /// [`worst`](Self::worst), if that one uses the whole budget: every other perturbation then leaves one of its flips out.
-    /// `None` if the budget is not used up, or as soon as the bound is below `enough`.
+    /// `None` if the budget is not used up, or as soon as the bound is below `enough` (docs/math.md (12.2)).
     pub(crate) fn worst_of_others(
         &self,
         workspace: &mut Workspace,
@@ -253,7 +255,8 @@ impl Prepared {
         let mut least = if used_up { f64::INFINITY } else { f64::NEG_INFINITY };
         for left_out in selected {
             // A comparison with NaN is false: then nothing is known.
-            if !(least >= enough) {
+            let enough_so_far = least >= enough;
+            if !enough_so_far {
                 break;
             }
             let mut others = restriction.clone();

@@ -1,4 +1,4 @@
-//! A relaxed objective: what one bound says of the margin, linear in the flips.
+//! A relaxed objective: a lower bound of the margin as a base and a loss for every flip.
 //!
 //! Three relaxations of representation 2 stand here: the paper's dual, the anchored bound, and mixtures of lines with given
 //! multipliers ([`crate::bound::mixture`]).
@@ -47,7 +47,7 @@ pub struct Relaxed {
 }
 
 impl Relaxed {
-    /// The paper's relaxation at the default `Ω = S/(S−R)`.
+    /// The paper's relaxation at the default `Ω = S/(S−R)` (docs/math.md (4.5)).
     pub fn paper(
         &mut self,
         backward: &Backward,
@@ -102,7 +102,8 @@ impl Relaxed {
         self.envelope = None;
     }
 
-    /// Passes the slopes on to the nodes of representation 1 and bounds the error of any flip's loss.
+    /// Passes the slopes on to the nodes of representation 1 and bounds the error of any flip's loss
+    /// (docs/math.md (4.5), (5.5)).
     pub fn spread(&self, slice: &Slice, width: usize, largest_norm: f64, slopes: &mut Slopes) -> f64 {
         let nodes = slice.nodes(1).len();
         slopes.bends.clone_from(&self.bends);
@@ -145,7 +146,7 @@ impl Relaxed {
         error_of(2 * width + passing.rows() + 6, 2.0 * sizes * largest_norm)
     }
 
-    /// The anchored relaxation. Layers above the second are relaxed as in the dual.
+    /// The anchored relaxation. Layers above the second are relaxed as in the dual (docs/math.md (5.4)).
     pub fn anchored(&mut self, backward: &Backward, slice: &Slice, unperturbed: &Representation, bounds: &LayerBounds) {
         let width = unperturbed.width;
         let (coefficients, errors) = backward.coefficients();
@@ -176,7 +177,7 @@ impl Relaxed {
     }
 
     /// The relaxation with given multipliers, anchored where `hidden` is. Layers above the second are relaxed as the
-    /// backward pass was run.
+    /// backward pass was run (docs/math.md (5.12)).
     pub fn mixed(&mut self, backward: &Backward, hidden: &Hidden, weights: &[f64]) {
         let (coefficients, errors) = backward.coefficients();
         self.base = backward.constant();

@@ -14,6 +14,7 @@ use crate::number::rounding::{error_of, norm_above};
 use crate::problem::budget::{Budget, Restriction};
 use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
+use crate::problem::matrix::PatternRows;
 use crate::problem::slice::Slice;
 
 /// How many attributes are scored between two looks at the threshold.
@@ -88,7 +89,8 @@ pub struct Slopes {
 }
 
 impl Slopes {
-    /// The loss of a flip of the slice's node `n` by weights `row`, corrected by what the slopes overstate; rounded up.
+    /// The loss of a flip of the slice's node `n` by weights `row`, corrected by what the slopes overstate; rounded up
+    /// (docs/math.md (5.9)).
     fn corrected(&self, loss: f64, slice: &Slice, (n, flip): (usize, Flip), sign: f64, row: &[f64]) -> f64 {
         if self.bends.is_empty() && self.relief.is_none() {
             return loss;
@@ -128,7 +130,7 @@ impl Selection {
         &self.kept
     }
 
-    /// Selects among all flips of the slice's nodes and returns the sum of losses.
+    /// Selects among all flips of the slice's nodes and returns the sum of losses (docs/math.md (1.6)).
     ///
     /// The last selection seeds the next one: if it still fits, the smallest of its losses under the new slopes is
     /// a threshold to start with. It only has to be an admissible selection of `Q` flips of this slice.
@@ -147,7 +149,7 @@ impl Selection {
         self.kept.iter().map(|k| k.loss).sum()
     }
 
-    /// Keeps the largest admissible losses above the threshold.
+    /// Keeps the largest admissible losses above the threshold (pruned by docs/math.md (4.8)).
     fn search(&mut self, field: &Field, global: usize, slice: &Slice, slopes: &Slopes, mut threshold: f64) {
         let nodes = slice.nodes(1);
         self.kept.clear();
@@ -202,7 +204,7 @@ impl Selection {
         self.kept.clear();
     }
 
-    /// All rows that may be touched, with the norm `‖|centre| + radius‖` that bounds their losses.
+    /// All rows that may be touched, with the norm `‖|centre| + radius‖` that bounds their losses (docs/math.md (4.8)).
     fn order_rows(&mut self, field: &Field, nodes: &[u32], slopes: &Slopes) -> BinaryHeap<Waiting> {
         let width = field.attributes.width();
         let mut waiting = std::mem::take(&mut self.waiting);
@@ -223,7 +225,7 @@ impl Selection {
         BinaryHeap::from(waiting)
     }
 
-    /// Collects the best flips of one row above the threshold, at most `min(q_n, Q)`.
+    /// Collects the best flips of one row above the threshold, at most `min(q_n, Q)` (pruned by docs/math.md (4.8)).
     #[allow(clippy::too_many_arguments)]
     fn search_row(
         &mut self,

@@ -1,4 +1,4 @@
-//! The buffers of one thread.
+//! The buffers that one thread reuses from target to target.
 
 use crate::bound::activation::LayerBounds;
 use crate::bound::backward::Backward;

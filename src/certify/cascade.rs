@@ -1,4 +1,4 @@
-//! The cascade: the steps that decide one node, each only for what the steps before have left open.
+//! The steps that decide one node, in order: each is taken only for what the steps before have left open.
 //!
 //! The paper's and the anchored bound → mixtures of chord and capped bound → witnesses and local search → column generation → branch and price.
 

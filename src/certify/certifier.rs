@@ -1,4 +1,4 @@
-//! The certifier: from a problem to a verdict for every node.
+//! `Certifier` and its builder: from a problem to a verdict for every node, and the iterator over the results.
 
 use std::sync::Arc;
 

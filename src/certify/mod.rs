@@ -1,4 +1,4 @@
-//! The steps that decide a node, and what is said of it.
+//! The certifier: its settings, the steps that decide a node, verdicts, and the robustness radius.
 
 mod cascade;
 pub mod certifier;

@@ -67,7 +67,7 @@ impl Radius {
         self.careful = true;
     }
 
-    /// Takes in what was found at `q`.
+    /// Takes in what was found at `q` (docs/math.md (13.1)).
     pub fn learn(&mut self, q: usize, verdict: Verdict, witness: Vec<Flip>) {
         match verdict {
             Verdict::Robust => {

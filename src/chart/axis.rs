@@ -1,4 +1,4 @@
-//! The axes: from numbers to places, and round numbers to write beside them.
+//! Axes: numbers to positions, and round numbers for the ticks.
 
 /// How numbers are laid out along an axis.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! The paint: the Okabe–Ito palette, which people with any kind of colour vision can tell apart.
+//! Colours: the Okabe–Ito palette, which people with any kind of colour vision can tell apart.
 
 /// A colour of a picture. Its name is also the class of the elements painted with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

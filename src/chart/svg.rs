@@ -1,4 +1,4 @@
-//! The pen: SVG elements, with their text made legal.
+//! SVG elements, with their text escaped.
 
 use std::fmt::Write;
 

@@ -114,7 +114,8 @@ impl Certify {
         let start = std::time::Instant::now();
         let keys: Vec<u64> = nodes.iter().map(|&n| n as u64).collect();
         let proofs = self.proofs(&graph, &network, &identity, &budget)?;
-        let statement = proofs.as_ref().map(|proofs| proofs.statement(graph.file())).transpose()?;
+        let file = proofs.as_ref().map(|_| graph.file());
+        let statement = proofs.as_ref().zip(file.as_ref()).map(|(proofs, file)| proofs.statement(file)).transpose()?;
         let checker = statement.as_ref().map(|statement| Checker::new(statement, false));
         let schema = if self.effort.exact_margins { NodeRecord::EXACT_SCHEMA } else { NodeRecord::SCHEMA };
         let found = Mutex::new(BTreeMap::new());
@@ -191,7 +192,7 @@ impl Certify {
             Class::Predicted => Convention::Predicted,
             Class::Labels => Convention::Labels,
         };
-        let digests = (graph.file().digest.as_str(), identity.model.as_str());
+        let digests = (graph.digest(), identity.model.as_str());
         let rules = self.input.passing.rules()?;
         let header = gcnproof::proof::header(digests, (network, &rules), budget, classes);
         Ok(Some(Proofs::open(path, header, network, self.run.mode())?))

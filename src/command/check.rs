@@ -1,4 +1,4 @@
-//! `gcnproof check`: are these proofs right?
+//! `gcnproof check`: checks a file of proofs against a graph and a model.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ impl Check {
         let rules = self.message_passing.iter().map(|rule| named(rule, &mut options)).collect::<Result<Vec<_>>>()?;
         options.expect.message_passing = rules;
         if let Some(to) = &self.expand {
-            let found = expand_file(graph.file(), &model, &options, &self.proofs, to).map_err(|problem| {
+            let found = expand_file(&graph.file(), &model, &options, &self.proofs, to).map_err(|problem| {
                 miette!(help = "--expand needs readable proofs and the name of a file that does not exist", "{problem}")
             })?;
             eprintln!("written out: {found}: {}", to.display());
@@ -118,7 +118,7 @@ impl Check {
         let reader = File::open(&self.proofs).into_diagnostic().wrap_err_with(unreadable)?;
         let bar = progress_bar(graph.node_count());
         let start = std::time::Instant::now();
-        let summary = check(graph.file(), &model, &options, reader, |nodes| bar.set_position(nodes));
+        let summary = check(&graph.file(), &model, &options, reader, |nodes| bar.set_position(nodes));
         bar.finish_and_clear();
         match self.format {
             Format::Json => println!("{}", ascii(&machine(&summary))),

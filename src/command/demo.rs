@@ -1,9 +1,10 @@
-//! `gcnproof demo`: what the tool is about, on a graph and a model that it carries.
+//! `gcnproof demo`: certifies the embedded Cora graph and prints or writes a report.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::record::NodeRecord;
 use gcnproof::internals::record::description::{BudgetRecord, Identity};
 use gcnproof::internals::record::study::{Manifest, graph_path};
@@ -77,7 +78,7 @@ impl Demo {
             graph: &graph,
             network,
             identity: Identity {
-                graph: graph.file().digest.clone(),
+                graph: graph.digest().to_string(),
                 model: name.into(),
                 message_passing: vec!["gcn".into()],
             },
@@ -148,7 +149,7 @@ fn write_report(plan: &Plan, subjects: &[Subject], folder: &Path) -> Result<bool
     }
     manifest.save(folder)?;
     let graph = subjects[0].graph;
-    write_graph_npz(&graph_path(folder), graph.file())?;
+    write_graph_npz(&graph_path(folder), &graph.file())?;
     for subject in subjects {
         // The verdicts are there already.
         let mut results = Results::default();

@@ -1,4 +1,4 @@
-//! How far a command goes: bounds only, the relaxation's optimum, or the truth.
+//! Options for how far a command goes: bounds only, column generation, or branch and price, with their limits.
 
 use std::time::Duration;
 

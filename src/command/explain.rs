@@ -1,4 +1,4 @@
-//! `gcnproof explain`: everything about one node.
+//! `gcnproof explain`: prints what the verdict on one node rests on.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -68,7 +68,7 @@ impl Explain {
 fn text(graph: &Graph, told: &Explanation, global: usize, local: usize) -> String {
     let mut text = String::new();
     let class = |class: u64| class_name(Some(graph), class);
-    let name = graph.file().node_names.as_ref().and_then(|names| names.get(told.node as usize));
+    let name = graph.node_names().and_then(|names| names.get(told.node as usize));
     let name = name.map_or(String::new(), |name| format!(" ({name})"));
     let label = told.label.map_or("no label".to_string(), |label| format!("label {}", class(label)));
     let _ = writeln!(text, "node {}{name}: predicted {}, {label}", told.node, class(told.predicted));

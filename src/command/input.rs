@@ -1,12 +1,10 @@
-//! What every command takes: files, message passing, budget, lists of nodes.
+//! Options that all commands share: files, message passing, budget, lists of nodes.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use gcnproof::internals::record::description::{BudgetRecord, Identity};
 use gcnproof::{Budget, Direction, Graph, LocalBudget, Network, Operator};
-use gcnproof_check::matrix_digest;
 use gcnproof_files::{GraphOptions, read_array, read_graph, read_integers, read_matrix, read_model};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
@@ -36,7 +34,7 @@ impl GraphArguments {
         for note in &file.notes {
             eprintln!("note: {}: {note}", path.display());
         }
-        Ok(Graph::new(file))
+        Ok(Graph::from_file(file))
     }
 }
 
@@ -68,7 +66,7 @@ impl PassingArguments {
         let rule = |name: &String| {
             name.parse().or_else(|unknown: String| {
                 if Path::new(name).exists() {
-                    Ok(Operator::Matrix(Arc::new(read_matrix(Path::new(name))?)))
+                    Operator::from_plain(read_matrix(Path::new(name))?).into_diagnostic()
                 } else {
                     Err(miette!(
                         help = "give one of the rules, or the path of a matrix file",
@@ -90,12 +88,9 @@ impl Input {
             eprintln!("note: {}: {note}", self.model.display());
         }
         let rules = self.passing.rules()?;
-        let identity = Identity {
-            graph: graph.file().digest.clone(),
-            model: model.digest.clone(),
-            message_passing: names(&rules),
-        };
-        let network = Network::new(model, &rules, &graph)
+        let identity =
+            Identity { graph: graph.digest().to_string(), model: model.digest.clone(), message_passing: names(&rules) };
+        let network = Network::from_file(model, &rules, &graph)
             .into_diagnostic()
             .wrap_err_with(|| format!("{} does not fit {}", self.model.display(), self.graph.display()))?;
         Ok((graph, network, identity))
@@ -104,11 +99,7 @@ impl Input {
 
 /// Rules by name; a matrix by its content, so that another file under the same name is another run.
 pub fn names(rules: &[Operator]) -> Vec<String> {
-    let name = |rule: &Operator| match rule {
-        Operator::Matrix(matrix) => format!("matrix:{}", matrix_digest(matrix)),
-        rule => rule.name().to_string(),
-    };
-    rules.iter().map(name).collect()
+    rules.iter().map(gcnproof::proof::rule_name).collect()
 }
 
 /// Which flips may be made.

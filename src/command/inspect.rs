@@ -1,9 +1,10 @@
-//! `gcnproof inspect`: what was read from files.
+//! `gcnproof inspect`: prints what was read from a graph and a model.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use gcnproof::internals::problem::forward::forward;
+use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof::{Graph, Network};
 use gcnproof_files::{FileError, ModelFile, read_model};
@@ -59,7 +60,7 @@ impl Inspect {
         }
         for (graph_path, graph) in &graphs {
             for (model_path, model) in &models {
-                let network = Network::new(model.clone(), &self.passing.rules()?, graph)
+                let network = Network::from_file(model.clone(), &self.passing.rules()?, graph)
                     .into_diagnostic()
                     .wrap_err_with(|| format!("{} does not fit {}", model_path.display(), graph_path.display()))?;
                 report.push(describe_pair(graph_path, model_path, graph, &network));
@@ -101,7 +102,7 @@ fn describe_graph(path: &Path, graph: &Graph) -> Value {
         "two_hop_size": spread(two_hops),
         "labelled_nodes": labels.len(),
         "classes": labels.iter().max().map_or(0, |k| k + 1),
-        "digest": graph.file().digest,
+        "digest": graph.digest(),
     })
 }
 

@@ -1,4 +1,4 @@
-//! The plan of a study: what is run for one model, and where its results go.
+//! The runs of a study for one model, and where their results go.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The proofs of a run on their way to a file.
+//! The file of proofs of a run: shared by all threads, resumed, and counted at the end.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -43,7 +43,7 @@ impl Proofs {
         Ok(Proofs {
             path: path.to_owned(),
             model: model_file(network, &header.model),
-            matrices: network.layers().iter().map(|layer| Arc::clone(&layer.passing)).collect(),
+            matrices: network.plain_operators(),
             state: Mutex::new((ProofFile::open(path, &header, mode)?, Ok(()))),
             header,
         })

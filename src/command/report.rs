@@ -1,4 +1,4 @@
-//! `gcnproof report`: results in, one page out.
+//! `gcnproof report`: makes one HTML page from result files.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! A run: nodes in parallel, with progress, an output file that is valid at every instant, and a stop on Ctrl-C.
+//! Runs work over nodes in parallel, with progress, an output file that is valid at every instant, and a stop on Ctrl-C.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Samples: which nodes and class pairs are measured.
+//! Random samples of nodes and class pairs.
 
 use std::collections::BTreeMap;
 

@@ -132,7 +132,7 @@ impl Study {
     /// Puts a copy of the graph into the folder, unless that is the folder of another graph.
     fn copy(&self, graph: &Graph) -> Result<()> {
         let path = graph_path(&self.out);
-        let other = |file: &GraphFile| file.digest != graph.file().digest;
+        let other = |file: &GraphFile| file.digest != graph.digest();
         if !self.force && read_graph(&path, &GraphOptions::default()).is_ok_and(|file| other(&file)) {
             return Err(miette!(
                 help = "choose another --out, or overwrite it by --force",
@@ -140,7 +140,7 @@ impl Study {
                 self.out.display()
             ));
         }
-        Ok(write_graph_npz(&path, graph.file())?)
+        Ok(write_graph_npz(&path, &graph.file())?)
     }
 
     fn run(&self, out: Option<PathBuf>) -> RunArguments {

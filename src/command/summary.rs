@@ -1,4 +1,4 @@
-//! Summaries: what a person reads at the end of a run.
+//! The tables that `certify` and `radius` print at the end of a run.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -186,7 +186,7 @@ impl Train {
         }
         let rules = self.network.passing.rules()?;
         let identity = TrainingRun {
-            graph: graph.file().digest.clone(),
+            graph: graph.digest().to_string(),
             global: self.global,
             budget: budget_record.clone(),
             labelled: split.labelled.clone(),
@@ -221,7 +221,7 @@ impl Train {
     ) -> Result<bool> {
         let header = Header {
             gcnproof_training_log: 1,
-            graph: graph.file().digest.clone(),
+            graph: graph.digest().to_string(),
             loss: self.loss,
             bound: trainer.settings().bound.name().into(),
             local: budget.local.clone(),
@@ -296,7 +296,7 @@ impl Train {
         };
         let entries = [
             ("framework", format!("gcnproof {}", env!("CARGO_PKG_VERSION"))),
-            ("graph", graph.file().digest.clone()),
+            ("graph", graph.digest().to_string()),
             ("loss", self.loss.to_string()),
             ("bound", trainer.settings().bound.name().into()),
             ("budget", json!({ "global": self.global, "budget": budget }).to_string()),

@@ -1,7 +1,7 @@
 //! The composition of a bound: what its relaxed hidden units take away from the true margin.
 //!
 //! Each bound is taken apart at its own worst flips `δ*`: the true network has some margin there, and every hidden unit whose
-//! relaxed value lies below its true one takes its share away. What is left is the bound:
+//! relaxed value lies below its true one takes its share away. What is left is the bound (docs/math.md (14.4)):
 //!
 //! ```text
 //! bound = margin(δ*) − Σ units (a·relu(z) − relaxed value) − what the layers above the second lose
@@ -14,6 +14,7 @@ use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
 use crate::problem::flip::Flip;
+use crate::problem::matrix::PatternRows;
 use crate::problem::slice::Slice;
 
 /// Units named one by one.
@@ -45,7 +46,7 @@ pub struct Composition {
     pub bound: &'static str,
     /// Its value.
     pub value: f64,
-    /// The flips it fears most.
+    /// The number of flips that attain it.
     pub flips: usize,
     /// The margin of the true network under these flips.
     pub true_margin: f64,
@@ -131,7 +132,7 @@ pub(super) fn compose(
 /// Rise and fall of every unit of representation 2 under the flips.
 fn changes(certifier: &Certifier, slice: &Slice, flips: &[Flip]) -> (Vec<f64>, Vec<f64>) {
     let weight = &certifier.network().layers()[0].weight;
-    let width = weight.columns;
+    let width = weight.columns();
     let mut rise = vec![0.0; slice.nodes(2).len() * width];
     let mut fall = rise.clone();
     for &flip in flips {

@@ -1,4 +1,4 @@
-//! Explanations: what the verdict on one node rests on.
+//! Explanation of one node: its bounds, its worst flips one by one, and what its bounds are made of.
 
 mod composition;
 
@@ -12,6 +12,7 @@ use crate::certify::certifier::Certifier;
 use crate::certify::verdict::{NodeResult, Verdict};
 use crate::problem::ProblemError;
 use crate::problem::flip::Flip;
+use crate::problem::matrix::PatternRows;
 use crate::record::MarginRecord;
 use crate::search::local;
 

@@ -29,12 +29,17 @@ fn above(left: f64, right: f64) -> bool {
     left - right > TOLERANCE * (1.0 + left.abs().max(right.abs()))
 }
 
-/// All relations of a row that do not hold. Numbers that are missing say nothing.
+/// All relations of a row that do not hold (docs/math.md (14.1)). Numbers that are missing say nothing.
 pub fn violations(row: &PairRecord) -> Vec<Violation> {
     let default = ("dual_default", row.dual_default);
     let optimal = ("dual_optimal", row.dual_optimal);
     let safe = ("lp_safe_bound", row.lp_safe_bound);
-    let lps = [("lp_highs", row.lp_highs), ("lp_good_lp", row.lp_good_lp), ("lp_minilp", row.lp_minilp)];
+    let lps = [
+        ("lp_highs", row.lp_highs),
+        ("lp_good_lp", row.lp_good_lp),
+        ("lp_minilp", row.lp_minilp),
+        ("lp_clarabel", row.lp_clarabel),
+    ];
     let ilp = ("ilp", row.ilp);
     let truths = [("milp", row.milp), ("exact", row.exact)];
     let witness = ("witness", row.witness);
@@ -83,6 +88,7 @@ mod tests {
             lp_highs: Some(-2.0),
             lp_good_lp: Some(-2.0 + 1e-8),
             lp_minilp: Some(-2.0),
+            lp_clarabel: Some(-2.0 - 1e-8),
             ilp: Some(-1.5),
             milp: Some(1.0),
             anchored: Some(0.5),
@@ -101,12 +107,13 @@ mod tests {
     #[test]
     fn every_number_out_of_order_is_noticed() {
         type Wrong = (&'static str, fn(&mut PairRecord));
-        let wrong: [Wrong; 9] = [
+        let wrong: [Wrong; 10] = [
             ("dual_default", |row| row.dual_default = Some(-1.9)),
             ("dual_optimal", |row| row.dual_optimal = Some(-2.1)),
             ("lp_safe_bound", |row| row.lp_safe_bound = Some(-1.9)),
             ("lp_highs", |row| row.lp_highs = Some(-2.001)),
             ("lp_minilp", |row| row.lp_minilp = Some(-1.999)),
+            ("lp_clarabel", |row| row.lp_clarabel = Some(-2.001)),
             ("ilp", |row| row.ilp = Some(-2.1)),
             ("milp", |row| row.milp = Some(0.4)),
             ("anchored", |row| row.anchored = Some(1.1)),

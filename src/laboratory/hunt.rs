@@ -1,4 +1,4 @@
-//! The hunt: random small networks on which a statement of the paper fails, shrunk until a person can check them.
+//! Search for random small networks on which a statement of the paper fails, made small enough to check by hand.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,9 @@
-//! The problem of one target and one class pair, handed to the first referee as plain data.
+//! The problem of one target and one class pair as plain data for `gcnproof-verify`.
 
 use gcnproof_verify::{Dense, Instance, Sparse};
 
 use crate::bound::prepared::Prepared;
+use crate::problem::matrix::PatternRows;
 use crate::problem::slice::Slice;
 
 /// The explicit problem `min cᵀĤ(L)` of a node with `c = e_reference − e_class`, and the slice's nodes of
@@ -29,9 +30,9 @@ pub fn instance_of(prepared: &Prepared, node: usize, reference: usize, class: us
             .layers()
             .iter()
             .map(|layer| Dense {
-                rows: layer.weight.rows,
-                columns: layer.weight.columns,
-                values: layer.weight.values.clone(),
+                rows: layer.weight.rows(),
+                columns: layer.weight.columns(),
+                values: layer.weight.values().to_vec(),
             })
             .collect(),
         biases: network.layers().iter().map(|layer| layer.bias.clone()).collect(),

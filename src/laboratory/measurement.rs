@@ -1,7 +1,7 @@
-//! The measurement: all numbers of the class pairs of one target.
+//! Measures all numbers of the class pairs of one target: bounds, LP, ILP, MILP, exact margin, witness.
 //!
 //! Only the objective differs between the pairs of a target, so its LP is built once and HiGHS starts each pair from the
-//! last basis. good_lp and minilp start from nothing; above [`Settings::full_cells`] they get only the columns that the safe
+//! last basis. good_lp, minilp and Clarabel start from nothing; above [`Settings::full_cells`] they get only the columns that the safe
 //! dual bound does not price out, and the sandwich `lp_safe_bound ≤ m̂ ≤ their optimum` shows that this loses nothing. The
 //! integer programs always get only the columns that matter: the others are proved useless (reduced-cost fixing). The MILP
 //! has the anchored rows besides: with their prices far fewer columns stay open on real targets.
@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use gcnproof_verify::dual::Textbook;
 use gcnproof_verify::reduction::Prices;
-use gcnproof_verify::solver::{Answer, GoodLp, Highs, HighsSession, Limits, Minilp, Solver, Status};
+use gcnproof_verify::solver::{Answer, Clarabel, GoodLp, Highs, HighsSession, Limits, Minilp, Solver, Status};
 use gcnproof_verify::{Flip, Form, Instance, Model, formulation, network, relaxation};
 
 use super::own;
@@ -93,6 +93,7 @@ fn refuse(row: &mut PairRecord, status: &str) {
     row.set_lp_highs(Measured::refused(status));
     row.set_lp_good_lp(Measured::refused(status));
     row.set_lp_minilp(Measured::refused(status));
+    row.set_lp_clarabel(Measured::refused(status));
     row.set_ilp(Measured::refused(status));
     row.set_milp(Measured::refused(status));
 }
@@ -169,6 +170,7 @@ impl Bench<'_> {
     fn other_solvers(&self, row: &mut PairRecord, model: &Model, limits: &Limits) {
         row.set_lp_good_lp(measured(&model.solve_small(&GoodLp, limits)));
         row.set_lp_minilp(measured(&model.solve_small(&Minilp::default(), limits)));
+        row.set_lp_clarabel(measured(&model.solve_small(&Clarabel::default(), limits)));
     }
 
     /// The cheapest columns, the free ones, and those that the LP has moved.

@@ -82,7 +82,7 @@ row! {
         neighbourhood: u64 => Integer,
         /// Coefficients of the layers' equations in the LP: its size.
         cells: u64 => Integer,
-        /// How the LP was written: `appendix`, `compact`, or `reduced` (compact and whole for HiGHS; good_lp and minilp
+        /// How the LP was written: `appendix`, `compact`, or `reduced` (compact and whole for HiGHS; the other solvers
         /// get the columns that the safe bound does not price out). Null when none was built.
         form: Option<String> => OptionalText,
     }
@@ -99,13 +99,15 @@ row! {
         lp_highs lp_highs_status lp_highs_seconds set_lp_highs,
         /// `m̂` by minilp.
         lp_minilp lp_minilp_status lp_minilp_seconds set_lp_minilp,
+        /// `m̂` by Clarabel, an interior point method.
+        lp_clarabel lp_clarabel_status lp_clarabel_seconds set_lp_clarabel,
         /// The lower bound of `m̂` that we prove from HiGHS' duals.
         lp_safe_bound lp_safe_bound_status lp_safe_bound_seconds set_lp_safe_bound,
         /// `m̃` by HiGHS.
         ilp ilp_status ilp_seconds set_ilp,
         /// `m` by HiGHS: the margin of its perturbation, recomputed by us.
         milp milp_status milp_seconds set_milp,
-        /// `m` by branch and price; not there yet.
+        /// `m` by branch and price, where its lower bound and its witness have met.
         exact exact_status exact_seconds set_exact,
         /// The margin of the best perturbation that the certifier found, rounded up.
         witness witness_status witness_seconds set_witness,
@@ -144,7 +146,7 @@ impl PairRecord {
 
     /// `m̂`: the answer of the first solver that has one.
     pub fn lp(&self) -> Option<f64> {
-        self.lp_highs.or(self.lp_good_lp).or(self.lp_minilp)
+        self.lp_highs.or(self.lp_good_lp).or(self.lp_minilp).or(self.lp_clarabel)
     }
 
     /// `m`, if somebody found it.

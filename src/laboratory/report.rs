@@ -93,6 +93,8 @@ pub struct Report {
     pub pairs: usize,
     /// Pairs on which at least two LP solvers answered, and all of them agreed.
     pub solvers_agree: usize,
+    /// Of those, pairs on which all four answered.
+    pub all_solvers_agree: usize,
     /// Answers that no boxed LP of this kind can have (infeasible, unbounded, distrusted, failed).
     pub solver_trouble: usize,
     /// What each number took.
@@ -115,13 +117,14 @@ pub struct Report {
 
 type Column = (&'static str, fn(&PairRecord) -> (Option<f64>, &Option<String>, Option<f64>));
 
-const NUMBERS: [Column; 11] = [
+const NUMBERS: [Column; 12] = [
     ("dual_default", |row| (row.dual_default, &row.dual_default_status, row.dual_default_seconds)),
     ("anchored", |row| (row.anchored, &row.anchored_status, row.anchored_seconds)),
     ("dual_optimal", |row| (row.dual_optimal, &row.dual_optimal_status, row.dual_optimal_seconds)),
     ("lp_highs", |row| (row.lp_highs, &row.lp_highs_status, row.lp_highs_seconds)),
     ("lp_good_lp", |row| (row.lp_good_lp, &row.lp_good_lp_status, row.lp_good_lp_seconds)),
     ("lp_minilp", |row| (row.lp_minilp, &row.lp_minilp_status, row.lp_minilp_seconds)),
+    ("lp_clarabel", |row| (row.lp_clarabel, &row.lp_clarabel_status, row.lp_clarabel_seconds)),
     ("lp_safe_bound", |row| (row.lp_safe_bound, &row.lp_safe_bound_status, row.lp_safe_bound_seconds)),
     ("ilp", |row| (row.ilp, &row.ilp_status, row.ilp_seconds)),
     ("milp", |row| (row.milp, &row.milp_status, row.milp_seconds)),
@@ -141,10 +144,8 @@ impl Report {
         Report {
             targets: targets.len(),
             pairs: rows.len(),
-            solvers_agree: count(|row| {
-                let answers = [row.lp_highs, row.lp_good_lp, row.lp_minilp].into_iter().flatten().count();
-                answers >= 2 && !chain::violations(row).iter().any(|v| v.equal)
-            }),
+            solvers_agree: count(|row| agreeing_solvers(row) >= 2),
+            all_solvers_agree: count(|row| agreeing_solvers(row) == LP_SOLVERS),
             solver_trouble: statuses.filter(|(name, _)| trouble.contains(&name.as_str())).map(|s| s.1).sum(),
             numbers,
             gaps: GAPS.iter().map(|gap| size(rows, gap)).collect(),
@@ -204,7 +205,11 @@ impl Report {
             "\nfractional LP optima: {} pairs\nverdict changed by integrality: {} pairs, by the ReLU relaxation: {} pairs",
             self.fractional, self.integrality_changes_verdict, self.relaxation_changes_verdict
         );
-        let _ = writeln!(text, "two or more LP solvers answered and agreed: {} pairs", self.solvers_agree);
+        let _ = writeln!(
+            text,
+            "two or more LP solvers answered and agreed: {} pairs, all {LP_SOLVERS} of them: {} pairs",
+            self.solvers_agree, self.all_solvers_agree
+        );
         if self.solver_trouble > 0 {
             let _ = writeln!(text, "SOLVER TROUBLE: {} answers that such a program cannot have", self.solver_trouble);
         }
@@ -218,6 +223,15 @@ impl Report {
         }
         text
     }
+}
+
+/// The independent routes to the LP.
+const LP_SOLVERS: usize = 4;
+
+/// How many LP solvers answered, if they agree with each other; else 0.
+fn agreeing_solvers(row: &PairRecord) -> usize {
+    let lps: [Option<f64>; LP_SOLVERS] = [row.lp_highs, row.lp_good_lp, row.lp_minilp, row.lp_clarabel];
+    if chain::violations(row).iter().any(|v| v.equal) { 0 } else { lps.into_iter().flatten().count() }
 }
 
 fn tally(rows: &[PairRecord], (name, of): &Column) -> Tally {

@@ -1,4 +1,4 @@
-//! The press: makes a counterexample small while it stays one.
+//! Makes a counterexample smaller as long as it stays one.
 
 use gcnproof_verify::{Dense, Instance};
 

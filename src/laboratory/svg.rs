@@ -1,4 +1,4 @@
-//! The picture of a histogram, with a count on every bar.
+//! Histograms as SVG, with a count on every bar.
 
 use super::histogram::Histogram;
 use crate::chart::axis::Axis;

@@ -1,4 +1,4 @@
-//! Rounding: what one f64 evaluation can be wrong by, proved a priori.
+//! A-priori bounds on the rounding error of f64 sums, and numbers that carry their error (docs/math.md §11).
 //!
 //! Every sum of `k` products is computed with at most `k` roundings per term, whatever the order and whether or not
 //! the compiler fuses a product into a sum, so it differs from the exact value by at most `γ_k Σ|terms|` with
@@ -19,7 +19,7 @@ pub fn gamma(operations: usize) -> f64 {
 }
 
 /// A bound on the rounding error of a sum in which each term passed through at most `operations` roundings and whose
-/// magnitude `Σ|terms|` was itself computed in f64.
+/// magnitude `Σ|terms|` was itself computed in f64 (docs/math.md (11.1)).
 #[inline]
 pub fn error_of(operations: usize, magnitude: f64) -> f64 {
     gamma(2 * operations + 8) * magnitude + operations as f64 * f64::MIN_POSITIVE
@@ -75,7 +75,7 @@ impl Account {
         self.terms += 1;
     }
 
-    /// The sum and its error.
+    /// The sum and its error (docs/math.md (11.2)).
     pub fn close(self) -> Enclosure {
         let rounding = error_of(self.terms + 3, self.magnitude);
         // The slack is a sum of non-negative terms of a few roundings each.

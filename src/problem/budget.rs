@@ -1,4 +1,4 @@
-//! The budget: which flips an attacker may make.
+//! The budget: which flips an attacker may make, in all and per node, and what is left of it in a branch.
 
 use thiserror::Error;
 
@@ -63,7 +63,7 @@ impl std::str::FromStr for LocalBudget {
 }
 
 /// What the attacker may do: at most [`global`](Budget::global) flips in all, at most [`local(n)`](Budget::local) in the
-/// row of node `n`, only in the given direction, never in a frozen row or column.
+/// row of node `n`, only in the given direction, never in a frozen row or column (docs/math.md (1.2)).
 ///
 /// Admissible sets of flips are closed under taking subsets; the anchored bound rests on that.
 #[derive(Clone, Debug, PartialEq)]
@@ -197,7 +197,7 @@ impl Budget {
     }
 }
 
-/// What one branch of a search has fixed: flips that are made, and flips that are not.
+/// What one branch of a search has fixed: flips that are made, and flips that are not (docs/math.md §1.2).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Restriction {
     /// Made: they use up budget.

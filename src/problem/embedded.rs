@@ -12,7 +12,8 @@ use crate::problem::network::{Network, Operator};
 /// Never: the files are part of the program, and a test reads them.
 pub fn cora() -> (Graph, Network) {
     let graph = include_bytes!("../../fixtures/cora.npz");
-    let graph = Graph::new(parse_graph("cora.npz", graph, &GraphOptions::default()).expect("the embedded graph reads"));
+    let graph =
+        Graph::from_file(parse_graph("cora.npz", graph, &GraphOptions::default()).expect("the embedded graph reads"));
     let network = network(&graph, include_bytes!("../../fixtures/cora_standard.safetensors"));
     (graph, network)
 }
@@ -27,5 +28,5 @@ pub fn robust(graph: &Graph) -> Network {
 
 fn network(graph: &Graph, model: &[u8]) -> Network {
     let model = parse_model("embedded model", model).expect("the embedded model reads");
-    Network::new(model, &[Operator::Gcn], graph).expect("the embedded model fits the graph")
+    Network::from_file(model, &[Operator::Gcn], graph).expect("the embedded model fits the graph")
 }

@@ -6,6 +6,7 @@ use crate::number::rounding::{Enclosure, FLOOR, error_of};
 use crate::problem::Problem;
 use crate::problem::flip::Flip;
 use crate::problem::forward::Representation;
+use crate::problem::matrix::PatternRows;
 use crate::problem::network::Network;
 use crate::problem::objective::Objective;
 use crate::problem::slice::Slice;
@@ -63,7 +64,7 @@ impl Evaluator {
         &self.layers[l - 2].error
     }
 
-    /// `Ĥ(2)`: the unperturbed values plus what the flips add.
+    /// `Ĥ(2)`: the unperturbed values plus what the flips add (docs/math.md (1.5)).
     fn first(&mut self, problem: &Problem, before: &Representation, slice: &Slice, flips: &[Flip]) {
         let width = before.width;
         let layer = &mut self.layers[0];
@@ -100,7 +101,7 @@ impl Evaluator {
     /// From representation `l` to `l + 1`: messages first, then weights.
     fn step(&mut self, network: &Network, slice: &Slice, l: usize) {
         let layer = &network.layers()[l - 1];
-        let (inputs, outputs) = (layer.weight.rows, layer.weight.columns);
+        let (inputs, outputs) = (layer.weight.rows(), layer.weight.columns());
         let rows = slice.nodes(l + 1).len();
         let (below, above) = self.layers.split_at_mut(l - 1);
         let (from, to) = (&below[l - 2], &mut above[0]);
@@ -153,7 +154,7 @@ impl Evaluator {
         }
         for l in (2..top).rev() {
             let layer = &network.layers()[l - 1];
-            let (inputs, outputs) = (layer.weight.rows, layer.weight.columns);
+            let (inputs, outputs) = (layer.weight.rows(), layer.weight.columns());
             let mut next = vec![0.0; slice.nodes(l).len() * inputs];
             for m in 0..slice.nodes(l + 1).len() {
                 let phi = &phi[m * outputs..][..outputs];

@@ -1,4 +1,4 @@
-//! The network in dyadic arithmetic, for whatever lies inside its rounding error; [`crate::bound::exact`] has the bounds.
+//! The network evaluated in dyadic integers, for margins that lie inside their rounding error ([`crate::bound::exact`] has the bounds).
 //!
 //! Slopes may be rounded (any slope gives a valid line), everything else is exact: pre-activations, intercepts, losses and
 //! their selection. What a node sends in the first layer is summed once per run ([`Sums`]), what the units of a target
@@ -11,6 +11,7 @@ use crate::number::dyadic::Dyadic;
 use crate::number::rounding::norm_above;
 use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
+use crate::problem::matrix::PatternRows;
 use crate::problem::network::Network;
 use crate::problem::objective::Objective;
 use crate::problem::slice::Slice;
@@ -53,7 +54,7 @@ impl Sums {
         self.norms.get_or_init(|| {
             let weight = &network.layers()[0].weight;
             let norm = |d: usize| (norm_above(weight.row(d).iter().copied()), d);
-            let mut norms: Vec<(f64, usize)> = (0..weight.rows).map(norm).filter(|of| of.0 != 0.0).collect();
+            let mut norms: Vec<(f64, usize)> = (0..weight.rows()).map(norm).filter(|of| of.0 != 0.0).collect();
             norms.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
             norms
         })
@@ -63,7 +64,7 @@ impl Sums {
         self.nodes[node].get_or_init(|| {
             let weight = &network.layers()[0].weight;
             let present = graph.attributes().row(node);
-            (0..weight.columns).map(|j| Dyadic::sum_of(present.iter().map(|&d| weight.get(d as usize, j)))).collect()
+            (0..weight.columns()).map(|j| Dyadic::sum_of(present.iter().map(|&d| weight.get(d as usize, j)))).collect()
         })
     }
 }
@@ -104,7 +105,7 @@ impl ExactProblem<'_> {
             return sum(objective.iter().map(|&(unit, c)| &z.row(0)[unit] * &c.into()));
         }
         // Units whose exact weight in the objective is zero are never evaluated: equal classes cost nothing.
-        let weights: Vec<Dyadic> = (0..layer.weight.rows)
+        let weights: Vec<Dyadic> = (0..layer.weight.rows())
             .map(|i| sum(objective.iter().map(|&(unit, c)| &Dyadic::from(layer.weight.get(i, unit)) * &c.into())))
             .collect();
         let mut total = sum(objective.iter().map(|&(unit, c)| &Dyadic::from(layer.bias[unit]) * &c.into()));
@@ -130,7 +131,7 @@ impl ExactProblem<'_> {
     pub(crate) fn step(&self, z: &Exact, l: usize) -> Exact {
         let layer = &self.network.layers()[l - 1];
         let rows = self.slice.nodes(l + 1).len();
-        let mut next = Exact::zeros(rows, layer.weight.columns);
+        let mut next = Exact::zeros(rows, layer.weight.columns());
         for m in 0..rows {
             let mut received = vec![Dyadic::ZERO; z.width];
             for (n, a) in self.slice.passing(l).row(m) {
@@ -139,7 +140,7 @@ impl ExactProblem<'_> {
                     *sum += &(z * &a);
                 }
             }
-            for j in 0..layer.weight.columns {
+            for j in 0..layer.weight.columns() {
                 next.add(m, j, &layer.bias[j].into());
                 for (i, received) in received.iter().enumerate().filter(|(_, x)| x.sign() != Ordering::Equal) {
                     next.add(m, j, &(received * &layer.weight.get(i, j).into()));
@@ -152,7 +153,7 @@ impl ExactProblem<'_> {
     /// `Ĥ(2) = A(1) X̃ W(1) + b(1)` on the slice for some units; zero for the others.
     pub(crate) fn preactivations(&mut self, units: &[usize], flips: &[Flip]) -> Exact {
         let layer = &self.network.layers()[0];
-        let width = layer.weight.columns;
+        let width = layer.weight.columns();
         let mut z = Exact::zeros(self.slice.nodes(2).len(), width);
         for &j in units {
             for (m, value) in self.unperturbed(j).iter().enumerate() {
@@ -179,13 +180,13 @@ impl ExactProblem<'_> {
     pub(crate) fn unperturbed(&mut self, j: usize) -> &[Dyadic] {
         let ExactProblem { graph, network, slice, sums, units } = self;
         let layer = &network.layers()[0];
-        units.0.resize(layer.weight.columns, None);
+        units.0.resize(layer.weight.columns(), None);
         units.0[j].get_or_insert_with(|| {
             let sent = |n: usize| &sums.of(graph, network, slice.nodes(1)[n] as usize)[j];
             (0..slice.nodes(2).len())
                 .map(|m| {
                     let received = slice.passing(1).row(m).map(|(n, a)| sent(n) * &a.into());
-                    received.fold(layer.bias[j].into(), |total, term| &total + &term)
+                    received.fold(Dyadic::from(layer.bias[j]), |total, term| &total + &term)
                 })
                 .collect()
         })

@@ -1,4 +1,4 @@
-//! One entry of the attribute matrix that changes.
+//! A flip: one entry of the attribute matrix that changes.
 
 /// One entry of `X` that changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]

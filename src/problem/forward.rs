@@ -1,10 +1,10 @@
 //! The forward pass on the unperturbed graph, in f64 with a proven error for every entry.
 
-use gcnproof_files::{DenseMatrix, SparseMatrix};
 use rayon::prelude::*;
 
 use crate::number::rounding::{Enclosure, FLOOR, error_of};
 use crate::problem::graph::Graph;
+use crate::problem::matrix::{MatrixRows, PatternRows, SparseMatrix, Weights};
 use crate::problem::network::Network;
 
 /// The pre-activations `Ĥ(l)` of all nodes, row-major, with the error of each entry.
@@ -50,7 +50,7 @@ struct Sent {
     inherited: Vec<f64>,
 }
 
-/// `Ĥ(2), …, Ĥ(L)` of the whole graph.
+/// `Ĥ(2), …, Ĥ(L)` of the whole graph (docs/math.md (1.1)).
 pub fn forward(graph: &Graph, network: &Network) -> Vec<Representation> {
     let mut representations: Vec<Representation> = Vec::with_capacity(network.layers().len());
     let longest_row = (0..graph.node_count()).map(|n| graph.attributes().row(n).len()).max().unwrap_or(0);
@@ -65,8 +65,8 @@ pub fn forward(graph: &Graph, network: &Network) -> Vec<Representation> {
 }
 
 /// `X W`: sums of rows of `W`.
-fn send_attributes(graph: &Graph, weight: &DenseMatrix) -> Sent {
-    let width = weight.columns;
+fn send_attributes(graph: &Graph, weight: &Weights) -> Sent {
+    let width = weight.columns();
     let mut sent = Sent::zeros(graph.node_count() * width);
     let attributes = graph.attributes();
     sent.value.par_chunks_mut(width).zip(sent.magnitude.par_chunks_mut(width)).enumerate().for_each(
@@ -83,8 +83,8 @@ fn send_attributes(graph: &Graph, weight: &DenseMatrix) -> Sent {
 }
 
 /// `relu(Ĥ) W`.
-fn send_hidden(previous: &Representation, weight: &DenseMatrix) -> Sent {
-    let width = weight.columns;
+fn send_hidden(previous: &Representation, weight: &Weights) -> Sent {
+    let width = weight.columns();
     let mut sent = Sent::zeros(previous.value.len() / previous.width.max(1) * width);
     let rows = sent.value.par_chunks_mut(width).zip(sent.magnitude.par_chunks_mut(width));
     rows.zip(sent.inherited.par_chunks_mut(width)).enumerate().for_each(|(n, ((value, magnitude), inherited))| {
@@ -104,7 +104,7 @@ fn send_hidden(previous: &Representation, weight: &DenseMatrix) -> Sent {
 fn pass(matrix: &SparseMatrix, sent: &Sent, bias: &[f64], terms: usize) -> Representation {
     let width = bias.len();
     let mut result =
-        Representation { width, value: vec![0.0; matrix.rows * width], error: vec![0.0; matrix.rows * width] };
+        Representation { width, value: vec![0.0; matrix.rows() * width], error: vec![0.0; matrix.rows() * width] };
     result.value.par_chunks_mut(width).zip(result.error.par_chunks_mut(width)).enumerate().for_each(
         |(m, (value, error))| {
             value.copy_from_slice(bias);

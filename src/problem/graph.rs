@@ -1,55 +1,233 @@
-//! The graph: nodes with binary attributes, and what their labels are.
+//! The graph: nodes with binary attributes, who is linked to whom, labels and names.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-pub use gcnproof_files::{GraphFile, Pattern};
+use gcnproof_files::GraphFile;
+use sprs::{CsMatI, SpIndex, TriMatI};
+use thiserror::Error;
+
+use crate::problem::matrix::{MatrixError, Pattern, PatternRows, binary, pattern, plain_pattern};
 
 /// A graph with binary node attributes. A clone shares its data.
 #[derive(Clone, Debug)]
-pub struct Graph {
-    file: Arc<GraphFile>,
-    degrees: Arc<[u32]>,
+pub struct Graph(Arc<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    adjacency: Pattern,
+    attributes: Pattern,
+    degrees: Vec<u32>,
+    labels: Option<Vec<Option<u32>>>,
+    node_names: Option<Vec<String>>,
+    attribute_names: Option<Vec<String>>,
+    class_names: Option<Vec<String>>,
+    digest: String,
+    notes: Vec<String>,
+}
+
+/// Matrices that are no graph.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum GraphError {
+    /// One of them cannot be taken.
+    #[error(transparent)]
+    Matrix(#[from] MatrixError),
+    /// The adjacency is not square.
+    #[error("the adjacency is {rows}×{columns}: it must be square")]
+    NotSquare {
+        /// Its rows.
+        rows: usize,
+        /// Its columns.
+        columns: usize,
+    },
+    /// An edge has no way back.
+    #[error("node {from} is linked to node {to}, but not the other way round: give both entries of an edge")]
+    OneWay {
+        /// Where the entry is.
+        from: usize,
+        /// Where it is missing.
+        to: usize,
+    },
+    /// The attributes have another number of rows.
+    #[error("the attributes have {rows} rows, but the graph has {nodes} nodes")]
+    AttributeRows {
+        /// Rows of the attributes.
+        rows: usize,
+        /// Nodes of the graph.
+        nodes: usize,
+    },
+    /// Another number of labels than of nodes.
+    #[error("{labels} labels were given for {nodes} nodes")]
+    Labels {
+        /// Labels given.
+        labels: usize,
+        /// Nodes of the graph.
+        nodes: usize,
+    },
+    /// A node or an attribute does not exist.
+    #[error("{what} {id} does not exist: there are {count} (ids start at 0)")]
+    OutOfRange {
+        /// `node` or `attribute`.
+        what: &'static str,
+        /// The id given.
+        id: usize,
+        /// How many there are.
+        count: usize,
+    },
 }
 
 impl Graph {
+    /// A graph from matrices of zeros and ones: `adjacency` (nodes × nodes, symmetric; self-loops are kept) and `attributes`
+    /// (nodes × attributes), by rows or by columns, with any type of numbers.
+    ///
+    /// # Errors
+    /// If their sizes do not fit, an entry is neither 0 nor 1, or an edge has no way back.
+    pub fn new<A, B, I, J, P, R>(adjacency: &CsMatI<A, I, P>, attributes: &CsMatI<B, J, R>) -> Result<Graph, GraphError>
+    where
+        A: Clone + Default + PartialEq + num_traits::One,
+        B: Clone + Default + PartialEq + num_traits::One,
+        I: SpIndex,
+        J: SpIndex,
+        P: SpIndex,
+        R: SpIndex,
+    {
+        let (nodes, columns) = adjacency.shape();
+        if nodes != columns {
+            return Err(GraphError::NotSquare { rows: nodes, columns });
+        }
+        if attributes.rows() != nodes {
+            return Err(GraphError::AttributeRows { rows: attributes.rows(), nodes });
+        }
+        let adjacency = binary("the adjacency", adjacency)?;
+        let attributes = binary("the attributes", attributes)?;
+        for from in 0..nodes {
+            if let Some(&to) = adjacency.row(from).iter().find(|&&to| !adjacency.contains(to as usize, from as u32)) {
+                return Err(GraphError::OneWay { from, to: to as usize });
+            }
+        }
+        Ok(Graph::from_file(GraphFile::new(plain_pattern(&adjacency), plain_pattern(&attributes), None)))
+    }
+
+    /// A graph from plain lists: edges (each once or in both directions), and for every node the attributes that it has.
+    ///
+    /// # Errors
+    /// If an id is out of range.
+    pub fn from_lists(
+        edges: &[(usize, usize)],
+        attributes: &[Vec<usize>],
+        attribute_count: usize,
+    ) -> Result<Graph, GraphError> {
+        let nodes = attributes.len();
+        let within = |what, id: usize, count| {
+            if id < count { Ok(id) } else { Err(GraphError::OutOfRange { what, id, count }) }
+        };
+        let mut linked = TriMatI::<u8, usize>::new((nodes, nodes));
+        let ends: BTreeSet<(usize, usize)> = edges.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
+        for (from, to) in ends {
+            linked.add_triplet(within("node", from, nodes)?, within("node", to, nodes)?, 1);
+        }
+        let mut owned = TriMatI::<u8, usize>::new((nodes, attribute_count));
+        for (node, list) in attributes.iter().enumerate() {
+            for attribute in list.iter().copied().collect::<BTreeSet<usize>>() {
+                owned.add_triplet(node, within("attribute", attribute, attribute_count)?, 1);
+            }
+        }
+        let (linked, owned): (CsMatI<u8, usize>, CsMatI<u8, usize>) = (linked.to_csr(), owned.to_csr());
+        Graph::new(&linked, &owned)
+    }
+
     /// A graph as it was read.
-    pub fn new(file: GraphFile) -> Graph {
+    pub fn from_file(file: GraphFile) -> Graph {
+        let GraphFile { adjacency, attributes, labels, node_names, attribute_names, class_names, digest, notes } = file;
+        let (adjacency, attributes) = (pattern(adjacency), pattern(attributes));
         // A self-loop is not a neighbour.
-        let degrees = (0..file.adjacency.rows)
-            .map(|n| (file.adjacency.row(n).len() - usize::from(file.adjacency.contains(n, n as u32))) as u32)
-            .collect();
-        Graph { file: Arc::new(file), degrees }
+        let degree = |n: usize| (adjacency.row(n).len() - usize::from(adjacency.contains(n, n as u32))) as u32;
+        let degrees = (0..adjacency.rows()).map(degree).collect();
+        Graph(Arc::new(Parts {
+            adjacency,
+            attributes,
+            degrees,
+            labels,
+            node_names,
+            attribute_names,
+            class_names,
+            digest,
+            notes,
+        }))
+    }
+
+    /// The same graph with labels; a node without one has `None`.
+    ///
+    /// # Errors
+    /// If there are more or fewer than nodes.
+    pub fn with_labels(&self, labels: Vec<Option<u32>>) -> Result<Graph, GraphError> {
+        if labels.len() != self.node_count() {
+            return Err(GraphError::Labels { labels: labels.len(), nodes: self.node_count() });
+        }
+        let GraphFile { adjacency, attributes, node_names, attribute_names, class_names, .. } = self.file();
+        let labelled = GraphFile::new(adjacency, attributes, Some(labels));
+        Ok(Graph::from_file(GraphFile { node_names, attribute_names, class_names, ..labelled }))
     }
 
     /// `N`.
     pub fn node_count(&self) -> usize {
-        self.file.adjacency.rows
+        self.0.adjacency.rows()
     }
 
     /// `D`.
     pub fn attribute_count(&self) -> usize {
-        self.file.attributes.columns
+        self.0.attributes.cols()
     }
 
     /// Who is linked to whom.
     pub fn adjacency(&self) -> &Pattern {
-        &self.file.adjacency
+        &self.0.adjacency
     }
 
     /// `X`: the attributes present at each node.
     pub fn attributes(&self) -> &Pattern {
-        &self.file.attributes
+        &self.0.attributes
     }
 
     /// Neighbours of a node, itself not counted.
     pub fn degree(&self, node: usize) -> usize {
-        self.degrees[node] as usize
+        self.0.degrees[node] as usize
     }
 
     /// The label of a node, if it has one.
     pub fn label(&self, node: usize) -> Option<u32> {
-        self.file.labels.as_ref().and_then(|labels| labels[node])
+        self.labels().and_then(|labels| labels[node])
+    }
+
+    /// The labels of all nodes, if there are any.
+    pub fn labels(&self) -> Option<&[Option<u32>]> {
+        self.0.labels.as_deref()
+    }
+
+    /// The names of the nodes, if they have any.
+    pub fn node_names(&self) -> Option<&[String]> {
+        self.0.node_names.as_deref()
+    }
+
+    /// The names of the attributes, if they have any.
+    pub fn attribute_names(&self) -> Option<&[String]> {
+        self.0.attribute_names.as_deref()
+    }
+
+    /// The names of the classes, if they have any.
+    pub fn class_names(&self) -> Option<&[String]> {
+        self.0.class_names.as_deref()
+    }
+
+    /// What a proof calls this graph: a digest of its edges, attributes and labels.
+    pub fn digest(&self) -> &str {
+        &self.0.digest
+    }
+
+    /// What a user should be told of the file.
+    pub fn notes(&self) -> &[String] {
+        &self.0.notes
     }
 
     /// Rings around a node, one after the other: the nodes at distance 0, 1, 2 …, until there are no more.
@@ -69,8 +247,18 @@ impl Graph {
         })
     }
 
-    /// Everything the file said.
-    pub fn file(&self) -> &GraphFile {
-        &self.file
+    /// The same as plain data, as checkers and writers take it.
+    pub fn file(&self) -> GraphFile {
+        let Parts { labels, node_names, attribute_names, class_names, digest, notes, .. } = &*self.0;
+        GraphFile {
+            adjacency: plain_pattern(&self.0.adjacency),
+            attributes: plain_pattern(&self.0.attributes),
+            labels: labels.clone(),
+            node_names: node_names.clone(),
+            attribute_names: attribute_names.clone(),
+            class_names: class_names.clone(),
+            digest: digest.clone(),
+            notes: notes.clone(),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What is asked: a graph, a network, and a budget of flips. No bound stands here yet.
+//! The problem: a graph, a network and a budget of flips, the slice of a target, and evaluation of perturbations. No bounds.
 
 pub mod budget;
 pub mod embedded;
@@ -7,6 +7,7 @@ pub mod exact;
 pub mod flip;
 pub mod forward;
 pub mod graph;
+pub mod matrix;
 pub mod network;
 pub mod objective;
 pub mod slice;

@@ -1,15 +1,19 @@
-//! The model: a trained GCN together with the message passing of each of its layers.
+//! The network: weights and biases of the layers, and the operators by which they pass messages.
 
 use std::str::FromStr;
 use std::sync::Arc;
 
-use gcnproof_files::{DenseMatrix, ModelFile, SparseMatrix};
+use gcnproof_files::ModelFile;
+use nalgebra::DMatrix;
+use sprs::{CsMatI, SpIndex};
 use thiserror::Error;
 
 use crate::problem::graph::Graph;
+use crate::problem::matrix::{MatrixError, PatternRows, SparseMatrix, Weights, by_rows, check_finite, plain, sparse};
 
 /// How a layer passes messages along the edges.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Operator {
     /// `1/√(d_i d_j)` over neighbours and the node itself, `d` counting the node itself once.
     Gcn,
@@ -69,6 +73,26 @@ impl Operator {
         })
     }
 
+    /// A matrix of one's own, nodes × nodes, by rows or by columns.
+    ///
+    /// # Errors
+    /// If an entry is not finite, or the matrix is too large.
+    pub fn custom<I: SpIndex, P: SpIndex>(matrix: &CsMatI<f64, I, P>) -> Result<Operator, MatrixError> {
+        let matrix = by_rows("the operator", matrix)?;
+        check_finite("the operator", &matrix)?;
+        Ok(Operator::Matrix(Arc::new(matrix)))
+    }
+
+    /// A matrix of one's own, as it was read.
+    ///
+    /// # Errors
+    /// If it is none, or an entry is not finite.
+    pub fn from_plain(matrix: gcnproof_files::SparseMatrix) -> Result<Operator, MatrixError> {
+        let matrix = sparse(matrix)?;
+        check_finite("the operator", &matrix)?;
+        Ok(Operator::Matrix(Arc::new(matrix)))
+    }
+
     /// A short name for reports.
     pub fn name(&self) -> &'static str {
         match self {
@@ -84,15 +108,15 @@ impl Operator {
 }
 
 fn build(n: usize, row: impl Fn(usize) -> Vec<u32>, entry: impl Fn(usize, usize) -> f64) -> SparseMatrix {
-    let mut matrix = SparseMatrix { rows: n, columns: n, offsets: vec![0], indices: Vec::new(), values: Vec::new() };
+    let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
     for i in 0..n {
         for j in row(i) {
-            matrix.indices.push(j);
-            matrix.values.push(entry(i, j as usize));
+            indices.push(j);
+            values.push(entry(i, j as usize));
         }
-        matrix.offsets.push(matrix.indices.len());
+        offsets.push(indices.len());
     }
-    matrix
+    SparseMatrix::new((n, n), offsets, indices, values)
 }
 
 /// One weight layer: `Ĥ(l+1) = A(l) H(l) W(l) + b(l)`.
@@ -101,9 +125,16 @@ pub struct Layer {
     /// `A(l)`.
     pub passing: Arc<SparseMatrix>,
     /// `W(l)`, inputs × outputs.
-    pub weight: DenseMatrix,
+    pub weight: Weights,
     /// `b(l)`.
     pub bias: Vec<f64>,
+}
+
+impl Layer {
+    /// A layer with weights of inputs × outputs and one bias for each output.
+    pub fn new(operator: &Operator, graph: &Graph, weight: &DMatrix<f64>, bias: &[f64]) -> Layer {
+        Layer { passing: operator.matrix(graph), weight: Weights::new(weight), bias: bias.to_vec() }
+    }
 }
 
 /// A GCN on a graph: the network in exact real arithmetic whose weights, biases and message-passing entries are the
@@ -113,7 +144,7 @@ pub struct Network {
     layers: Vec<Layer>,
 }
 
-/// A model that does not fit its graph.
+/// Layers that are no network, or none on this graph.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum NetworkError {
@@ -153,41 +184,101 @@ pub enum NetworkError {
         /// Outputs of the last layer.
         classes: usize,
     },
+    /// A layer takes another number of inputs than the one before it gives.
+    #[error("layer {layer} takes {expected} inputs, but the layer before it has {found} outputs")]
+    Inputs {
+        /// Layer, from 1.
+        layer: usize,
+        /// What it takes.
+        expected: usize,
+        /// What it gets.
+        found: usize,
+    },
+    /// Not one bias per output.
+    #[error("layer {layer} has {outputs} outputs and {biases} biases: give one for each output")]
+    Biases {
+        /// Layer, from 1.
+        layer: usize,
+        /// Outputs of its weights.
+        outputs: usize,
+        /// Biases given.
+        biases: usize,
+    },
+    /// A weight or a bias is infinite or not a number.
+    #[error("layer {layer}: a weight or bias is {value}: it must be finite")]
+    NotFinite {
+        /// Layer, from 1.
+        layer: usize,
+        /// What was found.
+        value: f64,
+    },
+    /// A message-passing matrix cannot be taken.
+    #[error("layer {layer}: {error}")]
+    Matrix {
+        /// Layer, from 1.
+        layer: usize,
+        /// What is wrong with it.
+        error: MatrixError,
+    },
 }
 
 impl Network {
-    /// Puts the weights of a file on a graph. `passing` is one rule for all layers, or one per layer.
-    pub fn new(model: ModelFile, passing: &[Operator], graph: &Graph) -> Result<Network, NetworkError> {
-        let count = model.layers.len();
-        if passing.len() != 1 && passing.len() != count {
-            return Err(NetworkError::PassingCount { given: passing.len(), layers: count });
-        }
-        let shared = (passing.len() == 1).then(|| passing[0].matrix(graph));
-        let mut layers = Vec::with_capacity(count);
-        for (index, layer) in model.layers.into_iter().enumerate() {
-            if index == 0 && layer.weight.rows != graph.attribute_count() {
-                return Err(NetworkError::Attributes {
-                    tensor: layer.weight_name,
-                    expected: layer.weight.rows,
-                    found: graph.attribute_count(),
-                });
+    /// A network from its layers, first to last.
+    ///
+    /// # Errors
+    /// If their sizes do not fit, or a number is not finite.
+    pub fn new(layers: Vec<Layer>) -> Result<Network, NetworkError> {
+        let nodes = layers.first().map_or(0, |layer| layer.passing.rows());
+        for (index, Layer { passing, weight, bias }) in layers.iter().enumerate() {
+            let layer = index + 1;
+            let (rows, columns) = passing.shape();
+            if (rows, columns) != (nodes, nodes) {
+                return Err(NetworkError::MatrixShape { layer, rows, columns, nodes });
             }
-            let matrix = shared.clone().unwrap_or_else(|| passing[index].matrix(graph));
-            let nodes = graph.node_count();
-            if (matrix.rows, matrix.columns) != (nodes, nodes) {
-                return Err(NetworkError::MatrixShape {
-                    layer: index + 1,
-                    rows: matrix.rows,
-                    columns: matrix.columns,
-                    nodes,
-                });
+            if let Some(before) = layers[..index].last().filter(|before| before.weight.columns() != weight.rows()) {
+                let (expected, found) = (weight.rows(), before.weight.columns());
+                return Err(NetworkError::Inputs { layer, expected, found });
             }
-            layers.push(Layer { passing: matrix, weight: layer.weight, bias: layer.bias });
+            if bias.len() != weight.columns() {
+                return Err(NetworkError::Biases { layer, outputs: weight.columns(), biases: bias.len() });
+            }
+            if let Some(&value) = weight.values().iter().chain(bias).find(|value| !value.is_finite()) {
+                return Err(NetworkError::NotFinite { layer, value });
+            }
+            check_finite("the operator", passing).map_err(|error| NetworkError::Matrix { layer, error })?;
         }
-        match layers.last().map_or(0, |layer| layer.weight.columns) {
-            0 | 1 => Err(NetworkError::Classes { classes: layers.last().map_or(0, |l| l.weight.columns) }),
+        match layers.last().map_or(0, |layer| layer.weight.columns()) {
+            classes @ (0 | 1) => Err(NetworkError::Classes { classes }),
             _ => Ok(Network { layers }),
         }
+    }
+
+    /// Puts the weights of a file on a graph. `operators` is one for all layers, or one per layer.
+    ///
+    /// # Errors
+    /// If they do not fit the graph or each other.
+    pub fn from_file(model: ModelFile, operators: &[Operator], graph: &Graph) -> Result<Network, NetworkError> {
+        let count = model.layers.len();
+        if operators.len() != 1 && operators.len() != count {
+            return Err(NetworkError::PassingCount { given: operators.len(), layers: count });
+        }
+        if let Some(first) = model.layers.first().filter(|first| first.weight.rows != graph.attribute_count()) {
+            let (expected, found) = (first.weight.rows, graph.attribute_count());
+            return Err(NetworkError::Attributes { tensor: first.weight_name.clone(), expected, found });
+        }
+        let shared = (operators.len() == 1).then(|| operators[0].matrix(graph));
+        let mut layers = Vec::with_capacity(count);
+        for (index, layer) in model.layers.into_iter().enumerate() {
+            let passing = shared.clone().unwrap_or_else(|| operators[index].matrix(graph));
+            let (rows, columns) = passing.shape();
+            let nodes = graph.node_count();
+            if (rows, columns) != (nodes, nodes) {
+                return Err(NetworkError::MatrixShape { layer: index + 1, rows, columns, nodes });
+            }
+            let weight = Weights::from_rows(layer.weight.rows, layer.weight.columns, layer.weight.values);
+            layers.push(Layer { passing, weight, bias: layer.bias });
+        }
+        Network::new(layers)
     }
 
     /// The weight layers, first to last; layer `l` of the formulas is `layers()[l − 1]`.
@@ -200,6 +291,11 @@ impl Network {
         &mut self.layers
     }
 
+    /// The operators of the layers as plain data, as the checker takes them.
+    pub fn plain_operators(&self) -> Vec<Arc<gcnproof_files::SparseMatrix>> {
+        self.layers.iter().map(|layer| Arc::new(plain(&layer.passing))).collect()
+    }
+
     /// `L`: the number of representations, one more than weight layers.
     pub fn depth(&self) -> usize {
         self.layers.len() + 1
@@ -207,19 +303,19 @@ impl Network {
 
     /// `N`: nodes between which messages are passed.
     pub fn node_count(&self) -> usize {
-        self.layers[0].passing.rows
+        self.layers[0].passing.rows()
     }
 
     /// `K`.
     pub fn class_count(&self) -> usize {
-        self.layers[self.layers.len() - 1].weight.columns
+        self.layers[self.layers.len() - 1].weight.columns()
     }
 
     /// Units of representation `l` (`D` for `l = 1`, `K` for `l = L`).
     pub fn width(&self, representation: usize) -> usize {
         match representation {
-            1 => self.layers[0].weight.rows,
-            l => self.layers[l - 2].weight.columns,
+            1 => self.layers[0].weight.rows(),
+            l => self.layers[l - 2].weight.columns(),
         }
     }
 }

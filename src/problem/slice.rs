@@ -5,6 +5,7 @@
 //! layers this is `N_{top−l}(t)` of the paper.
 
 use crate::problem::flip::Flip;
+use crate::problem::matrix::MatrixRows;
 use crate::problem::network::Network;
 
 /// The message passing of one layer inside a slice, in CSR form over local node numbers.
@@ -74,9 +75,9 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// Cuts out what representation `top` (`2 … L`) of `target` depends on.
+    /// Cuts out what representation `top` (`2 … L`) of `target` depends on (docs/math.md (1.4)).
     pub fn cut(&mut self, network: &Network, top: usize, target: usize) {
-        let n = network.layers()[0].passing.rows;
+        let n = network.layers()[0].passing.rows();
         if self.position.len() != n {
             self.position = vec![0; n];
             self.stamp = vec![0; n];

@@ -1,4 +1,4 @@
-//! What can be wrong with a file of proofs that is being written.
+//! Errors of writing a file of proofs.
 
 use miette::Diagnostic;
 use thiserror::Error;

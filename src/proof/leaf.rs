@@ -1,4 +1,4 @@
-//! Leaves: the multipliers of one bound, rounded to a grid on which it still holds.
+//! The leaf of a proof: the multipliers of one bound, rounded to a grid on which the bound stays positive.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Proofs that the checker accepts: every one is shown to it before it is written, and leaves that it does not accept are split.
+//! Shows every proof to the checker before it is written, and splits leaves that the checker does not accept.
 
 use gcnproof_check::format::{ClassProof, Leaf, Step};
 use gcnproof_check::{Checker, Path, Reason, Session};

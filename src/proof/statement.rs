@@ -10,7 +10,16 @@ use gcnproof_files::{LayerFile, ModelFile, Precision};
 use super::mend::mend;
 use super::{Evidence, Missing};
 use crate::problem::budget::{Budget, Direction};
+use crate::problem::matrix::plain;
 use crate::problem::network::{Network, Operator};
+
+/// What a rule of message passing is called: by its name, or by the content of its matrix.
+pub fn rule_name(rule: &Operator) -> String {
+    match rule {
+        Operator::Matrix(matrix) => format!("matrix:{}", matrix_digest(&plain(matrix))),
+        rule => rule.name().to_string(),
+    }
+}
 
 /// The header of a file of proofs. `rules` is one for all layers, or one per layer.
 pub fn header(
@@ -19,11 +28,7 @@ pub fn header(
     budget: &Budget,
     classes: Convention,
 ) -> Header {
-    let name = |rule: &Operator| match rule {
-        Operator::Matrix(matrix) => format!("matrix:{}", matrix_digest(matrix)),
-        rule => rule.name().to_string(),
-    };
-    let mut message_passing: Vec<String> = rules.iter().map(name).collect();
+    let mut message_passing: Vec<String> = rules.iter().map(rule_name).collect();
     if let [one] = message_passing.as_slice() {
         message_passing = vec![one.clone(); network.layers().len()];
     }
@@ -57,7 +62,7 @@ pub fn header(
 /// The network as the checker reads it from the model's file.
 pub fn model_file(network: &Network, digest: &str) -> ModelFile {
     let layer = |layer: &crate::problem::network::Layer| LayerFile {
-        weight: layer.weight.clone(),
+        weight: layer.weight.plain(),
         bias: layer.bias.clone(),
         weight_name: String::new(),
         bias_name: None,

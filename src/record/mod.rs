@@ -1,4 +1,4 @@
-//! Records: one row per node, the same fields in every output format.
+//! Rows of results: one per node, the same fields in every output format.
 
 pub mod description;
 pub mod study;

@@ -1,4 +1,4 @@
-//! The study: which runs the figures of a report need, and the small manifest that says where their results are.
+//! The manifest of a study: which runs it has, and in which files their results are.
 //!
 //! For one graph and several models a study holds, per model, the verdicts at one `Q`, the radii by the paper's bound, by
 //! ours and (if asked for) exactly, and the numbers of a sample of class pairs. One radius per node and method gives the
@@ -101,7 +101,7 @@ impl Manifest {
         }
     }
 
-    /// Writes the manifest, at one stroke.
+    /// Writes the manifest; the file is replaced as a whole.
     pub fn save(&self, folder: &Path) -> Result<(), StudyError> {
         let text = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
         crate::results::replace(&folder.join("study.json"), text.as_bytes())?;

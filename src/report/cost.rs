@@ -1,4 +1,4 @@
-//! Figure 7: what it cost – time against neighbourhood size, the steps that decided, and how many were solved in what time.
+//! Figure 7: cost – time against neighbourhood size, the steps that decided, and how many were solved in what time.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Everything that can be wrong with the files a report is made from.
+//! Errors in the files that a report is made from.
 
 use miette::Diagnostic;
 use thiserror::Error;

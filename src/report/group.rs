@@ -1,4 +1,4 @@
-//! Groups: the results that belong to one model under one budget.
+//! Groups: the results that belong to one model and one local budget.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The landscape: what only the graph knows of results – names, distances, who adds and who removes, purity.
+//! What a report needs from the graph: distances of flips, additions and removals, purity of neighbourhoods.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,6 +8,7 @@ use gcnproof_files::{GraphOptions, read_graph};
 use super::error::ReportError;
 use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
+use crate::problem::matrix::PatternRows;
 
 /// No neighbourhood of a network is wider than this many hops.
 const FARTHEST: usize = 8;
@@ -51,7 +52,7 @@ impl Landscape {
                 file: "see its .run.json".into(),
             });
         }
-        Ok(Landscape::new(name, Graph::new(file)))
+        Ok(Landscape::new(name, Graph::from_file(file)))
     }
 
     /// The graph.
@@ -110,13 +111,13 @@ impl Landscape {
 
 /// The name of a class.
 pub fn class_name(graph: Option<&Graph>, class: u64) -> String {
-    let names = graph.and_then(|graph| graph.file().class_names.as_ref());
+    let names = graph.and_then(|graph| graph.class_names());
     names.and_then(|names| names.get(class as usize).cloned()).unwrap_or_else(|| format!("class {class}"))
 }
 
 /// The name of an attribute.
 pub fn attribute_name(graph: Option<&Graph>, attribute: u32) -> String {
-    let names = graph.and_then(|graph| graph.file().attribute_names.as_ref());
+    let names = graph.and_then(|graph| graph.attribute_names());
     names
         .and_then(|names| names.get(attribute as usize))
         .map_or_else(|| format!("word {attribute}"), |name| format!("“{name}”"))
@@ -135,7 +136,7 @@ mod tests {
         let (labels, node_names, class_names) = (None, None, None);
         let (digest, notes, attribute_names) = (String::new(), Vec::new(), Some(vec!["apple".into(), "pear".into()]));
         let file = GraphFile { adjacency, attributes, labels, node_names, attribute_names, class_names, digest, notes };
-        Landscape::new("path", Graph::new(file))
+        Landscape::new("path", Graph::from_file(file))
     }
 
     #[test]

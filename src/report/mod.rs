@@ -1,9 +1,9 @@
-//! The report: result files in, one self-contained page and its figures out.
+//! The report: one self-contained HTML page and its figures, made from result files.
 //!
 //! [`source`] reads files and tells what they are, [`group`] puts together what belongs to one model and budget,
-//! [`landscape`] adds what only the graph knows, [`chart`] draws. Each figure has a room of its own: [`curve`] (1 and 2),
+//! [`landscape`] adds what only the graph knows, `chart` draws. Each figure has a file of its own: [`curve`] (1 and 2),
 //! [`tightness`] (3), [`surroundings`] (4), [`dynamics`] (5), [`flips`] (6), [`cost`] (7). [`table`] holds the nodes, and [`page`]
-//! binds everything. Nothing is computed here that a verdict rests on.
+//! puts everything together. Nothing is computed here that a verdict rests on.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The page: everything in one HTML file that asks nobody for anything.
+//! The HTML page: figures, table, style and script in one file that loads nothing from elsewhere.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What has been published: the paper's curves, to be drawn beside ours where graph and budget are the same.
+//! The paper's published curves, drawn beside ours where graph and budget are the same.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ struct File {
 /// The curves for the graph and budget of a group, if there are any.
 pub fn find(landscape: Option<&Landscape>, group: &Group) -> Option<Published> {
     let graph = landscape?.graph();
-    let classes = graph.file().labels.as_ref()?.iter().flatten().max()? + 1;
+    let classes = graph.labels()?.iter().flatten().max()? + 1;
     let file: File = serde_json::from_str(include_str!("../../fixtures/published_curves.json")).ok()?;
     file.graphs.into_iter().find(|published| {
         (published.nodes, published.attributes, published.classes)

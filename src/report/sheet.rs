@@ -1,4 +1,4 @@
-//! A sheet: a figure, or in its place the words why there is none.
+//! A sheet: a figure, or the reason why there is none; and helpers that figures share.
 
 use crate::chart::figure::Figure;
 

@@ -1,4 +1,4 @@
-//! Sources: files, and what they turn out to be.
+//! Reads result files, training logs and studies, and tells which of these a file is.
 
 use std::path::{Path, PathBuf};
 

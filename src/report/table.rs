@@ -35,7 +35,7 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>) -> Option<Value> {
     }
     let mut columns = Columns { lines: &lines, all: Vec::new() };
     columns.numbers("node", "node", "ids start at 0", |node, _| Some(node as f64));
-    let names = landscape.and_then(|landscape| landscape.graph().file().node_names.as_ref());
+    let names = landscape.and_then(|landscape| landscape.graph().node_names());
     if let Some(names) = names {
         let texts: Vec<&str> = lines.keys().map(|node| names.get(*node as usize).map_or("", String::as_str)).collect();
         columns.all.push(json!({ "key": "name", "title": "name", "kind": "text", "values": texts }));
@@ -106,7 +106,7 @@ fn witnesses<'a>(
             json!(list)
         })
         .collect();
-    let graph = landscape.map(Landscape::graph).filter(|graph| graph.file().attribute_names.is_some());
+    let graph = landscape.map(Landscape::graph).filter(|graph| graph.attribute_names().is_some());
     let words = graph.map_or(BTreeMap::new(), |graph| {
         used.into_iter().map(|attribute| (attribute, attribute_name(Some(graph), attribute))).collect()
     });

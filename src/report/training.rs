@@ -1,4 +1,4 @@
-//! Training logs: what each iteration of a training run wrote down.
+//! Reads training logs: one record per iteration.
 
 use std::path::Path;
 

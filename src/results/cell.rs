@@ -1,5 +1,4 @@
-//! The exchange office: the cells of a table, between the rows of the program and the three
-//! formats.
+//! The cells of a table: the values between the rows of the program and the three file formats.
 //!
 //! `serde_json::Value` cannot serve as the cell, since it has no infinities and no NaN, and Parquet
 //! has.

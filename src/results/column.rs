@@ -1,4 +1,4 @@
-//! The columns: what a cell may hold.
+//! The columns of a table: names, and what their cells may hold.
 
 use super::cell::{Cell, Complaint};
 

@@ -1,5 +1,4 @@
-//! The loading bay: files change at one stroke, leftovers are swept away, and one run at a time has
-//! the key.
+//! Atomic file replacement, removal of leftovers, the lock of a run.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};

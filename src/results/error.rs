@@ -1,5 +1,4 @@
-//! The complaints room of the results: everything that can be wrong with a results file, and what
-//! to do about it.
+//! Errors of results files, each with its remedy.
 
 use std::path::Path;
 

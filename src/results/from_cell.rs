@@ -1,4 +1,4 @@
-//! The way out: a cell becomes a row of any serde type again.
+//! Deserialisation: from cells to a row of any serde type.
 
 use std::borrow::Cow;
 

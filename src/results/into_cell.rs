@@ -1,4 +1,4 @@
-//! The way in: a row of any serde type becomes a cell.
+//! Serialisation: from a row of any serde type to cells.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! The log book of a long run: its file is whole at every moment, and an interrupted run can go on.
+//! The results file of a long run: valid at every moment, and an interrupted run can be resumed.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,4 +1,4 @@
-//! The label on a results file: what run its rows belong to, and how far the run came.
+//! The file `<results>.run.json`: what run the rows belong to, and how far the run came.
 
 use std::ffi::OsString;
 use std::fmt::Display;

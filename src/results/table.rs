@@ -1,4 +1,4 @@
-//! The tables: formats, and whole files of rows.
+//! The three formats of a table, and reading and writing of whole files.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -47,7 +47,7 @@ pub fn read<T: DeserializeOwned>(path: &Path, schema: &[Column]) -> Result<Vec<T
     rows.into_iter().enumerate().map(|(row, cells)| from_row(path, format, schema, row, cells)).collect()
 }
 
-/// Writes a whole table. The format is that of the extension. The file is replaced at one stroke:
+/// Writes a whole table. The format is that of the extension. The file is replaced as a whole:
 /// it holds either what it held before or all of the new rows.
 pub fn write<'a, T: Serialize + 'a>(
     path: &Path,

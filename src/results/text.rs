@@ -1,4 +1,4 @@
-//! The scribes: JSON lines and CSV.
+//! JSON lines and CSV, written and read.
 
 use std::borrow::Cow;
 use std::fs::File;

@@ -1,5 +1,5 @@
-//! Where a branch of the search stands: its hidden units after the flips that it has fixed, under what it
-//! assumes, and their envelopes.
+//! The bounds of a branch of the search: its hidden units after the flips that it has fixed, with the signs
+//! that it assumes, and their envelopes.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn cut(bounds: &mut LayerBounds, unit: usize, active: bool) {
 }
 
 impl PairSearch<'_, '_> {
-    /// Puts the hidden units where the branch's flips take them. False if its assumptions cannot hold.
+    /// Sets the hidden units to their bounds and anchors in the branch (docs/math.md §7.2). False if its assumptions cannot hold.
     pub(super) fn anchor(&mut self, branch: &Branch) -> bool {
         let prepared = self.prepared;
         let Workspace { slice, hidden, evaluator, backward, local_bounds, multipliers, .. } = &mut *self.workspace;

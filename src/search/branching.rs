@@ -1,8 +1,9 @@
-//! Where a branch is split: on the sign of a unit, or on a flip.
+//! The choice of what a branch is split on: the sign of a unit, or a flip.
 
 use crate::bound::hidden::{Assumption, Hidden};
 use crate::bound::workspace::Workspace;
 use crate::problem::flip::Flip;
+use crate::problem::matrix::PatternRows;
 
 use super::cuts::arched;
 use super::master::Suggestion;
@@ -87,8 +88,8 @@ impl PairSearch<'_, '_> {
     }
 }
 
-/// The free unit with a negative coefficient whose split gains most at the master's point, and the gain. The two branches
-/// gain the relaxed activation beyond `z` and beyond 0; a unit of which one is nothing is not loose. (Measured: choosing by
+/// The free unit with a negative coefficient whose split gains most at the master's point, and the gain (docs/math.md (7.2)).
+/// The two branches gain the relaxed activation beyond `z` and beyond 0; a unit of which one is nothing is not loose. (Measured: choosing by
 /// the sum of the two takes half as many tree nodes as choosing by the smaller.) Gains up to `least` are none.
 fn loosest(
     hidden: &Hidden,

@@ -30,7 +30,8 @@ pub(super) fn unknown(master: &impl Master, flips: impl IntoIterator<Item = Flip
     flips.into_iter().filter(|flip| !master.knows(*flip)).collect()
 }
 
-/// Masters and pricing in turn, starting with some flips, until the pricing has no more to go on with.
+/// Masters and pricing in turn, starting with some flips, until the pricing has no more to go on with
+/// (docs/math.md (6.2)).
 pub(super) fn generate<M: Master>(master: &mut M, field: &Field, start: Vec<Flip>, pricing: &mut impl Pricing<M>) {
     let mut new = start;
     loop {

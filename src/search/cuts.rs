@@ -14,6 +14,7 @@ use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::number::rounding::Enclosure;
 use crate::problem::flip::Flip;
+use crate::problem::matrix::PatternRows;
 use crate::problem::slice::Slice;
 
 use super::column_generation::{Pricing, generate, unknown};
@@ -116,7 +117,7 @@ impl Pricing<SimplexMaster<'_>> for Blending<'_, '_, '_> {
 
 impl PairSearch<'_, '_> {
     /// Raises a branch's bound by envelopes, as far as that goes or is needed. The suggestion becomes that of the last master,
-    /// for the lines that the hidden units have then.
+    /// for the lines that the hidden units have then (docs/math.md §6.4).
     pub(super) fn take_envelopes(
         &mut self,
         branch: &Branch,
@@ -154,7 +155,8 @@ impl PairSearch<'_, '_> {
         best
     }
 
-    /// Column generation where every unit may take the new line instead of its own: the best bound found.
+    /// Column generation where every unit may take the new line instead of its own: the best bound found
+    /// (docs/math.md §6.4).
     fn blend(
         &mut self,
         branch: &Branch,

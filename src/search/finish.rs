@@ -1,4 +1,4 @@
-//! The finish of a search: what lies inside the rounding error of a bound is decided in exact arithmetic.
+//! The end of a search: what lies inside the rounding error of a bound is decided in exact arithmetic.
 //!
 //! A bound in f64 never reaches the exact minimum from below, however tight its relaxation is, and it says nothing about a
 //! margin that is smaller than its error. In such a branch the lines are evaluated exactly. If that does not close it, it is
@@ -110,7 +110,7 @@ impl PairSearch<'_, '_> {
     }
 
     /// Closes a branch whose bound is attained by a single perturbation, if that perturbation is not what the search is for, and
-    /// if the bound of all others closes the branch. (A proof has no such step.)
+    /// if the bound of all others closes the branch. (A proof has no such step.) See docs/math.md (12.2).
     fn all_but_one(&mut self, branch: &Branch, weights: &[f64]) -> Option<Finding> {
         if self.trace.is_some() {
             return None;
@@ -133,7 +133,8 @@ impl PairSearch<'_, '_> {
         (sign == Ordering::Greater).then_some(Finding::Closed { bound, proved: true })
     }
 
-    /// The exact bound of a branch with given multipliers of representation 2, or with lines that are exact at the anchor.
+    /// The exact bound of a branch with given multipliers of representation 2, or with lines that are exact at the anchor
+    /// (docs/math.md (12.1) where a single flip is left).
     fn exact_bound(
         &mut self,
         branch: &Branch,

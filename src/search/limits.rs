@@ -1,4 +1,4 @@
-//! When a search ends before it is over: limits, a deadline, and an interruption.
+//! Limits of a search, its deadline, and the question whether it is to stop.
 
 use std::fmt;
 use std::sync::Arc;

@@ -12,7 +12,7 @@ use crate::problem::objective::Objective;
 const TRIES: usize = 400;
 
 /// Improves `flips` by re-linearising at the attacked point and by adding, dropping and swapping single flips, until
-/// the margin is not positive, nothing improves, or the tries are used up. Returns the margin reached.
+/// the margin is not positive, nothing improves, or the tries are used up (docs/math.md §10). Returns the margin reached.
 pub(crate) fn improve(
     prepared: &Prepared,
     objective: Objective,

@@ -18,6 +18,7 @@ use crate::bound::line::envelope::{Envelope, Left, Place};
 use crate::bound::selection::Field;
 use crate::number::rounding::Enclosure;
 use crate::problem::flip::Flip;
+use crate::problem::matrix::PatternRows;
 use crate::problem::slice::Slice;
 
 use super::column_generation::Master;
@@ -126,7 +127,7 @@ pub struct Suggestion {
 /// Most multipliers rest at 0 or 1 and stay there: only those that the relaxed attacker's point wants to move enter the
 /// tableau, so its size is that of the flips known, not that of the slice.
 pub struct SimplexMaster<'a> {
-    weight: &'a gcnproof_files::DenseMatrix,
+    weight: &'a crate::problem::matrix::Weights,
     width: usize,
     simplex: Simplex,
     affine: Vec<Affine>,
@@ -155,10 +156,10 @@ struct Row {
 }
 
 impl<'a> SimplexMaster<'a> {
-    /// A master that knows no flip. `constant` is what the layers above contribute, `coefficients` are those of the units;
+    /// A master that knows no flip (docs/math.md (6.1)). `constant` is what the layers above contribute, `coefficients` are those of the units;
     /// `start` says which multipliers were nearer to 1 than to 0 in a similar master, if there was one.
     pub fn new(
-        weight: &'a gcnproof_files::DenseMatrix,
+        weight: &'a crate::problem::matrix::Weights,
         hidden: &Hidden,
         (coefficients, constant): (&[f64], f64),
         global: usize,
@@ -292,7 +293,7 @@ impl<'a> SimplexMaster<'a> {
     }
 }
 
-/// The lines of a unit; exact at the anchor for `x = 0` where the coefficient is negative.
+/// The lines of a unit; exact at the anchor for `x = 0` where the coefficient is negative (docs/math.md (5.12)).
 fn unit(hidden: &Hidden, at: usize, a: f64, envelopes: &Envelopes) -> Affine {
     let (z, r, s) = (hidden.value[at], hidden.lower[at], hidden.upper[at]);
     let same = |base: [f64; 2], slope: [f64; 2]| Affine { base, slope, ..Affine::default() };
@@ -321,6 +322,7 @@ fn unit(hidden: &Hidden, at: usize, a: f64, envelopes: &Envelopes) -> Affine {
 impl Master for SimplexMaster<'_> {
     type Suggestion = Suggestion;
 
+    /// One more row `s_i ≥ loss_i(x) − ρ − η_n` (docs/math.md (6.1)).
     fn add(&mut self, field: &Field, slice: &Slice, flip: Flip) {
         let present = field.graph.attributes().contains(flip.node as usize, flip.attribute);
         let sign = if present { -1.0 } else { 1.0 };

@@ -1,4 +1,4 @@
-//! The search: the optimum of the relaxation by column generation, and the truth by branch and price (docs/math.md §6, §7).
+//! The search: the optimum of the relaxation by column generation, and the exact worst case by branch and price (docs/math.md §6, §7).
 
 mod branch_bounds;
 mod branching;

@@ -201,7 +201,8 @@ fn within_budget(budget: &Budget, mut shares: Vec<(Flip, f64)>) -> Vec<(Flip, f6
     shares
 }
 
-/// The margin of the paper's relaxed network, one hidden layer, where the attacker makes shares of flips: rounded up.
+/// The margin of the paper's relaxed network, one hidden layer, where the attacker makes shares of flips: rounded up
+/// (docs/math.md (6.3)).
 fn relaxed_margin(prepared: &Prepared, shares: &[(Flip, f64)], workspace: &Workspace) -> f64 {
     let Workspace { hidden, slice, backward, .. } = workspace;
     let (change, _) = point(prepared, shares, workspace);

@@ -41,7 +41,7 @@ pub(super) fn bounds_in(prepared: &Prepared, slice: &Slice) -> Vec<LayerBounds> 
 }
 
 /// The margin at a point of the paper's relaxation: shares of flips within the budgets, and activations as near to the
-/// master's as their rows allow, layer by layer. Rounded up; infinite if no such point is found.
+/// master's as their rows allow, layer by layer (docs/math.md §6.3). Rounded up; infinite if no such point is found.
 pub(super) fn feasible_margin(
     prepared: &Prepared,
     objective: Objective,
@@ -158,7 +158,7 @@ fn margin_between(
 /// Inputs of representation `l + 1` with their errors, from activations of representation `l` with theirs.
 fn step_up(prepared: &Prepared, slice: &Slice, l: usize, active: &[Moved]) -> Vec<Moved> {
     let layer = &prepared.network().layers()[l - 1];
-    let (width, outputs) = (layer.weight.rows, layer.weight.columns);
+    let (width, outputs) = (layer.weight.rows(), layer.weight.columns());
     let mut next = Vec::with_capacity(slice.nodes(l + 1).len() * outputs);
     for m in 0..slice.nodes(l + 1).len() {
         for (j, &bias) in layer.bias.iter().enumerate() {

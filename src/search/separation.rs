@@ -10,7 +10,7 @@
 //!
 //! and its multipliers are the prices. For a given `λ` the constraints are nested, and greedy solves them: flips in falling
 //! order of `g`, each node stopping at its bounds, all of them at theirs. Its slope in `λ` is the difference of the two
-//! terms of `A`, so `λ` is found by bisection, and of the prices on both sides of the kink the average has equal terms.
+//! terms of `B`, so `λ` is found by bisection, and of the prices on both sides of the kink the average has equal terms.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ impl Point {
         }
     }
 
-    /// The lowest prices of a unit at `z⁰` that flip `i` of the list changes by `change[i]`.
+    /// The lowest prices of a unit at `z⁰` that flip `i` of the list changes by `change[i]` (docs/math.md (5.11)).
     pub(super) fn separate(&self, z: f64, change: &[f64], buffers: &mut Buffers) -> Prices {
         buffers.order.clear();
         buffers.order.extend((0..change.len()).filter(|&i| self.share[i] > 0.0));
@@ -121,7 +121,7 @@ impl Point {
         if bound { over } else { 0.0 }
     }
 
-    /// The slope of the value at `λ`; leaves `τ` and the nodes' `τ + ν` in the buffers.
+    /// The slope of the value at `λ`; leaves `τ` and the nodes' `τ + ν` in the buffers (docs/math.md (6.5), (6.6)).
     fn slope(&self, lambda: f64, z: f64, change: &[f64], buffers: &mut Buffers) -> f64 {
         let Buffers { order, node: tracks, every: tau } = buffers;
         let rest = 1.0 - lambda;

@@ -1,4 +1,4 @@
-//! The trace of a search: its tree, each branch with what closed it, from which a proof is written.
+//! A record of a search: its tree, each branch with what closed it, from which a proof is written.
 //!
 //! A branch counts as closed as soon as a bound on all of it is positive: what a search for the exact margin does below it
 //! proves nothing more.

@@ -1,4 +1,4 @@
-//! Branch and price: the true worst case of one class pair (docs/math.md §7).
+//! Branch and price: the exact worst case of one class pair (docs/math.md §7).
 //!
 //! A node of the tree assumes signs of units and fixes flips. Its bound is one pricing pass over all flips with the
 //! multipliers that a restricted master suggests, rigorous whatever they are. Branching is on the unit whose relaxation is
@@ -150,7 +150,7 @@ pub trait Examiner {
     fn is_enough(&self, lower: f64) -> bool;
 }
 
-/// Searches the tree, lowest bound first.
+/// Searches the tree, lowest bound first (docs/math.md §7.1, §7.4).
 pub fn search(limits: &Limits, clock: &Clock, examiner: &mut impl Examiner) -> Outcome {
     let mut waiting = Waiting::default();
     waiting.push(Branch { bound: f64::NEG_INFINITY, ..Branch::default() });

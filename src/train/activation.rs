@@ -12,6 +12,7 @@ use super::pass::{Dropout, Pass, Transposed};
 use super::reach::Reach;
 use crate::problem::budget::Budget;
 use crate::problem::graph::Graph;
+use crate::problem::matrix::MatrixRows;
 use crate::problem::network::{Layer, Network};
 
 /// Lists of picks, one per row of the reach in representation 2.
@@ -97,9 +98,9 @@ impl ActivationBounds {
         bounds
     }
 
-    /// `R(l+1) = A([R]₊[W]₊ − [S]₊[W]₋) + b`, signs of `A` split, and `S` the other way round.
+    /// `R(l+1) = A([R]₊[W]₊ − [S]₊[W]₋) + b`, signs of `A` split, and `S` the other way round (docs/math.md (3.2)).
     fn propagate(&mut self, layer: &Layer, reach: &Reach, l: usize) {
-        let (inputs, width) = (layer.weight.rows, layer.weight.columns);
+        let (inputs, width) = (layer.weight.rows(), layer.weight.columns());
         let (r, s) = (&self.intervals.lower[l - 2], &self.intervals.upper[l - 2]);
         let sent: Vec<(Vec<f64>, Vec<f64>)> = (0..r.len() / inputs)
             .into_par_iter()
@@ -191,7 +192,7 @@ impl ActivationBounds {
         gradient: &mut Gradient,
     ) {
         let layer = &network.layers()[l - 1];
-        let (inputs, width) = (layer.weight.rows, layer.weight.columns);
+        let (inputs, width) = (layer.weight.rows(), layer.weight.columns());
         let (above_lower, above_upper) = (std::mem::take(&mut by.lower[l - 1]), std::mem::take(&mut by.upper[l - 1]));
         for &m in reach.nodes(l + 1) {
             for above in [&above_lower, &above_upper] {
@@ -259,7 +260,7 @@ impl Rows {
     }
 }
 
-/// Layer 2, one unit. Cost: a look at each node's attributes, and per row a walk along its neighbours.
+/// Layer 2, one unit (docs/math.md (3.1)). Cost: a look at each node's attributes, and per row a walk along its neighbours.
 fn first_hidden(
     (graph, network): (&Graph, &Network),
     budget: &Budget,
@@ -268,7 +269,7 @@ fn first_hidden(
     unit: usize,
 ) -> UnitBounds {
     let weight = &network.layers()[0].weight;
-    let column = weight.values[unit..].iter().step_by(weight.columns).copied().collect();
+    let column = weight.values()[unit..].iter().step_by(weight.columns()).copied().collect();
     let weights = Unit::new(column, budget, graph.attributes());
     let looks: Vec<Look> = reach.nodes(1).iter().map(|&n| weights.look(n as usize)).collect();
     // What the flips of a node surely reach and surely do not exceed, on both sides.

@@ -47,7 +47,12 @@ impl Adam {
             });
         };
         for (l, layer) in network.layers_mut().iter_mut().enumerate() {
-            update(&mut layer.weight.values, &gradient.weight[l], &mut self.mean.weight[l], &mut self.square.weight[l]);
+            update(
+                layer.weight.values_mut(),
+                &gradient.weight[l],
+                &mut self.mean.weight[l],
+                &mut self.square.weight[l],
+            );
             update(&mut layer.bias, &gradient.bias[l], &mut self.mean.bias[l], &mut self.square.bias[l]);
         }
     }

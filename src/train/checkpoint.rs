@@ -1,4 +1,4 @@
-//! Checkpoints: everything a run needs to go on as if it had never stopped.
+//! Checkpoints: the file from which an interrupted training run is resumed, bit for bit.
 //!
 //! One line of JSON (format, what the run is, where it stands), then the parameters, Adam's means and Adam's squares as
 //! little-endian f64, bit for bit. Chance has no state, so nothing else is needed.
@@ -12,6 +12,7 @@ use super::error::TrainError;
 use super::schedule::Progress;
 use super::settings::Settings;
 use super::trainer::Trainer;
+use crate::problem::network::Layer;
 use crate::record::description::BudgetRecord;
 use crate::results::replace;
 
@@ -104,7 +105,7 @@ impl Trainer<'_> {
 
     /// All numbers of the state, in the order of the file.
     fn numbers(&self) -> Vec<&[f64]> {
-        let layers = self.network.layers().iter().flat_map(|layer| [&layer.weight.values[..], &layer.bias]);
+        let layers = self.network.layers().iter().flat_map(|layer| [layer.weight.values(), &layer.bias]);
         let means = [&self.adam.mean, &self.adam.square];
         let means = means.into_iter().flat_map(|g| g.weight.iter().chain(&g.bias).map(|values| &values[..]));
         layers.chain(means).collect()
@@ -112,7 +113,7 @@ impl Trainer<'_> {
 
     fn numbers_mut(&mut self) -> Vec<&mut [f64]> {
         let layers = self.network.layers_mut().iter_mut();
-        let layers = layers.flat_map(|layer| [&mut layer.weight.values[..], &mut layer.bias]);
+        let layers = layers.flat_map(|Layer { weight, bias, .. }| [weight.values_mut(), bias]);
         let means = [&mut self.adam.mean, &mut self.adam.square].into_iter();
         let means = means.flat_map(|g| g.weight.iter_mut().chain(&mut g.bias).map(|values| &mut values[..]));
         layers.chain(means).collect()

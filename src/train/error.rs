@@ -1,4 +1,4 @@
-//! What can go wrong in training, with its remedy.
+//! Errors of training, each with its remedy.
 
 use miette::Diagnostic;
 use thiserror::Error;

@@ -1,4 +1,4 @@
-//! What a trained model is worth: accuracy, share of certified nodes, largest certified budgets.
+//! Evaluation of a trained model: accuracy, share of certified nodes, largest certified budgets.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -103,7 +103,7 @@ pub fn mean_largest_global(graph: &Graph, network: &Network, budget: &Budget) ->
     LargestGlobal { paper: bisection.total.paper / count, best: bisection.total.best / count }
 }
 
-/// Every step of the ladder is visited at most once, with all nodes for which it halves what is open.
+/// Every budget of the list is tried at most once, with all nodes for which it halves what is open.
 struct Bisection {
     certifier: Certifier,
     /// Flips that the local budgets of a node's neighbourhood allow.

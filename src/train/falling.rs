@@ -1,4 +1,4 @@
-//! The best flips of one unit: the front of `(1−X_n)∘[W_:j]₊ + X_n∘[W_:j]₋` (docs/math.md §3).
+//! The flips that change one unit most: the first entries of `(1−X_n)∘[W_:j]₊ + X_n∘[W_:j]₋` (docs/math.md §3).
 //!
 //! Nearly all of a node's best additions are the unit's own largest weights, so a few leaders per unit serve every node. One
 //! look at a node's attributes tells which leaders it has already and what its best removal gains; flips are only listed
@@ -6,9 +6,8 @@
 
 use std::cell::OnceCell;
 
-use gcnproof_files::Pattern;
-
 use crate::problem::budget::Budget;
+use crate::problem::matrix::{Pattern, PatternRows};
 
 /// Leaders per side: the two sides share the bits of a mask.
 const LEADERS: usize = 64;

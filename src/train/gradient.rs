@@ -15,7 +15,7 @@ impl Gradient {
     /// All zeros.
     pub fn zeros(network: &Network) -> Gradient {
         Gradient {
-            weight: network.layers().iter().map(|layer| vec![0.0; layer.weight.values.len()]).collect(),
+            weight: network.layers().iter().map(|layer| vec![0.0; layer.weight.values().len()]).collect(),
             bias: network.layers().iter().map(|layer| vec![0.0; layer.bias.len()]).collect(),
         }
     }

@@ -66,7 +66,7 @@ impl FromStr for Loss {
     }
 }
 
-/// `CE(x, y)` and `∂/∂x`.
+/// `CE(x, y)` and `∂/∂x` (docs/math.md (9.1)).
 pub fn cross_entropy(logits: &[f64], class: usize) -> (f64, Vec<f64>) {
     let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let powers: Vec<f64> = logits.iter().map(|x| (x - largest).exp()).collect();
@@ -76,7 +76,7 @@ pub fn cross_entropy(logits: &[f64], class: usize) -> (f64, Vec<f64>) {
     (sum.ln() + largest - logits[class], derivative)
 }
 
-/// `CE(p, y)` and `∂/∂g`, from the bounds `g` (whatever stands at `y` is not looked at).
+/// `CE(p, y)` and `∂/∂g`, from the bounds `g`; the entry at `y` is not read (docs/math.md (9.2)).
 pub fn robust_cross_entropy(bounds: &[f64], class: usize) -> (f64, Vec<f64>) {
     let logits: Vec<f64> = bounds.iter().enumerate().map(|(k, g)| if k == class { 0.0 } else { -g }).collect();
     let (loss, mut derivative) = cross_entropy(&logits, class);
@@ -85,7 +85,7 @@ pub fn robust_cross_entropy(bounds: &[f64], class: usize) -> (f64, Vec<f64>) {
     (loss, derivative)
 }
 
-/// `hinge_M` and `∂/∂g`.
+/// `hinge_M` and `∂/∂g` (docs/math.md (9.3)).
 pub fn hinge(bounds: &[f64], class: usize, margin: f64) -> (f64, Vec<f64>) {
     let mut loss = 0.0;
     let derivative = bounds

@@ -105,7 +105,7 @@ impl<'a> Objective<'a> {
     }
 
     /// Evaluates the objective of a stage on a batch of targets. With `watch`, certificates are computed for the report
-    /// even where the loss has none.
+    /// even where the loss has none (docs/math.md (9.4)).
     pub fn evaluate(
         &self,
         network: &Network,
@@ -125,9 +125,9 @@ impl<'a> Objective<'a> {
         }
         report.loss = report.loss_labelled + report.loss_unlabelled;
         for (layer, by) in network.layers().iter().zip(&mut gradient.weight) {
-            let square: f64 = layer.weight.values.iter().map(|w| w * w).sum();
+            let square: f64 = layer.weight.values().iter().map(|w| w * w).sum();
             report.loss += 0.5 * self.terms.weight_decay * square;
-            add_scaled(by, self.terms.weight_decay, &layer.weight.values);
+            add_scaled(by, self.terms.weight_decay, layer.weight.values());
         }
         (report, gradient)
     }

@@ -8,13 +8,13 @@
 //!
 //! At `Ĥ = 0` the derivative of the ReLU is taken as 0. Every sum runs in an order that does not depend on the threads.
 
-use gcnproof_files::{Pattern, SparseMatrix};
 use rayon::prelude::*;
 
 use super::gradient::{Gradient, add_scaled, dot};
 use super::random::Chance;
 use super::reach::Reach;
 use crate::problem::graph::Graph;
+use crate::problem::matrix::{MatrixRows, Pattern, PatternRows, SparseMatrix, transpose};
 use crate::problem::network::Network;
 
 /// Which inputs are dropped: each with the same probability, the others scaled up in return.
@@ -51,8 +51,8 @@ impl Transposed {
     /// Turns the matrices over.
     pub fn new(graph: &Graph, network: &Network) -> Transposed {
         Transposed {
-            attributes: graph.attributes().transpose(),
-            passing: network.layers().iter().map(|layer| layer.passing.transpose()).collect(),
+            attributes: transpose(graph.attributes()),
+            passing: network.layers().iter().map(|layer| transpose(&layer.passing)).collect(),
         }
     }
 
@@ -75,7 +75,7 @@ impl Pass {
     pub fn forward(graph: &Graph, network: &Network, reach: &Reach, dropout: Option<Dropout>) -> Pass {
         let mut pass = Pass { dropout, widths: Vec::new(), values: Vec::new() };
         for (index, layer) in network.layers().iter().enumerate() {
-            let (l, width) = (index + 1, layer.weight.columns);
+            let (l, width) = (index + 1, layer.weight.columns());
             let mut sent = vec![0.0; graph.node_count() * width];
             sent.par_chunks_mut(width).enumerate().filter(|(n, _)| reach.needs(l, *n)).for_each(|(n, row)| {
                 pass.inputs(graph, l, n, |unit, h| add_scaled(row, h, layer.weight.row(unit)));
@@ -138,7 +138,7 @@ impl Pass {
         gradient: &mut Gradient,
     ) {
         for (index, layer) in network.layers().iter().enumerate().rev() {
-            let (l, width, inputs) = (index + 1, layer.weight.columns, layer.weight.rows);
+            let (l, width, inputs) = (index + 1, layer.weight.columns(), layer.weight.rows());
             let above = std::mem::take(&mut upstream[index]);
             for &m in reach.nodes(l + 1) {
                 add_scaled(&mut gradient.bias[index], 1.0, &above[m as usize * width..][..width]);

@@ -1,4 +1,4 @@
-//! The published results of robust training, to stand beside ours.
+//! The published results of robust training, for comparison with ours.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! Chance without state: every number is a function of the seed and of what it is for.
+//! Random numbers without state: each is a function of the seed and of what it is for.
 //!
 //! A run that is resumed, or split over other threads, draws the same numbers.
 

@@ -1,5 +1,6 @@
-//! The reach of a set of targets: which rows of each representation their logits depend on.
+//! The rows of each representation on which the logits of a set of targets depend.
 
+use crate::problem::matrix::MatrixRows;
 use crate::problem::network::Network;
 
 /// The rows needed, representation by representation.
@@ -12,7 +13,7 @@ pub struct Reach {
 impl Reach {
     /// What the logits of the targets depend on.
     pub fn of(network: &Network, targets: &[u32]) -> Reach {
-        let count = network.layers()[0].passing.rows;
+        let count = network.layers()[0].passing.rows();
         let mut top = vec![false; count];
         targets.iter().for_each(|&t| top[t as usize] = true);
         let mut needed = vec![top];

@@ -18,6 +18,7 @@ use crate::bound::relaxed::Relaxation;
 use crate::bound::selection::{Field, Selection, Slopes};
 use crate::problem::budget::{Budget, Restriction};
 use crate::problem::graph::Graph;
+use crate::problem::matrix::PatternRows;
 use crate::problem::network::Network;
 use crate::problem::slice::Slice;
 
@@ -121,7 +122,7 @@ impl Certificate<'_> {
             hidden: zeros(2),
             intervals: Intervals { lower: (2..depth).map(zeros).collect(), upper: (2..depth).map(zeros).collect() },
             rows: Vec::new(),
-            weight: layers().map(|layer| vec![0.0; layer.weight.values.len()]).collect(),
+            weight: layers().map(|layer| vec![0.0; layer.weight.values().len()]).collect(),
             bias: layers().map(|layer| vec![0.0; layer.bias.len()]).collect(),
         }
     }
@@ -181,7 +182,7 @@ impl Certificate<'_> {
     /// `a(l) = A(l)ᵀ Φ(l+1) W(l)ᵀ`, and the bias of layer `l`.
     fn pull(&self, slice: &Slice, l: usize, phi: &[f64], bound: &mut f64) -> Vec<f64> {
         let layer = &self.network.layers()[l - 1];
-        let (inputs, outputs) = (layer.weight.rows, layer.weight.columns);
+        let (inputs, outputs) = (layer.weight.rows(), layer.weight.columns());
         let mut coefficient = vec![0.0; slice.nodes(l).len() * inputs];
         let mut psi = vec![0.0; inputs];
         for m in 0..slice.nodes(l + 1).len() {
@@ -276,7 +277,7 @@ impl Certificate<'_> {
         }
     }
 
-    /// Through the selection and the spreading, to the slopes of representation 2.
+    /// Through the selection and the spreading, to the slopes of representation 2 (docs/math.md (9.5)).
     fn flips_reverse(&self, tape: &Tape, slice: &Slice, seed: f64, into: &mut TargetGradient) -> (Vec<f64>, Vec<f64>) {
         let width = self.network.width(2);
         let weight = &self.network.layers()[0].weight;
@@ -372,7 +373,7 @@ impl Certificate<'_> {
         into: &mut TargetGradient,
     ) -> Vec<f64> {
         let layer = &self.network.layers()[l - 1];
-        let (inputs, outputs) = (layer.weight.rows, layer.weight.columns);
+        let (inputs, outputs) = (layer.weight.rows(), layer.weight.columns());
         let (weight, bias) = (&mut into.weight[l - 2], &mut into.bias[l - 2]);
         let mut by_phi = vec![0.0; tape.phi[l - 1].len()];
         let mut by_psi = vec![0.0; inputs];

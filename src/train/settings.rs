@@ -1,4 +1,4 @@
-//! The settings of a training run, and which of them make sense.
+//! The settings of a training run, and their validation.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The trainer: weights, Adam, batches, one iteration after the other.
+//! The training loop: weights, Adam, batches, one iteration after the other.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -65,7 +65,7 @@ impl<'a> Trainer<'a> {
             });
             inputs = width;
         }
-        let network = Network::new(model_file(layers), passing, graph)?;
+        let network = Network::from_file(model_file(layers), passing, graph)?;
         Ok(Trainer {
             graph,
             split,
@@ -129,7 +129,7 @@ impl<'a> Trainer<'a> {
     pub fn layers(&self) -> Vec<LayerFile> {
         let single = |values: &[f64]| values.iter().map(|&x| f64::from(x as f32)).collect();
         let layer = |(l, layer): (usize, &crate::problem::network::Layer)| LayerFile {
-            weight: DenseMatrix { values: single(&layer.weight.values), ..layer.weight.clone() },
+            weight: DenseMatrix { values: single(layer.weight.values()), ..layer.weight.plain() },
             bias: single(&layer.bias),
             weight_name: format!("convs.{l}.lin.weight"),
             bias_name: Some(format!("convs.{l}.bias")),
@@ -148,7 +148,8 @@ impl<'a> Trainer<'a> {
     pub fn model(&self) -> Network {
         let mut network = self.network.clone();
         for (layer, written) in network.layers_mut().iter_mut().zip(self.layers()) {
-            (layer.weight, layer.bias) = (written.weight, written.bias);
+            layer.weight.values_mut().copy_from_slice(&written.weight.values);
+            layer.bias = written.bias;
         }
         network
     }

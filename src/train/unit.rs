@@ -3,7 +3,7 @@
 //! Subgradients at kinks: where a unit is at a border (`R = 0`, `S = 0`, `a = 0`, `z = 0`), the formula of the side to
 //! which the certifier counts the border is differentiated.
 
-/// The line `slope·z + kappa` under `a·relu(z)` on `[R, S]` at the default `Ω = S/(S−R)`.
+/// The line `slope·z + kappa` under `a·relu(z)` on `[R, S]` at the default `Ω = S/(S−R)` (docs/math.md (4.2)).
 #[inline]
 pub fn line(a: f64, r: f64, s: f64) -> (f64, f64) {
     if s <= 0.0 {
@@ -16,7 +16,8 @@ pub fn line(a: f64, r: f64, s: f64) -> (f64, f64) {
     }
 }
 
-/// What a loss gains per unit of `a`, `R` and `S`, given what it gains per unit of slope and kappa.
+/// What a loss gains per unit of `a`, `R` and `S`, given what it gains per unit of slope and kappa
+/// (docs/math.md (9.6)).
 #[inline]
 pub fn line_reverse(a: f64, r: f64, s: f64, slope: f64, kappa: f64) -> [f64; 3] {
     if s <= 0.0 {
@@ -33,7 +34,7 @@ pub fn line_reverse(a: f64, r: f64, s: f64, slope: f64, kappa: f64) -> [f64; 3] 
     [by_a, by_omega * s / (span * span) - negative * omega * kappa, -by_omega * r / (span * span)]
 }
 
-/// The anchored bound: slopes of rise and fall.
+/// The anchored bound: slopes of rise and fall (docs/math.md (5.2), (5.3)).
 #[inline]
 pub fn anchor(a: f64, z: f64, r: f64, s: f64) -> (f64, f64) {
     if s <= 0.0 {
@@ -50,7 +51,7 @@ pub fn anchor(a: f64, z: f64, r: f64, s: f64) -> (f64, f64) {
 }
 
 /// What a loss gains per unit of `a`, `z`, `R` and `S`, given what it gains per unit of rise, of fall, and of the
-/// contribution `a·relu(z)`.
+/// contribution `a·relu(z)` (docs/math.md §9.2).
 #[inline]
 pub fn anchor_reverse(a: f64, z: f64, r: f64, s: f64, rise: f64, fall: f64, base: f64) -> [f64; 4] {
     if s <= 0.0 {

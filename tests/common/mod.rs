@@ -1,11 +1,9 @@
 //! Random tiny problems for the tests: whole graphs with networks and budgets, awkward ones on purpose.
 #![allow(dead_code, missing_docs)]
 
-use gcnproof::internals::problem::graph::{GraphFile, Pattern};
 use gcnproof::{Bound, Budget, Certifier, Direction, Graph, Network, Operator};
-use gcnproof_files::{DenseMatrix, LayerFile, ModelFile, Precision, SparseMatrix};
+use gcnproof_files::{DenseMatrix, GraphFile, LayerFile, ModelFile, Pattern, Precision, SparseMatrix};
 use gcnproof_verify::random::Stream;
-use std::sync::Arc;
 
 pub struct Problem {
     pub graph: Graph,
@@ -26,7 +24,7 @@ pub fn pattern(columns: usize, rows: Vec<Vec<u32>>) -> Pattern {
 
 pub fn graph(adjacency: Vec<Vec<u32>>, attributes: Vec<Vec<u32>>, dimension: usize) -> Graph {
     let nodes = adjacency.len();
-    Graph::new(GraphFile {
+    Graph::from_file(GraphFile {
         adjacency: pattern(nodes, adjacency),
         attributes: pattern(dimension, attributes),
         labels: None,
@@ -70,7 +68,7 @@ fn passing(random: &mut Stream, nodes: usize, dyadic: bool) -> Operator {
                 }
                 matrix.offsets.push(matrix.indices.len());
             }
-            Operator::Matrix(Arc::new(matrix))
+            Operator::from_plain(matrix).unwrap()
         }
         2 => Operator::SumWithSelf,
         3 => Operator::MeanWithSelf,
@@ -128,7 +126,7 @@ pub fn problem(seed: u64, representations: usize) -> Problem {
         bias[1] = bias[0];
     }
     let rules: Vec<_> = (1..representations).map(|_| passing(&mut random, nodes, dyadic)).collect();
-    let gcn = Network::new(model(layers), &rules, &graph).unwrap();
+    let gcn = Network::from_file(model(layers), &rules, &graph).unwrap();
     let local: Vec<i64> = (0..nodes).map(|_| random.below(dimension + 2) as i64).collect();
     let global = [0, 1, 1, 2, 3, usize::MAX][random.below(6)];
     let direction = [Direction::Both, Direction::Both, Direction::Add, Direction::Remove][random.below(4)];

@@ -1,4 +1,4 @@
-//! The room of the activation bounds `R ≤ Ĥ ≤ S`, computed in the most naive way there is.
+//! Activation bounds `R ≤ Ĥ ≤ S` of all hidden units, computed in the most naive way there is.
 //!
 //! They exist so that this crate can test itself and can doubt the bounds that somebody else computed. Plain f64, rounded
 //! to nearest: a bound may be wrong in its last digits, which tests grant as a tolerance.
@@ -33,7 +33,8 @@ impl Instance {
     }
 }
 
-/// Bounds of `Ĥ(2)`, the tightest possible: the unperturbed value plus the `Q` largest gains, of each node at most `q_n`.
+/// Bounds of `Ĥ(2)`, the tightest possible: the unperturbed value plus the `Q` largest gains, of each node at most `q_n`
+/// (docs/math.md (3.1)).
 pub(crate) fn first_layer(instance: &Instance) -> (Dense, Dense) {
     let base = instance.pre_activations(&[]).swap_remove(0);
     let (mut lower, mut upper) = (base.clone(), base);
@@ -60,7 +61,7 @@ pub(crate) fn first_layer(instance: &Instance) -> (Dense, Dense) {
     (lower, upper)
 }
 
-/// Bounds of `A H W + b` when `lower ≤ H ≤ upper`, by interval arithmetic.
+/// Bounds of `A H W + b` when `lower ≤ H ≤ upper`, by interval arithmetic (docs/math.md (3.2)).
 pub(crate) fn interval_layer(a: &Sparse, lower: &Dense, upper: &Dense, w: &Dense, b: &[f64]) -> (Dense, Dense) {
     let (mut low, mut high) = (Dense::zeros(lower.rows, w.columns), Dense::zeros(lower.rows, w.columns));
     for node in 0..lower.rows {

@@ -1,8 +1,8 @@
-//! The room of the textbook: the paper's dual `g(Ω, η, ρ)` by the definition, slow and plain, to judge the fast ones.
+//! The paper's dual `g(Ω, η, ρ)` by its definition, slow and plain, to judge the fast ones.
 
 use crate::instance::{Dense, Instance};
 
-/// What the attributes see of the dual at some Ω: everything but the budgets' multipliers.
+/// What the attributes see of the dual at some Ω: everything but the budgets' multipliers (docs/math.md (4.7)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Textbook {
     /// `Σ_{l≥2} Σ_I (S R/(S-R)) [Φ̂]₊ − Σ_l 1ᵀΦ(l+1) b(l) − ⟨X, Φ̂(1)⟩`: the dual before anything is flipped.
@@ -79,7 +79,8 @@ impl Textbook {
         (0..instance.nodes()).map(|n| instance.flippable(n).into_iter().map(|d| loss(n, d)).collect()).collect()
     }
 
-    /// `g` at any `η, ρ ≥ 0`: `constant − Σ [Δ_nd − η_n − ρ]₊ − Σ q_n η_n − Q ρ` (the paper's dual before Theorem 4).
+    /// `g` at any `η, ρ ≥ 0`: `constant − Σ [Δ_nd − η_n − ρ]₊ − Σ q_n η_n − Q ρ` (docs/math.md (1.7); the paper's dual
+    /// before Theorem 4).
     pub fn at(&self, instance: &Instance, multipliers: &Multipliers) -> f64 {
         let mut value = self.constant;
         for (node, row) in self.losses(instance).iter().enumerate() {
@@ -92,7 +93,7 @@ impl Textbook {
     }
 
     /// The best `η, ρ` (the paper's Theorem 4): `ρ` is the `Q`-th largest of the values that the rows keep, or 0 when they
-    /// keep fewer, and `η_n = max(0, q_n-th largest of row n − ρ)`.
+    /// keep fewer, and `η_n = max(0, q_n-th largest of row n − ρ)` (docs/math.md (1.8)).
     pub fn multipliers(&self, instance: &Instance) -> Multipliers {
         let rows: Vec<Vec<f64>> = self.sorted(instance);
         let mut kept: Vec<f64> = Vec::new();

@@ -1,4 +1,4 @@
-//! The room of brute force: every admissible perturbation, one after the other.
+//! Brute force: the margin at every admissible perturbation, one after the other.
 
 use thiserror::Error;
 

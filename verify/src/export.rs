@@ -1,4 +1,4 @@
-//! The room of the files: any program as CPLEX `.lp` or free-format `.mps`, for any other solver to read.
+//! Writers of any program as CPLEX `.lp` or free-format `.mps`, for any other solver to read.
 //!
 //! Names are kept where both formats allow them and replaced otherwise. Numbers are written so that they read back to the
 //! same bits. A row with two different finite sides becomes two rows, and a constant in the objective a variable fixed

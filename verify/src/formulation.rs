@@ -1,4 +1,4 @@
-//! The room of what the LP, the ILP and the MILP have in common: `X̃`, `ε̂`, `Ĥ`, `H` and the rows between them.
+//! What the LP, the ILP and the MILP have in common: variables `X̃`, `ε̂`, `Ĥ`, `H` and the rows between them.
 //!
 //! The names are those of the paper's appendix. Rows: `Phi_l_n_j` (the layer's equation), `gamma_plus_n_d`,
 //! `gamma_minus_n_d` (`ε̂ ≥ |X̃ - X|`), `local_eta_n`, `global_rho` (the budgets), `mu_l_n_j` (`H ≥ Ĥ`). Three families of

@@ -1,4 +1,4 @@
-//! The room of the question: one target, one pair of classes, as plain data, and the naive network on it.
+//! `Instance`: one target and one pair of classes as plain data, and the naive forward pass on it.
 
 use std::collections::BTreeSet;
 

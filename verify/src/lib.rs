@@ -64,7 +64,8 @@
 //! What a caller's data can cause is an error or a [`solver::Status`]. A panic means a broken contract: an instance that was
 //! never validated, an index outside it.
 //!
-//! Without the default feature `solvers` the crate is pure Rust and has everything but the three solvers.
+//! The default feature `solvers` links HiGHS (C++). `pure-solvers` alone has minilp and Clarabel, which solve LPs in pure Rust; with neither the
+//! crate has everything but solvers.
 
 mod bounds;
 pub mod dual;

@@ -1,4 +1,4 @@
-//! The room of the true network: the MILP whose optimum is the worst case `m` itself.
+//! The MILP of the true network, whose optimum is the worst case `m` itself, and the check of its perturbation.
 
 use crate::formulation::{self, Form, Model, Unit};
 use crate::instance::{Flip, Instance};
@@ -15,7 +15,8 @@ pub fn mixed_program(instance: &Instance, form: Form) -> Result<Model, InstanceE
     Ok(model)
 }
 
-/// Adds the indicators to a model with binary `X̃`. The chords of the relaxation may stay: they hold for the network too.
+/// Adds the indicators to a model with binary `X̃`. The chords of the relaxation may stay: they hold for the network too
+/// (docs/math.md §14).
 pub fn add_indicators(model: &mut Model, instance: &Instance) {
     let units: Vec<_> = model.units().collect();
     for (representation, node, unit, kind) in units {
@@ -33,7 +34,8 @@ pub fn add_indicators(model: &mut Model, instance: &Instance) {
     }
 }
 
-/// Adds to each unstable unit of representation 2 a second upper side, exact at the unperturbed graph (`anchor_2_n_j`).
+/// Adds to each unstable unit of representation 2 a second upper side, exact at the unperturbed graph (`anchor_2_n_j`)
+/// (docs/math.md (5.3)).
 ///
 /// With `z⁰` the unperturbed pre-activation and `g_i` the change by flip `i`, `u = Σ [g_i]₊ δ_i`, `v = Σ [g_i]₋ δ_i`:
 /// `relu(z⁰ + u − v) ≤ relu(z⁰) + α u − θ v`, where `z⁰ ≥ 0: α = 1, θ = z⁰/(z⁰−R)` and `z⁰ < 0: α = S/(S−z⁰), θ = 0`. For subsets

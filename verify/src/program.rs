@@ -1,4 +1,4 @@
-//! The room of the neutral program: variables in boxes, rows, an objective to minimise. Every solver and writer reads it.
+//! `Program`: variables in boxes, rows, an objective to minimise. Every solver and writer reads it.
 
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-//! The room of chance: tiny instances from a seed, with the awkward features that break careless code.
+//! Tiny random instances from a seed, with the awkward features that break careless code.
 
 use crate::instance::{Dense, Instance, Sparse};
 

@@ -1,4 +1,4 @@
-//! The room of what may be left out: columns that a proof shows to be of no use to the attacker.
+//! Columns that may be left out, because a proof shows that they are of no use to the attacker.
 //!
 //! An LP of a citation graph has 10⁴–10⁵ columns, of which a few dozen matter; a branch-and-bound solver drowns in the others.
 //! Any row duals `y` give the safe bound `B = Σ y·side + Σ_j min d_j x_j` ([`crate::safe`]). A point with entry `(n, d)` flipped
@@ -46,7 +46,8 @@ impl Prices {
         free.filter(|flip| !taken(flip)).take(most).collect()
     }
 
-    /// How many of the cheapest flips an integral point below `upper` may use: the others are proved useless.
+    /// How many of the cheapest flips an integral point below `upper` may use: the others are proved useless
+    /// (docs/math.md (14.3)).
     pub fn useful(&self, upper: f64) -> usize {
         // A NaN on either side makes the comparison false: the flip counts as useful.
         let useless = |price: f64| (self.bound + price).next_down() >= upper;

@@ -1,4 +1,4 @@
-//! The room of the relaxation: the LP of the paper's appendix (optimum `m̂`) and the ILP with a binary `X̃` (`m̃`).
+//! The LP of the paper's appendix (optimum `m̂`), the ILP with a binary `X̃` (`m̃`), and the Ω of the LP's duals.
 
 use crate::formulation::{self, Form, Model, Unit};
 use crate::instance::{Dense, Instance};

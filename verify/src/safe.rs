@@ -1,4 +1,4 @@
-//! The room of distrust: what an answer is worth when only the program and our own arithmetic are believed.
+//! The review of an answer by our own arithmetic: residuals, objective, and a dual bound that holds for any duals.
 
 use crate::program::Program;
 use crate::solver::Answer;
@@ -52,7 +52,8 @@ pub fn review(program: &Program, answer: &Answer) -> Review {
     review
 }
 
-/// A lower bound of the optimum that holds for *any* `row_duals`, rounded so that it holds in exact arithmetic:
+/// A lower bound of the optimum that holds for *any* `row_duals` (docs/math.md (14.2)), rounded so that it holds in exact
+/// arithmetic:
 ///
 /// `offset + Σ_i y_i · (lower_i if y_i > 0, upper_i if y_i < 0) + Σ_j min { d_j x : x in the box of j }`, `d = c - yᵀA`.
 ///

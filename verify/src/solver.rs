@@ -1,17 +1,22 @@
-//! The hall of the solvers: one small trait, one kind of answer, and the rule that no answer is believed.
+//! The trait `Solver`, its answers and statuses, and the review of every answer; one file per solver in the folder of this name.
 
+#[cfg(feature = "pure-solvers")]
+mod clarabel;
 #[cfg(feature = "solvers")]
 mod good_lp;
+#[cfg(feature = "pure-solvers")]
+mod guard;
 #[cfg(feature = "solvers")]
 mod highs;
-#[cfg(feature = "solvers")]
+#[cfg(feature = "pure-solvers")]
 mod minilp;
 
+#[cfg(feature = "pure-solvers")]
+pub use self::{clarabel::Clarabel, minilp::Minilp};
 #[cfg(feature = "solvers")]
 pub use self::{
     good_lp::GoodLp,
     highs::{Highs, HighsSession},
-    minilp::Minilp,
 };
 
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The gate before the room of the question: what may be wrong with an instance.
+//! `InstanceError`: what may be wrong with an instance, and the checks.
 
 use std::collections::BTreeSet;
 

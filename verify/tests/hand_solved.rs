@@ -5,7 +5,7 @@ mod common;
 
 use common::{close, counterexample, dense, linear, one};
 use gcnproof_verify::formulation::Unit;
-use gcnproof_verify::solver::{GoodLp, Highs, Limits, Minilp, Solver, Status};
+use gcnproof_verify::solver::{Clarabel, GoodLp, Highs, Limits, Minilp, Solver, Status};
 use gcnproof_verify::{Dense, Form, Instance, Sparse, enumeration, network, relaxation};
 
 /// Asserts all four numbers of the instance, by all solvers that can.
@@ -13,7 +13,7 @@ use gcnproof_verify::{Dense, Form, Instance, Sparse, enumeration, network, relax
 fn expect(instance: &Instance, lp: f64, ilp: f64, worst_case: f64) {
     let limits = Limits::default();
     let relaxed = relaxation::linear_program(instance, Form::Appendix).unwrap();
-    for solver in [&Highs as &dyn Solver, &GoodLp, &Minilp::default()] {
+    for solver in [&Highs as &dyn Solver, &GoodLp, &Minilp::default(), &Clarabel::default()] {
         let answer = solver.solve(&relaxed.program, &limits);
         assert_eq!(answer.status, Status::Optimal, "{}", solver.name());
         close(answer.optimum().unwrap(), lp, 1e-9);
@@ -44,7 +44,7 @@ fn the_integrality_theorem_fails_on_one_node_with_one_attribute() {
     );
     expect(&instance, -0.25, 0.25, 0.25);
     let model = relaxation::linear_program(&instance, Form::Appendix).unwrap();
-    for solver in [&Highs as &dyn Solver, &GoodLp, &Minilp::default()] {
+    for solver in [&Highs as &dyn Solver, &GoodLp, &Minilp::default(), &Clarabel::default()] {
         let values = solver.solve(&model.program, &Limits::default()).values.unwrap();
         close(values[model.attribute(0, 0)], 0.5, 1e-9);
         assert_eq!(model.fractional(&instance, &values, 1e-6), 1);

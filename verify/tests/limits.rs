@@ -1,11 +1,11 @@
 //! What happens when the time is up: a status, and a bound that still holds.
 #![cfg(feature = "solvers")]
 
-use gcnproof_verify::solver::{GoodLp, Highs, HighsSession, Limits, Minilp, Solver, Status};
+use gcnproof_verify::solver::{Clarabel, GoodLp, Highs, HighsSession, Limits, Minilp, Solver, Status};
 use gcnproof_verify::{Program, random::Stream};
 
-fn all() -> [Box<dyn Solver>; 3] {
-    [Box::new(Highs), Box::new(GoodLp), Box::new(Minilp::default())]
+fn all() -> [Box<dyn Solver>; 4] {
+    [Box::new(Highs), Box::new(GoodLp), Box::new(Minilp::default()), Box::new(Clarabel::default())]
 }
 
 /// A market-split problem: five equations over 40 binaries, minimising the slack. Nobody solves it in a second.
@@ -29,7 +29,7 @@ fn hopeless() -> Program {
     program
 }
 
-/// A dense LP that takes any simplex more than a moment.
+/// A dense LP that takes any solver more than a moment.
 fn heavy(size: usize) -> Program {
     let (mut program, mut stream) = (Program::default(), Stream::new(2));
     for at in 0..size {
@@ -67,6 +67,10 @@ fn a_solver_stopped_by_its_time_limit_has_a_status() {
     );
     let few = Minilp { max_nonzeros: 89_999, ..Minilp::default() };
     assert_eq!(few.solve(&program, &Limits::default()).status, Status::TooLarge);
+    for (max_rows, max_nonzeros) in [(299, usize::MAX), (usize::MAX, 89_999)] {
+        let small = Clarabel { max_rows, max_nonzeros };
+        assert_eq!(small.solve(&program, &Limits::default()).status, Status::TooLarge);
+    }
 }
 
 #[test]

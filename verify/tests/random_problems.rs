@@ -1,10 +1,10 @@
-//! Two thousand random tiny problems on which everybody has to agree (issue 3, "Must show" 2).
+//! Two thousand random tiny problems on which all solvers and brute force have to agree.
 #![cfg(feature = "solvers")]
 
 mod common;
 
 use common::close;
-use gcnproof_verify::solver::{GoodLp, Highs, Limits, Minilp, Solver, Status};
+use gcnproof_verify::solver::{Clarabel, GoodLp, Highs, Limits, Minilp, Solver, Status};
 use gcnproof_verify::{Form, enumeration, network, random, relaxation};
 
 const TOLERANCE: f64 = 1e-6;
@@ -28,10 +28,13 @@ fn referee(seeds: std::ops::Range<u64>, representations: usize) -> Tally {
         let lp = Highs.solve(&relaxed.program, &limits);
         assert_eq!(lp.status, Status::Optimal, "{what}");
         let optimum = lp.optimum().unwrap();
-        for solver in [&GoodLp as &dyn Solver, &Minilp::default()] {
+        for solver in [&GoodLp as &dyn Solver, &Minilp::default(), &Clarabel::default()] {
             let other = solver.solve(&relaxed.program, &limits);
             assert_eq!(other.status, Status::Optimal, "{what}: {}", solver.name());
             assert!((other.optimum().unwrap() - optimum).abs() <= TOLERANCE, "{what}: {}", solver.name());
+            if let Some(safe) = other.review.safe_bound {
+                assert!(safe <= optimum + 1e-9 && optimum - safe <= TOLERANCE, "{what}: {} {safe}", solver.name());
+            }
         }
         let safe = lp.review.safe_bound.unwrap();
         assert!(safe <= optimum + 1e-9 && optimum - safe <= TOLERANCE, "{what}: safe bound {safe} of {optimum}");

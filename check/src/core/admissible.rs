@@ -1,4 +1,4 @@
-//! Which hints are admissible, and how they are looked up.
+//! Validation of hints, and their lookup by unit and flip.
 
 use super::dyadic::Dyadic;
 use super::tree::Scope;

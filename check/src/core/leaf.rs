@@ -1,4 +1,4 @@
-//! Rules 3 to 6: the bound that a leaf's hints give on its path.
+//! Rules 3 to 6 (`FORMAT.md` §4): the lower bound that a leaf's hints give on its path.
 
 use std::sync::Arc;
 

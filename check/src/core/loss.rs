@@ -1,4 +1,4 @@
-//! Rule 6: the largest admissible sum of losses of single flips.
+//! Rule 6 (`FORMAT.md` §4): the largest admissible sum of losses of single flips.
 
 use dashu_int::IBig;
 

@@ -1,4 +1,4 @@
-//! The core: it alone defines what is accepted, in dyadic integers, by rules that hold for any hints (`FORMAT.md` §4, §5).
+//! The core of the checker: the rules that define what is accepted, in dyadic integers (`FORMAT.md` §4, §5).
 
 pub mod admissible;
 pub mod dyadic;

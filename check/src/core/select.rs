@@ -1,4 +1,4 @@
-//! Rules 1 and 2: what an admissible set of free flips can add up to, by prices.
+//! Rules 1 and 2 (`FORMAT.md` §4): upper bounds, by prices, of what an admissible set of free flips can add up to.
 
 use super::dyadic::Dyadic;
 use crate::hints::{Envelope, Level, Prices};
@@ -33,7 +33,7 @@ impl Free<'_> {
         total
     }
 
-    /// Rule 1 for the rises (or falls) that free flips cause in a unit of `V(2)`, each counted up to a level if there is one.
+    /// Rule 1 (docs/math.md (1.7)) for the rises (or falls) that free flips cause in a unit of `V(2)`, each up to a level if given.
     pub fn select(&self, m: usize, unit: usize, upward: bool, level: Option<&Dyadic>, prices: &Prices) -> Dyadic {
         let mut total = self.paid(prices);
         self.changes(m, unit, upward, prices, |price, change| {

@@ -1,4 +1,4 @@
-//! Trees and witnesses: do the splits cover every perturbation, and do the flips break the class?
+//! Checks of trees (the splits cover every perturbation) and of witnesses (the flips break the class).
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! Every operation is judged by exact numbers, on floats from the smallest to the largest.
+//! Tests of directed floats: every operation is compared with exact numbers, on floats from the smallest to the largest.
 
 use super::*;
 
@@ -107,6 +107,18 @@ fn results_are_as_near_as_floats_allow() {
     assert!(Up(1.0).is_within(Down(1.0)) && !Up(1.0).is_below(Down(1.0)) && Up(1.0).is_below(Down(2.0)));
     assert!(Up(0.0).is_zero() && Down(0.0).is_zero() && !Up(1.0).is_zero() && !Down(1.0).is_zero());
     assert!(Down(-1.0).is_negative() && !Down(0.0).is_negative() && Up(1.0).is_positive() && !Up(0.0).is_positive());
+    assert!(Down(1.0).is_positive() && !Down(0.0).is_positive() && !Down(-1.0).is_positive());
+    assert_eq!((Up(2.0).least(Up(1.0)), Up(1.0).least(Up(2.0))), (Up(1.0), Up(1.0)));
+    assert_eq!((Up(2.0).most(Up(1.0)), Up(1.0).most(Up(2.0))), (Up(2.0), Up(2.0)));
+    assert_eq!((Interval::ZERO.times(third), third.times(Interval::ZERO)), (Interval::ZERO, Interval::ZERO));
+    assert_eq!(
+        (Interval::ANY.scaled(Stored::ZERO), Interval::ZERO.scaled(Stored(0.1))),
+        (Interval::ZERO, Interval::ZERO)
+    );
+    let between = |low: f64, high: f64| Interval { lower: Down(low), upper: Up(high) };
+    let signs = [(1.0, 2.0), (-2.0, -1.0), (0.0, 0.0), (-1.0, 1.0), (0.0, 1.0), (-1.0, 0.0)];
+    let expected = [Some(Ordering::Greater), Some(Ordering::Less), Some(Ordering::Equal), None, None, None];
+    assert_eq!(signs.map(|(low, high)| between(low, high).sign()), expected);
     assert_eq!((Up(2.0).order(Up(1.0)), Stored(2.0).order(Stored(1.0))), (Ordering::Greater, Ordering::Greater));
     assert_eq!((Down(1.5).to_f64(), Up(1.5).to_f64()), (1.5, 1.5));
     assert_eq!(format!("{:e} {:e}", Down(1.5), Up(-2.0)), "1.5e0 -2e0");
@@ -294,6 +306,81 @@ fn least_values_on_rectangles_and_segments() {
     near(at(2.0, 1.0, [2.0, 2.0], 3.0, 2.0), 2.0);
     near(at(2.0, 1.0, [3.0, 3.0], 3.0, 2.0), -1.0);
     near(at(2.0, -1.0, [1.0, 0.5], 3.0, 2.0), -2.0);
+    // Zero counts only if it is on the segment.
+    let on = |lower: f64, upper: f64, k: f64, slope: f64| {
+        Interval::least_on_segment(point(k), Stored(slope), (Down(lower), Up(upper))).0
+    };
+    near(on(1.0, 2.0, 1.0, -1.0), 2.0);
+    near(on(-2.0, -1.0, 1.0, 1.0), 1.0);
+    near(on(-2.0, 1.0, 2.0, 1.0), 0.0);
+    near(on(-2.0, 1.0, -1.0, 1.0), -2.0);
+}
+
+/// Numbers of very different sizes: what is allowed for rounding must come from the largest of them.
+#[test]
+fn least_values_allow_for_the_largest_rounding() {
+    let mut random = Random(7);
+    for round in 0..60_000 {
+        let mut number = || {
+            let size = (1.0 + random.below(1 << 30) as f64 / (1u64 << 30) as f64 / 3.0)
+                * 2f64.powi(random.below(81) as i32 - 40);
+            if random.below(2) == 0 { size } else { -size }
+        };
+        let (k, z, line) = (number(), number(), [Stored(number()), Stored(number())]);
+        let (up, down) = (number().abs(), number().abs());
+        let point = |x: f64| Interval::from(Stored(x));
+        let least = Interval::least_on_rectangle(point(k), point(z), line, Up(up), Up(down));
+        let (k, z, up, down) = (exact(k), exact(z), exact(up), exact(down));
+        let zero = Dyadic::ZERO;
+        let kink = |v: &Dyadic| (v - &z).max(Dyadic::ZERO).min(up.clone());
+        let edge = |u: &Dyadic| (&z + u).max(Dyadic::ZERO).min(down.clone());
+        let points = [
+            (zero.clone(), zero.clone()),
+            (up.clone(), zero.clone()),
+            (zero.clone(), down.clone()),
+            (up.clone(), down.clone()),
+            (kink(&zero), zero.clone()),
+            (kink(&down), down.clone()),
+            (zero.clone(), edge(&zero)),
+            (up.clone(), edge(&up)),
+        ];
+        for (u, v) in points {
+            assert!(is_below(least, &f(&k, &z, line, &u, &v)), "{round}: {k:?} {z:?} {line:?} {up:?} {down:?}");
+        }
+    }
+}
+
+/// Sums in which every term but the first is rounded away: each term must be allowed for.
+#[test]
+fn many_lost_terms_are_allowed_for() {
+    let lost = Stored(0.99 * 2f64.powi(-53));
+    let row = [lost];
+    let one = Sums::of_rows(1, [&row[..]].into_iter());
+    for count in [1, 10, 100, 400] {
+        let found = Sums::combined(vec![Stored::ONE], (0..count).map(|_| (Stored::ONE, &one)));
+        let truth = &exact(1.0) + &(&Dyadic::from(count) * &lost.exact());
+        assert!(holds(found[0], &truth), "{count}: {found:?}");
+        let rows: Vec<[Stored; 1]> = std::iter::once([Stored::ONE]).chain(std::iter::repeat_n(row, count)).collect();
+        let all = Sums::of_rows(1, rows.iter().map(|row| &row[..]));
+        let found = Sums::combined(vec![Stored::ZERO], [(Stored::ONE, &all)].into_iter());
+        assert!(holds(found[0], &truth), "{count}: {found:?}");
+    }
+    for scale in [0, 20, -20] {
+        for width in [40, 400, 4000] {
+            let size = 2f64.powi(scale);
+            // The products of all but the first are 0.99·2⁻⁵³ of the first one.
+            let weights: Vec<Stored> =
+                (0..width).map(|at| Stored(if at == 0 { size } else { size * 2f64.powi(-26) })).collect();
+            let slopes: Vec<f64> =
+                (0..width).map(|at| if at == 0 { -size } else { -size * 0.99 * 2f64.powi(-27) }).collect();
+            let (plus, minus): (Vec<Down>, Vec<Up>) = slopes.iter().map(|&x| (Down(x), Up(x))).unzip();
+            let weight_norm = norm(weights.iter().map(|&w| Up::from(w)));
+            let loss = RowSlopes::new(&plus, &minus).loss(&weights, weight_norm, false);
+            let terms = weights.iter().zip(&slopes).map(|(w, &x)| -&(&w.exact() * &exact(x)));
+            let truth = terms.fold(Dyadic::ZERO, |sum, x| &sum + &x);
+            assert!(is_above(loss, &truth), "{scale} {width}: {loss:?}");
+        }
+    }
 }
 
 #[test]
@@ -305,6 +392,17 @@ fn rough_numbers_make_admissible_hints() {
     assert_eq!((Rough(f64::INFINITY).stored(), Rough(-2.0).stored()), (Stored(0.0), Stored(-2.0)));
     assert_eq!((Rough(6.0).exponent(), Rough(0.0).exponent(), Rough(f64::NAN).exponent()), (Some(2), None, None));
     assert_eq!(Rough(1.0).next(), Rough(1.0f64.next_up()));
+    assert_eq!((Rough(3.0) + Rough(4.0), Rough(3.0) - Rough(4.0)), (Rough(7.0), Rough(-1.0)));
+    assert_eq!(
+        (Rough(3.0) * Rough(4.0), Rough(3.0) / Rough(4.0), -Rough(3.0)),
+        (Rough(12.0), Rough(0.75), Rough(-3.0))
+    );
+    assert_eq!(
+        (Rough(3.0).part(4), Rough(3.0).most(Rough(4.0)), Rough(3.0).least(Rough(4.0))),
+        (Rough(0.75), Rough(4.0), Rough(3.0))
+    );
+    assert_eq!(Interval { lower: Down(3.0), upper: Up(4.0) }.rough(), Rough(3.5));
+    assert!(Rough::NEARLY_ONE < Rough::ONE && Rough::NEARLY_ONE > Rough(1.0 - 1e-8));
 }
 
 #[test]

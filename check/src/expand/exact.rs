@@ -1,4 +1,4 @@
-//! A short leaf expanded in exact numbers, where floats were too coarse for its hints or overflowed.
+//! Expansion of a short leaf in exact numbers, for leaves where floats were too coarse for its hints or overflowed.
 
 use std::ops::{Add, Mul, Sub};
 

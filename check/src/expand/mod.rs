@@ -1,4 +1,4 @@
-//! The expansion of a short leaf: which slopes and bends a unit gets (`FORMAT.md` §7).
+//! Expansion of a short leaf into hints: which slopes and bends each unit gets (`FORMAT.md` §7).
 //!
 //! Nothing here has to be right: a rule holds for any hints. So the same few lines serve rough floats and exact numbers.
 

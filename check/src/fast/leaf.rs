@@ -1,4 +1,4 @@
-//! Rules 3 to 5 in floats: a short leaf expanded and judged in one pass.
+//! Rules 3 to 5 in floats: a short leaf is expanded and checked in one pass.
 
 use std::sync::Arc;
 
@@ -354,4 +354,27 @@ fn split_base(k: Interval, z: Interval, [slope, _]: [Stored; 2], (up, down): (Up
         ((-slope).into(), -Interval { lower: -upper, upper: -lower }.positive_part())
     };
     z.scaled(slope).plus(factor.times(range)).lower
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A unit at 1 that moves between −2 and 2, on either side of zero.
+    #[test]
+    fn a_split_unit_is_bounded_on_its_side() {
+        let number = |x: i64| Stored::scaled(x, 0).unwrap_or_default();
+        let base = |k: i64, slope: i64, side: bool| {
+            let reach = (Up::from(number(1)), Up::from(number(3)));
+            split_base(number(k).into(), number(1).into(), [number(slope); 2], reach, side).to_f64()
+        };
+        let near =
+            |found: f64, expected: f64| assert!(found <= expected && expected - found < 1e-12, "{found} {expected}");
+        // slope·z' + the least (k − slope)·z on [0, 2], or the least −slope·z on [−2, 0].
+        near(base(2, 1, true), 1.0);
+        near(base(1, 2, true), 0.0);
+        near(base(2, 1, false), 1.0);
+        near(base(2, -1, false), -3.0);
+        near(base(5, 0, false), 0.0);
+    }
 }

@@ -1,4 +1,4 @@
-//! Rule 6 in floats: prices for the largest loss, and what they give.
+//! Rule 6 in floats: prices for the largest loss, and the bound that they give.
 //!
 //! Cauchy and Schwarz rule out what surely stays within its price: a flip of row `n` loses at most the norm of the row's losing slopes times
 //! the norm of the attribute's weights. What is not ruled out is bounded by one inner product, and where units have bends, by all of them.

@@ -1,4 +1,4 @@
-//! The fast path: short leaves expanded into hints, and judged at once in outward-rounded floats.
+//! The fast path of the checker: short leaves are expanded into hints and checked at once, in floats rounded outward.
 //!
 //! Its only right is to accept sooner what the core would accept from the same hints. Every number it compares carries its direction
 //! in its type ([`crate::directed`]); where it does not accept, the core decides.

@@ -1,4 +1,4 @@
-//! The stored weights of the first layer in the orders that the fast path walks them.
+//! The weights of the first layer in the orders in which the fast path reads them.
 
 use crate::directed::{Stored, Up, norm};
 use crate::statement::Network;

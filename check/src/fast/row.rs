@@ -361,3 +361,29 @@ impl<'a> Rows<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where a list is full and its last entry is above its price, more flips than the list knows may count.
+    #[test]
+    fn nothing_follows_from_a_list_that_may_go_on() {
+        let number = |x: i64| Stored::scaled(x, 0).unwrap_or_default();
+        let gains = Gains { values: vec![number(3), number(2)], ends: vec![2, 2] };
+        let column =
+            |left: usize, gains: &Arc<Gains>| Column { node: 0, gains: gains.clone(), left, entry: Stored::ONE };
+        let gains = Arc::new(gains);
+        let price = |x: i64| FloatPrices { every: number(x), nodes: Vec::new() };
+        let select = |left: usize, every: i64| {
+            let row = Row::new(vec![column(left, &gains)], 2, Arc::new([Interval::ZERO]));
+            row.select(0, 0, None, &price(every)).to_f64()
+        };
+        // Both listed, and a third could be: only a price that covers the last one says something.
+        assert_eq!((select(2, 0), select(2, 1)), (f64::INFINITY, f64::INFINITY));
+        assert!((5.0..5.1).contains(&select(2, 2)));
+        assert_eq!(select(1, 2), f64::INFINITY);
+        // The list ends before the budget does: there are no more.
+        assert!((5.0..5.1).contains(&select(3, 0)));
+    }
+}

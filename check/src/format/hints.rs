@@ -1,4 +1,4 @@
-//! Hints as a file writes them.
+//! Hints as JSON: reading, writing, and conversion to the hints of the core.
 
 use dashu_int::IBig;
 use serde::de::{self, Visitor};

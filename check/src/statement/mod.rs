@@ -43,7 +43,7 @@ impl<'a> Statement<'a> {
         for (what, stated, given) in [("graph", &header.graph, &graph.digest), ("model", &header.model, &model.digest)]
         {
             if stated != given {
-                // A stranger's digest may be as long as a header.
+                // The digest in an untrusted file may be as long as a header.
                 let stated: String = stated.chars().take(64).collect();
                 return Err(Reason::Header(format!(
                     "the proofs are about another {what}: its digest is {stated}, the {what} given has {given}"

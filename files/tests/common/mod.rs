@@ -1,4 +1,4 @@
-//! The workbench of the tests: npy, npz and safetensors files built by hand, byte by byte.
+//! Npy, npz and safetensors files built by hand, byte by byte, for the tests.
 //!
 //! Nothing here uses the crate's own writers, so that a mistake in them cannot hide one in the
 //! readers.

@@ -28,7 +28,7 @@ pub(super) enum Kink {
         /// Is the anchor negative?
         below: bool,
     },
-    /// The unit itself: exact where only one flip is left.
+    /// The unit itself: exact where only one flip is left (docs/math.md (12.1)).
     Itself {
         /// The coefficient.
         weight: Dyadic,
@@ -73,7 +73,7 @@ impl Line {
     }
 }
 
-/// A line under `a·relu(z)` on `[R, S]`: slope and intercept.
+/// A line under `a·relu(z)` on `[R, S]`: slope and intercept (docs/math.md (4.2)).
 pub(super) fn chord(a: &Dyadic, r: &Dyadic, s: &Dyadic) -> (Dyadic, Dyadic) {
     if s.sign() != Ordering::Greater {
         return (Dyadic::ZERO, Dyadic::ZERO);
@@ -86,19 +86,19 @@ pub(super) fn chord(a: &Dyadic, r: &Dyadic, s: &Dyadic) -> (Dyadic, Dyadic) {
     (slope, intercept)
 }
 
-/// The intercept of a line of a given slope under `a·relu(z)` on `[R, S]` and at zero.
+/// The intercept of a line of a given slope under `a·relu(z)` on `[R, S]` and at zero (docs/math.md (4.1)).
 pub(super) fn intercept(slope: &Dyadic, a: &Dyadic, r: &Dyadic, s: &Dyadic) -> Dyadic {
     let gap = |z: &Dyadic| &(a * &z.clone().relu()) - &(slope * z);
     gap(r).min(gap(s)).min(Dyadic::ZERO)
 }
 
-/// The dual's single line.
+/// The dual's single line (docs/math.md (4.2)).
 pub(super) fn paper(a: &Dyadic, z: &Dyadic, r: &Dyadic, s: &Dyadic) -> Line {
     let (slope, kappa) = chord(a, r, s);
     Line::straight(&(&slope * z) + &kappa, slope)
 }
 
-/// The line anchored at `z` (see [`crate::bound::line::anchored`] for the proof).
+/// The line anchored at `z` (docs/math.md (5.2), (5.3)).
 pub(super) fn anchored(a: &Dyadic, z: &Dyadic, r: &Dyadic, s: &Dyadic) -> Line {
     if s.sign() != Ordering::Greater {
         return Line::straight(Dyadic::ZERO, Dyadic::ZERO);
@@ -127,7 +127,8 @@ pub(super) fn anchored(a: &Dyadic, z: &Dyadic, r: &Dyadic, s: &Dyadic) -> Line {
     Line { base, rise, fall, kink: Kink::None }
 }
 
-/// `w` of the chord and the rest of the bound that is exact at the anchor, for a coefficient that is not positive.
+/// `w` of the chord and the rest of the bound that is exact at the anchor, for a coefficient that is not positive
+/// (docs/math.md (5.12)).
 pub(super) fn mixed(w: f64, level: f64, a: &Dyadic, z: &Dyadic, r: &Dyadic, s: &Dyadic) -> Line {
     let (w, rest) = (Dyadic::from(w), Dyadic::from(1.0 - w));
     let Line { base: at_chord, rise: slope, .. } = paper(a, z, r, s);

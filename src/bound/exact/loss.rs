@@ -7,6 +7,7 @@ use crate::number::dyadic::Dyadic;
 use crate::number::rounding::{FLOOR, error_of, norm_above};
 use crate::problem::budget::Budget;
 use crate::problem::flip::Flip;
+use crate::problem::matrix::PatternRows;
 
 use crate::problem::exact::{Exact, ExactProblem, sum};
 
@@ -23,7 +24,7 @@ struct Candidate {
 
 impl ExactProblem<'_> {
     /// The exact sum of the largest losses that the budget allows, and the flips, the largest loss first. `units` holds the
-    /// lines of the units of representation 2; none where a unit does not count.
+    /// lines of the units of representation 2; none where a unit does not count (docs/math.md (1.6)).
     pub(super) fn largest_loss(&self, budget: &Budget, lines: &Lines, units: &[Option<Line>]) -> (Dyadic, Vec<Flip>) {
         let restriction = lines.restriction;
         let global = restriction.global(budget).unwrap_or(0);

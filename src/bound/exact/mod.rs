@@ -11,6 +11,7 @@ use crate::bound::mixture::on_grid;
 use crate::number::dyadic::Dyadic;
 use crate::problem::budget::{Budget, Restriction};
 use crate::problem::flip::Flip;
+use crate::problem::matrix::PatternRows;
 use crate::problem::objective::Objective;
 
 use crate::bound::relaxed::Relaxation;
@@ -50,7 +51,7 @@ pub enum First<'a> {
 
 impl ExactProblem<'_> {
     /// A lower bound on the objective over all perturbations of the branch, exactly evaluated, and the flips that attain it;
-    /// `None` where an activation bound above layer 2 has overflowed, so that nothing can be said.
+    /// `None` where an activation bound above layer 2 has overflowed, so that nothing can be said (docs/math.md (4.6)).
     pub fn lower_bound(&mut self, budget: &Budget, objective: Objective, lines: &Lines) -> Option<(Dyadic, Vec<Flip>)> {
         let top = self.slice.top();
         let mut total = Dyadic::ZERO;
@@ -129,7 +130,7 @@ impl ExactProblem<'_> {
     /// `Φ̂(l)` and the bias terms of layer `l`.
     fn pull(&self, phi: &Exact, l: usize, total: &mut Dyadic) -> Exact {
         let layer = &self.network.layers()[l - 1];
-        let inputs = layer.weight.rows;
+        let inputs = layer.weight.rows();
         let mut a = Exact::zeros(self.slice.nodes(l).len(), inputs);
         for m in 0..self.slice.nodes(l + 1).len() {
             let mut psi = vec![Dyadic::ZERO; inputs];
@@ -206,7 +207,7 @@ impl ExactProblem<'_> {
             let mut pool: Vec<Dyadic> = Vec::new();
             for (n, a) in self.slice.passing(1).row(m) {
                 let permitted = Permitted::new(self, budget, restriction, n);
-                let mut gains: Vec<f64> = (0..weight.rows)
+                let mut gains: Vec<f64> = (0..weight.rows())
                     .filter_map(|d| Some(permitted.sign(d)? * weight.get(d, j)))
                     .map(|gain| if (a > 0.0) == upward { gain } else { -gain })
                     .filter(|&gain| gain > 0.0)

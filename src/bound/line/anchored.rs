@@ -42,7 +42,7 @@ pub struct Anchor {
     pub slack: f64,
 }
 
-/// The anchored slopes of a unit.
+/// The anchored slopes of a unit (docs/math.md (5.2), (5.3)).
 #[inline]
 pub fn anchor(unit: Unit) -> Anchor {
     let Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;

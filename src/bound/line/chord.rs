@@ -19,7 +19,7 @@ pub fn line(a: f64, error: f64, r: f64, s: f64) -> (f64, f64) {
     line_at(s / (s - r), a, error, r, s)
 }
 
-/// The same at a given `Ω`, which only matters where `a > 0`.
+/// The same at a given `Ω`, which only matters where `a > 0` (docs/math.md (4.2)).
 #[inline]
 pub fn line_at(omega: f64, a: f64, error: f64, r: f64, s: f64) -> (f64, f64) {
     if s <= 0.0 {
@@ -31,7 +31,8 @@ pub fn line_at(omega: f64, a: f64, error: f64, r: f64, s: f64) -> (f64, f64) {
     sloped(a * if a > 0.0 { omega } else { s / (s - r) }, a, error, r, s)
 }
 
-/// A line of a given slope under `a·relu(z)` on `[R, S]`, and at zero: the highest where `R ≤ 0 ≤ S`.
+/// A line of a given slope under `a·relu(z)` on `[R, S]`, and at zero: the highest where `R ≤ 0 ≤ S`
+/// (docs/math.md (4.1)).
 #[inline]
 pub fn sloped(slope: f64, a: f64, error: f64, r: f64, s: f64) -> (f64, f64) {
     let most = s.max(0.0);

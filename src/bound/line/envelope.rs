@@ -1,17 +1,17 @@
-//! The envelope: the tightest lines over a unit's activation, for what the whole budget can do to it.
+//! The envelope: the tightest lines over a unit's activation, for what the whole budget can do to it (docs/math.md §5.3).
 //!
 //! With `z⁰` and `g_i` as in [`crate::bound::line::anchored`], let the attacker's `δ` have at most `Q` flips, at most `q_n` of node `n`. For any
 //! *prices* `τ` of every flip, `ν_n` of the flips of a node and `ρ_i` of a single flip, whatever their signs, let
 //!
 //! ```text
 //! u_i = τ⁺ + ν⁺ + ρ_i⁺,    v_i = τ⁻ + ν⁻ + ρ_i⁻            (ν of the flip's node; x⁺ = max(x, 0), x⁻ = max(−x, 0))
-//! A = max(z⁰ + Q τ⁺ + Σ q_n ν_n⁺ + Σ ρ_i⁺,   Q τ⁻ + Σ q_n ν_n⁻ + Σ ρ_i⁻)
+//! B = max(z⁰ + Q τ⁺ + Σ q_n ν_n⁺ + Σ ρ_i⁺,   Q τ⁻ + Σ q_n ν_n⁻ + Σ ρ_i⁻)
 //!
-//! relu(z) ≤ A + Σ max(g_i − u_i, −v_i) δ_i
+//! relu(z) ≤ B + Σ max(g_i − u_i, −v_i) δ_i
 //! ```
 //!
-//! *Proof.* The budget gives `Σ u_i δ_i ≤ Q τ⁺ + Σ q_n ν_n⁺ + Σ ρ_i⁺`, so `z = z⁰ + Σ g_i δ_i ≤ A + Σ (g_i − u_i) δ_i`; in the same way
-//! `0 ≤ A − Σ v_i δ_i`. Both are at most the right side. ∎
+//! *Proof.* The budget gives `Σ u_i δ_i ≤ Q τ⁺ + Σ q_n ν_n⁺ + Σ ρ_i⁺`, so `z = z⁰ + Σ g_i δ_i ≤ B + Σ (g_i − u_i) δ_i`; in the same way
+//! `0 ≤ B − Σ v_i δ_i`. Both are at most the right side. ∎
 //!
 //! The chord and the capped bound are such lines, or lie above one. Taken over all prices their minimum is the smallest
 //! concave function over `relu(z)` on the budget's polytope: these are the multipliers of the linear program that splits a
@@ -54,7 +54,7 @@ pub struct Place {
 }
 
 impl Prices {
-    /// `u` and `v` of a flip, rounded to nearest.
+    /// `u` and `v` of a flip, rounded to nearest (docs/math.md (5.10)).
     #[inline]
     pub fn levels(&self, place: Place) -> (f64, f64) {
         let node = place.node.and_then(|at| self.node.get(at)).copied().unwrap_or(0.0);
@@ -63,14 +63,14 @@ impl Prices {
         (sum(1.0), sum(-1.0))
     }
 
-    /// `max(g − u, −v)`, not rounded.
+    /// `max(g − u, −v)`, not rounded (docs/math.md (5.10)).
     #[inline]
     pub fn change(&self, place: Place, g: f64) -> f64 {
         let (u, v) = self.levels(place);
         (g - u).max(-v)
     }
 
-    /// The mixture of two lines: `w` of the other.
+    /// The mixture of two lines: `w` of the other (docs/math.md §5.3).
     pub fn mix(&mut self, other: &Prices, w: f64) {
         let share = (1.0 - w) * self.share + w * other.share;
         if share <= 0.0 {
@@ -185,7 +185,7 @@ impl Left {
         Left { global, nodes, flips }
     }
 
-    /// `A`, rounded up.
+    /// `B`, rounded up (docs/math.md (5.10)).
     pub fn base(&self, prices: &Prices, z: Enclosure) -> f64 {
         let (mut plus, mut minus) = (0.0, 0.0);
         let mut pay = |count: f64, price: f64| {
@@ -273,7 +273,7 @@ impl EnvelopeCorrection {
     }
 
     /// What the slopes overstate of a flip of the slice's node `n`, and the size of what was summed for it: at most
-    /// [`Relief::terms`] terms.
+    /// [`EnvelopeCorrection::terms`] terms.
     pub fn of(&self, slice: &Slice, (n, flip): (usize, Flip), sign: f64, row: &[f64]) -> (f64, f64) {
         let place = self.envelope.place(flip);
         let (mut excess, mut size) = (0.0, 0.0);

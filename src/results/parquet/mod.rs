@@ -1,4 +1,4 @@
-//! The Parquet press: rows become columns of values and levels, and come back.
+//! Parquet: rows as columns of values and levels, written and read.
 //!
 //! Lists have the three levels that the format's specification asks for, so that pyarrow, pandas
 //! and polars see `list<struct<class, lower, upper>>` and `list<list<int64>>`.

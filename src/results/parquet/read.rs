@@ -1,4 +1,4 @@
-//! Reading: columns of values and levels become rows again.
+//! Reads Parquet: from columns of values and levels to rows.
 
 use std::borrow::Cow;
 use std::fs::File;

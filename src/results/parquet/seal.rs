@@ -1,4 +1,4 @@
-//! The seal of a Parquet file: a checksum.
+//! The checksum of a Parquet file.
 //!
 //! The library that reads Parquet trusts what it finds in a file: one flipped bit can make it
 //! panic, or read other numbers. Hence each file carries a checksum of all its other bytes, and
@@ -10,12 +10,12 @@ const MARK: &str = "gcnproof-fnv1a-";
 /// Hexadecimal digits of the checksum.
 const DIGITS: usize = 16;
 
-/// The seal of a file that is not finished.
+/// The checksum's place in a file that is not finished.
 pub(super) fn blank() -> String {
     format!("{MARK}{:0DIGITS$x}", 0)
 }
 
-/// Whether the seal is unbroken; nothing if there is none.
+/// Whether the checksum agrees; nothing if there is none.
 pub(super) fn holds(bytes: &[u8]) -> Option<bool> {
     let digits = digits(bytes)?;
     let sum = format!("{:0DIGITS$x}", checksum(bytes, digits));

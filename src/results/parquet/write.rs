@@ -1,4 +1,4 @@
-//! Writing: rows become columns of values and levels.
+//! Writes Parquet: from rows to columns of values and levels.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! No file, however broken, makes the reader panic, and each complaint names the place.
+//! Tests of damaged files: the reader never panics, and each error names the place.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What a journal makes of the files that it finds, and when it writes.
+//! Tests of the journal: what it does with the files that it finds, and when it writes.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Runs that are killed at random moments, and what is left of them. The test program starts itself
-//! as the victim.
+//! Tests of runs that are killed at random moments, and of what is left of them. The test program starts
+//! a copy of itself, which is killed.
 
 use std::collections::hash_map::RandomState;
 use std::fs;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{EVERYTHING, Everything, FORMATS, node, place, sample};
 use crate::results::{Format, Journal, Mode, ResultError, read};
 
-/// Where the victim finds the path of its results, its mode and its salt.
+/// Where the killed program finds the path of its results, its mode and its salt.
 const VARIABLE: &str = "GCNPROOF_TEST_VICTIM";
 
 /// The rows of a run; their order is scrambled as that of threads is.

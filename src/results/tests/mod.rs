@@ -1,4 +1,4 @@
-//! The test bench of the results: what a row may hold, and the shared tools.
+//! Tests of results files: a row with everything that a row may hold, and shared helpers.
 
 mod damage;
 mod journal;

@@ -1,4 +1,4 @@
-//! Rows come back as they were, except for what the formats are documented to lose.
+//! Tests of round trips: rows come back as they were, except for what the formats are documented to lose.
 
 use proptest::collection::vec;
 use proptest::option;

@@ -252,7 +252,7 @@ impl<'a> LayeredMaster<'a> {
         self.variables.iter().filter_map(|variable| Some((variable.flip?, self.share(variable)))).collect()
     }
 
-    /// The unit whose split gains most at the solution, as in [`super::tree::loosest`].
+    /// The unit whose split gains most at the solution, as in `search/branching.rs` (docs/math.md (7.2)).
     pub fn loosest(&self, least: f64) -> Option<Place> {
         let loose = self.layers.places().filter(|&place| self.layers.unit(place).is_loose());
         let gain = |(l, at): Place| {
@@ -334,7 +334,7 @@ struct Paid {
 
 impl Paid {
     /// The slope of the line that the rows add up to for a unit with coefficient `a`: what is not paid for the others is paid
-    /// for the row that it rests on.
+    /// for the row that it rests on (docs/math.md (6.4)).
     fn slope(&self, a: f64) -> f64 {
         match self.unit.assumption {
             Assumption::Free => {

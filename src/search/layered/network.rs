@@ -11,6 +11,7 @@ use crate::bound::hidden::{Assumption, Hidden};
 use crate::bound::line::capped;
 use crate::bound::selection::Field;
 use crate::problem::flip::Flip;
+use crate::problem::matrix::PatternRows;
 use crate::problem::network::Network;
 use crate::problem::slice::Slice;
 
@@ -194,7 +195,7 @@ impl<'a> Layers<'a> {
         let mut active = vec![0.0; self.value.len()];
         for (_, m, a) in slice.rows_of(flip) {
             for (j, &w) in weight.row(flip.attribute as usize).iter().enumerate() {
-                let (at, g) = (m * weight.columns + j, sign * a * w);
+                let (at, g) = (m * weight.columns() + j, sign * a * w);
                 let level = self.hidden.cap[at].level;
                 let capped = capped::change(level, self.value[at], g);
                 let unit = &self.units[0][at];
@@ -315,7 +316,7 @@ impl<'a> Layers<'a> {
 /// `A(l) H W(l)`, without the bias.
 fn step(network: &Network, slice: &Slice, l: usize, active: &[f64]) -> Vec<f64> {
     let weight = &network.layers()[l - 1].weight;
-    let (inputs, outputs) = (weight.rows, weight.columns);
+    let (inputs, outputs) = (weight.rows(), weight.columns());
     let mut sent: Vec<Option<Vec<f64>>> = Vec::with_capacity(slice.nodes(l).len());
     for row in active.chunks(inputs.max(1)) {
         sent.push(row.iter().any(|h| *h != 0.0).then(|| {

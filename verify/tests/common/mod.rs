@@ -1,5 +1,5 @@
-//! The furniture that several test rooms share.
-#![allow(dead_code, reason = "not every room uses every piece")]
+//! Small instances and comparisons that several test files share.
+#![allow(dead_code, reason = "not every test file uses every piece")]
 
 use gcnproof_verify::{Dense, Instance, Sparse};
 
