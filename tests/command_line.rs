@@ -201,10 +201,10 @@ fn matrices_are_told_apart_by_their_rows() {
     let out = folder.path().join("rows.jsonl");
     let proofs = folder.path().join("proofs.jsonl");
     let run = |matrix: &str, more: &[&str]| {
-        let files = ["--out", out.to_str().unwrap(), "--proofs", proofs.to_str().unwrap()];
-        gcnproof(&[&["certify", graph, model, "-Q", "1", "--message-passing", matrix], &files[..], more].concat())
+        let out = out.to_str().unwrap();
+        gcnproof(&[&["certify", graph, model, "-Q", "1", "--message-passing", matrix, "--out", out], more].concat())
     };
-    let done = run(&matrices[0], &[]);
+    let done = run(&matrices[0], &["--proofs", proofs.to_str().unwrap()]);
     assert!(done.status.success(), "{}", text(&done.stderr));
     assert!(run(&matrices[0], &["--resume"]).status.success());
     let refused = run(&matrices[1], &["--resume"]);

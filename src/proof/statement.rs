@@ -13,6 +13,14 @@ use crate::problem::budget::{Budget, Direction};
 use crate::problem::matrix::plain;
 use crate::problem::network::{Network, Operator};
 
+/// What a rule of message passing is called: by its name, or by the content of its matrix.
+pub fn rule_name(rule: &Operator) -> String {
+    match rule {
+        Operator::Matrix(matrix) => format!("matrix:{}", matrix_digest(&plain(matrix))),
+        rule => rule.name().to_string(),
+    }
+}
+
 /// The header of a file of proofs. `rules` is one for all layers, or one per layer.
 pub fn header(
     (graph, model): (&str, &str),
@@ -20,11 +28,7 @@ pub fn header(
     budget: &Budget,
     classes: Convention,
 ) -> Header {
-    let name = |rule: &Operator| match rule {
-        Operator::Matrix(matrix) => format!("matrix:{}", matrix_digest(&plain(matrix))),
-        rule => rule.name().to_string(),
-    };
-    let mut message_passing: Vec<String> = rules.iter().map(name).collect();
+    let mut message_passing: Vec<String> = rules.iter().map(rule_name).collect();
     if let [one] = message_passing.as_slice() {
         message_passing = vec![one.clone(); network.layers().len()];
     }
