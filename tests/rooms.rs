@@ -1,7 +1,7 @@
 //! The rooms of the player: no import runs upward, and no referee imports the player.
 //!
 //! Read from the sources: every `crate::room::…` of a file under `src/room/` must name a room below its own in the list, or
-//! the room itself.
+//! the room itself. The command line stands above all: it is a program of its own, and reaches them through the library.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ const ROOMS: [&str; 14] = [
 /// These import from no other room.
 const ALONE: [&str; 3] = ["number", "results", "chart"];
 
-/// A room, and the names that the library has at its root, by which the command line calls them.
+/// All sources of a folder, in order.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();
@@ -40,15 +40,40 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The rooms that a line of code names after `crate::`, `{` included: `use crate::{a::b, c}` names `a` and `c`.
-fn named(line: &str) -> Vec<String> {
-    let code = line.split("//").next().unwrap_or("");
+/// A file without its comments, so that lines keep their numbers.
+fn code(text: &str) -> String {
+    text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n")
+}
+
+/// The rooms that code names after `crate::`, with the lines: `use crate::{a::b, c::{d, e}}` names `a` and `c`, over as many lines
+/// as it takes.
+fn named(code: &str) -> Vec<(usize, String)> {
     let mut names = Vec::new();
-    for after in code.split("crate::").skip(1) {
-        let list = after.strip_prefix('{').map_or(vec![after], |list| list.split(',').collect());
-        for item in list {
-            let name: String = item.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-            names.push(name);
+    for (place, _) in code.match_indices("crate::") {
+        let after = &code[place + "crate::".len()..];
+        let line = code[..place].matches('\n').count() + 1;
+        let word = |text: &str| -> String {
+            text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+        };
+        if !after.starts_with('{') {
+            names.push((line, word(after)));
+            continue;
+        }
+        let (mut depth, mut start) = (0, 1);
+        for (at, c) in after.char_indices() {
+            match c {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                ',' if depth == 1 => {}
+                _ => continue,
+            }
+            if depth == 0 || depth == 1 && c == ',' {
+                names.push((line + after[..at].matches('\n').count(), word(&after[start..at])));
+                start = at + 1;
+            }
+            if depth == 0 {
+                break;
+            }
         }
     }
     names
@@ -59,12 +84,10 @@ fn upward(room: &str, file: &str, text: &str) -> Vec<String> {
     let floor = |name: &str| ROOMS.iter().position(|room| *room == name);
     let own = floor(room).unwrap_or_else(|| panic!("{file}: '{room}' is no room of the list"));
     let mut wrong = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        for name in named(line) {
-            let Some(other) = floor(&name) else { continue };
-            if other > own || other != own && ALONE.contains(&room) {
-                wrong.push(format!("{file}:{}: {room} imports {name}, which stands above it", number + 1));
-            }
+    for (line, name) in named(&code(text)) {
+        let Some(other) = floor(&name) else { continue };
+        if other > own || other != own && ALONE.contains(&room) {
+            wrong.push(format!("{file}:{line}: {room} imports {name}, which stands above it"));
         }
     }
     wrong
@@ -99,6 +122,8 @@ fn an_upward_import_is_found_and_named() {
     assert_eq!(upward("bound", "bound/x.rs", text), ["bound/x.rs:3: bound imports search, which stands above it"]);
     assert_eq!(upward("certify", "certify/x.rs", text), [""; 0]);
     assert_eq!(upward("results", "results/x.rs", "let x = crate::{number::a, results::b};").len(), 1);
+    let spread = "use crate::{\n    number::{dyadic, rounding},\n    problem,\n    search::tree,\n};";
+    assert_eq!(upward("bound", "bound/x.rs", spread), ["bound/x.rs:4: bound imports search, which stands above it"]);
 }
 
 #[test]

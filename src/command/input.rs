@@ -3,10 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use gcnproof::internals::problem::matrix::plain;
 use gcnproof::internals::record::description::{BudgetRecord, Identity};
 use gcnproof::{Budget, Direction, Graph, LocalBudget, Network, Operator};
-use gcnproof_check::matrix_digest;
 use gcnproof_files::{GraphOptions, read_array, read_graph, read_integers, read_matrix, read_model};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
@@ -101,11 +99,7 @@ impl Input {
 
 /// Rules by name; a matrix by its content, so that another file under the same name is another run.
 pub fn names(rules: &[Operator]) -> Vec<String> {
-    let name = |rule: &Operator| match rule {
-        Operator::Matrix(matrix) => format!("matrix:{}", matrix_digest(&plain(matrix))),
-        rule => rule.name().to_string(),
-    };
-    rules.iter().map(name).collect()
+    rules.iter().map(gcnproof::proof::rule_name).collect()
 }
 
 /// Which flips may be made.

@@ -1,6 +1,6 @@
 //! The laboratory: every number of a class pair (docs/math.md §2) by independent means, and whether they are in order.
 //!
-//! `measurement` computes the numbers of a target's class pairs ([`own`] those that need no solver), [`pair`] is a row of them, [`chain`] checks that they
+//! `measurement` computes the numbers of a target's class pairs ([`ours`] those that need no solver), [`pair`] is a row of them, [`chain`] checks that they
 //! stand in the order `g ≤ m̂ ≤ m̃ ≤ m ≤ witness`, [`report`] counts, [`histogram`] and [`svg`] show the gaps,
 //! and `hunt` looks for small networks on which a theorem of the paper fails.
 
