@@ -33,7 +33,32 @@ enum Command {
     Validate(Box<command::validate::Validate>),
     #[cfg(feature = "laboratory")]
     Export(Box<command::export::Export>),
+    #[cfg(not(feature = "laboratory"))]
+    #[command(hide = true)]
+    Validate(Unavailable),
+    #[cfg(not(feature = "laboratory"))]
+    #[command(hide = true)]
+    Export(Unavailable),
     Demo(command::demo::Demo),
+}
+
+/// A command of the laboratory in a build without it: it says how to get one.
+#[cfg(not(feature = "laboratory"))]
+#[derive(clap::Args, Debug)]
+#[command(disable_help_flag = true)]
+struct Unavailable {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    _arguments: Vec<String>,
+}
+
+#[cfg(not(feature = "laboratory"))]
+impl Unavailable {
+    fn execute(self) -> miette::Result<u8> {
+        Err(miette::miette!(
+            help = "build it with `make build`, or `cargo install --path . --features laboratory` (needs HiGHS)",
+            "validate and export belong to the laboratory, which this build of gcnproof does not have"
+        ))
+    }
 }
 
 fn main() -> ExitCode {
@@ -47,9 +72,7 @@ fn main() -> ExitCode {
         Command::Inspect(command) => command.execute(),
         Command::Train(command) => command.execute(),
         Command::Reproduce(command) => command.execute(),
-        #[cfg(feature = "laboratory")]
         Command::Validate(command) => command.execute(),
-        #[cfg(feature = "laboratory")]
         Command::Export(command) => command.execute(),
         Command::Demo(command) => command.execute(),
     };
