@@ -56,6 +56,6 @@ fn twenty_thousand_listed_flips_take_seconds() {
         assert!(matches!(checker.check(&proof(2)).unwrap_err().reason, Reason::Bound(_)));
         println!("exact {exact}: six leaves accepted in {accepted:.2?}, one rejected in {:.2?}", start.elapsed());
         // A few times what they take here; 17 and 77 s before.
-        assert!(accepted < Duration::from_secs(12) && start.elapsed() < Duration::from_secs(40));
+        assert!(accepted < Duration::from_secs(30) && start.elapsed() < Duration::from_secs(40));
     }
 }

@@ -115,12 +115,10 @@ impl Losses<'_> {
                 both[falls][unit] += &(&a * fall);
             }
         }
-        let round = |[plus, minus]: &mut [Vec<Dyadic>; 2]| {
-            let Some(grid) = self.hints.grid else { return };
-            plus.iter_mut().for_each(|x| *x = x.rounded_down(grid));
-            minus.iter_mut().for_each(|x| *x = x.rounded_up(grid));
-        };
-        round(&mut both);
+        if let Some(grid) = self.hints.grid {
+            both[0].iter_mut().for_each(|x| *x = x.rounded_down(grid));
+            both[1].iter_mut().for_each(|x| *x = x.rounded_up(grid));
+        }
         for (m, entry) in self.free.slice.reached(place).iter().filter(|_| bent) {
             let levels = self.bends[*m].levels.iter().map(|(unit, _, bend)| (*unit, &bend.weight));
             let envelopes = self.bends[*m].envelopes.iter().map(|(unit, bend)| (*unit, &bend.weight));
@@ -128,8 +126,6 @@ impl Losses<'_> {
                 both[turned(entry).0][unit] += &-&(&entry.exact() * weight);
             }
         }
-        // Once more: a loss only grows by it, and short numbers are fast.
-        round(&mut both);
         both
     }
 
