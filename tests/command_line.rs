@@ -61,7 +61,7 @@ fn json_on_standard_output_has_run_summary_and_rows() {
 fn a_killed_run_leaves_a_valid_file_and_resumes_to_the_same_rows() {
     let folder = tempfile::tempdir().unwrap();
     let model = "fixtures/cora_pyg_3layer.safetensors";
-    let nodes = "0-599";
+    let nodes = "0-199";
     let whole = folder.path().join("whole.parquet");
     let start = Instant::now();
     let done = gcnproof(&["certify", GRAPH, model, "-Q", "12", "--nodes", nodes, "--out", whole.to_str().unwrap()]);
@@ -80,7 +80,7 @@ fn a_killed_run_leaves_a_valid_file_and_resumes_to_the_same_rows() {
         let _ = child.kill();
         child.wait().unwrap();
         let kept = if out.exists() { rows(&out).len() } else { 0 };
-        println!("{extension}: killed with {kept} of 600 rows in the file");
+        println!("{extension}: killed with {kept} of 200 rows in the file");
         let resumed = gcnproof(&[&arguments[..], &["--resume"]].concat());
         assert!(resumed.status.success(), "{}", text(&resumed.stderr));
         assert_eq!(rows(&out), rows(&whole));
@@ -143,7 +143,7 @@ fn study_and_demo_end_at_once_and_go_on() {
         [(&demo[..], "demo/standard.complete-Q12.parquet"), (&whole, "study/cora_pyg.complete-Q12.parquet")]
     {
         let mut done = 0;
-        for after in [700, 1500, 3000, 5000] {
+        for after in [700, 3000] {
             let Some(took) = interrupted(arguments, Duration::from_millis(after)) else { continue };
             println!("{} after {after} ms: {took:.2?}, {} rows", arguments[0], kept(file));
             assert!(took < Duration::from_secs(3), "{arguments:?} after {after} ms: {took:?}");
@@ -220,7 +220,7 @@ fn matrices_are_told_apart_by_their_rows() {
 #[test]
 fn awkward_budgets_mean_what_they_say() {
     let certify = |budget: &[&str]| {
-        let done = gcnproof(&[&["certify", GRAPH, MODEL, "--nodes", "0-19", "--format", "json"], budget].concat());
+        let done = gcnproof(&[&["certify", GRAPH, MODEL, "--nodes", "0-5", "--format", "json"], budget].concat());
         assert!(done.status.success(), "{budget:?}: {}", text(&done.stderr));
         let value: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
         serde_json::from_value::<Vec<NodeRecord>>(value["rows"].clone()).unwrap()

@@ -312,9 +312,9 @@ fn a_network_with_three_weight_layers_is_proved() {
     }
     let path = folder.path().join("deep.jsonl.zst");
     let effort = Effort::Complete(limits(40));
-    let (results, summary, _) = round_trip(&path, files, (6, effort), |node| node % 12 == 0);
+    let (results, summary, _) = round_trip(&path, files, (6, effort), |node| node % 36 == 0);
     assert_agreement(&results, &summary);
-    assert!(summary.count(Judgement::Robust) > 30, "{}", summary.count(Judgement::Robust));
+    assert!(summary.count(Judgement::Robust) > 10, "{}", summary.count(Judgement::Robust));
 }
 
 #[test]

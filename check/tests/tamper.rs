@@ -141,95 +141,96 @@ fn mutate(value: &mut Value, random: &mut Random) {
     }
 }
 
+/// Mutants of each grown proof: growing one costs more than checking its mutants.
+const EACH: u64 = 4;
+
+/// Makes `count` mutants of accepted files and checks them: how many were tried, and how many were accepted and true.
+/// `change` alters the world, the file or both, and says what it did; `None` leaves the mutant out.
+fn mutants(
+    count: u64,
+    first: u64,
+    change: impl Fn(&mut Random, &mut World, &mut Vec<u8>) -> Option<String> + Sync,
+) -> [usize; 2] {
+    let counts = (0..count / EACH).into_par_iter().map(|seed| {
+        let mut random = Random::new(first + seed);
+        let Some((world, file)) = accepted(&mut random) else { return [0; 2] };
+        let mut counts = [0; 2];
+        for at in 0..EACH {
+            let (mut world, mut file) = (world.clone(), file.clone());
+            let Some(what) = change(&mut random, &mut world, &mut file) else { continue };
+            let summary = run(&world, &file);
+            counts[0] += 1;
+            counts[1] += usize::from(assert_true(world, &summary, &format!("seed {seed}, mutant {at}: {what}")));
+        }
+        counts
+    });
+    let [tried, kept] = counts.reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
+    println!("{tried} mutants, {kept} accepted and true");
+    [tried, kept]
+}
+
 /// Structure, numbers, budgets, classes: one to three changes to the JSON of header and proof.
 #[test]
 fn changed_json_is_accepted_only_if_still_true() {
-    let [tried, kept] = (0..20_000u64)
-        .into_par_iter()
-        .filter_map(|seed| {
-            let mut random = Random::new(seed + 3_000_000);
-            let (world, file) = accepted(&mut random)?;
-            let text = String::from_utf8(file).unwrap();
-            let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-            for _ in 0..=random.below(3) {
-                let line = [0, 1, 1, 1][random.below(4)];
-                mutate(&mut lines[line], &mut random);
-            }
-            let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
-            let summary = run(&world, text.join("\n").as_bytes());
-            let any = assert_true(world, &summary, &format!("seed {seed}: {}", text.join("\n")));
-            Some([1, usize::from(any)])
-        })
-        .reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
-    println!("{tried} mutants, {kept} accepted and true");
+    let [tried, kept] = mutants(20_000, 3_000_000, |random, _, file| {
+        let text = std::str::from_utf8(file).unwrap();
+        let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for _ in 0..=random.below(3) {
+            let line = [0, 1, 1, 1][random.below(4)];
+            mutate(&mut lines[line], random);
+        }
+        let text = lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        *file = text.clone().into_bytes();
+        Some(text)
+    });
     assert!(tried > 15_000 && kept > 500 && kept < tried / 2);
 }
 
 /// Another model under the same name: a bit of a weight or bias changed, the digests made to agree.
 #[test]
 fn a_changed_model_is_accepted_only_if_still_true() {
-    let [tried, kept] = (0..8_000u64)
-        .into_par_iter()
-        .filter_map(|seed| {
-            let mut random = Random::new(seed + 4_000_000);
-            let (mut world, file) = accepted(&mut random)?;
-            let at = random.below(world.model.layers.len());
-            let layer = &mut world.model.layers[at];
-            let values = if random.chance(50) { &mut layer.weight.values } else { &mut layer.bias };
-            let spot = random.below(values.len());
-            let changed = match random.below(4) {
-                0 => -values[spot],
-                1 => f64::from_bits(values[spot].to_bits() ^ 1 << random.below(64)),
-                2 => values[spot] + 1.0,
-                _ => random.weight(3),
-            };
-            if !changed.is_finite() {
-                return None;
-            }
-            values[spot] = changed;
-            let summary = run(&world, &file);
-            let any = assert_true(world, &summary, &format!("seed {seed}"));
-            Some([1, usize::from(any)])
-        })
-        .reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
-    println!("{tried} mutants, {kept} accepted and true");
+    let [tried, kept] = mutants(8_000, 4_000_000, |random, world, _| {
+        let at = random.below(world.model.layers.len());
+        let layer = &mut world.model.layers[at];
+        let values = if random.chance(50) { &mut layer.weight.values } else { &mut layer.bias };
+        let spot = random.below(values.len());
+        let changed = match random.below(4) {
+            0 => -values[spot],
+            1 => f64::from_bits(values[spot].to_bits() ^ 1 << random.below(64)),
+            2 => values[spot] + 1.0,
+            _ => random.weight(3),
+        };
+        values[spot] = changed;
+        changed.is_finite().then(|| format!("value {spot} of layer {at} becomes {changed}"))
+    });
     assert!(tried > 5_000 && kept > 500 && kept < tried);
 }
 
 /// Bytes changed, cut out, doubled, cut off, plain and compressed: no panic, and nothing false.
 #[test]
 fn changed_bytes_do_no_harm() {
-    let [tried, kept] = (0..20_000u64)
-        .into_par_iter()
-        .filter_map(|seed| {
-            let mut random = Random::new(seed + 5_000_000);
-            let (world, mut file) = accepted(&mut random)?;
-            if random.chance(25) {
-                file = ruzstd::encoding::compress_to_vec(&file[..], ruzstd::encoding::CompressionLevel::Fastest);
-            }
-            for _ in 0..=random.below(4) {
-                let (at, other) = (random.below(file.len()), random.below(file.len()));
-                match random.below(6) {
-                    0 => file[at] ^= 1 << random.below(8),
-                    1 => file.truncate(at.max(1)),
-                    2 => file[at] = b"0123456789{}[],:\"-e.\n "[random.below(22)],
-                    3 => drop(file.drain(at.min(other)..at.max(other).min(at.min(other) + 20)).count()),
-                    4 => {
-                        let piece = file[at.min(other)..at.max(other)].to_vec();
-                        file.splice(at..at, piece);
-                    }
-                    _ => file.insert(at, random.next() as u8),
+    let [tried, kept] = mutants(20_000, 5_000_000, |random, _, file| {
+        if random.chance(25) {
+            *file = ruzstd::encoding::compress_to_vec(&file[..], ruzstd::encoding::CompressionLevel::Fastest);
+        }
+        for _ in 0..=random.below(4) {
+            let (at, other) = (random.below(file.len()), random.below(file.len()));
+            match random.below(6) {
+                0 => file[at] ^= 1 << random.below(8),
+                1 => file.truncate(at.max(1)),
+                2 => file[at] = b"0123456789{}[],:\"-e.\n "[random.below(22)],
+                3 => drop(file.drain(at.min(other)..at.max(other).min(at.min(other) + 20)).count()),
+                4 => {
+                    let piece = file[at.min(other)..at.max(other)].to_vec();
+                    file.splice(at..at, piece);
                 }
-                if file.is_empty() {
-                    return None;
-                }
+                _ => file.insert(at, random.next() as u8),
             }
-            let summary = run(&world, &file);
-            let context = format!("seed {seed}: {}", String::from_utf8_lossy(&file));
-            let any = assert_true(world, &summary, &context);
-            Some([1, usize::from(any)])
-        })
-        .reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
-    println!("{tried} mutants, {kept} accepted and true");
+            if file.is_empty() {
+                return None;
+            }
+        }
+        Some(String::from_utf8_lossy(file).into_owned())
+    });
     assert!(tried > 15_000 && kept < tried / 2);
 }

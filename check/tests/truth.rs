@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 /// Grown trees: a true claim is proved, a false one never.
 #[test]
 fn trees_prove_exactly_what_is_true() {
-    let counts = (0..20_000u64)
+    let counts = (0..8_000u64)
         .into_par_iter()
         .map(|seed| {
             let mut random = Random::new(seed);
@@ -37,8 +37,8 @@ fn trees_prove_exactly_what_is_true() {
     println!(
         "{proved} proved ({with_units} with unit splits, {with_flips} with flip splits), {refused} refused, {not_in_time} out of rounds"
     );
-    assert!(proved > 4_000 && with_units > 300 && with_flips > 500 && refused > 4_000, "{counts:?}");
-    assert!(not_in_time < 400, "{counts:?}");
+    assert!(proved > 1_600 && with_units > 120 && with_flips > 200 && refused > 1_600, "{counts:?}");
+    assert!(not_in_time < 160, "{counts:?}");
 }
 
 /// Arbitrary admissible multipliers: never a false claim.

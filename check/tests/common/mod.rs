@@ -13,6 +13,7 @@ use gcnproof_files::{DenseMatrix, GraphFile, LayerFile, ModelFile, Pattern, Prec
 pub use number::{Big, Random};
 
 /// A problem small enough for brute force; the target is node 0.
+#[derive(Clone)]
 pub struct World {
     pub graph: GraphFile,
     pub model: ModelFile,
