@@ -31,7 +31,7 @@ fn textbook(certifier: &Certifier, weight: &DMatrix<f64>, node: usize, reference
     let (h, hidden, outer) = (bounds.width, slice.nodes(2), slice.nodes(1));
     let mut g = last.bias[reference] - last.bias[class];
     let mut u = DMatrix::<f64>::zeros(outer.len(), h);
-    let targets: Vec<(usize, f64)> = slice.passing(2).row(0).collect();
+    let targets: Vec<(usize, f64)> = slice.passing(2).single_row(0).collect();
     for &(m, a) in &targets {
         let at = hidden[m] as usize;
         for j in 0..h {
@@ -46,7 +46,7 @@ fn textbook(certifier: &Certifier, weight: &DMatrix<f64>, node: usize, reference
                 s / (s - r) * phi_hat
             };
             g -= phi * gcn.layers()[0].bias[j];
-            for (n, a) in slice.passing(1).row(m) {
+            for (n, a) in slice.passing(1).single_row(m) {
                 u[(n, j)] += a * phi;
             }
         }
@@ -77,7 +77,7 @@ fn textbook(certifier: &Certifier, weight: &DMatrix<f64>, node: usize, reference
     let mut margin = last.bias[reference] - last.bias[class];
     for &(m, a) in &targets {
         let mut z = certifier.unperturbed()[0].row(hidden[m] as usize).to_vec();
-        for (n, entry) in slice.passing(1).row(m) {
+        for (n, entry) in slice.passing(1).single_row(m) {
             for &(_, _, d) in kept.iter().filter(|k| k.1 == n && k.0 > 0.0) {
                 let sign = if graph.attributes().contains(outer[n] as usize, d) { -1.0 } else { 1.0 };
                 for (j, z) in z.iter_mut().enumerate() {

@@ -194,9 +194,9 @@ impl Direct<'_> {
             (1..classes).fold(0, |best, k| if row[k] > row[best] { k } else { best })
         };
         let (v2, v1) = (slice.nodes(2), slice.nodes(1));
-        let reached: Vec<(usize, f64)> = slice.passing(2).row(0).collect();
+        let reached: Vec<(usize, f64)> = slice.passing(2).single_row(0).collect();
         let mut a1 = DMatrix::zeros(v2.len(), v1.len());
-        (0..v2.len()).for_each(|m| slice.passing(1).row(m).for_each(|(n, a)| a1[(m, n)] = a));
+        (0..v2.len()).for_each(|m| slice.passing(1).single_row(m).for_each(|(n, a)| a1[(m, n)] = a));
         let x = DMatrix::from_fn(v1.len(), w1.nrows(), |n, d| self.attributes[(v1[n] as usize, d)]);
         let signs = x.map(|x| 1.0 - 2.0 * x);
         let coefficient = |m: usize, a: f64, j: usize, k: usize| (m, a * (w2[(j, class)] - w2[(j, k)]));

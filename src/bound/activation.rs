@@ -13,11 +13,15 @@ use crate::problem::budget::{Budget, Decided};
 use crate::problem::flip::Flip;
 use crate::problem::forward::Representation;
 use crate::problem::graph::Graph;
-use crate::problem::matrix::{MatrixRows, Pattern, PatternRows};
+use crate::problem::matrix::{Pattern, PatternRows};
 use crate::problem::network::{Layer, Network};
 use crate::problem::slice::Slice;
 
 /// `R` and `S` of one representation, row-major over all nodes.
+///
+/// Lines know three kinds of units by their bounds: never active, always active, undecided. A unit without activation is always
+/// active, whatever its sign; so its `R` is 0 here and its `S` the largest size of its value, and what its value really may be
+/// stands in `interval`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerBounds {
     /// Units per node.
@@ -28,13 +32,47 @@ pub struct LayerBounds {
     pub upper: Vec<f64>,
     /// Caps of the units, where they are known: at layer 2.
     pub caps: Vec<Cap>,
+    /// Which units of a node have no activation; empty if none.
+    pub linear: Vec<bool>,
+    /// The values that units may take, nodes × units, where some have no activation; else empty.
+    pub interval: Vec<(f64, f64)>,
 }
 
 impl LayerBounds {
     /// Room for the bounds of some nodes.
     fn unknown(width: usize, nodes: usize) -> LayerBounds {
         let count = width * nodes;
-        LayerBounds { width, lower: vec![0.0; count], upper: vec![0.0; count], caps: vec![Cap::default(); count] }
+        let (lower, upper, caps) = (vec![0.0; count], vec![0.0; count], vec![Cap::default(); count]);
+        LayerBounds { width, lower, upper, caps, linear: Vec::new(), interval: Vec::new() }
+    }
+
+    /// Makes units without activation count as active, and remembers their values.
+    fn straighten(mut self, layer: &Layer) -> LayerBounds {
+        if layer.linear.iter().any(|&linear| linear) {
+            self.linear.clone_from(&layer.linear);
+            self.interval = self.lower.iter().copied().zip(self.upper.iter().copied()).collect();
+            for at in (0..self.lower.len()).filter(|at| layer.is_linear(at % self.width)) {
+                let (r, s) = self.interval[at];
+                self.lower[at] = 0.0;
+                self.upper[at] = r.abs().max(s.abs()).max(f64::MIN_POSITIVE);
+                if let Some(cap) = self.caps.get_mut(at) {
+                    *cap = Cap::default();
+                }
+            }
+        }
+        self
+    }
+
+    /// Has this unit no activation?
+    #[inline]
+    pub fn is_linear(&self, unit: usize) -> bool {
+        self.linear.get(unit).copied().unwrap_or(false)
+    }
+
+    /// The least and the most that a unit of a node may send: its value, cut at zero where it has an activation.
+    fn sent(&self, node: usize, unit: usize) -> (f64, f64) {
+        let at = node * self.width + unit;
+        if self.is_linear(unit) { self.interval[at] } else { (self.lower[at].max(0.0), self.upper[at].max(0.0)) }
     }
 
     fn put(&mut self, at: usize, unit: UnitBounds) {
@@ -51,6 +89,11 @@ impl LayerBounds {
         &self.upper[node * self.width..][..self.width]
     }
 
+    /// The values that the units of a node may take, where some have no activation.
+    pub fn intervals(&self, node: usize) -> &[(f64, f64)] {
+        &self.interval[node * self.width..][..self.width]
+    }
+
     /// Caps of a node.
     pub fn caps(&self, node: usize) -> &[Cap] {
         &self.caps[node * self.width..][..self.width]
@@ -62,7 +105,7 @@ fn outward(lower: f64, upper: f64) -> (f64, f64) {
     (if lower.is_nan() { f64::NEG_INFINITY } else { lower }, if upper.is_nan() { f64::INFINITY } else { upper })
 }
 
-/// The largest amounts by which the flips of one node can raise or lower one unit, largest first.
+/// The largest amounts by which the flips of one node can raise or lower one unit through one term, largest first.
 struct LargestChanges {
     capacity: usize,
     raise: Vec<f64>,
@@ -79,7 +122,61 @@ impl LargestChanges {
     }
 }
 
-/// Layer 2 (docs/math.md (3.1)). Cost: `O(h (N (q + nnz(X_n)) + E·min(q, Q)))`, memory `O(N·min(q, Q))` per thread.
+/// What the flips of every node can change in one unit: through single terms, and through several at once.
+struct Reach<'a> {
+    terms: Vec<LargestChanges>,
+    columns: Vec<(&'a [f64], &'a [u32])>,
+    graph: &'a Graph,
+    means: (&'a Budget, &'a Decided),
+    global: usize,
+}
+
+impl Reach<'_> {
+    /// Adds the largest changes in one direction that node `n` (by number in the lists, and by id) can make where it reaches a
+    /// unit with these entries. A negative entry swaps the roles of the two directions (docs/math.md (3.1)).
+    fn changes(&self, n: usize, node: usize, entries: &[f64], upward: bool, pool: &mut Vec<f64>) {
+        let mut used = entries.iter().enumerate().filter(|entry| *entry.1 != 0.0);
+        let (Some((k, &a)), more) = (used.next(), used.next().is_some()) else { return };
+        if !more {
+            let list = if (a > 0.0) == upward { self.terms[k].raise(n) } else { self.terms[k].lower(n) };
+            // Lists are padded with zeros, which add nothing.
+            pool.extend(list.iter().take_while(|&&s| s > 0.0).map(|&s| a.abs() * s));
+            return;
+        }
+        // Terms that meet: the change of a flip is a sum over them, and no list of one of them is in its order.
+        let (budget, decided) = self.means;
+        let count = decided.local(budget, node as u32).unwrap_or(0).min(self.global);
+        let present = self.graph.attributes().row(node);
+        let first = pool.len();
+        for &d in self.columns[0].1 {
+            let there = present.binary_search(&d).is_ok();
+            let permitted = if there { budget.direction().removes() } else { budget.direction().adds() };
+            if !permitted || decided.fixes(Flip { node: node as u32, attribute: d }) {
+                continue;
+            }
+            let (mut change, mut size) = (0.0, FLOOR);
+            for (a, column) in entries.iter().zip(&self.columns) {
+                change += a * column.0[d as usize];
+                size += (a * column.0[d as usize]).abs();
+            }
+            // Rounded up: later errors are only allowed for in proportion to the change.
+            let change = if there == upward { -change } else { change } + error_of(entries.len() + 2, size);
+            if change > 0.0 {
+                pool.push(change);
+            }
+        }
+        let own = &mut pool[first..];
+        if own.len() > count {
+            if count > 0 {
+                own.select_nth_unstable_by(count - 1, |x, y| y.total_cmp(x));
+            }
+            pool.truncate(first + count);
+        }
+    }
+}
+
+/// Layer 2 (docs/math.md (3.1)). Cost: `O(h (N (q + nnz(X_n)) + E·min(q, Q)))`, memory `O(N·min(q, Q))` per thread and term; where
+/// terms meet, `D` more for each such entry.
 pub fn first_hidden(
     graph: &Graph,
     network: &Network,
@@ -88,17 +185,19 @@ pub fn first_hidden(
     unperturbed: &Representation,
 ) -> LayerBounds {
     let layer = &network.layers()[0];
-    let (nodes, width) = (graph.node_count(), layer.weight.columns());
+    let (nodes, width) = (graph.node_count(), layer.outputs());
+    let free = Decided::default();
     let units: Vec<Vec<UnitBounds>> = (0..width)
         .into_par_iter()
         .map(|unit| {
-            let reach = largest_changes(graph, budget, columns.unit(unit));
+            let columns: Vec<_> = (0..layer.passing.terms()).map(|k| columns.unit(k * width + unit)).collect();
+            let terms = columns.iter().map(|&column| largest_changes(graph, budget, column)).collect();
+            let reach = Reach { terms, columns, graph, means: (budget, &free), global: budget.global() };
             let mut pool = Vec::new();
             (0..nodes)
                 .map(|m| {
-                    let (columns, entries) = layer.passing.row(m);
-                    let row = || columns.iter().map(|&n| n as usize).zip(entries.iter().copied());
-                    unit_bounds(row, unperturbed.entry(m, unit), &reach, budget.global(), &mut pool)
+                    let row = || layer.passing.row(m).map(|(n, entries)| (n, n, entries));
+                    unit_bounds(row, unperturbed.entry(m, unit), &reach, &mut pool)
                 })
                 .collect()
         })
@@ -109,7 +208,7 @@ pub fn first_hidden(
             bounds.put(m * width + unit, of_unit);
         }
     }
-    bounds
+    bounds.straighten(layer)
 }
 
 /// `R`, `S` and the cap of one unit.
@@ -120,18 +219,17 @@ struct UnitBounds {
 }
 
 /// The bounds of a unit around its value `z`, all changes within the budget granted (docs/math.md (3.1), (5.8)).
-fn unit_bounds<I: Iterator<Item = (usize, f64)>>(
+fn unit_bounds<'r, I: Iterator<Item = (usize, usize, &'r [f64])>>(
     row: impl Fn() -> I,
     z: Enclosure,
-    reach: &LargestChanges,
-    global: usize,
+    reach: &Reach,
     pool: &mut Vec<f64>,
 ) -> UnitBounds {
     let upward = z.value < 0.0;
     // The changes towards zero come last: the pool keeps them for the cap.
-    let away = best_changes(&row, reach, global, !upward, pool);
+    let away = best_changes(&row, reach, !upward, pool);
     let away_terms = pool.len();
-    let towards = best_changes(&row, reach, global, upward, pool);
+    let towards = best_changes(&row, reach, upward, pool);
     let (rise, fall) = if upward { (towards, away) } else { (away, towards) };
     let terms = away_terms.max(pool.len());
     let slack = |change: f64| z.error + error_of(terms + 3, z.value.abs() + change);
@@ -141,21 +239,18 @@ fn unit_bounds<I: Iterator<Item = (usize, f64)>>(
     UnitBounds { lower, upper, cap }
 }
 
-/// The sum of the `Q` largest of `|A_mn| · ŝ_nji` in one direction; the pool holds them. A negative `A_mn` swaps the roles of
-/// the two directions (docs/math.md (3.1)).
-fn best_changes<I: Iterator<Item = (usize, f64)>>(
+/// The sum of the `Q` largest changes in one direction; the pool holds them (docs/math.md (3.1)).
+fn best_changes<'r, I: Iterator<Item = (usize, usize, &'r [f64])>>(
     row: impl Fn() -> I,
-    reach: &LargestChanges,
-    global: usize,
+    reach: &Reach,
     upward: bool,
     pool: &mut Vec<f64>,
 ) -> f64 {
     pool.clear();
-    for (n, a) in row() {
-        let list = if (a > 0.0) == upward { reach.raise(n) } else { reach.lower(n) };
-        // Lists are padded with zeros, which add nothing.
-        pool.extend(list.iter().take_while(|&&s| s > 0.0).map(|&s| a.abs() * s));
+    for (n, node, entries) in row() {
+        reach.changes(n, node, entries, upward, pool);
     }
+    let global = reach.global;
     if pool.len() > global {
         if global > 0 {
             pool.select_nth_unstable_by(global - 1, |x, y| y.total_cmp(x));
@@ -184,7 +279,7 @@ fn largest_changes(graph: &Graph, budget: &Budget, column: (&[f64], &[u32])) -> 
     reach
 }
 
-/// The columns of `W(1)`, each with the attributes that may be flipped in falling order of its weights: sorted once, they
+/// The columns of the `W_k(1)`, term after term, each with the attributes that may be flipped in falling order of its weights: sorted once, they
 /// let each node take its largest entries in `O(q + nnz(X_n))`.
 #[derive(Clone, Debug)]
 pub struct Columns {
@@ -194,9 +289,11 @@ pub struct Columns {
 impl Columns {
     /// Sorts the columns.
     pub fn new(network: &Network, budget: &Budget) -> Columns {
-        let weight = &network.layers()[0].weight;
-        let units = (0..weight.columns()).into_par_iter().map(|unit| {
-            let column: Vec<f64> = (0..weight.rows()).map(|d| weight.get(d, unit)).collect();
+        let layer = &network.layers()[0];
+        let (inputs, width) = (layer.inputs(), layer.outputs());
+        let units = (0..width * layer.passing.terms()).into_par_iter().map(|at| {
+            let (first, unit) = (at / width * inputs, at % width);
+            let column: Vec<f64> = (0..inputs).map(|d| layer.weight.get(first + d, unit)).collect();
             let mut order: Vec<u32> = (0..column.len() as u32).filter(|&d| !budget.is_frozen(d as usize)).collect();
             order.sort_unstable_by(|&a, &b| column[b as usize].total_cmp(&column[a as usize]));
             (column, order)
@@ -228,35 +325,44 @@ fn largest_changes_of(
 /// Layer 2 of one slice in a branch of a search, around values that include the flips already made: nodes × units
 /// (docs/math.md (3.1)).
 pub fn first_hidden_in_branch(
-    graph: &Graph,
+    (graph, network): (&Graph, &Network),
     columns: &Columns,
     field: (&Budget, &Decided),
     slice: &Slice,
     (value, error): (&[f64], &[f64]),
 ) -> LayerBounds {
     let (budget, decided) = field;
-    let width = columns.units.len();
+    let layer = &network.layers()[0];
+    let width = layer.outputs();
     let global = decided.global(budget).unwrap_or(0);
     let locals: Vec<usize> =
         slice.nodes(1).iter().map(|&n| decided.local(budget, n).unwrap_or(0).min(global)).collect();
     let capacity = locals.iter().copied().max().unwrap_or(0).min(graph.attribute_count());
     let mut bounds = LayerBounds::unknown(width, slice.nodes(2).len());
     let (mut removals, mut pool) = (Vec::new(), Vec::new());
+    let nodes = slice.nodes(1);
     for unit in 0..width {
+        let columns: Vec<_> = (0..layer.passing.terms()).map(|k| columns.unit(k * width + unit)).collect();
         let zeros = vec![0.0; locals.len() * capacity];
-        let mut reach = LargestChanges { capacity, raise: zeros.clone(), lower: zeros };
-        for (n, &node) in slice.nodes(1).iter().enumerate() {
-            let range = n * capacity..n * capacity + locals[n].min(capacity);
-            let (raise, lower) = (&mut reach.raise[range.clone()], &mut reach.lower[range]);
-            largest_changes_of(graph, field, node as usize, columns.unit(unit), raise, lower, &mut removals);
+        let mut terms = Vec::with_capacity(columns.len());
+        for &column in &columns {
+            let mut changes = LargestChanges { capacity, raise: zeros.clone(), lower: zeros.clone() };
+            for (n, &node) in nodes.iter().enumerate() {
+                let range = n * capacity..n * capacity + locals[n].min(capacity);
+                let (raise, lower) = (&mut changes.raise[range.clone()], &mut changes.lower[range]);
+                largest_changes_of(graph, field, node as usize, column, raise, lower, &mut removals);
+            }
+            terms.push(changes);
         }
+        let reach = Reach { terms, columns, graph, means: field, global };
         for m in 0..slice.nodes(2).len() {
             let at = m * width + unit;
             let z = Enclosure { value: value[at], error: error[at] };
-            bounds.put(at, unit_bounds(|| slice.passing(1).row(m), z, &reach, global, &mut pool));
+            let row = || slice.passing(1).row(m).map(|(n, entries)| (n, nodes[n] as usize, entries));
+            bounds.put(at, unit_bounds(row, z, &reach, &mut pool));
         }
     }
-    bounds
+    bounds.straighten(layer)
 }
 
 /// Merges the gains of additions (given in falling order) and of removals into one falling list.
@@ -303,59 +409,61 @@ fn fill(
 
 /// Layers 3 and up: interval propagation with bias and clipping, signs of `W` and of `A` split.
 pub fn propagate(layer: &Layer, previous: &LayerBounds) -> LayerBounds {
-    let row = |m: usize| {
-        let (columns, entries) = layer.passing.row(m);
-        columns.iter().map(|&n| n as usize).zip(entries.iter().copied())
-    };
-    propagate_rows(layer, layer.passing.rows(), row, previous)
+    let rows = (0..layer.passing.nodes()).map(|m| m as u32).collect::<Vec<_>>();
+    propagate_rows(layer, &rows, |m| layer.passing.row(m), previous)
 }
 
 /// The same inside a slice: from the bounds of its nodes in representation `l` to those in `l + 1`.
 pub fn propagate_in_slice(layer: &Layer, slice: &Slice, l: usize, previous: &LayerBounds) -> LayerBounds {
-    propagate_rows(layer, slice.nodes(l + 1).len(), |m| slice.passing(l).row(m), previous)
+    propagate_rows(layer, slice.nodes(l + 1), |m| slice.passing(l).row(m), previous)
 }
 
 /// Interval propagation over some rows of `A(l)` (docs/math.md (3.2)).
-fn propagate_rows<I: Iterator<Item = (usize, f64)>>(
+fn propagate_rows<'r, I: Iterator<Item = (usize, &'r [f64])>>(
     layer: &Layer,
-    rows: usize,
+    nodes: &[u32],
     row: impl Fn(usize) -> I + Sync,
     previous: &LayerBounds,
 ) -> LayerBounds {
-    let (inputs, width) = (layer.weight.rows(), layer.weight.columns());
-    // Per node: the least and the most that it can send to each unit, and the magnitude for the rounding error.
-    let sent: Vec<[Vec<f64>; 3]> = (0..previous.lower.len() / inputs)
+    let (inputs, width, count) = (layer.inputs(), layer.outputs(), layer.passing.terms());
+    // Per node and term: the least and the most that it can send to each unit, and the magnitude for the rounding error.
+    let sent: Vec<[Vec<f64>; 3]> = (0..previous.lower.len() / inputs * count)
         .into_par_iter()
-        .map(|n| {
+        .map(|at| {
+            let (n, k) = (at / count, at % count);
             let (mut least, mut most, mut size) = (vec![0.0; width], vec![0.0; width], vec![FLOOR; width]);
             for i in 0..inputs {
-                let (r, s) = (previous.lower(n)[i].max(0.0), previous.upper(n)[i].max(0.0));
-                for (j, &w) in layer.weight.row(i).iter().enumerate() {
+                let (r, s) = previous.sent(n, i);
+                let largest = r.abs().max(s);
+                for (j, &w) in layer.weight.row(k * inputs + i).iter().enumerate() {
                     let (low, high) = if w > 0.0 { (r, s) } else { (s, r) };
                     least[j] += low * w;
                     most[j] += high * w;
-                    size[j] += s * w.abs();
+                    size[j] += largest * w.abs();
                 }
             }
             [least, most, size]
         })
         .collect();
-    let mut bounds = LayerBounds::unknown(width, rows);
+    let mut bounds = LayerBounds::unknown(width, nodes.len());
     bounds.caps.clear();
     let chunks = bounds.lower.par_chunks_mut(width).zip(bounds.upper.par_chunks_mut(width));
     chunks.enumerate().for_each(|(m, (lower, upper))| {
-        lower.copy_from_slice(&layer.bias);
-        upper.copy_from_slice(&layer.bias);
-        let mut magnitude: Vec<f64> = layer.bias.iter().map(|b| b.abs()).collect();
+        let bias = layer.bias.row(nodes[m] as usize);
+        lower.copy_from_slice(bias);
+        upper.copy_from_slice(bias);
+        let mut magnitude: Vec<f64> = bias.iter().map(|b| b.abs()).collect();
         let mut terms = inputs + 2;
-        for (n, a) in row(m) {
-            terms += 1;
-            let [least, most, size] = &sent[n];
-            let (low, high) = if a > 0.0 { (least, most) } else { (most, least) };
-            for j in 0..width {
-                lower[j] += a * low[j];
-                upper[j] += a * high[j];
-                magnitude[j] += a.abs() * size[j];
+        for (n, entries) in row(m) {
+            terms += count;
+            for (k, &a) in entries.iter().enumerate() {
+                let [least, most, size] = &sent[n * count + k];
+                let (low, high) = if a > 0.0 { (least, most) } else { (most, least) };
+                for j in 0..width {
+                    lower[j] += a * low[j];
+                    upper[j] += a * high[j];
+                    magnitude[j] += a.abs() * size[j];
+                }
             }
         }
         for j in 0..width {
@@ -363,5 +471,5 @@ fn propagate_rows<I: Iterator<Item = (usize, f64)>>(
             (lower[j], upper[j]) = outward((lower[j] - slack).next_down(), (upper[j] + slack).next_up());
         }
     });
-    bounds
+    bounds.straighten(layer)
 }

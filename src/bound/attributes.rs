@@ -1,13 +1,13 @@
-//! The rows of `W(1)` in falling order of their norm, and the losses of flips, which are inner products with them.
+//! The weights of the attributes, those of all terms side by side, in falling order of their norm, and the losses of flips, which are inner products with them.
 //!
 //! The loss of a flip is an inner product with a row of `W(1)`, so finding the worst flips is a maximum-inner-product
 //! search. With rows ordered by norm, `‖u‖·‖W_d‖` tells when no later row can matter.
 
-use crate::problem::matrix::Weights;
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::number::rounding::norm_above;
 use crate::problem::budget::Budget;
+use crate::problem::network::Layer;
 
 /// Attributes scored together: unit by unit, one lane per attribute, so that no sum runs across lanes.
 const LANES: usize = 8;
@@ -31,17 +31,17 @@ pub struct Attributes {
 
 impl Attributes {
     /// Orders the rows by their norm (docs/math.md (4.8)).
-    pub fn new(weight: &Weights, budget: &Budget) -> Attributes {
-        let width = weight.columns();
-        let mut ranked: Vec<(f64, u32)> = (0..weight.rows() as u32)
+    pub fn new(layer: &Layer, budget: &Budget) -> Attributes {
+        let width = layer.outputs() * layer.passing.terms();
+        let mut ranked: Vec<(f64, u32)> = (0..layer.inputs() as u32)
             .filter(|&d| !budget.is_frozen(d as usize))
-            .map(|d| (norm_above(weight.row(d as usize).iter().copied()), d))
+            .map(|d| (norm_above(layer.weights_of(d as usize)), d))
             .collect();
         ranked.sort_by(|x, y| y.0.total_cmp(&x.0));
         let mut attributes = Attributes {
             width,
             order: ranked.iter().map(|r| r.1).collect(),
-            slot: vec![FROZEN; weight.rows()],
+            slot: vec![FROZEN; layer.inputs()],
             norms: ranked.iter().map(|r| r.0).collect(),
             groups: vec![0.0; ranked.len().div_ceil(LANES) * LANES * width],
             rows: vec![0.0; ranked.len() * width],
@@ -50,15 +50,15 @@ impl Attributes {
         for (slot, &d) in attributes.order.iter().enumerate() {
             attributes.slot[d as usize] = slot as u32;
             let group = &mut attributes.groups[slot / LANES * LANES * width..][..LANES * width];
-            attributes.rows[slot * width..][..width].copy_from_slice(weight.row(d as usize));
-            for (unit, &w) in weight.row(d as usize).iter().enumerate() {
+            for (unit, w) in layer.weights_of(d as usize).enumerate() {
+                attributes.rows[slot * width + unit] = w;
                 group[unit * LANES + slot % LANES] = w;
             }
         }
         attributes
     }
 
-    /// Units of representation 2.
+    /// Weights of an attribute: units of representation 2 times terms.
     pub fn width(&self) -> usize {
         self.width
     }

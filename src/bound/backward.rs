@@ -133,10 +133,10 @@ impl Backward {
         }
     }
 
-    /// `Φ̂(l) = A(l)ᵀ Φ(l+1) W(l)ᵀ`, and the bias of layer `l` (docs/math.md (4.3)).
+    /// `Φ̂(l) = Σ_k A_k(l)ᵀ Φ(l+1) W_k(l)ᵀ`, and the bias of layer `l` (docs/math.md (4.3)).
     fn pull(&mut self, network: &Network, slice: &Slice, l: usize) {
         let layer = &network.layers()[l - 1];
-        let (inputs, outputs) = (layer.weight.rows(), layer.weight.columns());
+        let (inputs, outputs, terms) = (layer.inputs(), layer.outputs(), layer.passing.terms());
         let (rows, columns) = (slice.nodes(l + 1).len(), slice.nodes(l).len());
         let length = columns * inputs;
         self.coefficient.clear();
@@ -146,28 +146,32 @@ impl Backward {
         for m in 0..rows {
             let phi = &self.phi[m * outputs..][..outputs];
             self.psi.clear();
-            self.psi.resize(inputs, 0.0);
+            self.psi.resize(inputs * terms, 0.0);
             self.psi_size.clear();
-            self.psi_size.resize(inputs, FLOOR);
+            self.psi_size.resize(inputs * terms, FLOOR);
+            let bias = layer.bias.row(slice.nodes(l + 1)[m] as usize);
             for (j, &p) in phi.iter().enumerate().filter(|(_, p)| **p != 0.0) {
-                self.constant.add(p * layer.bias[j]);
-                for i in 0..inputs {
+                self.constant.add(p * bias[j]);
+                for i in 0..inputs * terms {
                     let term = p * layer.weight.get(i, j);
                     self.psi[i] += term;
                     self.psi_size[i] += term.abs();
                 }
             }
-            for (n, a) in slice.passing(l).row(m) {
+            for (n, entries) in slice.passing(l).row(m) {
                 let at = n * inputs;
-                for i in 0..inputs {
-                    self.coefficient[at + i] += a * self.psi[i];
-                    self.error[at + i] += a.abs() * self.psi_size[i];
+                for (k, &a) in entries.iter().enumerate() {
+                    let from = k * inputs;
+                    for i in 0..inputs {
+                        self.coefficient[at + i] += a * self.psi[from + i];
+                        self.error[at + i] += a.abs() * self.psi_size[from + i];
+                    }
                 }
             }
         }
         // So far `error` holds magnitudes.
         for e in &mut self.error {
-            *e = error_of(outputs + rows + 1, *e);
+            *e = error_of(outputs + terms * rows + 1, *e);
         }
     }
 

@@ -43,12 +43,15 @@ pub struct Hidden {
     pub envelope: Option<(Arc<Envelope>, Left)>,
     /// What is assumed.
     pub assumption: Vec<Assumption>,
+    /// Which units of a node have no activation; empty if none.
+    pub linear: Vec<bool>,
 }
 
 impl Hidden {
     /// The units at the unperturbed graph.
     pub fn load(&mut self, slice: &Slice, unperturbed: &Representation, bounds: &LayerBounds) {
         self.width = unperturbed.width;
+        self.linear.clone_from(&bounds.linear);
         for buffer in [&mut self.value, &mut self.error, &mut self.lower, &mut self.upper] {
             buffer.clear();
         }
@@ -70,6 +73,12 @@ impl Hidden {
     pub fn anchor_at(&mut self, evaluator: &Evaluator) {
         self.value.copy_from_slice(evaluator.preactivations(2));
         self.error.copy_from_slice(evaluator.errors(2));
+    }
+
+    /// Has this unit no activation?
+    #[inline]
+    pub fn is_linear(&self, at: usize) -> bool {
+        !self.linear.is_empty() && self.linear[at % self.width]
     }
 
     /// Number of units.

@@ -123,13 +123,14 @@ pub(crate) fn add_changes(
     change: &mut [f64],
     capped: &mut [f64],
 ) {
-    let weight = &network.layers()[0].weight;
-    let width = weight.columns();
+    let layer = &network.layers()[0];
+    let mut gains = Vec::new();
     for (flip, share) in shares.filter(|flip| flip.1 > 0.0) {
         let sign = if graph.attributes().contains(flip.node as usize, flip.attribute) { -1.0 } else { 1.0 };
-        for (_, m, a) in slice.rows_of(flip) {
-            for (j, &w) in weight.row(flip.attribute as usize).iter().enumerate() {
-                let (at, g) = (m * width + j, sign * a * w);
+        for (_, m, entries) in slice.rows_of(flip) {
+            layer.changes(sign, entries, flip.attribute as usize, &mut gains);
+            for (j, &g) in gains.iter().enumerate() {
+                let at = m * gains.len() + j;
                 change[at] += share * g;
                 capped[at] += share * capped_change(hidden.cap[at].level, hidden.value[at], g);
             }

@@ -37,7 +37,7 @@ impl Prepared {
     pub fn new(problem: Problem) -> Prepared {
         let (graph, network) = (problem.graph(), problem.network());
         let unperturbed = Arc::new(forward(graph, network));
-        let attributes = Arc::new(Attributes::new(&network.layers()[0].weight, problem.budget()));
+        let attributes = Arc::new(Attributes::new(&network.layers()[0], problem.budget()));
         let columns = Arc::new(Columns::new(network, problem.budget()));
         let sums = Arc::new(Sums::new(graph.node_count()));
         let mut prepared = Prepared { problem, attributes, columns, unperturbed, sums, bounds: Vec::new() };

@@ -103,7 +103,7 @@ impl Relaxed {
     }
 
     /// Passes the slopes on to the nodes of representation 1 and bounds the error of any flip's loss
-    /// (docs/math.md (4.5), (5.5)).
+    /// (docs/math.md (4.5), (5.5)). `width` is that of a node's slopes: units times terms.
     pub fn spread(&self, slice: &Slice, width: usize, largest_norm: f64, slopes: &mut Slopes) -> f64 {
         let nodes = slice.nodes(1).len();
         slopes.cap_corrections.clone_from(&self.cap_corrections);
@@ -116,7 +116,13 @@ impl Relaxed {
         slopes.centre.resize(nodes * width, 0.0);
         slopes.radius.clear();
         slopes.radius.resize(if two { nodes * width } else { 0 }, 0.0);
+        slopes.unit_radius.clear();
+        if slice.passing(1).terms > 1 {
+            slopes.unit_radius.extend_from_slice(&self.radius);
+        }
         let passing = slice.passing(1);
+        // The slopes of a node stand term after term, as the weights of an attribute do.
+        let (width, row_width) = (width / passing.terms.max(1), width);
         // Σ_m |A_mn| ‖slopes of m‖ bounds the size of everything summed for node n; rows are few, so sum over all n.
         let mut largest: f64 = 0.0;
         let mut sizes = 0.0;
@@ -127,16 +133,18 @@ impl Relaxed {
                 square += self.radius[m * width..][..width].iter().sum::<f64>();
             }
             let mut row_max: f64 = 0.0;
-            for (n, a) in passing.row(m) {
-                row_max = row_max.max(a.abs());
-                let into = &mut slopes.centre[n * width..][..width];
-                for (slot, c) in into.iter_mut().zip(centre) {
-                    *slot += a * c;
-                }
-                if two {
-                    let into = &mut slopes.radius[n * width..][..width];
-                    for (slot, r) in into.iter_mut().zip(&self.radius[m * width..][..width]) {
-                        *slot += a.abs() * r;
+            for (n, entries) in passing.row(m) {
+                for (k, &a) in entries.iter().enumerate() {
+                    row_max = row_max.max(a.abs());
+                    let at = n * row_width + k * width;
+                    for (slot, c) in slopes.centre[at..][..width].iter_mut().zip(centre) {
+                        *slot += a * c;
+                    }
+                    if two {
+                        let radius = &self.radius[m * width..][..width];
+                        for (slot, r) in slopes.radius[at..][..width].iter_mut().zip(radius) {
+                            *slot += a.abs() * r;
+                        }
                     }
                 }
             }
@@ -145,7 +153,7 @@ impl Relaxed {
             largest = largest.max(row_max);
         }
         // A loss is a sum over units of (at most) two products with sums over the rows.
-        error_of(2 * width + passing.rows() + 6, 2.0 * sizes * largest_norm)
+        error_of(2 * row_width + passing.rows() + 6, 2.0 * sizes * largest_norm)
     }
 
     /// The anchored relaxation. Layers above the second are relaxed as in the dual (docs/math.md (5.4)).
@@ -164,7 +172,10 @@ impl Relaxed {
                 let unit =
                     Unit { coefficient: (a, error), unperturbed: (z[j], ez[j]), lower: lower[j], upper: upper[j] };
                 let Anchor { rise, fall, slack } = anchor(unit);
-                if upper[j] > 0.0 {
+                if bounds.is_linear(j) {
+                    self.base.add(a * z[j]);
+                    self.base.allow(a.abs() * ez[j] + error * (z[j].abs() + ez[j]));
+                } else if upper[j] > 0.0 {
                     let h = z[j].max(0.0);
                     self.base.add(a * h);
                     self.base.allow(a.abs() * ez[j] + error * (h + ez[j]) + slack);
@@ -197,6 +208,12 @@ impl Relaxed {
                 // 0 ≤ λ ≤ a keeps λz under a·relu(z) everywhere.
                 Assumption::Free if s > 0.0 && r < 0.0 && a - error > 0.0 => {
                     self.one_slope((on_grid(w) * (a - error)).next_down().max(0.0), z, ez)
+                }
+                // Without activation the line is the unit itself.
+                Assumption::Free if hidden.is_linear(at) => {
+                    self.base.add(a * z);
+                    self.base.allow(a.abs() * ez + error * (z.abs() + ez));
+                    if error == 0.0 { (a, a) } else { ((a - error).next_down(), (a + error).next_up()) }
                 }
                 Assumption::Free => {
                     let unit = Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s };

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 use crate::bound::attributes::Attributes;
 use crate::bound::line::capped::CapCorrection;
 use crate::bound::line::envelope::EnvelopeCorrection;
-use crate::number::rounding::{error_of, norm_above};
+use crate::number::rounding::{FLOOR, error_of, norm_above};
 use crate::problem::budget::{Budget, Decided};
 use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
@@ -82,6 +82,8 @@ pub struct Slopes {
     pub centre: Vec<f64>,
     /// Half their difference; empty if they are the same (the plain dual).
     pub radius: Vec<f64>,
+    /// Half the difference of each unit's slopes, where several terms may reach it; else empty.
+    pub unit_radius: Vec<f64>,
     /// What the slopes overstate, by unit of representation 2; empty if nothing.
     pub cap_corrections: Vec<CapCorrection>,
     /// What the slopes overstate of envelopes, if there are any.
@@ -92,7 +94,7 @@ impl Slopes {
     /// The loss of a flip of the slice's node `n` by weights `row`, corrected by what the slopes overstate; rounded up
     /// (docs/math.md (5.9)).
     fn corrected(&self, loss: f64, slice: &Slice, (n, flip): (usize, Flip), sign: f64, row: &[f64]) -> f64 {
-        if self.cap_corrections.is_empty() && self.envelope_correction.is_none() {
+        if self.cap_corrections.is_empty() && self.envelope_correction.is_none() && self.unit_radius.is_empty() {
             return loss;
         }
         let (mut excess, mut size, mut terms) = (0.0, 0.0, 0);
@@ -100,18 +102,49 @@ impl Slopes {
             (excess, size) = envelope_correction.of(slice, (n, flip), sign, row);
             terms = envelope_correction.terms();
         }
-        for (_, m, a) in slice.reaching(n).filter(|_| !self.cap_corrections.is_empty()) {
-            let a = sign * a;
-            for (cap_correction, w) in self.cap_corrections[m * row.len()..][..row.len()].iter().zip(row) {
-                let (more, magnitude) = cap_correction.excess(a * w);
-                excess += more;
-                size += magnitude;
+        if !self.unit_radius.is_empty() {
+            let (more, magnitude, count) = self.corrected_terms(slice, n, sign, row);
+            (excess, size, terms) = (excess + more, size + magnitude, terms + count);
+        } else if !self.cap_corrections.is_empty() {
+            for (_, m, a) in slice.reaching(n) {
+                let a = sign * a[0];
+                for (cap_correction, w) in self.cap_corrections[m * row.len()..][..row.len()].iter().zip(row) {
+                    let (more, magnitude) = cap_correction.excess(a * w);
+                    excess += more;
+                    size += magnitude;
+                }
+                terms += row.len();
             }
-            terms += row.len();
         }
         let surely = excess - error_of(terms + 8, size);
         // A comparison with NaN is false: nothing is corrected.
         if surely > 0.0 { (loss - surely).next_up() } else { loss }
+    }
+}
+
+impl Slopes {
+    /// What the slopes overstate of a flip that reaches units through several terms: at caps, and where terms meet and partly
+    /// cancel, because each was counted for itself. Excess, the size of what was summed, and the number of terms.
+    fn corrected_terms(&self, slice: &Slice, n: usize, sign: f64, row: &[f64]) -> (f64, f64, usize) {
+        let (mut excess, mut size, mut terms) = (0.0, 0.0, 0);
+        for (_, m, entries) in slice.reaching(n) {
+            let width = row.len() / entries.len();
+            for j in 0..width {
+                let at = m * width + j;
+                let changes = entries.iter().zip(row[j..].iter().step_by(width)).map(|(a, w)| sign * a * w);
+                let (change, magnitude) = changes.fold((0.0, 0.0), |(sum, size), g| (sum + g, size + g.abs()));
+                let radius = self.unit_radius[at];
+                excess += radius * (magnitude - change.abs());
+                // Change and magnitude were both rounded; the floor stands for what underflows.
+                size += 2.0 * radius * (magnitude + FLOOR);
+                if let Some(cap_correction) = self.cap_corrections.get(at) {
+                    excess += cap_correction.excess(change).0;
+                    size += 2.0 * cap_correction.weight * (magnitude + FLOOR);
+                }
+            }
+            terms += width * (entries.len() + 1);
+        }
+        (excess, size, terms + 8)
     }
 }
 

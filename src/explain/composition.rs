@@ -131,16 +131,17 @@ pub(super) fn compose(
 
 /// Rise and fall of every unit of representation 2 under the flips.
 fn changes(certifier: &Certifier, slice: &Slice, flips: &[Flip]) -> (Vec<f64>, Vec<f64>) {
-    let weight = &certifier.network().layers()[0].weight;
-    let width = weight.columns();
+    let layer = &certifier.network().layers()[0];
+    let width = layer.outputs();
+    let mut gains = Vec::new();
     let mut rise = vec![0.0; slice.nodes(2).len() * width];
     let mut fall = rise.clone();
     for &flip in flips {
         let present = certifier.graph().attributes().contains(flip.node as usize, flip.attribute);
         let sign = if present { -1.0 } else { 1.0 };
-        for (_, m, a) in slice.rows_of(flip) {
-            for (j, &w) in weight.row(flip.attribute as usize).iter().enumerate() {
-                let change = sign * a * w;
+        for (_, m, entries) in slice.rows_of(flip) {
+            layer.changes(sign, entries, flip.attribute as usize, &mut gains);
+            for (j, &change) in gains.iter().enumerate() {
                 rise[m * width + j] += change.max(0.0);
                 fall[m * width + j] -= change.min(0.0);
             }

@@ -35,7 +35,7 @@ pub fn instance_of(prepared: &Prepared, node: usize, reference: usize, class: us
                 values: layer.weight.values().to_vec(),
             })
             .collect(),
-        biases: network.layers().iter().map(|layer| layer.bias.clone()).collect(),
+        biases: network.layers().iter().map(|layer| layer.bias.values().to_vec()).collect(),
         lower: (2..network.depth()).map(|l| rows(l, &|n| bounds[l - 2].lower(n).to_vec())).collect(),
         upper: (2..network.depth()).map(|l| rows(l, &|n| bounds[l - 2].upper(n).to_vec())).collect(),
         local_budget: nodes.iter().map(|&n| prepared.budget().local(n as usize)).collect(),
@@ -53,6 +53,6 @@ fn local_matrix(slice: &Slice, l: usize) -> Sparse {
     Sparse {
         rows: slice.nodes(l + 1).len(),
         columns: slice.nodes(l).len(),
-        entries: (0..passing.rows()).flat_map(|m| passing.row(m).map(move |(n, a)| (m, n, a))).collect(),
+        entries: (0..passing.rows()).flat_map(|m| passing.row(m).map(move |(n, a)| (m, n, a[0]))).collect(),
     }
 }

@@ -74,34 +74,36 @@ impl Evaluator {
             layer.value.extend_from_slice(before.row(node as usize));
             layer.error.extend_from_slice(before.errors(node as usize));
         }
-        let weight = &problem.network().layers()[0].weight;
+        let (of, terms) = (&problem.network().layers()[0], problem.network().layers()[0].passing.terms());
         self.magnitude.clear();
         self.magnitude.resize(layer.value.len(), 0.0);
         for flip in flips {
             let present = problem.graph().attributes().contains(flip.node as usize, flip.attribute);
             let sign = if present { -1.0 } else { 1.0 };
-            let weights = weight.row(flip.attribute as usize);
-            for (_, m, a) in slice.rows_of(*flip) {
-                for (j, &w) in weights.iter().enumerate() {
-                    let change = sign * a * w;
-                    layer.value[m * width + j] += change;
-                    // The smallest normal number marks the entry as touched even where the change underflows.
-                    self.magnitude[m * width + j] += change.abs() + f64::MIN_POSITIVE;
+            for (_, m, entries) in slice.rows_of(*flip) {
+                for (k, a) in entries.iter().enumerate() {
+                    let weights = of.weight.row(k * of.inputs() + flip.attribute as usize);
+                    for (j, &w) in weights.iter().enumerate() {
+                        let change = sign * a * w;
+                        layer.value[m * width + j] += change;
+                        // The smallest normal number marks the entry as touched even where the change underflows.
+                        self.magnitude[m * width + j] += change.abs() + f64::MIN_POSITIVE;
+                    }
                 }
             }
         }
         for ((e, &size), &z) in layer.error.iter_mut().zip(&self.magnitude).zip(&layer.value) {
             if size > 0.0 {
                 // |unperturbed| ≤ |perturbed| + changes
-                *e = *e * (1.0 + 1e-9) + error_of(flips.len() + 2, 2.0 * size + z.abs());
+                *e = *e * (1.0 + 1e-9) + error_of(terms * flips.len() + 2, 2.0 * size + z.abs());
             }
         }
     }
 
     /// From representation `l` to `l + 1`: messages first, then weights.
     fn step(&mut self, network: &Network, slice: &Slice, l: usize) {
-        let layer = &network.layers()[l - 1];
-        let (inputs, outputs) = (layer.weight.rows(), layer.weight.columns());
+        let (layer, activation) = (&network.layers()[l - 1], &network.layers()[l - 2]);
+        let (inputs, outputs, count) = (layer.inputs(), layer.outputs(), layer.passing.terms());
         let rows = slice.nodes(l + 1).len();
         let (below, above) = self.layers.split_at_mut(l - 1);
         let (from, to) = (&below[l - 2], &mut above[0]);
@@ -113,25 +115,30 @@ impl Evaluator {
         for m in 0..rows {
             for (buffer, floor) in [(&mut *value, 0.0), (&mut *size, FLOOR), (&mut *inherited, f64::MIN_POSITIVE)] {
                 buffer.clear();
-                buffer.resize(inputs, floor);
+                buffer.resize(inputs * count, floor);
             }
             let mut terms = 0;
-            for (n, a) in slice.passing(l).row(m) {
+            for (n, entries) in slice.passing(l).row(m) {
                 terms += 1;
                 let at = n * inputs;
-                for i in 0..inputs {
-                    let h = from.value[at + i].max(0.0);
-                    value[i] += a * h;
-                    size[i] += a.abs() * h;
-                    inherited[i] += a.abs() * from.error[at + i];
+                for (k, &a) in entries.iter().enumerate() {
+                    let into = k * inputs;
+                    for i in 0..inputs {
+                        let z = from.value[at + i];
+                        let h = if activation.is_linear(i) { z } else { z.max(0.0) };
+                        value[into + i] += a * h;
+                        size[into + i] += (a * h).abs();
+                        inherited[into + i] += a.abs() * from.error[at + i];
+                    }
                 }
             }
             let out = &mut to.value[m * outputs..][..outputs];
             let error = &mut to.error[m * outputs..][..outputs];
-            out.copy_from_slice(&layer.bias);
+            let bias = layer.bias.row(slice.nodes(l + 1)[m] as usize);
+            out.copy_from_slice(bias);
             self.magnitude.clear();
-            self.magnitude.extend(layer.bias.iter().map(|b| b.abs()));
-            for i in 0..inputs {
+            self.magnitude.extend(bias.iter().map(|b| b.abs()));
+            for i in 0..inputs * count {
                 for (j, &w) in layer.weight.row(i).iter().enumerate() {
                     out[j] += value[i] * w;
                     self.magnitude[j] += size[i] * w.abs();
@@ -139,7 +146,7 @@ impl Evaluator {
                 }
             }
             for (e, &magnitude) in error.iter_mut().zip(&self.magnitude) {
-                *e = *e * (1.0 + 1e-9) + error_of(inputs + terms + 2, magnitude);
+                *e = *e * (1.0 + 1e-9) + error_of(count * inputs + terms + 2, magnitude);
             }
         }
     }
@@ -153,21 +160,23 @@ impl Evaluator {
             phi[unit] = c;
         }
         for l in (2..top).rev() {
-            let layer = &network.layers()[l - 1];
-            let (inputs, outputs) = (layer.weight.rows(), layer.weight.columns());
+            let (layer, activation) = (&network.layers()[l - 1], &network.layers()[l - 2]);
+            let (inputs, outputs) = (layer.inputs(), layer.outputs());
             let mut next = vec![0.0; slice.nodes(l).len() * inputs];
             for m in 0..slice.nodes(l + 1).len() {
                 let phi = &phi[m * outputs..][..outputs];
                 let psi: Vec<f64> =
-                    (0..inputs).map(|i| layer.weight.row(i).iter().zip(phi).map(|(w, p)| w * p).sum()).collect();
-                for (n, a) in slice.passing(l).row(m) {
-                    for (slot, p) in next[n * inputs..][..inputs].iter_mut().zip(&psi) {
-                        *slot += a * p;
+                    (0..layer.weight.rows()).map(|i| layer.weight.row(i).iter().zip(phi).map(|(w, p)| w * p).sum()).collect();
+                for (n, entries) in slice.passing(l).row(m) {
+                    for (a, psi) in entries.iter().zip(psi.chunks_exact(inputs)) {
+                        for (slot, p) in next[n * inputs..][..inputs].iter_mut().zip(psi) {
+                            *slot += a * p;
+                        }
                     }
                 }
             }
-            for (slot, &z) in next.iter_mut().zip(&self.layers[l - 2].value) {
-                if z <= 0.0 {
+            for (at, (slot, &z)) in next.iter_mut().zip(&self.layers[l - 2].value).enumerate() {
+                if z <= 0.0 && !activation.is_linear(at % inputs) {
                     *slot = 0.0;
                 }
             }

@@ -12,7 +12,7 @@ use crate::number::rounding::norm_above;
 use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
 use crate::problem::matrix::PatternRows;
-use crate::problem::network::Network;
+use crate::problem::network::{Layer, Network};
 use crate::problem::objective::Objective;
 use crate::problem::slice::Slice;
 
@@ -36,7 +36,7 @@ impl Exact {
     }
 }
 
-/// `X W(1)` of the unperturbed graph, exactly: a node's row is summed when it is first asked for, and kept for all targets.
+/// `X W_k(1)` of the unperturbed graph, exactly, term after term: a node's row is summed when it is first asked for, and kept for all targets.
 #[derive(Debug)]
 pub struct Sums {
     nodes: Vec<OnceLock<Vec<Dyadic>>>,
@@ -52,9 +52,9 @@ impl Sums {
     /// The attributes with the norms of their weights, rounded up, in falling order; those without weights are left out.
     pub(crate) fn norms(&self, network: &Network) -> &[(f64, usize)] {
         self.norms.get_or_init(|| {
-            let weight = &network.layers()[0].weight;
-            let norm = |d: usize| (norm_above(weight.row(d).iter().copied()), d);
-            let mut norms: Vec<(f64, usize)> = (0..weight.rows()).map(norm).filter(|of| of.0 != 0.0).collect();
+            let layer = &network.layers()[0];
+            let norm = |d: usize| (norm_above(layer.weights_of(d)), d);
+            let mut norms: Vec<(f64, usize)> = (0..layer.inputs()).map(norm).filter(|of| of.0 != 0.0).collect();
             norms.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
             norms
         })
@@ -62,9 +62,14 @@ impl Sums {
 
     fn of(&self, graph: &Graph, network: &Network, node: usize) -> &[Dyadic] {
         self.nodes[node].get_or_init(|| {
-            let weight = &network.layers()[0].weight;
+            let layer = &network.layers()[0];
             let present = graph.attributes().row(node);
-            (0..weight.columns()).map(|j| Dyadic::sum_of(present.iter().map(|&d| weight.get(d as usize, j)))).collect()
+            let terms = (0..layer.passing.terms()).map(|k| k * layer.inputs());
+            let units = terms.flat_map(|first| (0..layer.outputs()).map(move |j| (first, j)));
+            let weight = &layer.weight;
+            units
+                .map(|(first, j)| Dyadic::sum_of(present.iter().map(|&d| weight.get(first + d as usize, j))))
+                .collect()
         })
     }
 }
@@ -108,8 +113,11 @@ impl ExactProblem<'_> {
         let weights: Vec<Dyadic> = (0..layer.weight.rows())
             .map(|i| sum(objective.iter().map(|&(unit, c)| &Dyadic::from(layer.weight.get(i, unit)) * &c.into())))
             .collect();
-        let mut total = sum(objective.iter().map(|&(unit, c)| &Dyadic::from(layer.bias[unit]) * &c.into()));
-        let counting: Vec<usize> = (0..weights.len()).filter(|&i| weights[i].sign() != Ordering::Equal).collect();
+        let bias = layer.bias.row(self.slice.nodes(top)[0] as usize);
+        let mut total = sum(objective.iter().map(|&(unit, c)| &Dyadic::from(bias[unit]) * &c.into()));
+        let inputs = layer.inputs();
+        let counts = |i: &usize| weights.iter().skip(*i).step_by(inputs).any(|w| w.sign() != Ordering::Equal);
+        let counting: Vec<usize> = (0..inputs).filter(counts).collect();
         if counting.is_empty() {
             return total;
         }
@@ -119,29 +127,36 @@ impl ExactProblem<'_> {
             let all: Vec<usize> = (0..self.network.width(2)).collect();
             (2..top - 1).fold(self.preactivations(&all, flips), |z, l| self.step(&z, l))
         };
-        for (n, a) in self.slice.passing(top - 1).row(0) {
-            let sent = counting.iter().map(|&i| (&z.row(n)[i], &weights[i]));
-            let sent = sum(sent.filter(|(z, _)| z.sign() == Ordering::Greater).map(|(z, w)| z * w));
-            total += &(&sent * &a.into());
+        let below = &self.network.layers()[top - 3];
+        for (n, entries) in self.slice.passing(top - 1).row(0) {
+            for (k, &a) in entries.iter().enumerate().filter(|entry| *entry.1 != 0.0) {
+                let sent = counting.iter().map(|&i| (i, &z.row(n)[i], &weights[k * inputs + i]));
+                let sent = sum(sent.filter(|&(i, z, _)| passes(below, i, z)).map(|(_, z, w)| z * w));
+                total += &(&sent * &a.into());
+            }
         }
         total
     }
 
-    /// `Ĥ(l+1) = A(l) relu(Ĥ(l)) W(l) + b(l)` on the slice.
+    /// `Ĥ(l+1) = Σ_k A_k(l) H(l) W_k(l) + b(l)` on the slice.
     pub(crate) fn step(&self, z: &Exact, l: usize) -> Exact {
         let layer = &self.network.layers()[l - 1];
-        let rows = self.slice.nodes(l + 1).len();
-        let mut next = Exact::zeros(rows, layer.weight.columns());
-        for m in 0..rows {
-            let mut received = vec![Dyadic::ZERO; z.width];
-            for (n, a) in self.slice.passing(l).row(m) {
-                let a = Dyadic::from(a);
-                for (sum, z) in received.iter_mut().zip(z.row(n)).filter(|(_, z)| z.sign() == Ordering::Greater) {
-                    *sum += &(z * &a);
+        let below = &self.network.layers()[l - 2];
+        let nodes = self.slice.nodes(l + 1);
+        let mut next = Exact::zeros(nodes.len(), layer.outputs());
+        for (m, &node) in nodes.iter().enumerate() {
+            let mut received = vec![Dyadic::ZERO; z.width * layer.passing.terms()];
+            for (n, entries) in self.slice.passing(l).row(m) {
+                for (k, &a) in entries.iter().enumerate().filter(|entry| *entry.1 != 0.0) {
+                    let a = Dyadic::from(a);
+                    let sums = received[k * z.width..][..z.width].iter_mut().zip(z.row(n)).enumerate();
+                    for (_, (sum, z)) in sums.filter(|(i, (_, z))| passes(below, *i, z)) {
+                        *sum += &(z * &a);
+                    }
                 }
             }
-            for j in 0..layer.weight.columns() {
-                next.add(m, j, &layer.bias[j].into());
+            for (j, &bias) in layer.bias.row(node as usize).iter().enumerate() {
+                next.add(m, j, &bias.into());
                 for (i, received) in received.iter().enumerate().filter(|(_, x)| x.sign() != Ordering::Equal) {
                     next.add(m, j, &(received * &layer.weight.get(i, j).into()));
                 }
@@ -150,7 +165,7 @@ impl ExactProblem<'_> {
         next
     }
 
-    /// `Ĥ(2) = A(1) X̃ W(1) + b(1)` on the slice for some units; zero for the others.
+    /// `Ĥ(2) = Σ_k A_k(1) X̃ W_k(1) + b(1)` on the slice for some units; zero for the others.
     pub(crate) fn preactivations(&mut self, units: &[usize], flips: &[Flip]) -> Exact {
         let layer = &self.network.layers()[0];
         let width = layer.weight.columns();
@@ -163,12 +178,14 @@ impl ExactProblem<'_> {
         for &flip in flips {
             let present = self.graph.attributes().contains(flip.node as usize, flip.attribute);
             let sign = if present { -1.0 } else { 1.0 };
-            for (_, m, a) in self.slice.rows_of(flip) {
-                let a = Dyadic::from(sign * a);
-                for &j in units {
-                    let w = layer.weight.get(flip.attribute as usize, j);
-                    if w != 0.0 {
-                        z.add(m, j, &(&a * &w.into()));
+            for (_, m, entries) in self.slice.rows_of(flip) {
+                for (k, a) in entries.iter().enumerate().filter(|entry| *entry.1 != 0.0) {
+                    let a = Dyadic::from(sign * a);
+                    for &j in units {
+                        let w = layer.weight.get(k * layer.inputs() + flip.attribute as usize, j);
+                        if w != 0.0 {
+                            z.add(m, j, &(&a * &w.into()));
+                        }
                     }
                 }
             }
@@ -180,17 +197,29 @@ impl ExactProblem<'_> {
     pub(crate) fn unperturbed(&mut self, j: usize) -> &[Dyadic] {
         let ExactProblem { graph, network, slice, sums, units } = self;
         let layer = &network.layers()[0];
-        units.0.resize(layer.weight.columns(), None);
+        let width = layer.outputs();
+        units.0.resize(width, None);
         units.0[j].get_or_insert_with(|| {
-            let sent = |n: usize| &sums.of(graph, network, slice.nodes(1)[n] as usize)[j];
-            (0..slice.nodes(2).len())
-                .map(|m| {
-                    let received = slice.passing(1).row(m).map(|(n, a)| sent(n) * &a.into());
-                    received.fold(Dyadic::from(layer.bias[j]), |total, term| &total + &term)
+            let sent = |n: usize, k: usize| &sums.of(graph, network, slice.nodes(1)[n] as usize)[k * width + j];
+            let nodes = slice.nodes(2).iter().enumerate();
+            nodes
+                .map(|(m, &node)| {
+                    let mut total = Dyadic::from(layer.bias.row(node as usize)[j]);
+                    for (n, entries) in slice.passing(1).row(m) {
+                        for (k, &a) in entries.iter().enumerate().filter(|entry| *entry.1 != 0.0) {
+                            total += &(sent(n, k) * &a.into());
+                        }
+                    }
+                    total
                 })
                 .collect()
         })
     }
+}
+
+/// Does this exact value of unit `i` of a layer's outputs go on, rather than being cut to zero?
+fn passes(layer: &Layer, i: usize, z: &Dyadic) -> bool {
+    z.sign() == Ordering::Greater || layer.is_linear(i)
 }
 
 pub(crate) fn sum(terms: impl Iterator<Item = Dyadic>) -> Dyadic {

@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use crate::number::rounding::{Enclosure, FLOOR, error_of};
 use crate::problem::graph::Graph;
-use crate::problem::matrix::{MatrixRows, PatternRows, SparseMatrix, Weights};
-use crate::problem::network::Network;
+use crate::problem::matrix::PatternRows;
+use crate::problem::network::{Layer, Network};
 
 /// The pre-activations `Ĥ(l)` of all nodes, row-major, with the error of each entry.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +43,7 @@ impl Representation {
     }
 }
 
-/// What is summed per node before messages are passed: `H W`, `|H||W|`, and the inherited error `e|W|`.
+/// What is summed per node and term before messages are passed: `H W_k`, `|H||W_k|`, and the inherited error `e|W_k|`.
 struct Sent {
     value: Vec<f64>,
     magnitude: Vec<f64>,
@@ -54,25 +54,26 @@ struct Sent {
 pub fn forward(graph: &Graph, network: &Network) -> Vec<Representation> {
     let mut representations: Vec<Representation> = Vec::with_capacity(network.layers().len());
     let longest_row = (0..graph.node_count()).map(|n| graph.attributes().row(n).len()).max().unwrap_or(0);
-    for layer in network.layers() {
+    for (index, layer) in network.layers().iter().enumerate() {
         let (sent, terms) = match representations.last() {
-            None => (send_attributes(graph, &layer.weight), longest_row),
-            Some(previous) => (send_hidden(previous, &layer.weight), previous.width),
+            None => (send_attributes(graph, layer), longest_row),
+            Some(previous) => (send_hidden(previous, &network.layers()[index - 1], layer), previous.width),
         };
-        representations.push(pass(&layer.passing, &sent, &layer.bias, terms));
+        representations.push(pass(layer, &sent, terms));
     }
     representations
 }
 
-/// `X W`: sums of rows of `W`.
-fn send_attributes(graph: &Graph, weight: &Weights) -> Sent {
-    let width = weight.columns();
-    let mut sent = Sent::zeros(graph.node_count() * width);
+/// `X W_k`: sums of rows of `W_k`.
+fn send_attributes(graph: &Graph, layer: &Layer) -> Sent {
+    let (width, terms) = (layer.outputs(), layer.passing.terms());
+    let mut sent = Sent::zeros(graph.node_count() * width * terms);
     let attributes = graph.attributes();
     sent.value.par_chunks_mut(width).zip(sent.magnitude.par_chunks_mut(width)).enumerate().for_each(
-        |(n, (value, magnitude))| {
+        |(at, (value, magnitude))| {
+            let (n, first) = (at / terms, at % terms * layer.inputs());
             for &d in attributes.row(n) {
-                for ((v, m), &w) in value.iter_mut().zip(magnitude.iter_mut()).zip(weight.row(d as usize)) {
+                for ((v, m), &w) in value.iter_mut().zip(magnitude.iter_mut()).zip(layer.weight.row(first + d as usize)) {
                     *v += w;
                     *m += w.abs();
                 }
@@ -82,17 +83,18 @@ fn send_attributes(graph: &Graph, weight: &Weights) -> Sent {
     sent
 }
 
-/// `relu(Ĥ) W`.
-fn send_hidden(previous: &Representation, weight: &Weights) -> Sent {
-    let width = weight.columns();
-    let mut sent = Sent::zeros(previous.value.len() / previous.width.max(1) * width);
+/// `H W_k`, where `H` is `relu(Ĥ)` but for units without activation.
+fn send_hidden(previous: &Representation, below: &Layer, layer: &Layer) -> Sent {
+    let (width, terms) = (layer.outputs(), layer.passing.terms());
+    let mut sent = Sent::zeros(previous.value.len() / previous.width.max(1) * width * terms);
     let rows = sent.value.par_chunks_mut(width).zip(sent.magnitude.par_chunks_mut(width));
-    rows.zip(sent.inherited.par_chunks_mut(width)).enumerate().for_each(|(n, ((value, magnitude), inherited))| {
+    rows.zip(sent.inherited.par_chunks_mut(width)).enumerate().for_each(|(at, ((value, magnitude), inherited))| {
+        let (n, first) = (at / terms, at % terms * layer.inputs());
         for (i, (&z, &e)) in previous.row(n).iter().zip(previous.errors(n)).enumerate() {
-            let h = z.max(0.0);
-            for (j, &w) in weight.row(i).iter().enumerate() {
+            let h = if below.is_linear(i) { z } else { z.max(0.0) };
+            for (j, &w) in layer.weight.row(first + i).iter().enumerate() {
                 value[j] += h * w;
-                magnitude[j] += h * w.abs();
+                magnitude[j] += (h * w).abs();
                 inherited[j] += e * w.abs() + f64::MIN_POSITIVE;
             }
         }
@@ -100,27 +102,29 @@ fn send_hidden(previous: &Representation, weight: &Weights) -> Sent {
     sent
 }
 
-/// `A (…) + b`. `terms` bounds the roundings that each sent value has seen.
-fn pass(matrix: &SparseMatrix, sent: &Sent, bias: &[f64], terms: usize) -> Representation {
-    let width = bias.len();
-    let mut result =
-        Representation { width, value: vec![0.0; matrix.rows() * width], error: vec![0.0; matrix.rows() * width] };
+/// `Σ_k A_k (…) + b`. `terms` bounds the roundings that each sent value has seen.
+fn pass(layer: &Layer, sent: &Sent, terms: usize) -> Representation {
+    let (width, count) = (layer.outputs(), layer.passing.terms());
+    let rows = layer.passing.nodes();
+    let mut result = Representation { width, value: vec![0.0; rows * width], error: vec![0.0; rows * width] };
     result.value.par_chunks_mut(width).zip(result.error.par_chunks_mut(width)).enumerate().for_each(
         |(m, (value, error))| {
+            let bias = layer.bias.row(m);
             value.copy_from_slice(bias);
             let mut magnitude: Vec<f64> = bias.iter().map(|b| b.abs()).collect();
-            let (columns, entries) = matrix.row(m);
-            for (&n, &a) in columns.iter().zip(entries) {
-                let at = n as usize * width;
-                for j in 0..width {
-                    value[j] += a * sent.value[at + j];
-                    magnitude[j] += a.abs() * sent.magnitude[at + j];
-                    error[j] += a.abs() * sent.inherited[at + j];
+            for (n, entries) in layer.passing.row(m) {
+                for (k, &a) in entries.iter().enumerate() {
+                    let at = (n * count + k) * width;
+                    for j in 0..width {
+                        value[j] += a * sent.value[at + j];
+                        magnitude[j] += a.abs() * sent.magnitude[at + j];
+                        error[j] += a.abs() * sent.inherited[at + j];
+                    }
                 }
             }
             for (e, &size) in error.iter_mut().zip(&magnitude) {
                 // The inherited part is a short sum of non-negative terms: a relative 1e-9 covers its own rounding.
-                *e = *e * (1.0 + 1e-9) + error_of(terms + columns.len() + 2, size);
+                *e = *e * (1.0 + 1e-9) + error_of(terms + count * layer.passing.row_length(m) + 2, size);
             }
         },
     );

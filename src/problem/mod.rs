@@ -10,6 +10,7 @@ pub mod graph;
 pub mod matrix;
 pub mod network;
 pub mod objective;
+pub mod passing;
 pub mod slice;
 
 use std::sync::Arc;

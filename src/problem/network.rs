@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::problem::graph::Graph;
 use crate::problem::matrix::{MatrixError, PatternRows, SparseMatrix, Weights, by_rows, check_finite, plain, sparse};
+use crate::problem::passing::Passing;
 
 /// How a layer passes messages along the edges.
 #[derive(Clone, Debug)]
@@ -119,21 +120,105 @@ fn build(n: usize, row: impl Fn(usize) -> Vec<u32>, entry: impl Fn(usize, usize)
     SparseMatrix::new((n, n), offsets, indices, values)
 }
 
-/// One weight layer: `Ĥ(l+1) = A(l) H(l) W(l) + b(l)`.
+/// The bias of a layer: one number for each unit, or one for each node and unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bias {
+    width: usize,
+    values: Vec<f64>,
+}
+
+impl Bias {
+    /// One number for each of `width` units, or as many for each node.
+    pub fn new(width: usize, values: Vec<f64>) -> Bias {
+        Bias { width, values }
+    }
+
+    /// The bias of a node.
+    #[inline]
+    pub fn row(&self, node: usize) -> &[f64] {
+        if self.values.len() == self.width { &self.values } else { &self.values[node * self.width..][..self.width] }
+    }
+
+    /// All numbers: of the units, or node after node.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The same, to be trained.
+    pub(crate) fn values_mut(&mut self) -> &mut [f64] {
+        &mut self.values
+    }
+}
+
+/// One layer, a sum of terms: `Ĥ(l+1) = Σ_k A_k(l) H(l) W_k(l) + b(l)` (docs/math.md (1.1)).
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// `A(l)`.
-    pub passing: Arc<SparseMatrix>,
-    /// `W(l)`, inputs × outputs.
+    /// `A_k(l)`.
+    pub passing: Arc<Passing>,
+    /// `W_k(l)`, inputs × outputs, the terms one below the other.
     pub weight: Weights,
     /// `b(l)`.
-    pub bias: Vec<f64>,
+    pub bias: Bias,
+    /// Outputs without activation; empty if there are none. Of the last layer, whose outputs are logits, it says nothing.
+    pub linear: Vec<bool>,
 }
 
 impl Layer {
-    /// A layer with weights of inputs × outputs and one bias for each output.
+    /// A layer of one term with weights of inputs × outputs and one bias for each output.
     pub fn new(operator: &Operator, graph: &Graph, weight: &DMatrix<f64>, bias: &[f64]) -> Layer {
-        Layer { passing: operator.matrix(graph), weight: Weights::new(weight), bias: bias.to_vec() }
+        let passing = Arc::new(Passing::new(&[operator.matrix(graph)]));
+        let bias = Bias::new(weight.ncols(), bias.to_vec());
+        Layer { passing, weight: Weights::new(weight), bias, linear: Vec::new() }
+    }
+
+    /// Units that it reads.
+    #[inline]
+    pub fn inputs(&self) -> usize {
+        self.weight.rows() / self.passing.terms().max(1)
+    }
+
+    /// Units that it gives.
+    #[inline]
+    pub fn outputs(&self) -> usize {
+        self.weight.columns()
+    }
+
+    /// Has this output no activation?
+    #[inline]
+    pub fn is_linear(&self, output: usize) -> bool {
+        self.linear.get(output).copied().unwrap_or(false)
+    }
+
+    /// The size of what [`Layer::changes`] sums for each unit: twice as much where there was more than one product.
+    pub fn change_sizes(&self, entries: &[f64], d: usize, into: &mut Vec<f64>) {
+        into.clear();
+        into.resize(self.outputs(), 0.0);
+        let factor = if entries.len() > 1 { 2.0 } else { 1.0 };
+        for (k, a) in entries.iter().enumerate() {
+            let row = self.weight.row(k * self.inputs() + d);
+            into.iter_mut().zip(row).for_each(|(size, w)| *size += factor * (a * w).abs());
+        }
+    }
+
+    /// The weights of an input in all terms, one term after the other.
+    pub fn weights_of(&self, input: usize) -> impl Iterator<Item = f64> + Clone + '_ {
+        (0..self.passing.terms()).flat_map(move |k| self.weight.row(k * self.inputs() + input).iter().copied())
+    }
+
+    /// What flipping attribute `d` of a node changes in the units of a node that it reaches with these entries: `Σ_k ± A_k W_k[d]`.
+    #[inline]
+    pub fn changes(&self, sign: f64, entries: &[f64], d: usize, into: &mut Vec<f64>) {
+        into.clear();
+        match entries {
+            [a] => into.extend(self.weight.row(d).iter().map(|w| sign * a * w)),
+            _ => {
+                into.resize(self.outputs(), 0.0);
+                for (k, a) in entries.iter().enumerate().filter(|entry| *entry.1 != 0.0) {
+                    let row = self.weight.row(k * self.inputs() + d);
+                    into.iter_mut().zip(row).for_each(|(change, w)| *change += sign * a * w);
+                }
+            }
+        }
     }
 }
 
@@ -204,6 +289,16 @@ pub enum NetworkError {
         /// Biases given.
         biases: usize,
     },
+    /// The weights are not as many matrices of one size as there are terms.
+    #[error("layer {layer} has {terms} terms, but {rows} rows of weights: give as many rows for each term")]
+    Terms {
+        /// Layer, from 1.
+        layer: usize,
+        /// Its terms.
+        terms: usize,
+        /// Rows of all weights together.
+        rows: usize,
+    },
     /// A weight or a bias is infinite or not a number.
     #[error("layer {layer}: a weight or bias is {value}: it must be finite")]
     NotFinite {
@@ -228,24 +323,28 @@ impl Network {
     /// # Errors
     /// If their sizes do not fit, or a number is not finite.
     pub fn new(layers: Vec<Layer>) -> Result<Network, NetworkError> {
-        let nodes = layers.first().map_or(0, |layer| layer.passing.rows());
-        for (index, Layer { passing, weight, bias }) in layers.iter().enumerate() {
-            let layer = index + 1;
-            let (rows, columns) = passing.shape();
-            if (rows, columns) != (nodes, nodes) {
+        let nodes = layers.first().map_or(0, |layer| layer.passing.nodes());
+        for (index, of) in layers.iter().enumerate() {
+            let (layer, outputs, biases) = (index + 1, of.outputs(), of.bias.values().len());
+            let (rows, columns) = (of.passing.nodes(), of.passing.nodes());
+            if rows != nodes {
                 return Err(NetworkError::MatrixShape { layer, rows, columns, nodes });
             }
-            if let Some(before) = layers[..index].last().filter(|before| before.weight.columns() != weight.rows()) {
-                let (expected, found) = (weight.rows(), before.weight.columns());
-                return Err(NetworkError::Inputs { layer, expected, found });
+            if of.weight.rows() != of.inputs() * of.passing.terms() {
+                return Err(NetworkError::Terms { layer, terms: of.passing.terms(), rows: of.weight.rows() });
             }
-            if bias.len() != weight.columns() {
-                return Err(NetworkError::Biases { layer, outputs: weight.columns(), biases: bias.len() });
+            if let Some(before) = layers[..index].last().filter(|before| before.outputs() != of.inputs()) {
+                return Err(NetworkError::Inputs { layer, expected: of.inputs(), found: before.outputs() });
             }
-            if let Some(&value) = weight.values().iter().chain(bias).find(|value| !value.is_finite()) {
+            if biases != outputs && biases != outputs * nodes || ![0, outputs].contains(&of.linear.len()) {
+                return Err(NetworkError::Biases { layer, outputs, biases });
+            }
+            if let Some(&value) = of.weight.values().iter().chain(of.bias.values()).find(|value| !value.is_finite()) {
                 return Err(NetworkError::NotFinite { layer, value });
             }
-            check_finite("the operator", passing).map_err(|error| NetworkError::Matrix { layer, error })?;
+            if let Some(value) = of.passing.not_finite() {
+                return Err(NetworkError::NotFinite { layer, value });
+            }
         }
         match layers.last().map_or(0, |layer| layer.weight.columns()) {
             classes @ (0 | 1) => Err(NetworkError::Classes { classes }),
@@ -266,17 +365,26 @@ impl Network {
             let (expected, found) = (first.weight.rows, graph.attribute_count());
             return Err(NetworkError::Attributes { tensor: first.weight_name.clone(), expected, found });
         }
-        let shared = (operators.len() == 1).then(|| operators[0].matrix(graph));
-        let mut layers = Vec::with_capacity(count);
-        for (index, layer) in model.layers.into_iter().enumerate() {
-            let passing = shared.clone().unwrap_or_else(|| operators[index].matrix(graph));
-            let (rows, columns) = passing.shape();
-            let nodes = graph.node_count();
+        let nodes = graph.node_count();
+        let passing = |index: usize| {
+            let operator = operators[index.min(operators.len() - 1)].matrix(graph);
+            let (rows, columns) = operator.shape();
             if (rows, columns) != (nodes, nodes) {
                 return Err(NetworkError::MatrixShape { layer: index + 1, rows, columns, nodes });
             }
+            check_finite("the operator", &operator).map_err(|error| NetworkError::Matrix { layer: index + 1, error })?;
+            Ok(Arc::new(Passing::new(&[operator])))
+        };
+        let shared = if operators.len() == 1 { Some(passing(0)?) } else { None };
+        let mut layers = Vec::with_capacity(count);
+        for (index, layer) in model.layers.into_iter().enumerate() {
+            let passing = match &shared {
+                Some(shared) => shared.clone(),
+                None => passing(index)?,
+            };
+            let bias = Bias::new(layer.weight.columns, layer.bias);
             let weight = Weights::from_rows(layer.weight.rows, layer.weight.columns, layer.weight.values);
-            layers.push(Layer { passing, weight, bias: layer.bias });
+            layers.push(Layer { passing, weight, bias, linear: Vec::new() });
         }
         Network::new(layers)
     }
@@ -293,7 +401,7 @@ impl Network {
 
     /// The operators of the layers as plain data, as the checker takes them.
     pub fn plain_operators(&self) -> Vec<Arc<gcnproof_files::SparseMatrix>> {
-        self.layers.iter().map(|layer| Arc::new(plain(&layer.passing))).collect()
+        self.layers.iter().map(|layer| Arc::new(plain(&layer.passing.operator(0)))).collect()
     }
 
     /// `L`: the number of representations, one more than weight layers.
@@ -303,19 +411,19 @@ impl Network {
 
     /// `N`: nodes between which messages are passed.
     pub fn node_count(&self) -> usize {
-        self.layers[0].passing.rows()
+        self.layers[0].passing.nodes()
     }
 
     /// `K`.
     pub fn class_count(&self) -> usize {
-        self.layers[self.layers.len() - 1].weight.columns()
+        self.layers[self.layers.len() - 1].outputs()
     }
 
     /// Units of representation `l` (`D` for `l = 1`, `K` for `l = L`).
     pub fn width(&self, representation: usize) -> usize {
         match representation {
-            1 => self.layers[0].weight.rows(),
-            l => self.layers[l - 2].weight.columns(),
+            1 => self.layers[0].inputs(),
+            l => self.layers[l - 2].outputs(),
         }
     }
 }

@@ -5,7 +5,6 @@
 //! layers this is `N_{top−l}(t)` of the paper.
 
 use crate::problem::flip::Flip;
-use crate::problem::matrix::MatrixRows;
 use crate::problem::network::Network;
 
 /// The message passing of one layer inside a slice, in CSR form over local node numbers.
@@ -15,16 +14,25 @@ pub struct LocalMatrix {
     pub offsets: Vec<u32>,
     /// Local column numbers.
     pub columns: Vec<u32>,
-    /// Entries of `A`.
+    /// Entries of the operators, those of all terms side by side.
     pub values: Vec<f64>,
+    /// Terms of the layer.
+    pub terms: usize,
 }
 
 impl LocalMatrix {
     /// The entries of a row.
     #[inline]
-    pub fn row(&self, m: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+    pub fn row(&self, m: usize) -> impl Iterator<Item = (usize, &[f64])> + '_ {
         let range = self.offsets[m] as usize..self.offsets[m + 1] as usize;
-        self.columns[range.clone()].iter().zip(&self.values[range]).map(|(&n, &a)| (n as usize, a))
+        let values = self.values[range.start * self.terms..range.end * self.terms].chunks_exact(self.terms.max(1));
+        self.columns[range].iter().map(|&n| n as usize).zip(values)
+    }
+
+    /// The entries of a row of a layer with one term.
+    #[inline]
+    pub fn single_row(&self, m: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.row(m).map(|(n, entries)| (n, entries[0]))
     }
 
     /// Becomes the transpose of a matrix with `columns` columns; rows keep their order.
@@ -39,14 +47,15 @@ impl LocalMatrix {
         }
         self.columns.clear();
         self.columns.resize(matrix.columns.len(), 0);
+        self.terms = matrix.terms;
         self.values.clear();
-        self.values.resize(matrix.columns.len(), 0.0);
+        self.values.resize(matrix.values.len(), 0.0);
         // Filling moves each offset to the start of the next row; afterwards they are moved back.
         for m in 0..matrix.rows() {
             for (n, a) in matrix.row(m) {
                 let slot = self.offsets[n] as usize;
                 self.columns[slot] = m as u32;
-                self.values[slot] = a;
+                self.values[slot * self.terms..][..self.terms].copy_from_slice(a);
                 self.offsets[n] += 1;
             }
         }
@@ -77,7 +86,7 @@ pub struct Slice {
 impl Slice {
     /// Cuts out what representation `top` (`2 … L`) of `target` depends on (docs/math.md (1.4)).
     pub fn cut(&mut self, network: &Network, top: usize, target: usize) {
-        let n = network.layers()[0].passing.rows();
+        let n = network.node_count();
         if self.position.len() != n {
             self.position = vec![0; n];
             self.stamp = vec![0; n];
@@ -102,17 +111,16 @@ impl Slice {
             local.offsets.push(0);
             local.columns.clear();
             local.values.clear();
+            local.terms = matrix.terms();
             for &m in rows {
-                let (indices, values) = matrix.row(m as usize);
-                for (&n, &value) in indices.iter().zip(values) {
-                    let slot = n as usize;
+                for (slot, values) in matrix.row(m as usize) {
                     if self.stamp[slot] != self.now {
                         self.stamp[slot] = self.now;
                         self.position[slot] = columns.len() as u32;
-                        columns.push(n);
+                        columns.push(slot as u32);
                     }
                     local.columns.push(self.position[slot]);
-                    local.values.push(value);
+                    local.values.extend_from_slice(values);
                 }
                 local.offsets.push(local.columns.len() as u32);
             }
@@ -130,14 +138,15 @@ impl Slice {
         &self.nodes[l - 1]
     }
 
-    /// `A(l)`: rows are the nodes of representation `l + 1`, columns those of representation `l`.
+    /// The operators of layer `l`: rows are the nodes of representation `l + 1`, columns those of representation `l`.
     pub fn passing(&self, l: usize) -> &LocalMatrix {
         &self.passing[l - 1]
     }
 
-    /// The rows of `A(1)` that have an entry in column `n`: its place among all entries, column by column, the row, the value.
+    /// The rows of `A(1)` that have an entry in column `n`: its place among all entries, column by column, the row, the
+    /// values of the terms.
     #[inline]
-    pub fn reaching(&self, n: usize) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
+    pub fn reaching(&self, n: usize) -> impl Iterator<Item = (usize, usize, &[f64])> + '_ {
         (self.reaching.offsets[n] as usize..).zip(self.reaching.row(n)).map(|(place, (m, a))| (place, m, a))
     }
 
@@ -154,7 +163,7 @@ impl Slice {
 
     /// The rows of `A(1)` that a flip changes, as in [`reaching`](Self::reaching): none if its node is not in the slice.
     #[inline]
-    pub fn rows_of(&self, flip: Flip) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
+    pub fn rows_of(&self, flip: Flip) -> impl Iterator<Item = (usize, usize, &[f64])> + '_ {
         self.position(flip.node).into_iter().flat_map(|n| self.reaching(n))
     }
 }

@@ -63,7 +63,7 @@ pub fn header(
 pub fn model_file(network: &Network, digest: &str) -> ModelFile {
     let layer = |layer: &crate::problem::network::Layer| LayerFile {
         weight: layer.weight.plain(),
-        bias: layer.bias.clone(),
+        bias: layer.bias.values().to_vec(),
         weight_name: String::new(),
         bias_name: None,
     };

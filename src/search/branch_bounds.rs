@@ -43,7 +43,7 @@ impl PairSearch<'_, '_> {
                 let means = (prepared.budget(), &branch.decided);
                 let around = (&hidden.value[..], &hidden.error[..]);
                 let (graph, columns) = (prepared.graph(), prepared.columns());
-                let bounds = bounds::first_hidden_in_branch(graph, columns, means, slice, around);
+                let bounds = bounds::first_hidden_in_branch((graph, prepared.network()), columns, means, slice, around);
                 self.bounds = Some(BranchBounds { decided: branch.decided.clone(), bounds });
             }
             if let Some(BranchBounds { bounds, .. }) = &self.bounds {
@@ -72,11 +72,19 @@ impl PairSearch<'_, '_> {
         if prepared.network().depth() > 3 {
             let objective = self.pairs.objective(self.at);
             local_bounds.clear();
+            let whole = &prepared.activation_bounds()[0];
+            let interval = match &self.bounds {
+                _ if hidden.linear.is_empty() => Vec::new(),
+                Some(BranchBounds { bounds, .. }) if fixed => bounds.interval.clone(),
+                _ => slice.nodes(2).iter().flat_map(|&node| whole.intervals(node as usize).to_vec()).collect(),
+            };
             let mut first = LayerBounds {
                 width: hidden.width,
                 lower: hidden.lower.clone(),
                 upper: hidden.upper.clone(),
                 caps: Vec::new(),
+                linear: hidden.linear.clone(),
+                interval,
             };
             for &(unit, assumption) in &branch.units {
                 cut(&mut first, unit, assumption == Assumption::Active);

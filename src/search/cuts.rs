@@ -170,7 +170,7 @@ impl PairSearch<'_, '_> {
         let chords = suggestion.weights.clone();
         let start: Vec<bool> = (0..chords.len()).map(|unit| !offer.renews(unit) && chords[unit] > 0.5).collect();
         let mut master = SimplexMaster::new(
-            &prepared.network().layers()[0].weight,
+            &prepared.network().layers()[0],
             hidden,
             (coefficients, backward.constant().close().value),
             global,
@@ -194,16 +194,19 @@ impl PairSearch<'_, '_> {
     }
 }
 
-/// Signed entries of `A(1)` by which each listed flip reaches the nodes of representation 2: by node, then place and entry.
-fn entries(prepared: &Prepared, flips: &[Flip], workspace: &Workspace) -> Vec<Vec<(usize, f64)>> {
-    let mut entries = vec![Vec::new(); workspace.slice.nodes(2).len()];
+/// What each listed flip changes in the units of the nodes of representation 2 that it reaches: by node, then place and changes.
+fn changes(prepared: &Prepared, flips: &[Flip], workspace: &Workspace) -> Vec<Vec<(usize, Vec<f64>)>> {
+    let mut changes = vec![Vec::new(); workspace.slice.nodes(2).len()];
     for (place, &flip) in flips.iter().enumerate() {
         let present = prepared.graph().attributes().contains(flip.node as usize, flip.attribute);
-        for (_, m, a) in workspace.slice.rows_of(flip) {
-            entries[m].push((place, if present { -a } else { a }));
+        let sign = if present { -1.0 } else { 1.0 };
+        for (_, m, entries) in workspace.slice.rows_of(flip) {
+            let mut of_units = Vec::new();
+            prepared.network().layers()[0].changes(sign, entries, flip.attribute as usize, &mut of_units);
+            changes[m].push((place, of_units));
         }
     }
-    entries
+    changes
 }
 
 /// The lowest line at a point for every unit that is not settled and that the attacker wants active.
@@ -216,11 +219,10 @@ fn separate(
     workspace: &Workspace,
 ) -> Envelope {
     let hidden = &workspace.hidden;
-    let weight = &prepared.network().layers()[0].weight;
     let mut new = known.renewed();
     let mut change = vec![0.0; known.flips.len()];
     let mut buffers = Buffers::default();
-    for (m, entries) in entries(prepared, &known.flips, workspace).iter().enumerate() {
+    for (m, changes) in changes(prepared, &known.flips, workspace).iter().enumerate() {
         // What is not separated keeps its line.
         if clock.is_late() {
             break;
@@ -229,8 +231,8 @@ fn separate(
             let unit = m * hidden.width + j;
             if coefficients[unit] < 0.0 && is_free(hidden, unit) {
                 change.fill(0.0);
-                for &(place, a) in entries {
-                    change[place] = a * weight.get(known.flips[place].attribute as usize, j);
+                for (place, changes) in changes {
+                    change[*place] = changes[j];
                 }
                 new.units[unit] = point.separate(hidden.value[unit], &change, &mut buffers);
             }
@@ -248,20 +250,19 @@ fn is_free(hidden: &Hidden, unit: usize) -> bool {
 pub(super) fn envelope_values(prepared: &Prepared, point: &[(Flip, f64)], workspace: &Workspace) -> Vec<(f64, f64)> {
     let hidden = &workspace.hidden;
     let Some((envelope, left)) = &hidden.envelope else { return Vec::new() };
-    let weight = &prepared.network().layers()[0].weight;
     let made: Vec<(Flip, f64)> = point.iter().copied().filter(|flip| flip.1 > 0.0).collect();
     let flips: Vec<Flip> = made.iter().map(|flip| flip.0).collect();
     let places: Vec<_> = flips.iter().map(|&flip| envelope.place(flip)).collect();
     let mut values = vec![(0.0, 0.0); hidden.count()];
     let mut change = vec![0.0; made.len()];
-    for (m, entries) in entries(prepared, &flips, workspace).iter().enumerate() {
+    for (m, changes) in changes(prepared, &flips, workspace).iter().enumerate() {
         for (j, value) in values[m * hidden.width..][..hidden.width].iter_mut().enumerate() {
             let unit = m * hidden.width + j;
             let prices: &Prices = &envelope.units[unit];
             if prices.share > 0.0 {
                 change.fill(0.0);
-                for &(k, a) in entries {
-                    change[k] = a * weight.get(flips[k].attribute as usize, j);
+                for (k, changes) in changes {
+                    change[*k] = changes[j];
                 }
                 let base = left.base(prices, Enclosure { value: hidden.value[unit], error: 0.0 });
                 let moved =

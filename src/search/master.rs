@@ -19,6 +19,7 @@ use crate::bound::selection::Field;
 use crate::number::rounding::Enclosure;
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
+use crate::problem::network::Layer;
 use crate::problem::slice::Slice;
 
 use super::column_generation::Master;
@@ -127,7 +128,7 @@ pub struct Suggestion {
 /// Most multipliers rest at 0 or 1 and stay there: only those that the relaxed attacker's point wants to move enter the
 /// tableau, so its size is that of the flips known, not that of the slice.
 pub struct SimplexMaster<'a> {
-    weight: &'a crate::problem::matrix::Weights,
+    layer: &'a Layer,
     width: usize,
     simplex: Simplex,
     affine: Vec<Affine>,
@@ -146,11 +147,11 @@ pub struct SimplexMaster<'a> {
     arched: Vec<usize>,
 }
 
-/// A flip that is known: its own variable, and the rows of `A(1)` it reaches, with signed values.
+/// A flip that is known: its own variable, and what it changes in the units of the nodes that it reaches.
 struct Row {
     flip: Flip,
     plus: usize,
-    reach: Vec<(usize, f64)>,
+    reach: Vec<(usize, Vec<f64>)>,
     /// What the flip changes in the envelopes of units: the part that is there for `x = 0`, and the part times `x`.
     envelope_slopes: Vec<[f64; 2]>,
 }
@@ -159,7 +160,7 @@ impl<'a> SimplexMaster<'a> {
     /// A master that knows no flip (docs/math.md (6.1)). `constant` is what the layers above contribute, `coefficients` are those of the units;
     /// `start` says which multipliers were nearer to 1 than to 0 in a similar master, if there was one.
     pub fn new(
-        weight: &'a crate::problem::matrix::Weights,
+        layer: &'a Layer,
         hidden: &Hidden,
         (coefficients, constant): (&[f64], f64),
         global: usize,
@@ -172,7 +173,7 @@ impl<'a> SimplexMaster<'a> {
         let scale = coefficients.iter().fold(0.0, |m: f64, a| m.max(a.abs()));
         let count = hidden.count();
         let mut master = SimplexMaster {
-            weight,
+            layer,
             width: hidden.width,
             simplex,
             affine: (0..count).map(|at| unit(hidden, at, coefficients[at], &envelopes)).collect(),
@@ -226,8 +227,7 @@ impl<'a> SimplexMaster<'a> {
             .iter()
             .map(|row| {
                 let reached = row.reach.iter().find(|reach| reach.0 == m);
-                let change =
-                    reached.map_or(0.0, |&(_, a)| line.change(a * self.weight.get(row.flip.attribute as usize, j))[1]);
+                let change = reached.map_or(0.0, |(_, changes)| line.change(changes[j])[1]);
                 change + arch.map_or(0.0, |arch| row.envelope_slopes[arch][1])
             })
             .collect();
@@ -246,11 +246,11 @@ impl<'a> SimplexMaster<'a> {
             if share <= 0.0 {
                 continue;
             }
-            for &(m, a) in &row.reach {
-                for (j, &w) in self.weight.row(row.flip.attribute as usize).iter().enumerate() {
+            for (m, changes) in &row.reach {
+                for (j, &g) in changes.iter().enumerate() {
                     let at = m * self.width + j;
                     if self.upper[at] > 0.0 {
-                        slope[at] += share * self.affine[at].change(a * w)[1];
+                        slope[at] += share * self.affine[at].change(g)[1];
                     }
                 }
             }
@@ -265,20 +265,19 @@ impl<'a> SimplexMaster<'a> {
     }
 
     /// What a flip changes in the envelopes of units.
-    fn envelope_slopes(&self, flip: Flip, reach: &[(usize, f64)]) -> Vec<[f64; 2]> {
+    fn envelope_slopes(&self, flip: Flip, reach: &[(usize, Vec<f64>)]) -> Vec<[f64; 2]> {
         if self.arched.is_empty() {
             return Vec::new();
         }
-        let mut through = vec![0.0; self.affine.len() / self.width];
-        reach.iter().for_each(|&(m, a)| through[m] = a);
-        let weights = self.weight.row(flip.attribute as usize);
+        let mut through: Vec<Option<&[f64]>> = vec![None; self.affine.len() / self.width];
+        reach.iter().for_each(|(m, changes)| through[*m] = Some(changes));
         let known = self.envelopes.known.map(|(known, _)| (known, known.place(flip)));
         let new = self.envelopes.new.map(|new| (new, new.place(flip)));
         let change = |envelope: &Option<(&Envelope, Place)>, at: usize, g: f64| {
             envelope.as_ref().map_or(0.0, |(envelope, place)| envelope.units[at].change(*place, g))
         };
         let one = |&at: &usize| {
-            let g = through[at / self.width] * weights[at % self.width];
+            let g = through[at / self.width].map_or(0.0, |changes| changes[at % self.width]);
             let Affine { known: k, new: n, .. } = self.affine[at];
             let before = if k == [0.0; 2] { 0.0 } else { change(&known, at, g) };
             let after = if n == [0.0; 2] { 0.0 } else { change(&new, at, g) };
@@ -326,13 +325,18 @@ impl Master for SimplexMaster<'_> {
     fn add(&mut self, field: &Field, slice: &Slice, flip: Flip) {
         let present = field.graph.attributes().contains(flip.node as usize, flip.attribute);
         let sign = if present { -1.0 } else { 1.0 };
-        let reach: Vec<(usize, f64)> = slice.rows_of(flip).map(|(_, m, a)| (m, sign * a)).collect();
+        let changes = |(_, m, entries): (usize, usize, &[f64])| {
+            let mut changes = Vec::new();
+            self.layer.changes(sign, entries, flip.attribute as usize, &mut changes);
+            (m, changes)
+        };
+        let reach: Vec<(usize, Vec<f64>)> = slice.rows_of(flip).map(changes).collect();
         let mut fixed = 0.0;
         let mut coefficients = vec![(self.rho, 1.0)];
-        for &(m, a) in &reach {
-            for (j, &w) in self.weight.row(flip.attribute as usize).iter().enumerate() {
+        for (m, changes) in &reach {
+            for (j, &g) in changes.iter().enumerate() {
                 let at = m * self.width + j;
-                let [still, moving] = self.affine[at].change(a * w);
+                let [still, moving] = self.affine[at].change(g);
                 fixed -= still;
                 match self.variable[at] {
                     Some(variable) => coefficients.push((variable, moving)),

@@ -169,7 +169,7 @@ pub fn relaxed_optimum_until(
     let coefficients = workspace.backward.coefficients().0.to_vec();
     let constant = workspace.backward.constant().close().value;
     let mut master = SimplexMaster::new(
-        &network.layers()[0].weight,
+        &network.layers()[0],
         &workspace.hidden,
         (&coefficients, constant),
         global,
@@ -206,12 +206,14 @@ fn within_budget(budget: &Budget, mut shares: Vec<(Flip, f64)>) -> Vec<(Flip, f6
 fn relaxed_margin(prepared: &Prepared, shares: &[(Flip, f64)], workspace: &Workspace) -> f64 {
     let Workspace { hidden, slice, backward, .. } = workspace;
     let (change, _) = point(prepared, shares, workspace);
-    let weight = &prepared.network().layers()[0].weight;
+    let layer = &prepared.network().layers()[0];
     let mut size = vec![0.0; hidden.count()];
+    let mut sizes = Vec::new();
     for &(flip, share) in shares {
-        for (_, m, a) in slice.rows_of(flip) {
-            for (j, w) in weight.row(flip.attribute as usize).iter().enumerate() {
-                size[m * hidden.width + j] += share * (a * w).abs();
+        for (_, m, entries) in slice.rows_of(flip) {
+            layer.change_sizes(entries, flip.attribute as usize, &mut sizes);
+            for (size, change) in size[m * hidden.width..].iter_mut().zip(&sizes) {
+                *size += share * change;
             }
         }
     }
@@ -221,7 +223,7 @@ fn relaxed_margin(prepared: &Prepared, shares: &[(Flip, f64)], workspace: &Works
         let (a, r, s) = (coefficients[at], hidden.lower[at], hidden.upper[at]);
         let z = hidden.value[at] + change[at];
         let away = hidden.value[at].abs() + size[at];
-        let error = hidden.error[at] + error_of(shares.len() + 4, away);
+        let error = hidden.error[at] + error_of(layer.passing.terms() * shares.len() + 4, away);
         let active = if s <= 0.0 {
             0.0
         } else if r >= 0.0 {

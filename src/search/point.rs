@@ -35,7 +35,9 @@ pub(super) fn bounds_in(prepared: &Prepared, slice: &Slice) -> Vec<LayerBounds> 
             slice.nodes(above + 2).iter().flat_map(|&node| side(whole, node as usize)).copied().collect()
         };
         let (lower, upper) = (rows(LayerBounds::lower), rows(LayerBounds::upper));
-        LayerBounds { width: whole.width, lower, upper, caps: Vec::new() }
+        // What a linear unit may be is not asked here: it passes on what it gets.
+        let linear = whole.linear.clone();
+        LayerBounds { width: whole.width, lower, upper, caps: Vec::new(), linear, interval: Vec::new() }
     });
     layers.collect()
 }
@@ -103,17 +105,19 @@ fn margin_between(
     let Workspace { slice, hidden, .. } = workspace;
     let (change, _) = point(prepared, shares, workspace);
     let mut size = vec![0.0; hidden.count()];
-    let weight = &prepared.network().layers()[0].weight;
+    let layer = &prepared.network().layers()[0];
+    let mut sizes = Vec::new();
     for &(flip, share) in shares {
-        for (_, m, a) in slice.rows_of(flip) {
-            for (j, w) in weight.row(flip.attribute as usize).iter().enumerate() {
-                size[m * hidden.width + j] += share * (a * w).abs();
+        for (_, m, entries) in slice.rows_of(flip) {
+            layer.change_sizes(entries, flip.attribute as usize, &mut sizes);
+            for (size, change) in size[m * hidden.width..].iter_mut().zip(&sizes) {
+                *size += share * change;
             }
         }
     }
     let mut inputs: Vec<Moved> = (0..hidden.count())
         .map(|at| {
-            let error = hidden.error[at] + error_of(shares.len() + 4, hidden.value[at].abs() + size[at]);
+            let error = hidden.error[at] + error_of(layer.passing.terms() * shares.len() + 4, hidden.value[at].abs() + size[at]);
             Moved { value: hidden.value[at] + change[at], error, moved: size[at] > 0.0 }
         })
         .collect();
@@ -158,25 +162,27 @@ fn margin_between(
 /// Inputs of representation `l + 1` with their errors, from activations of representation `l` with theirs.
 fn step_up(prepared: &Prepared, slice: &Slice, l: usize, active: &[Moved]) -> Vec<Moved> {
     let layer = &prepared.network().layers()[l - 1];
-    let (width, outputs) = (layer.weight.rows(), layer.weight.columns());
-    let mut next = Vec::with_capacity(slice.nodes(l + 1).len() * outputs);
-    for m in 0..slice.nodes(l + 1).len() {
-        for (j, &bias) in layer.bias.iter().enumerate() {
+    let (width, count) = (layer.inputs(), layer.passing.terms());
+    let mut next = Vec::with_capacity(slice.nodes(l + 1).len() * layer.outputs());
+    for (m, &node) in slice.nodes(l + 1).iter().enumerate() {
+        for (j, &bias) in layer.bias.row(node as usize).iter().enumerate() {
             let (mut sum, mut magnitude, mut inherited, mut terms) = (bias, bias.abs(), 0.0, width + 2);
             let mut moved = false;
-            for (n, a) in slice.passing(l).row(m) {
-                let (mut sent, mut size, mut error) = (0.0, FLOOR, 0.0);
-                for (i, h) in active[n * width..][..width].iter().enumerate() {
-                    let w = layer.weight.get(i, j);
-                    sent += h.value * w;
-                    size += (h.value * w).abs();
-                    error += h.error * w.abs() + f64::MIN_POSITIVE;
-                    moved |= h.moved && w != 0.0;
+            for (n, entries) in slice.passing(l).row(m) {
+                for (k, &a) in entries.iter().enumerate() {
+                    let (mut sent, mut size, mut error) = (0.0, FLOOR, 0.0);
+                    for (i, h) in active[n * width..][..width].iter().enumerate() {
+                        let w = layer.weight.get(k * width + i, j);
+                        sent += h.value * w;
+                        size += (h.value * w).abs();
+                        error += h.error * w.abs() + f64::MIN_POSITIVE;
+                        moved |= h.moved && w != 0.0 && a != 0.0;
+                    }
+                    sum += a * sent;
+                    magnitude += a.abs() * size;
+                    inherited += a.abs() * error;
                 }
-                sum += a * sent;
-                magnitude += a.abs() * size;
-                inherited += a.abs() * error;
-                terms += 1;
+                terms += count;
             }
             // The inherited part is a short sum of non-negative terms: a relative 1e-9 covers its own rounding.
             let error = inherited * (1.0 + 1e-9) + error_of(terms, magnitude);

@@ -56,7 +56,7 @@ impl PairSearch<'_, '_> {
             return self.price_layers(branch, made, global);
         }
         let Workspace { backward, hidden, .. } = &*self.workspace;
-        let weight = &prepared.network().layers()[0].weight;
+        let layer = &prepared.network().layers()[0];
         let constant = backward.constant().close().value;
         let coefficients = backward.coefficients().0.to_vec();
         let start = branch.near.as_deref().filter(|near| !near.is_empty());
@@ -64,7 +64,7 @@ impl PairSearch<'_, '_> {
         let envelopes =
             Envelopes { known: inherited.as_ref().map(|(known, left)| (&**known, left)), ..Envelopes::default() };
         let mut master =
-            SimplexMaster::new(weight, hidden, (&coefficients, constant), global, start, Lines::All, envelopes);
+            SimplexMaster::new(layer, hidden, (&coefficients, constant), global, start, Lines::All, envelopes);
         master.until(self.clock.clone());
         let known = self.latest(global, &branch.decided);
         let mut pricing = BranchPricing { search: self, branch, best: f64::NEG_INFINITY, rounds: 0, last: None };

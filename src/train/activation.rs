@@ -125,9 +125,9 @@ impl ActivationBounds {
         for &m in reach.nodes(l + 1) {
             let at = m as usize * width;
             let (lower, upper) = (&mut lower[at..][..width], &mut upper[at..][..width]);
-            lower.copy_from_slice(&layer.bias);
-            upper.copy_from_slice(&layer.bias);
-            let (columns, entries) = layer.passing.row(m as usize);
+            lower.copy_from_slice(layer.bias.values());
+            upper.copy_from_slice(layer.bias.values());
+            let (columns, entries) = layer.passing.single_row(m as usize);
             for (&n, &a) in columns.iter().zip(entries) {
                 let (least, most) = &sent[n as usize];
                 let (low, high) = if a > 0.0 { (least, most) } else { (most, least) };
@@ -244,7 +244,7 @@ impl Rows {
         let capacity = reach.nodes(1).iter().map(|&n| budget.local(n as usize).min(budget.global())).collect();
         let mut rows = Rows { offsets: vec![0], entries: Vec::new(), needed: Vec::new(), capacity };
         for &m in reach.nodes(2) {
-            let (columns, values) = network.layers()[0].passing.row(m as usize);
+            let (columns, values) = network.layers()[0].passing.single_row(m as usize);
             let places = columns.iter().map(|&n| place[n as usize]).zip(values.iter().copied());
             let start = rows.entries.len();
             rows.entries.extend(places.filter(|&(n, _)| rows.capacity[n as usize] > 0));

@@ -53,7 +53,7 @@ impl Adam {
                 &mut self.mean.weight[l],
                 &mut self.square.weight[l],
             );
-            update(&mut layer.bias, &gradient.bias[l], &mut self.mean.bias[l], &mut self.square.bias[l]);
+            update(layer.bias.values_mut(), &gradient.bias[l], &mut self.mean.bias[l], &mut self.square.bias[l]);
         }
     }
 }

@@ -105,7 +105,7 @@ impl Trainer<'_> {
 
     /// All numbers of the state, in the order of the file.
     fn numbers(&self) -> Vec<&[f64]> {
-        let layers = self.network.layers().iter().flat_map(|layer| [layer.weight.values(), &layer.bias]);
+        let layers = self.network.layers().iter().flat_map(|layer| [layer.weight.values(), layer.bias.values()]);
         let means = [&self.adam.mean, &self.adam.square];
         let means = means.into_iter().flat_map(|g| g.weight.iter().chain(&g.bias).map(|values| &values[..]));
         layers.chain(means).collect()
@@ -113,7 +113,7 @@ impl Trainer<'_> {
 
     fn numbers_mut(&mut self) -> Vec<&mut [f64]> {
         let layers = self.network.layers_mut().iter_mut();
-        let layers = layers.flat_map(|Layer { weight, bias, .. }| [weight.values_mut(), bias]);
+        let layers = layers.flat_map(|Layer { weight, bias, .. }| [weight.values_mut(), bias.values_mut()]);
         let means = [&mut self.adam.mean, &mut self.adam.square].into_iter();
         let means = means.flat_map(|g| g.weight.iter_mut().chain(&mut g.bias).map(|values| &mut values[..]));
         layers.chain(means).collect()

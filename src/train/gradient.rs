@@ -16,7 +16,7 @@ impl Gradient {
     pub fn zeros(network: &Network) -> Gradient {
         Gradient {
             weight: network.layers().iter().map(|layer| vec![0.0; layer.weight.values().len()]).collect(),
-            bias: network.layers().iter().map(|layer| vec![0.0; layer.bias.len()]).collect(),
+            bias: network.layers().iter().map(|layer| vec![0.0; layer.bias.values().len()]).collect(),
         }
     }
 }

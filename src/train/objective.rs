@@ -172,7 +172,7 @@ impl<'a> Objective<'a> {
             graph: self.graph,
             network,
             budget: self.budget,
-            attributes: &Attributes::new(&network.layers()[0].weight, self.budget),
+            attributes: &Attributes::new(&network.layers()[0], self.budget),
             pass: &pass,
             intervals: &bounds.intervals,
             relaxation: self.terms.relaxation,

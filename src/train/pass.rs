@@ -52,7 +52,7 @@ impl Transposed {
     pub fn new(graph: &Graph, network: &Network) -> Transposed {
         Transposed {
             attributes: transpose(graph.attributes()),
-            passing: network.layers().iter().map(|layer| transpose(&layer.passing)).collect(),
+            passing: network.layers().iter().map(|layer| transpose(&layer.passing.operator(0))).collect(),
         }
     }
 
@@ -82,8 +82,8 @@ impl Pass {
             });
             let mut value = vec![0.0; graph.node_count() * width];
             value.par_chunks_mut(width).enumerate().filter(|(m, _)| reach.needs(l + 1, *m)).for_each(|(m, row)| {
-                row.copy_from_slice(&layer.bias);
-                let (columns, entries) = layer.passing.row(m);
+                row.copy_from_slice(layer.bias.values());
+                let (columns, entries) = layer.passing.single_row(m);
                 for (&n, &a) in columns.iter().zip(entries) {
                     add_scaled(row, a, &sent[n as usize * width..][..width]);
                 }

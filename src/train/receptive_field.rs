@@ -1,6 +1,5 @@
 //! The rows of each representation on which the logits of a set of targets depend.
 
-use crate::problem::matrix::MatrixRows;
 use crate::problem::network::Network;
 
 /// The rows needed, representation by representation.
@@ -13,14 +12,14 @@ pub struct ReceptiveField {
 impl ReceptiveField {
     /// What the logits of the targets depend on.
     pub fn of(network: &Network, targets: &[u32]) -> ReceptiveField {
-        let count = network.layers()[0].passing.rows();
+        let count = network.node_count();
         let mut top = vec![false; count];
         targets.iter().for_each(|&t| top[t as usize] = true);
         let mut needed = vec![top];
         for layer in network.layers().iter().rev() {
             let mut below = vec![false; count];
             for m in listed(&needed[needed.len() - 1]) {
-                layer.passing.row(m as usize).0.iter().for_each(|&n| below[n as usize] = true);
+                layer.passing.single_row(m as usize).0.iter().for_each(|&n| below[n as usize] = true);
             }
             needed.push(below);
         }

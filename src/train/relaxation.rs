@@ -123,7 +123,7 @@ impl Certificate<'_> {
             intervals: Intervals { lower: (2..depth).map(zeros).collect(), upper: (2..depth).map(zeros).collect() },
             rows: Vec::new(),
             weight: layers().map(|layer| vec![0.0; layer.weight.values().len()]).collect(),
-            bias: layers().map(|layer| vec![0.0; layer.bias.len()]).collect(),
+            bias: layers().map(|layer| vec![0.0; layer.bias.values().len()]).collect(),
         }
     }
 
@@ -186,9 +186,9 @@ impl Certificate<'_> {
         let mut psi = vec![0.0; inputs];
         for m in 0..slice.nodes(l + 1).len() {
             let phi = &phi[m * outputs..][..outputs];
-            *bound += dot(phi, &layer.bias);
+            *bound += dot(phi, layer.bias.values());
             psi.iter_mut().enumerate().for_each(|(i, slot)| *slot = dot(layer.weight.row(i), phi));
-            for (n, a) in slice.passing(l).row(m) {
+            for (n, a) in slice.passing(l).single_row(m) {
                 add_scaled(&mut coefficient[n * inputs..][..inputs], a, &psi);
             }
         }
@@ -239,7 +239,7 @@ impl Certificate<'_> {
         tape.slopes.centre = vec![0.0; nodes * width];
         tape.slopes.radius = vec![0.0; if tape.radius.is_empty() { 0 } else { nodes * width }];
         for m in 0..slice.nodes(2).len() {
-            for (n, a) in slice.passing(1).row(m) {
+            for (n, a) in slice.passing(1).single_row(m) {
                 add_scaled(&mut tape.slopes.centre[n * width..][..width], a, &tape.phi[0][m * width..][..width]);
                 if !tape.radius.is_empty() {
                     add_scaled(
@@ -305,7 +305,7 @@ impl Certificate<'_> {
         let mut by_centre = vec![0.0; tape.phi[0].len()];
         let mut by_radius = vec![0.0; tape.radius.len()];
         for m in 0..slice.nodes(2).len() {
-            for (n, a) in slice.passing(1).row(m) {
+            for (n, a) in slice.passing(1).single_row(m) {
                 add_scaled(&mut by_centre[m * width..][..width], a, &by_node[n * width..][..width]);
                 if !tape.radius.is_empty() {
                     add_scaled(&mut by_radius[m * width..][..width], a.abs(), &by_node_radius[n * width..][..width]);
@@ -378,12 +378,12 @@ impl Certificate<'_> {
         let mut by_psi = vec![0.0; inputs];
         for m in 0..slice.nodes(l + 1).len() {
             by_psi.fill(0.0);
-            for (n, a) in slice.passing(l).row(m) {
+            for (n, a) in slice.passing(l).single_row(m) {
                 add_scaled(&mut by_psi, a, &by_coefficient[n * inputs..][..inputs]);
             }
             let phi = &tape.phi[l - 1][m * outputs..][..outputs];
             let by_phi = &mut by_phi[m * outputs..][..outputs];
-            add_scaled(by_phi, seed, &layer.bias);
+            add_scaled(by_phi, seed, layer.bias.values());
             add_scaled(bias, seed, phi);
             for (i, &by) in by_psi.iter().enumerate() {
                 add_scaled(by_phi, by, layer.weight.row(i));

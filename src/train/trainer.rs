@@ -130,7 +130,7 @@ impl<'a> Trainer<'a> {
         let single = |values: &[f64]| values.iter().map(|&x| f64::from(x as f32)).collect();
         let layer = |(l, layer): (usize, &crate::problem::network::Layer)| LayerFile {
             weight: DenseMatrix { values: single(layer.weight.values()), ..layer.weight.plain() },
-            bias: single(&layer.bias),
+            bias: single(layer.bias.values()),
             weight_name: format!("convs.{l}.lin.weight"),
             bias_name: Some(format!("convs.{l}.bias")),
         };
@@ -149,7 +149,7 @@ impl<'a> Trainer<'a> {
         let mut network = self.network.clone();
         for (layer, written) in network.layers_mut().iter_mut().zip(self.layers()) {
             layer.weight.values_mut().copy_from_slice(&written.weight.values);
-            layer.bias = written.bias;
+            layer.bias.values_mut().copy_from_slice(&written.bias);
         }
         network
     }

@@ -29,7 +29,7 @@ pub fn any_prices(case: &Case, slice: &Slice, hidden: &Hidden, listed: &[Flip], 
             let sender = slice.position(flip.node)?;
             let entry = slice.reaching(sender).find(|entry| entry.1 == row)?;
             let sign = if case.has(flip.node as usize, flip.attribute as usize) { -1.0 } else { 1.0 };
-            Some(sign * entry.2 * case.network.layers()[0].weight.get(flip.attribute as usize, unit))
+            Some(sign * entry.2[0] * case.network.layers()[0].weight.get(flip.attribute as usize, unit))
         };
         let mut single = Vec::new();
         for flip in &envelope.flips {

@@ -12,7 +12,7 @@ use crate::problem::matrix::PatternRows;
 use crate::problem::exact::{Exact, ExactProblem, sum};
 
 use super::line::{Kink, Line};
-use super::{Lines, Permitted};
+use super::{Lines, Permitted, exact_change};
 
 /// A flip of the slice's `n`-th node: `sign` is `+1` if it adds the attribute, `−1` if it removes it.
 #[derive(Clone, Copy)]
@@ -85,7 +85,8 @@ impl ExactProblem<'_> {
         least: impl Fn(usize) -> f64,
         mut each: impl FnMut(Candidate, f64),
     ) {
-        let weight = &self.network.layers()[0].weight;
+        let layer = &self.network.layers()[0];
+        let mut row = Vec::new();
         for (n, slopes) in slopes.iter().enumerate() {
             let Some(slopes) = slopes else { continue };
             let permitted = Permitted::new(self, budget, lines.decided, n);
@@ -96,7 +97,9 @@ impl ExactProblem<'_> {
                     break;
                 }
                 if let Some(sign) = permitted.sign(attribute) {
-                    each(Candidate { n, attribute, sign }, slopes.most(weight.row(attribute), sign));
+                    row.clear();
+                    row.extend(layer.weights_of(attribute));
+                    each(Candidate { n, attribute, sign }, slopes.most(&row, sign));
                 }
             }
         }
@@ -165,46 +168,55 @@ impl ExactProblem<'_> {
 
     /// By how much the bound falls with a flip.
     fn loss(&self, Candidate { n, attribute, sign }: Candidate, units: &[Option<Line>]) -> Dyadic {
-        let row = self.network.layers()[0].weight.row(attribute);
-        sum(self.slice.reaching(n).flat_map(|(_, m, a)| {
-            let a = Dyadic::from(sign * a);
-            let lines = units[m * row.len()..][..row.len()].iter().zip(row);
-            lines.filter_map(move |(line, &w)| {
-                let line = line.as_ref().filter(|_| w != 0.0)?;
-                Some(-line.change(&(&a * &w.into())))
+        let layer = &self.network.layers()[0];
+        let width = layer.outputs();
+        sum(self.slice.reaching(n).flat_map(|(_, m, entries)| {
+            let lines = units[m * width..][..width].iter().enumerate();
+            lines.filter_map(move |(j, line)| {
+                let change = exact_change(layer, sign, entries, attribute, j);
+                let line = line.as_ref().filter(|_| change.sign() != Ordering::Equal)?;
+                Some(-line.change(&change))
             })
         }))
     }
 
     /// A float that is not below the loss of a flip, kinks included.
     fn rounded_loss(&self, Candidate { n, attribute, sign }: Candidate, units: &[Rounded]) -> f64 {
-        let row = self.network.layers()[0].weight.row(attribute);
+        let layer = &self.network.layers()[0];
+        let width = layer.outputs();
         let (mut value, mut size, mut terms) = (0.0, 0.0, 0);
-        for (_, m, a) in self.slice.reaching(n) {
-            for (unit, w) in units[m * row.len()..][..row.len()].iter().zip(row) {
-                let (change, magnitude) = unit.change(sign * a * w);
+        let (mut gains, mut sizes) = (Vec::new(), Vec::new());
+        for (_, m, entries) in self.slice.reaching(n) {
+            layer.changes(sign, entries, attribute, &mut gains);
+            layer.change_sizes(entries, attribute, &mut sizes);
+            for ((unit, &g), &of_gain) in units[m * width..][..width].iter().zip(&gains).zip(&sizes) {
+                let (change, magnitude) = unit.change(g, of_gain);
                 value -= change;
                 size += magnitude;
             }
-            terms += row.len();
+            terms += width + entries.len();
         }
         value + error_of(4 * terms + 16, size)
     }
 
     /// Slopes of the rise and the fall of `w` at a node; a negative entry of `A` swaps them. `None` if nothing counts there.
     fn slopes(&self, n: usize, units: &[Option<Line>]) -> Option<Slopes> {
-        let width = self.network.width(2);
-        let (mut up, mut down) = (Exact::zeros(1, width), Exact::zeros(1, width));
+        let layer = &self.network.layers()[0];
+        let (width, all) = (layer.outputs(), layer.outputs() * layer.passing.terms());
+        let (mut up, mut down) = (Exact::zeros(1, all), Exact::zeros(1, all));
         let mut counts = false;
-        for (_, m, a) in self.slice.reaching(n) {
-            let exact = Dyadic::from(a);
-            for (j, line) in units[m * width..][..width].iter().enumerate() {
-                let Some(line) = line else { continue };
-                counts |= !matches!(line.kink, Kink::None);
-                let (rise, fall) = line.slopes();
-                let (rise, fall) = if a > 0.0 { (rise, fall) } else { (fall, rise) };
-                up.add(0, j, &(&rise * &exact));
-                down.add(0, j, &(&fall * &exact));
+        // Where terms meet, a change is the sum of theirs; the lines are concave, so it loses no more than they do one by one.
+        for (_, m, entries) in self.slice.reaching(n) {
+            for (k, &a) in entries.iter().enumerate().filter(|entry| *entry.1 != 0.0) {
+                let exact = Dyadic::from(a);
+                for (j, line) in units[m * width..][..width].iter().enumerate() {
+                    let Some(line) = line else { continue };
+                    counts |= !matches!(line.kink, Kink::None);
+                    let (rise, fall) = line.slopes();
+                    let (rise, fall) = if a > 0.0 { (rise, fall) } else { (fall, rise) };
+                    up.add(0, k * width + j, &(&rise * &exact));
+                    down.add(0, k * width + j, &(&fall * &exact));
+                }
             }
         }
         counts |= up.values.iter().chain(&down.values).any(|slope| slope.sign() != Ordering::Equal);
@@ -270,7 +282,7 @@ impl Rounded {
 
     /// `φ(g)`, and the size of what was summed for it; the floors stand for what underflows.
     #[inline]
-    fn change(&self, g: f64) -> (f64, f64) {
+    fn change(&self, g: f64, of_gain: f64) -> (f64, f64) {
         let slope = if g > 0.0 { self.rise } else { self.fall };
         let moved = match self.kind {
             KinkKind::None => 0.0,
@@ -278,8 +290,10 @@ impl Rounded {
             KinkKind::CappedAbove => g.max(-self.place),
             KinkKind::Itself => (self.place + g).max(0.0) - self.place.max(0.0),
         };
-        let size = (slope.abs() + FLOOR) * (g.abs() + FLOOR)
-            + (self.weight.abs() + FLOOR) * (g.abs() + self.place.abs() + FLOOR);
+        // The sign of a change that is lost in rounding may ask for the other slope.
+        let steepest = if of_gain > g.abs() { self.rise.abs().max(self.fall.abs()) } else { slope.abs() };
+        let size = (steepest + FLOOR) * (of_gain + FLOOR)
+            + (self.weight.abs() + FLOOR) * (of_gain + self.place.abs() + FLOOR);
         (slope * g + self.weight * moved, size)
     }
 }

@@ -12,6 +12,7 @@ use crate::number::dyadic::Dyadic;
 use crate::problem::budget::{Budget, Decided};
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
+use crate::problem::network::Layer;
 use crate::problem::objective::Objective;
 
 use crate::bound::relaxed::Relaxation;
@@ -85,6 +86,9 @@ impl ExactProblem<'_> {
     fn line(&self, budget: &Budget, lines: &Lines, at: usize, a: &Dyadic, z: &Dyadic) -> Line {
         let width = self.network.width(2);
         let (m, j) = (at / width, at % width);
+        if self.network.layers()[0].is_linear(j) {
+            return Line::straight(a * z, a.clone());
+        }
         let (hidden, w) = match lines.first {
             First::Default(relaxation) => {
                 let (lower, upper) = lines.bounds.rows(self.slice, 2, m);
@@ -130,20 +134,22 @@ impl ExactProblem<'_> {
     /// `Φ̂(l)` and the bias terms of layer `l`.
     fn pull(&self, phi: &Exact, l: usize, total: &mut Dyadic) -> Exact {
         let layer = &self.network.layers()[l - 1];
-        let inputs = layer.weight.rows();
+        let inputs = layer.inputs();
         let mut a = Exact::zeros(self.slice.nodes(l).len(), inputs);
-        for m in 0..self.slice.nodes(l + 1).len() {
-            let mut psi = vec![Dyadic::ZERO; inputs];
+        for (m, &node) in self.slice.nodes(l + 1).iter().enumerate() {
+            let mut psi = vec![Dyadic::ZERO; layer.weight.rows()];
             for (j, p) in phi.row(m).iter().enumerate().filter(|(_, p)| p.sign() != Ordering::Equal) {
-                *total += &(p * &layer.bias[j].into());
+                *total += &(p * &layer.bias.row(node as usize)[j].into());
                 for (i, psi) in psi.iter_mut().enumerate() {
                     *psi += &(p * &layer.weight.get(i, j).into());
                 }
             }
-            for (n, entry) in self.slice.passing(l).row(m) {
-                let entry = Dyadic::from(entry);
-                for (i, psi) in psi.iter().enumerate().filter(|(_, psi)| psi.sign() != Ordering::Equal) {
-                    a.add(n, i, &(psi * &entry));
+            for (n, entries) in self.slice.passing(l).row(m) {
+                for (&entry, psi) in entries.iter().zip(psi.chunks_exact(inputs)).filter(|term| *term.0 != 0.0) {
+                    let entry = Dyadic::from(entry);
+                    for (i, psi) in psi.iter().enumerate().filter(|(_, psi)| psi.sign() != Ordering::Equal) {
+                        a.add(n, i, &(psi * &entry));
+                    }
                 }
             }
         }
@@ -201,27 +207,33 @@ impl ExactProblem<'_> {
         if r.is_finite() && s.is_finite() && !(r < 0.0 && s > 0.0 && (doubtful(r) || doubtful(s))) {
             return (r.into(), s.into());
         }
-        let weight = &self.network.layers()[0].weight;
+        let layer = &self.network.layers()[0];
         let global = decided.global(budget).unwrap_or(0);
         let change = |upward: bool| {
             let mut pool: Vec<Dyadic> = Vec::new();
-            for (n, a) in self.slice.passing(1).row(m) {
+            for (n, entries) in self.slice.passing(1).row(m) {
                 let permitted = Permitted::new(self, budget, decided, n);
-                let mut gains: Vec<f64> = (0..weight.rows())
-                    .filter_map(|d| Some(permitted.sign(d)? * weight.get(d, j)))
-                    .map(|gain| if (a > 0.0) == upward { gain } else { -gain })
-                    .filter(|&gain| gain > 0.0)
-                    .collect();
-                gains.sort_unstable_by(|x, y| y.total_cmp(x));
+                let gains = (0..layer.inputs()).filter_map(|d| {
+                    let sign = permitted.sign(d)? * if upward { 1.0 } else { -1.0 };
+                    Some(exact_change(layer, sign, entries, d, j)).filter(|gain| gain.sign() == Ordering::Greater)
+                });
+                let mut gains: Vec<Dyadic> = gains.collect();
+                gains.sort_unstable_by(|x, y| y.cmp(x));
                 let local = decided.local(budget, self.slice.nodes(1)[n]).unwrap_or(0);
                 gains.truncate(local.min(global));
-                pool.extend(gains.into_iter().map(|gain| &Dyadic::from(gain) * &a.abs().into()));
+                pool.append(&mut gains);
             }
             pool.sort_unstable_by(|x, y| y.cmp(x));
             sum(pool.into_iter().take(global))
         };
         (z - &change(false), z + &change(true))
     }
+}
+
+/// What flipping attribute `d` changes in unit `j` of a node that it reaches with these entries, exactly.
+pub(super) fn exact_change(layer: &Layer, sign: f64, entries: &[f64], d: usize, j: usize) -> Dyadic {
+    let terms = entries.iter().enumerate().map(|(k, a)| (sign * a, layer.weight.get(k * layer.inputs() + d, j)));
+    sum(terms.filter(|&(a, w)| a != 0.0 && w != 0.0).map(|(a, w)| &Dyadic::from(a) * &w.into()))
 }
 
 /// Which attributes of a node may still be flipped.

@@ -245,6 +245,24 @@ fn used_slopes(
     (m * width..).zip(&envelope_slopes[m * width..][..width]).filter(|unit| unit.1.weight > 0.0)
 }
 
+/// What a flip with weights `row` (term after term) changes in the units of a row, and the size of what was summed for it: twice as
+/// much where there was more than one product.
+fn gains_of(sign: f64, entries: &[f64], row: &[f64], into: &mut Vec<(f64, f64)>) {
+    into.clear();
+    if let [a] = entries {
+        into.extend(row.iter().map(|w| sign * a * w).map(|g| (g, g.abs())));
+        return;
+    }
+    let width = row.len() / entries.len();
+    into.resize(width, (0.0, 0.0));
+    for (a, row) in entries.iter().zip(row.chunks_exact(width)) {
+        for ((gain, size), w) in into.iter_mut().zip(row) {
+            *gain += sign * a * w;
+            *size += 2.0 * (a * w).abs() + FLOOR;
+        }
+    }
+}
+
 impl EnvelopeCorrection {
     /// Prepares for the flips of a slice.
     pub fn new(envelope: &Arc<Envelope>, envelope_slopes: &[EnvelopeSlope], slice: &Slice) -> EnvelopeCorrection {
@@ -287,19 +305,20 @@ impl EnvelopeCorrection {
     pub fn of(&self, slice: &Slice, (n, flip): (usize, Flip), sign: f64, row: &[f64]) -> (f64, f64) {
         let place = self.envelope.place(flip);
         let (mut excess, mut size) = (0.0, 0.0);
-        let mut add = |arch: &EnvelopeSlope, g: f64, (u, v): (f64, f64)| {
+        let mut add = |arch: &EnvelopeSlope, g: f64, magnitude: f64, (u, v): (f64, f64)| {
             let over = if g > 0.0 { arch.up * g } else { arch.down * g };
             excess += arch.weight * (over - (g - u).max(-v));
             // The floor stands for what `g` lost by underflow.
-            size += arch.weight * (g.abs() + u + v + FLOOR);
+            size += arch.weight * (magnitude + u + v + FLOOR);
         };
         let mut reached = if place.single.is_some() {
             vec![false; self.envelope_slopes.len() / self.width.max(1)]
         } else {
             Vec::new()
         };
-        for (entry, m, a) in slice.reaching(n) {
-            let a = sign * a;
+        let mut gains = Vec::new();
+        for (entry, m, entries) in slice.reaching(n) {
+            gains_of(sign, entries, row, &mut gains);
             if let Some(seen) = reached.get_mut(m) {
                 *seen = true;
             }
@@ -310,7 +329,8 @@ impl EnvelopeCorrection {
                 } else {
                     self.levels[entry * self.width + j]
                 };
-                add(arch, a * row[j], levels);
+                let (g, magnitude) = gains[j];
+                add(arch, g, magnitude, levels);
             }
         }
         if place.single.is_none() {
@@ -318,7 +338,7 @@ impl EnvelopeCorrection {
         }
         for m in (0..reached.len()).filter(|&m| !reached[m]) {
             for (at, arch) in used_slopes(&self.envelope_slopes, self.width, m) {
-                add(arch, 0.0, lowered(self.envelope.units[at].levels(place)));
+                add(arch, 0.0, 0.0, lowered(self.envelope.units[at].levels(place)));
             }
         }
         (excess, size)

@@ -189,13 +189,14 @@ impl<'a> Layers<'a> {
     /// What a flip changes.
     pub fn flip(&self, field: &Field, slice: &Slice, flip: Flip) -> Effect {
         let mut effect = Effect::default();
-        let weight = &self.network.layers()[0].weight;
+        let (layer, mut gains) = (&self.network.layers()[0], Vec::new());
         let present = field.graph.attributes().contains(flip.node as usize, flip.attribute);
         let sign = if present { -1.0 } else { 1.0 };
         let mut active = vec![0.0; self.value.len()];
-        for (_, m, a) in slice.rows_of(flip) {
-            for (j, &w) in weight.row(flip.attribute as usize).iter().enumerate() {
-                let (at, g) = (m * weight.columns() + j, sign * a * w);
+        for (_, m, entries) in slice.rows_of(flip) {
+            layer.changes(sign, entries, flip.attribute as usize, &mut gains);
+            for (j, &g) in gains.iter().enumerate() {
+                let at = m * gains.len() + j;
                 let level = self.hidden.cap[at].level;
                 let capped = capped::change(level, self.value[at], g);
                 let unit = &self.units[0][at];
@@ -244,8 +245,10 @@ impl<'a> Layers<'a> {
                 })
                 .collect();
             let mut next = step(self.network, slice, l, &active);
-            let bias = &self.network.layers()[l - 1].bias;
-            next.chunks_mut(bias.len().max(1)).for_each(|row| row.iter_mut().zip(bias).for_each(|(z, b)| *z += b));
+            let layer = &self.network.layers()[l - 1];
+            for (row, &node) in next.chunks_mut(layer.outputs().max(1)).zip(slice.nodes(l + 1)) {
+                row.iter_mut().zip(layer.bias.row(node as usize)).for_each(|(z, b)| *z += b);
+            }
             state.input.push(std::mem::replace(&mut input, next));
             state.active.push(active);
         }
@@ -313,25 +316,29 @@ impl<'a> Layers<'a> {
     }
 }
 
-/// `A(l) H W(l)`, without the bias.
+/// `Σ_k A_k(l) H W_k(l)`, without the bias.
 fn step(network: &Network, slice: &Slice, l: usize, active: &[f64]) -> Vec<f64> {
-    let weight = &network.layers()[l - 1].weight;
-    let (inputs, outputs) = (weight.rows(), weight.columns());
+    let layer = &network.layers()[l - 1];
+    let (inputs, outputs, terms) = (layer.inputs(), layer.outputs(), layer.passing.terms());
     let mut sent: Vec<Option<Vec<f64>>> = Vec::with_capacity(slice.nodes(l).len());
     for row in active.chunks(inputs.max(1)) {
         sent.push(row.iter().any(|h| *h != 0.0).then(|| {
-            let mut sum = vec![0.0; outputs];
-            for (i, &h) in row.iter().enumerate().filter(|h| *h.1 != 0.0) {
-                sum.iter_mut().zip(weight.row(i)).for_each(|(sum, w)| *sum += h * w);
+            let mut sums = vec![0.0; outputs * terms];
+            for (k, sum) in sums.chunks_mut(outputs).enumerate() {
+                for (i, &h) in row.iter().enumerate().filter(|h| *h.1 != 0.0) {
+                    sum.iter_mut().zip(layer.weight.row(k * inputs + i)).for_each(|(sum, w)| *sum += h * w);
+                }
             }
-            sum
+            sums
         }));
     }
     let mut next = vec![0.0; slice.nodes(l + 1).len() * outputs];
     for (m, into) in next.chunks_mut(outputs.max(1)).enumerate() {
-        for (n, a) in slice.passing(l).row(m) {
+        for (n, entries) in slice.passing(l).row(m) {
             if let Some(Some(sent)) = sent.get(n) {
-                into.iter_mut().zip(sent).for_each(|(z, s)| *z += a * s);
+                for (a, sent) in entries.iter().zip(sent.chunks(outputs)) {
+                    into.iter_mut().zip(sent).for_each(|(z, s)| *z += a * s);
+                }
             }
         }
     }
