@@ -103,7 +103,7 @@ impl Relaxed {
     }
 
     /// Passes the slopes on to the nodes of representation 1 and bounds the error of any flip's loss
-    /// (docs/math.md (4.5), (5.5)). `width` is that of a node's slopes: units times terms.
+    /// (docs/math.md (4.5), (5.5)). The slopes of a node stand term after term, as the weights of an attribute do.
     pub fn spread(&self, slice: &Slice, width: usize, largest_norm: f64, slopes: &mut Slopes) -> f64 {
         let nodes = slice.nodes(1).len();
         slopes.cap_corrections.clone_from(&self.cap_corrections);
@@ -112,17 +112,16 @@ impl Relaxed {
             .as_ref()
             .map(|(envelope, envelope_slopes)| EnvelopeCorrection::new(envelope, envelope_slopes, slice));
         let two = !self.radius.is_empty();
+        let row_width = width * slice.passing(1).terms;
         slopes.centre.clear();
-        slopes.centre.resize(nodes * width, 0.0);
+        slopes.centre.resize(nodes * row_width, 0.0);
         slopes.radius.clear();
-        slopes.radius.resize(if two { nodes * width } else { 0 }, 0.0);
+        slopes.radius.resize(if two { nodes * row_width } else { 0 }, 0.0);
         slopes.unit_radius.clear();
         if slice.passing(1).terms > 1 {
             slopes.unit_radius.extend_from_slice(&self.radius);
         }
         let passing = slice.passing(1);
-        // The slopes of a node stand term after term, as the weights of an attribute do.
-        let (width, row_width) = (width / passing.terms.max(1), width);
         // Σ_m |A_mn| ‖slopes of m‖ bounds the size of everything summed for node n; rows are few, so sum over all n.
         let mut largest: f64 = 0.0;
         let mut sizes = 0.0;

@@ -163,7 +163,40 @@ pub struct Layer {
     pub linear: Vec<bool>,
 }
 
+/// One term of a layer: an operator and its weights, inputs × outputs.
+#[derive(Clone, Debug)]
+pub struct Term {
+    /// `A_k`.
+    pub operator: Operator,
+    /// `W_k`.
+    pub weight: DMatrix<f64>,
+}
+
 impl Layer {
+    /// A sum of terms. `bias` has one number for each output, or one for each node and output, node after node; `linear` says
+    /// which outputs have no activation (empty: all have one).
+    ///
+    /// # Errors
+    /// If there is no term, or the sizes of the terms differ.
+    pub fn of_terms(graph: &Graph, terms: &[Term], bias: &[f64], linear: Vec<bool>) -> Result<Layer, NetworkError> {
+        let shape = terms.first().map_or((0, 0), |term| term.weight.shape());
+        let odd = terms.iter().find(|term| term.weight.shape() != shape);
+        if let Some(rows) = odd.map(|term| term.weight.nrows()).or(terms.is_empty().then_some(0)) {
+            return Err(NetworkError::Terms { layer: 1, terms: terms.len(), rows });
+        }
+        let nodes = graph.node_count();
+        let operators: Vec<Arc<SparseMatrix>> = terms.iter().map(|term| term.operator.matrix(graph)).collect();
+        if let Some((rows, columns)) = operators.iter().map(|a| a.shape()).find(|&shape| shape != (nodes, nodes)) {
+            return Err(NetworkError::MatrixShape { layer: 1, rows, columns, nodes });
+        }
+        let mut stacked = DMatrix::zeros(shape.0 * terms.len(), shape.1);
+        for (k, term) in terms.iter().enumerate() {
+            stacked.rows_mut(k * shape.0, shape.0).copy_from(&term.weight);
+        }
+        let (passing, bias) = (Arc::new(Passing::new(&operators)), Bias::new(shape.1, bias.to_vec()));
+        Ok(Layer { passing, weight: Weights::new(&stacked), bias, linear })
+    }
+
     /// A layer of one term with weights of inputs × outputs and one bias for each output.
     pub fn new(operator: &Operator, graph: &Graph, weight: &DMatrix<f64>, bias: &[f64]) -> Layer {
         let passing = Arc::new(Passing::new(&[operator.matrix(graph)]));

@@ -72,7 +72,7 @@ fn steepest_at(prepared: &Prepared, objective: Objective, workspace: &mut Worksp
     evaluator.gradient(prepared.network(), slice, objective, &mut relaxed.centre);
     relaxed.radius.clear();
     let attributes = prepared.attributes();
-    relaxed.spread(slice, attributes.width(), attributes.norm(0), slopes);
+    relaxed.spread(slice, attributes.width() / slice.passing(1).terms, attributes.norm(0), slopes);
     selection.select(&prepared.field(&Decided::default()), slice, slopes);
 }
 
