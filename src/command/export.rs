@@ -1,7 +1,7 @@
 //! `gcnproof export`: the LP, ILP or MILP of one class pair as a file for any other solver.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
@@ -9,7 +9,7 @@ use gcnproof::laboratory::instance::instance_of;
 use gcnproof_verify::{Form, InstanceError, Model, export, network, relaxation};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
-use super::input::{Input, LocalArguments};
+use super::input::{Input, LocalArguments, flips};
 use super::run::certifier;
 
 /// Write the LP, ILP or MILP of a node and a class, for any other solver to read.
@@ -19,12 +19,14 @@ use super::run::certifier;
   gcnproof export graph.npz model.npz -Q 1 --node 0 --class 1 --program milp | less
 
 The optimum is the worst margin of the predicted class over CLASS: m̂ (lp), m̃ (ilp) or m (milp). Variables and rows are named
-as in the paper's appendix; see verify/src/formulation.rs.")]
+as in the paper's appendix; comments at the head of the file say what they stand for (docs/laboratory.md).
+
+Exit codes: 0 done, 2 wrong usage or input.")]
 pub struct Export {
     #[command(flatten)]
     input: Input,
     /// Flips in all
-    #[arg(short = 'Q', long = "global", value_name = "N", help_heading = "Budget")]
+    #[arg(short = 'Q', long = "global", value_name = "N", value_parser = flips, help_heading = "Budget")]
     global: usize,
     #[command(flatten)]
     local: LocalArguments,
@@ -46,6 +48,9 @@ pub struct Export {
     /// A file ending in .lp or .mps [default: .lp to standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Overwrite what is there
+    #[arg(long, requires = "out")]
+    force: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -81,6 +86,13 @@ impl Export {
                 ));
             }
         };
+        if let Some(path) = self.out.as_ref().filter(|path| !self.force && taken(path)) {
+            return Err(miette!(
+                help = "choose another --out, or overwrite it by --force",
+                "{}: exists already",
+                path.display()
+            ));
+        }
         let (graph, network, _) = self.input.read()?;
         let (budget, _) = self.local.budget(&graph, self.global)?;
         if self.node >= graph.node_count() {
@@ -115,24 +127,60 @@ impl Export {
             ProgramChoice::Milp => network::mixed_program(&instance, form),
         };
         let program = built.into_diagnostic().wrap_err("this class pair cannot be written as a program")?.program;
-        let text = if mps { export::mps(&program) } else { export::lp(&program) };
+        let pair = format!("class {reference} against {} at node {}", self.class, self.node);
+        let head = meaning(&pair, &nodes, if mps { '*' } else { '\\' });
+        let text = head + &if mps { export::mps(&program) } else { export::lp(&program) };
         match &self.out {
             Some(path) => {
-                std::fs::write(path, text).into_diagnostic().wrap_err_with(|| path.display().to_string())?;
-                eprintln!(
-                    "{}: {} variables, {} rows, {} coefficients; class {reference} against {} at node {}",
+                std::fs::write(path, text).map_err(|error| {
+                    miette!(
+                        help = "check that the folder exists, that you may write there, and that the disk has room",
+                        "{}: cannot be written: {error}",
+                        path.display()
+                    )
+                })?;
+                note!(
+                    "{}: {} variables, {} rows, {} coefficients; {pair}",
                     path.display(),
                     program.variables.len(),
                     program.rows.len(),
                     program.nonzeros(),
-                    self.class,
-                    self.node
                 );
-                eprintln!("x_i_d is attribute d of the i-th of these nodes: {nodes:?}");
             }
-            // A reader that has seen enough (head, less) closes the pipe: that is no error.
-            None => drop(std::io::stdout().write_all(text.as_bytes())),
+            None => put!("{text}")?,
         }
         Ok(0)
     }
+}
+
+/// Is something there that would be lost?
+fn taken(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.is_dir() || found.is_file() && found.len() > 0)
+}
+
+/// What the names in the file stand for, as comments: the numbers in them are places in lists that the file would not have.
+fn meaning(pair: &str, nodes: &[u32], mark: char) -> String {
+    let mut text = String::new();
+    let mut comment = |line: &str| {
+        let _ = writeln!(text, "{mark} {line}");
+    };
+    comment(&format!("gcnproof export: the worst margin of {pair}"));
+    comment(
+        "x_i_d       attribute d of node i of the list below, from 0 (the attacker's X~), and change_i_d its |X~ - X|",
+    );
+    comment(
+        "hhat_l_i_j  input of unit j of representation l at the i-th node there; h_l_i_j its output; on_l_i_j is it active",
+    );
+    comment(
+        "            in representation l the nodes are those of the list that are within reach; in the last, the target alone",
+    );
+    comment(
+        "rows: Phi the layers, gamma the changes, local_eta_i and global_rho the budgets, mu, lambda, off, linear the ReLU",
+    );
+    comment("the nodes of the list, as i=id:");
+    for (at, line) in nodes.chunks(10).enumerate() {
+        let named: Vec<String> = line.iter().zip(10 * at..).map(|(node, i)| format!("{i}={node}")).collect();
+        comment(&named.join(" "));
+    }
+    text
 }

@@ -9,12 +9,12 @@ use gcnproof::internals::record::study::{Manifest, graph_path, names};
 use gcnproof::{Graph, Limits};
 use gcnproof_files::write::write_graph_npz;
 use gcnproof_files::{GraphFile, GraphOptions, read_graph};
-use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use miette::{Result, miette};
 use serde_json::{Value, json};
 
 use super::effort;
-use super::input::{self, GraphArguments, Input, LocalArguments, PassingArguments};
-use super::run::{Format, RunArguments};
+use super::input::{self, GraphArguments, Input, LocalArguments, ModelArguments, PassingArguments};
+use super::run::{Format, RunArguments, make_folder};
 use super::study_run::{Plan, Results, Subject};
 
 /// Run what the figures of a report need: verdicts, radii by the paper's bound and by ours, a sample of class pairs.
@@ -23,7 +23,7 @@ use super::study_run::{Plan, Results, Subject};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   gcnproof study cora.npz gcn.safetensors --out study
-  gcnproof study cora_ml.npz standard.npz robust.npz --Q-max 100 --complete --out study
+  gcnproof study cora_ml.npz standard.npz robust.npz --max-Q 100 --complete --out study
   gcnproof report study --out report.html
 
 Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (run it again to go on).")]
@@ -37,15 +37,17 @@ pub struct Study {
     options: GraphArguments,
     #[command(flatten)]
     passing: PassingArguments,
+    #[command(flatten)]
+    reading: ModelArguments,
     /// Flips in all, for the verdicts and the sample of class pairs
-    #[arg(short = 'Q', long = "global", value_name = "N", default_value_t = 12, help_heading = "Budget")]
+    #[arg(short = 'Q', long = "global", value_name = "N", default_value_t = 12, value_parser = input::flips, help_heading = "Budget")]
     global: usize,
     /// The curves end at this Q
-    #[arg(long = "Q-max", alias = "max-Q", value_name = "N", default_value_t = 40, help_heading = "Budget")]
+    #[arg(long = "max-Q", alias = "Q-max", value_name = "N", default_value_t = 40, value_parser = input::flips, help_heading = "Budget")]
     max_global: usize,
     #[command(flatten)]
     local: LocalArguments,
-    /// Only these nodes: ids and ranges (3,17,20-25), or a file
+    /// Only these nodes: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
     #[arg(long, value_name = "IDS|FILE")]
     nodes: Option<String>,
     /// Find the exact curve as well: column generation and branch and price on what the bounds leave open
@@ -78,7 +80,7 @@ impl Study {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         self.run(None).prepare()?;
-        std::fs::create_dir_all(&self.out).into_diagnostic().wrap_err_with(|| self.out.display().to_string())?;
+        make_folder(&self.out)?;
         let graph_name =
             self.graph.file_stem().map_or_else(|| "graph".into(), |stem| stem.to_string_lossy().into_owned());
         // A study that goes on keeps what it has; a manifest that cannot be read is written anew.
@@ -92,6 +94,7 @@ impl Study {
                 model: path.clone(),
                 options: self.options.clone(),
                 passing: self.passing.clone(),
+                reading: self.reading.clone(),
             };
             let (graph, network, identity) = input.read()?;
             let (budget, budget_record) = self.local.budget(&graph, self.global)?;
@@ -123,8 +126,8 @@ impl Study {
             }
         }
         match self.format {
-            Format::Json => println!("{}", json!({ "folder": self.out, "models": told })),
-            Format::Table => print_table(&told, &self.out),
+            Format::Json => say!("{}", json!({ "folder": self.out, "models": told }))?,
+            Format::Table => print_table(&told, &self.out)?,
         }
         Ok(if interrupted { 130 } else { 0 })
     }
@@ -165,8 +168,8 @@ fn tell(name: &str, results: &Results) -> Value {
     })
 }
 
-fn print_table(told: &[Value], folder: &Path) {
-    println!("{:<28}{:>8}{:>9}{:>12}{:>11}   mean certified Q", "model", "nodes", "robust", "non-robust", "undecided");
+fn print_table(told: &[Value], folder: &Path) -> Result<()> {
+    say!("{:<28}{:>8}{:>9}{:>12}{:>11}   mean certified Q", "model", "nodes", "robust", "non-robust", "undecided")?;
     for model in told {
         let number = |key: &str| model[key].to_string();
         let radii = model["radii"].as_array().map_or(&[][..], |radii| radii);
@@ -177,7 +180,7 @@ fn print_table(told: &[Value], folder: &Path) {
             .collect();
         let (nodes, robust, broken, open) =
             (number("nodes"), number("robust"), number("non_robust"), number("undecided"));
-        println!("{:<28}{nodes:>8}{robust:>9}{broken:>12}{open:>11}   {}", text(&model["model"]), means.join(", "));
+        say!("{:<28}{nodes:>8}{robust:>9}{broken:>12}{open:>11}   {}", text(&model["model"]), means.join(", "))?;
     }
-    println!("\nnow:  gcnproof report {} --out report.html", folder.display());
+    say!("\nnow:  gcnproof report {} --out report.html", folder.display())
 }
