@@ -138,11 +138,18 @@ fn attack(text: &mut String, graph: &Graph, told: &Explanation, attack: &Attack)
     let count = attack.steps.len();
     let _ = match attack.sufficient {
         Some(0) => writeln!(text, "  no flip is needed: the class is not ahead even without an attack"),
+        Some(1) if count > 1 => writeln!(
+            text,
+            "  the first of these {count} flips suffices: with it alone the class is lost, in exact arithmetic"
+        ),
         Some(needed) if needed < count => writeln!(
             text,
             "  the first {needed} of these {count} flips suffice: with them alone the class is lost, in exact arithmetic"
         ),
-        Some(_) => writeln!(text, "  all {count} are needed: with fewer of them, in this order, the class is kept"),
+        Some(_) if count > 1 => {
+            writeln!(text, "  all {count} are needed: with fewer of them, in this order, the class is kept")
+        }
+        Some(_) => writeln!(text, "  this one flip suffices, in exact arithmetic"),
         None => Ok(()),
     };
 }

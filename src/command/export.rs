@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use gcnproof::internals::problem::slice::Slice;
 use gcnproof::laboratory::instance::instance_of;
 use gcnproof_verify::{Form, InstanceError, Model, export, network, relaxation};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
@@ -116,7 +117,7 @@ impl Export {
                 self.node
             ));
         }
-        let (instance, nodes) = instance_of(certifier.prepared(), self.node, reference, self.class);
+        let (instance, _) = instance_of(certifier.prepared(), self.node, reference, self.class);
         let form = match self.form {
             FormChoice::Appendix => Form::Appendix,
             FormChoice::Compact => Form::Compact,
@@ -128,7 +129,10 @@ impl Export {
         };
         let program = built.into_diagnostic().wrap_err("this class pair cannot be written as a program")?.program;
         let pair = format!("class {reference} against {} at node {}", self.class, self.node);
-        let head = meaning(&pair, &nodes, if mps { '*' } else { '\\' });
+        let mut slice = Slice::default();
+        slice.cut(&network, network.depth(), self.node);
+        let lists: Vec<Vec<u32>> = (1..=network.depth()).map(|l| slice.nodes(l).to_vec()).collect();
+        let head = meaning(&pair, &lists, if mps { '*' } else { '\\' });
         let text = head + &if mps { export::mps(&program) } else { export::lp(&program) };
         match &self.out {
             Some(path) => {
@@ -159,28 +163,26 @@ fn taken(path: &Path) -> bool {
 }
 
 /// What the names in the file stand for, as comments: the numbers in them are places in lists that the file would not have.
-fn meaning(pair: &str, nodes: &[u32], mark: char) -> String {
+/// `lists` are the nodes of representations 1, 2, ….
+fn meaning(pair: &str, lists: &[Vec<u32>], mark: char) -> String {
     let mut text = String::new();
     let mut comment = |line: &str| {
         let _ = writeln!(text, "{mark} {line}");
     };
     comment(&format!("gcnproof export: the worst margin of {pair}"));
+    comment("x_i_d       attribute d of the i-th node of representation 1 after the attack (lists below, i from 0)");
+    comment("change_i_d  by how much the attack changes it");
     comment(
-        "x_i_d       attribute d of node i of the list below, from 0 (the attacker's X~), and change_i_d its |X~ - X|",
+        "hhat_l_i_j  input of unit j of the i-th node of representation l; h_l_i_j its output, on_l_i_j whether it is active",
     );
-    comment(
-        "hhat_l_i_j  input of unit j of representation l at the i-th node there; h_l_i_j its output; on_l_i_j is it active",
-    );
-    comment(
-        "            in representation l the nodes are those of the list that are within reach; in the last, the target alone",
-    );
-    comment(
-        "rows: Phi the layers, gamma the changes, local_eta_i and global_rho the budgets, mu, lambda, off, linear the ReLU",
-    );
-    comment("the nodes of the list, as i=id:");
-    for (at, line) in nodes.chunks(10).enumerate() {
-        let named: Vec<String> = line.iter().zip(10 * at..).map(|(node, i)| format!("{i}={node}")).collect();
-        comment(&named.join(" "));
+    comment("rows: Phi the layers; gamma_plus, gamma_minus the changes; local_eta_i, global_rho the budgets;");
+    comment("      mu, lambda, off, linear the ReLU");
+    for (at, nodes) in lists.iter().enumerate() {
+        comment(&format!("nodes of representation {}, as i=id:", at + 1));
+        for (row, line) in nodes.chunks(10).enumerate() {
+            let named: Vec<String> = line.iter().zip(10 * row..).map(|(node, i)| format!("{i}={node}")).collect();
+            comment(&format!("  {}", named.join(" ")));
+        }
     }
     text
 }

@@ -189,11 +189,13 @@ impl Summary {
             let _ = writeln!(text, "ties (worst margin found is exactly 0): {}", self.ties);
         }
         let rate = run::rate(self.computed as u64, self.seconds);
-        let before = match self.all.nodes.saturating_sub(self.computed) {
-            0 => String::new(),
-            before => format!("; {before} nodes were there before"),
+        let _ = match (self.all.nodes.saturating_sub(self.computed), self.computed) {
+            (0, computed) => writeln!(text, "{:.2} s, {computed} nodes, {rate}", self.seconds),
+            (before, 0) => writeln!(text, "{:.2} s; all {before} nodes were there before", self.seconds),
+            (before, computed) => {
+                writeln!(text, "{:.2} s, {computed} nodes, {rate}; {before} nodes were there before", self.seconds)
+            }
         };
-        let _ = writeln!(text, "{:.2} s, {} nodes, {rate}{before}", self.seconds, self.computed);
         text
     }
 }
