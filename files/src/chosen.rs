@@ -18,7 +18,7 @@ const PROPOSED: usize = 6;
 
 /// Tensors of convolutions that are no `A H W + b`, by a part of their names: what they are, and why they are refused.
 const FAMILIES: [(&str, &str); 9] = [
-    (".att", "an attention layer's (GATConv and its like), whose messages depend on the attributes"),
+    (".att_", "an attention layer's (GATConv and its like), whose messages depend on the attributes"),
     (".lin_l.", "a SAGEConv's (`lin_l`, `lin_r`), which has one weight for neighbours and another for the node itself"),
     (".lin_r.", "a SAGEConv's (`lin_l`, `lin_r`), which has one weight for neighbours and another for the node itself"),
     (
@@ -37,7 +37,14 @@ const FAMILIES: [(&str, &str); 9] = [
 
 /// What kind of layer the tensor belongs to, where its name gives away that it is no graph convolution with one weight.
 pub(crate) fn foreign(names: &[String]) -> Option<(&str, &'static str)> {
-    FAMILIES.into_iter().find_map(|(part, kind)| Some((names.iter().find(|name| name.contains(part))?.as_str(), kind)))
+    // `nn.0.lin.weight` may be a convolution of a model called `nn`; `nn.0.weight` is a linear map inside one.
+    let belongs = |name: &str, part: &str| match part {
+        ".att_" => name.contains(part) || name.ends_with(".att"),
+        ".nn." => name.contains(part) && name.ends_with(".weight") && !name.ends_with(".lin.weight"),
+        ".eps" => name.ends_with(part),
+        _ => name.contains(part),
+    };
+    FAMILIES.into_iter().find_map(|(part, kind)| Some((names.iter().find(|name| belongs(name, part))?.as_str(), kind)))
 }
 
 /// The layers under these beginnings, first to last. Every tensor of the file must belong to one of them.

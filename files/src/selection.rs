@@ -64,7 +64,7 @@ pub fn parse_selection(
     if let &[rows, columns] = array.shape() {
         let problem = format!("has shape [{rows}, {columns}], but one dimension is needed");
         let remedy = match rows == count {
-            true => format!("save one column of it, such as `{}[:, 0]`: a mask of one split", array.name),
+            true => "save one column of it, such as `mask[:, 0]`: a mask of one split".into(),
             false => format!("save `{}` with `.ravel()` if that is what it means", array.name),
         };
         return Err(array.misshapen(problem, remedy));

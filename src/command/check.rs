@@ -30,7 +30,7 @@ proves more of robust nodes.
 Exit codes: 0 everything in the file is accepted, at least one node is proved and everything is as expected; 1 not so;
 2 wrong usage, or a file that cannot be read.")]
 pub struct Check {
-    /// The graph (.npz with adj_*, attr_* and labels)
+    /// The graph (.npz with adj_*, attr_* and labels, or with edge_index, x and y)
     graph: PathBuf,
     /// The trained model (.safetensors or .npz)
     model: PathBuf,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use gcnproof::internals::record::description::{BudgetRecord, Identity};
-use gcnproof::{Budget, Direction, Graph, LocalBudget, Network, Operator};
+use gcnproof::{Budget, Direction, Graph, LocalBudget, Network, NetworkError, Operator};
 use gcnproof_files::{
     FileError, GraphOptions, ModelFile, ModelOptions, read_graph, read_integers, read_matrix, read_model,
     read_model_with, read_selection,
@@ -157,14 +157,28 @@ impl Input {
         let rules = self.passing.rules()?;
         let identity =
             Identity { graph: graph.digest().to_string(), model: model.digest.clone(), message_passing: names(&rules) };
-        let network = Network::from_file(model, &rules, &graph)
-            .into_diagnostic()
-            .wrap_err_with(|| format!("{} does not fit {}", self.model.display(), self.graph.display()))?;
+        let network = fit(model, &rules, &graph, (&self.graph, &self.model))?;
         if let Some(words) = unpredictable_labels(&graph, &network) {
             note!("note: {}: {words}", self.graph.display());
         }
         Ok((graph, network, identity))
     }
+}
+
+/// Puts a model on a graph.
+pub fn fit(model: ModelFile, rules: &[Operator], graph: &Graph, (at, of): (&Path, &Path)) -> Result<Network> {
+    Network::from_file(model, rules, graph).map_err(|error| {
+        let help = match &error {
+            NetworkError::Attributes { .. } => {
+                "give the graph that the model was trained on, with all of its attributes"
+            }
+            NetworkError::PassingCount { .. } => {
+                "give --message-passing one rule, or one for each layer with commas between"
+            }
+            _ => "give a graph, a model and matrices that belong together",
+        };
+        miette!(help = help, "{} does not fit {}: {error}", of.display(), at.display())
+    })
 }
 
 /// Rules by name; a matrix by its content, so that another file under the same name is another run.

@@ -8,10 +8,10 @@ use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof::{Graph, Network};
 use gcnproof_files::{FileError, ModelFile, read_model_with};
-use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use miette::{Result, miette};
 use serde_json::{Value, json};
 
-use super::input::{GraphArguments, ModelArguments, PassingArguments, unpredictable_labels};
+use super::input::{GraphArguments, ModelArguments, PassingArguments, fit, unpredictable_labels};
 use super::logits::{Comparison, LogitsArguments};
 use super::run::Format;
 
@@ -72,9 +72,7 @@ impl Inspect {
         }
         for (graph_path, graph) in &graphs {
             for (model_path, model) in &models {
-                let network = Network::from_file(model.clone(), &self.passing.rules()?, graph)
-                    .into_diagnostic()
-                    .wrap_err_with(|| format!("{} does not fit {}", model_path.display(), graph_path.display()))?;
+                let network = fit(model.clone(), &self.passing.rules()?, graph, (graph_path, model_path))?;
                 if let Some(words) = unpredictable_labels(graph, &network) {
                     note!("note: {}: {words}", graph_path.display());
                 }

@@ -105,7 +105,7 @@ impl Comparison {
             let (rows, columns) = (theirs.rows, theirs.columns);
             return Err(miette!(
                 help = help,
-                "--logits {file}: is {rows} × {columns}, but the graph has {nodes} nodes and the model {classes} classes"
+                "--logits {file}: is {rows} by {columns}, but the graph has {nodes} nodes and the model {classes} classes"
             ));
         }
         let representations = forward(graph, network);

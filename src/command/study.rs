@@ -28,7 +28,7 @@ use super::study_run::{Plan, Results, Subject};
 
 Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (run it again to go on).")]
 pub struct Study {
-    /// The graph (.npz with adj_*, attr_* and labels)
+    /// The graph (.npz with adj_*, attr_* and labels, or with edge_index, x and y)
     graph: PathBuf,
     /// The trained models (.safetensors or .npz)
     #[arg(required = true, value_name = "MODEL")]

@@ -33,7 +33,7 @@ use super::run::{self, Format, stopped};
 
 Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (resume with --resume).")]
 pub struct Train {
-    /// The graph (.npz with adj_*, attr_* and labels)
+    /// The graph (.npz with adj_*, attr_* and labels, or with edge_index, x and y)
     graph: PathBuf,
     /// What to minimise: ce, rce, rh or rh-u
     #[arg(long)]

@@ -31,7 +31,7 @@ use super::sample::{by_target, draw, pair_keys};
 
 Exit codes: 0 all in order, 1 an inequality is violated or solvers disagree, 2 wrong usage or input, 130 interrupted.")]
 pub struct Validate {
-    /// The graph (.npz with adj_*, attr_* and labels)
+    /// The graph (.npz with adj_*, attr_* and labels, or with edge_index, x and y)
     #[arg(required_unless_present = "hunt")]
     graph: Option<PathBuf>,
     /// The trained model (.safetensors or .npz)
