@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof::laboratory::instance::instance_of;
-use gcnproof_verify::{Form, InstanceError, Model, export, network, relaxation};
+use gcnproof_verify::{Form, InstanceError, Model, Program, export, network, relaxation};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
 use super::input::{Input, LocalArguments, flips};
@@ -132,7 +132,7 @@ impl Export {
         let mut slice = Slice::default();
         slice.cut(&network, network.depth(), self.node);
         let lists: Vec<Vec<u32>> = (1..=network.depth()).map(|l| slice.nodes(l).to_vec()).collect();
-        let head = meaning(&pair, &lists, if mps { '*' } else { '\\' });
+        let head = meaning(&pair, &program, &lists, if mps { '*' } else { '\\' });
         let text = head + &if mps { export::mps(&program) } else { export::lp(&program) };
         match &self.out {
             Some(path) => {
@@ -162,21 +162,38 @@ fn taken(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| found.is_dir() || found.is_file() && found.len() > 0)
 }
 
+/// What the beginnings of names stand for, of variables and of rows.
+const MEANINGS: [(&str, &str); 14] = [
+    ("x_", "x_i_d: attribute d of the i-th node of representation 1 after the attack (i from 0, lists below)"),
+    ("change_", "change_i_d: by how much the attack changes it"),
+    ("hhat_", "hhat_l_i_j: input of unit j of the i-th node of representation l"),
+    ("h_", "h_l_i_j: output of that unit"),
+    ("on_", "on_l_i_j: is that unit active?"),
+    ("gamma_plus_", "rows gamma_plus_i_d, gamma_minus_i_d: change_i_d is no smaller than the change of x_i_d"),
+    ("local_eta_", "rows local_eta_i: the local budget of the i-th node of representation 1"),
+    ("global_rho", "row global_rho: the global budget"),
+    ("Phi_", "rows Phi_l_i_j: hhat_l_i_j is what the layer before makes it"),
+    ("mu_", "rows mu_l_i_j: an output is no smaller than its input"),
+    ("lambda_", "rows lambda_l_i_j: an output is not above the chord of ReLU"),
+    ("off_", "rows off_l_i_j: a unit that is not active has output 0"),
+    ("linear_", "rows linear_l_i_j: the output of an active unit is its input"),
+    ("anchor_", "rows anchor_l_i_j: the anchored bound of that unit"),
+];
+
 /// What the names in the file stand for, as comments: the numbers in them are places in lists that the file would not have.
 /// `lists` are the nodes of representations 1, 2, ….
-fn meaning(pair: &str, lists: &[Vec<u32>], mark: char) -> String {
+fn meaning(pair: &str, program: &Program, lists: &[Vec<u32>], mark: char) -> String {
     let mut text = String::new();
     let mut comment = |line: &str| {
         let _ = writeln!(text, "{mark} {line}");
     };
     comment(&format!("gcnproof export: the worst margin of {pair}"));
-    comment("x_i_d       attribute d of the i-th node of representation 1 after the attack (lists below, i from 0)");
-    comment("change_i_d  by how much the attack changes it");
-    comment(
-        "hhat_l_i_j  input of unit j of the i-th node of representation l; h_l_i_j its output, on_l_i_j whether it is active",
-    );
-    comment("rows: Phi the layers; gamma_plus, gamma_minus the changes; local_eta_i, global_rho the budgets;");
-    comment("      mu, lambda, off, linear the ReLU");
+    let names = program.variables.iter().map(|variable| &variable.name).chain(program.rows.iter().map(|row| &row.name));
+    for (beginning, words) in MEANINGS {
+        if names.clone().any(|name| name.starts_with(beginning)) {
+            comment(words);
+        }
+    }
     for (at, nodes) in lists.iter().enumerate() {
         comment(&format!("nodes of representation {}, as i=id:", at + 1));
         for (row, line) in nodes.chunks(10).enumerate() {
