@@ -63,9 +63,10 @@ pub fn parse_selection(
     };
     if let &[rows, columns] = array.shape() {
         let problem = format!("has shape [{rows}, {columns}], but one dimension is needed");
-        let remedy = match rows == count {
-            true => "save one column of it, such as `mask[:, 0]`: a mask of one split".into(),
-            false => format!("save `{}` with `.ravel()` if that is what it means", array.name),
+        let remedy = match (rows == count, columns == count) {
+            (true, _) => "save one column of it, such as `mask[:, 0]`: a mask of one split".into(),
+            (_, true) => "save one row of it, such as `masks[0]`: a mask of one split".into(),
+            _ => format!("save `{}` with `.ravel()` if that is what it means", array.name),
         };
         return Err(array.misshapen(problem, remedy));
     }

@@ -167,6 +167,7 @@ fn masks_and_ids() {
     refused(&i64s(&[0, 1]), 2, &["ids or a mask", "astype(bool)"]);
     refused(&f64s(&[0.5]), 2, &["0.5", "no id"]);
     refused(&npy("'|b1'", false, &[4, 1], &[0, 1, 1, 0]), 4, &["[4, 1]", "[:, 0]"]);
+    refused(&npy("'|b1'", false, &[1, 4], &[0, 1, 1, 0]), 4, &["[1, 4]", "masks[0]"]);
     let npz = Npz::new().with("train_mask", booleans(&[1, 0, 0, 1])).with("other", i64s(&[2]));
     let named = |entry: Option<&str>| parse_selection("g.npz", &npz.bytes(), entry, 4, "nodes");
     assert_eq!(named(Some("train_mask")).unwrap(), [0, 3]);

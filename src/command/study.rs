@@ -120,7 +120,7 @@ impl Study {
             manifest.save(&self.out)?;
             let results = plan.execute(&subject)?;
             interrupted |= results.interrupted;
-            told.push(tell(&name, &results));
+            told.push(tell(&name, &results, self.max_global as u64));
             if interrupted {
                 break;
             }
@@ -152,14 +152,16 @@ impl Study {
 }
 
 /// The numbers of one model, for people and machines.
-fn tell(name: &str, results: &Results) -> Value {
+fn tell(name: &str, results: &Results, limit: u64) -> Value {
     let mean = |rows: &[RadiusRecord]| {
         rows.iter().filter_map(|row| row.certified_q_global).sum::<u64>() as f64 / rows.len().max(1) as f64
     };
+    // Nothing above the largest Q was tried: where nodes withstand that, the mean is a lower bound.
+    let capped = |rows: &[RadiusRecord]| rows.iter().filter(|row| row.certified_q_global >= Some(limit)).count();
     let radii: Vec<Value> = results
         .radii
         .iter()
-        .map(|(step, rows)| json!({ "by": step, "mean_certified_q": mean(rows), "seconds": rows.iter().map(|row| row.seconds).sum::<f64>() }))
+        .map(|(step, rows)| json!({ "by": step, "mean_certified_q": mean(rows), "at_max_q": capped(rows), "seconds": rows.iter().map(|row| row.seconds).sum::<f64>() }))
         .collect();
     let count = |name: &str| results.verdicts.iter().filter(|row| row.verdict.name() == name).count();
     json!({
@@ -176,7 +178,10 @@ fn print_table(told: &[Value], folder: &Path) -> Result<()> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
         let means: Vec<String> = radii
             .iter()
-            .map(|run| format!("{} {:.2}", text(&run["by"]), run["mean_certified_q"].as_f64().unwrap_or(f64::NAN)))
+            .map(|run| {
+                let least = if run["at_max_q"] == 0 { "" } else { "≥ " };
+                format!("{} {least}{:.2}", text(&run["by"]), run["mean_certified_q"].as_f64().unwrap_or(f64::NAN))
+            })
             .collect();
         let (nodes, robust, broken, open) =
             (number("nodes"), number("robust"), number("non_robust"), number("undecided"));
