@@ -13,6 +13,7 @@ pub mod explain;
 pub mod export;
 pub mod input;
 pub mod inspect;
+pub mod lists;
 pub mod logits;
 mod minima;
 pub mod proofs;
@@ -27,3 +28,4 @@ pub mod summary;
 pub mod train;
 #[cfg(feature = "laboratory")]
 pub mod validate;
+mod variants;

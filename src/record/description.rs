@@ -9,6 +9,8 @@ use serde_json::Value;
 use crate::certify::settings::{Bound, Effort};
 use crate::problem::budget::{Budget, Direction};
 
+pub use super::node_set::NodeSet;
+
 /// What a run is, by its command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
@@ -68,21 +70,6 @@ pub struct RadiusRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_set: Option<NodeSet>,
 }
-
-/// Some of the nodes of a graph. Older versions wrote down only how many there were: what they wrote about all nodes can be gone
-/// on with, what they wrote about some cannot, since nobody knows which these were.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NodeSet {
-    /// Ids and ranges, cut short where they are many.
-    pub ids: String,
-    /// SHA-256 of all ids, which tells two sets apart.
-    pub digest: String,
-    /// The nodes of the graph.
-    pub of: usize,
-}
-
-/// Ranges of a [`NodeSet`] that are written down.
-const RANGES: usize = 12;
 
 /// A run of `validate`, or the class pairs of a study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -278,29 +265,6 @@ impl Description {
             Description::Validate(_) | Description::Table1(_) => None,
         };
         effort.map_or(Level::Bounds, |effort| effort.level)
-    }
-}
-
-impl NodeSet {
-    /// The set of these nodes, in rising order, if they are not all `of` of a graph.
-    pub fn new(nodes: &[usize], of: usize) -> Option<NodeSet> {
-        if nodes.len() == of {
-            return None;
-        }
-        let ranges: Vec<String> = nodes
-            .chunk_by(|a, b| a + 1 == *b)
-            .map(|run| match run {
-                [one] => one.to_string(),
-                [first, .., last] => format!("{first}-{last}"),
-                [] => String::new(),
-            })
-            .collect();
-        let mut ids = ranges.iter().take(RANGES).cloned().collect::<Vec<_>>().join(",");
-        if ranges.len() > RANGES {
-            ids.push_str(",…");
-        }
-        let digest = gcnproof_files::digest_ids(&nodes.iter().map(|&node| node as u64).collect::<Vec<_>>());
-        Some(NodeSet { ids, digest, of })
     }
 }
 
