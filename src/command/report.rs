@@ -51,6 +51,13 @@ impl Report {
         if !html {
             return Err(miette!(help = "end the name in .html", "--out {}: the page is HTML", self.out.display()));
         }
+        if let Some(path) = self.results.iter().find(|path| !path.exists()) {
+            return Err(miette!(
+                help = "give files that gcnproof wrote with --out, training logs, or the folder of a study",
+                "{}: there is no such file or folder",
+                path.display()
+            ));
+        }
         let sources = Sources::read(&self.results)?;
         let (path, options) = match (&self.graph, &sources.graph) {
             (Some(path), _) => (Some(path.clone()), self.options.options()),
@@ -75,18 +82,18 @@ impl Report {
         });
         let written = Pages { title, groups, landscape }.write(&self.out)?;
         match self.format {
-            Format::Json => println!(
+            Format::Json => say!(
                 "{}",
                 json!({
                     "page": written.page, "bytes": written.bytes, "figures": written.figures, "drawn": written.drawn,
                     "missing": written.missing.iter().map(|(number, why)| json!({ "figure": number, "why": why })).collect::<Vec<_>>(),
                 })
-            ),
+            )?,
             Format::Table => {
-                println!("{} ({:.1} MB)", written.page.display(), written.bytes as f64 / 1e6);
-                println!("{} figures as SVG and CSV in {}", written.drawn, written.figures.display());
+                say!("{} ({:.1} MB)", written.page.display(), written.bytes as f64 / 1e6)?;
+                say!("{} figures as SVG and CSV in {}", written.drawn, written.figures.display())?;
                 for (number, why) in &written.missing {
-                    println!("figure {number} is missing: {why}");
+                    say!("figure {number} is missing: {why}")?;
                 }
             }
         }
