@@ -1,14 +1,16 @@
 //! `gcnproof study`: the runs behind a report, for one graph and several models.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use gcnproof::internals::record::RadiusRecord;
 use gcnproof::internals::record::study::{Manifest, graph_path, names};
-use gcnproof::{Graph, Limits};
-use gcnproof_files::write::write_graph_npz;
-use gcnproof_files::{GraphFile, GraphOptions, read_graph};
+use gcnproof::report::origin::{command_line, date};
+use gcnproof::{Graph, Layer, Limits, Network};
+use gcnproof_files::write::{write_graph_npz, write_model_safetensors};
+use gcnproof_files::{GraphFile, GraphOptions, LayerFile, Precision, read_graph};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use serde_json::{Value, json};
 
@@ -114,10 +116,17 @@ impl Study {
             let subject = Subject { name: &name, graph: &graph, network: &network, identity, budget, budget_record };
             // Before the work, so that a study can be looked at while it runs and after it was stopped.
             manifest.add(&name, plan.files(&name));
+            keep_model(&mut manifest, &self.out, &name, &network)?;
+            manifest.note(format!(
+                "{} ({}, gcnproof {})",
+                command_line(),
+                date(SystemTime::now()),
+                env!("CARGO_PKG_VERSION")
+            ));
             manifest.save(&self.out)?;
             let results = plan.execute(&subject)?;
             interrupted |= results.interrupted;
-            told.push(tell(&name, &results));
+            told.push(tell(&name, &results, self.max_global));
             if interrupted {
                 break;
             }
@@ -148,15 +157,36 @@ impl Study {
     }
 }
 
+/// Keeps a model beside its results: a report weighs flips with it.
+pub fn keep_model(manifest: &mut Manifest, folder: &Path, name: &str, network: &Network) -> Result<()> {
+    let layer = |layer: &Layer| LayerFile {
+        weight: layer.weight.plain(),
+        bias: layer.bias.to_vec(),
+        weight_name: String::new(),
+        bias_name: None,
+    };
+    let layers: Vec<LayerFile> = network.layers().iter().map(layer).collect();
+    let path = folder.join(manifest.keep(name));
+    Ok(write_model_safetensors(&path, &layers, Precision::F64, &BTreeMap::new())?)
+}
+
 /// The numbers of one model, for people and machines.
-fn tell(name: &str, results: &Results) -> Value {
+fn tell(name: &str, results: &Results, limit: usize) -> Value {
+    // Nodes that are certified up to the largest Q tried count with it: the mean is then a lower bound.
+    let capped = |rows: &[RadiusRecord]| {
+        let at_limit = rows.iter().filter(|row| row.certified_q_global >= Some(limit as u64)).count();
+        at_limit as f64 / rows.len().max(1) as f64
+    };
     let mean = |rows: &[RadiusRecord]| {
         rows.iter().filter_map(|row| row.certified_q_global).sum::<u64>() as f64 / rows.len().max(1) as f64
     };
     let radii: Vec<Value> = results
         .radii
         .iter()
-        .map(|(step, rows)| json!({ "by": step, "mean_certified_q": mean(rows), "seconds": rows.iter().map(|row| row.seconds).sum::<f64>() }))
+        .map(|(step, rows)| {
+            let seconds: f64 = rows.iter().map(|row| row.seconds).sum();
+            json!({ "by": step, "mean_certified_q": mean(rows), "share_at_limit": capped(rows), "limit": limit, "seconds": seconds })
+        })
         .collect();
     let count = |name: &str| results.verdicts.iter().filter(|row| row.verdict.name() == name).count();
     json!({
@@ -173,11 +203,15 @@ fn print_table(told: &[Value], folder: &Path) {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
         let means: Vec<String> = radii
             .iter()
-            .map(|run| format!("{} {:.2}", text(&run["by"]), run["mean_certified_q"].as_f64().unwrap_or(f64::NAN)))
+            .map(|run| {
+                let at_limit = if run["share_at_limit"].as_f64() > Some(0.0) { "≥ " } else { "" };
+                format!("{} {at_limit}{:.2}", text(&run["by"]), run["mean_certified_q"].as_f64().unwrap_or(f64::NAN))
+            })
             .collect();
         let (nodes, robust, broken, open) =
             (number("nodes"), number("robust"), number("non_robust"), number("undecided"));
         println!("{:<28}{nodes:>8}{robust:>9}{broken:>12}{open:>11}   {}", text(&model["model"]), means.join(", "));
     }
+    println!("\n≥: nodes that are certified up to --Q-max count with it");
     println!("\nnow:  gcnproof report {} --out report.html", folder.display());
 }
