@@ -1,7 +1,7 @@
 //! `gcnproof demo`: certifies the embedded Cora graph and prints or writes a report.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use clap::Args;
 use gcnproof::internals::problem::matrix::PatternRows;
@@ -12,7 +12,7 @@ use gcnproof::report::Report;
 use gcnproof::report::group::Groups;
 use gcnproof::report::landscape::{Landscape, class_name};
 use gcnproof::report::models::Models;
-use gcnproof::report::origin::{Origin, command_line};
+use gcnproof::report::origin::{Origin, command_line, date};
 use gcnproof::report::source::Sources;
 use gcnproof::{Budget, Flip, Graph, Limits, Verdict, embedded, radii};
 use gcnproof_files::write::write_graph_npz;
@@ -151,7 +151,8 @@ fn write_report(plan: &Plan, subjects: &[Subject], folder: &Path) -> Result<bool
         manifest.add(subject.name, plan.files(subject.name));
         keep_model(&mut manifest, folder, subject.name, subject.network)?;
     }
-    manifest.note(format!("{} (gcnproof {})", command_line(), env!("CARGO_PKG_VERSION")));
+    let when = format!("{}, gcnproof {}", date(SystemTime::now()), env!("CARGO_PKG_VERSION"));
+    manifest.note(&command_line(), &when);
     manifest.save(folder)?;
     let graph = subjects[0].graph;
     write_graph_npz(&graph_path(folder), &graph.file())?;

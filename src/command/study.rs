@@ -86,6 +86,8 @@ impl Study {
         // A study that goes on keeps what it has; a manifest that cannot be read is written anew.
         let known = if self.force { None } else { Manifest::load(&self.out).ok() };
         let mut manifest = known.unwrap_or_else(|| Manifest::new(&graph_name));
+        let version = env!("CARGO_PKG_VERSION");
+        manifest.note(&command_line(), &format!("{}, gcnproof {version}", date(SystemTime::now())));
         let mut told = Vec::new();
         let mut interrupted = false;
         for (at, (path, name)) in self.models.iter().zip(names(&self.models)).enumerate() {
@@ -117,12 +119,6 @@ impl Study {
             // Before the work, so that a study can be looked at while it runs and after it was stopped.
             manifest.add(&name, plan.files(&name));
             keep_model(&mut manifest, &self.out, &name, &network)?;
-            manifest.note(format!(
-                "{} ({}, gcnproof {})",
-                command_line(),
-                date(SystemTime::now()),
-                env!("CARGO_PKG_VERSION")
-            ));
             manifest.save(&self.out)?;
             let results = plan.execute(&subject)?;
             interrupted |= results.interrupted;
@@ -212,6 +208,12 @@ fn print_table(told: &[Value], folder: &Path) {
             (number("nodes"), number("robust"), number("non_robust"), number("undecided"));
         println!("{:<28}{nodes:>8}{robust:>9}{broken:>12}{open:>11}   {}", text(&model["model"]), means.join(", "));
     }
-    println!("\n≥: nodes that are certified up to --Q-max count with it");
+    let capped = |model: &Value| {
+        let runs = model["radii"].as_array().map_or(&[][..], |radii| radii);
+        runs.iter().any(|run| run["share_at_limit"].as_f64() > Some(0.0))
+    };
+    if told.iter().any(capped) {
+        println!("≥: nodes that are certified up to --Q-max count with it");
+    }
     println!("\nnow:  gcnproof report {} --out report.html", folder.display());
 }

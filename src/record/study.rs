@@ -116,10 +116,10 @@ impl Manifest {
         file
     }
 
-    /// Notes a command that worked on the study; the same one twice is noted once.
-    pub fn note(&mut self, command: String) {
-        self.commands.retain(|known| *known != command);
-        self.commands.push(command);
+    /// Notes a command that worked on the study, and when; of the same one only the last time is kept.
+    pub fn note(&mut self, command: &str, when: &str) {
+        self.commands.retain(|known| !known.starts_with(&format!("{command} (")));
+        self.commands.push(format!("{command} ({when})"));
     }
 
     /// Writes the manifest; the file is replaced as a whole.
@@ -171,6 +171,8 @@ mod tests {
         manifest.add("gcn", vec!["gcn.certify.parquet".into(), "gcn.certify.parquet".into()]);
         manifest.add("gcn", vec!["gcn.exact.parquet".into()]);
         assert_eq!((manifest.models.len(), manifest.models[0].files.len()), (1, 2));
+        ["Monday", "Tuesday"].into_iter().for_each(|day| manifest.note("gcnproof study x", day));
+        assert_eq!(manifest.commands, ["gcnproof study x (Tuesday)"]);
         manifest.save(folder.path()).unwrap();
         assert_eq!(Manifest::load(folder.path()).unwrap(), manifest);
         for stranger in ["../x.csv", "..", "/etc/x.csv"] {

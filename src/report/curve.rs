@@ -236,10 +236,17 @@ fn band(curves: &[Curve], known: &[Share], most: u64) -> Plot {
         // Only where both were asked.
         let high = |low: &Share| pair[1].shares.iter().find(|share| share.global == low.global);
         let closed = pair[0].shares.iter().filter_map(|low| Some((low, high(low)?.robust)));
-        let closed = closed.map(|(low, high)| (low.global as f64, low.robust, high.max(low.robust))).collect();
+        let closed: Vec<(f64, f64, f64)> =
+            closed.map(|(low, high)| (low.global as f64, low.robust, high.max(low.robust))).collect();
+        // What has no extent anywhere needs no entry in the legend.
+        if closed.iter().all(|(_, low, high)| high <= low) {
+            continue;
+        }
         plot.mark(&name, Shape::StepBand(closed), [Ink::Yellow, Ink::Green, Ink::Sky][at % 3], 0.6);
     }
-    plot.mark("undecided", sure(|s| s.robust, |s| s.unbroken), Ink::Orange, 0.75);
+    if known.iter().any(|s| s.unbroken > s.robust) {
+        plot.mark("undecided", sure(|s| s.robust, |s| s.unbroken), Ink::Orange, 0.75);
+    }
     // Wide and below the others: an exact line has nothing between itself and this one.
     let points = known.iter().map(|s| (s.global as f64, s.unbroken)).collect();
     plot.mark("above: non-robust", Shape::Steps(points, Dash::Solid, 7.0), Ink::Vermillion, 0.5);
@@ -379,6 +386,28 @@ pub fn models(groups: &[Group], landscape: Option<&Landscape>) -> Sheet {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_entry_of_the_legend_has_its_colour_and_the_exact_line_lies_on_top() {
+        let curve = |method, robust: f64| {
+            let share = |global| Share { global, robust: robust - global as f64, unbroken: 99.0 - global as f64 };
+            Curve { method, shares: (0..4).map(share).collect(), mean_radius: None }
+        };
+        let curves = [curve(Method::Paper, 70.0), curve(Method::Bounds, 80.0), curve(Method::Exact, 90.0)];
+        let plot = band(&curves, &frontier(&curves), 3);
+        let mut inks: Vec<&str> =
+            plot.marks.iter().filter(|mark| !mark.name.is_empty()).map(|mark| mark.ink.name()).collect();
+        assert_eq!(inks.len(), 7);
+        inks.sort_unstable();
+        inks.dedup();
+        assert_eq!(inks.len(), 7);
+        assert_eq!(plot.marks.last().map(|mark| mark.name.as_str()), Some("robust: exact search"));
+        assert!(plot.x.ticks().iter().any(|tick| tick.1 == "3"));
+        // Bounds that leave nothing open close nothing: no entry, no band.
+        let same = [curve(Method::Bounds, 99.0), curve(Method::Exact, 99.0)];
+        let plot = band(&same, &frontier(&same), 3);
+        assert_eq!(plot.marks.iter().filter(|mark| !mark.name.is_empty()).count(), 3);
+    }
 
     #[test]
     fn a_capped_mean_says_that_it_is_one() {

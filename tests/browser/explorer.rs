@@ -137,6 +137,10 @@ fn nodes_open_the_slider_moves_and_filters_fade() {
             "(async () => { await follow('#node=99999'); return one('.notice').textContent.includes('no node 99999'); })()",
             "(async () => { await follow('#node=1&model=2&Q=3'); return document.querySelector('#nodes .model').value === '1' && tally()[0] === 3 && title().startsWith('Node 1 '); })()",
             "document.querySelector('#nodes a[aria-current]').textContent === '1'",
+            // The drawing is one stop of the Tab key; arrows go from node to node.
+            "all('.rings a').filter((a) => a.getAttribute('tabindex') === '0').length === 1",
+            "one('.rings a.own').focus(), document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true })), \
+             document.activeElement.closest('.rings') !== null && !document.activeElement.classList.contains('own')",
         ],
     );
     // The map by keys.

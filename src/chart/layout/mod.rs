@@ -131,8 +131,8 @@ mod tests {
             }
         }
         lists[400] = (401..460).collect();
-        for at in 460..464 {
-            lists[at].push(at as u32 + 1);
+        for (at, list) in (460..464u32).zip(&mut lists[460..]) {
+            list.push(at + 1);
         }
         lists
     }

@@ -20,6 +20,17 @@ use knowledge::Knowledge;
 /// The largest coordinate of the map.
 const FINEST: f64 = 65535.0;
 
+/// Larger graphs are not drawn: the page would be too large, and the map a blot.
+const MOST_NODES: usize = 60_000;
+const MOST_EDGES: usize = 500_000;
+
+/// Can the graph be drawn?
+pub fn is_drawable(landscape: &Landscape) -> bool {
+    let graph = landscape.graph();
+    let ends: usize = (0..graph.node_count()).map(|node| graph.degree(node)).sum();
+    graph.node_count() <= MOST_NODES && ends / 2 <= MOST_EDGES
+}
+
 /// The graph: a place for each node on the map, and every edge once.
 pub fn map(landscape: &Landscape) -> Value {
     let graph = landscape.graph();
@@ -102,10 +113,11 @@ fn margins(group: &Group, logits: Option<&Representation>, nodes: &[u64], classe
             let place = at * classes + margin.class as usize;
             lower[place] = margin.lower.map_or(f32::NAN, packed::below);
             upper[place] = margin.upper.map_or(f32::NAN, packed::above);
+            // Bound and attack meet, up to what is shown of them: that is the exact margin.
             if let (Some(low), Some(high)) = (margin.lower, margin.upper)
-                && low == high
+                && high - low <= 1e-9 * high.abs().max(1.0)
             {
-                exact.push(json!([at, margin.class, low]));
+                exact.push(json!([at, margin.class, high]));
             }
             if let Some(logits) = logits
                 && let (Some(own), Some(other)) =

@@ -18,7 +18,7 @@ const CONTROLS: &str = "<div class=\"bar dial\" hidden><label for=\"q\">Q, flips
     <label>open node <input class=\"goto\" size=\"7\" inputmode=\"numeric\" placeholder=\"id\"></label>\
     <button type=\"button\" class=\"b clear\">clear filters</button></div>\n";
 
-const MAP: &str = "<div class=\"map\"><canvas tabindex=\"0\" role=\"img\"></canvas>\
+const MAP: &str = "<div class=\"map\"><canvas tabindex=\"0\" role=\"application\" aria-roledescription=\"map\"></canvas>\
     <div class=\"bar tools\"><button type=\"button\" class=\"b\" data-zoom=\"1.6\" aria-label=\"zoom in\">+</button>\
     <button type=\"button\" class=\"b\" data-zoom=\"0.625\" aria-label=\"zoom out\">−</button>\
     <button type=\"button\" class=\"b\" data-zoom=\"0\">whole map</button>\
@@ -28,6 +28,9 @@ const MAP: &str = "<div class=\"map\"><canvas tabindex=\"0\" role=\"img\"></canv
 
 const NO_MAP: &str =
     "<p class=\"notice\">No map and no neighbourhoods are drawn: the graph was not given (<code>--graph</code>).</p>";
+
+const LARGE: &str = "<p class=\"notice\">No map and no neighbourhoods are drawn: the graph is too large for it (more than 60,000 nodes or \
+    500,000 edges).</p>";
 
 const TABLE: &str = "<p class=\"soft hint\">A node’s number opens it above. A heading sorts. Filters take numbers \
     (<code>&gt; 5</code>, <code>3-7</code>, <code>?</code> for not known) or a part of a text. An attack is the smallest that \
@@ -66,13 +69,18 @@ pub fn section(page: &mut String, report: &Report) {
         }
         page.push_str("</select></label>");
     }
-    let map = if landscape.is_some() { MAP } else { NO_MAP };
+    let drawn = landscape.filter(|landscape| explorer::is_drawable(landscape));
+    let map = match (landscape, drawn) {
+        (_, Some(_)) => MAP,
+        (None, _) => NO_MAP,
+        (Some(_), None) => LARGE,
+    };
     let _ = write!(
         page,
         "<span class=\"about soft\"></span></div>\n{CONTROLS}<div class=\"explorer\">{map}\
          <section class=\"one\" aria-label=\"one node\" tabindex=\"-1\"></section></div>\n{TABLE}"
     );
-    if let Some(landscape) = landscape {
+    if let Some(landscape) = drawn {
         let _ = writeln!(page, "<script type=\"application/json\" id=\"graph\">{}</script>", explorer::map(landscape));
     }
     for table in &tables {

@@ -93,7 +93,8 @@ const map = (() => {
         const at = byClass ? classOf(data, n) : verdicts[n];
         const picture = pictures[verdicts[n]][at < 0 ? inks.length - 1 : at];
         const half = picture.width / 2;
-        pen.drawImage(picture, Math.round(x + scale * places[2 * n] - half), Math.round(y + scale * places[2 * n + 1] - half));
+        const [left, top] = [Math.round(x + scale * places[2 * n] - half), Math.round(y + scale * places[2 * n + 1] - half)];
+        if (left > -20 && top > -20 && left < canvas.width && top < canvas.height) pen.drawImage(picture, left, top);
       }
     }
     pen.globalAlpha = 1;

@@ -87,7 +87,7 @@ const drawNeighbourhood = (data, node, flips) => {
     });
   });
   const size = drawn.size > 120 ? 3.4 : drawn.size > 40 ? 5 : 7;
-  const picture = draw('svg', { viewBox: '-215 -215 430 430', class: 'rings', role: 'group',
+  const picture = draw('svg', { viewBox: '-215 -215 430 430', class: drawn.size > 120 ? 'rings many' : 'rings', role: 'group',
     'aria-label': `Neighbourhood of node ${node}: ${plural(total, 'node')} within ${plural(rings.length - 1, 'hop')}, ${plural(attacked.size, 'attacked node')}` });
   for (let distance = 1; distance < shown.length; distance++) picture.append(draw('circle', { r: distance * gap, class: 'orbit' }));
   for (const a of drawn) {
@@ -106,7 +106,9 @@ const drawNeighbourhood = (data, node, flips) => {
     const marks = attacked.get(n) || [];
     const words = marks.map((flip) => `${SIGNS[flip.kind]} ${flip.word}`);
     const text = `node ${n}, ${className(data, classOf(data, n))}, ${verdict}${marks.length ? `, attacked: ${words.join(', ')}` : ''}`;
-    const link = draw('a', { href: `#node=${n}`, 'aria-label': text, 'data-node': n, 'data-verdict': verdict, class: n === node ? 'own' : '' });
+    const link = draw('a', { href: `#node=${n}`, 'aria-label': text, 'data-node': n, 'data-verdict': verdict, class: n === node ? 'own' : '',
+      // One stop of the Tab key for the whole drawing; arrows go from node to node.
+      tabindex: n === node ? 0 : -1 });
     const [x, y] = place.get(n);
     const mark = draw('path', { d: outline(verdict, n === node ? 1.5 * size : size), transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
       fill: classInk(classOf(data, n)), class: marks.length ? 'hit' : 'dot' });
@@ -119,5 +121,13 @@ const drawNeighbourhood = (data, node, flips) => {
     }
     picture.append(link);
   }
+  picture.addEventListener('keydown', (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    // Outward, ring by ring.
+    const links = [...drawn].map((n) => picture.querySelector(`a[data-node="${n}"]`));
+    links[(links.indexOf(document.activeElement) + step + links.length) % links.length].focus();
+  });
   return { picture, total, drawn: drawn.size, hops: rings.length - 1, rings };
 };
