@@ -178,6 +178,22 @@ fn a_study_keeps_what_its_report_needs() {
     assert!(folder.refused(&[&results, "--model", MODEL]).contains("needs the graph"));
 }
 
+/// Results with exact margins are results, and the page has the exact value of every class pair.
+#[test]
+fn exact_margins_are_reported() {
+    let folder = Folder::new();
+    let results = folder.at("rows.parquet");
+    let options = ["-Q", "2", "--minimize", "--exact-margins", "--nodes", "0-4", "--out", &results];
+    let done = gcnproof(&[&["certify", GRAPH, MODEL], &options[..]].concat());
+    assert!(done.status.success(), "{}", message(&done));
+    let (page, _) = folder.report(&[&results, "--graph", GRAPH]);
+    let data = page.split("class=\"table\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let table: Value = serde_json::from_str(data).unwrap();
+    assert_eq!(table["explorer"]["margins"]["exact"].as_array().unwrap().len(), 5 * 6);
+    std::fs::remove_file(folder.path("rows.parquet.run.json")).unwrap();
+    assert!(folder.report(&[&results]).0.contains("budget is not known"));
+}
+
 #[test]
 fn an_empty_result_file_is_named() {
     let folder = Folder::new();

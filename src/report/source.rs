@@ -148,7 +148,10 @@ fn read(path: &Path, name: String) -> Result<Source, ReportError> {
     let run = Sidecar::load(path)?
         .map(|sidecar| Run { total: sidecar.total, description: Description::read(&sidecar.fingerprint) });
     let rows = match run.as_ref().map(|run| &run.description) {
-        Some(Ok(Description::Certify(_))) => Rows::Nodes(results::read(path, NodeRecord::SCHEMA)?),
+        Some(Ok(Description::Certify(run))) => {
+            let exact = run.effort.as_ref().is_some_and(|effort| effort.exact_margins);
+            Rows::Nodes(results::read(path, if exact { NodeRecord::EXACT_SCHEMA } else { NodeRecord::SCHEMA })?)
+        }
         Some(Ok(Description::Radius(_))) => Rows::Radii(results::read(path, RadiusRecord::SCHEMA)?),
         Some(Ok(Description::Validate(_))) => Rows::Pairs(results::read(path, PairRecord::SCHEMA)?),
         Some(Ok(Description::Table1(_)) | Err(_)) | None => guess(path)?,
@@ -165,8 +168,9 @@ type Table = fn(&Path) -> Result<Rows, ResultError>;
 
 /// Tries one table after the other.
 fn guess(path: &Path) -> Result<Rows, ReportError> {
-    let tables: [Table; 3] = [
+    let tables: [Table; 4] = [
         |path| results::read(path, NodeRecord::SCHEMA).map(Rows::Nodes),
+        |path| results::read(path, NodeRecord::EXACT_SCHEMA).map(Rows::Nodes),
         |path| results::read(path, RadiusRecord::SCHEMA).map(Rows::Radii),
         |path| results::read(path, PairRecord::SCHEMA).map(Rows::Pairs),
     ];
