@@ -1,7 +1,7 @@
 //! Places for the nodes of a graph on a map: linked nodes near each other, all of them apart, the same at every run.
 //!
-//! Every connected part is laid out by itself – first a coarse picture of it, then finer ones ([`coarse`], [`forces`]) – and
-//! the parts are put side by side ([`pack`]).
+//! Every connected part is laid out by itself – first a coarse picture of it, then finer ones (`coarse`, `forces`) – and
+//! the parts are put side by side (`pack`).
 
 mod coarse;
 mod forces;
