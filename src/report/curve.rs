@@ -1,9 +1,10 @@
-//! Figures 1 and 2: the share of nodes robust, non-robust and undecided against `Q`.
+//! Figure 1: the share of nodes robust, non-robust and undecided against `Q`.
 
 use std::collections::BTreeMap;
 
 use super::group::{Group, Method};
 use super::landscape::Landscape;
+use super::mean::Mean;
 use super::published::{self, Published};
 use super::sheet::{Sheet, percent, slug};
 use crate::certify::verdict::Verdict;
@@ -33,43 +34,6 @@ pub struct Curve {
     pub shares: Vec<Share>,
     /// The mean over the nodes of the largest certified `Q`, if radii are known.
     pub mean_radius: Option<Mean>,
-}
-
-/// The mean of the largest certified `Q`. A node that is certified up to the largest `Q` that was tried counts with that one,
-/// although it may withstand more: the mean is then a lower bound, and says so.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mean {
-    /// The mean of what is certified.
-    pub value: f64,
-    /// The largest `Q` that was tried.
-    pub limit: u64,
-    /// Percent of the nodes that are certified up to there.
-    pub capped: f64,
-}
-
-impl Mean {
-    fn new(certified: &[u64], limit: u64) -> Mean {
-        let capped = certified.iter().filter(|q| **q >= limit).count();
-        let value = certified.iter().sum::<u64>() as f64 / certified.len().max(1) as f64;
-        Mean { value, limit, capped: percent(capped, certified.len()) }
-    }
-
-    /// As a number: `6.37`, or `≥ 10.18` where nodes are at the cap.
-    pub fn short(&self) -> String {
-        if self.capped > 0.0 { format!("≥ {:.2}", self.value) } else { format!("{:.2}", self.value) }
-    }
-
-    /// As a number with its reservation.
-    pub fn words(&self) -> String {
-        if self.capped > 0.0 {
-            format!(
-                "at least {:.2} ({:.1} % of the nodes are certified up to the largest Q tried and count as {})",
-                self.value, self.capped, self.limit
-            )
-        } else {
-            format!("{:.2}", self.value)
-        }
-    }
 }
 
 /// The curves of a group, the weakest method first. What a weaker method certifies, a stronger one does too.
@@ -140,7 +104,7 @@ fn from_verdicts(group: &Group) -> Vec<Curve> {
 }
 
 /// What all methods together know at each `Q`.
-fn frontier(curves: &[Curve]) -> Vec<Share> {
+pub fn frontier(curves: &[Curve]) -> Vec<Share> {
     let mut frontier: BTreeMap<u64, Share> = BTreeMap::new();
     for share in curves.iter().flat_map(|curve| &curve.shares) {
         let known = frontier.entry(share.global).or_insert(*share);
@@ -161,7 +125,8 @@ fn look(method: Method) -> (Ink, Dash, f64) {
     }
 }
 
-const GUARANTEE: &str = "A node counts as robust at Q if a bound that is positive in exact arithmetic excludes every attack \
+/// What the shares of a curve rest on.
+pub const GUARANTEE: &str = "A node counts as robust at Q if a bound that is positive in exact arithmetic excludes every attack \
     of up to Q flips, and as non-robust if such an attack was replayed through the exact network. The truth therefore lies \
     inside the shaded band wherever there is one.";
 
@@ -327,62 +292,6 @@ fn capital(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Figure 2: what is known of every group in one picture.
-pub fn models(groups: &[Group], landscape: Option<&Landscape>) -> Sheet {
-    let title = "The models side by side";
-    let all: Vec<(&Group, Vec<Curve>)> = groups.iter().map(|group| (group, curves(group))).collect();
-    let drawn: Vec<(&Group, Vec<Share>, Option<Mean>)> =
-        all.iter().filter_map(|(group, curves)| Some((*group, frontier(curves), curves.last()?.mean_radius))).collect();
-    if drawn.len() < 2 {
-        return Sheet::missing(2, title, "One model only: give the results of several to compare them.");
-    }
-    if drawn.iter().all(|(_, shares, _)| shares.len() < 2) {
-        let why = "One Q only: give radii of `radius`, or verdicts for several Q, to draw curves.";
-        return Sheet::missing(2, title, why);
-    }
-    let most = drawn.iter().flat_map(|(_, shares, _)| shares).map(|share| share.global).max().unwrap_or(1);
-    let mut plot = Plot::new("", Axis::whole("Q: flips in all", most), Axis::percent("share of nodes"));
-    let mut numbers = Numbers::new(&["model", "Q", "certified_percent", "not_attacked_percent"]);
-    let mut means = Vec::new();
-    let mut any_published = 0;
-    for (at, (group, shares, mean_radius)) in drawn.iter().enumerate() {
-        let ink = Ink::series(at);
-        let points = |of: fn(&Share) -> f64| shares.iter().map(|s| (s.global as f64, of(s))).collect::<Vec<_>>();
-        let band = shares.iter().map(|s| (s.global as f64, s.robust, s.unbroken.max(s.robust))).collect();
-        plot.mark("", Shape::StepBand(band), ink, 0.25);
-        let dash = [Dash::Solid, Dash::Mixed, Dash::Dotted][at / 6 % 3];
-        plot.mark(&group.name, Shape::Steps(points(|s| s.robust), dash, 2.2), ink, 1.0);
-        let training = published::training_of(&group.name);
-        let theirs = published::find(landscape, group).and_then(|published| published.certified.get(training).cloned());
-        if let Some(theirs) = theirs {
-            let shown = theirs.iter().copied().filter(|p| p.0 <= most as f64).collect();
-            // Theirs are grey, one pattern for each: a colour belongs to one entry of the legend.
-            let dash = [Dash::Dashed, Dash::Dotted, Dash::Mixed, Dash::Solid][any_published % 4];
-            any_published += 1;
-            plot.mark(&format!("published {training}"), Shape::Steps(shown, dash, 1.3), Ink::Grey, 1.0);
-        }
-        for s in shares {
-            numbers.push([group.name.clone(), s.global.to_string(), number(s.robust), number(s.unbroken)]);
-        }
-        if let Some(mean) = mean_radius {
-            means.push(format!("{} {}", group.name, mean.words()));
-        }
-    }
-    let mut caption = format!(
-        "Lines: certified robust by the strongest method of each model. Shaded up to the share without a known attack: \
-         undecided. {GUARANTEE}"
-    );
-    if !means.is_empty() {
-        caption.push_str(&format!(" Mean certified Q: {}.", means.join(", ")));
-    }
-    if any_published > 0 {
-        caption.push_str(" Grey: published curves of models trained the same way, by the paper's bound.");
-    }
-    let name = "fig2_models".to_string();
-    Figure { number: 2, name, title: title.into(), caption, plots: vec![plot], columns: 1, height: 400.0, numbers }
-        .into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -407,14 +316,5 @@ mod tests {
         let same = [curve(Method::Bounds, 99.0), curve(Method::Exact, 99.0)];
         let plot = band(&same, &frontier(&same), 3);
         assert_eq!(plot.marks.iter().filter(|mark| !mark.name.is_empty()).count(), 3);
-    }
-
-    #[test]
-    fn a_capped_mean_says_that_it_is_one() {
-        let open = Mean::new(&[1, 2, 3], 12);
-        assert_eq!((open.short().as_str(), open.words().as_str()), ("2.00", "2.00"));
-        let capped = Mean::new(&[0, 12, 12, 12], 12);
-        assert_eq!((capped.short().as_str(), capped.capped), ("≥ 9.00", 75.0));
-        assert!(capped.words().starts_with("at least 9.00 (75.0 % of the nodes"), "{}", capped.words());
     }
 }

@@ -1,7 +1,7 @@
 //! The report: one self-contained HTML page and its figures, made from result files.
 //!
 //! [`source`] reads files and tells what they are, [`group`] puts together what belongs to one model and budget,
-//! [`landscape`] adds what only the graph knows, `chart` draws. Each figure has a file of its own: [`curve`] (1 and 2),
+//! [`landscape`] adds what only the graph knows, `chart` draws. Each figure has a file of its own: [`curve`] (1), [`compared`] (2),
 //! [`tightness`] (3), [`surroundings`] (4), [`dynamics`] (5), [`flips`] (6), [`cost`] (7). [`table`] holds the nodes, [`explorer`]
 //! what the page's map and drawings need, [`models`] the networks for it, [`origin`] date and commands, and [`page`] puts everything
 //! together. Nothing is computed here that a verdict rests on.
@@ -9,6 +9,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+pub mod compared;
 pub mod cost;
 pub mod curve;
 pub mod dynamics;
@@ -17,6 +18,7 @@ pub mod explorer;
 pub mod flips;
 pub mod group;
 pub mod landscape;
+pub mod mean;
 pub mod models;
 pub mod origin;
 pub mod page;
@@ -94,7 +96,7 @@ impl Report {
             return sheets;
         }
         sheets.extend(curve::shares(groups, landscape));
-        sheets.push(curve::models(groups, landscape));
+        sheets.push(compared::models(groups, landscape));
         sheets.extend(tightness::gaps(groups));
         sheets.extend(surroundings::robustness(groups, landscape));
         sheets.extend(self.groups.training.iter().map(dynamics::training));

@@ -6,8 +6,9 @@ mod sources;
 use std::fmt::Write;
 
 use super::Report;
-use super::curve::{self, Mean};
+use super::curve;
 use super::group::{Group, Method};
+use super::mean::Mean;
 use super::sheet::{Sheet, percent};
 use crate::certify::verdict::Verdict;
 use crate::chart::svg::escaped;

@@ -62,7 +62,7 @@ const marginTable = (data, row) => {
   const top = make('thead');
   top.append(head);
   result.append(make('caption', {}, `Margins at ${margins.Q === null ? 'the Q of the verdict' : `Q = ${margins.Q}`}, in logits: the worst case lies between ` +
-    'the bound and the margin of the best attack found, the witness. Exact: where it is known. At zero or below the class is lost. Clean: without an attack.'), top, body);
+    'the bound and the margin of the best attack that the run at that Q found, the witness. Exact: where it is known. At zero or below the class is lost. Clean: without an attack.'), top, body);
   return result;
 };
 
