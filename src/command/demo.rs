@@ -1,7 +1,7 @@
 //! `gcnproof demo`: certifies the embedded Cora graph and prints or writes a report.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use clap::Args;
 use gcnproof::internals::problem::matrix::PatternRows;
@@ -11,12 +11,15 @@ use gcnproof::internals::record::study::{Manifest, graph_path};
 use gcnproof::report::Report;
 use gcnproof::report::group::Groups;
 use gcnproof::report::landscape::{Landscape, class_name};
+use gcnproof::report::models::Models;
+use gcnproof::report::origin::{Origin, command_line, date};
 use gcnproof::report::source::Sources;
 use gcnproof::{Budget, Flip, Graph, Limits, Verdict, embedded, radii};
 use gcnproof_files::write::write_graph_npz;
 use miette::{IntoDiagnostic, Result};
 
 use super::run::{certifier, make_folder, prepare, stopped};
+use super::study::keep_model;
 use super::study_run::{Plan, Results, Subject};
 use super::summary::{self, Group, Summary};
 
@@ -146,7 +149,10 @@ fn write_report(plan: &Plan, subjects: &[Subject], folder: &Path) -> Result<bool
     let mut manifest = Manifest::new("Cora");
     for subject in subjects {
         manifest.add(subject.name, plan.files(subject.name));
+        keep_model(&mut manifest, folder, subject.name, subject.network)?;
     }
+    let when = format!("{}, gcnproof {}", date(SystemTime::now()), env!("CARGO_PKG_VERSION"));
+    manifest.note(&command_line(), &when);
     manifest.save(folder)?;
     let graph = subjects[0].graph;
     write_graph_npz(&graph_path(folder), &graph.file())?;
@@ -161,7 +167,11 @@ fn write_report(plan: &Plan, subjects: &[Subject], folder: &Path) -> Result<bool
     let groups = Groups::new(Sources::read(&[folder.to_path_buf()])?)?;
     let landscape = Some(Landscape::new("Cora", graph.clone()));
     let title = "Robustness of two graph convolutional networks on Cora".to_string();
-    let written = Report { title, groups, landscape }.write(&page(folder))?;
+    let mut models = Models::default();
+    for subject in subjects {
+        models.add(subject.identity.clone(), subject.network.clone());
+    }
+    let written = Report { title, groups, landscape, models, origin: Origin::here() }.write(&page(folder))?;
     say!(
         "\nThe report ({:.1} s), to be opened in a browser: {}",
         start.elapsed().as_secs_f64(),

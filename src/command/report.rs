@@ -6,22 +6,24 @@ use clap::Args;
 use gcnproof::report::Report as Pages;
 use gcnproof::report::group::Groups;
 use gcnproof::report::landscape::Landscape;
+use gcnproof::report::models::Models;
+use gcnproof::report::origin::Origin;
 use gcnproof::report::source::Sources;
 use gcnproof_files::GraphOptions;
 use miette::{Result, miette};
 use serde_json::json;
 
-use super::input::GraphArguments;
+use super::input::{GraphArguments, PassingArguments};
 use super::run::Format;
 
-/// Draw a self-contained HTML page from results: seven figures and a table of all nodes.
+/// Draw a self-contained HTML page from results: seven figures, and an explorer with a map and a table of all nodes.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   gcnproof study cora.npz gcn.safetensors --complete --out study && gcnproof report study --out report.html
-  gcnproof report results.parquet --graph cora.npz --out report.html
+  gcnproof report results.parquet --graph cora.npz --model gcn.safetensors --out report.html
   gcnproof report study pairs.parquet training.jsonl --out report.html   (with solvers' numbers and a training log)
 
-The page needs no network. Each figure is also written as SVG, with its numbers as CSV, into report-figures/.
+The page needs no network. A link to a node: report.html#node=194. Each figure is also written as SVG, with its numbers as CSV, into report-figures/.
 Exit codes: 0 done, 2 wrong usage or input.")]
 pub struct Report {
     /// Results of certify, radius and validate (.parquet, .jsonl, .csv), training logs (.jsonl), folders of studies
@@ -35,6 +37,11 @@ pub struct Report {
     graph: Option<PathBuf>,
     #[command(flatten)]
     options: GraphArguments,
+    /// The models of the results, for what each flip contributes [default: the study's own copies]
+    #[arg(long = "model", value_name = "FILE", help_heading = "Model")]
+    models: Vec<PathBuf>,
+    #[command(flatten)]
+    passing: PassingArguments,
     /// The heading of the page
     #[arg(long, value_name = "TEXT", help_heading = "Output")]
     title: Option<String>,
@@ -71,16 +78,21 @@ impl Report {
                 .and_then(|path| path.file_stem())
                 .map_or_else(String::new, |s| s.to_string_lossy().into_owned()),
         };
+        let kept = sources.models.clone();
         let groups = Groups::new(sources)?;
         let landscape = match &path {
             Some(path) => Some(Landscape::read(path, &name, &options, groups.graph.as_deref())?),
             None => None,
         };
+        if landscape.is_none() && !self.models.is_empty() {
+            return Err(miette!(help = "give the graph as well: --graph FILE", "--model needs the graph"));
+        }
+        let models = Models::read(&self.models, &kept, &self.passing.rules()?, &groups, landscape.as_ref())?;
         let title = self.title.unwrap_or_else(|| match &landscape {
             Some(landscape) => format!("Robustness of graph convolutional networks on {}", landscape.name),
             None => "Robustness of graph convolutional networks".to_string(),
         });
-        let written = Pages { title, groups, landscape }.write(&self.out)?;
+        let written = Pages { title, groups, landscape, models, origin: Origin::here() }.write(&self.out)?;
         match self.format {
             Format::Json => say!(
                 "{}",

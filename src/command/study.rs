@@ -1,14 +1,16 @@
 //! `gcnproof study`: the runs behind a report, for one graph and several models.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use gcnproof::internals::record::RadiusRecord;
 use gcnproof::internals::record::study::{Manifest, graph_path, names};
-use gcnproof::{Graph, Limits};
-use gcnproof_files::write::write_graph_npz;
-use gcnproof_files::{GraphFile, GraphOptions, read_graph};
+use gcnproof::report::origin::{command_line, date};
+use gcnproof::{Graph, Layer, Limits, Network};
+use gcnproof_files::write::{write_graph_npz, write_model_safetensors};
+use gcnproof_files::{GraphFile, GraphOptions, LayerFile, Precision, read_graph};
 use miette::{Result, miette};
 use serde_json::{Value, json};
 
@@ -86,6 +88,8 @@ impl Study {
         // A study that goes on keeps what it has; a manifest that cannot be read is written anew.
         let known = if self.force { None } else { Manifest::load(&self.out).ok() };
         let mut manifest = known.unwrap_or_else(|| Manifest::new(&graph_name));
+        let version = env!("CARGO_PKG_VERSION");
+        manifest.note(&command_line(), &format!("{}, gcnproof {version}", date(SystemTime::now())));
         let mut told = Vec::new();
         let mut interrupted = false;
         for (at, (path, name)) in self.models.iter().zip(names(&self.models)).enumerate() {
@@ -117,10 +121,11 @@ impl Study {
             let subject = Subject { name: &name, graph: &graph, network: &network, identity, budget, budget_record };
             // Before the work, so that a study can be looked at while it runs and after it was stopped.
             manifest.add(&name, plan.files(&name));
+            keep_model(&mut manifest, &self.out, &name, &network)?;
             manifest.save(&self.out)?;
             let results = plan.execute(&subject)?;
             interrupted |= results.interrupted;
-            told.push(tell(&name, &results, self.max_global as u64));
+            told.push(tell(&name, &results, self.max_global));
             if interrupted {
                 break;
             }
@@ -151,17 +156,36 @@ impl Study {
     }
 }
 
+/// Keeps a model beside its results: a report weighs flips with it.
+pub fn keep_model(manifest: &mut Manifest, folder: &Path, name: &str, network: &Network) -> Result<()> {
+    let layer = |layer: &Layer| LayerFile {
+        weight: layer.weight.plain(),
+        bias: layer.bias.to_vec(),
+        weight_name: String::new(),
+        bias_name: None,
+    };
+    let layers: Vec<LayerFile> = network.layers().iter().map(layer).collect();
+    let path = folder.join(manifest.keep(name));
+    Ok(write_model_safetensors(&path, &layers, Precision::F64, &BTreeMap::new())?)
+}
+
 /// The numbers of one model, for people and machines.
-fn tell(name: &str, results: &Results, limit: u64) -> Value {
+fn tell(name: &str, results: &Results, limit: usize) -> Value {
+    // Nodes that are certified up to the largest Q tried count with it: the mean is then a lower bound.
+    let capped = |rows: &[RadiusRecord]| {
+        let at_limit = rows.iter().filter(|row| row.certified_q_global >= Some(limit as u64)).count();
+        at_limit as f64 / rows.len().max(1) as f64
+    };
     let mean = |rows: &[RadiusRecord]| {
         rows.iter().filter_map(|row| row.certified_q_global).sum::<u64>() as f64 / rows.len().max(1) as f64
     };
-    // Nothing above the largest Q was tried: where nodes withstand that, the mean is a lower bound.
-    let capped = |rows: &[RadiusRecord]| rows.iter().filter(|row| row.certified_q_global >= Some(limit)).count();
     let radii: Vec<Value> = results
         .radii
         .iter()
-        .map(|(step, rows)| json!({ "by": step, "mean_certified_q": mean(rows), "at_max_q": capped(rows), "seconds": rows.iter().map(|row| row.seconds).sum::<f64>() }))
+        .map(|(step, rows)| {
+            let seconds: f64 = rows.iter().map(|row| row.seconds).sum();
+            json!({ "by": step, "mean_certified_q": mean(rows), "share_at_limit": capped(rows), "limit": limit, "seconds": seconds })
+        })
         .collect();
     let count = |name: &str| results.verdicts.iter().filter(|row| row.verdict.name() == name).count();
     json!({
@@ -179,13 +203,20 @@ fn print_table(told: &[Value], folder: &Path) -> Result<()> {
         let means: Vec<String> = radii
             .iter()
             .map(|run| {
-                let least = if run["at_max_q"] == 0 { "" } else { "≥ " };
-                format!("{} {least}{:.2}", text(&run["by"]), run["mean_certified_q"].as_f64().unwrap_or(f64::NAN))
+                let at_limit = if run["share_at_limit"].as_f64() > Some(0.0) { "≥ " } else { "" };
+                format!("{} {at_limit}{:.2}", text(&run["by"]), run["mean_certified_q"].as_f64().unwrap_or(f64::NAN))
             })
             .collect();
         let (nodes, robust, broken, open) =
             (number("nodes"), number("robust"), number("non_robust"), number("undecided"));
         say!("{:<28}{nodes:>8}{robust:>9}{broken:>12}{open:>11}   {}", text(&model["model"]), means.join(", "))?;
+    }
+    let capped = |model: &Value| {
+        let runs = model["radii"].as_array().map_or(&[][..], |radii| radii);
+        runs.iter().any(|run| run["share_at_limit"].as_f64() > Some(0.0))
+    };
+    if told.iter().any(capped) {
+        say!("≥: nodes that are certified up to --max-Q count with it")?;
     }
     say!("\nnow:  gcnproof report {} --out report.html", folder.display())
 }
