@@ -1,10 +1,15 @@
 //! The command line of gcnproof.
 
+// Both end a program by a panic where nobody reads them any more; `command::output` does not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod command;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use command::output;
 
 /// Exact robustness verification of graph convolutional networks.
 ///
@@ -62,7 +67,16 @@ impl Unavailable {
 }
 
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // Help and version are asked for and go to standard output; complaints to standard error.
+        Err(error) => {
+            let printed = error.print().and_then(|()| std::io::stdout().flush());
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            return ExitCode::from(printed.map_or_else(|failure| output::fail(&output::unwritten(failure)), |()| code));
+        }
+    };
+    let outcome = match cli.command {
         Command::Certify(command) => command.execute(),
         Command::Check(command) => command.execute(),
         Command::Radius(command) => command.execute(),
@@ -76,11 +90,5 @@ fn main() -> ExitCode {
         Command::Export(command) => command.execute(),
         Command::Demo(command) => command.execute(),
     };
-    match outcome {
-        Ok(code) => ExitCode::from(code),
-        Err(report) => {
-            eprintln!("{report:?}");
-            ExitCode::from(2)
-        }
-    }
+    ExitCode::from(outcome.unwrap_or_else(|report| output::fail(&report)))
 }

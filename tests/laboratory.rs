@@ -73,7 +73,7 @@ fn exports_are_programs_with_the_paper_s_names() {
     let run = gcnproof(&[&base[..], &["--program", "ilp", "--out", file.to_str().unwrap()]].concat());
     assert_eq!(run.status.code(), Some(0), "{run:?}");
     let mps = std::fs::read_to_string(file).unwrap();
-    assert!(mps.starts_with("NAME") && mps.contains("'INTORG'") && mps.ends_with("ENDATA\n"));
+    assert!(mps.starts_with("* ") && mps.contains("\nNAME ") && mps.contains("'INTORG'") && mps.ends_with("ENDATA\n"));
     for wrong in [["--out", "pair.txt"], ["--reference", "1"], ["--reference", "9"]] {
         assert_eq!(gcnproof(&[&base[..], &wrong].concat()).status.code(), Some(2), "{wrong:?}");
     }

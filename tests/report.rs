@@ -94,6 +94,106 @@ fn one_result_file_is_enough() {
     assert!(csv.starts_with("model,method,Q,") && csv.contains("exact search,5,"), "{csv}");
 }
 
+/// When, how and from what a page was made stands on it, and no caption spells a digest out.
+#[test]
+fn a_page_says_what_it_is_made_from() {
+    let folder = Folder::new();
+    let results = folder.certify("rows.parquet", &["-Q", "5", "-q", "2", "--complete"]);
+    let (page, _) = folder.report(&[&results, "--graph", GRAPH, "--model", MODEL]);
+    let sidecar = std::fs::read_to_string(folder.path("rows.parquet.run.json")).unwrap();
+    let run: Value = serde_json::from_str(&sidecar).unwrap();
+    for part in ["graph", "model"] {
+        let digest = run["fingerprint"]["input"][part].as_str().unwrap();
+        assert_eq!(digest.len(), 64);
+        assert!(page.contains(&format!("{}…</code>", &digest[..12])), "{part}");
+    }
+    assert!(
+        page.contains("gcnproof certify GRAPH MODEL -Q 5 -q 2 --complete") && page.contains("gcnproof report --out")
+    );
+    assert!(page.contains(concat!("gcnproof ", env!("CARGO_PKG_VERSION"))) && page.contains(" UTC"));
+    // A training log knows its graph by its digest.
+    let log = folder.at("log.jsonl");
+    let heading =
+        format!("{{\"gcnproof_training_log\":1,\"graph\":\"{}\",\"loss\":\"ce\"}}\n", "0123456789abcdef".repeat(4));
+    std::fs::write(&log, heading + "{\"iteration\":1,\"loss\":2.5}\n{\"iteration\":2,\"loss\":1.5}\n").unwrap();
+    let (page, _) = folder.report(&[&log]);
+    assert!(page.contains("the graph 0123456789ab…") && !page.contains("0123456789abcdef0123456789abcdef"));
+    // No box for what is not there: one list at the end.
+    assert!(!page.contains("class=\"missing\""));
+}
+
+/// A mean over nodes that are certified up to the largest Q tried is a lower bound, and says so.
+#[test]
+fn a_capped_mean_is_told_as_one() {
+    let folder = Folder::new();
+    let study = folder.at("study");
+    let model = "fixtures/cora_robust.safetensors";
+    let base = ["study", GRAPH, model, "--nodes", "0-39", "-Q", "2", "--Q-max", "2", "--sample", "2", "--out", &study];
+    let done = gcnproof(&base);
+    assert!(done.status.success() && text(&done.stdout).contains("bounds ≥ "), "{}", text(&done.stdout));
+    let (page, _) = folder.report(&[&study]);
+    for part in [
+        "% of the nodes at the cap, Q = 2",
+        "<br><small",
+        "mean certified Q at least",
+        "count as 2)",
+        "withstand at least that many",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(page.contains("\"cap\":2"));
+    // The witness strip is nothing but zero: it is said, not drawn.
+    assert!(!page.contains("zero on 100 %"));
+    // Every tick of Q is there, the last one too, and lines are steps.
+    let svg = std::fs::read_to_string(folder.path("page-figures/fig1_shares_cora_robust.svg")).unwrap();
+    for q in ["0", "1", "2"] {
+        assert!(svg.contains(&format!(">{q}</text>")), "{q}");
+    }
+}
+
+/// A study keeps graph and model for its report; a report without them is made all the same.
+#[test]
+fn a_study_keeps_what_its_report_needs() {
+    let folder = Folder::new();
+    let study = folder.at("study");
+    let base = ["study", GRAPH, MODEL, "--nodes", "0-39", "-Q", "3", "--Q-max", "3", "--sample", "0", "--out", &study];
+    assert!(gcnproof(&base).status.success());
+    let manifest: Value = serde_json::from_slice(&std::fs::read(folder.path("study/study.json")).unwrap()).unwrap();
+    assert_eq!(manifest["models"][0]["model"], "cora_pyg.model.safetensors");
+    assert!(manifest["commands"][0].as_str().unwrap().starts_with("gcnproof study "));
+    let (page, _) = folder.report(&[&study]);
+    assert!(page.contains("id=\"graph\"") && page.contains("\"effects\":") && page.contains("gcnproof study "));
+    std::fs::remove_file(folder.path("study/cora_pyg.model.safetensors")).unwrap();
+    let (page, _) = folder.report(&[&study]);
+    assert!(page.contains("id=\"graph\"") && !page.contains("\"effects\":"));
+    std::fs::remove_file(folder.path("study/graph.npz")).unwrap();
+    let (page, _) = folder.report(&[&study]);
+    assert!(!page.contains("id=\"graph\"") && page.contains("No map and no neighbourhoods are drawn"));
+    // The same from single files.
+    let results = folder.certify("rows.parquet", &["-Q", "3"]);
+    let (page, _) = folder.report(&[&results, "--graph", GRAPH, "--model", MODEL]);
+    assert!(page.contains("\"effects\":"));
+    let other = "fixtures/cora_standard.safetensors";
+    assert!(folder.refused(&[&results, "--graph", GRAPH, "--model", other]).contains("none of the results"));
+    assert!(folder.refused(&[&results, "--model", MODEL]).contains("needs the graph"));
+}
+
+/// Results with exact margins are results, and the page has the exact value of every class pair.
+#[test]
+fn exact_margins_are_reported() {
+    let folder = Folder::new();
+    let results = folder.at("rows.parquet");
+    let options = ["-Q", "2", "--minimize", "--exact-margins", "--nodes", "0-4", "--out", &results];
+    let done = gcnproof(&[&["certify", GRAPH, MODEL], &options[..]].concat());
+    assert!(done.status.success(), "{}", message(&done));
+    let (page, _) = folder.report(&[&results, "--graph", GRAPH]);
+    let data = page.split("class=\"table\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let table: Value = serde_json::from_str(data).unwrap();
+    assert_eq!(table["explorer"]["margins"]["exact"].as_array().unwrap().len(), 5 * 6);
+    std::fs::remove_file(folder.path("rows.parquet.run.json")).unwrap();
+    assert!(folder.report(&[&results]).0.contains("budget is not known"));
+}
+
 #[test]
 fn an_empty_result_file_is_named() {
     let folder = Folder::new();

@@ -1,11 +1,12 @@
 //! The command `gcnproof-check GRAPH MODEL PROOFS`.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use gcnproof_check::{Expectations, Options, Summary, check, expand_file, matrix_digest, visible};
-use gcnproof_files::{GraphOptions, read_graph, read_matrix, read_model};
+use gcnproof_files::{GraphOptions, ModelOptions, read_graph, read_matrix, read_model_with};
 
 const HELP: &str = "\
 Checks proofs of the robustness of a graph convolutional network.
@@ -17,6 +18,7 @@ Usage: gcnproof-check [OPTIONS] GRAPH MODEL PROOFS
 
   --message-passing RULES   insist on these rules, one or one per layer with commas between: gcn, mean, mean+self,
                             sum, sum+self, identity, or a matrix file; needed only for matrix files
+  --layers NAMES            the layers by the beginnings of their tensors' names, first layer first
   --binarize, --symmetrize, --unweight   read the graph as the certifier did
   --exact                   the core alone judges, in exact integers (slow)
   --expand FILE             also write the proofs to a new file, every short leaf written out as hints
@@ -33,35 +35,43 @@ A larger budget than asked for is fine: it proves more of robust nodes.
 Exit code: 0 if everything in the file is accepted, at least one node is proved and everything is as expected; 1 if
 not; 2 for wrong usage, or if a file cannot be read.";
 
+/// The exit code after the reader of standard output has gone away: what a shell reports of `ls | head -1`.
+const CLOSED: u8 = 141;
+
 fn main() -> ExitCode {
-    match run() {
-        Ok(Some(summary)) => {
-            print!("{summary}");
-            ExitCode::from(summary.exit_code())
-        }
-        Ok(None) => {
-            println!("{HELP}");
-            ExitCode::SUCCESS
-        }
-        Err(problem) => {
-            eprintln!("gcnproof-check: {}", visible(&problem));
-            ExitCode::from(2)
-        }
+    let (text, code) = match run() {
+        Ok((before, Some(summary))) => (format!("{before}{summary}"), summary.exit_code()),
+        Ok((before, None)) => (format!("{before}{HELP}\n"), 0),
+        Err(problem) => return ExitCode::from(fail(&problem)),
+    };
+    let mut output = io::stdout().lock();
+    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+        Ok(()) => ExitCode::from(code),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(CLOSED),
+        Err(error) => ExitCode::from(fail(&format!("standard output cannot be written: {error}"))),
     }
 }
 
-fn run() -> Result<Option<Summary>, String> {
+/// Says what went wrong, if anybody listens.
+fn fail(problem: &str) -> u8 {
+    let _ = writeln!(io::stderr(), "gcnproof-check: {}", visible(problem));
+    2
+}
+
+/// What is to be said before the summary, and the summary; without one, help is asked for.
+fn run() -> Result<(String, Option<Summary>), String> {
     let mut files: Vec<PathBuf> = Vec::new();
     let (mut graph_options, mut options) = (GraphOptions::default(), Options::default());
     let mut arguments = std::env::args_os().skip(1);
     let mut expanded: Option<PathBuf> = None;
+    let mut layers = ModelOptions::default();
     while let Some(argument) = arguments.next() {
         let Some(name) = argument.to_str().filter(|name| name.starts_with("-")) else {
             files.push(argument.into());
             continue;
         };
         match name {
-            "--help" | "-h" => return Ok(None),
+            "--help" | "-h" => return Ok((String::new(), None)),
             "--binarize" => graph_options.binarize = true,
             "--symmetrize" => graph_options.symmetrize = true,
             "--unweight" => graph_options.unweight = true,
@@ -77,6 +87,8 @@ fn run() -> Result<Option<Summary>, String> {
                 } else if name == "--message-passing" {
                     let rules = value()?.split(',').map(|rule| named(rule, &mut options)).collect::<Result<_, _>>()?;
                     options.expect.message_passing = rules;
+                } else if name == "--layers" {
+                    layers.layers = value()?.split(',').map(str::to_owned).collect();
                 } else {
                     expect(name, value, &mut options.expect)?;
                 }
@@ -91,13 +103,14 @@ fn run() -> Result<Option<Summary>, String> {
     if let Some(id) = options.expect.nodes.as_ref().and_then(|expected| expected.beyond(nodes)) {
         return Err(format!("--expect-nodes: there is no node {id}, the graph has {nodes}"));
     }
-    let model = read_model(model).map_err(|error| error.to_string())?;
+    let model = read_model_with(model, &layers).map_err(|error| error.to_string())?;
+    let mut before = String::new();
     if let Some(to) = &expanded {
         let found = expand_file(&graph, &model, &options, proofs, to)?;
-        println!("written out     {found}: {}", to.display());
+        before = format!("written out     {found}: {}\n", to.display());
     }
     let reader = std::fs::File::open(proofs).map_err(|error| format!("{}: {error}", proofs.display()))?;
-    Ok(Some(check(&graph, &model, &options, reader, |_| {})))
+    Ok((before, Some(check(&graph, &model, &options, reader, |_| {}))))
 }
 
 /// An option that says what must be stated or proved.

@@ -71,6 +71,11 @@ pub fn expand(
         Stop::Unreadable(_, error) => error,
         Stop::Unmet => invalid("the header is not what was expected".into()),
     })?;
+    // What is not asked for is not worth the work.
+    let unmet = options.expect.unmet(&header, graph);
+    if !unmet.is_empty() {
+        return Err(invalid(unmet.join("; ")));
+    }
     let statement = Statement::new(graph, model, &header, &options.matrices);
     let statement = statement.map_err(|reason| invalid(format!("line 1: {reason}")))?;
     let checker = Checker::new(&statement, options.exact_only);

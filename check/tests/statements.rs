@@ -155,3 +155,36 @@ fn hostile_files_take_little_memory() {
         assert!(peak < 300, "{name}: {peak} MiB");
     }
 }
+
+/// A reader that goes away and a disk that is full are told by the exit code, not by a panic.
+#[cfg(target_os = "linux")]
+#[test]
+fn closed_and_full_outputs() {
+    let command = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gcnproof-check"));
+        command.args(more);
+        command
+    };
+    let (graph, model, proofs) = (file("g.npz"), file("m.npz"), file("z.jsonl"));
+    let files = [&graph, &model, &proofs].map(|path| path.to_str().unwrap());
+    for arguments in [&files[..], &["--help"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = command(arguments).stdout(full).output().unwrap();
+        let (code, text) = told(&output);
+        assert!(
+            code == 2 && text.contains("standard output cannot be written") && !text.contains("panicked"),
+            "{text}"
+        );
+        let mut child = command(arguments)
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let (code, text) = told(&child.wait_with_output().unwrap());
+        assert!(code == 141 && text.is_empty(), "{code}: {text}");
+    }
+    // Layers are named as for the certifier.
+    let (code, text) = told(&command(&[&files[..], &["--layers", "nosuch"]].concat()).output().unwrap());
+    assert!(code == 2 && text.contains("nosuch"), "{text}");
+}

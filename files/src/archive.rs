@@ -28,6 +28,13 @@ impl<'bytes> Archive<'bytes> {
             problem: error.to_string(),
         };
         let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(damaged)?;
+        // Told first: its remedy is another than that of any other archive.
+        for index in 0..zip.len() {
+            let entry = zip.by_index_raw(index).map_err(damaged)?;
+            if entry.name().is_ok_and(|name| name == "data.pkl" || name.ends_with("/data.pkl")) {
+                return Err(FileError::TorchSave { file: file.into() });
+            }
+        }
         // Duplicate names, overlapping entries, local headers that disagree with the directory:
         // Python and this crate could then see different arrays, and a proof would be about
         // another graph than the user's.

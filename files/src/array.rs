@@ -152,19 +152,25 @@ impl Array {
 
     pub fn mistyped(&self, wanted: &str) -> FileError {
         if self.header.element == Element::Object {
-            return FileError::ObjectArray { file: self.file.clone(), entry: self.name.clone() };
+            return pickled(&self.file, &self.name, &self.header);
         }
+        let conversion = match wanted.split_whitespace().next() {
+            Some("integers") => ".astype(np.int64)",
+            Some("names") => ".astype(str)",
+            _ => ".astype(np.float64)",
+        };
         FileError::ElementType {
             file: self.file.clone(),
             entry: self.name.clone(),
             dtype: self.header.spelling.clone(),
             wanted: wanted.into(),
-            remedy: format!(
-                "save `{}` with `.astype(np.int64)`, `.astype(np.float64)` or, for names, `.astype(str)`",
-                self.name
-            )
-            .into(),
+            remedy: format!("save `{}` with `{conversion}`", self.name).into(),
         }
+    }
+
+    /// Is it an array of booleans?
+    pub fn is_boolean(&self) -> bool {
+        self.header.element == Element::Bool
     }
 
     /// The bytes of each element in C order.
@@ -219,7 +225,7 @@ impl Array {
 pub(crate) fn size(file: &str, name: &str, header: &Header) -> Result<usize, FileError> {
     let Some(width) = header.width().filter(|&width| width > 0) else {
         if header.element == Element::Object {
-            return Err(FileError::ObjectArray { file: file.into(), entry: name.into() });
+            return Err(pickled(file, name, header));
         }
         return Err(FileError::ElementType {
             file: file.into(),
@@ -234,6 +240,26 @@ pub(crate) fn size(file: &str, name: &str, header: &Header) -> Result<usize, Fil
         entry: name.into(),
         problem: format!("declares the shape {}, which no memory holds", spell(&header.shape)),
     })
+}
+
+/// The complaint about a pickle. One object alone is most often a scipy matrix, which `np.asarray` does not turn into numbers.
+fn pickled(file: &str, name: &str, header: &Header) -> FileError {
+    let remedy = if header.shape.is_empty() {
+        let prefix = if name.to_lowercase().contains("adj") { "adj" } else { "attr" };
+        format!(
+            "`{name}` is one Python object, most likely a scipy matrix: take it out with \
+             `m = np.load(path, allow_pickle=True)[\"{name}\"].item().tocsr()` and save its parts, \
+             `np.savez(new, {prefix}_data=m.data, {prefix}_indices=m.indices, {prefix}_indptr=m.indptr, \
+             {prefix}_shape=m.shape, …)`"
+        )
+    } else {
+        format!(
+            "save `{name}` again as a plain array: load the file with `np.load(path, allow_pickle=True)`, \
+             convert it with `np.array(list(...))` to numbers (or `.astype(str)` for names), and `np.savez` \
+             everything again"
+        )
+    };
+    FileError::ObjectArray { file: file.into(), entry: name.into(), remedy: remedy.into() }
 }
 
 /// What an array costs once it is read: a byte of booleans becomes eight bytes of number, and a byte

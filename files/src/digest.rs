@@ -36,6 +36,15 @@ pub(crate) fn model(layers: &[LayerFile]) -> String {
     seal.finish()
 }
 
+/// SHA-256 (lowercase hex) of a set of ids in rising order: `gcnproof-ids-v1\n`, their number, then each, as little-endian u64.
+#[must_use]
+pub fn ids(ids: &[u64]) -> String {
+    let mut seal = Seal::new(b"gcnproof-ids-v1\n");
+    seal.number(ids.len() as u64);
+    ids.iter().for_each(|&id| seal.number(id));
+    seal.finish()
+}
+
 /// A hash that swallows numbers; buffered, because hashing eight bytes at a time is slow.
 struct Seal {
     hash: Sha256,

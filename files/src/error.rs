@@ -81,16 +81,25 @@ pub enum FileError {
     },
     /// A needed array is a pickle, which is a program and not data.
     #[error("{file}: array `{entry}` holds pickled Python objects, which are never loaded")]
-    #[diagnostic(help(
-        "save `{entry}` again as a plain array: load the file with `np.load(path, allow_pickle=True)`, \
-         convert it with `np.asarray(...)` to numbers (or `.astype(str)` for names), and `np.savez` \
-         everything again"
-    ))]
+    #[diagnostic(help("{remedy}"))]
     ObjectArray {
         /// The file.
         file: String,
         /// The array.
         entry: String,
+        /// What to do about it.
+        remedy: Box<str>,
+    },
+    /// `torch.save` wrote the file: a zip archive around a pickle.
+    #[error("{file}: `torch.save` wrote this file: it holds pickled Python objects, which are never loaded")]
+    #[diagnostic(help(
+        "in Python, a model: `safetensors.torch.save_file(model.state_dict(), \"model.safetensors\")` (the file itself, if it \
+         holds a state dict: `save_file(torch.load(path, map_location=\"cpu\"), \"model.safetensors\")`); a graph: \
+         `np.savez(\"graph.npz\", edge_index=data.edge_index, x=data.x, y=data.y)`"
+    ))]
+    TorchSave {
+        /// The file.
+        file: String,
     },
     /// The element type cannot mean what the entry must mean.
     #[error("{file}: `{entry}` has element type {dtype}, but {wanted}")]
@@ -223,12 +232,40 @@ pub enum FileError {
     },
     /// No tensor has a name that says what it is.
     #[error("{file}: none of its tensors is named like a GCN's (it has: {found})")]
-    #[diagnostic(help("rename the tensors to one of: {}", crate::names::SCHEMES))]
+    #[diagnostic(help("{remedy}"))]
     UnknownScheme {
         /// The file.
         file: String,
-        /// The tensors found, with their shapes.
+        /// The tensors found.
         found: String,
+        /// What to do about it.
+        remedy: Box<str>,
+    },
+    /// A layer that the user named is not in the file.
+    #[error(
+        "{file}: no weights are named `{prefix}.lin.weight` or `{prefix}.weight` (names in the file begin with: {found})"
+    )]
+    #[diagnostic(help("give `--layers` the beginnings of the tensors' names, first layer first, with commas between"))]
+    NoSuchLayer {
+        /// The file.
+        file: String,
+        /// The name given.
+        prefix: String,
+        /// The beginnings that are there.
+        found: String,
+    },
+    /// Shapes do not tell which side of the weights is which.
+    #[error("{file}: `{entry}` fits as [in, out] and as [out, in], and its name does not say which it is")]
+    #[diagnostic(help(
+        "save the weights as `{}.lin.weight` if they are [out, in] (as `torch.nn.Linear` and PyTorch Geometric have them), \
+         or all of them as `W1`, `b1`, `W2`, … if they are [in, out]",
+        entry.rsplit_once('.').map_or("…", |(prefix, _)| prefix)
+    ))]
+    Orientation {
+        /// The file.
+        file: String,
+        /// The first tensor that could be either.
+        entry: String,
     },
     /// Tensors follow two naming schemes at once.
     #[error("{file}: tensors `{first}` and `{second}` follow two different naming schemes")]
@@ -277,6 +314,20 @@ pub enum FileError {
         problem: String,
         /// What to do about it.
         remedy: Box<str>,
+    },
+    /// A line of a table of numbers is wrong.
+    #[error("{file}: line {line}: {problem}")]
+    #[diagnostic(help(
+        "write one line per node with one number per class and commas between, as `np.savetxt(path, logits, delimiter=\",\")` \
+         does; everything after `#` is a comment"
+    ))]
+    Row {
+        /// The file.
+        file: String,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        problem: String,
     },
     /// A line of a text file is not an integer.
     #[error("{file}: line {line}: {problem}")]

@@ -51,7 +51,8 @@ impl GraphFile {
 }
 
 /// How to get a file of the right form, for complaints about a missing part.
-pub(crate) const LAYOUT: &str = "save a graph as CSR parts: `np.savez(path, adj_data=A.data, adj_indices=A.indices, \
+pub(crate) const LAYOUT: &str = "from PyTorch Geometric: `np.savez(path, edge_index=data.edge_index, x=data.x, y=data.y)`; or \
+     save a graph as CSR parts: `np.savez(path, adj_data=A.data, adj_indices=A.indices, \
      adj_indptr=A.indptr, adj_shape=A.shape, attr_data=X.data, attr_indices=X.indices, \
      attr_indptr=X.indptr, attr_shape=X.shape, labels=labels)` with scipy CSR matrices A and X";
 
@@ -68,6 +69,16 @@ pub fn read_graph(path: &Path, options: &GraphOptions) -> Result<GraphFile, File
 /// # Errors
 /// If the bytes are not a graph as described in [`GraphFile`].
 pub fn parse_graph(name: &str, bytes: &[u8], options: &GraphOptions) -> Result<GraphFile, FileError> {
+    if source::kind(bytes) == Kind::Pickle {
+        return Err(FileError::UnknownFormat {
+            file: name.into(),
+            wanted: "an npz file but a pickle, as Planetoid's `ind.cora.x` and its like are",
+            start: source::start(bytes),
+            remedy: "pickles are programs and are never loaded; in Python: `data = \
+                     torch_geometric.datasets.Planetoid(root, \"Cora\")[0]`, then \
+                     `np.savez(\"graph.npz\", edge_index=data.edge_index, x=data.x, y=data.y)`",
+        });
+    }
     if source::kind(bytes) != Kind::Zip {
         return Err(FileError::UnknownFormat {
             file: name.into(),
@@ -77,9 +88,21 @@ pub fn parse_graph(name: &str, bytes: &[u8], options: &GraphOptions) -> Result<G
         });
     }
     let mut reader = Reader::open(name, bytes)?;
-    let (adjacency, entry) = reader.matrix("adj")?;
-    let adjacency = reader.adjacency(name, &entry, adjacency, options)?;
-    let (attributes, entry) = reader.matrix("attr")?;
+    let edges = reader.edge_list();
+    let (adjacency, attributes, entry) = match edges {
+        None => {
+            let (adjacency, entry) = reader.matrix("adj")?;
+            let adjacency = reader.adjacency(name, &entry, adjacency, options)?;
+            let (attributes, entry) = reader.attribute_matrix()?;
+            (adjacency, attributes, entry)
+        }
+        // A list of edges does not say how many nodes there are; the rows of the attributes do.
+        Some(edges) => {
+            let (attributes, entry) = reader.attribute_matrix()?;
+            let adjacency = reader.edges(edges, attributes.rows)?;
+            (reader.adjacency(name, edges, adjacency, options)?, attributes, entry)
+        }
+    };
     if attributes.rows != adjacency.rows {
         return Err(FileError::Shape {
             file: name.into(),

@@ -30,18 +30,20 @@ pub fn parse_integers(name: &str, bytes: &[u8]) -> Result<Vec<i64>, FileError> {
                     file: name.into(),
                     entry: listed(archive.names()),
                     problem: format!("are {} arrays, but exactly one is needed", names.len()),
-                    remedy: "save the list alone, with `np.save(path, integers)`".into(),
+                    remedy: "name the array after the file, as in `graph.npz:train_mask`, or save the list alone with \
+                             `np.save(path, integers)`"
+                        .into(),
                 });
             };
             archive.array(only)?
         }
-        Kind::Safetensors | Kind::Other => return text(name, bytes),
+        Kind::Safetensors | Kind::Pickle | Kind::Other => return text(name, bytes),
     };
     array.flat()?;
     array.integers()
 }
 
-fn text(file: &str, bytes: &[u8]) -> Result<Vec<i64>, FileError> {
+pub(crate) fn text(file: &str, bytes: &[u8]) -> Result<Vec<i64>, FileError> {
     let mut integers = Vec::new();
     for (line, content) in (1..).zip(bytes.split(|&byte| byte == b'\n')) {
         let wrong = |problem| FileError::Line { file: file.into(), line, problem };

@@ -9,6 +9,8 @@ use crate::{DenseMatrix, FileError, LayerFile, Precision};
 struct Parts {
     weight: Tensor,
     bias: Option<Tensor>,
+    /// Are the weights stored as [out, in]?
+    transposed: bool,
 }
 
 /// Loads every tensor, checks that they fit, and turns the weights to [in, out].
@@ -22,7 +24,7 @@ pub(crate) fn assemble(
     for names in &order.layers {
         parts.push(load(file, tensors, names, notes)?);
     }
-    check(file, &parts, order.transposed)?;
+    check(file, &parts)?;
     let stored = parts.iter().flat_map(|part| [Some(&part.weight), part.bias.as_ref()]).flatten();
     let mut precisions: Vec<Precision> = stored.map(|tensor| tensor.precision).collect();
     precisions.dedup();
@@ -33,7 +35,7 @@ pub(crate) fn assemble(
     let layers = parts.into_iter().map(|part| {
         let stored =
             DenseMatrix { rows: part.weight.shape[0], columns: part.weight.shape[1], values: part.weight.values };
-        let weight = if order.transposed { stored.transpose() } else { stored };
+        let weight = if part.transposed { stored.transpose() } else { stored };
         let bias_name = part.bias.as_ref().map(|bias| bias.name.clone());
         let bias = part.bias.map_or_else(|| vec![0.0; weight.columns], |bias| bias.values);
         LayerFile { weight, bias, weight_name: part.weight.name, bias_name }
@@ -49,7 +51,7 @@ fn load(file: &str, tensors: &mut Tensors, names: &LayerNames, notes: &mut Vec<S
         dimensions(file, bias, 1)?;
     }
     let Some(inner_name) = &names.inner_bias else {
-        return Ok(Parts { weight, bias });
+        return Ok(Parts { weight, bias, transposed: names.transposed });
     };
     // PyTorch Geometric passes messages after its `lin`, so `lin.bias` is multiplied by the
     // message-passing matrix: A (X W + b), not A X W + b. Only where it is zero are the two the
@@ -69,7 +71,7 @@ fn load(file: &str, tensors: &mut Tensors, names: &LayerNames, notes: &mut Vec<S
         });
     }
     notes.push(format!("`{inner_name}` is all zeros, so it makes no difference"));
-    Ok(Parts { weight, bias: bias.or(Some(inner)) })
+    Ok(Parts { weight, bias: bias.or(Some(inner)), transposed: names.transposed })
 }
 
 fn dimensions(file: &str, tensor: &Tensor, wanted: usize) -> Result<(), FileError> {
@@ -95,12 +97,13 @@ struct Misfit<'a> {
     problem: String,
 }
 
-fn check(file: &str, parts: &[Parts], transposed: bool) -> Result<(), FileError> {
-    let Some(misfit) = misfit(parts, transposed) else {
+fn check(file: &str, parts: &[Parts]) -> Result<(), FileError> {
+    let Some(misfit) = misfit(parts, false) else {
         return Ok(());
     };
+    let transposed = parts.iter().all(|part| part.transposed);
     let (scheme, other) = if transposed { ("[out, in]", "[in, out]") } else { ("[in, out]", "[out, in]") };
-    let remedy = if self::misfit(parts, !transposed).is_none() {
+    let remedy = if self::misfit(parts, true).is_none() {
         format!(
             "the weights would fit if they were stored as {other}; by their names they must be {scheme}: \
              save them transposed (`.T`)"
@@ -120,21 +123,22 @@ fn check(file: &str, parts: &[Parts], transposed: bool) -> Result<(), FileError>
     })
 }
 
-fn misfit(parts: &[Parts], transposed: bool) -> Option<Misfit<'_>> {
-    let sides = |weight: &Tensor| match (weight.shape.as_slice(), transposed) {
+/// The first misfit, with the weights as they are read or (`turned`) all the other way.
+fn misfit(parts: &[Parts], turned: bool) -> Option<Misfit<'_>> {
+    let sides = |part: &Parts| match (part.weight.shape.as_slice(), part.transposed != turned) {
         (&[a, b], false) => (a, b),
         (&[a, b], true) => (b, a),
         _ => (0, 0),
     };
     for part in parts {
-        let (_, out) = sides(&part.weight);
+        let (_, out) = sides(part);
         if let Some(bias) = part.bias.as_ref().filter(|bias| bias.shape != [out]) {
             let problem = format!("{out} outputs, but {} biases", bias.values.len());
             return Some(Misfit { first: &part.weight, second: bias, problem });
         }
     }
     for pair in parts.windows(2) {
-        let ((_, out), (into, _)) = (sides(&pair[0].weight), sides(&pair[1].weight));
+        let ((_, out), (into, _)) = (sides(&pair[0]), sides(&pair[1]));
         if out != into {
             let problem = format!("{out} outputs, but {into} inputs");
             return Some(Misfit { first: &pair[0].weight, second: &pair[1].weight, problem });

@@ -37,26 +37,34 @@
 
 mod archive;
 mod array;
+mod chosen;
 mod digest;
 mod error;
 mod graph;
 mod header;
 mod integers;
 mod layers;
+mod logits;
 mod matrix;
 mod model;
 mod names;
 mod parts;
+mod selection;
 mod source;
 mod sparse;
 mod tensors;
 mod triplets;
 pub mod write;
 
+pub use digest::ids as digest_ids;
 pub use error::FileError;
 pub use graph::{GraphFile, GraphOptions, parse_graph, read_graph};
 pub use integers::{parse_integers, read_integers};
+pub use logits::read_logits;
 pub use matrix::{parse_matrix, read_array, read_matrix};
-pub use model::{LayerFile, ModelFile, Precision, parse_model, read_model};
+pub use model::{
+    LayerFile, ModelFile, ModelOptions, Precision, parse_model, parse_model_with, read_model, read_model_with,
+};
+pub use selection::{parse_selection, read_selection};
 pub use source::{LARGEST_EMPTY, LARGEST_FILE, LARGEST_INFLATED};
 pub use sparse::{DenseMatrix, Pattern, SparseMatrix};

@@ -28,7 +28,7 @@ pub fn parse_matrix(name: &str, bytes: &[u8]) -> Result<SparseMatrix, FileError>
     match source::kind(bytes) {
         Kind::Npy => triplets::dense(&Array::from_npy(name, bytes)?),
         Kind::Zip => from_archive(name, &mut Archive::open(name, bytes)?),
-        Kind::Safetensors | Kind::Other => Err(FileError::UnknownFormat {
+        Kind::Safetensors | Kind::Pickle | Kind::Other => Err(FileError::UnknownFormat {
             file: name.into(),
             wanted: "an npz or npy file",
             start: source::start(bytes),

@@ -1,7 +1,7 @@
 //! Model files: the layers of a GCN, from safetensors or npz.
 
 use crate::tensors::Tensors;
-use crate::{DenseMatrix, FileError, digest, layers, names, source};
+use crate::{DenseMatrix, FileError, chosen, digest, layers, names, source};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -47,6 +47,13 @@ pub struct ModelFile {
     pub notes: Vec<String>,
 }
 
+/// How tensors are taken for layers; by default their names must say it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelOptions {
+    /// The beginnings of the tensors' names, first layer first; empty: the usual names are expected.
+    pub layers: Vec<String>,
+}
+
 /// Reads a model from a safetensors or npz file; the content decides which, not the extension.
 ///
 /// # Errors
@@ -55,13 +62,33 @@ pub fn read_model(path: &Path) -> Result<ModelFile, FileError> {
     parse_model(&path.display().to_string(), &source::read(path)?)
 }
 
+/// The same with tensors that are named otherwise.
+///
+/// # Errors
+/// As [`read_model`], or if the options do not fit the file.
+pub fn read_model_with(path: &Path, options: &ModelOptions) -> Result<ModelFile, FileError> {
+    parse_model_with(&path.display().to_string(), &source::read(path)?, options)
+}
+
 /// Reads a model from the bytes of a file; `name` is what errors call it.
 ///
 /// # Errors
 /// If the bytes are not a plain GCN.
 pub fn parse_model(name: &str, bytes: &[u8]) -> Result<ModelFile, FileError> {
+    parse_model_with(name, bytes, &ModelOptions::default())
+}
+
+/// The same with tensors that are named otherwise.
+///
+/// # Errors
+/// As [`parse_model`], or if the options do not fit the bytes.
+pub fn parse_model_with(name: &str, bytes: &[u8], options: &ModelOptions) -> Result<ModelFile, FileError> {
     let mut tensors = Tensors::open(name, bytes)?;
-    let order = names::sort(name, &tensors.names())?;
+    let shaped = tensors.shapes();
+    let order = match options.layers.as_slice() {
+        [] => names::sort(name, &shaped)?,
+        prefixes => chosen::layers(name, &shaped, prefixes)?,
+    };
     let mut notes = Vec::new();
     let (layers, precision) = layers::assemble(name, &mut tensors, &order, &mut notes)?;
     Ok(ModelFile { digest: digest::model(&layers), layers, precision, metadata: tensors.metadata(), notes })

@@ -2,6 +2,7 @@
 
 use crate::FileError;
 use crate::archive::listed;
+use crate::chosen;
 use std::collections::BTreeMap;
 
 /// The naming schemes, for complaints.
@@ -46,30 +47,58 @@ pub(crate) struct LayerNames {
     pub weight: String,
     pub bias: Option<String>,
     pub inner_bias: Option<String>,
+    /// Are the weights stored as [out, in]?
+    pub transposed: bool,
 }
 
-/// All layers in order, and whether weights are stored as [out, in].
+/// All layers in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModelNames {
     pub layers: Vec<LayerNames>,
-    pub transposed: bool,
 }
 
 /// Sorts tensor names into layers. Every name must have its place: a tensor that is left over
 /// changes what the network computes, and certifying the rest would certify another network.
-pub(crate) fn sort(file: &str, names: &[String]) -> Result<ModelNames, FileError> {
+pub(crate) fn sort(file: &str, shaped: &[(String, Vec<usize>)]) -> Result<ModelNames, FileError> {
+    let names: Vec<String> = shaped.iter().map(|(name, _)| name.clone()).collect();
+    if let Some((entry, kind)) = chosen::foreign(&names) {
+        return Err(FileError::NotPlainGcn {
+            file: file.into(),
+            entry: entry.to_owned(),
+            remedy: format!(
+                "the tensor is {kind}: another layer than A H W + b. Renaming does not help; only stacks of graph \
+                 convolutions (GCNConv) with ReLU between them are certified"
+            ),
+        });
+    }
+    let proposed = || chosen::proposal(shaped);
     let known: Vec<_> = names.iter().filter_map(|name| Some((name, recognise(name)?))).collect();
     let Some((first, (scheme, ..))) = known.first() else {
-        return Err(FileError::UnknownScheme { file: file.into(), found: listed(names.iter().map(String::as_str)) });
+        let remedy = match (proposed(), chosen::beginnings(shaped).as_slice()) {
+            (Some(layers), _) => {
+                format!("if these are the layers of a GCN in this order, say so: `--layers {layers}`")
+            }
+            (None, []) => format!("rename the tensors to one of: {SCHEMES}"),
+            (None, prefixes) => format!(
+                "name the layers of the network, first layer first: `--layers FIRST,…,LAST` from {}; or rename the \
+                 tensors to one of: {SCHEMES}",
+                listed(prefixes.iter().map(String::as_str))
+            ),
+        };
+        let found = listed(names.iter().map(String::as_str));
+        return Err(FileError::UnknownScheme { file: file.into(), found, remedy: remedy.into() });
     };
     if let Some(stranger) = names.iter().find(|name| recognise(name).is_none()) {
         return Err(FileError::NotPlainGcn {
             file: file.into(),
             entry: stranger.clone(),
-            remedy: "only stacks of graph convolutions with ReLU between them are certified: no \
-                     normalisation layers, attention, root weights, jumping knowledge or other heads. If \
-                     the tensor is not part of the network, save the model without it"
-                .into(),
+            remedy: match proposed() {
+                Some(layers) => format!("if all of these are graph convolutions, name them: `--layers {layers}`"),
+                None => "only stacks of graph convolutions with ReLU between them are certified: no \
+                         normalisation layers, attention, root weights, jumping knowledge or other heads. If \
+                         the tensor is not part of the network, save the model without it"
+                    .into(),
+            },
         });
     }
     if let Some((second, _)) = known.iter().find(|(_, (other, ..))| other != scheme) {
@@ -86,20 +115,20 @@ pub(crate) fn sort(file: &str, names: &[String]) -> Result<ModelNames, FileError
     // Layers count from 0 or from 1, as the file has it.
     let start = u32::from(!layers.contains_key(&0));
     let last_name = |tensors: &[Option<String>; 3]| tensors.iter().flatten().next().cloned();
+    let transposed = matches!(scheme.style, Style::PygList | Style::PygNumbered);
     let mut sorted = Vec::new();
     for (expected, (number, tensors)) in (start..).zip(layers) {
         let present = last_name(&tensors).unwrap_or_default();
         let [weight, bias, inner_bias] = tensors;
         match weight {
-            Some(weight) if number == expected => sorted.push(LayerNames { weight, bias, inner_bias }),
+            Some(weight) if number == expected => sorted.push(LayerNames { weight, bias, inner_bias, transposed }),
             _ => {
                 let entry = scheme.weight(expected);
                 return Err(FileError::MissingTensor { file: file.into(), entry, present });
             }
         }
     }
-    let transposed = matches!(scheme.style, Style::PygList | Style::PygNumbered);
-    Ok(ModelNames { layers: sorted, transposed })
+    Ok(ModelNames { layers: sorted })
 }
 
 impl Scheme {

@@ -8,6 +8,13 @@ use crate::triplets::{self, Sorted};
 use crate::{FileError, GraphOptions, Pattern, SparseMatrix};
 use std::collections::BTreeSet;
 
+/// Lists of edges, by the name they have in PyTorch Geometric and in the `.npz` files of its datasets.
+const EDGES: [&str; 2] = ["edge_index", "edges"];
+/// Dense attributes there.
+const ATTRIBUTES: [&str; 3] = ["x", "features", "node_features"];
+/// Classes here and there.
+const LABELS: [&str; 4] = ["labels", "y", "target", "node_labels"];
+
 /// The open file, which of its arrays were used, and what there is to tell.
 pub(crate) struct Reader<'bytes> {
     archive: Archive<'bytes>,
@@ -32,6 +39,17 @@ impl<'bytes> Reader<'bytes> {
         if !self.archive.has(&part("data")) && self.archive.has(&whole) {
             return Ok((triplets::dense(&self.take(&whole)?)?, whole));
         }
+        if !self.archive.has(&part("data")) {
+            // A pickled matrix under another name is what people have; its remedy is another than that of a missing array.
+            let names =
+                if prefix == "adj" { ["adj", "adjacency", "A", "graph"] } else { ["attr", "features", "x", "feat"] };
+            for name in names {
+                if self.archive.has(name) && self.archive.is_object(name)? {
+                    // Never given out: a pickle is refused by its header.
+                    self.archive.array(name)?;
+                }
+            }
+        }
         let data = self.take(&part("data"))?;
         let entries = data.flat()?;
         let sides = triplets::sides(&self.take(&part("shape"))?, entries)?;
@@ -47,6 +65,76 @@ impl<'bytes> Reader<'bytes> {
             self.notes.push(format!("`{entry}`: {zeros} stored zeros were dropped"));
         }
         Ok((matrix, entry))
+    }
+
+    /// The attributes: `attr_*`, or one dense array under a name that PyTorch Geometric and its datasets use.
+    pub fn attribute_matrix(&mut self) -> Result<(SparseMatrix, String), FileError> {
+        let own = self.archive.has("attr_data") || self.archive.has("attr_matrix");
+        match ATTRIBUTES.into_iter().find(|name| !own && self.archive.has(name)) {
+            Some(name) => Ok((triplets::dense(&self.take(name)?)?, name.into())),
+            None => self.matrix("attr"),
+        }
+    }
+
+    /// The list of edges that stands for the adjacency, if the file has one and no `adj_*`.
+    pub fn edge_list(&self) -> Option<&'static str> {
+        let own = ["adj_data", "adj_matrix"].into_iter().any(|name| self.archive.has(name));
+        EDGES.into_iter().find(|name| !own && self.archive.has(name))
+    }
+
+    /// The adjacency from a list of edges: `edge_index` is [2, edges], `edges` is [edges, 2]. Edges that are listed more than
+    /// once count so often, as in PyTorch Geometric, and `edge_weight` is what each counts.
+    pub fn edges(&mut self, name: &str, nodes: usize) -> Result<SparseMatrix, FileError> {
+        let array = self.take(name)?;
+        let by_side = name == "edge_index";
+        let count = match (array.shape(), by_side) {
+            (&[2, count], true) | (&[count, 2], false) => count,
+            (shape, _) => {
+                let wanted = if by_side { "[2, edges]" } else { "[edges, 2]" };
+                let problem = format!("has shape {}, but a list of edges under this name is {wanted}", spell(shape));
+                return Err(array.misshapen(problem, format!("save `{name}` transposed (`.T`) if it is the other way")));
+            }
+        };
+        let ends = array.integers()?;
+        let place = |edge: usize, end: usize| if by_side { end * count + edge } else { 2 * edge + end };
+        let weights = match self.archive.has("edge_weight") {
+            false => vec![1.0; count],
+            true => {
+                let weights = self.take("edge_weight")?;
+                if weights.flat()? != count {
+                    let problem = format!("has {} numbers, but there are {count} edges", weights.shape()[0]);
+                    return Err(weights.misshapen(problem, "save one weight for each edge".into()));
+                }
+                triplets::finite(&weights)?
+            }
+        };
+        let mut cells = Vec::with_capacity(count);
+        for (edge, weight) in weights.into_iter().enumerate() {
+            let end = |which: usize| match u32::try_from(ends[place(edge, which)]) {
+                Ok(node) if (node as usize) < nodes => Ok(node),
+                _ => {
+                    let at = place(edge, which);
+                    let problem = format!("is {}, but the graph has nodes 0 to {}", ends[at], nodes - 1);
+                    Err(array.element(at, problem, "save edges and attributes of the same nodes".into()))
+                }
+            };
+            cells.push((end(0)?, end(1)?, weight));
+        }
+        cells.sort_by_key(|&(row, column, _)| (row, column));
+        let mut matrix =
+            SparseMatrix { rows: nodes, columns: nodes, offsets: vec![0; nodes + 1], indices: vec![], values: vec![] };
+        for cell in cells.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let weight: f64 = cell.iter().map(|cell| cell.2).sum();
+            if weight != 0.0 {
+                matrix.offsets[cell[0].0 as usize + 1] += 1;
+                matrix.indices.push(cell[0].1);
+                matrix.values.push(weight);
+            }
+        }
+        for row in 0..nodes {
+            matrix.offsets[row + 1] += matrix.offsets[row];
+        }
+        Ok(matrix)
     }
 
     pub fn adjacency(
@@ -116,10 +204,8 @@ impl<'bytes> Reader<'bytes> {
     }
 
     pub fn labels(&mut self, nodes: usize) -> Result<Option<Vec<Option<u32>>>, FileError> {
-        if !self.archive.has("labels") {
-            return Ok(None);
-        }
-        let array = self.take("labels")?;
+        let Some(name) = LABELS.into_iter().find(|name| self.archive.has(name)) else { return Ok(None) };
+        let array = self.take(name)?;
         if let &[rows, columns] = array.shape() {
             return Err(array.misshapen(
                 format!("has shape [{rows}, {columns}], but one class for each node is needed"),

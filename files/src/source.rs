@@ -22,6 +22,8 @@ pub(crate) enum Kind {
     Zip,
     Npy,
     Safetensors,
+    /// A bare pickle, as Python and older versions of `torch.save` write it.
+    Pickle,
     Other,
 }
 
@@ -57,6 +59,9 @@ pub(crate) fn kind(bytes: &[u8]) -> Kind {
     // A safetensors file is a little-endian length and then a JSON object.
     if bytes.len() >= 9 && bytes[8] == b'{' {
         return Kind::Safetensors;
+    }
+    if bytes.len() >= 2 && bytes[0] == 0x80 && (2..=5).contains(&bytes[1]) {
+        return Kind::Pickle;
     }
     Kind::Other
 }

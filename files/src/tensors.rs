@@ -37,13 +37,13 @@ impl<'bytes> Tensors<'bytes> {
                 let tensors = SafeTensors::deserialize(bytes).map_err(|e| damaged(e.to_string()))?;
                 Ok(Tensors::Safe(file.into(), tensors, metadata))
             }
-            Kind::Npy | Kind::Other => Err(FileError::UnknownFormat {
+            Kind::Npy | Kind::Pickle | Kind::Other => Err(FileError::UnknownFormat {
                 file: file.into(),
                 wanted: "a safetensors or npz file",
                 start: source::start(bytes),
                 remedy: "save the model with `safetensors.torch.save_file(model.state_dict(), path)`, or \
-                         with `np.savez(path, W1=..., b1=..., W2=..., b2=...)`; a `.pt` file is a pickle \
-                         and is never loaded",
+                         with `np.savez(path, W1=..., b1=..., W2=..., b2=...)`; what `torch.save` writes \
+                         (`.pt`, `.pth`) is a pickle and is never loaded",
             }),
         }
     }
@@ -65,6 +65,16 @@ impl<'bytes> Tensors<'bytes> {
         };
         names.sort();
         names
+    }
+
+    /// The sides of every tensor, without its numbers; an entry that is no tensor has none.
+    pub fn shapes(&mut self) -> Vec<(String, Vec<usize>)> {
+        let names = self.names();
+        let mut shape = |name: &str| match self {
+            Tensors::Safe(_, tensors, _) => tensors.tensor(name).map(|view| view.shape().to_vec()).unwrap_or_default(),
+            Tensors::Npz(_, archive) => archive.header(name).map(|header| header.shape).unwrap_or_default(),
+        };
+        names.into_iter().map(|name| (name.clone(), shape(&name))).collect()
     }
 
     pub fn tensor(&mut self, name: &str) -> Result<Tensor, FileError> {

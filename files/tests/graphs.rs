@@ -300,3 +300,47 @@ fn values_that_are_no_numbers() {
     let half_nan = npy("'<f2'", false, &[3], &[0, 0x3c, 0, 0x7e, 0, 0x3c]);
     refused(small_graph().with("attr_data", half_nan), &["attr_data[1]", "NaN"]);
 }
+
+/// The arrays of PyTorch Geometric and of its datasets' npz files are the same graph.
+#[test]
+fn edge_lists_and_dense_attributes() {
+    let x = dense32(3, 4, &[0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
+    let pairs = |by_side: bool| {
+        let ends: [[i64; 2]; 4] = [[0, 1], [1, 0], [1, 2], [2, 1]];
+        let at = |i: usize| if by_side { ends[i % 4][i / 4] } else { ends[i / 2][i % 2] };
+        let data: Vec<u8> = (0..8).flat_map(|i| at(i).to_le_bytes()).collect();
+        npy("'<i8'", false, if by_side { &[2, 4] } else { &[4, 2] }, &data)
+    };
+    let expected = parse(&small_graph()).unwrap().digest;
+    let labels = i64s(&[0, -1, 1]);
+    for (edges, by_side, attributes, classes) in [
+        ("edge_index", true, "x", "y"),
+        ("edges", false, "features", "target"),
+        ("edges", false, "node_features", "node_labels"),
+    ] {
+        let file = Npz::new().with(edges, pairs(by_side)).with(attributes, x.clone()).with(classes, labels.clone());
+        assert_eq!(parse(&file).unwrap().digest, expected, "{edges}");
+        refused(file.clone().with(edges, pairs(!by_side)), &[edges, "`.T`"]);
+        let weights = file.clone().with("edge_weight", f32s(&[1.0, 1.0, 0.5, 0.5]));
+        refused(weights, &[edges, "2 of 4 edges have a weight"]);
+        refused(file.without(attributes), &["attr_data", "edge_index=data.edge_index"]);
+    }
+    let far: Vec<u8> = [0i64, 3].iter().flat_map(|id| id.to_le_bytes()).collect();
+    let file = Npz::new().with("edge_index", npy("'<i8'", false, &[2, 1], &far)).with("x", x);
+    refused(file, &["edge_index[1, 0]", "is 3", "0 to 2"]);
+}
+
+/// What is refused is never what the remedy proposes.
+#[test]
+fn remedies_work() {
+    let error = refused(small_graph().with("labels", f64s(&[0.0, 1.0, 2.0])), &["labels", "<f8", "np.int64"]);
+    assert!(!miette::Diagnostic::help(&error).unwrap().to_string().contains("float64"), "{error:?}");
+    // A scipy matrix alone in an array: `np.asarray` would give it back as it is.
+    let whole = npy("'|O'", false, &[], b"\x80\x04\x95nonsense.");
+    let error = refused(small_graph().with("adj_data", whole), &["adj_data", ".item()", "adj_indptr=m.indptr"]);
+    assert!(!miette::Diagnostic::help(&error).unwrap().to_string().contains("asarray"), "{error:?}");
+    let planetoid = gcnproof_files::parse_graph("ind.cora.x", b"\x80\x02cscipy.sparse.csr", &Default::default());
+    let error = planetoid.unwrap_err();
+    assert!(error.to_string().contains("pickle"), "{error}");
+    assert!(miette::Diagnostic::help(&error).unwrap().to_string().contains("np.savez"), "{error:?}");
+}

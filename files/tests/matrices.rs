@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use gcnproof_files::{FileError, SparseMatrix, parse_integers, parse_matrix};
+use gcnproof_files::{FileError, SparseMatrix, parse_integers, parse_matrix, parse_selection};
 
 fn expected() -> SparseMatrix {
     // [[0, -2, 0], [0.5, 0, 3]]
@@ -137,4 +137,41 @@ fn integers_from_text_and_arrays() {
         "list.npz",
         &["anything, more", "exactly one"],
     );
+}
+
+/// Masks are masks where their length fits, ids are ids, and what may be either is neither.
+#[test]
+fn masks_and_ids() {
+    let read = |bytes: &[u8], count| parse_selection("s", bytes, None, count, "nodes");
+    let booleans = |flags: &[u8]| npy("'|b1'", false, &[flags.len()], flags);
+    let bytes = |flags: &[u8]| npy("'|u1'", false, &[flags.len()], flags);
+    assert_eq!(read(&booleans(&[0, 1, 1, 0]), 4).unwrap(), [1, 2]);
+    assert_eq!(read(&bytes(&[0, 1, 1, 0]), 4).unwrap(), [1, 2]);
+    assert_eq!(read(&i64s(&[0, 1, 1, 0]), 4).unwrap(), [1, 2]);
+    assert_eq!(read(&f64s(&[0.0, 1.0, 1.0, 0.0]), 4).unwrap(), [1, 2]);
+    assert_eq!(read(b"0\n1\n1\n0\n", 4).unwrap(), [1, 2]);
+    assert_eq!(read(&booleans(&[0, 1]), 2).unwrap(), [1]);
+    assert_eq!(read(&i64s(&[0, 1]), 9).unwrap(), [0, 1]);
+    assert_eq!(read(b"0\n1\n", 9).unwrap(), [0, 1]);
+    assert_eq!(read(b"5\n3\n3\n", 9).unwrap(), [5, 3, 3]);
+    assert_eq!(read(&i64s(&[1]), 9).unwrap(), [1]);
+    let refused = |bytes: &[u8], count, parts: &[&str]| {
+        let error = read(bytes, count).unwrap_err();
+        let text = format!("{error} {}", miette::Diagnostic::help(&error).unwrap());
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    };
+    refused(&booleans(&[0, 1, 1]), 4, &["mask of 3 entries", "4 nodes", "flatnonzero"]);
+    refused(&booleans(&[0, 1]), 4, &["mask of 2 entries", "4 nodes"]);
+    refused(&i64s(&[0, 1, 1]), 4, &["only 0 and 1", "3 entries for 4 nodes", "flatnonzero"]);
+    refused(b"1\n0\n1\n", 4, &["only 0 and 1", "flatnonzero"]);
+    refused(&i64s(&[0, 1]), 2, &["ids or a mask", "astype(bool)"]);
+    refused(&f64s(&[0.5]), 2, &["0.5", "no id"]);
+    refused(&npy("'|b1'", false, &[4, 1], &[0, 1, 1, 0]), 4, &["[4, 1]", "[:, 0]"]);
+    refused(&npy("'|b1'", false, &[1, 4], &[0, 1, 1, 0]), 4, &["[1, 4]", "masks[0]"]);
+    let npz = Npz::new().with("train_mask", booleans(&[1, 0, 0, 1])).with("other", i64s(&[2]));
+    let named = |entry: Option<&str>| parse_selection("g.npz", &npz.bytes(), entry, 4, "nodes");
+    assert_eq!(named(Some("train_mask")).unwrap(), [0, 3]);
+    assert_eq!(named(Some("other")).unwrap(), [2]);
+    assert!(named(None).unwrap_err().to_string().contains("2 arrays"));
+    assert!(named(Some("nosuch")).unwrap_err().to_string().contains("nosuch"));
 }

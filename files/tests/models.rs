@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use gcnproof_files::{FileError, ModelFile, Precision, parse_model};
+use gcnproof_files::{FileError, ModelFile, ModelOptions, Precision, parse_model, parse_model_with};
 
 fn parse(tensors: &[Raw]) -> Result<ModelFile, FileError> {
     parse_model("test.safetensors", &safetensors("", tensors))
@@ -266,5 +266,67 @@ fn formats_are_told_by_content() {
         let error = parse_model("test.pt", bytes).unwrap_err();
         complete(&error, "test.pt", &["safetensors", "pickle"]);
         assert!(matches!(error, FileError::UnknownFormat { .. }));
+    }
+}
+
+/// Names of one's own are read when they are named, and proposed where one order alone fits.
+#[test]
+fn layers_by_their_own_names() {
+    let options = |layers: &str| ModelOptions { layers: layers.split(',').map(str::to_owned).collect() };
+    let expected = parse(&small_model()).unwrap().digest;
+    for (first, second) in [("encoder", "classifier"), ("gc1", "gc2"), ("0", "2"), ("net.0.conv", "net.2.conv")] {
+        let tensors = renamed(|name| name.replace("convs.0", first).replace("convs.1", second));
+        let layers = format!("{first},{second}");
+        refused(&tensors, &["named like a GCN's", &format!("--layers {layers}")]);
+        let bytes = safetensors("", &tensors);
+        assert_eq!(parse_model_with("test", &bytes, &options(&layers)).unwrap().digest, expected);
+        let swapped = parse_model_with("test", &bytes, &options(&format!("{second},{first}"))).unwrap_err();
+        complete(&swapped, "test", &["2 outputs, but 3 inputs"]);
+        let one = parse_model_with("test", &bytes, &options(first)).unwrap_err();
+        complete(&one, "test", &[second, "--layers"]);
+        let none = parse_model_with("test", &bytes, &options(&format!("{first},nosuch"))).unwrap_err();
+        complete(&none, "test", &["nosuch", first, second, "--layers"]);
+    }
+    // The usual names may be named too, a single layer as well.
+    let bytes = safetensors("", &small_model());
+    assert_eq!(parse_model_with("test", &bytes, &options("convs.0,convs.1")).unwrap().digest, expected);
+    let single = [tensor32("conv.lin.weight", &[2, 3], &[1.0; 6]), tensor32("conv.bias", &[2], &[0.0; 2])];
+    refused(&single, &["--layers conv`"]);
+    assert_eq!(parse_model_with("test", &safetensors("", &single), &options("conv")).unwrap().layers.len(), 1);
+    // `weight` alone does not say which side is which: the sizes do, or nobody.
+    let turned = [tensor32("gc1.weight", &[3, 2], &[1.0; 6]), tensor32("gc1.bias", &[2], &[0.0; 2])];
+    let model = parse_model_with("test", &safetensors("", &turned), &options("gc1")).unwrap();
+    assert_eq!((model.layers[0].weight.rows, model.layers[0].weight.columns), (3, 2));
+    let square = [tensor32("gc1.weight", &[2, 2], &[1.0; 4]), tensor32("gc1.bias", &[2], &[0.0; 2])];
+    let error = parse_model_with("test", &safetensors("", &square), &options("gc1")).unwrap_err();
+    complete(&error, "test", &["gc1.weight", "[in, out] and as [out, in]", "gc1.lin.weight"]);
+}
+
+/// Layers of another kind are called by their kind, and nobody is told to rename them.
+#[test]
+fn other_convolutions_are_told_by_kind() {
+    for (tensor, kind) in [
+        ("convs.0.lin_l.weight", "SAGEConv"),
+        ("conv1.lin_rel.weight", "GraphConv"),
+        ("conv1.att_src", "GATConv"),
+        ("conv1.lins.0.weight", "ChebConv"),
+        ("conv1.nn.0.weight", "GINConv"),
+    ] {
+        let error = refused(&[tensor32(tensor, &[1, 1], &[1.0])], &[tensor, kind, "does not help"]);
+        assert!(matches!(error, FileError::NotPlainGcn { .. }), "{error:?}");
+    }
+}
+
+/// A zip archive of `torch.save` is called what it is.
+#[test]
+fn what_torch_save_wrote() {
+    for entry in ["archive/data.pkl", "gcn/data.pkl"] {
+        let mut zip = zip::ZipWriter::new(std::io::Cursor::new(vec![]));
+        zip.start_file(entry, zip::write::SimpleFileOptions::default()).unwrap();
+        std::io::Write::write_all(&mut zip, b"\x80\x02}q\x00.").unwrap();
+        let bytes = zip.finish().unwrap().into_inner();
+        complete(&parse_model("gcn.pt", &bytes).unwrap_err(), "gcn.pt", &["torch.save", "safetensors.torch.save_file"]);
+        let graph = gcnproof_files::parse_graph("data.pt", &bytes, &Default::default()).unwrap_err();
+        complete(&graph, "data.pt", &["torch.save", "edge_index=data.edge_index"]);
     }
 }

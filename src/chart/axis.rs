@@ -7,6 +7,8 @@ pub enum Scale {
     Linear,
     /// By their logarithm; what is not positive stands at the lower end.
     Logarithmic,
+    /// Whole numbers, in proportion; the first and the last are always marked.
+    Whole,
     /// Slots with names, at 0, 1, 2 …
     Named(Vec<String>),
 }
@@ -40,14 +42,20 @@ impl Axis {
         Axis { unit: " %", ..Axis::linear(label, 0.0, 100.0) }
     }
 
-    /// A logarithmic axis over the powers of ten around the positive ones of some numbers.
+    /// Whole numbers from 0 to `last`, with room for half a step on either side: what holds at a whole number is drawn as wide
+    /// as that number.
+    pub fn whole(label: &str, last: u64) -> Axis {
+        let range = (-0.5, last as f64 + 0.5);
+        Axis { label: label.to_string(), scale: Scale::Whole, range, unit: "" }
+    }
+
+    /// A logarithmic axis over the positive ones of some numbers, with a little room on either side.
     pub fn logarithmic(label: &str, values: impl Iterator<Item = f64>) -> Axis {
         let positive = values.filter(|x| *x > 0.0 && x.is_finite());
         let (least, most) = positive.fold((f64::INFINITY, 0.0), |(l, m): (f64, f64), x| (l.min(x), m.max(x)));
         let (least, most) = if least.is_finite() { (least, most) } else { (1.0, 10.0) };
-        let low = 10f64.powf(least.log10().floor());
-        let high = 10f64.powf(most.log10().ceil());
-        let range = (low, if high > low { high } else { 10.0 * low });
+        let room = 10f64.powf(0.03 * (most.log10() - least.log10()));
+        let range = if most > least { (least / room, most * room) } else { (least / 2.0, 2.0 * least) };
         Axis { label: label.to_string(), scale: Scale::Logarithmic, range, unit: "" }
     }
 
@@ -73,9 +81,21 @@ impl Axis {
         match &self.scale {
             Scale::Named(names) => names.iter().enumerate().map(|(at, name)| (at as f64, name.clone())).collect(),
             Scale::Logarithmic => {
-                let (first, last) = (low.log10().round() as i32, high.log10().round() as i32);
+                let (first, last) = (low.log10().ceil() as i32, high.log10().floor() as i32);
+                if last - first < 1 {
+                    // Less than two powers of ten: twice and five times them as well.
+                    let steps = (first - 1..=last).flat_map(|p| [1.0, 2.0, 5.0].map(|m| m * 10f64.powi(p)));
+                    return steps.filter(|x| (low..=high).contains(x)).map(|x| (x, brief(x))).collect();
+                }
                 let every = ((last - first) / 6 + 1).max(1) as usize;
                 (first..=last).step_by(every).map(|p| (10f64.powi(p), power(p))).collect()
+            }
+            Scale::Whole => {
+                let (first, last) = (low.ceil() as i64, high.floor() as i64);
+                let step = (round_step((last - first) as f64 / 12.0).ceil() as i64).max(1);
+                // A mark that would crowd the last one gives way to it.
+                let inner = (first..last).filter(|n| n % step == 0 && 2 * (last - n) > step);
+                inner.chain([last]).map(|n| (n as f64, n.to_string())).collect()
             }
             Scale::Linear => {
                 let step = round_step((high - low) / 5.0);
@@ -97,6 +117,11 @@ pub fn tidy(value: f64) -> f64 {
     let text = format!("{value:.10e}");
     let rounded: f64 = text.parse().unwrap_or(value);
     if rounded.abs() < 1e-12 { 0.0 } else { (rounded * 1e9).round() / 1e9 }
+}
+
+/// A number of an axis with one digit.
+fn brief(x: f64) -> String {
+    if (1e-3..1e4).contains(&x) { format!("{}", tidy(x)) } else { format!("{x:.0e}") }
 }
 
 /// A power of ten as people write it.
@@ -128,7 +153,15 @@ mod tests {
         assert_eq!(labels(&Axis::linear("Q", 0.0, 12.0)), ["0", "5", "10"]);
         assert_eq!(labels(&Axis::linear("m", -0.3, 0.3)), ["-0.2", "0", "0.2"]);
         let log = Axis::logarithmic("s", [0.0, 3e-5, 2.0].into_iter());
-        assert_eq!(labels(&log), ["10⁻⁵", "0.001", "0.1", "10"]);
+        assert_eq!(labels(&log), ["10⁻⁴", "0.001", "0.01", "0.1", "1"]);
+        // The axis fits its numbers, and has marks even between two powers of ten.
+        assert!(log.range.0 > 1e-5 && log.range.1 < 10.0);
+        assert_eq!(labels(&Axis::logarithmic("s", [1.5, 7.0].into_iter())), ["2", "5"]);
+        for last in 0..200 {
+            let marks: Vec<f64> = Axis::whole("Q", last).ticks().iter().map(|tick| tick.0).collect();
+            assert_eq!((marks[0], marks[marks.len() - 1]), (0.0, last as f64));
+            assert!(marks.len() < 20 && marks.iter().all(|mark| mark.fract() == 0.0), "{last}: {marks:?}");
+        }
         for axis in [Axis::linear("none", f64::INFINITY, f64::NEG_INFINITY), Axis::linear("one", 3.0, 3.0)] {
             assert!(axis.range.0 < axis.range.1 && !axis.ticks().is_empty());
         }
@@ -137,7 +170,7 @@ mod tests {
     #[test]
     fn every_number_has_a_place() {
         let log = Axis::logarithmic("s", [1.0, 100.0].into_iter());
-        assert_eq!([log.place(1.0), log.place(10.0), log.place(100.0)], [0.0, 0.5, 1.0]);
+        assert!((log.place(10.0) - 0.5).abs() < 1e-9 && log.place(1.0) > 0.0 && log.place(100.0) < 1.0);
         for strange in [0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert!(
                 (0.0..=1.0).contains(&log.place(strange)) && (0.0..=1.0).contains(&Axis::percent("x").place(strange))

@@ -63,12 +63,14 @@ impl Figure {
     /// The picture.
     pub fn svg(&self) -> String {
         let columns = self.columns.max(1);
-        let width = WIDTH / columns as f64;
         let rows = self.plots.len().div_ceil(columns);
         let mut drawing = Drawing::default();
-        for (at, plot) in self.plots.iter().enumerate() {
-            let corner = ((at % columns) as f64 * width, (at / columns) as f64 * self.height);
-            plot.draw(&mut drawing, corner, (width, self.height));
+        for (row, plots) in self.plots.chunks(columns).enumerate() {
+            // A last row with fewer plots fills its width all the same.
+            let width = WIDTH / plots.len() as f64;
+            for (at, plot) in plots.iter().enumerate() {
+                plot.draw(&mut drawing, (at as f64 * width, row as f64 * self.height), (width, self.height));
+            }
         }
         drawing.document((WIDTH, rows as f64 * self.height), &self.title)
     }

@@ -24,9 +24,9 @@ pub enum Ink {
 }
 
 impl Ink {
-    /// The colour of the `n`-th series of a picture with many.
+    /// The colour of the `n`-th series of a picture with many. Vermillion comes last: elsewhere it means non-robust.
     pub fn series(n: usize) -> Ink {
-        const ORDER: [Ink; 6] = [Ink::Blue, Ink::Vermillion, Ink::Green, Ink::Purple, Ink::Orange, Ink::Sky];
+        const ORDER: [Ink; 6] = [Ink::Blue, Ink::Green, Ink::Purple, Ink::Orange, Ink::Sky, Ink::Vermillion];
         ORDER[n % ORDER.len()]
     }
 

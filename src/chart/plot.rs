@@ -47,13 +47,17 @@ impl Dash {
 pub enum Shape {
     /// A polyline.
     Line(Vec<(f64, f64)>, Dash, f64),
+    /// What holds at whole numbers: flat over each, upright between neighbours, broken where one is missing.
+    Steps(Vec<(f64, f64)>, Dash, f64),
+    /// The area between two such lines: x, lower, upper.
+    StepBand(Vec<(f64, f64, f64)>),
     /// The area between two curves: x, lower, upper.
     Band(Vec<(f64, f64, f64)>),
     /// Dots of a size.
     Dots(Vec<(f64, f64)>, f64),
     /// Bars.
     Bars(Vec<Bar>),
-    /// A line across the plot at this x.
+    /// A line across the plot at this x; its name stands beside it, not in the legend.
     Across(f64),
     /// A line along the plot at this y.
     Along(f64),
@@ -147,7 +151,8 @@ impl Plot {
     fn legend(&self, drawing: &mut Drawing, (left, top): (f64, f64), width: f64) -> f64 {
         let (mut x, mut row) = (left, 0.0);
         let mut empty = true;
-        for mark in self.marks.iter().filter(|mark| !mark.name.is_empty()) {
+        let beside = |mark: &&Mark| matches!(mark.shape, Shape::Across(_));
+        for mark in self.marks.iter().filter(|mark| !mark.name.is_empty() && !beside(mark)) {
             let wide = 34.0 + width_of(&mark.name);
             if !empty && x + wide > left + width {
                 (x, row) = (left, row + LINE);
@@ -155,14 +160,14 @@ impl Plot {
             empty = false;
             let y = top + row + 9.0;
             match &mark.shape {
-                Shape::Line(_, dash, thick) => {
-                    drawing.path(&[(x, y), (x + 22.0, y)], mark.ink, *thick, dash.pattern());
+                Shape::Line(_, dash, thick) | Shape::Steps(_, dash, thick) => {
+                    drawing.path(&[(x, y), (x + 22.0, y)], mark.ink, *thick, dash.pattern(), mark.opacity);
                 }
                 Shape::Across(_) | Shape::Along(_) => {
-                    drawing.path(&[(x, y), (x + 22.0, y)], mark.ink, 1.0, Dash::Dotted.pattern());
+                    drawing.path(&[(x, y), (x + 22.0, y)], mark.ink, 1.0, Dash::Dotted.pattern(), 1.0);
                 }
                 Shape::Dots(..) => drawing.dots(&[(x + 11.0, y)], mark.ink, 6.0, 1.0),
-                Shape::Band(_) | Shape::Bars(_) => {
+                Shape::Band(_) | Shape::StepBand(_) | Shape::Bars(_) => {
                     drawing.rectangle((x + 3.0, y - 5.0, 16.0, 10.0), mark.ink, mark.opacity, "");
                 }
             }
@@ -190,7 +195,7 @@ impl Plot {
         let every = (((widest + 8.0) / slot).ceil() as usize).clamp(1, 1000);
         for (value, label) in ticks.iter().step_by(every) {
             let (x, _) = self.at(frame, (*value, 0.0));
-            if self.x.scale == Scale::Linear {
+            if matches!(self.x.scale, Scale::Linear | Scale::Whole | Scale::Logarithmic) {
                 drawing.line((x, bottom), (x, bottom + 4.0), "axis", Ink::Text.hex());
             }
             drawing.text((x, bottom + 17.0), Anchor::Middle, 12.0, Ink::Text, label);
@@ -205,7 +210,22 @@ impl Plot {
             finite.map(|&p| self.at(frame, p)).collect()
         };
         match &mark.shape {
-            Shape::Line(points, dash, width) => drawing.path(&places(points), mark.ink, *width, dash.pattern()),
+            Shape::Line(points, dash, width) => {
+                drawing.path(&places(points), mark.ink, *width, dash.pattern(), mark.opacity);
+            }
+            Shape::Steps(points, dash, width) => {
+                for run in runs(points, |p| p.0) {
+                    let corners: Vec<_> = run.iter().flat_map(|p| [(p.0 - 0.5, p.1), (p.0 + 0.5, p.1)]).collect();
+                    drawing.path(&places(&corners), mark.ink, *width, dash.pattern(), mark.opacity);
+                }
+            }
+            Shape::StepBand(points) => {
+                for run in runs(points, |p| p.0) {
+                    let low = run.iter().flat_map(|p| [(p.0 - 0.5, p.1), (p.0 + 0.5, p.1)]);
+                    let high = run.iter().rev().flat_map(|p| [(p.0 + 0.5, p.2), (p.0 - 0.5, p.2)]);
+                    drawing.area(&places(&low.chain(high).collect::<Vec<_>>()), mark.ink, mark.opacity);
+                }
+            }
             Shape::Dots(points, size) => drawing.dots(&places(points), mark.ink, *size, mark.opacity),
             Shape::Band(points) => {
                 let low: Vec<_> = points.iter().map(|p| (p.0, p.1)).collect();
@@ -214,11 +234,16 @@ impl Plot {
             }
             Shape::Across(x) => {
                 let (x, _) = self.at(frame, (*x, 0.0));
-                drawing.path(&[(x, frame.top), (x, frame.bottom)], mark.ink, 1.0, Dash::Dotted.pattern());
+                drawing.path(&[(x, frame.top), (x, frame.bottom)], mark.ink, 1.0, Dash::Dotted.pattern(), 1.0);
+                let (at, anchor) = match x + width_of(&mark.name) + 4.0 < frame.right {
+                    true => (x + 4.0, Anchor::Start),
+                    false => (x - 4.0, Anchor::End),
+                };
+                drawing.text((at, frame.bottom - 5.0), anchor, 11.0, mark.ink, &mark.name);
             }
             Shape::Along(y) => {
                 let (_, y) = self.at(frame, (0.0, *y));
-                drawing.path(&[(frame.left, y), (frame.right, y)], mark.ink, 1.0, Dash::Dotted.pattern());
+                drawing.path(&[(frame.left, y), (frame.right, y)], mark.ink, 1.0, Dash::Dotted.pattern(), 1.0);
             }
             Shape::Bars(bars) => bars.iter().for_each(|bar| self.bar(drawing, frame, mark, bar)),
         }
@@ -240,6 +265,11 @@ impl Plot {
             drawing.text(((left + right) / 2.0, high - 3.0), Anchor::Middle, 11.0, Ink::Text, &bar.label);
         }
     }
+}
+
+/// Points cut where the next whole number is missing.
+fn runs<T>(points: &[T], x: impl Fn(&T) -> f64) -> impl Iterator<Item = &[T]> {
+    points.chunk_by(move |one, next| x(next) - x(one) <= 1.0)
 }
 
 /// A text cut to a number of characters.
@@ -269,6 +299,22 @@ mod tests {
         let svg = drawing.document((400.0, 300.0), "x");
         assert!(!svg.contains("NaN") && !svg.contains("inf") && !svg.contains("<b>") && !svg.contains("<told>"));
         assert!(!svg.contains("width=\"-") && svg.contains("&lt;band&gt;"));
+    }
+
+    #[test]
+    fn steps_are_flat_over_whole_numbers_and_broken_where_one_is_missing() {
+        let mut plot = Plot::new("", Axis::whole("Q", 9), Axis::percent("share"));
+        let points = vec![(0.0, 100.0), (1.0, 80.0), (5.0, 20.0)];
+        plot.mark("s", Shape::Steps(points, Dash::Solid, 2.0), Ink::Blue, 1.0);
+        let mut drawing = Drawing::default();
+        plot.draw(&mut drawing, (0.0, 0.0), (400.0, 300.0));
+        let svg = drawing.document((400.0, 300.0), "x");
+        let paths: Vec<&str> = svg.split("<path d=\"").skip(2).map(|rest| rest.split('"').next().unwrap()).collect();
+        assert_eq!(paths.len(), 2, "{paths:?}");
+        let numbers: Vec<f64> = paths[0].split(['M', 'L', ' ']).filter_map(|n| n.parse().ok()).collect();
+        assert_eq!(numbers.len(), 8);
+        // Two flat pieces and an upright one between them.
+        assert_eq!((numbers[1], numbers[2], numbers[5]), (numbers[3], numbers[4], numbers[7]));
     }
 
     #[test]

@@ -97,14 +97,15 @@ impl Drawing {
     }
 
     /// A polyline.
-    pub fn path(&mut self, points: &[(f64, f64)], ink: Ink, width: f64, dash: &str) {
+    pub fn path(&mut self, points: &[(f64, f64)], ink: Ink, width: f64, dash: &str, opacity: f64) {
         if points.is_empty() {
             return;
         }
         let dash = if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") };
+        let faint = if opacity < 1.0 { format!(" stroke-opacity=\"{opacity}\"") } else { String::new() };
         let _ = writeln!(
             self.text,
-            "<path d=\"{}\" {} stroke-width=\"{width}\" stroke-linejoin=\"round\"{dash}/>",
+            "<path d=\"{}\" {} stroke-width=\"{width}\" stroke-linejoin=\"round\"{dash}{faint}/>",
             outline(points),
             ink.stroke()
         );
@@ -129,8 +130,10 @@ impl Drawing {
         }
         let _ = writeln!(
             self.text,
-            "<path d=\"{d}\" {} stroke-width=\"{size}\" stroke-linecap=\"round\" stroke-opacity=\"{opacity}\"/>",
-            ink.stroke()
+            "<path d=\"{d}\" class=\"dots s-{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{size}\" stroke-linecap=\"round\" \
+             stroke-opacity=\"{opacity}\"/>",
+            ink.name(),
+            ink.hex()
         );
     }
 }
@@ -176,7 +179,7 @@ mod tests {
     #[test]
     fn nothing_draws_nothing() {
         let mut drawing = Drawing::default();
-        drawing.path(&[], Ink::Blue, 1.0, "");
+        drawing.path(&[], Ink::Blue, 1.0, "", 1.0);
         drawing.area(&[], Ink::Blue, 1.0);
         drawing.dots(&[], Ink::Blue, 1.0, 1.0);
         assert_eq!(drawing.text, "");

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::{Args, ValueEnum};
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::internals::record::NodeRecord;
-use gcnproof::internals::record::description::{self, CertifyRun, Description, Identity};
+use gcnproof::internals::record::description::{self, CertifyRun, Description, Identity, NodeSet};
 use gcnproof::{Bound, Budget, Certifier, Graph, Network, NodeResult};
 use gcnproof_check::Checker;
 use gcnproof_check::format::Convention;
@@ -17,6 +18,7 @@ use serde_json::json;
 
 use super::effort::EffortArguments;
 use super::input::{self, Input, LocalArguments};
+use super::logits::LogitsArguments;
 use super::minima;
 use super::proofs::Proofs;
 use super::run::{Format, RunArguments, certifier, stopped};
@@ -33,6 +35,7 @@ use super::summary;
   gcnproof certify cora.npz gcn.safetensors -Q 12 --nodes 7 --minimize (the exact worst-case margins)
   gcnproof certify cora.npz gcn.safetensors -Q 12 --nodes 7 --minimize --exact-margins --format json   (as fractions)
   gcnproof certify cora.npz gcn.safetensors -Q 12 --complete --proofs proofs.jsonl.zst   (see gcnproof check)
+  gcnproof certify graph.npz gcn.safetensors -Q 12 --nodes graph.npz:test_mask --logits logits.npy
   gcnproof certify graph.npz model.npz -Q 3 --message-passing mean,laplacian.npz --format json
 
 Exit codes: 0 done (whatever the verdicts), 2 wrong usage or input, 130 interrupted (resume with --resume).")]
@@ -40,11 +43,11 @@ pub struct Certify {
     #[command(flatten)]
     input: Input,
     /// Flips in all
-    #[arg(short = 'Q', long = "global", value_name = "N", help_heading = "Budget")]
+    #[arg(short = 'Q', long = "global", value_name = "N", value_parser = input::flips, help_heading = "Budget")]
     global: usize,
     #[command(flatten)]
     local: LocalArguments,
-    /// Only these nodes: ids and ranges (3,17,20-25), or a file
+    /// Only these nodes: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
     #[arg(long, value_name = "IDS|FILE")]
     nodes: Option<String>,
     /// Which bound certifies
@@ -55,7 +58,9 @@ pub struct Certify {
     class: Class,
     #[command(flatten)]
     effort: EffortArguments,
-    /// The nodes that count as labelled in the summary: ids and ranges, or a file [default: those with a label]
+    #[command(flatten)]
+    logits: LogitsArguments,
+    /// The nodes that count as labelled in the summary: the same as for --nodes [default: those with a label]
     #[arg(long, value_name = "IDS|FILE")]
     labelled: Option<String>,
     /// Write a proof of every verdict to this file (.jsonl, or .jsonl.zst); `gcnproof check` checks it
@@ -87,7 +92,10 @@ impl Certify {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         self.run.prepare()?;
+        self.effort.check()?;
+        self.check_proofs_name()?;
         let (graph, network, identity) = self.input.read()?;
+        self.logits.insist(&graph, &network)?;
         let (budget, budget_record) = self.local.budget(&graph, self.global)?;
         let budget_record = budget_record.with_global(self.global);
         let nodes = self.nodes(&graph)?;
@@ -110,6 +118,7 @@ impl Certify {
                 Class::Labels => description::Class::Labels,
             }),
             nodes: nodes.len(),
+            node_set: NodeSet::new(&nodes, graph.node_count()),
         });
         let start = std::time::Instant::now();
         let keys: Vec<u64> = nodes.iter().map(|&n| n as u64).collect();
@@ -119,6 +128,7 @@ impl Certify {
         let checker = statement.as_ref().map(|statement| Checker::new(statement, false));
         let schema = if self.effort.exact_margins { NodeRecord::EXACT_SCHEMA } else { NodeRecord::SCHEMA };
         let found = Mutex::new(BTreeMap::new());
+        let computed = AtomicUsize::new(0);
         let (rows, interrupted) = self.run.rows_again(
             schema,
             &description,
@@ -155,27 +165,39 @@ impl Certify {
                         let mut found = found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                         found.insert(node, minima);
                     }
+                    computed.fetch_add(1, Ordering::Relaxed);
                     done(row);
                 });
             },
         )?;
         let proofs = proofs.map(|proofs| proofs.finish(!interrupted, &rows)).transpose()?;
-        let summary = summary::Summary::new(&rows, &labelled, start.elapsed().as_secs_f64());
+        let seconds = start.elapsed().as_secs_f64();
+        let summary = summary::Summary::new(&rows, &labelled, seconds, computed.into_inner());
         match self.run.format {
             Format::Table => {
                 if self.effort.minimizes() {
                     let found = found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-                    print!("{}", minima::table(&rows, &found));
+                    put!("{}", minima::table(&rows, &found))?;
                 }
-                print!("{}", summary.table(&budget_record));
-                proofs.iter().for_each(|proofs| print!("{proofs}"));
+                put!("{}", summary.table(&budget_record))?;
+                if interrupted {
+                    say!(
+                        "interrupted after {} of {} nodes: all shares and means are of these alone",
+                        rows.len(),
+                        nodes.len()
+                    )?;
+                }
+                if let Some(proofs) = &proofs {
+                    put!("{proofs}")?;
+                }
             }
             Format::Json => {
-                let mut output = json!({ "run": description, "summary": summary, "rows": rows });
+                let mut output =
+                    json!({ "run": description, "interrupted": interrupted, "summary": summary, "rows": rows });
                 if let Some(proofs) = proofs {
                     output["proofs"] = json!(proofs);
                 }
-                println!("{output}");
+                say!("{output}")?;
             }
         }
         Ok(if interrupted { 130 } else { 0 })
@@ -183,6 +205,23 @@ impl Certify {
 
     fn nodes(&self, graph: &Graph) -> Result<Vec<usize>> {
         input::nodes(self.nodes.as_deref(), graph)
+    }
+
+    /// The name of a file says what is in it, here as elsewhere.
+    fn check_proofs_name(&self) -> Result<()> {
+        let name = |path: &PathBuf| path.to_string_lossy().to_lowercase();
+        match self
+            .proofs
+            .as_ref()
+            .filter(|path| !(name(path).ends_with(".jsonl") || name(path).ends_with(".jsonl.zst")))
+        {
+            None => Ok(()),
+            Some(path) => Err(miette!(
+                help = "end the name in .jsonl (JSON lines) or .jsonl.zst (compressed)",
+                "--proofs {}: the name does not say that it holds JSON lines",
+                path.display()
+            )),
+        }
     }
 
     /// The file of proofs, if one is asked for.

@@ -8,11 +8,11 @@ use clap::Args;
 use gcnproof::Operator;
 use gcnproof_check::format::{Convention, Direction};
 use gcnproof_check::{Expectations, Nodes, Options, Summary, Verdict, check, expand_file, matrix_digest, visible};
-use gcnproof_files::{read_matrix, read_model};
-use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use gcnproof_files::read_matrix;
+use miette::{IntoDiagnostic, Result, miette};
 use serde_json::{Value, json};
 
-use super::input::GraphArguments;
+use super::input::{GraphArguments, ModelArguments};
 use super::run::{Format, progress_bar};
 
 /// Check proofs: replay every one in exact arithmetic, with code that shares no arithmetic with the certifier.
@@ -30,7 +30,7 @@ proves more of robust nodes.
 Exit codes: 0 everything in the file is accepted, at least one node is proved and everything is as expected; 1 not so;
 2 wrong usage, or a file that cannot be read.")]
 pub struct Check {
-    /// The graph (.npz with adj_*, attr_* and labels)
+    /// The graph (.npz with adj_*, attr_* and labels, or with edge_index, x and y)
     graph: PathBuf,
     /// The trained model (.safetensors or .npz)
     model: PathBuf,
@@ -41,6 +41,8 @@ pub struct Check {
     /// Insist on this message passing, one rule or one per layer: needed only where a matrix file takes part
     #[arg(long, value_name = "RULE", value_delimiter = ',', help_heading = "Model")]
     message_passing: Vec<String>,
+    #[command(flatten)]
+    reading: ModelArguments,
     #[command(flatten)]
     expect: Expected,
     /// The core alone judges, in exact integers: slow
@@ -88,7 +90,7 @@ impl Check {
             rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global().into_diagnostic()?;
         }
         let graph = self.options.read(&self.graph)?;
-        let model = read_model(&self.model)?;
+        let model = self.reading.read(&self.model)?;
         let expect = Expectations {
             message_passing: Vec::new(),
             global: self.expect.global,
@@ -112,19 +114,24 @@ impl Check {
             let found = expand_file(&graph.file(), &model, &options, &self.proofs, to).map_err(|problem| {
                 miette!(help = "--expand needs readable proofs and the name of a file that does not exist", "{problem}")
             })?;
-            eprintln!("written out: {found}: {}", to.display());
+            note!("written out: {found}: {}", to.display());
         }
-        let unreadable = || format!("{} cannot be read", self.proofs.display());
-        let reader = File::open(&self.proofs).into_diagnostic().wrap_err_with(unreadable)?;
-        let bar = progress_bar(graph.node_count());
+        let reader = File::open(&self.proofs).map_err(|error| {
+            miette!(
+                help = "check that the path is right and that you may read it",
+                "{}: cannot be read: {error}",
+                self.proofs.display()
+            )
+        })?;
+        let bar = progress_bar(graph.node_count(), 0);
         let start = std::time::Instant::now();
         let summary = check(&graph.file(), &model, &options, reader, |nodes| bar.set_position(nodes));
         bar.finish_and_clear();
         match self.format {
-            Format::Json => println!("{}", ascii(&machine(&summary))),
+            Format::Json => say!("{}", ascii(&machine(&summary)))?,
             Format::Table => {
-                print!("{summary}");
-                println!("{:.2} s", start.elapsed().as_secs_f64());
+                put!("{summary}")?;
+                say!("{:.2} s", start.elapsed().as_secs_f64())?;
             }
         }
         Ok(summary.exit_code())

@@ -1,7 +1,7 @@
 //! `gcnproof demo`: certifies the embedded Cora graph and prints or writes a report.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use clap::Args;
 use gcnproof::internals::problem::matrix::PatternRows;
@@ -11,12 +11,15 @@ use gcnproof::internals::record::study::{Manifest, graph_path};
 use gcnproof::report::Report;
 use gcnproof::report::group::Groups;
 use gcnproof::report::landscape::{Landscape, class_name};
+use gcnproof::report::models::Models;
+use gcnproof::report::origin::{Origin, command_line, date};
 use gcnproof::report::source::Sources;
 use gcnproof::{Budget, Flip, Graph, Limits, Verdict, embedded, radii};
 use gcnproof_files::write::write_graph_npz;
-use miette::{IntoDiagnostic, Result, WrapErr};
+use miette::{IntoDiagnostic, Result};
 
-use super::run::{certifier, prepare, stopped};
+use super::run::{certifier, make_folder, prepare, stopped};
+use super::study::keep_model;
 use super::study_run::{Plan, Results, Subject};
 use super::summary::{self, Group, Summary};
 
@@ -47,14 +50,14 @@ impl Demo {
         prepare(None)?;
         let (graph, network) = embedded::cora();
         let local = graph.attribute_count() / 100;
-        println!(
+        say!(
             "Cora: {} papers, {} citations, {} words; a GCN says what each paper is about.\n\
              An attacker may add or remove {GLOBAL} words in all, at most {local} per paper, in the paper or around it.\n\
              Can the class of a paper be changed?\n",
             graph.node_count(),
             (0..graph.node_count()).map(|n| graph.degree(n)).sum::<usize>() / 2,
             graph.attribute_count()
-        );
+        )?;
         let start = Instant::now();
         let budget = Budget::uniform(&graph, GLOBAL, local);
         let record = BudgetRecord::new(&budget);
@@ -70,7 +73,7 @@ impl Demo {
             force: self.out.as_ref().is_some_and(|folder| page(folder).exists()),
         };
         if let Some(folder) = &self.out {
-            std::fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| folder.display().to_string())?;
+            make_folder(folder)?;
         }
         let trained = embedded::robust(&graph);
         let [standard, robust] = [("standard", &network), ("robust", &trained)].map(|(name, network)| Subject {
@@ -90,11 +93,11 @@ impl Demo {
         if interrupted {
             return Ok(130);
         }
-        let summary = Summary::new(&rows, &labelled, start.elapsed().as_secs_f64());
-        print!("{}", summary.table(&record.with_global(GLOBAL)));
-        println!();
+        let summary = Summary::new(&rows, &labelled, start.elapsed().as_secs_f64(), rows.len());
+        put!("{}", summary.table(&record.with_global(GLOBAL)))?;
+        say!("")?;
         if let Some(row) = rows.iter().filter(|r| r.verdict == Verdict::Robust).max_by_key(|r| r.degree) {
-            tell_robust(&graph, row);
+            tell_robust(&graph, row)?;
         }
         let mut broken: Vec<&NodeRecord> =
             rows.iter().filter(|r| r.verdict == Verdict::NonRobust && !r.witness.is_empty()).collect();
@@ -109,18 +112,18 @@ impl Demo {
         if let Some((node, radius)) = radii.iter().min_by_key(|(node, radius)| (radius.attacked, **node))
             && let Some(row) = rows.iter().find(|row| row.node == *node as u64)
         {
-            tell_broken(&graph, row, &radius.witness);
+            tell_broken(&graph, row, &radius.witness)?;
         }
         let (trained, interrupted) = plan.verdicts(&robust)?;
         if interrupted {
             return Ok(130);
         }
-        tell_trained(&summary.all, &Summary::new(&trained, &labelled, 0.0).all);
-        println!(
+        tell_trained(&summary.all, &Summary::new(&trained, &labelled, 0.0, trained.len()).all)?;
+        say!(
             "\nEvery `robust` holds in exact arithmetic for the stored weights, and every `non-robust` comes with its flips.\n\
              Your own:  gcnproof train GRAPH.npz --loss rh-u -Q 12 -q 1% --out MODEL.safetensors\n\
              \x20          gcnproof certify GRAPH.npz MODEL.safetensors -Q 12 -q 1% --out results.parquet"
-        );
+        )?;
         match &self.out {
             Some(folder) => {
                 // Verdicts take what they need; curves and sample may leave something open rather than keep people waiting.
@@ -129,7 +132,7 @@ impl Demo {
                     return Ok(130);
                 }
             }
-            None => println!("As pictures:  gcnproof demo --out demo  (then open demo/report.html)"),
+            None => say!("As pictures:  gcnproof demo --out demo  (then open demo/report.html)")?,
         }
         Ok(0)
     }
@@ -146,7 +149,10 @@ fn write_report(plan: &Plan, subjects: &[Subject], folder: &Path) -> Result<bool
     let mut manifest = Manifest::new("Cora");
     for subject in subjects {
         manifest.add(subject.name, plan.files(subject.name));
+        keep_model(&mut manifest, folder, subject.name, subject.network)?;
     }
+    let when = format!("{}, gcnproof {}", date(SystemTime::now()), env!("CARGO_PKG_VERSION"));
+    manifest.note(&command_line(), &when);
     manifest.save(folder)?;
     let graph = subjects[0].graph;
     write_graph_npz(&graph_path(folder), &graph.file())?;
@@ -161,18 +167,22 @@ fn write_report(plan: &Plan, subjects: &[Subject], folder: &Path) -> Result<bool
     let groups = Groups::new(Sources::read(&[folder.to_path_buf()])?)?;
     let landscape = Some(Landscape::new("Cora", graph.clone()));
     let title = "Robustness of two graph convolutional networks on Cora".to_string();
-    let written = Report { title, groups, landscape }.write(&page(folder))?;
-    println!(
+    let mut models = Models::default();
+    for subject in subjects {
+        models.add(subject.identity.clone(), subject.network.clone());
+    }
+    let written = Report { title, groups, landscape, models, origin: Origin::here() }.write(&page(folder))?;
+    say!(
         "\nThe report ({:.1} s), to be opened in a browser: {}",
         start.elapsed().as_secs_f64(),
         written.page.display()
-    );
+    )?;
     Ok(false)
 }
 
-fn tell_trained(standard: &Group, robust: &Group) {
+fn tell_trained(standard: &Group, robust: &Group) -> Result<()> {
     let share = |group: &Group| 100.0 * group.robust as f64 / group.nodes.max(1) as f64;
-    println!(
+    say!(
         "\nA network of the same shape, trained for this budget (gcnproof train --loss rh-u), makes {} papers robust: {:.1} %\n\
          instead of {:.1} %, {} undecided, at an accuracy of {:.3} instead of {:.3}.",
         robust.robust,
@@ -181,11 +191,11 @@ fn tell_trained(standard: &Group, robust: &Group) {
         robust.undecided,
         robust.accuracy.unwrap_or(f64::NAN),
         standard.accuracy.unwrap_or(f64::NAN),
-    );
+    )
 }
 
-fn tell_robust(graph: &Graph, row: &NodeRecord) {
-    println!(
+fn tell_robust(graph: &Graph, row: &NodeRecord) -> Result<()> {
+    say!(
         "Paper {} ({}, cited or citing {} others) is robust: of all the ways to flip {GLOBAL} of {} entries around it,\n\
          none brings another class closer than {:.3} (logits).",
         row.node,
@@ -193,7 +203,7 @@ fn tell_robust(graph: &Graph, row: &NodeRecord) {
         row.degree,
         row.neighbourhood as usize * graph.attribute_count(),
         row.worst_lower().unwrap_or(f64::NAN)
-    );
+    )
 }
 
 /// The lowest margin that a perturbation of a node has reached.
@@ -201,14 +211,14 @@ fn lowest(row: &NodeRecord) -> f64 {
     row.margins.iter().filter_map(|margin| margin.upper).fold(f64::INFINITY, f64::min)
 }
 
-fn tell_broken(graph: &Graph, row: &NodeRecord, witness: &[Flip]) {
+fn tell_broken(graph: &Graph, row: &NodeRecord, witness: &[Flip]) -> Result<()> {
     let flips: Vec<String> = witness.iter().map(|flip| describe(graph, row.node, flip)).collect();
-    println!(
+    say!(
         "Paper {} ({}) is not: {} — and it is taken for something else.",
         row.node,
         class_name(Some(graph), row.predicted),
         flips.join(", "),
-    );
+    )
 }
 
 fn describe(graph: &Graph, target: u64, flip: &Flip) -> String {

@@ -31,10 +31,10 @@ pub struct SearchArguments {
     /// Decide every node: column generation with envelopes, then branch and price, until all are decided or a limit is hit
     #[arg(long, help_heading = "Effort")]
     complete: bool,
-    /// Give a node up after so many seconds of search
+    /// With a search (--complete, --minimize): give a node up after so many seconds
     #[arg(long, value_name = "SECONDS", help_heading = "Effort", value_parser = seconds)]
     time_limit: Option<f64>,
-    /// Give a class pair up after so many nodes of the search tree
+    /// With a search (--complete, --minimize): give a class pair up after so many nodes of its tree
     #[arg(long, value_name = "N", help_heading = "Effort")]
     node_limit: Option<usize>,
 }
@@ -64,6 +64,20 @@ fn gap(text: &str) -> Result<f64, String> {
 }
 
 impl SearchArguments {
+    /// Limits need something to limit: `searched` says whether something else than `--complete` searches.
+    ///
+    /// # Errors
+    /// If a limit would do nothing.
+    pub fn check(&self, searched: bool, remedy: &'static str) -> miette::Result<()> {
+        let limit = [("--time-limit", self.time_limit.is_some()), ("--node-limit", self.node_limit.is_some())];
+        match limit.into_iter().find(|(_, given)| *given && !self.complete && !searched) {
+            None => Ok(()),
+            Some((limit, _)) => {
+                Err(miette::miette!(help = remedy, "{limit} limits a search, and without one it does nothing"))
+            }
+        }
+    }
+
     fn limits(&self) -> Limits {
         let default = Limits::default();
         let time = self.time_limit.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
@@ -88,6 +102,14 @@ impl SearchArguments {
 }
 
 impl EffortArguments {
+    /// See [`SearchArguments::check`].
+    ///
+    /// # Errors
+    /// If a limit would do nothing.
+    pub fn check(&self) -> miette::Result<()> {
+        self.search.check(self.minimize, "add --complete or --minimize, or leave the limit out")
+    }
+
     /// What the arguments ask for.
     pub fn effort(&self) -> Effort {
         match (self.minimize, self.search.effort(), self.omega) {

@@ -11,7 +11,7 @@ use miette::{IntoDiagnostic, Result, miette};
 use serde_json::json;
 
 use super::effort;
-use super::input::{Input, LocalArguments};
+use super::input::{Input, LocalArguments, flips};
 use super::run::{Format, certifier};
 
 /// Explain one node: its neighbourhood, the worst flips, what its bounds are made of, how it was decided.
@@ -28,7 +28,7 @@ pub struct Explain {
     #[arg(long, value_name = "T")]
     node: usize,
     /// Flips in all
-    #[arg(short = 'Q', long = "global", value_name = "N", default_value_t = 12, help_heading = "Budget")]
+    #[arg(short = 'Q', long = "global", value_name = "N", default_value_t = 12, value_parser = flips, help_heading = "Budget")]
     global: usize,
     #[command(flatten)]
     local: LocalArguments,
@@ -55,10 +55,10 @@ impl Explain {
         let certifier = certifier(&graph, &network, budget).effort(Effort::Complete(limits)).build();
         let told = explain(&certifier, self.node).into_diagnostic()?;
         match self.format {
-            Format::Json => println!("{}", json!({ "input": identity, "budget": record, "explanation": told })),
+            Format::Json => say!("{}", json!({ "input": identity, "budget": record, "explanation": told }))?,
             Format::Table => {
                 let q = certifier.budget().local(self.node);
-                print!("{}", text(&graph, &told, self.global, q));
+                put!("{}", text(&graph, &told, self.global, q))?;
             }
         }
         Ok(0)
@@ -135,6 +135,23 @@ fn attack(text: &mut String, graph: &Graph, told: &Explanation, attack: &Attack)
         let what = format!("{verb} {} {preposition} {place}", attribute_name(Some(graph), step.attribute));
         let _ = writeln!(text, "  {what:<52}{:>+10.4}   margin {:>9.4}", step.change, step.margin);
     }
+    let count = attack.steps.len();
+    let _ = match attack.sufficient {
+        Some(0) => writeln!(text, "  no flip is needed: the class is not ahead even without an attack"),
+        Some(1) if count > 1 => writeln!(
+            text,
+            "  the first of these {count} flips suffices: with it alone the class is lost, in exact arithmetic"
+        ),
+        Some(needed) if needed < count => writeln!(
+            text,
+            "  the first {needed} of these {count} flips suffice: with them alone the class is lost, in exact arithmetic"
+        ),
+        Some(_) if count > 1 => {
+            writeln!(text, "  all {count} are needed: with fewer of them, in this order, the class is kept")
+        }
+        Some(_) => writeln!(text, "  this one flip suffices, in exact arithmetic"),
+        None => Ok(()),
+    };
 }
 
 fn composition(text: &mut String, part: &Composition) {
@@ -171,4 +188,9 @@ fn composition(text: &mut String, part: &Composition) {
             unit.node, unit.unit, unit.cost, unit.coefficient, unit.unperturbed, unit.lower, unit.upper
         );
     }
+    text.push_str(
+        "  cost: what the relaxation of this unit takes away from the bound; coefficient: how much of the unit's output is in the\n  \
+         margin; value: its input without an attack, of which ReLU passes what is above 0; at least, at most: between these\n  \
+         its input stays under every attack within the budget\n",
+    );
 }

@@ -1,15 +1,16 @@
 //! `gcnproof export`: the LP, ILP or MILP of one class pair as a file for any other solver.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use gcnproof::internals::problem::slice::Slice;
 use gcnproof::laboratory::instance::instance_of;
-use gcnproof_verify::{Form, InstanceError, Model, export, network, relaxation};
+use gcnproof_verify::{Form, InstanceError, Model, Program, export, network, relaxation};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
-use super::input::{Input, LocalArguments};
+use super::input::{Input, LocalArguments, flips};
 use super::run::certifier;
 
 /// Write the LP, ILP or MILP of a node and a class, for any other solver to read.
@@ -19,12 +20,14 @@ use super::run::certifier;
   gcnproof export graph.npz model.npz -Q 1 --node 0 --class 1 --program milp | less
 
 The optimum is the worst margin of the predicted class over CLASS: m̂ (lp), m̃ (ilp) or m (milp). Variables and rows are named
-as in the paper's appendix; see verify/src/formulation.rs.")]
+as in the paper's appendix; comments at the head of the file say what they stand for (docs/laboratory.md).
+
+Exit codes: 0 done, 2 wrong usage or input.")]
 pub struct Export {
     #[command(flatten)]
     input: Input,
     /// Flips in all
-    #[arg(short = 'Q', long = "global", value_name = "N", help_heading = "Budget")]
+    #[arg(short = 'Q', long = "global", value_name = "N", value_parser = flips, help_heading = "Budget")]
     global: usize,
     #[command(flatten)]
     local: LocalArguments,
@@ -46,6 +49,9 @@ pub struct Export {
     /// A file ending in .lp or .mps [default: .lp to standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Overwrite what is there
+    #[arg(long, requires = "out")]
+    force: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -81,6 +87,13 @@ impl Export {
                 ));
             }
         };
+        if let Some(path) = self.out.as_ref().filter(|path| !self.force && taken(path)) {
+            return Err(miette!(
+                help = "choose another --out, or overwrite it by --force",
+                "{}: exists already",
+                path.display()
+            ));
+        }
         let (graph, network, _) = self.input.read()?;
         let (budget, _) = self.local.budget(&graph, self.global)?;
         if self.node >= graph.node_count() {
@@ -104,7 +117,7 @@ impl Export {
                 self.node
             ));
         }
-        let (instance, nodes) = instance_of(certifier.prepared(), self.node, reference, self.class);
+        let (instance, _) = instance_of(certifier.prepared(), self.node, reference, self.class);
         let form = match self.form {
             FormChoice::Appendix => Form::Appendix,
             FormChoice::Compact => Form::Compact,
@@ -115,24 +128,78 @@ impl Export {
             ProgramChoice::Milp => network::mixed_program(&instance, form),
         };
         let program = built.into_diagnostic().wrap_err("this class pair cannot be written as a program")?.program;
-        let text = if mps { export::mps(&program) } else { export::lp(&program) };
+        let pair = format!("class {reference} against {} at node {}", self.class, self.node);
+        let mut slice = Slice::default();
+        slice.cut(&network, network.depth(), self.node);
+        let lists: Vec<Vec<u32>> = (1..=network.depth()).map(|l| slice.nodes(l).to_vec()).collect();
+        let head = meaning(&pair, &program, &lists, if mps { '*' } else { '\\' });
+        let text = head + &if mps { export::mps(&program) } else { export::lp(&program) };
         match &self.out {
             Some(path) => {
-                std::fs::write(path, text).into_diagnostic().wrap_err_with(|| path.display().to_string())?;
-                eprintln!(
-                    "{}: {} variables, {} rows, {} coefficients; class {reference} against {} at node {}",
+                std::fs::write(path, text).map_err(|error| {
+                    miette!(
+                        help = "check that the folder exists, that you may write there, and that the disk has room",
+                        "{}: cannot be written: {error}",
+                        path.display()
+                    )
+                })?;
+                note!(
+                    "{}: {} variables, {} rows, {} coefficients; {pair}",
                     path.display(),
                     program.variables.len(),
                     program.rows.len(),
                     program.nonzeros(),
-                    self.class,
-                    self.node
                 );
-                eprintln!("x_i_d is attribute d of the i-th of these nodes: {nodes:?}");
             }
-            // A reader that has seen enough (head, less) closes the pipe: that is no error.
-            None => drop(std::io::stdout().write_all(text.as_bytes())),
+            None => put!("{text}")?,
         }
         Ok(0)
     }
+}
+
+/// Is something there that would be lost?
+fn taken(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.is_dir() || found.is_file() && found.len() > 0)
+}
+
+/// What the beginnings of names stand for, of variables and of rows.
+const MEANINGS: [(&str, &str); 14] = [
+    ("x_", "x_i_d: attribute d of the i-th node of representation 1 after the attack (i from 0, lists below)"),
+    ("change_", "change_i_d: by how much the attack changes it"),
+    ("hhat_", "hhat_l_i_j: input of unit j of the i-th node of representation l"),
+    ("h_", "h_l_i_j: output of that unit"),
+    ("on_", "on_l_i_j: is that unit active?"),
+    ("gamma_plus_", "rows gamma_plus_i_d, gamma_minus_i_d: change_i_d is no smaller than the change of x_i_d"),
+    ("local_eta_", "rows local_eta_i: the local budget of the i-th node of representation 1"),
+    ("global_rho", "row global_rho: the global budget"),
+    ("Phi_", "rows Phi_l_i_j: hhat_l_i_j is what the layer before makes it"),
+    ("mu_", "rows mu_l_i_j: an output is no smaller than its input"),
+    ("lambda_", "rows lambda_l_i_j: an output is not above the chord of ReLU"),
+    ("off_", "rows off_l_i_j: a unit that is not active has output 0"),
+    ("linear_", "rows linear_l_i_j: the output of an active unit is its input"),
+    ("anchor_", "rows anchor_l_i_j: the anchored bound of that unit"),
+];
+
+/// What the names in the file stand for, as comments: the numbers in them are places in lists that the file would not have.
+/// `lists` are the nodes of representations 1, 2, ….
+fn meaning(pair: &str, program: &Program, lists: &[Vec<u32>], mark: char) -> String {
+    let mut text = String::new();
+    let mut comment = |line: &str| {
+        let _ = writeln!(text, "{mark} {line}");
+    };
+    comment(&format!("gcnproof export: the worst margin of {pair}"));
+    let names = program.variables.iter().map(|variable| &variable.name).chain(program.rows.iter().map(|row| &row.name));
+    for (beginning, words) in MEANINGS {
+        if names.clone().any(|name| name.starts_with(beginning)) {
+            comment(words);
+        }
+    }
+    for (at, nodes) in lists.iter().enumerate() {
+        comment(&format!("nodes of representation {}, as i=id:", at + 1));
+        for (row, line) in nodes.chunks(10).enumerate() {
+            let named: Vec<String> = line.iter().zip(10 * row..).map(|(node, i)| format!("{i}={node}")).collect();
+            comment(&format!("  {}", named.join(" ")));
+        }
+    }
+    text
 }

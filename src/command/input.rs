@@ -4,9 +4,14 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use gcnproof::internals::record::description::{BudgetRecord, Identity};
-use gcnproof::{Budget, Direction, Graph, LocalBudget, Network, Operator};
-use gcnproof_files::{GraphOptions, read_array, read_graph, read_integers, read_matrix, read_model};
+use gcnproof::{Budget, Direction, Graph, LocalBudget, Network, NetworkError, Operator};
+use gcnproof_files::{
+    FileError, GraphOptions, ModelFile, ModelOptions, read_graph, read_integers, read_matrix, read_model,
+    read_model_with,
+};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
+
+pub use super::lists::{flips, identifiers, nodes};
 
 /// Options of a graph file.
 #[derive(Args, Clone, Debug)]
@@ -30,18 +35,83 @@ impl GraphArguments {
 
     /// Reads a graph and tells what is worth knowing about it.
     pub fn read(&self, path: &Path) -> Result<Graph> {
-        let file = read_graph(path, &self.options())?;
+        let file = read_graph(path, &self.options()).map_err(|error| no_graph(path, error))?;
         for note in &file.notes {
-            eprintln!("note: {}: {note}", path.display());
+            note!("note: {}: {note}", path.display());
         }
         Ok(Graph::from_file(file))
     }
 }
 
+/// Why a file is no graph; a model in its place is told.
+fn no_graph(path: &Path, error: FileError) -> miette::Report {
+    let safetensors = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("safetensors"));
+    if matches!(error, FileError::Unreadable { .. }) || !(safetensors || read_model(path).is_ok()) {
+        return error.into();
+    }
+    miette!(
+        help = "the graph comes first, then the model",
+        "{}: is a model, but a graph is expected here",
+        path.display()
+    )
+}
+
+/// Options of a model file.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ModelArguments {
+    /// The layers by the beginnings of their tensors' names, first layer first (encoder,classifier for
+    /// encoder.lin.weight and so on) [default: the names of PyTorch Geometric's GCN, or W1, b1, …]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Model")]
+    pub layers: Vec<String>,
+}
+
+impl ModelArguments {
+    /// As the reader of files takes them.
+    pub fn options(&self) -> ModelOptions {
+        ModelOptions { layers: self.layers.clone() }
+    }
+
+    /// Reads a model and tells what is worth knowing about it.
+    pub fn read(&self, path: &Path) -> Result<ModelFile> {
+        let model = read_model_with(path, &self.options()).map_err(|error| no_model(path, error))?;
+        for note in &model.notes {
+            note!("note: {}: {note}", path.display());
+        }
+        Ok(model)
+    }
+}
+
+/// Why a file is no model; a graph in its place is told.
+fn no_model(path: &Path, error: FileError) -> miette::Report {
+    let anything = GraphOptions { binarize: true, symmetrize: true, unweight: true };
+    if matches!(error, FileError::Unreadable { .. }) || read_graph(path, &anything).is_err() {
+        return error.into();
+    }
+    miette!(
+        help = "the graph comes first, then the model",
+        "{}: is a graph, but a model is expected here",
+        path.display()
+    )
+}
+
+/// Labels that the model cannot predict, in words.
+pub fn unpredictable_labels(graph: &Graph, network: &Network) -> Option<String> {
+    let classes = network.class_count();
+    let labels = (0..graph.node_count()).filter_map(|node| graph.label(node));
+    let beyond: Vec<u32> = labels.filter(|&label| label as usize >= classes).collect();
+    let largest = beyond.iter().max()?;
+    Some(format!(
+        "{} nodes have a label that the model cannot predict: labels go up to {largest}, but its classes from 0 to {}; \
+         accuracies count them as wrong. Are the labels numbered 0, 1, 2, … as in training?",
+        beyond.len(),
+        classes - 1
+    ))
+}
+
 /// A graph and a model on it.
 #[derive(Args, Clone, Debug)]
 pub struct Input {
-    /// The graph (.npz with adj_*, attr_* and labels)
+    /// The graph (.npz with adj_*, attr_* and labels, or with edge_index, x and y)
     pub graph: PathBuf,
     /// The trained model (.safetensors or .npz)
     pub model: PathBuf,
@@ -49,6 +119,8 @@ pub struct Input {
     pub options: GraphArguments,
     #[command(flatten)]
     pub passing: PassingArguments,
+    #[command(flatten)]
+    pub reading: ModelArguments,
 }
 
 /// How messages are passed.
@@ -83,18 +155,32 @@ impl Input {
     /// Reads both files.
     pub fn read(&self) -> Result<(Graph, Network, Identity)> {
         let graph = self.options.read(&self.graph)?;
-        let model = read_model(&self.model)?;
-        for note in &model.notes {
-            eprintln!("note: {}: {note}", self.model.display());
-        }
+        let model = self.reading.read(&self.model)?;
         let rules = self.passing.rules()?;
         let identity =
             Identity { graph: graph.digest().to_string(), model: model.digest.clone(), message_passing: names(&rules) };
-        let network = Network::from_file(model, &rules, &graph)
-            .into_diagnostic()
-            .wrap_err_with(|| format!("{} does not fit {}", self.model.display(), self.graph.display()))?;
+        let network = fit(model, &rules, &graph, (&self.graph, &self.model))?;
+        if let Some(words) = unpredictable_labels(&graph, &network) {
+            note!("note: {}: {words}", self.graph.display());
+        }
         Ok((graph, network, identity))
     }
+}
+
+/// Puts a model on a graph.
+pub fn fit(model: ModelFile, rules: &[Operator], graph: &Graph, (at, of): (&Path, &Path)) -> Result<Network> {
+    Network::from_file(model, rules, graph).map_err(|error| {
+        let help = match &error {
+            NetworkError::Attributes { .. } => {
+                "give the graph that the model was trained on, with all of its attributes"
+            }
+            NetworkError::PassingCount { .. } => {
+                "give --message-passing one rule, or one for each layer with commas between"
+            }
+            _ => "give a graph, a model and matrices that belong together",
+        };
+        miette!(help = help, "{} does not fit {}: {error}", of.display(), at.display())
+    })
 }
 
 /// Rules by name; a matrix by its content, so that another file under the same name is another run.
@@ -116,7 +202,7 @@ pub enum Flips {
 /// The attacker's means, except for `Q`.
 #[derive(Args, Clone, Debug)]
 pub struct LocalArguments {
-    /// Flips per node: a number, or a percentage of the attributes (rounded down, at least 1)
+    /// Flips per node: a number, or a percentage of the attributes (rounded down, but at least 1 if it is more than 0%)
     #[arg(
         short = 'q',
         long = "local",
@@ -132,10 +218,10 @@ pub struct LocalArguments {
     /// Which flips are possible
     #[arg(long, value_enum, default_value = "both", help_heading = "Budget")]
     pub flips: Flips,
-    /// Nodes whose attributes cannot be touched: ids and ranges (3,17,20-25), or a file
+    /// Nodes whose attributes cannot be touched: ids and ranges (3,17,20-25), a file with ids or a mask, or FILE.npz:NAME
     #[arg(long, value_name = "IDS|FILE", help_heading = "Budget")]
     pub freeze_nodes: Option<String>,
-    /// Attributes that cannot be touched: ids and ranges, or a file
+    /// Attributes that cannot be touched: the same
     #[arg(long, value_name = "IDS|FILE", help_heading = "Budget")]
     pub freeze_attributes: Option<String>,
 }
@@ -157,74 +243,15 @@ impl LocalArguments {
         let mut budget = budget.with_direction(direction);
         if let Some(list) = &self.freeze_nodes {
             budget = budget
-                .freeze_nodes(&identifiers(list, graph.node_count())?)
+                .freeze_nodes(&identifiers(list, graph.node_count(), "nodes")?)
                 .into_diagnostic()
                 .wrap_err("--freeze-nodes")?;
         }
         if let Some(list) = &self.freeze_attributes {
-            let attributes = identifiers(list, graph.attribute_count())?;
+            let attributes = identifiers(list, graph.attribute_count(), "attributes")?;
             budget = budget.freeze_attributes(graph, &attributes).into_diagnostic().wrap_err("--freeze-attributes")?;
         }
         let record = BudgetRecord::new(&budget);
         Ok((budget, record))
     }
-}
-
-/// A list of ids: `3,17,20-25`, or the path of a file with one per line. There are `count` of them; a range ends with the first
-/// that does not exist, so that a slip of the keyboard does not fill the memory before it is refused.
-pub fn identifiers(list: &str, count: usize) -> Result<Vec<i64>> {
-    let parsed: Option<Vec<Vec<i64>>> = list
-        .split(',')
-        .map(|part| match part.trim().split_once('-') {
-            Some((first, last)) => {
-                let (first, last): (i64, i64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-                (first <= last)
-                    .then(|| (first..=last.min(first.max(i64::try_from(count).unwrap_or(i64::MAX)))).collect())
-            }
-            None => Some(vec![part.trim().parse().ok()?]),
-        })
-        .collect();
-    match parsed {
-        Some(parts) => Ok(parts.concat()),
-        None if Path::new(list).exists() => Ok(read_integers(Path::new(list))?),
-        None if list.rsplit_once(':').is_some_and(|(file, _)| Path::new(file).exists()) => named_array(list),
-        None => Err(miette!(
-            help = "write ids and ranges like 3,17,20-25 (ids start at 0), the path of a file with one id per line, \
-                    or an array of an .npz file as FILE.npz:NAME",
-            "'{list}' is neither a list of ids nor a file"
-        )),
-    }
-}
-
-/// `FILE.npz:NAME`: one array of several, such as the training nodes beside the logits.
-fn named_array(list: &str) -> Result<Vec<i64>> {
-    let (file, entry) = list.rsplit_once(':').unwrap_or((list, ""));
-    let array = read_array(Path::new(file), entry)?;
-    array
-        .values
-        .iter()
-        .map(
-            |&x| {
-                if x.fract() == 0.0 && x.abs() < 1e15 { Ok(x as i64) } else { Err(miette!("{list}: {x} is not an id")) }
-            },
-        )
-        .collect()
-}
-
-/// The nodes that a command is about: all, or a list, in rising order.
-pub fn nodes(list: Option<&str>, graph: &Graph) -> Result<Vec<usize>> {
-    let Some(list) = list else { return Ok((0..graph.node_count()).collect()) };
-    let mut nodes = Vec::new();
-    for id in identifiers(list, graph.node_count())? {
-        match usize::try_from(id) {
-            Ok(node) if node < graph.node_count() => nodes.push(node),
-            _ => {
-                let last = graph.node_count() - 1;
-                return Err(miette!(help = "ids run from 0", "there is no node {id}: the last one is {last}"));
-            }
-        }
-    }
-    nodes.sort_unstable();
-    nodes.dedup();
-    Ok(nodes)
 }

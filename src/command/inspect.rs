@@ -7,11 +7,12 @@ use gcnproof::internals::problem::forward::forward;
 use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof::{Graph, Network};
-use gcnproof_files::{FileError, ModelFile, read_model};
-use miette::{IntoDiagnostic, Result, WrapErr};
+use gcnproof_files::{FileError, ModelFile, read_model_with};
+use miette::{Result, miette};
 use serde_json::{Value, json};
 
-use super::input::{GraphArguments, PassingArguments};
+use super::input::{GraphArguments, ModelArguments, PassingArguments, fit, unpredictable_labels};
+use super::logits::{Comparison, LogitsArguments};
 use super::run::Format;
 
 /// Say what graph and model files contain; with one of each, how well the model does on the labels.
@@ -19,9 +20,15 @@ use super::run::Format;
 #[command(after_help = "Examples:
   gcnproof inspect cora.npz
   gcnproof inspect cora.npz gcn.safetensors
+  gcnproof inspect cora.npz gcn.safetensors --logits logits.npy     (is this the network that I have trained?)
+  gcnproof inspect cora.npz own.safetensors --layers encoder,classifier
   gcnproof inspect model.npz --format json
 
-Exit codes: 0 done, 2 wrong usage or input.")]
+A model file holds weights and neither the activation nor the options of the layers. --logits compares the network read
+here with your framework's; where they differ it says which of normalize=False, add_self_loops=False, another activation
+and the like explains it.
+
+Exit codes: 0 done, 1 the logits are not those of the network, 2 wrong usage or input.")]
 pub struct Inspect {
     /// Graphs and models
     #[arg(required = true)]
@@ -30,6 +37,10 @@ pub struct Inspect {
     options: GraphArguments,
     #[command(flatten)]
     passing: PassingArguments,
+    #[command(flatten)]
+    reading: ModelArguments,
+    #[command(flatten)]
+    logits: LogitsArguments,
     /// Standard output: a table or JSON
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
@@ -41,9 +52,10 @@ impl Inspect {
         let mut graphs: Vec<(PathBuf, Graph)> = Vec::new();
         let mut models: Vec<(PathBuf, ModelFile)> = Vec::new();
         let mut report = Vec::new();
+        let mut agree = true;
         for path in &self.files {
             // A model is what reads as one; anything else is taken for a graph and judged as such.
-            match read_model(path) {
+            match read_model_with(path, &self.reading.options()) {
                 Ok(model) => {
                     report.push(describe_model(path, &model));
                     models.push((path.clone(), model));
@@ -60,18 +72,42 @@ impl Inspect {
         }
         for (graph_path, graph) in &graphs {
             for (model_path, model) in &models {
-                let network = Network::from_file(model.clone(), &self.passing.rules()?, graph)
-                    .into_diagnostic()
-                    .wrap_err_with(|| format!("{} does not fit {}", model_path.display(), graph_path.display()))?;
-                report.push(describe_pair(graph_path, model_path, graph, &network));
+                let network = fit(model.clone(), &self.passing.rules()?, graph, (graph_path, model_path))?;
+                if let Some(words) = unpredictable_labels(graph, &network) {
+                    note!("note: {}: {words}", graph_path.display());
+                }
+                let compared = self.logits.compare(graph, &network)?;
+                if compared.is_none() && !ours(model) {
+                    let passing = self.passing.message_passing.join(",");
+                    note!(
+                        "warning: {}: a model file holds neither activation nor options; read as ReLU between layers and message \
+                         passing {passing}{}: --logits FILE makes sure that this is your network",
+                        model_path.display(),
+                        if passing == "gcn" { " (normalize=True, add_self_loops=True)" } else { "" }
+                    );
+                }
+                agree &= compared.as_ref().is_none_or(Comparison::agrees);
+                report.push(describe_pair((graph_path, model_path), graph, &network, compared.as_ref()));
             }
         }
-        match self.format {
-            Format::Json => println!("{}", json!(report)),
-            Format::Table => report.iter().for_each(print_entry),
+        if self.logits.logits.is_some() && (graphs.is_empty() || models.is_empty()) {
+            return Err(miette!(help = "name both", "--logits needs a graph and a model to compare with"));
         }
-        Ok(0)
+        match self.format {
+            Format::Json => say!("{}", json!(report))?,
+            Format::Table => {
+                for entry in &report {
+                    print_entry(entry)?;
+                }
+            }
+        }
+        Ok(if agree { 0 } else { 1 })
     }
+}
+
+/// Has `gcnproof train` written this model? Then nothing about it is assumed.
+fn ours(model: &ModelFile) -> bool {
+    model.metadata.get("framework").is_some_and(|framework| framework.starts_with("gcnproof"))
 }
 
 /// Does the archive have the parts of a graph? Decides which error a broken file gets.
@@ -125,9 +161,14 @@ fn describe_model(path: &Path, model: &ModelFile) -> Value {
     })
 }
 
-fn describe_pair(graph_path: &Path, model_path: &Path, graph: &Graph, network: &Network) -> Value {
+fn describe_pair(
+    (graph_path, model_path): (&Path, &Path),
+    graph: &Graph,
+    network: &Network,
+    logits: Option<&Comparison>,
+) -> Value {
     let representations = forward(graph, network);
-    let logits = &representations[representations.len() - 1];
+    let representation = &representations[representations.len() - 1];
     let mut slice = Slice::default();
     let mut right = 0;
     let mut labelled = 0;
@@ -137,18 +178,24 @@ fn describe_pair(graph_path: &Path, model_path: &Path, graph: &Graph, network: &
         sizes.push(slice.nodes(1).len());
         if let Some(label) = graph.label(node) {
             labelled += 1;
-            let best = (0..logits.width).fold(0, |b, k| if logits.row(node)[k] > logits.row(node)[b] { k } else { b });
+            let row = representation.row(node);
+            let best = (0..row.len()).fold(0, |b, k| if row[k] > row[b] { k } else { b });
             right += usize::from(best == label as usize);
         }
     }
-    json!({
+    let mut told = json!({
         "graph": graph_path.display().to_string(),
         "model": model_path.display().to_string(),
         "kind": "model on graph",
         "accuracy_on_labels": (labelled > 0).then(|| right as f64 / labelled as f64),
         "neighbourhood": spread(sizes),
-        "largest_rounding_error_of_a_logit": logits.error.iter().copied().fold(0.0, f64::max),
-    })
+        "largest_rounding_error_of_a_logit": representation.error.iter().copied().fold(0.0, f64::max),
+    });
+    if let Some(compared) = logits {
+        told["logits"] = compared.value();
+        told["logits"]["words"] = json!(compared.words());
+    }
+    told
 }
 
 /// Nodes within two hops, the node itself included.
@@ -173,17 +220,26 @@ fn spread(mut values: Vec<usize>) -> Value {
 }
 
 /// One entry as indented lines.
-fn print_entry(entry: &Value) {
-    let Some(fields) = entry.as_object() else { return };
+fn print_entry(entry: &Value) -> Result<()> {
+    let Some(fields) = entry.as_object() else { return Ok(()) };
     for (name, value) in fields {
         let text = match value {
             Value::String(text) => text.clone(),
             Value::Array(items) => items.iter().map(inline).collect::<Vec<_>>().join("; "),
+            // Machines get the parts, people the sentences.
+            Value::Object(parts) if parts.contains_key("words") => {
+                let sentence = |key: &str| parts[key].as_str().map(str::to_string);
+                [sentence("words"), sentence("remedy").map(|remedy| format!("remedy: {remedy}"))]
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<_>>()
+                    .join("; ")
+            }
             other => inline(other),
         };
-        println!("{:<36}{text}", name.replace('_', " "));
+        say!("{:<36}{text}", name.replace('_', " "))?;
     }
-    println!();
+    say!("")
 }
 
 fn inline(value: &Value) -> String {

@@ -1,5 +1,9 @@
 //! The command line: one file per command.
 
+// First, because its macros are in scope only after it.
+#[macro_use]
+pub mod output;
+
 pub mod certify;
 pub mod check;
 pub mod demo;
@@ -9,6 +13,8 @@ pub mod explain;
 pub mod export;
 pub mod input;
 pub mod inspect;
+pub mod lists;
+pub mod logits;
 mod minima;
 pub mod proofs;
 pub mod radius;
@@ -22,3 +28,4 @@ pub mod summary;
 pub mod train;
 #[cfg(feature = "laboratory")]
 pub mod validate;
+mod variants;

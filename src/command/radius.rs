@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use gcnproof::internals::record::RadiusRecord;
-use gcnproof::internals::record::description::{Description, RadiusRun};
+use gcnproof::internals::record::description::{Description, NodeSet, RadiusRun};
 use gcnproof::{Certifier, Radius as NodeRadius, radii};
 use miette::Result;
 use serde_json::{Value, json};
 
 use super::effort::SearchArguments;
 use super::input::{self, Input, LocalArguments};
+use super::logits::LogitsArguments;
 use super::run::{Format, RunArguments, certifier, stopped};
 
 /// For each node the largest Q that is certified and the smallest Q with a witness (q fixed).
@@ -27,13 +28,15 @@ pub struct Radius {
     #[command(flatten)]
     local: LocalArguments,
     /// Nothing above this Q is tried
-    #[arg(long = "max-Q", value_name = "N", default_value_t = 1000, help_heading = "Budget")]
+    #[arg(long = "max-Q", value_name = "N", default_value_t = 1000, value_parser = input::flips, help_heading = "Budget")]
     max_global: usize,
-    /// Only these nodes: ids and ranges (3,17,20-25), or a file
+    /// Only these nodes: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
     #[arg(long, value_name = "IDS|FILE")]
     nodes: Option<String>,
     #[command(flatten)]
     search: SearchArguments,
+    #[command(flatten)]
+    logits: LogitsArguments,
     #[command(flatten)]
     run: RunArguments,
 }
@@ -45,7 +48,9 @@ impl Radius {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         self.run.prepare()?;
+        self.search.check(false, "add --complete, or leave the limit out")?;
         let (graph, network, identity) = self.input.read()?;
+        self.logits.insist(&graph, &network)?;
         let (budget, budget_record) = self.local.budget(&graph, 0)?;
         let nodes = input::nodes(self.nodes.as_deref(), &graph)?;
         let description = Description::Radius(RadiusRun {
@@ -55,6 +60,7 @@ impl Radius {
             max_global: self.max_global as u64,
             effort: Some(self.search.record()),
             nodes: nodes.len(),
+            node_set: NodeSet::new(&nodes, graph.node_count()),
         });
         let keys: Vec<u64> = nodes.iter().map(|&n| n as u64).collect();
         let (rows, interrupted) = self.run.rows(
@@ -71,8 +77,20 @@ impl Radius {
         )?;
         let summary = summarise(&rows, self.max_global);
         match self.run.format {
-            Format::Json => println!("{}", json!({ "run": description, "summary": summary, "rows": rows })),
-            Format::Table => print_table(&summary),
+            // The nodes that are done first are the easy ones: their mean is that of no set of nodes that anyone asked for.
+            Format::Json => {
+                let summary = if interrupted { Value::Null } else { summary };
+                say!(
+                    "{}",
+                    json!({ "run": description, "interrupted": interrupted, "summary": summary, "rows": rows })
+                )?;
+            }
+            Format::Table if interrupted => say!(
+                "interrupted after {} of {} nodes: no mean and no percentiles, since easy nodes are done first",
+                rows.len(),
+                nodes.len()
+            )?,
+            Format::Table => print_table(&summary)?,
         }
         Ok(if interrupted { 130 } else { 0 })
     }
@@ -130,18 +148,21 @@ fn summarise(rows: &[RadiusRecord], limit: usize) -> Value {
     })
 }
 
-fn print_table(summary: &Value) {
-    println!("{:<22}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}", "", "mean", "p10", "p25", "median", "p75", "p90", "max");
+fn print_table(summary: &Value) -> Result<()> {
+    say!("{:<22}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}", "", "mean", "p10", "p25", "median", "p75", "p90", "max")?;
     for (name, key) in [("largest certified Q", "certified_q_global"), ("smallest attacked Q", "attacked_q_global")] {
         let s = &summary[key];
-        print!("{name:<22}{:>8.2}", s["mean"].as_f64().unwrap_or(f64::NAN));
+        put!("{name:<22}{:>8.2}", s["mean"].as_f64().unwrap_or(f64::NAN))?;
         for column in ["p10", "p25", "median", "p75", "p90", "max"] {
-            print!("{:>8}", s[column].to_string());
+            put!("{:>8}", s[column].to_string())?;
         }
-        println!();
+        say!("")?;
     }
-    println!(
+    say!(
         "\n{} nodes; the radius is known exactly for {}; no attack with up to {} flips was found for {}",
-        summary["nodes"], summary["exact"], summary["limit"], summary["not_attacked"]
-    );
+        summary["nodes"],
+        summary["exact"],
+        summary["limit"],
+        summary["not_attacked"]
+    )
 }

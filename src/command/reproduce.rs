@@ -83,7 +83,7 @@ impl Table1 {
         self.run.prepare()?;
         let present: Vec<&String> = self.graphs.iter().filter(|name| self.path(name).exists()).collect();
         for name in self.graphs.iter().filter(|name| !present.contains(name)) {
-            eprintln!("note: {name} is skipped: {} does not exist", self.path(name).display());
+            note!("note: {name} is skipped: {} does not exist", self.path(name).display());
         }
         if present.is_empty() {
             return Err(miette!(
@@ -127,8 +127,8 @@ impl Table1 {
             return Err(error);
         }
         match self.run.format {
-            Format::Json => println!("{}", json!({ "run": description, "table": means(&rows), "rows": rows })),
-            Format::Table => print_table(&means(&rows)),
+            Format::Json => say!("{}", json!({ "run": description, "table": means(&rows), "rows": rows }))?,
+            Format::Table => print_table(&means(&rows))?,
         }
         Ok(if interrupted { 130 } else { 0 })
     }
@@ -209,7 +209,7 @@ fn means(rows: &[TableRecord]) -> Vec<Value> {
     lines
 }
 
-fn print_table(lines: &[Value]) {
+fn print_table(lines: &[Value]) -> Result<()> {
     let pair = |cell: &Value, digits: usize| {
         let number = |x: &Value| x.as_f64().map_or("-".to_string(), |x| format!("{x:.digits$}"));
         if cell.is_object() {
@@ -218,8 +218,8 @@ fn print_table(lines: &[Value]) {
             number(cell)
         }
     };
-    println!("Q = {GLOBAL}, q = 1 %, 10 % labelled, one hidden layer of 32; published figures in brackets\n");
-    println!(
+    say!("Q = {GLOBAL}, q = 1 %, 10 % labelled, one hidden layer of 32; published figures in brackets\n")?;
+    say!(
         "{:<10}{:<6}{:>7}{:>18}{:>15}{:>15}{:>15}{:>8}{:>8}{:>9}",
         "graph",
         "loss",
@@ -231,9 +231,9 @@ fn print_table(lines: &[Value]) {
         "our Q",
         "our c.",
         "seconds"
-    );
+    )?;
     for line in lines {
-        println!(
+        say!(
             "{:<10}{:<6}{:>7}{:>18}{:>15}{:>15}{:>15}{:>8}{:>8}{:>9}",
             line["graph"].as_str().unwrap_or(""),
             line["loss"].as_str().unwrap_or(""),
@@ -245,9 +245,9 @@ fn print_table(lines: &[Value]) {
             pair(&line["our_mean_largest_global"], 2),
             pair(&line["our_certified"], 3),
             pair(&line["seconds"], 0),
-        );
+        )?;
     }
-    println!(
+    say!(
         "\nmean largest Q and certified: by the published bound; our Q, our c.: the better of it and the anchored bound"
-    );
+    )
 }

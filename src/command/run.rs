@@ -1,17 +1,18 @@
 //! Runs work over nodes in parallel, with progress, an output file that is valid at every instant, and a stop on Ctrl-C.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use gcnproof::internals::record::description::Description;
-use gcnproof::results::{Column, Journal, Mode};
+use gcnproof::results::{Column, Journal, Mode, ResultError, Sidecar};
 use gcnproof::{Budget, Certifier, CertifierBuilder, Graph, Network, Problem};
-use indicatif::{ProgressBar, ProgressStyle};
-use miette::{IntoDiagnostic, Result};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use miette::{IntoDiagnostic, Result, miette};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -34,7 +35,7 @@ pub struct RunArguments {
     /// Go on with an interrupted run of the same command
     #[arg(long, requires = "out", help_heading = "Output")]
     pub resume: bool,
-    /// Overwrite what is there
+    /// Overwrite what is there, finished or not
     #[arg(long, requires = "written", conflicts_with = "resume", help_heading = "Output")]
     pub force: bool,
     /// Standard output: a table or JSON
@@ -138,16 +139,20 @@ impl RunArguments {
     where
         T: Serialize + DeserializeOwned + Clone + Send,
     {
+        if let Some(path) = self.out.as_ref().filter(|_| self.resume) {
+            same_nodes(path, description)?;
+        }
         let journal = match &self.out {
             None => None,
             Some(path) => Some(Journal::open(path, schema, key, description.fingerprint(), keys.len(), self.mode())?),
         };
         let done: BTreeSet<u64> = journal.iter().flat_map(|journal| journal.done().keys().copied()).collect();
         let open: Vec<u64> = keys.iter().copied().filter(|key| !done.contains(key) || again(*key)).collect();
-        if self.resume && !done.is_empty() {
-            eprintln!("resuming: {} of {} rows are there already", done.len(), keys.len());
+        let there = keys.iter().filter(|key| done.contains(key)).count();
+        if self.resume && there > 0 {
+            note!("resuming: {there} of {} rows are there already", keys.len());
         }
-        let bar = progress_bar(open.len());
+        let bar = progress_bar(open.len(), 0);
         let rows = Mutex::new((Rows { journal, memory: Vec::new(), key }, Ok(())));
         work(&open, &|row| {
             bar.inc(1);
@@ -167,9 +172,20 @@ impl RunArguments {
         // A journal with rows missing knows that it is not complete, and can be resumed.
         let rows = rows.finish()?;
         if interrupted && let Some(path) = &self.out {
-            eprintln!("interrupted: {} holds {} of {} rows; --resume goes on", path.display(), rows.len(), keys.len());
+            note!("interrupted: {} holds {} of {} rows; --resume goes on", path.display(), rows.len(), keys.len());
         }
         Ok((rows, interrupted))
+    }
+}
+
+/// A run goes on with its own nodes only: rows of two sets in one file would be a third run that nobody asked for.
+fn same_nodes(path: &Path, description: &Description) -> Result<()> {
+    // What cannot be read is judged when the file is opened.
+    let Ok(Some(sidecar)) = Sidecar::load(path) else { return Ok(()) };
+    let Ok(before) = Description::read(&sidecar.fingerprint) else { return Ok(()) };
+    match before.other_nodes(description).filter(|_| path.exists()) {
+        Some(differences) => Err(ResultError::OtherRun { file: path.display().to_string(), differences }.into()),
+        None => Ok(()),
     }
 }
 
@@ -187,11 +203,45 @@ pub fn prepare(threads: Option<u16>) -> Result<()> {
     .into_diagnostic()
 }
 
-/// A bar with rate and time left; indicatif hides it when standard error is not a terminal.
-pub fn progress_bar(length: usize) -> ProgressBar {
-    let bar = ProgressBar::new(length as u64);
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len}  {per_sec}  {eta} left  {msg}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+/// A bar with rate and time left; indicatif hides it when standard error is not a terminal. What was done `before` this run
+/// does not count for the rate.
+pub fn progress_bar(length: usize, before: u64) -> ProgressBar {
+    let bar = ProgressBar::new(length as u64).with_position(before);
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len}  {rate}  {eta} left  {msg}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.set_style(style.with_key("rate", move |state: &ProgressState, text: &mut dyn Write| {
+        let _ = text.write_str(&rate(state.pos().saturating_sub(before), state.elapsed().as_secs_f64()));
+    }));
+    bar.reset_eta();
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
+}
+
+/// Makes a folder for output.
+pub fn make_folder(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        miette!(help = "choose a place where you may write", "{}: the folder cannot be made: {error}", folder.display())
+    })
+}
+
+/// So many things in so many seconds, as people read it: `0.25/s`, `7.4/s`, `1967/s`.
+pub fn rate(count: u64, seconds: f64) -> String {
+    let rate = count as f64 / seconds.max(1e-9);
+    match rate {
+        ..1.0 => format!("{rate:.2}/s"),
+        ..100.0 => format!("{rate:.1}/s"),
+        _ => format!("{rate:.0}/s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_have_few_digits() {
+        let told = [(1, 4.0), (739191, 10000.0), (7, 0.94), (0, 0.0), (1967, 1.0)]
+            .map(|(count, seconds)| rate(count, seconds));
+        assert_eq!(told, ["0.25/s", "73.9/s", "7.4/s", "0.00/s", "1967/s"]);
+    }
 }

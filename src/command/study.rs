@@ -1,20 +1,22 @@
 //! `gcnproof study`: the runs behind a report, for one graph and several models.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use gcnproof::internals::record::RadiusRecord;
 use gcnproof::internals::record::study::{Manifest, graph_path, names};
-use gcnproof::{Graph, Limits};
-use gcnproof_files::write::write_graph_npz;
-use gcnproof_files::{GraphFile, GraphOptions, read_graph};
-use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use gcnproof::report::origin::{command_line, date};
+use gcnproof::{Graph, Layer, Limits, Network};
+use gcnproof_files::write::{write_graph_npz, write_model_safetensors};
+use gcnproof_files::{GraphFile, GraphOptions, LayerFile, Precision, read_graph};
+use miette::{Result, miette};
 use serde_json::{Value, json};
 
 use super::effort;
-use super::input::{self, GraphArguments, Input, LocalArguments, PassingArguments};
-use super::run::{Format, RunArguments};
+use super::input::{self, GraphArguments, Input, LocalArguments, ModelArguments, PassingArguments};
+use super::run::{Format, RunArguments, make_folder};
 use super::study_run::{Plan, Results, Subject};
 
 /// Run what the figures of a report need: verdicts, radii by the paper's bound and by ours, a sample of class pairs.
@@ -23,12 +25,12 @@ use super::study_run::{Plan, Results, Subject};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   gcnproof study cora.npz gcn.safetensors --out study
-  gcnproof study cora_ml.npz standard.npz robust.npz --Q-max 100 --complete --out study
+  gcnproof study cora_ml.npz standard.npz robust.npz --max-Q 100 --complete --out study
   gcnproof report study --out report.html
 
 Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (run it again to go on).")]
 pub struct Study {
-    /// The graph (.npz with adj_*, attr_* and labels)
+    /// The graph (.npz with adj_*, attr_* and labels, or with edge_index, x and y)
     graph: PathBuf,
     /// The trained models (.safetensors or .npz)
     #[arg(required = true, value_name = "MODEL")]
@@ -37,15 +39,17 @@ pub struct Study {
     options: GraphArguments,
     #[command(flatten)]
     passing: PassingArguments,
+    #[command(flatten)]
+    reading: ModelArguments,
     /// Flips in all, for the verdicts and the sample of class pairs
-    #[arg(short = 'Q', long = "global", value_name = "N", default_value_t = 12, help_heading = "Budget")]
+    #[arg(short = 'Q', long = "global", value_name = "N", default_value_t = 12, value_parser = input::flips, help_heading = "Budget")]
     global: usize,
     /// The curves end at this Q
-    #[arg(long = "Q-max", alias = "max-Q", value_name = "N", default_value_t = 40, help_heading = "Budget")]
+    #[arg(long = "max-Q", alias = "Q-max", value_name = "N", default_value_t = 40, value_parser = input::flips, help_heading = "Budget")]
     max_global: usize,
     #[command(flatten)]
     local: LocalArguments,
-    /// Only these nodes: ids and ranges (3,17,20-25), or a file
+    /// Only these nodes: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
     #[arg(long, value_name = "IDS|FILE")]
     nodes: Option<String>,
     /// Find the exact curve as well: column generation and branch and price on what the bounds leave open
@@ -78,12 +82,14 @@ impl Study {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         self.run(None).prepare()?;
-        std::fs::create_dir_all(&self.out).into_diagnostic().wrap_err_with(|| self.out.display().to_string())?;
+        make_folder(&self.out)?;
         let graph_name =
             self.graph.file_stem().map_or_else(|| "graph".into(), |stem| stem.to_string_lossy().into_owned());
         // A study that goes on keeps what it has; a manifest that cannot be read is written anew.
         let known = if self.force { None } else { Manifest::load(&self.out).ok() };
         let mut manifest = known.unwrap_or_else(|| Manifest::new(&graph_name));
+        let version = env!("CARGO_PKG_VERSION");
+        manifest.note(&command_line(), &format!("{}, gcnproof {version}", date(SystemTime::now())));
         let mut told = Vec::new();
         let mut interrupted = false;
         for (at, (path, name)) in self.models.iter().zip(names(&self.models)).enumerate() {
@@ -92,6 +98,7 @@ impl Study {
                 model: path.clone(),
                 options: self.options.clone(),
                 passing: self.passing.clone(),
+                reading: self.reading.clone(),
             };
             let (graph, network, identity) = input.read()?;
             let (budget, budget_record) = self.local.budget(&graph, self.global)?;
@@ -114,17 +121,18 @@ impl Study {
             let subject = Subject { name: &name, graph: &graph, network: &network, identity, budget, budget_record };
             // Before the work, so that a study can be looked at while it runs and after it was stopped.
             manifest.add(&name, plan.files(&name));
+            keep_model(&mut manifest, &self.out, &name, &network)?;
             manifest.save(&self.out)?;
             let results = plan.execute(&subject)?;
             interrupted |= results.interrupted;
-            told.push(tell(&name, &results));
+            told.push(tell(&name, &results, self.max_global));
             if interrupted {
                 break;
             }
         }
         match self.format {
-            Format::Json => println!("{}", json!({ "folder": self.out, "models": told })),
-            Format::Table => print_table(&told, &self.out),
+            Format::Json => say!("{}", json!({ "folder": self.out, "models": told }))?,
+            Format::Table => print_table(&told, &self.out)?,
         }
         Ok(if interrupted { 130 } else { 0 })
     }
@@ -148,15 +156,36 @@ impl Study {
     }
 }
 
+/// Keeps a model beside its results: a report weighs flips with it.
+pub fn keep_model(manifest: &mut Manifest, folder: &Path, name: &str, network: &Network) -> Result<()> {
+    let layer = |layer: &Layer| LayerFile {
+        weight: layer.weight.plain(),
+        bias: layer.bias.to_vec(),
+        weight_name: String::new(),
+        bias_name: None,
+    };
+    let layers: Vec<LayerFile> = network.layers().iter().map(layer).collect();
+    let path = folder.join(manifest.keep(name));
+    Ok(write_model_safetensors(&path, &layers, Precision::F64, &BTreeMap::new())?)
+}
+
 /// The numbers of one model, for people and machines.
-fn tell(name: &str, results: &Results) -> Value {
+fn tell(name: &str, results: &Results, limit: usize) -> Value {
+    // Nodes that are certified up to the largest Q tried count with it: the mean is then a lower bound.
+    let capped = |rows: &[RadiusRecord]| {
+        let at_limit = rows.iter().filter(|row| row.certified_q_global >= Some(limit as u64)).count();
+        at_limit as f64 / rows.len().max(1) as f64
+    };
     let mean = |rows: &[RadiusRecord]| {
         rows.iter().filter_map(|row| row.certified_q_global).sum::<u64>() as f64 / rows.len().max(1) as f64
     };
     let radii: Vec<Value> = results
         .radii
         .iter()
-        .map(|(step, rows)| json!({ "by": step, "mean_certified_q": mean(rows), "seconds": rows.iter().map(|row| row.seconds).sum::<f64>() }))
+        .map(|(step, rows)| {
+            let seconds: f64 = rows.iter().map(|row| row.seconds).sum();
+            json!({ "by": step, "mean_certified_q": mean(rows), "share_at_limit": capped(rows), "limit": limit, "seconds": seconds })
+        })
         .collect();
     let count = |name: &str| results.verdicts.iter().filter(|row| row.verdict.name() == name).count();
     json!({
@@ -165,19 +194,29 @@ fn tell(name: &str, results: &Results) -> Value {
     })
 }
 
-fn print_table(told: &[Value], folder: &Path) {
-    println!("{:<28}{:>8}{:>9}{:>12}{:>11}   mean certified Q", "model", "nodes", "robust", "non-robust", "undecided");
+fn print_table(told: &[Value], folder: &Path) -> Result<()> {
+    say!("{:<28}{:>8}{:>9}{:>12}{:>11}   mean certified Q", "model", "nodes", "robust", "non-robust", "undecided")?;
     for model in told {
         let number = |key: &str| model[key].to_string();
         let radii = model["radii"].as_array().map_or(&[][..], |radii| radii);
         let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
         let means: Vec<String> = radii
             .iter()
-            .map(|run| format!("{} {:.2}", text(&run["by"]), run["mean_certified_q"].as_f64().unwrap_or(f64::NAN)))
+            .map(|run| {
+                let at_limit = if run["share_at_limit"].as_f64() > Some(0.0) { "≥ " } else { "" };
+                format!("{} {at_limit}{:.2}", text(&run["by"]), run["mean_certified_q"].as_f64().unwrap_or(f64::NAN))
+            })
             .collect();
         let (nodes, robust, broken, open) =
             (number("nodes"), number("robust"), number("non_robust"), number("undecided"));
-        println!("{:<28}{nodes:>8}{robust:>9}{broken:>12}{open:>11}   {}", text(&model["model"]), means.join(", "));
+        say!("{:<28}{nodes:>8}{robust:>9}{broken:>12}{open:>11}   {}", text(&model["model"]), means.join(", "))?;
     }
-    println!("\nnow:  gcnproof report {} --out report.html", folder.display());
+    let capped = |model: &Value| {
+        let runs = model["radii"].as_array().map_or(&[][..], |radii| radii);
+        runs.iter().any(|run| run["share_at_limit"].as_f64() > Some(0.0))
+    };
+    if told.iter().any(capped) {
+        say!("≥: nodes that are certified up to --max-Q count with it")?;
+    }
+    say!("\nnow:  gcnproof report {} --out report.html", folder.display())
 }

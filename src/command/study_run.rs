@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::internals::record::description::{
-    BudgetRecord, CertifyRun, Class, Description, EffortRecord, Identity, Level, RadiusRun, ValidateRun,
+    BudgetRecord, CertifyRun, Class, Description, EffortRecord, Identity, Level, NodeSet, RadiusRun, ValidateRun,
 };
 use gcnproof::internals::record::{NodeRecord, RadiusRecord};
 use gcnproof::laboratory::ours;
@@ -123,6 +123,7 @@ impl Plan {
             effort: Some(self.effort_record(effort)),
             class: Some(Class::Predicted),
             nodes: self.nodes.len(),
+            node_set: NodeSet::new(&self.nodes, subject.graph.node_count()),
         });
         let keys: Vec<u64> = self.nodes.iter().map(|&n| n as u64).collect();
         let run = self.output(subject, &self.verdicts_step());
@@ -172,6 +173,7 @@ impl Plan {
             max_global: self.max_global as u64,
             effort: Some(self.effort_record(effort)),
             nodes: self.nodes.len(),
+            node_set: NodeSet::new(&self.nodes, subject.graph.node_count()),
         });
         let keys: Vec<u64> = self.nodes.iter().map(|&n| n as u64).collect();
         let run = self.output(subject, step);

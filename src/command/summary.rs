@@ -9,7 +9,7 @@ use gcnproof::{Direction, Graph, Reason, Verdict};
 use miette::Result;
 use serde::Serialize;
 
-use super::input;
+use super::{input, run};
 
 /// The nodes that count as labelled: a list, or all that have a label.
 pub fn labelled(list: Option<&str>, graph: &Graph) -> Result<BTreeSet<u64>> {
@@ -55,6 +55,8 @@ pub struct Summary {
     pub steps: Vec<Step>,
     /// Wall-clock seconds of this run.
     pub seconds: f64,
+    /// Nodes that this run has worked on; the others were there before.
+    pub computed: usize,
 }
 
 /// One step of the cascade.
@@ -105,7 +107,7 @@ impl Group {
 
 impl Summary {
     /// Counts the rows.
-    pub fn new(rows: &[NodeRecord], labelled: &BTreeSet<u64>, seconds: f64) -> Summary {
+    pub fn new(rows: &[NodeRecord], labelled: &BTreeSet<u64>, seconds: f64, computed: usize) -> Summary {
         let certified = |which: fn(&NodeRecord) -> Option<bool>| {
             rows.iter().any(|row| which(row).is_some()).then(|| rows.iter().filter(|r| which(r) == Some(true)).count())
         };
@@ -130,6 +132,7 @@ impl Summary {
                 .filter(|step| step.nodes > 0)
                 .collect(),
             seconds,
+            computed,
         }
     }
 
@@ -141,12 +144,12 @@ impl Summary {
             LocalRecord::Uniform(q) => format!("q = {q} per node"),
         };
         let flips = match budget.direction {
-            Direction::Both => "both",
-            Direction::Add => "add",
-            Direction::Remove => "remove",
+            Direction::Both => "attributes may be added and removed",
+            Direction::Add => "attributes may only be added",
+            Direction::Remove => "attributes may only be removed",
         };
         let global = budget.global.map_or_else(String::new, |global| global.to_string());
-        let _ = writeln!(text, "budget: Q = {global} flips in all, {local}, {flips}");
+        let _ = writeln!(text, "budget: Q = {global} flips in all, {local}; {flips}");
         let _ = writeln!(
             text,
             "\n{:<12}{:>8}{:>18}{:>18}{:>18}{:>10}{:>13}",
@@ -185,7 +188,14 @@ impl Summary {
         if self.ties > 0 {
             let _ = writeln!(text, "ties (worst margin found is exactly 0): {}", self.ties);
         }
-        let _ = writeln!(text, "{:.2} s, {:.0} nodes/s", self.seconds, self.all.nodes as f64 / self.seconds.max(1e-9));
+        let rate = run::rate(self.computed as u64, self.seconds);
+        let _ = match (self.all.nodes.saturating_sub(self.computed), self.computed) {
+            (0, computed) => writeln!(text, "{:.2} s, {computed} nodes, {rate}", self.seconds),
+            (before, 0) => writeln!(text, "{:.2} s; all {before} nodes were there before", self.seconds),
+            (before, computed) => {
+                writeln!(text, "{:.2} s, {computed} nodes, {rate}; {before} nodes were there before", self.seconds)
+            }
+        };
         text
     }
 }

@@ -7,7 +7,6 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 use gcnproof::internals::record::description::BudgetRecord;
 use gcnproof::train::checkpoint::TrainingRun;
-use gcnproof::train::error::TrainError;
 use gcnproof::train::evaluation::{Evaluation, evaluate};
 use gcnproof::train::log::{Header, Line, Log};
 use gcnproof::train::losses::Loss;
@@ -15,7 +14,7 @@ use gcnproof::train::settings::{Settings, TrainingBound};
 use gcnproof::train::split::{Share, Split};
 use gcnproof::train::trainer::Trainer;
 use gcnproof::{Budget, Graph};
-use miette::{Result, miette};
+use miette::{Result, WrapErr, miette};
 use serde_json::json;
 
 use super::input::{self, GraphArguments, LocalArguments, PassingArguments};
@@ -34,7 +33,7 @@ use super::run::{self, Format, stopped};
 
 Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (resume with --resume).")]
 pub struct Train {
-    /// The graph (.npz with adj_*, attr_* and labels)
+    /// The graph (.npz with adj_*, attr_* and labels, or with edge_index, x and y)
     graph: PathBuf,
     /// What to minimise: ce, rce, rh or rh-u
     #[arg(long)]
@@ -42,7 +41,7 @@ pub struct Train {
     #[command(flatten)]
     options: GraphArguments,
     /// Flips in all that the model shall withstand
-    #[arg(short = 'Q', long = "global", value_name = "N", default_value_t = 12, help_heading = "Budget")]
+    #[arg(short = 'Q', long = "global", value_name = "N", default_value_t = 12, value_parser = input::flips, help_heading = "Budget")]
     global: usize,
     #[command(flatten)]
     local: LocalArguments,
@@ -75,7 +74,8 @@ struct SplitArguments {
     /// Labelled nodes of each class: a percentage (at least one node), or a number
     #[arg(long, value_name = "P%|N", default_value = "10%", help_heading = "Training")]
     split: Share,
-    /// The labelled nodes themselves: ids and ranges (3,17,20-25), or a file; replaces --split
+    /// The labelled nodes themselves: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME;
+    /// replaces --split
     #[arg(long, value_name = "IDS|FILE", help_heading = "Training")]
     labelled: Option<String>,
     /// Decides the split, the weights at the start, batches and dropout
@@ -139,7 +139,7 @@ struct TuningArguments {
 /// What is written.
 #[derive(Args, Debug)]
 struct OutputArguments {
-    /// The model: safetensors with the names of PyTorch Geometric
+    /// The model, ending in .safetensors: with the names of PyTorch Geometric
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: PathBuf,
     /// One JSON object per iteration: losses, worst-case margins, accuracies
@@ -169,6 +169,13 @@ impl Train {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         run::prepare(self.output.threads)?;
+        if self.output.out.extension().is_none_or(|end| !end.eq_ignore_ascii_case("safetensors")) {
+            return Err(miette!(
+                help = "end the name in .safetensors",
+                "--out {}: the model is written as safetensors, and the name says something else",
+                self.output.out.display()
+            ));
+        }
         if self.output.out.exists() && !self.output.force && !self.output.resume {
             return Err(miette!(
                 help = "give another name, --force to overwrite it, or --resume to go on with an interrupted run",
@@ -182,7 +189,7 @@ impl Train {
         let (budget, budget_record) = self.local.budget(&graph, self.global)?;
         let split = self.split.split(&graph)?;
         for note in &split.notes {
-            eprintln!("note: {note}");
+            note!("note: {note}");
         }
         let rules = self.network.passing.rules()?;
         let identity = TrainingRun {
@@ -197,11 +204,11 @@ impl Train {
         let checkpoint = self.output.checkpoint.clone().unwrap_or_else(|| suffixed(&self.output.out, ".checkpoint"));
         if self.output.resume {
             trainer.load(&checkpoint, &identity)?;
-            eprintln!("resuming after iteration {}", trainer.iteration());
+            note!("resuming after iteration {}", trainer.iteration());
         }
         let start = Instant::now();
         if self.iterate(&mut trainer, &graph, &budget_record, (&checkpoint, &identity))? {
-            eprintln!("interrupted after iteration {}; --resume goes on", trainer.iteration());
+            note!("interrupted after iteration {}; --resume goes on", trainer.iteration());
             return Ok(130);
         }
         let seconds = start.elapsed().as_secs_f64();
@@ -232,8 +239,7 @@ impl Train {
             Some(path) => Some(Log::open(path, &header, trainer.iteration())?),
             None => None,
         };
-        let bar = run::progress_bar(trainer.iterations_at_most());
-        bar.set_position(trainer.iteration() as u64);
+        let bar = run::progress_bar(trainer.iterations_at_most(), trainer.iteration() as u64);
         let start = Instant::now();
         loop {
             if stopped() {
@@ -319,24 +325,35 @@ impl Train {
     ) -> Result<u8> {
         let evaluation = evaluate(graph, &trainer.model(), budget, split);
         let iterations = trainer.iteration();
+        if evaluation.collapsed() {
+            let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+            note!(
+                "warning: the model has collapsed: {} of the nodes are certified, but it is right about {} of them, and always \
+                 answering the largest class is right about {}. Train for a smaller -Q or -q, with more labelled nodes (--split), \
+                 or with a longer --warm-up",
+                percent(evaluation.certified_by_best),
+                percent(evaluation.accuracy),
+                percent(evaluation.largest_class)
+            );
+        }
         match self.output.format {
-            Format::Json => println!(
+            Format::Json => say!(
                 "{}",
                 json!({ "run": identity, "iterations": iterations, "seconds": seconds, "evaluation": evaluation })
-            ),
-            Format::Table => print_table(&evaluation, self.global, iterations, seconds, &self.output.out),
+            )?,
+            Format::Table => print_table(&evaluation, self.global, iterations, seconds, &self.output.out)?,
         }
         Ok(0)
     }
 }
 
 impl SplitArguments {
-    fn split(&self, graph: &Graph) -> Result<Split, TrainError> {
+    fn split(&self, graph: &Graph) -> Result<Split> {
         match &self.labelled {
-            None => Split::draw(graph, self.split, self.seed),
+            None => Ok(Split::draw(graph, self.split, self.seed)?),
             Some(list) => {
-                let nodes = input::nodes(Some(list), graph).map_err(|report| TrainError::List(report.to_string()))?;
-                Split::new(graph, nodes.into_iter().map(|n| n as u32).collect())
+                let nodes = input::nodes(Some(list), graph).wrap_err("--labelled")?;
+                Ok(Split::new(graph, nodes.into_iter().map(|n| n as u32).collect())?)
             }
         }
     }
@@ -353,15 +370,15 @@ fn describe(line: &Line) -> String {
     )
 }
 
-fn print_table(evaluation: &Evaluation, global: usize, iterations: usize, seconds: f64, out: &Path) {
+fn print_table(evaluation: &Evaluation, global: usize, iterations: usize, seconds: f64, out: &Path) -> Result<()> {
     let percent = |x: f64| format!("{:.1} %", 100.0 * x);
-    println!("accuracy, labelled            {:>8}", percent(evaluation.accuracy_labelled));
+    say!("accuracy, labelled            {:>8}", percent(evaluation.accuracy_labelled))?;
     if let Some(accuracy) = evaluation.accuracy_unlabelled {
-        println!("accuracy, unlabelled          {:>8}", percent(accuracy));
+        say!("accuracy, unlabelled          {:>8}", percent(accuracy))?;
     }
-    println!("certified at Q = {global} (paper)   {:>8}", percent(evaluation.certified_by_paper));
-    println!("certified at Q = {global} (ours)    {:>8}", percent(evaluation.certified_by_best));
-    println!("\n{iterations} iterations in {seconds:.1} s; {} written", out.display());
+    say!("certified at Q = {global} (paper)   {:>8}", percent(evaluation.certified_by_paper))?;
+    say!("certified at Q = {global} (ours)    {:>8}", percent(evaluation.certified_by_best))?;
+    say!("\n{iterations} iterations in {seconds:.1} s; {} written", out.display())
 }
 
 /// The same path with something after its name.

@@ -17,8 +17,8 @@ use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::input::{self, GraphArguments, Input, LocalArguments, PassingArguments};
-use super::run::{Format, RunArguments, certifier, stopped};
+use super::input::{self, GraphArguments, Input, LocalArguments, ModelArguments, PassingArguments};
+use super::run::{Format, RunArguments, certifier, make_folder, stopped};
 use super::sample::{by_target, draw, pair_keys};
 
 /// Validate the bounds: compare the certifier with LP, ILP and MILP solvers on sampled nodes, and check the order
@@ -31,7 +31,7 @@ use super::sample::{by_target, draw, pair_keys};
 
 Exit codes: 0 all in order, 1 an inequality is violated or solvers disagree, 2 wrong usage or input, 130 interrupted.")]
 pub struct Validate {
-    /// The graph (.npz with adj_*, attr_* and labels)
+    /// The graph (.npz with adj_*, attr_* and labels, or with edge_index, x and y)
     #[arg(required_unless_present = "hunt")]
     graph: Option<PathBuf>,
     /// The trained model (.safetensors or .npz)
@@ -41,8 +41,10 @@ pub struct Validate {
     options: GraphArguments,
     #[command(flatten)]
     passing: PassingArguments,
+    #[command(flatten)]
+    reading: ModelArguments,
     /// Flips in all
-    #[arg(short = 'Q', long = "global", value_name = "N", required_unless_present = "hunt", help_heading = "Budget")]
+    #[arg(short = 'Q', long = "global", value_name = "N", value_parser = input::flips, required_unless_present = "hunt", help_heading = "Budget")]
     global: Option<usize>,
     #[command(flatten)]
     local: LocalArguments,
@@ -52,7 +54,7 @@ pub struct Validate {
     /// The seed of the draw
     #[arg(long, value_name = "S", default_value = "1")]
     seed: u64,
-    /// Draw from these nodes only: ids and ranges (3,17,20-25), or a file
+    /// Draw from these nodes only: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
     #[arg(long, value_name = "IDS|FILE")]
     nodes: Option<String>,
     /// Build no LP with more coefficients than this
@@ -112,7 +114,13 @@ impl Validate {
     }
 
     fn validate(self, graph: PathBuf, model: PathBuf, global: usize) -> Result<u8> {
-        let input = Input { graph, model, options: self.options.clone(), passing: self.passing.clone() };
+        let input = Input {
+            graph,
+            model,
+            options: self.options.clone(),
+            passing: self.passing.clone(),
+            reading: self.reading.clone(),
+        };
         let (graph, network, identity) = input.read()?;
         let (budget, budget_record) = self.local.budget(&graph, global)?;
         let nodes = draw(input::nodes(self.nodes.as_deref(), &graph)?, self.sample, self.seed);
@@ -139,7 +147,7 @@ impl Validate {
         });
         if let Some(folder) = &self.plots {
             // Before hours of work, not after.
-            std::fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| folder.display().to_string())?;
+            make_folder(folder)?;
         }
         let start = Instant::now();
         let time = Duration::try_from_secs_f64(self.exact_limit).unwrap_or_default();
@@ -164,8 +172,8 @@ impl Validate {
             draw_gaps(folder, &rows)?;
         }
         match self.run.format {
-            Format::Table => print!("{}", report.text(&rows)),
-            Format::Json => println!("{}", json!({ "run": description, "summary": report, "rows": rows })),
+            Format::Table => put!("{}", report.text(&rows))?,
+            Format::Json => say!("{}", json!({ "run": description, "summary": report, "rows": rows }))?,
         }
         Ok(match (interrupted, report.clean()) {
             (true, _) => 130,
@@ -190,23 +198,18 @@ impl Validate {
                     json!({ "seed": found.seed, "numbers": numbers, "network": shrink::describe(&found.instance) })
                 })
                 .collect();
-            println!("{}", json!({ "tried": catch.tried, "failed": catch.failed, "counterexamples": shrunk }));
+            say!("{}", json!({ "tried": catch.tried, "failed": catch.failed, "counterexamples": shrunk }))?;
             return Ok(0);
         }
         let name = match hunted {
             Hunted::Integrality => "\"the LP has an integral optimum\" (integrality theorem)",
             Hunted::Bounds => "\"the bounds printed for layers ≥ 3 hold\" (certificates from them)",
         };
-        println!("{name} fails on {} of {} random small networks", catch.failed, catch.tried);
+        say!("{name} fails on {} of {} random small networks", catch.failed, catch.tried)?;
         for (at, found) in catch.shrunk.iter().enumerate() {
-            println!(
-                "\ncounterexample {} (seed {}), shrunk:\n{}",
-                at + 1,
-                found.seed,
-                shrink::describe(&found.instance)
-            );
+            say!("\ncounterexample {} (seed {}), shrunk:\n{}", at + 1, found.seed, shrink::describe(&found.instance))?;
             for (name, value) in &found.numbers {
-                println!("    {name}: {value}");
+                say!("    {name}: {value}")?;
             }
         }
         Ok(0)

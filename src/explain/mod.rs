@@ -10,7 +10,9 @@ use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
 use crate::certify::verdict::{NodeResult, Verdict};
+use crate::number::rounding::Enclosure;
 use crate::problem::ProblemError;
+use crate::problem::exact::ExactUnits;
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
 use crate::record::MarginRecord;
@@ -69,6 +71,8 @@ pub struct Attack {
     pub class: u64,
     /// Does it break the node?
     pub breaks: bool,
+    /// How many of the flips, from the first on, break it in exact arithmetic; null if all of them do not.
+    pub sufficient: Option<usize>,
     /// The flips.
     pub steps: Vec<Step>,
 }
@@ -135,11 +139,10 @@ pub fn explain(certifier: &Certifier, node: usize) -> Result<Explanation, Proble
         })
         .collect();
     let (class, flips) = strongest(certifier, &result, &mut workspace);
-    let attack = Attack {
-        class: class as u64,
-        breaks: result.verdict == Verdict::NonRobust,
-        steps: steps(certifier, node, (reference, class), flips, &mut workspace),
-    };
+    let steps = steps(certifier, node, (reference, class), flips, &mut workspace);
+    let breaks = result.verdict == Verdict::NonRobust;
+    let sufficient = breaks.then(|| sufficient(certifier, reference, &steps, &mut workspace)).flatten();
+    let attack = Attack { class: class as u64, breaks, sufficient, steps };
     let bounds = [("the paper's bound", Relaxation::Paper), ("the anchored bound", Relaxation::Anchored)];
     let composition = bounds
         .into_iter()
@@ -242,6 +245,26 @@ fn steps(
     steps
 }
 
+/// How many of the flips, from the first on, take the reference class down to some other one. Margins inside their rounding
+/// error are computed exactly. The workspace stands at the target.
+fn sufficient(certifier: &Certifier, reference: usize, steps: &[Step], workspace: &mut Workspace) -> Option<usize> {
+    let flips: Vec<Flip> = steps.iter().map(|step| Flip { node: step.node, attribute: step.attribute }).collect();
+    let mut units = ExactUnits::default();
+    (0..=flips.len()).find(|&count| {
+        let flips = &flips[..count];
+        let logits: Vec<Enclosure> = certifier.prepared().logits(flips, workspace).collect();
+        (0..logits.len()).filter(|&class| class != reference).any(|class| {
+            let (own, other) = (logits[reference], logits[class]);
+            if own.lower() > other.upper() {
+                return false;
+            }
+            let objective = [(reference, 1.0), (class, -1.0)];
+            let margin = certifier.prepared().exact(&workspace.slice, &mut units).objective(&objective, flips);
+            margin.sign() != std::cmp::Ordering::Greater
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -266,6 +289,13 @@ mod tests {
             let sum: f64 = told.attack.steps.iter().map(|step| step.change).sum();
             assert!((line.unperturbed + sum - last.unwrap_or(line.unperturbed)).abs() < 1e-9);
             assert!(told.attack.steps.len() <= global);
+            // The flips that suffice are the fewest from the first on.
+            if let Some(needed) = told.attack.sufficient {
+                assert!(told.attack.breaks && needed <= told.attack.steps.len(), "{node}");
+                let kept = told.attack.steps[..needed.saturating_sub(1)].iter().all(|step| step.margin > -1e-9);
+                assert!(kept && told.attack.steps[needed - 1].margin < 1e-9, "{node}: {:?}", told.attack);
+            }
+            assert_eq!(told.attack.breaks, told.attack.sufficient.is_some(), "{node}");
             assert_eq!(told.attack.breaks, last.is_some_and(|margin| margin <= 0.0), "{node}");
         }
     }

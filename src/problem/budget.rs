@@ -35,7 +35,7 @@ impl Direction {
 pub enum LocalBudget {
     /// So many flips per node.
     Flips(usize),
-    /// A percentage of the attributes, rounded down, at least one.
+    /// A percentage of the attributes, rounded down, at least one unless it is 0 %.
     Percent(f64),
 }
 
@@ -44,6 +44,7 @@ impl LocalBudget {
     pub fn flips(self, dimension: usize) -> usize {
         match self {
             LocalBudget::Flips(q) => q,
+            LocalBudget::Percent(0.0) => 0,
             LocalBudget::Percent(p) => ((dimension as f64 * p / 100.0 + 1e-9).floor() as usize).max(1),
         }
     }
@@ -56,7 +57,13 @@ impl std::str::FromStr for LocalBudget {
             || format!("'{text}' is neither a number of flips (`12`) nor a percentage of the attributes (`1%`)");
         if let Some(percent) = text.strip_suffix('%') {
             let p: f64 = percent.trim().parse().map_err(|_| wrong())?;
-            return if (0.0..=100.0).contains(&p) { Ok(LocalBudget::Percent(p)) } else { Err(wrong()) };
+            return match p {
+                0.0..=100.0 => Ok(LocalBudget::Percent(p)),
+                _ if p > 100.0 => Err(format!(
+                    "'{text}' is more than all attributes of a node: give a percentage from 0% to 100%, or a number of flips"
+                )),
+                _ => Err(wrong()),
+            };
         }
         text.trim().parse().map(LocalBudget::Flips).map_err(|_| wrong())
     }
@@ -238,6 +245,8 @@ mod tests {
         let one: LocalBudget = "1%".parse().unwrap();
         assert_eq!([one.flips(2879), one.flips(1433), one.flips(99), one.flips(100)], [28, 14, 1, 1]);
         assert_eq!("0".parse::<LocalBudget>().unwrap().flips(50), 0);
+        assert_eq!(["0%", "0.0%", "0.001%"].map(|text| text.parse::<LocalBudget>().unwrap().flips(1433)), [0, 0, 1]);
+        assert!("200%".parse::<LocalBudget>().unwrap_err().contains("100%"));
         for wrong in ["", "x", "-1", "1.5", "%", "-1%", "101%", "nan%"] {
             assert!(wrong.parse::<LocalBudget>().is_err(), "{wrong}");
         }

@@ -44,6 +44,15 @@ pub enum ProofError {
         /// Nodes that it has lines for.
         done: usize,
     },
+    /// The file holds a finished run.
+    #[error("{file}: holds {done} proofs of a finished run")]
+    #[diagnostic(help("overwrite it by `--force`, or choose another file; with `--out` and `--resume` a run goes on"))]
+    Finished {
+        /// The file.
+        file: String,
+        /// Nodes that it has lines for.
+        done: usize,
+    },
     /// The file is something else.
     #[error("{file}: is not a file of proofs: {problem}")]
     #[diagnostic(help("overwrite it by `--force`, or choose another file"))]

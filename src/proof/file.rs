@@ -219,7 +219,8 @@ impl ProofFile {
                 let problem = "its first line is no header".to_string();
                 return Err(ProofError::Foreign { file: file(), problem });
             }
-            Mode::Fresh if !complete => return Err(ProofError::Unfinished { file: file(), done: done.len() }),
+            Mode::Fresh if complete => return Err(ProofError::Finished { file: file(), done: done.len() }),
+            Mode::Fresh => return Err(ProofError::Unfinished { file: file(), done: done.len() }),
             Mode::Resume => {
                 (self.bytes, self.done) = (good, done);
                 unproved.iter().for_each(|one| self.count(one));

@@ -9,6 +9,8 @@ use serde_json::Value;
 use crate::certify::settings::{Bound, Effort};
 use crate::problem::budget::{Budget, Direction};
 
+pub use super::node_set::NodeSet;
+
 /// What a run is, by its command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
@@ -42,6 +44,9 @@ pub struct CertifyRun {
     pub class: Option<Class>,
     /// How many nodes.
     pub nodes: usize,
+    /// Which nodes, if not all of the graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_set: Option<NodeSet>,
 }
 
 /// A run of `radius`, or the radii of a study.
@@ -61,6 +66,9 @@ pub struct RadiusRun {
     pub effort: Option<EffortRecord>,
     /// How many nodes.
     pub nodes: usize,
+    /// Which nodes, if not all of the graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_set: Option<NodeSet>,
 }
 
 /// A run of `validate`, or the class pairs of a study.
@@ -198,6 +206,28 @@ impl Description {
         serde_json::to_value(self).unwrap_or_default()
     }
 
+    /// How many nodes, and which if not all, where a run is about nodes.
+    pub fn nodes(&self) -> Option<(usize, Option<&NodeSet>)> {
+        match self {
+            Description::Certify(run) => Some((run.nodes, run.node_set.as_ref())),
+            Description::Radius(run) => Some((run.nodes, run.node_set.as_ref())),
+            Description::Validate(_) | Description::Table1(_) => None,
+        }
+    }
+
+    /// In words, how the nodes of this run differ from those of one that is to go on with it; `None` if they do not.
+    pub fn other_nodes(&self, now: &Description) -> Option<String> {
+        let ((before, old), (count, new)) = (self.nodes()?, now.nodes()?);
+        let total = old.or(new)?.of;
+        let words = |count: usize, set: Option<&NodeSet>| match set {
+            Some(set) => format!("nodes {} ({count} nodes)", set.ids),
+            None if count == total => format!("all {count} nodes"),
+            None => format!("{count} nodes that an older version of gcnproof did not name"),
+        };
+        (old.map(|set| &set.digest) != new.map(|set| &set.digest))
+            .then(|| format!("it is about {}, and now {} are asked for", words(before, old), words(count, new)))
+    }
+
     /// Graph and model, where there is one of each.
     pub fn input(&self) -> Option<&Identity> {
         match self {
@@ -304,6 +334,41 @@ mod tests {
             let description = Description::read(&run).unwrap_or_else(|problem| panic!("{run}: {problem}"));
             assert_eq!(description.fingerprint(), run);
         }
+    }
+
+    #[test]
+    fn sets_of_nodes_are_told_apart() {
+        let run = |nodes: &[usize]| {
+            Description::Radius(RadiusRun {
+                input: Identity { graph: "g".into(), model: "m".into(), message_passing: vec!["gcn".into()] },
+                budget: BudgetRecord {
+                    global: None,
+                    local: LocalRecord::Uniform(1),
+                    direction: Direction::Both,
+                    frozen_attributes: vec![],
+                },
+                bound: None,
+                max_global: 3,
+                effort: None,
+                nodes: nodes.len(),
+                node_set: NodeSet::new(nodes, 10),
+            })
+        };
+        let all: Vec<usize> = (0..10).collect();
+        let (low, high, some) = (run(&[0, 1, 2]), run(&[7, 8, 9]), run(&[1, 4, 5]));
+        assert_eq!(low.other_nodes(&low), None);
+        assert_eq!(run(&all).other_nodes(&run(&all)), None);
+        let text = low.other_nodes(&high).unwrap();
+        assert!(text.contains("0-2 (3 nodes)") && text.contains("7-9 (3 nodes)"), "{text}");
+        assert!(low.other_nodes(&some).unwrap().contains("1,4-5"));
+        assert!(run(&all).other_nodes(&low).unwrap().contains("all 10 nodes"));
+        // Written before sets were: all nodes are known, some are not.
+        let mut old = low.fingerprint();
+        old.as_object_mut().unwrap().remove("node_set");
+        let old = Description::read(&old).unwrap();
+        assert!(old.other_nodes(&low).unwrap().contains("older version"));
+        let many: Vec<usize> = (0..100).map(|at| 2 * at).collect();
+        assert!(NodeSet::new(&many, 500).unwrap().ids.ends_with(",…"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Rows of results: one per node, the same fields in every output format.
 
 pub mod description;
+mod node_set;
 pub mod study;
 
 use serde::{Deserialize, Serialize};

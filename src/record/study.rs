@@ -53,6 +53,9 @@ pub struct Manifest {
     pub graph: String,
     /// The models and their results.
     pub models: Vec<Model>,
+    /// The commands that made it, each with its date and version. Older studies do not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
 }
 
 /// The results of one model, as names of files in the folder.
@@ -62,12 +65,15 @@ pub struct Model {
     pub name: String,
     /// Its files.
     pub files: Vec<String>,
+    /// The file of the model itself. Older studies do not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 impl Manifest {
     /// A study of no model yet.
     pub fn new(graph: &str) -> Manifest {
-        Manifest { gcnproof_study: VERSION, graph: graph.to_string(), models: Vec::new() }
+        Manifest { gcnproof_study: VERSION, graph: graph.to_string(), models: Vec::new(), commands: Vec::new() }
     }
 
     /// The manifest of a folder.
@@ -81,7 +87,7 @@ impl Manifest {
         }
         // A manifest names files beside it: anything else was not written by a study.
         let stranger = |file: &&String| Path::new(file.as_str()).components().count() != 1 || file.as_str() == "..";
-        match manifest.models.iter().flat_map(|model| &model.files).find(stranger) {
+        match manifest.models.iter().flat_map(|model| model.files.iter().chain(&model.model)).find(stranger) {
             Some(file) => Err(wrong(format!("'{file}' is not a file of this folder"))),
             None => Ok(manifest),
         }
@@ -90,7 +96,7 @@ impl Manifest {
     /// Adds the files of a model to those that are known of it.
     pub fn add(&mut self, name: &str, files: Vec<String>) {
         let at = self.models.iter().position(|model| model.name == name).unwrap_or_else(|| {
-            self.models.push(Model { name: name.to_string(), files: Vec::new() });
+            self.models.push(Model { name: name.to_string(), files: Vec::new(), model: None });
             self.models.len() - 1
         });
         let known = &mut self.models[at].files;
@@ -99,6 +105,21 @@ impl Manifest {
                 known.push(file);
             }
         }
+    }
+
+    /// Notes that a model itself is kept, and says in which file of the folder.
+    pub fn keep(&mut self, name: &str) -> String {
+        let file = format!("{name}.model.safetensors");
+        if let Some(model) = self.models.iter_mut().find(|model| model.name == name) {
+            model.model = Some(file.clone());
+        }
+        file
+    }
+
+    /// Notes a command that worked on the study, and when; of the same one only the last time is kept.
+    pub fn note(&mut self, command: &str, when: &str) {
+        self.commands.retain(|known| !known.starts_with(&format!("{command} (")));
+        self.commands.push(format!("{command} ({when})"));
     }
 
     /// Writes the manifest; the file is replaced as a whole.
@@ -150,12 +171,21 @@ mod tests {
         manifest.add("gcn", vec!["gcn.certify.parquet".into(), "gcn.certify.parquet".into()]);
         manifest.add("gcn", vec!["gcn.exact.parquet".into()]);
         assert_eq!((manifest.models.len(), manifest.models[0].files.len()), (1, 2));
+        ["Monday", "Tuesday"].into_iter().for_each(|day| manifest.note("gcnproof study x", day));
+        assert_eq!(manifest.commands, ["gcnproof study x (Tuesday)"]);
         manifest.save(folder.path()).unwrap();
         assert_eq!(Manifest::load(folder.path()).unwrap(), manifest);
         for stranger in ["../x.csv", "..", "/etc/x.csv"] {
             manifest.models[0].files[0] = stranger.into();
             manifest.save(folder.path()).unwrap();
             assert!(Manifest::load(folder.path()).is_err(), "{stranger}");
+            manifest.models[0].files[0] = "gcn.certify.parquet".into();
+            manifest.models[0].model = Some(stranger.into());
+            manifest.save(folder.path()).unwrap();
+            assert!(Manifest::load(folder.path()).is_err(), "{stranger}");
+            manifest.keep("gcn");
+            manifest.save(folder.path()).unwrap();
+            assert!(Manifest::load(folder.path()).is_ok());
         }
         std::fs::write(folder.path().join("study.json"), "{").unwrap();
         assert!(matches!(Manifest::load(folder.path()), Err(StudyError::Manifest { .. })));

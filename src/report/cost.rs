@@ -22,9 +22,9 @@ const STEPS: [(Reason, Ink); 9] = [
     (Reason::ColumnGeneration, Ink::Green),
     (Reason::BranchAndPrice, Ink::Text),
     (Reason::Witness, Ink::Vermillion),
-    (Reason::Tie, Ink::Vermillion),
+    (Reason::Tie, Ink::Orange),
     (Reason::BoundNotPositive, Ink::Yellow),
-    (Reason::Limit, Ink::Orange),
+    (Reason::Limit, Ink::Grey),
 ];
 
 /// What a step is called.
@@ -42,8 +42,45 @@ pub fn step_name(reason: Reason) -> &'static str {
     }
 }
 
-/// Figure 7 of one group.
-pub fn effort(group: &Group) -> Sheet {
+/// What the axes of all groups have in common, so that figures and panels can be compared.
+struct Span {
+    /// The least and the most seconds.
+    seconds: (f64, f64),
+    /// The least and the largest neighbourhood.
+    size: (f64, f64),
+    /// The largest share that one step has decided, in percent.
+    share: f64,
+}
+
+/// Figure 7 of each group, with the same axes for all of them.
+pub fn effort(groups: &[Group]) -> Vec<Sheet> {
+    let mut span = Span { seconds: (f64::INFINITY, 0.0), size: (f64::INFINITY, 0.0), share: 1.0 };
+    let widen = |range: &mut (f64, f64), x: f64| {
+        if x > 0.0 && x.is_finite() {
+            *range = (range.0.min(x), range.1.max(x));
+        }
+    };
+    for group in groups {
+        for row in group.verdicts.iter().flat_map(|verdicts| &verdicts.rows) {
+            widen(&mut span.seconds, row.seconds);
+            widen(&mut span.size, row.neighbourhood.max(1) as f64);
+        }
+        let pairs = group.pairs.iter().filter(|_| has_milp(group));
+        pairs.flat_map(|row| [row.exact_seconds, row.milp_seconds]).flatten().for_each(|s| widen(&mut span.seconds, s));
+        if let Some(verdicts) = group.headline() {
+            let count = |reason: Reason| verdicts.rows.iter().filter(|row| row.reason == reason).count();
+            let most = STEPS.iter().map(|(reason, _)| count(*reason)).max().unwrap_or(0);
+            span.share = span.share.max(percent(most, verdicts.rows.len()));
+        }
+    }
+    groups.iter().map(|group| effort_of(group, &span)).collect()
+}
+
+fn has_milp(group: &Group) -> bool {
+    group.pairs.iter().any(|row| row.milp_seconds.is_some())
+}
+
+fn effort_of(group: &Group, span: &Span) -> Sheet {
     let title = format!("What it cost: {}", group.name);
     let Some(Verdicts { rows, global, .. }) = group.headline() else {
         return Sheet::missing(7, &title, "No verdicts: results of `certify` are needed.");
@@ -59,9 +96,10 @@ pub fn effort(group: &Group) -> Sheet {
             row.search_nodes.to_string(),
         ]);
     }
-    let mut plots = vec![against_size(rows), steps(rows)];
-    let (cactus, compared) = cactus(group);
-    plots.push(cactus);
+    let mut plots: Vec<Plot> = against_size(rows, span).into_iter().collect();
+    plots.push(steps(rows, span));
+    let (cactus, compared) = cactus(group, span);
+    plots.extend(cactus);
     let total: f64 = rows.iter().map(|row| row.seconds).filter(|s| s.is_finite()).sum();
     let trees: u64 = rows.iter().map(|row| row.search_nodes).sum();
     let q = global.map_or(String::new(), |q| format!(" at Q = {q}"));
@@ -74,12 +112,16 @@ pub fn effort(group: &Group) -> Sheet {
     Figure { number: 7, name, title, caption, plots, columns: 3, height: 330.0, numbers }.into()
 }
 
-fn against_size(rows: &[NodeRecord]) -> Plot {
+/// Time against size; nothing if no time was measured.
+fn against_size(rows: &[NodeRecord], span: &Span) -> Option<Plot> {
     let points: Vec<(f64, f64)> = rows
         .iter()
         .filter(|row| row.seconds > 0.0 && row.seconds.is_finite())
         .map(|row| (row.neighbourhood.max(1) as f64, row.seconds))
         .collect();
+    if points.is_empty() {
+        return None;
+    }
     let mut bins: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for (size, seconds) in &points {
         bins.entry(size.log2().floor() as usize).or_default().push(*seconds);
@@ -89,15 +131,15 @@ fn against_size(rows: &[NodeRecord]) -> Plot {
         values.sort_by(f64::total_cmp);
         median.extend(quantile(values, 0.5).map(|half| (2f64.powf(*bin as f64 + 0.5), half)));
     }
-    let x = Axis::logarithmic("nodes in the neighbourhood", points.iter().map(|p| p.0));
-    let y = Axis::logarithmic("seconds per node", points.iter().map(|p| p.1));
+    let x = Axis::logarithmic("nodes in the neighbourhood", [span.size.0, span.size.1].into_iter());
+    let y = Axis::logarithmic("seconds per node", [span.seconds.0, span.seconds.1].into_iter());
     let mut plot = Plot::new("Time against size", x, y);
-    plot.mark("nodes", Shape::Dots(thinned(points, DOTS), 3.0), Ink::Blue, 0.35);
+    plot.mark("nodes", Shape::Dots(thinned(points, DOTS), 3.0), Ink::Blue, 0.5);
     plot.mark("median", Shape::Line(median, Dash::Solid, 2.2), Ink::Vermillion, 1.0);
-    plot
+    Some(plot)
 }
 
-fn steps(rows: &[NodeRecord]) -> Plot {
+fn steps(rows: &[NodeRecord], span: &Span) -> Plot {
     let mut met: Vec<(Reason, Ink, usize, f64)> = Vec::new();
     for (reason, ink) in STEPS {
         let decided = || rows.iter().filter(|row| row.reason == reason);
@@ -107,8 +149,7 @@ fn steps(rows: &[NodeRecord]) -> Plot {
     }
     met.reverse();
     let names = met.iter().map(|(reason, ..)| step_name(*reason).to_string()).collect();
-    let most = met.iter().map(|(_, _, count, _)| percent(*count, rows.len())).fold(1.0, f64::max);
-    let x = Axis { unit: " %", ..Axis::linear("share of nodes", 0.0, 1.25 * most) };
+    let x = Axis { unit: " %", ..Axis::linear("share of nodes", 0.0, 1.25 * span.share) };
     let mut plot = Plot::new("What decided", x, Axis::named("", names));
     for (at, (reason, ink, count, seconds)) in met.into_iter().enumerate() {
         let bar = Bar {
@@ -123,9 +164,9 @@ fn steps(rows: &[NodeRecord]) -> Plot {
 }
 
 /// How many are solved within what time each: class pairs against the MILP where one was run, else nodes.
-fn cactus(group: &Group) -> (Plot, String) {
+fn cactus(group: &Group, span: &Span) -> (Option<Plot>, String) {
     let mut series: Vec<(String, Vec<f64>, usize)> = Vec::new();
-    let milp = group.pairs.iter().any(|row| row.milp_seconds.is_some());
+    let milp = has_milp(group);
     if milp {
         let exact = group.pairs.iter().filter(|row| row.exact.is_some()).filter_map(|row| row.exact_seconds);
         let solver = group.pairs.iter().filter(|row| row.milp.is_some()).filter_map(|row| row.milp_seconds);
@@ -144,7 +185,7 @@ fn cactus(group: &Group) -> (Plot, String) {
     let whole = series.iter().map(|s| s.2).max().unwrap_or(1);
     let what = if milp { "class pairs solved exactly" } else { "nodes decided" };
     let x = Axis::linear(what, 0.0, whole as f64);
-    let y = Axis::logarithmic("seconds, at most", series.iter().flat_map(|s| s.1.iter().copied()));
+    let y = Axis::logarithmic("seconds, at most", [span.seconds.0, span.seconds.1].into_iter());
     let mut plot = Plot::new("Solved in what time", x, y);
     for (at, (name, seconds, _)) in series.iter().enumerate() {
         let points = seconds.iter().enumerate().map(|(n, s)| ((n + 1) as f64, *s)).collect();
@@ -155,5 +196,6 @@ fn cactus(group: &Group) -> (Plot, String) {
         series.iter().map(|(name, seconds, of)| format!("{name} {} of {of}", seconds.len())).collect();
     let compared =
         format!("Right: how many were solved, each within the time on the left axis ({}).", solved.join(", "));
-    (plot, compared)
+    // Nothing was solved: there is nothing to draw.
+    if series.iter().all(|s| s.1.is_empty()) { (None, String::new()) } else { (Some(plot), compared) }
 }

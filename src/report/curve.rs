@@ -1,9 +1,10 @@
-//! Figures 1 and 2: the share of nodes robust, non-robust and undecided against `Q`.
+//! Figure 1: the share of nodes robust, non-robust and undecided against `Q`.
 
 use std::collections::BTreeMap;
 
 use super::group::{Group, Method};
 use super::landscape::Landscape;
+use super::mean::Mean;
 use super::published::{self, Published};
 use super::sheet::{Sheet, percent, slug};
 use crate::certify::verdict::Verdict;
@@ -32,7 +33,7 @@ pub struct Curve {
     /// By rising `Q`.
     pub shares: Vec<Share>,
     /// The mean over the nodes of the largest certified `Q`, if radii are known.
-    pub mean_radius: Option<f64>,
+    pub mean_radius: Option<Mean>,
 }
 
 /// The curves of a group, the weakest method first. What a weaker method certifies, a stronger one does too.
@@ -66,8 +67,8 @@ fn from_radii(group: &Group) -> Vec<Curve> {
             let unbroken = percent(nodes.len() - broken, nodes.len());
             Share { global, robust: percent(robust, nodes.len()), unbroken }
         };
-        let sum: u64 = nodes.iter().filter_map(|node| certified.get(node)).sum();
-        let mean_radius = Some(sum as f64 / nodes.len().max(1) as f64);
+        let largest: Vec<u64> = nodes.iter().map(|node| certified.get(node).copied().unwrap_or(0)).collect();
+        let mean_radius = Some(Mean::new(&largest, radii.limit));
         curves.push(Curve { method: radii.method, shares: (0..=radii.limit).map(share).collect(), mean_radius });
     }
     curves
@@ -103,7 +104,7 @@ fn from_verdicts(group: &Group) -> Vec<Curve> {
 }
 
 /// What all methods together know at each `Q`.
-fn frontier(curves: &[Curve]) -> Vec<Share> {
+pub fn frontier(curves: &[Curve]) -> Vec<Share> {
     let mut frontier: BTreeMap<u64, Share> = BTreeMap::new();
     for share in curves.iter().flat_map(|curve| &curve.shares) {
         let known = frontier.entry(share.global).or_insert(*share);
@@ -117,18 +118,26 @@ fn look(method: Method) -> (Ink, Dash, f64) {
     match method {
         Method::Paper => (Ink::Purple, Dash::Mixed, 2.0),
         Method::Anchored => (Ink::Sky, Dash::Dotted, 2.0),
-        Method::Bounds => (Ink::Blue, Dash::Solid, 2.0),
+        Method::Bounds => (Ink::Blue, Dash::Solid, 3.4),
         Method::Optimal => (Ink::Green, Dash::Mixed, 2.0),
-        Method::Exact => (Ink::Text, Dash::Solid, 1.6),
+        // Thin and on top: where bounds and search agree, both are seen.
+        Method::Exact => (Ink::Text, Dash::Solid, 1.3),
     }
 }
 
-const GUARANTEE: &str = "A node counts as robust at Q if a bound that is positive in exact arithmetic excludes every attack \
+/// What the shares of a curve rest on.
+pub const GUARANTEE: &str = "A node counts as robust at Q if a bound that is positive in exact arithmetic excludes every attack \
     of up to Q flips, and as non-robust if such an attack was replayed through the exact network. The truth therefore lies \
     inside the shaded band wherever there is one.";
 
-/// Figure 1 of one group.
-pub fn shares(group: &Group, landscape: Option<&Landscape>) -> Sheet {
+/// Figure 1 of each group, with one axis for all of them.
+pub fn shares(groups: &[Group], landscape: Option<&Landscape>) -> Vec<Sheet> {
+    let last = |group: &Group| curves(group).iter().flat_map(|curve| &curve.shares).map(|share| share.global).max();
+    let most = groups.iter().filter_map(last).max().unwrap_or(1);
+    groups.iter().map(|group| shares_of(group, landscape, most)).collect()
+}
+
+fn shares_of(group: &Group, landscape: Option<&Landscape>, most: u64) -> Sheet {
     let title = format!("Robust, non-robust and undecided nodes against Q: {}", group.name);
     let curves = curves(group);
     let known = frontier(&curves);
@@ -151,7 +160,7 @@ pub fn shares(group: &Group, landscape: Option<&Landscape>) -> Sheet {
     }
     let single = curves.iter().all(|curve| curve.shares.len() < 2);
     let published = published::find(landscape, group).filter(|_| !single);
-    let plot = if single { bars(&curves) } else { band(&curves, &known) };
+    let plot = if single { bars(&curves) } else { band(&curves, &known, most) };
     let mut caption = format!("{} Budget: {}. {GUARANTEE}", headline(&curves), group.budget);
     let mut plot = plot;
     if let Some(published) = &published {
@@ -170,7 +179,7 @@ fn headline(curves: &[Curve]) -> String {
         .iter()
         .filter_map(|curve| {
             let share = at(curve)?;
-            let mean = curve.mean_radius.map_or(String::new(), |mean| format!(", mean certified Q {mean:.2}"));
+            let mean = curve.mean_radius.map_or(String::new(), |mean| format!(", mean certified Q {}", mean.words()));
             let open = share.unbroken - share.robust;
             Some(format!("{}: {:.1} % robust, {open:.1} % undecided{mean}", curve.method.name(), share.robust))
         })
@@ -180,12 +189,10 @@ fn headline(curves: &[Curve]) -> String {
 }
 
 /// Curves, and between them what each method decides that the one before it left open.
-fn band(curves: &[Curve], known: &[Share]) -> Plot {
-    let most = curves.iter().flat_map(|curve| &curve.shares).map(|share| share.global).max().unwrap_or(1);
-    let x = Axis::linear("Q: flips in all", 0.0, most.max(1) as f64);
-    let mut plot = Plot::new("", x, Axis::percent("share of nodes"));
+fn band(curves: &[Curve], known: &[Share], most: u64) -> Plot {
+    let mut plot = Plot::new("", Axis::whole("Q: flips in all", most), Axis::percent("share of nodes"));
     let sure = |low: fn(&Share) -> f64, high: fn(&Share) -> f64| {
-        Shape::Band(known.iter().map(|s| (s.global as f64, low(s), high(s))).collect())
+        Shape::StepBand(known.iter().map(|s| (s.global as f64, low(s), high(s))).collect())
     };
     plot.mark("", sure(|_| 0.0, |s| s.robust), Ink::Blue, 0.1);
     plot.mark("", sure(|s| s.unbroken, |_| 100.0), Ink::Vermillion, 0.1);
@@ -194,17 +201,25 @@ fn band(curves: &[Curve], known: &[Share]) -> Plot {
         // Only where both were asked.
         let high = |low: &Share| pair[1].shares.iter().find(|share| share.global == low.global);
         let closed = pair[0].shares.iter().filter_map(|low| Some((low, high(low)?.robust)));
-        let closed = closed.map(|(low, high)| (low.global as f64, low.robust, high.max(low.robust))).collect();
-        plot.mark(&name, Shape::Band(closed), Ink::Yellow, if at == 0 { 0.45 } else { 1.0 });
+        let closed: Vec<(f64, f64, f64)> =
+            closed.map(|(low, high)| (low.global as f64, low.robust, high.max(low.robust))).collect();
+        // What has no extent anywhere needs no entry in the legend.
+        if closed.iter().all(|(_, low, high)| high <= low) {
+            continue;
+        }
+        plot.mark(&name, Shape::StepBand(closed), [Ink::Yellow, Ink::Green, Ink::Sky][at % 3], 0.6);
     }
-    plot.mark("undecided", sure(|s| s.robust, |s| s.unbroken), Ink::Orange, 0.75);
+    if known.iter().any(|s| s.unbroken > s.robust) {
+        plot.mark("undecided", sure(|s| s.robust, |s| s.unbroken), Ink::Orange, 0.75);
+    }
+    // Wide and below the others: an exact line has nothing between itself and this one.
+    let points = known.iter().map(|s| (s.global as f64, s.unbroken)).collect();
+    plot.mark("above: non-robust", Shape::Steps(points, Dash::Solid, 7.0), Ink::Vermillion, 0.5);
     for curve in curves {
         let (ink, dash, width) = look(curve.method);
         let points = curve.shares.iter().map(|s| (s.global as f64, s.robust)).collect();
-        plot.mark(&format!("robust: {}", curve.method.name()), Shape::Line(points, dash, width), ink, 1.0);
+        plot.mark(&format!("robust: {}", curve.method.name()), Shape::Steps(points, dash, width), ink, 1.0);
     }
-    let points = known.iter().map(|s| (s.global as f64, s.unbroken)).collect();
-    plot.mark("above: non-robust", Shape::Line(points, Dash::Solid, 2.0), Ink::Vermillion, 1.0);
     plot
 }
 
@@ -241,7 +256,7 @@ fn beside(plot: &mut Plot, numbers: &mut Numbers, group: &Group, curves: &[Curve
     let most = plot.x.range.1;
     let shown = |curve: &[(f64, f64)]| curve.iter().copied().filter(|p| p.0 <= most).collect::<Vec<_>>();
     let mut draw = |name: &str, curve: &[(f64, f64)], column: usize| {
-        plot.mark(name, Shape::Line(shown(curve), Dash::Dashed, 1.4), Ink::Grey, 1.0);
+        plot.mark(name, Shape::Steps(shown(curve), Dash::Dashed, 1.4), Ink::Grey, 1.0);
         for &(q, share) in curve {
             let mut row =
                 [group.name.clone(), format!("published {training}"), number(q), String::new(), String::new()];
@@ -277,57 +292,29 @@ fn capital(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Figure 2: what is known of every group in one picture.
-pub fn models(groups: &[Group], landscape: Option<&Landscape>) -> Sheet {
-    let title = "The models side by side";
-    let all: Vec<(&Group, Vec<Curve>)> = groups.iter().map(|group| (group, curves(group))).collect();
-    let drawn: Vec<(&Group, Vec<Share>, Option<f64>)> =
-        all.iter().filter_map(|(group, curves)| Some((*group, frontier(curves), curves.last()?.mean_radius))).collect();
-    if drawn.len() < 2 {
-        return Sheet::missing(2, title, "One model only: give the results of several to compare them.");
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_of_the_legend_has_its_colour_and_the_exact_line_lies_on_top() {
+        let curve = |method, robust: f64| {
+            let share = |global| Share { global, robust: robust - global as f64, unbroken: 99.0 - global as f64 };
+            Curve { method, shares: (0..4).map(share).collect(), mean_radius: None }
+        };
+        let curves = [curve(Method::Paper, 70.0), curve(Method::Bounds, 80.0), curve(Method::Exact, 90.0)];
+        let plot = band(&curves, &frontier(&curves), 3);
+        let mut inks: Vec<&str> =
+            plot.marks.iter().filter(|mark| !mark.name.is_empty()).map(|mark| mark.ink.name()).collect();
+        assert_eq!(inks.len(), 7);
+        inks.sort_unstable();
+        inks.dedup();
+        assert_eq!(inks.len(), 7);
+        assert_eq!(plot.marks.last().map(|mark| mark.name.as_str()), Some("robust: exact search"));
+        assert!(plot.x.ticks().iter().any(|tick| tick.1 == "3"));
+        // Bounds that leave nothing open close nothing: no entry, no band.
+        let same = [curve(Method::Bounds, 99.0), curve(Method::Exact, 99.0)];
+        let plot = band(&same, &frontier(&same), 3);
+        assert_eq!(plot.marks.iter().filter(|mark| !mark.name.is_empty()).count(), 3);
     }
-    if drawn.iter().all(|(_, shares, _)| shares.len() < 2) {
-        let why = "One Q only: give radii of `radius`, or verdicts for several Q, to draw curves.";
-        return Sheet::missing(2, title, why);
-    }
-    let most = drawn.iter().flat_map(|(_, shares, _)| shares).map(|share| share.global).max().unwrap_or(1);
-    let x = Axis::linear("Q: flips in all", 0.0, most.max(1) as f64);
-    let mut plot = Plot::new("", x, Axis::percent("share of nodes"));
-    let mut numbers = Numbers::new(&["model", "Q", "certified_percent", "not_attacked_percent"]);
-    let mut means = Vec::new();
-    let mut any_published = false;
-    for (at, (group, shares, mean_radius)) in drawn.iter().enumerate() {
-        let ink = Ink::series(at);
-        let points = |of: fn(&Share) -> f64| shares.iter().map(|s| (s.global as f64, of(s))).collect::<Vec<_>>();
-        let band = shares.iter().map(|s| (s.global as f64, s.robust, s.unbroken.max(s.robust))).collect();
-        plot.mark("", Shape::Band(band), ink, 0.25);
-        let dash = [Dash::Solid, Dash::Mixed, Dash::Dotted][at / 6 % 3];
-        plot.mark(&group.name, Shape::Line(points(|s| s.robust), dash, 2.2), ink, 1.0);
-        let training = published::training_of(&group.name);
-        let theirs = published::find(landscape, group).and_then(|published| published.certified.get(training).cloned());
-        if let Some(theirs) = theirs {
-            any_published = true;
-            let shown = theirs.iter().copied().filter(|p| p.0 <= most as f64).collect();
-            plot.mark(&format!("published {training}"), Shape::Line(shown, Dash::Dashed, 1.3), ink, 1.0);
-        }
-        for s in shares {
-            numbers.push([group.name.clone(), s.global.to_string(), number(s.robust), number(s.unbroken)]);
-        }
-        if let Some(mean) = mean_radius {
-            means.push(format!("{} {mean:.2}", group.name));
-        }
-    }
-    let mut caption = format!(
-        "Lines: certified robust by the strongest method of each model. Shaded up to the share without a known attack: \
-         undecided. {GUARANTEE}"
-    );
-    if !means.is_empty() {
-        caption.push_str(&format!(" Mean certified Q: {}.", means.join(", ")));
-    }
-    if any_published {
-        caption.push_str(" Dashed: published curves of models trained the same way, by the paper's bound.");
-    }
-    let name = "fig2_models".to_string();
-    Figure { number: 2, name, title: title.into(), caption, plots: vec![plot], columns: 1, height: 400.0, numbers }
-        .into()
 }

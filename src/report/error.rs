@@ -14,7 +14,7 @@ pub enum ReportError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Results(#[from] ResultError),
-    /// A graph cannot be read.
+    /// A graph or a model cannot be read.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Graph(#[from] gcnproof_files::FileError),
@@ -68,6 +68,15 @@ pub enum ReportError {
         graph: String,
         /// The results.
         file: String,
+    },
+    /// The model is not one that the results were computed with.
+    #[error("{model}: none of the results was computed with this model")]
+    #[diagnostic(help(
+        "give the very models of the results, or none at all: only what each flip contributes needs them"
+    ))]
+    OtherModel {
+        /// The model file.
+        model: String,
     },
     /// A file cannot be written.
     #[error("{file}: cannot be written: {problem}")]

@@ -18,18 +18,47 @@ type Counts = [usize; 3];
 
 const KINDS: [(&str, Ink); 3] = [("added", Ink::Orange), ("removed", Ink::Blue), ("flipped", Ink::Grey)];
 
-/// Figure 6 of one group.
-pub fn flipped(group: &Group, landscape: Option<&Landscape>) -> Sheet {
-    let title = format!("What attackers flip: {}", group.name);
+/// What the smallest attacks of a group consist of.
+#[derive(Default)]
+struct Tally {
+    attributes: BTreeMap<u32, Counts>,
+    distances: BTreeMap<String, Counts>,
+    flips: usize,
+    attacks: usize,
+}
+
+/// The axes that all groups share, so that their figures can be compared.
+struct Span {
+    /// The most flips of one attribute.
+    flips: usize,
+    /// The largest share of flips at one distance, in percent.
+    share: f64,
+}
+
+/// Figure 6 of each group, with the same axes for all of them.
+pub fn flipped(groups: &[Group], landscape: Option<&Landscape>) -> Vec<Sheet> {
+    let tallies: Vec<Tally> = groups.iter().map(|group| tally(group, landscape)).collect();
+    let most = |of: fn(&Tally) -> Vec<&Counts>, tally: &Tally| {
+        of(tally).into_iter().map(|counts| counts.iter().sum::<usize>()).max().unwrap_or(0)
+    };
+    let span = Span {
+        flips: tallies.iter().map(|t| most(|t| t.attributes.values().collect(), t)).max().unwrap_or(1),
+        share: tallies
+            .iter()
+            .map(|t| percent(most(|t| t.distances.values().collect(), t), t.flips))
+            .fold(1.0, f64::max),
+    };
+    groups.iter().zip(tallies).map(|(group, tally)| flipped_of(group, landscape, tally, &span)).collect()
+}
+
+fn tally(group: &Group, landscape: Option<&Landscape>) -> Tally {
     let witnesses = group.witnesses();
-    let mut attributes: BTreeMap<u32, Counts> = BTreeMap::new();
-    let mut distances: BTreeMap<String, Counts> = BTreeMap::new();
-    let mut flips = 0;
+    let mut tally = Tally { attacks: witnesses.values().filter(|flips| !flips.is_empty()).count(), ..Tally::default() };
     for (target, witness) in &witnesses {
         let mut count = |attribute: u32, kind: usize, place: String| {
-            attributes.entry(attribute).or_default()[kind] += 1;
-            distances.entry(place).or_default()[kind] += 1;
-            flips += 1;
+            tally.attributes.entry(attribute).or_default()[kind] += 1;
+            tally.distances.entry(place).or_default()[kind] += 1;
+            tally.flips += 1;
         };
         match landscape {
             Some(landscape) => {
@@ -52,6 +81,12 @@ pub fn flipped(group: &Group, landscape: Option<&Landscape>) -> Sheet {
             }
         }
     }
+    tally
+}
+
+fn flipped_of(group: &Group, landscape: Option<&Landscape>, tally: Tally, span: &Span) -> Sheet {
+    let title = format!("What attackers flip: {}", group.name);
+    let Tally { attributes, distances, flips, attacks } = tally;
     if flips == 0 {
         return Sheet::missing(6, &title, "No node has a witness: there is no attack to look at.");
     }
@@ -67,9 +102,10 @@ pub fn flipped(group: &Group, landscape: Option<&Landscape>) -> Sheet {
     distances.iter().for_each(|(place, counts)| record("distance", place, counts));
     let different = order.len();
     order.truncate(SHOWN);
-    let attacks = witnesses.values().filter(|witness| !witness.is_empty()).count();
-    let plots =
-        vec![by_attribute(&order, &|attribute| attribute_name(graph, attribute)), by_distance(&distances, flips)];
+    let plots = vec![
+        by_attribute(&order, span.flips, &|attribute| attribute_name(graph, attribute)),
+        by_distance(&distances, flips, span.share),
+    ];
     let unsure = if landscape.is_none() {
         " Without the graph (--graph) it is not known which flips add, which remove, and at what distance."
     } else {
@@ -83,11 +119,10 @@ pub fn flipped(group: &Group, landscape: Option<&Landscape>) -> Sheet {
     Figure { number: 6, name, title, caption, plots, columns: 2, height: 430.0, numbers }.into()
 }
 
-fn by_attribute(order: &[(u32, Counts)], name: &dyn Fn(u32) -> String) -> Plot {
-    let most = order.first().map_or(1, |(_, counts)| counts.iter().sum()) as f64;
+fn by_attribute(order: &[(u32, Counts)], most: usize, name: &dyn Fn(u32) -> String) -> Plot {
     // The most flipped stands at the top.
     let names = order.iter().rev().map(|(attribute, _)| name(*attribute)).collect();
-    let x = Axis::linear("flips in all attacks", 0.0, 1.08 * most);
+    let x = Axis::linear("flips in all attacks", 0.0, 1.08 * most.max(1) as f64);
     let mut plot = Plot::new("The most flipped attributes", x, Axis::named("", names));
     for (kind, (kind_name, ink)) in KINDS.into_iter().enumerate() {
         let bars: Vec<Bar> = order
@@ -109,10 +144,9 @@ fn by_attribute(order: &[(u32, Counts)], name: &dyn Fn(u32) -> String) -> Plot {
     plot
 }
 
-fn by_distance(distances: &BTreeMap<String, Counts>, flips: usize) -> Plot {
-    let most = distances.values().map(|counts| counts.iter().sum::<usize>()).max().unwrap_or(1);
+fn by_distance(distances: &BTreeMap<String, Counts>, flips: usize, most: f64) -> Plot {
     let x = Axis::named("distance from the target (hops)", distances.keys().cloned().collect());
-    let y = Axis { unit: " %", ..Axis::linear("share of all flips", 0.0, 1.1 * percent(most, flips)) };
+    let y = Axis { unit: " %", ..Axis::linear("share of all flips", 0.0, 1.1 * most) };
     let mut plot = Plot::new("Where they are", x, y);
     for (kind, (kind_name, ink)) in KINDS.into_iter().enumerate() {
         let bars: Vec<Bar> = distances

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::error::ReportError;
+use super::origin;
 use super::source::{Rows, Run, Source, Sources};
 use super::training::TrainingLog;
 use crate::certify::settings::Bound;
@@ -82,6 +83,8 @@ pub struct Group {
     pub name: String,
     /// Does a study call it so?
     named: bool,
+    /// Digests of graph and model, if they are known.
+    pub identity: Option<Identity>,
     /// The budget in words, or that it is not known.
     pub budget: String,
     /// `q` of every node, if it is the same for all and both directions and all attributes are free.
@@ -107,20 +110,28 @@ pub struct Groups {
     pub notices: Vec<String>,
     /// The graph of all results, by its digest.
     pub graph: Option<String>,
+    /// The files, each with its date and a command that makes the same.
+    pub files: Vec<String>,
+    /// The commands of studies.
+    pub commands: Vec<String>,
 }
 
 impl Groups {
     /// Puts sources in order.
     pub fn new(sources: Sources) -> Result<Groups, ReportError> {
-        let mut all = Groups { graph: one_graph(&sources.files)?, ..Groups::default() };
+        let mut all =
+            Groups { graph: one_graph(&sources.files)?, commands: sources.commands.clone(), ..Groups::default() };
         if !sources.missing.is_empty() {
             let files = sources.missing.join(", ");
             all.notices.push(format!("The study is not finished: {files} not there yet. Run it again to go on."));
         }
         let mut keys: Vec<Key> = Vec::new();
-        for Source { path, name: called, named, rows, run } in sources.files {
+        for Source { path, name: called, named, rows, run, written } in sources.files {
             let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             all.notice(&file, &rows, run.as_ref());
+            let known = run.as_ref().and_then(|run| run.description.as_ref().ok()).map(origin::command_of);
+            let when = written.map_or(String::new(), |time| format!(", {}", origin::date(time)));
+            all.files.push(format!("{file}{when}{}", known.map_or(String::new(), |command| format!(": {command}"))));
             let rows = match rows {
                 Rows::Training(log) => {
                     all.training.push(log);
@@ -137,6 +148,7 @@ impl Groups {
                     name: called.clone(),
                     budget: budget.map_or_else(|| "budget not known".into(), words),
                     local: budget.and_then(plain),
+                    identity: run.as_ref().and_then(|run| run.input().cloned()),
                     ..Group::default()
                 });
                 keys.push(key);

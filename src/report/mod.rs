@@ -1,20 +1,26 @@
 //! The report: one self-contained HTML page and its figures, made from result files.
 //!
 //! [`source`] reads files and tells what they are, [`group`] puts together what belongs to one model and budget,
-//! [`landscape`] adds what only the graph knows, `chart` draws. Each figure has a file of its own: [`curve`] (1 and 2),
-//! [`tightness`] (3), [`surroundings`] (4), [`dynamics`] (5), [`flips`] (6), [`cost`] (7). [`table`] holds the nodes, and [`page`]
-//! puts everything together. Nothing is computed here that a verdict rests on.
+//! [`landscape`] adds what only the graph knows, `chart` draws. Each figure has a file of its own: [`curve`] (1), [`compared`] (2),
+//! [`tightness`] (3), [`surroundings`] (4), [`dynamics`] (5), [`flips`] (6), [`cost`] (7). [`table`] holds the nodes, [`explorer`]
+//! what the page's map and drawings need, [`models`] the networks for it, [`origin`] date and commands, and [`page`] puts everything
+//! together. Nothing is computed here that a verdict rests on.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+pub mod compared;
 pub mod cost;
 pub mod curve;
 pub mod dynamics;
 pub mod error;
+pub mod explorer;
 pub mod flips;
 pub mod group;
 pub mod landscape;
+pub mod mean;
+pub mod models;
+pub mod origin;
 pub mod page;
 pub mod published;
 pub mod sheet;
@@ -27,6 +33,8 @@ pub mod training;
 use error::ReportError;
 use group::Groups;
 use landscape::Landscape;
+use models::Models;
+use origin::Origin;
 use sheet::Sheet;
 
 use crate::results;
@@ -40,6 +48,10 @@ pub struct Report {
     pub groups: Groups,
     /// The graph, if it is known.
     pub landscape: Option<Landscape>,
+    /// The networks, as far as they are known.
+    pub models: Models,
+    /// When and by which command the report is made.
+    pub origin: Origin,
 }
 
 /// What was written.
@@ -83,17 +95,17 @@ impl Report {
             sheets.extend(self.groups.training.iter().map(dynamics::training));
             return sheets;
         }
-        sheets.extend(groups.iter().map(|group| curve::shares(group, landscape)));
-        sheets.push(curve::models(groups, landscape));
-        sheets.extend(groups.iter().map(tightness::gaps));
-        sheets.extend(groups.iter().map(|group| surroundings::robustness(group, landscape)));
+        sheets.extend(curve::shares(groups, landscape));
+        sheets.push(compared::models(groups, landscape));
+        sheets.extend(tightness::gaps(groups));
+        sheets.extend(surroundings::robustness(groups, landscape));
         sheets.extend(self.groups.training.iter().map(dynamics::training));
         if self.groups.training.is_empty() {
             let why = "No training log was given: `gcnproof train` writes one.";
             sheets.push(Sheet::missing(5, "Training dynamics", why));
         }
-        sheets.extend(groups.iter().map(|group| flips::flipped(group, landscape)));
-        sheets.extend(groups.iter().map(cost::effort));
+        sheets.extend(flips::flipped(groups, landscape));
+        sheets.extend(cost::effort(groups));
         sheets
     }
 

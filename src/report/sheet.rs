@@ -61,3 +61,13 @@ pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
 pub fn percent(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
 }
+
+/// Is this the digest of a file: many hexadecimal digits and nothing else?
+pub fn is_digest(text: &str) -> bool {
+    text.len() >= 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// As much of a digest as people compare.
+pub fn short_digest(digest: &str) -> String {
+    if is_digest(digest) { format!("{}…", &digest[..12]) } else { digest.to_string() }
+}

@@ -1,6 +1,7 @@
 //! Reads result files, training logs and studies, and tells which of these a file is.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use super::error::ReportError;
 use super::training::{self, TrainingLog};
@@ -50,6 +51,8 @@ pub struct Source {
     pub rows: Rows,
     /// What run it belongs to, if that is known.
     pub run: Option<Run>,
+    /// When it was written, if the disk says so.
+    pub written: Option<SystemTime>,
 }
 
 /// The run that a file belongs to.
@@ -72,6 +75,10 @@ pub struct Sources {
     pub graph: Option<PathBuf>,
     /// What the first study calls its graph.
     pub graph_name: Option<String>,
+    /// The models that studies keep.
+    pub models: Vec<PathBuf>,
+    /// The commands of studies.
+    pub commands: Vec<String>,
 }
 
 impl Sources {
@@ -110,6 +117,9 @@ impl Sources {
                 }
             }
         }
+        self.models.extend(manifest.models.iter().filter_map(|model| Some(folder.join(model.model.as_ref()?))));
+        self.models.retain(|path| path.exists());
+        self.commands.extend(manifest.commands);
         if self.graph.is_none() && study::graph_path(folder).exists() {
             self.graph = Some(study::graph_path(folder));
             self.graph_name = Some(manifest.graph);
@@ -125,18 +135,32 @@ fn read(path: &Path, name: String) -> Result<Source, ReportError> {
             .map_err(|source| ResultError::Unreadable { file: path.display().to_string(), source })?;
         if training::is_log(&bytes) {
             let rows = Rows::Training(TrainingLog::parse(path, &name, &bytes)?);
-            return Ok(Source { path: path.to_path_buf(), name, named: false, rows, run: None });
+            return Ok(Source {
+                path: path.to_path_buf(),
+                name,
+                named: false,
+                rows,
+                run: None,
+                written: written(path),
+            });
         }
     }
     let run = Sidecar::load(path)?
         .map(|sidecar| Run { total: sidecar.total, description: Description::read(&sidecar.fingerprint) });
     let rows = match run.as_ref().map(|run| &run.description) {
-        Some(Ok(Description::Certify(_))) => Rows::Nodes(results::read(path, NodeRecord::SCHEMA)?),
+        Some(Ok(Description::Certify(run))) => {
+            let exact = run.effort.as_ref().is_some_and(|effort| effort.exact_margins);
+            Rows::Nodes(results::read(path, if exact { NodeRecord::EXACT_SCHEMA } else { NodeRecord::SCHEMA })?)
+        }
         Some(Ok(Description::Radius(_))) => Rows::Radii(results::read(path, RadiusRecord::SCHEMA)?),
         Some(Ok(Description::Validate(_))) => Rows::Pairs(results::read(path, PairRecord::SCHEMA)?),
         Some(Ok(Description::Table1(_)) | Err(_)) | None => guess(path)?,
     };
-    Ok(Source { path: path.to_path_buf(), name, named: false, rows, run })
+    Ok(Source { path: path.to_path_buf(), name, named: false, rows, run, written: written(path) })
+}
+
+fn written(path: &Path) -> Option<SystemTime> {
+    std::fs::metadata(path).and_then(|data| data.modified()).ok()
 }
 
 /// How a file is read as one kind of table.
@@ -144,8 +168,9 @@ type Table = fn(&Path) -> Result<Rows, ResultError>;
 
 /// Tries one table after the other.
 fn guess(path: &Path) -> Result<Rows, ReportError> {
-    let tables: [Table; 3] = [
+    let tables: [Table; 4] = [
         |path| results::read(path, NodeRecord::SCHEMA).map(Rows::Nodes),
+        |path| results::read(path, NodeRecord::EXACT_SCHEMA).map(Rows::Nodes),
         |path| results::read(path, RadiusRecord::SCHEMA).map(Rows::Radii),
         |path| results::read(path, PairRecord::SCHEMA).map(Rows::Pairs),
     ];

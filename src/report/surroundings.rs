@@ -53,15 +53,31 @@ fn places(group: &Group, landscape: Option<&Landscape>) -> Vec<Place> {
     places.into_values().collect()
 }
 
-/// Figure 4 of one group.
-pub fn robustness(group: &Group, landscape: Option<&Landscape>) -> Sheet {
+/// What the axes of all groups have in common, so that figures can be compared.
+struct Span {
+    /// The largest degree.
+    degree: u64,
+    /// The largest `Q` that is certified anywhere.
+    certified: u64,
+}
+
+/// Figure 4 of each group, with the same axes for all of them.
+pub fn robustness(groups: &[Group], landscape: Option<&Landscape>) -> Vec<Sheet> {
+    let all: Vec<Vec<Place>> = groups.iter().map(|group| places(group, landscape)).collect();
+    let span = Span {
+        degree: all.iter().flatten().map(|place| place.degree).max().unwrap_or(1),
+        certified: all.iter().flatten().filter_map(|place| place.certified).max().unwrap_or(1),
+    };
+    groups.iter().zip(&all).map(|(group, places)| robustness_of(group, landscape, places, &span)).collect()
+}
+
+fn robustness_of(group: &Group, landscape: Option<&Landscape>, places: &[Place], span: &Span) -> Sheet {
     let title = format!("Robustness against purity and degree: {}", group.name);
-    let places = places(group, landscape);
     if places.is_empty() {
         return Sheet::missing(4, &title, "No verdicts and no radii: results of `certify` or `radius` are needed.");
     }
     let mut numbers = Numbers::new(&["model", "node", "degree", "purity", "certified_Q", "verdict"]);
-    for place in &places {
+    for place in places {
         numbers.push([
             group.name.clone(),
             place.node.to_string(),
@@ -79,19 +95,19 @@ pub fn robustness(group: &Group, landscape: Option<&Landscape>) -> Sheet {
         let bin = |place: &Place| place.purity.map(|p| ((p * 10.0) as usize).min(9));
         if radii {
             let x = |place: &Place| place.purity.map(|p| 100.0 * p);
-            plots.push(cloud("", Axis::percent(purity_label), &places, x, bin, &|at| 10.0 * at as f64 + 5.0));
+            let axis = Axis::percent(purity_label);
+            plots.push(cloud(axis, span.certified, places, x, bin, &|at| 10.0 * at as f64 + 5.0));
         } else {
             let names = (0..10).map(|at| format!("{}–{} %", 10 * at, 10 * at + 10)).collect();
-            plots.push(stack(Axis::named(purity_label, names), &places, bin));
+            plots.push(stack(Axis::named(purity_label, names), places, bin));
         }
     }
     let powers = |place: &Place| (place.degree.max(1) as f64).log2().floor() as usize;
     if radii {
-        let degrees = places.iter().map(|place| place.degree.max(1) as f64);
         let x = |place: &Place| Some(place.degree.max(1) as f64);
         let middle = |at: usize| 2f64.powf(at as f64 + if at == 0 { 0.0 } else { 0.5 });
-        let axis = Axis::logarithmic("degree: number of neighbours", degrees);
-        plots.push(cloud("", axis, &places, x, |place| Some(powers(place)), &middle));
+        let axis = Axis::logarithmic("degree: number of neighbours", [1.0, span.degree.max(2) as f64].into_iter());
+        plots.push(cloud(axis, span.certified, places, x, |place| Some(powers(place)), &middle));
     } else {
         let last = places.iter().map(powers).max().unwrap_or(0);
         let name = |at: usize| match (1u64 << at, (2u64 << at) - 1) {
@@ -99,7 +115,7 @@ pub fn robustness(group: &Group, landscape: Option<&Landscape>) -> Sheet {
             (from, to) => format!("{from}–{to}"),
         };
         let axis = Axis::named("degree: number of neighbours", (0..=last).map(name).collect());
-        plots.push(stack(axis, &places, |place| Some(powers(place))));
+        plots.push(stack(axis, places, |place| Some(powers(place))));
     }
     let what = if radii {
         "Dots: nodes (at most 1,500 of them), by the largest Q for which no attack can change their class. Line: the median, \
@@ -110,6 +126,15 @@ pub fn robustness(group: &Group, landscape: Option<&Landscape>) -> Sheet {
     let mut caption = format!(
         "{what} Purity: the share of the other nodes that a node's logits depend on and that are predicted like it."
     );
+    if let Some(limit) = group.best_radii().map(|radii| radii.limit).filter(|_| radii) {
+        let capped = places.iter().filter(|place| place.certified >= Some(limit)).count();
+        if capped > 0 {
+            let share = percent(capped, places.len());
+            caption.push_str(&format!(
+                " No Q above {limit} was tried: the {share:.1} % of the nodes at {limit} withstand at least that many flips."
+            ));
+        }
+    }
     if landscape.is_none() {
         caption.push_str(" Without the graph (--graph) purity is not known.");
     } else if with_purity < places.len() {
@@ -122,8 +147,8 @@ pub fn robustness(group: &Group, landscape: Option<&Landscape>) -> Sheet {
 
 /// Dots, median and percentiles of the certified `Q`.
 fn cloud(
-    title: &str,
     x: Axis,
+    most: u64,
     places: &[Place],
     at: impl Fn(&Place) -> Option<f64>,
     bin: impl Fn(&Place) -> Option<usize>,
@@ -131,7 +156,6 @@ fn cloud(
 ) -> Plot {
     let points: Vec<(f64, f64)> =
         places.iter().filter_map(|place| Some((at(place)?, place.certified? as f64))).collect();
-    let most = points.iter().map(|p| p.1).fold(1.0, f64::max);
     let mut bins: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for place in places {
         if let (Some(bin), Some(q)) = (bin(place), place.certified) {
@@ -149,9 +173,9 @@ fn cloud(
             band.push((middle(*bin), low, high));
         }
     }
-    let mut plot = Plot::new(title, x, Axis::linear("largest certified Q (flips)", 0.0, 1.03 * most));
-    plot.mark("10 % – 90 %", Shape::Band(band), Ink::Sky, 0.35);
-    plot.mark("nodes", Shape::Dots(thinned(points, DOTS), 3.0), Ink::Blue, 0.35);
+    let mut plot = Plot::new("", x, Axis::whole("largest certified Q (flips)", most.max(1)));
+    plot.mark("10 % – 90 %", Shape::Band(band), Ink::Sky, 0.3);
+    plot.mark("nodes", Shape::Dots(thinned(points, DOTS), 3.0), Ink::Blue, 0.5);
     plot.mark("median", Shape::Line(median, Dash::Solid, 2.4), Ink::Vermillion, 1.0);
     plot
 }

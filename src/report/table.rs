@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::cost::step_name;
+use super::explorer;
+use super::explorer::attack::{Attacks, Weighing};
+use super::explorer::knowledge::Knowledge;
 use super::group::Group;
 use super::landscape::{Landscape, attribute_name, class_name};
 use super::surroundings::predictions;
@@ -21,8 +24,8 @@ struct Line<'a> {
     radius: Option<&'a RadiusRecord>,
 }
 
-/// The table of one group, as the page's script reads it; `None` if it has no nodes.
-pub fn nodes(group: &Group, landscape: Option<&Landscape>) -> Option<Value> {
+/// The table of one group, as the page's script reads it; `None` if it has no nodes. `weighing` is its network, if it is known.
+pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Weighing>) -> Option<Value> {
     let mut lines: BTreeMap<u64, Line> = BTreeMap::new();
     for row in group.headline().map_or(&[][..], |verdicts| &verdicts.rows) {
         lines.entry(row.node).or_default().verdict = Some(row);
@@ -33,27 +36,29 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>) -> Option<Value> {
     if lines.is_empty() {
         return None;
     }
+    let knowledge = Knowledge::new(group);
+    let attacks = Attacks::new(group, weighing);
     let mut columns = Columns { lines: &lines, all: Vec::new() };
     columns.numbers("node", "node", "ids start at 0", |node, _| Some(node as f64));
+    columns.verdicts(&knowledge);
+    if let Some(radii) = group.best_radii() {
+        columns.numbers("certified", "safe to Q", "largest Q that is certified", |_, line| {
+            line.radius?.certified_q_global.map(|q| q as f64)
+        });
+        // Nobody has tried more: a node at the limit may withstand more flips.
+        if let Some(column) = columns.all.last_mut() {
+            column["cap"] = json!(radii.limit);
+        }
+        columns.numbers("attacked", "broken at Q", "smallest Q with a witness", |_, line| {
+            line.radius?.attacked_q_global.map(|q| q as f64)
+        });
+    }
     let names = landscape.and_then(|landscape| landscape.graph().node_names());
     if let Some(names) = names {
         let texts: Vec<&str> = lines.keys().map(|node| names.get(*node as usize).map_or("", String::as_str)).collect();
         columns.all.push(json!({ "key": "name", "title": "name", "kind": "text", "values": texts }));
     }
-    if group.headline().is_some() {
-        columns.choices("verdict", "verdict", "under the budget", |line| {
-            line.verdict.map(|row| verdict_name(row.verdict).to_string())
-        });
-    }
-    if group.best_radii().is_some() {
-        columns.numbers("certified", "safe to Q", "largest Q that is certified", |_, line| {
-            line.radius?.certified_q_global.map(|q| q as f64)
-        });
-        columns.numbers("attacked", "broken at Q", "smallest Q with a witness", |_, line| {
-            line.radius?.attacked_q_global.map(|q| q as f64)
-        });
-    }
-    let (witnesses, words) = witnesses(group, landscape, lines.keys());
+    let (witnesses, words) = witnesses(&attacks, landscape, lines.keys());
     columns.all.push(json!({
         "key": "attack", "title": "smallest attack known", "about": "sorted by its number of flips", "kind": "attack",
         "values": witnesses,
@@ -61,11 +66,29 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>) -> Option<Value> {
     if group.headline().is_some() {
         columns.margins(landscape);
     }
-    columns.surroundings(landscape, &predictions(group));
+    columns.surroundings(landscape, &everywhere(group, weighing));
     if group.headline().is_some() {
         columns.cost();
     }
-    Some(json!({ "name": group.name, "about": about(group), "columns": columns.all, "words": words }))
+    let rows: Vec<u64> = lines.keys().copied().collect();
+    let logits = weighing.and_then(Weighing::logits);
+    let explorer = explorer::model(group, landscape, logits, &knowledge, &attacks, &rows);
+    Some(json!({
+        "name": group.name, "about": about(group), "columns": columns.all, "words": words, "explorer": explorer,
+    }))
+}
+
+/// The class predicted for each node: of those without a row, the network knows it.
+fn everywhere(group: &Group, weighing: Option<&Weighing>) -> BTreeMap<u64, u64> {
+    let mut predicted = predictions(group);
+    if let Some(logits) = weighing.and_then(Weighing::logits) {
+        for node in 0..logits.value.len() / logits.width.max(1) {
+            if let Some(class) = logits.clear_maximum(node) {
+                predicted.entry(node as u64).or_insert(class as u64);
+            }
+        }
+    }
+    predicted
 }
 
 /// What the table shows, in a few words.
@@ -82,15 +105,14 @@ fn about(group: &Group) -> String {
 /// Flips as the script reads them: node, then three times the attribute plus 0 (removed), 1 (added) or 2 (not known).
 /// A node without a known attack has 0 in the place of its list. And the names of the attributes that occur.
 fn witnesses<'a>(
-    group: &Group,
+    attacks: &Attacks,
     landscape: Option<&Landscape>,
     nodes: impl Iterator<Item = &'a u64>,
 ) -> (Vec<Value>, BTreeMap<u32, String>) {
-    let known = group.witnesses();
     let mut used: BTreeSet<u32> = BTreeSet::new();
     let lists = nodes
         .map(|node| {
-            let Some(flips) = known.get(node) else { return json!(0) };
+            let Some(flips) = attacks.of(*node).map(|attack| &attack.flips[..]) else { return json!(0) };
             let mut list: Vec<u64> = Vec::with_capacity(2 * flips.len());
             let mut put = |node: u32, attribute: u32, what: u64| {
                 used.insert(attribute);
@@ -165,6 +187,29 @@ struct Columns<'a> {
 }
 
 impl Columns<'_> {
+    /// The verdicts where the page begins. Its script moves them with `Q`, so that all three names are there from the start.
+    fn verdicts(&mut self, knowledge: &Knowledge) {
+        const ORDER: [Verdict; 3] = [Verdict::NonRobust, Verdict::Robust, Verdict::Undecided];
+        let verdict = |(node, line): (&u64, &Line)| match knowledge.start {
+            Some(q) => Some(knowledge.verdict(*node, q)),
+            None => line.verdict.map(|row| row.verdict),
+        };
+        let place = |verdict| ORDER.iter().position(|known| *known == verdict).map_or(-1, |at| at as i64);
+        let values: Vec<i64> = self.lines.iter().map(|line| verdict(line).map_or(-1, place)).collect();
+        let names = ORDER.map(verdict_name);
+        self.all.push(json!({
+            "key": "verdict", "title": "verdict", "about": "under the budget", "kind": "choice", "names": names, "values": values,
+        }));
+    }
+
+    /// Marks the last columns as those that a page shows on request.
+    fn more(&mut self, count: usize) {
+        let from = self.all.len().saturating_sub(count);
+        for column in &mut self.all[from..] {
+            column["more"] = json!(true);
+        }
+    }
+
     fn margins(&mut self, landscape: Option<&Landscape>) {
         let low = "proved lower bound of the worst-case margin, smallest over classes";
         self.numbers("lower", "margin ≥", low, |_, line| line.verdict?.worst_lower().map(|x| rounded(x, false)));
@@ -188,6 +233,7 @@ impl Columns<'_> {
         self.choices("predicted", "predicted", "without an attack", |line| class(line.predicted()));
         self.numbers("degree", "degree", "neighbours", |_, line| line.degree().map(|x| x as f64));
         self.numbers("reach", "reach", "nodes its logits depend on", |_, line| line.reach().map(|x| x as f64));
+        self.more(1);
         if let Some(landscape) = landscape {
             self.numbers("purity", "purity %", "neighbours predicted like it", |node, line| {
                 let purity = landscape.purity(node, line.reach()?, predicted)?;
@@ -204,6 +250,7 @@ impl Columns<'_> {
         self.numbers("ms", "ms", "milliseconds", |_, line| {
             Some((1e5 * line.verdict?.seconds).round() / 100.0).filter(|x| x.is_finite())
         });
+        self.more(3);
     }
 
     fn numbers(&mut self, key: &str, title: &str, about: &str, of: impl Fn(u64, &Line) -> Option<f64>) {

@@ -25,55 +25,120 @@ const COLUMNS: [Column; 6] = [
     Column { name: "witness (best attack found)", ink: Ink::Vermillion, of: |row| row.witness },
 ];
 
-/// Half-decades from here on; what is smaller but not zero stands with the first.
+/// No half-decade below this one: what is smaller but not zero stands with the first.
 const FIRST: i32 = -8;
 
-/// Figure 3 of one group.
-pub fn gaps(group: &Group) -> Sheet {
+/// The distances of one number from the truth, sorted.
+struct Strip {
+    column: &'static Column,
+    distances: Vec<f64>,
+}
+
+impl Strip {
+    fn zeros(&self) -> usize {
+        self.distances.iter().filter(|d| **d <= ZERO).count()
+    }
+
+    /// How many distances each half-decade holds, and the zeros.
+    fn counts(&self, span: &Span) -> (usize, Vec<usize>) {
+        let mut counts = vec![0; (span.last - span.first + 1) as usize];
+        for &distance in self.distances.iter().filter(|d| **d > ZERO) {
+            counts[(half(distance).clamp(span.first, span.last) - span.first) as usize] += 1;
+        }
+        (self.zeros(), counts)
+    }
+}
+
+/// The axes that all strips share, so that they can be compared.
+struct Span {
+    first: i32,
+    last: i32,
+    zero: bool,
+    /// The highest bar, in percent.
+    most: f64,
+    /// The range of the exact margins.
+    truth: (f64, f64),
+}
+
+/// Figure 3 of each group, with the same axes for all of them.
+pub fn gaps(groups: &[Group]) -> Vec<Sheet> {
+    let known: Vec<Vec<(&PairRecord, f64)>> =
+        groups.iter().map(|group| group.pairs.iter().filter_map(|row| Some((row, row.truth()?))).collect()).collect();
+    let strips: Vec<Vec<Strip>> =
+        known.iter().map(|known| COLUMNS.iter().map(|column| strip_of(column, known)).collect()).collect();
+    let span = span(&strips, &known);
+    groups
+        .iter()
+        .zip(&known)
+        .zip(&strips)
+        .map(|((group, known), strips)| gaps_of(group, known, strips, &span))
+        .collect()
+}
+
+fn strip_of(column: &'static Column, known: &[(&PairRecord, f64)]) -> Strip {
+    let distance = |(row, truth): &(&PairRecord, f64)| Some(column.distance((column.of)(row)?, *truth));
+    let mut distances: Vec<f64> = known.iter().filter_map(distance).collect();
+    distances.sort_by(f64::total_cmp);
+    Strip { column, distances }
+}
+
+impl Column {
+    /// A witness lies above the truth, a bound below.
+    fn distance(&self, value: f64, truth: f64) -> f64 {
+        if self.name.starts_with("witness") { value - truth } else { truth - value }
+    }
+}
+
+fn span(strips: &[Vec<Strip>], known: &[Vec<(&PairRecord, f64)>]) -> Span {
+    let all = || strips.iter().flatten();
+    let positive = || all().flat_map(|strip| &strip.distances).filter(|d| **d > ZERO).map(|d| half(*d));
+    let first = positive().min().unwrap_or(FIRST).max(FIRST);
+    let truths = || known.iter().flatten().map(|pair| pair.1);
+    let mut span = Span {
+        first,
+        last: positive().max().unwrap_or(first).max(first + 1),
+        // A strip of nothing but zeros is not drawn.
+        zero: all().any(|strip| (1..strip.distances.len()).contains(&strip.zeros())),
+        most: 0.0,
+        truth: (truths().fold(f64::INFINITY, f64::min), truths().fold(f64::NEG_INFINITY, f64::max)),
+    };
+    for strip in all().filter(|strip| strip.zeros() < strip.distances.len()) {
+        let (zero, counts) = strip.counts(&span);
+        let most = counts.iter().copied().max().unwrap_or(0).max(zero);
+        span.most = span.most.max(percent(most, strip.distances.len()));
+    }
+    span
+}
+
+fn gaps_of(group: &Group, known: &[(&PairRecord, f64)], strips: &[Strip], span: &Span) -> Sheet {
     let title = format!("How tight each bound is: {}", group.name);
-    let known: Vec<(&PairRecord, f64)> = group.pairs.iter().filter_map(|row| Some((row, row.truth()?))).collect();
     if known.is_empty() {
         let why = "No class pair with a known exact margin: `gcnproof study` samples some, and `gcnproof validate … --out \
                    pairs.parquet` adds those of LP, ILP and MILP solvers.";
         return Sheet::missing(3, &title, why);
     }
     let mut numbers = Numbers::new(&["model", "node", "class", "exact", "number", "value", "distance"]);
-    let mut plots = Vec::new();
-    let mut absent = Vec::new();
-    let all: Vec<Vec<f64>> = COLUMNS
-        .iter()
-        .map(|column| {
-            let mut distances: Vec<f64> = Vec::new();
-            for (row, truth) in &known {
-                if let Some(value) = (column.of)(row) {
-                    // A witness lies above the truth, a bound below.
-                    let distance = if column.name.starts_with("witness") { value - truth } else { truth - value };
-                    distances.push(distance);
-                    numbers.push([
-                        group.name.clone(),
-                        row.node.to_string(),
-                        row.class.to_string(),
-                        number(*truth),
-                        column.name.to_string(),
-                        number(value),
-                        number(distance),
-                    ]);
-                }
+    for (row, truth) in known {
+        for column in &COLUMNS {
+            if let Some(value) = (column.of)(row) {
+                numbers.push([
+                    group.name.clone(),
+                    row.node.to_string(),
+                    row.class.to_string(),
+                    number(*truth),
+                    column.name.to_string(),
+                    number(value),
+                    number(column.distance(value, *truth)),
+                ]);
             }
-            distances.sort_by(f64::total_cmp);
-            distances
-        })
-        .collect();
-    let most = all.iter().flatten().copied().fold(ZERO, f64::max);
-    let last = half(most).max(FIRST + 2);
-    for (column, distances) in COLUMNS.iter().zip(&all) {
-        if distances.is_empty() {
-            absent.push(column.name);
-        } else {
-            plots.push(strip(column, distances, last));
         }
     }
-    plots.push(truths(&known));
+    let measured = || strips.iter().filter(|strip| !strip.distances.is_empty());
+    // A strip that is nothing but zero is said, not drawn.
+    let (attained, drawn): (Vec<&Strip>, Vec<&Strip>) =
+        measured().partition(|strip| strip.zeros() == strip.distances.len());
+    let mut plots: Vec<Plot> = drawn.iter().map(|strip| plot(strip, span)).collect();
+    plots.push(truths(known, span.truth));
     let global = group.pairs_global.map_or(String::new(), |q| format!(" at Q = {q}"));
     let mut caption = format!(
         "{} class pairs of a sample{global} whose exact worst-case margin m is known (of {} measured). Each strip: the \
@@ -83,6 +148,12 @@ pub fn gaps(group: &Group) -> Sheet {
         known.len(),
         group.pairs.len()
     );
+    if !attained.is_empty() {
+        let names: Vec<&str> = attained.iter().map(|strip| strip.column.name).collect();
+        caption.push_str(&format!(" Not drawn, because equal to m for every pair: {}.", names.join(", ")));
+    }
+    let absent: Vec<&str> =
+        strips.iter().filter(|strip| strip.distances.is_empty()).map(|strip| strip.column.name).collect();
     if !absent.is_empty() {
         caption.push_str(&format!(" Not computed in these results: {} (`gcnproof validate` does).", absent.join(", ")));
     }
@@ -94,29 +165,22 @@ fn half(value: f64) -> i32 {
     (value.log10() * 2.0).floor() as i32
 }
 
-/// One histogram over half-decades up to `last`.
-fn strip(column: &Column, sorted: &[f64], last: i32) -> Plot {
-    let mut counts = vec![0; (last - FIRST + 1) as usize];
-    let mut zero = 0;
-    for &distance in sorted {
-        match distance {
-            d if d <= ZERO => zero += 1,
-            d => counts[(half(d).clamp(FIRST, last) - FIRST) as usize] += 1,
-        }
-    }
+/// One histogram over half-decades.
+fn plot(strip: &Strip, span: &Span) -> Plot {
+    let (zero, counts) = strip.counts(span);
+    let all = strip.distances.len();
     let label = |at: i32| if at % 2 == 0 { power(at / 2) } else { String::new() };
-    let names = std::iter::once("0".to_string()).chain((FIRST..=last + 1).map(label)).collect();
+    let names = std::iter::once("0".to_string()).chain((span.first..=span.last + 1).map(label)).collect();
     let mut x = Axis::named("distance from the exact margin (logits)", names);
-    x.range = (-0.6, counts.len() as f64 + 1.2);
-    let most = counts.iter().copied().max().unwrap_or(0).max(zero);
-    let y = Axis { unit: " %", ..Axis::linear("class pairs", 0.0, percent(most, sorted.len()) * 1.15) };
-    let median = quantile(sorted, 0.5).unwrap_or(0.0).max(0.0);
-    let title = format!("{}: median {median:.3}, zero on {:.0} %", column.name, percent(zero, sorted.len()));
-    let mut plot = Plot::new(&title, x, y);
+    x.range = (if span.zero { -0.6 } else { 0.8 }, counts.len() as f64 + 1.2);
+    let y = Axis { unit: " %", ..Axis::linear("class pairs", 0.0, 1.1 * span.most.max(1.0)) };
+    let median = quantile(&strip.distances, 0.5).unwrap_or(0.0).max(0.0);
+    let zeros = if zero > 0 { format!(", zero on {:.0} %", percent(zero, all)) } else { String::new() };
+    let mut plot = Plot::new(&format!("{}: median {median:.3}{zeros}", strip.column.name), x, y);
     let bar = |from: f64, to: f64, count: usize| Bar {
         x: (from, to),
-        y: (0.0, percent(count, sorted.len())),
-        told: format!("{count} of {} class pairs", sorted.len()),
+        y: (0.0, percent(count, all)),
+        told: format!("{count} of {all} class pairs"),
         label: String::new(),
     };
     let bars = counts.iter().enumerate().filter(|(_, count)| **count > 0);
@@ -124,7 +188,7 @@ fn strip(column: &Column, sorted: &[f64], last: i32) -> Plot {
     if zero > 0 {
         bars.push(bar(-0.4, 0.4, zero));
     }
-    plot.mark("", Shape::Bars(bars), column.ink, 1.0);
+    plot.mark("", Shape::Bars(bars), strip.column.ink, 1.0);
     plot
 }
 
@@ -135,11 +199,9 @@ fn power(exponent: i32) -> String {
     }
 }
 
-/// The exact margins themselves.
-fn truths(known: &[(&PairRecord, f64)]) -> Plot {
-    let mut values: Vec<f64> = known.iter().map(|pair| pair.1).collect();
-    values.sort_by(f64::total_cmp);
-    let (low, high) = (quantile(&values, 0.0).unwrap_or(0.0), quantile(&values, 1.0).unwrap_or(1.0));
+/// The exact margins themselves, on the axis of all groups.
+fn truths(known: &[(&PairRecord, f64)], (low, high): (f64, f64)) -> Plot {
+    let values: Vec<f64> = known.iter().map(|pair| pair.1).collect();
     let width = ((high - low) / 18.0).max(1e-9);
     // Zero is an edge: no bar holds robust pairs and others.
     let bin = |value: f64| (value / width).ceil() as i64 - 1;

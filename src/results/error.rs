@@ -112,6 +112,17 @@ pub enum ResultError {
         /// The rows of the whole run.
         total: usize,
     },
+    /// Going on would overwrite the rows of a run that is finished.
+    #[error("{file}: holds the {total} rows of a finished run")]
+    #[diagnostic(help(
+        "choose another `--out`, overwrite it by `--force`, or see its results again by `--resume` with the same command"
+    ))]
+    Finished {
+        /// The file.
+        file: String,
+        /// Its rows.
+        total: usize,
+    },
     /// There are rows, but no sidecar says what run they belong to.
     #[error("{file}: holds something already, and there is no `{sidecar}` to say what run it belongs to")]
     #[diagnostic(help("choose another `--out`, or overwrite the file by `--force`"))]

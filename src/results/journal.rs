@@ -25,8 +25,8 @@ const PATIENCE: u32 = 20;
 /// What to do with a file that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Start from nothing; refuse to overwrite an interrupted run or an unknown file that is not
-    /// empty.
+    /// Start from nothing; refuse to overwrite rows, of a run that is finished or not, and an
+    /// unknown file that is not empty.
     Fresh,
     /// Go on with the rows that are there; refuse those of another run. Without rows, start from
     /// nothing.
@@ -133,7 +133,6 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
         }
         let sidecar = Sidecar::load(path);
         match (&sidecar, mode) {
-            (Ok(Some(sidecar)), Mode::Fresh) if sidecar.complete => return nothing,
             (Ok(Some(sidecar)), Mode::Resume) if sidecar.differences(fingerprint, total).is_empty() => {
                 return index(path, table::read(path, schema)?, key);
             }
@@ -150,6 +149,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
             Some(sidecar) if mode == Mode::Resume => {
                 ResultError::OtherRun { file, differences: summary(sidecar.differences(fingerprint, total)) }
             }
+            Some(Sidecar { total, complete: true, .. }) => ResultError::Finished { file, total },
             Some(Sidecar { done, total, .. }) => ResultError::Unfinished { file, done, total },
         })
     }

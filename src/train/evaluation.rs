@@ -1,5 +1,7 @@
 //! Evaluation of a trained model: accuracy, share of certified nodes, largest certified budgets.
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -31,6 +33,23 @@ pub struct Evaluation {
     pub certified_by_paper: f64,
     /// Share of all nodes that it or the anchored bound certifies, class pair by class pair.
     pub certified_by_best: f64,
+    /// Share of all nodes with a known class predicted right.
+    pub accuracy: f64,
+    /// Share of the largest class among these.
+    pub largest_class: f64,
+}
+
+/// Nearly all nodes certified: from this share on.
+const NEARLY_ALL: f64 = 0.98;
+
+/// No better than the largest class: up to this much above its share.
+const NO_BETTER: f64 = 0.02;
+
+impl Evaluation {
+    /// Is nearly everything certified because nearly everything is answered by one class? Such a model is robust and useless.
+    pub fn collapsed(&self) -> bool {
+        self.certified_by_best >= NEARLY_ALL && self.accuracy <= self.largest_class + NO_BETTER
+    }
 }
 
 /// Evaluates a model at the budget it was trained for.
@@ -43,11 +62,17 @@ pub fn evaluate(graph: &Graph, network: &Network, budget: &Budget, split: &Split
     };
     let share = |flags: &[bool]| flags.iter().filter(|&&yes| yes).count() as f64 / flags.len().max(1) as f64;
     let unlabelled = right(&split.unlabelled);
+    let known: Vec<u32> = nodes.iter().filter_map(|&n| graph.label(n as usize)).collect();
+    let mut sizes = BTreeMap::new();
+    known.iter().for_each(|label| *sizes.entry(label).or_insert(0usize) += 1);
+    let largest = sizes.into_values().max().unwrap_or(0);
     Evaluation {
         accuracy_labelled: share(&right(&split.labelled)),
         accuracy_unlabelled: (!unlabelled.is_empty()).then(|| share(&unlabelled)),
         certified_by_paper: share(&certified(&certifier, &nodes, Bound::Paper)),
         certified_by_best: share(&certified(&certifier, &nodes, Bound::Best)),
+        accuracy: share(&right(&nodes)),
+        largest_class: largest as f64 / known.len().max(1) as f64,
     }
 }
 

@@ -96,20 +96,47 @@ impl Browser {
 
     /// Opens a page and waits until it is loaded. Returns how long that took.
     pub fn open(&mut self, page: &Path) -> Duration {
+        self.open_at(page, "")
+    }
+
+    /// The same at a place of the page, such as `#node=7`.
+    pub fn open_at(&mut self, page: &Path, place: &str) -> Duration {
         let start = Instant::now();
         self.events.clear();
-        let url = format!("file://{}", page.canonicalize().unwrap().display());
+        // From one place of a page to another nothing is loaded: start from elsewhere.
+        self.navigate("about:blank");
+        self.events.clear();
+        self.navigate(&format!("file://{}{place}", page.canonicalize().unwrap().display()));
+        start.elapsed()
+    }
+
+    fn navigate(&mut self, url: &str) {
+        self.events.retain(|event| event["method"] != "Page.loadEventFired");
         self.call("Page.navigate", json!({ "url": url }));
         while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
             let event = self.messages.recv_timeout(PATIENCE).expect("the page loads in time");
             self.events.push(event);
         }
-        start.elapsed()
+    }
+
+    /// Pretends to be a screen of this width, in light or dark colours, or a sheet of paper.
+    pub fn pretend(&mut self, width: u32, scheme: &str, medium: &str) {
+        let size = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500 });
+        self.call("Emulation.setDeviceMetricsOverride", size);
+        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.call("Emulation.setEmulatedMedia", json!({ "media": medium, "features": features }));
+    }
+
+    /// The page on A4, as the bytes of a PDF file in base 64.
+    pub fn pdf(&mut self) -> String {
+        let paper = json!({ "paperWidth": 8.27, "paperHeight": 11.69 });
+        self.call("Page.printToPDF", paper)["data"].as_str().unwrap().to_string()
     }
 
     /// The value of an expression in the page.
     pub fn eval(&mut self, expression: &str) -> Value {
-        let answer = self.call("Runtime.evaluate", json!({ "expression": expression, "returnByValue": true }));
+        let answer = self
+            .call("Runtime.evaluate", json!({ "expression": expression, "returnByValue": true, "awaitPromise": true }));
         assert!(answer["exceptionDetails"].is_null(), "{expression}: {}", answer["exceptionDetails"]);
         answer["result"]["value"].clone()
     }

@@ -1,7 +1,9 @@
-//! The report in a real browser: no error, no request, and a table that sorts and filters.
+//! The report in a real browser: no error, no request, a table that sorts and filters, an explorer that opens nodes.
 #![allow(missing_docs)]
 
 mod chromium;
+mod explorer;
+mod paper;
 
 use std::path::Path;
 use std::process::Command;
@@ -14,12 +16,12 @@ use gcnproof_files::write::write_model_safetensors;
 use gcnproof_files::{Precision, read_model};
 use serde_json::Value;
 
-fn gcnproof(arguments: &[&str]) {
+pub fn gcnproof(arguments: &[&str]) {
     let done = Command::new(env!("CARGO_BIN_EXE_gcnproof")).args(arguments).output().unwrap();
     assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
-fn browser() -> Option<Browser> {
+pub fn browser() -> Option<Browser> {
     let found = chromium::find();
     if found.is_none() {
         println!("SKIPPED: no Chromium on PATH (apt-get install chromium, or set GCNPROOF_BROWSER)");
@@ -28,7 +30,7 @@ fn browser() -> Option<Browser> {
 }
 
 /// Nothing may be asked for but the page itself.
-fn quiet(browser: &Browser, page: &Path) {
+pub fn quiet(browser: &Browser, page: &Path) {
     assert_eq!(browser.complaints(), Vec::<&Value>::new());
     let name = page.file_name().unwrap().to_str().unwrap();
     let strangers: Vec<String> =
@@ -37,10 +39,10 @@ fn quiet(browser: &Browser, page: &Path) {
 }
 
 /// Helpers in the page: what a column shows, a click on its heading, a filter.
-const HELPERS: &str = "
-    const heads = () => [...document.querySelectorAll('#nodes thead tr:first-child button')];
+pub const HELPERS: &str = "
+    const heads = () => [...document.querySelectorAll('#nodes .scroll thead tr:first-child button')];
     const place = (key) => heads().findIndex((button) => button.dataset.key === key);
-    const cells = (key) => [...document.querySelectorAll('#nodes tbody tr')].map((row) => row.children[place(key)].textContent);
+    const cells = (key) => [...document.querySelectorAll('#nodes .scroll tbody tr')].map((row) => row.children[place(key)].textContent);
     const sort = (key) => heads()[place(key)].click();
     const filter = (key, value) => {
         const control = document.querySelector(`#nodes [data-filter=${key}]`);
@@ -91,7 +93,7 @@ fn the_report_of_a_study_works_in_a_browser() {
         "filter('degree', 'nonsense') === 'true' && count() === robust",
         "press('clear'), count() === 120",
         "filter('attack', 'remove word'), count() > 0 && cells('attack').every((x) => x.includes('remove word') && x.includes('from'))",
-        "filter('node', '999'), count() === 0 && document.querySelector('#nodes tbody').textContent.includes('No node fits')",
+        "filter('node', '999'), count() === 0 && document.querySelector('#nodes .scroll tbody').textContent.includes('No node fits')",
         // The other model.
         "select = document.querySelector('#nodes .model'), select.value = '1', select.dispatchEvent(new Event('input')), count() === 120",
         "document.querySelectorAll('figure svg').length >= 10",

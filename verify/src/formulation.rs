@@ -1,7 +1,7 @@
 //! What the LP, the ILP and the MILP have in common: variables `X̃`, `ε̂`, `Ĥ`, `H` and the rows between them.
 //!
-//! The names are those of the paper's appendix. Rows: `Phi_l_n_j` (the layer's equation), `gamma_plus_n_d`,
-//! `gamma_minus_n_d` (`ε̂ ≥ |X̃ - X|`), `local_eta_n`, `global_rho` (the budgets), `mu_l_n_j` (`H ≥ Ĥ`). Three families of
+//! The names are those of the paper's appendix; `n` is the place of a node in the instance, from 0. Rows:
+//! `Phi_l_n_j` (the layer's equation), `gamma_plus_n_d`, `gamma_minus_n_d` (`ε̂ ≥ |X̃ - X|`), `local_eta_n`, `global_rho` (the budgets), `mu_l_n_j` (`H ≥ Ĥ`). Three families of
 //! constraints are boxes, so their duals are reduced costs: ε⁺ (`X̃ ≤ 1`), ε⁻ (`X̃ ≥ 0`), τ (`H ≥ 0`). Units that are never or
 //! always active are eliminated, as the appendix says. All other boxes are wide enough never to bind: they cut nothing
 //! off the paper's program and carry no dual.

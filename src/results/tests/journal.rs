@@ -136,7 +136,8 @@ fn nothing_is_overwritten_by_accident() {
         // Complete.
         run(&path, 12, &[1, 2, 3, 4]);
         refused(Mode::Resume, "budget.global: 12 in the file, 25 now", "--out");
-        assert!(open(&path, 25, Mode::Fresh).expect("over a complete run").done().is_empty());
+        refused(Mode::Fresh, "4 rows of a finished run", "--force");
+        assert!(open(&path, 25, Mode::Force).expect("over a complete run").done().is_empty());
         assert!(nodes(&path).is_empty());
         // Gone.
         run(&path, 12, &[1, 2]);

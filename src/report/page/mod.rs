@@ -1,13 +1,15 @@
 //! The HTML page: figures, table, style and script in one file that loads nothing from elsewhere.
 
+mod nodes;
+mod sources;
+
 use std::fmt::Write;
 
 use super::Report;
 use super::curve;
 use super::group::{Group, Method};
-use super::landscape::Landscape;
+use super::mean::Mean;
 use super::sheet::{Sheet, percent};
-use super::table;
 use crate::certify::verdict::Verdict;
 use crate::chart::svg::escaped;
 
@@ -19,6 +21,18 @@ const NAMES: [&str; 7] = [
     "Training",
     "What attackers flip",
     "Cost",
+];
+
+/// The script, file by file; together they are one function.
+const SCRIPTS: [&str; 8] = [
+    include_str!("script/base.js"),
+    include_str!("script/data.js"),
+    include_str!("script/table.js"),
+    include_str!("script/map.js"),
+    include_str!("script/neighbourhood.js"),
+    include_str!("script/node.js"),
+    include_str!("script/explorer.js"),
+    include_str!("script/print.js"),
 ];
 
 /// The whole page. `folder` is where the figures' files are, for readers of the captions.
@@ -43,9 +57,15 @@ pub fn html(report: &Report, sheets: &[Sheet], folder: &str) -> String {
     for number in 1..=7 {
         figures(&mut page, number, sheets.iter().filter(|sheet| sheet.number() == number), folder);
     }
-    nodes(&mut page, &report.groups.groups, report.landscape.as_ref());
+    absent(&mut page, sheets);
+    nodes::section(&mut page, report);
     guarantees(&mut page);
-    let _ = write!(page, "</main>\n<script>\n{}</script>\n</body>\n</html>\n", include_str!("page.js"));
+    sources::section(&mut page, report);
+    let _ = write!(
+        page,
+        "</main>\n<script>\n'use strict';\n(() => {{\n{}}})();\n</script>\n</body>\n</html>\n",
+        SCRIPTS.concat()
+    );
     page
 }
 
@@ -61,21 +81,27 @@ fn facts(report: &Report) -> String {
         facts.push("graph not given (--graph): distances, directions of flips and names are not known".to_string());
     }
     facts.extend(report.groups.groups.iter().map(|group| format!("{}: {}", group.name, group.budget)));
-    facts.push(format!("gcnproof {}", env!("CARGO_PKG_VERSION")));
+    facts.push(format!("gcnproof {}, {}", env!("CARGO_PKG_VERSION"), report.origin.date));
     facts.join(" · ")
 }
 
 fn navigation(page: &mut String, report: &Report, sheets: &[Sheet]) {
     page.push_str("<nav aria-label=\"sections\">");
     for (at, name) in NAMES.iter().enumerate() {
-        if sheets.iter().any(|sheet| sheet.number() == at + 1) {
+        if drawn(sheets, at + 1) {
             let _ = write!(page, "<a href=\"#figure-{}\">{} {name}</a> ", at + 1, at + 1);
         }
     }
     if !report.groups.groups.is_empty() {
-        page.push_str("<a href=\"#nodes\">Nodes</a> ");
+        page.push_str("<a href=\"#nodes\">Nodes: map and table</a> ");
     }
-    page.push_str("<a href=\"#guarantees\">What is guaranteed</a></nav>\n");
+    page.push_str(
+        "<a href=\"#guarantees\">What is guaranteed</a> <a href=\"#sources\">What it is made from</a></nav>\n",
+    );
+}
+
+fn drawn(sheets: &[Sheet], number: usize) -> bool {
+    sheets.iter().any(|sheet| sheet.number() == number && matches!(sheet, Sheet::Drawn(_)))
 }
 
 /// One line per model and set of verdicts.
@@ -85,7 +111,7 @@ fn overview(page: &mut String, groups: &[Group]) {
         return;
     }
     page.push_str(
-        "<div class=\"scroll\"><table id=\"overview\"><thead><tr><th>model</th><th>budget</th><th>decided by</th>\
+        "<div class=\"scroll\"><table id=\"overview\" class=\"cards\"><thead><tr><th>model</th><th>budget</th><th>decided by</th>\
          <th class=\"n\">nodes</th><th class=\"n\">robust</th><th class=\"n\">non-robust</th><th class=\"n\">undecided</th>\
          <th class=\"n\">accuracy</th><th class=\"n\">mean certified Q</th></tr></thead><tbody>\n",
     );
@@ -100,80 +126,79 @@ fn overview(page: &mut String, groups: &[Group]) {
         let global = run.global.map_or("Q not known".to_string(), |q| format!("Q = {q}"));
         let curves = curve::curves(group);
         let mean = |method: Method| curves.iter().find(|curve| curve.method == method)?.mean_radius;
-        let radius = curves.last().and_then(|curve| curve.mean_radius).map_or("–".to_string(), |best| {
-            let paper = mean(Method::Paper).map_or(String::new(), |paper| format!(" (the paper's bound: {paper:.2})"));
-            format!("{best:.2}{paper}")
-        });
-        let _ = writeln!(
-            page,
-            "<tr><td>{}</td><td>{global}, {}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td class=\"n\">{accuracy}</td><td class=\"n\">{radius}</td></tr>",
-            escaped(&group.name),
-            escaped(&group.budget),
-            run.method.name(),
-            rows.len(),
-            share(Verdict::Robust),
-            share(Verdict::NonRobust),
-            share(Verdict::Undecided),
-        );
+        let radius = curves
+            .last()
+            .and_then(|curve| curve.mean_radius)
+            .map_or("–".to_string(), |best| mean_cell(best, mean(Method::Paper)));
+        let cells = [
+            ("model", "", escaped(&group.name)),
+            ("budget", "", format!("{global}, {}", escaped(&group.budget))),
+            ("decided by", "", run.method.name().to_string()),
+            ("nodes", "n", rows.len().to_string()),
+            ("robust", "n", share(Verdict::Robust)),
+            ("non-robust", "n", share(Verdict::NonRobust)),
+            ("undecided", "n", share(Verdict::Undecided)),
+            ("accuracy", "n", accuracy),
+            ("mean certified Q", "n", radius),
+        ];
+        page.push_str("<tr>");
+        for (label, class, content) in cells {
+            let _ = write!(page, "<td class=\"{class}\" data-label=\"{label}\">{content}</td>");
+        }
+        page.push_str("</tr>\n");
     }
     page.push_str("</tbody></table></div>\n");
 }
 
+/// The mean, and what share of the nodes is at the cap: their true radius may be larger.
+fn mean_cell(best: Mean, paper: Option<Mean>) -> String {
+    let cap = (best.capped > 0.0).then(|| format!("{:.1} % of the nodes at the cap, Q = {}", best.capped, best.limit));
+    let paper = paper.map(|paper| format!("the paper's bound: {}", paper.short()));
+    let below: Vec<String> = [cap, paper].into_iter().flatten().collect();
+    format!("{}<br><small class=\"soft\">{}</small>", best.short(), below.join("; "))
+}
+
 fn figures<'a>(page: &mut String, number: usize, sheets: impl Iterator<Item = &'a Sheet>, folder: &str) {
-    for (at, sheet) in sheets.enumerate() {
+    let figures = sheets.filter_map(|sheet| match sheet {
+        Sheet::Drawn(figure) => Some(figure),
+        Sheet::Missing { .. } => None,
+    });
+    for (at, figure) in figures.enumerate() {
+        let name = escaped(&figure.name);
+        page.push_str("<section class=\"figure\">");
         if at == 0 {
             let _ = writeln!(page, "<h2 id=\"figure-{number}\">Figure {number}: {}</h2>", NAMES[number - 1]);
         }
-        match sheet {
-            Sheet::Missing { title, why, .. } => {
-                let _ = writeln!(page, "<p class=\"missing\"><b>{}.</b> {}</p>", escaped(title), escaped(why));
-            }
-            Sheet::Drawn(figure) => {
-                let name = escaped(&figure.name);
-                let _ = writeln!(
-                    page,
-                    "<figure id=\"{name}\"><div class=\"head\"><h3>{}</h3><button type=\"button\" class=\"b save\" data-name=\"{name}.svg\">save SVG</button></div>\
-                     <div class=\"narrow\">{}</div><figcaption>{} <span class=\"soft\">Numbers: {}/{name}.csv</span></figcaption></figure>",
-                    escaped(&figure.title),
-                    figure.svg(),
-                    escaped(&figure.caption),
-                    escaped(folder)
-                );
-            }
-        }
+        let _ = writeln!(
+            page,
+            "<figure id=\"{name}\"><div class=\"head\"><h3>{}</h3><button type=\"button\" class=\"b save\" data-name=\"{name}.svg\">save SVG</button></div>\
+             <div class=\"narrow\" tabindex=\"0\">{}</div><figcaption>{} <span class=\"soft\">Numbers: {}/{name}.csv</span></figcaption></figure></section>",
+            escaped(&figure.title),
+            figure.svg(),
+            escaped(&figure.caption),
+            escaped(folder)
+        );
     }
 }
 
-/// The place of the table, and its data.
-fn nodes(page: &mut String, groups: &[Group], landscape: Option<&Landscape>) {
-    let tables: Vec<_> = groups.iter().filter_map(|group| table::nodes(group, landscape)).collect();
-    if tables.is_empty() {
-        return;
+/// What is not drawn and why, in one place instead of a box for each.
+fn absent(page: &mut String, sheets: &[Sheet]) {
+    let absent: Vec<String> = sheets
+        .iter()
+        .filter_map(|sheet| match sheet {
+            Sheet::Missing { number, title, why } => {
+                Some(format!("<li>Figure {number}, {}: {}</li>", escaped(title), escaped(why)))
+            }
+            Sheet::Drawn(_) => None,
+        })
+        .collect();
+    if !absent.is_empty() {
+        let _ = writeln!(
+            page,
+            "<section id=\"absent\" class=\"soft\"><h3>Not drawn</h3><ul>{}</ul></section>",
+            absent.join("")
+        );
     }
-    page.push_str("<section id=\"nodes\"><h2>Nodes</h2>\n<div class=\"bar\">");
-    if tables.len() > 1 {
-        page.push_str("<label>model <select class=\"model\">");
-        for (at, table) in tables.iter().enumerate() {
-            let _ = write!(page, "<option value=\"{at}\">{}</option>", escaped(table["name"].as_str().unwrap_or("")));
-        }
-        page.push_str("</select></label>");
-    }
-    page.push_str(
-        "<span class=\"about soft\"></span></div>\n<p class=\"soft\">Click a heading to sort. Filters take numbers \
-         (<code>&gt; 5</code>, <code>3-7</code>, <code>?</code> for not known) or a part of a text. An attack is the smallest that \
-         is known; it was replayed through the exact network.</p>\n\
-         <div class=\"bar\"><button type=\"button\" class=\"b back\">previous</button>\
-         <button type=\"button\" class=\"b next\">next</button><button type=\"button\" class=\"b clear\">clear filters</button>\
-         <span class=\"count\" aria-live=\"polite\"></span></div>\n<div class=\"scroll\"><table><thead></thead><tbody></tbody></table></div>\n\
-         <noscript><p class=\"notice\">The table needs JavaScript. The same rows are in the result files.</p></noscript>\n",
-    );
-    for table in &tables {
-        // Nothing in the data can end the script early.
-        let json = table.to_string().replace('<', "\\u003c");
-        let _ = writeln!(page, "<script type=\"application/json\" class=\"table\">{json}</script>");
-    }
-    page.push_str("</section>\n");
 }
 
 fn guarantees(page: &mut String) {

@@ -1,0 +1,67 @@
+//! Lists on the command line: ids and ranges, files with ids or masks; and numbers of flips.
+
+use std::path::Path;
+
+use gcnproof::Graph;
+use gcnproof_files::read_selection;
+use miette::{Result, miette};
+
+/// A number of flips.
+pub fn flips(text: &str) -> std::result::Result<usize, String> {
+    text.parse().map_err(|_| format!("'{text}' is not a number of flips: give a whole number, 0 or more"))
+}
+
+/// A list of ids: `3,17,20-25`, or the path of a file with ids or a mask. There are `count` of them; a range ends with the first
+/// that does not exist, so that a slip of the keyboard does not fill the memory before it is refused.
+pub fn identifiers(list: &str, count: usize, what: &str) -> Result<Vec<i64>> {
+    let parsed: Option<Vec<Vec<i64>>> = list
+        .split(',')
+        .map(|part| match part.trim().split_once('-') {
+            Some((first, last)) => {
+                let (first, last): (i64, i64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+                (first <= last)
+                    .then(|| (first..=last.min(first.max(i64::try_from(count).unwrap_or(i64::MAX)))).collect())
+            }
+            None => Some(vec![part.trim().parse().ok()?]),
+        })
+        .collect();
+    match parsed {
+        // Ids are said once; a mask on the command line would be read as the ids 0 and 1.
+        Some(parts) if parts.len() > 2 && parts.iter().all(|part| matches!(part[..], [0 | 1])) => Err(miette!(
+            help = "write each id once; a mask is given as a file",
+            "'{list}' holds only 0 and 1, more than once: it is no list of ids"
+        )),
+        Some(parts) => Ok(parts.concat()),
+        None if Path::new(list).exists() => Ok(read_selection(Path::new(list), None, count, what)?),
+        None => match list.rsplit_once(':').filter(|(file, _)| Path::new(file).exists()) {
+            // One array of several, such as the mask of the training nodes beside a graph.
+            Some((file, entry)) => Ok(read_selection(Path::new(file), Some(entry), count, what)?),
+            None => Err(miette!(
+                help = "write ids and ranges like 3,17,20-25 (ids start at 0), the path of a file with one id per line or a \
+                        mask, or an array of an .npz file as FILE.npz:NAME",
+                "'{list}' is neither a list of ids nor a file"
+            )),
+        },
+    }
+}
+
+/// The nodes that a command is about: all, or a list, in rising order.
+pub fn nodes(list: Option<&str>, graph: &Graph) -> Result<Vec<usize>> {
+    let Some(list) = list else { return Ok((0..graph.node_count()).collect()) };
+    let mut nodes = Vec::new();
+    for id in identifiers(list, graph.node_count(), "nodes")? {
+        match usize::try_from(id) {
+            Ok(node) if node < graph.node_count() => nodes.push(node),
+            _ => {
+                let last = graph.node_count() - 1;
+                return Err(miette!(help = "ids run from 0", "there is no node {id}: the last one is {last}"));
+            }
+        }
+    }
+    if nodes.is_empty() {
+        return Err(miette!(help = "a mask needs at least one true entry", "'{list}' selects no node"));
+    }
+    nodes.sort_unstable();
+    nodes.dedup();
+    Ok(nodes)
+}
