@@ -64,6 +64,8 @@ pub fn model_file(network: &Network, digest: &str) -> ModelFile {
     let layer = |layer: &crate::problem::network::Layer| LayerFile {
         weight: layer.weight.plain(),
         bias: layer.bias.clone(),
+        operators: Vec::new(),
+        linear: Vec::new(),
         weight_name: String::new(),
         bias_name: None,
     };
