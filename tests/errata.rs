@@ -68,6 +68,8 @@ impl OneNode {
         let layer = |(rows, bias): (Vec<Vec<f64>>, Vec<f64>)| LayerFile {
             weight: DenseMatrix { rows: rows.len(), columns: rows[0].len(), values: rows.concat() },
             bias,
+            operators: Vec::new(),
+            linear: Vec::new(),
             weight_name: String::new(),
             bias_name: None,
         };

@@ -235,6 +235,7 @@ impl Session<'_> {
     /// # Errors
     /// Why it is not.
     pub fn leaf(&mut self, reference: u32, class: u32, path: &Path, step: &Step) -> Result<(), Reason> {
+        path.units.iter().try_for_each(|split| self.scope().unit(split.0).map(|_| ()))?;
         self.judge_leaf((reference, class), path, step, false).map(|_| ())
     }
 
@@ -252,7 +253,7 @@ impl Session<'_> {
             return hints.worst;
         }
         let decided = &path.decided;
-        let flips = self.slice.nodes(1).iter().flat_map(|&n| (0..network.falling[0].len() as u32).map(move |d| (n, d)));
+        let flips = self.slice.nodes(1).iter().flat_map(|&n| (0..network.rows.len() as u32).map(move |d| (n, d)));
         let mut free = flips.filter(|flip| {
             decided.left(budget, flip.0).is_some_and(|left| left > 0)
                 && budget.permits(*flip, network.has(flip.0, flip.1))
@@ -263,12 +264,12 @@ impl Session<'_> {
 
     fn scope(&self) -> Scope<'_> {
         let Statement { network, budget, .. } = self.checker.statement;
-        Scope { budget, slice: self.slice, widths: &network.widths }
+        Scope { network, budget, slice: self.slice }
     }
 
     fn tree(&mut self, reference: u32, proof: &ClassProof, keep: &mut Keep) -> Result<(), Fault> {
         let Statement { network, budget, .. } = self.checker.statement;
-        let scope = Scope { budget, slice: self.slice, widths: &network.widths };
+        let scope = Scope { network, budget, slice: self.slice };
         let result = scope.tree(&proof.tree, |at, path| {
             let hints = self.judge_leaf((reference, proof.class), path, &proof.tree[at], keep.is_some())?;
             if let (Some(kept), Some(hints)) = (&mut *keep, hints) {

@@ -1,4 +1,4 @@
-//! Floats that carry their direction in their type; the only file of this crate with plain `f64` arithmetic.
+//! Floats that carry their direction in their type; with the file beside it the only one of this crate with plain `f64` arithmetic.
 //!
 //! | type | what it says |
 //! |---|---|
@@ -12,11 +12,14 @@
 //! follows. `u = 2⁻⁵³`; a rounded result differs from the exact one by at most `u` times its size, or by at most `2⁻¹⁰⁷⁵` where it is
 //! subnormal: in both cases the next float in either direction is beyond the exact result.
 
+mod rounded;
+
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use crate::core::dyadic::Dyadic;
+pub(crate) use rounded::RowSum;
 
 /// `1 / count`, rounded to nearest: an entry of a message-passing rule.
 pub(crate) fn reciprocal(count: usize) -> f64 {
@@ -26,6 +29,12 @@ pub(crate) fn reciprocal(count: usize) -> f64 {
 /// `1 / sqrt(i · j)`, each operation rounded to nearest: an entry of a message-passing rule.
 pub(crate) fn reciprocal_root(i: usize, j: usize) -> f64 {
     1.0 / (i as f64 * j as f64).sqrt()
+}
+
+/// A finite decimal number of a message-passing rule, rounded to nearest.
+pub(crate) fn decimal(text: &str) -> Option<Stored> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+    text.parse::<f64>().ok().filter(|x| plain && x.is_finite()).map(Stored)
 }
 
 /// The numerator of a non-negative multiplier, rounded to a multiple of `2^exponent`; for writers. Rounding is harmless,
@@ -243,6 +252,11 @@ impl Up {
         Up(if other.0 < self.0 { other.0 } else { self.0 })
     }
 
+    /// The larger of two floats, whatever the other one is about.
+    pub(crate) fn at_least(self, other: Down) -> Up {
+        Up(if other.0 > self.0 { other.0 } else { self.0 })
+    }
+
     /// Is the number surely below the other?
     pub(crate) fn is_below(self, other: Down) -> bool {
         self.0 < other.0
@@ -355,6 +369,26 @@ impl Interval {
     pub(crate) fn scaled(self, factor: Stored) -> Interval {
         let (low, high) = if factor.0 > 0.0 { (self.lower.0, self.upper.0) } else { (self.upper.0, self.lower.0) };
         Interval { lower: Down(product_below(low, factor.0)), upper: Up(-product_below(-high, factor.0)) }
+    }
+
+    /// `Σ a·b` of stored numbers, enclosed. Where `k` products are not 0, products and sums are off by at most `γ_k` times the sum of the sizes,
+    /// and by `2⁻¹⁰⁷⁵` for each product by underflow; twice that and a little leaves room for the rounding of the bound.
+    pub(crate) fn inner(numbers: impl Iterator<Item = (Stored, Stored)>) -> Interval {
+        let (mut value, mut size, mut count) = (0.0, 0.0, 0.0);
+        for (a, b) in numbers.filter(|(a, b)| a.0 != 0.0 && b.0 != 0.0) {
+            let product = a.0 * b.0;
+            value += product;
+            size += product.abs();
+            count += 1.0;
+        }
+        if count == 0.0 {
+            return Interval::ZERO;
+        }
+        let error = (count + 4.0) * (f64::EPSILON * size + 2.0 * f64::from_bits(1));
+        if !error.is_finite() {
+            return Interval::ANY;
+        }
+        Interval { lower: Down((value - error).next_down()), upper: Up((value + error).next_up()) }
     }
 
     pub(crate) fn positive_part(self) -> Interval {
@@ -488,14 +522,17 @@ impl Sums {
         Sums { value, error }
     }
 
-    /// `start + Σ entry·sum`, enclosed. With `k` terms the products and sums are off by at most `γ_{k+2}` times the sum of the sizes of the terms, and by
+    /// `start + Σ entry·sum`, enclosed; of each sum the units from a place on. With `k` terms the products and sums are off by at most `γ_{k+2}` times the sum of the sizes of the terms, and by
     /// `2⁻¹⁰⁷⁵` for each product by underflow; to that come the errors of the sums, times the sizes of the entries.
-    pub(crate) fn combined<'s>(start: Vec<Stored>, terms: impl Iterator<Item = (Stored, &'s Sums)>) -> Vec<Interval> {
+    pub(crate) fn combined<'s>(
+        start: Vec<Stored>,
+        terms: impl Iterator<Item = (Stored, &'s Sums, usize)>,
+    ) -> Vec<Interval> {
         let mut value: Vec<f64> = start.iter().map(|x| x.0).collect();
         let mut size: Vec<f64> = start.iter().map(|x| x.0.abs()).collect();
         let (mut open, mut count) = (vec![0.0; value.len()], 4.0);
-        for (entry, sums) in terms {
-            let (a, each) = (entry.0, sums.value.iter().zip(&sums.error));
+        for (entry, sums, from) in terms {
+            let (a, each) = (entry.0, sums.value[from..].iter().zip(&sums.error[from..]));
             for (((value, size), open), (x, error)) in value.iter_mut().zip(&mut size).zip(&mut open).zip(each) {
                 *value += a * x;
                 *size += a.abs() * x.abs();

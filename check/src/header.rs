@@ -16,8 +16,9 @@ pub struct Header {
     pub graph: String,
     /// [`gcnproof_files::ModelFile::digest`].
     pub model: String,
-    /// One rule per weight layer: `gcn`, `mean`, `mean+self`, `sum`, `sum+self`, `identity`, or `matrix:` and the digest
-    /// of the matrix ([`crate::matrix_digest`]).
+    /// One rule per weight layer: `gcn`, `gcn-self`, `mean`, `mean+self`, `sum`, `sum+self`, `identity`, `matrix:` and the digest
+    /// of the matrix ([`crate::matrix_digest`]), or `poly(RULE;c0,c1,…)`. Where a layer of the model names the rules of its terms,
+    /// exactly these, joined by ` & `.
     pub message_passing: Vec<String>,
     /// What the attacker may do.
     pub budget: BudgetStatement,

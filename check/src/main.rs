@@ -16,9 +16,11 @@ Usage: gcnproof-check [OPTIONS] GRAPH MODEL PROOFS
   GRAPH    npz file           MODEL    safetensors or npz file
   PROOFS   JSON lines, plain or zstd (see FORMAT.md)
 
-  --message-passing RULES   insist on these rules, one or one per layer with commas between: gcn, mean, mean+self,
-                            sum, sum+self, identity, or a matrix file; needed only for matrix files
+  --message-passing RULES   insist on these rules, one or one per layer with commas between: gcn, gcn-self, mean,
+                            mean+self, sum, sum+self, identity, poly(RULE;c0,c1,...), or a matrix file; those of the
+                            terms of a layer with ' & ' between; needed only for matrix files
   --layers NAMES            the layers by the beginnings of their tensors' names, first layer first
+  --matrix FILE             a matrix that a rule of the model or of the proofs names by its digest; may be repeated
   --binarize, --symmetrize, --unweight   read the graph as the certifier did
   --exact                   the core alone judges, in exact integers (slow)
   --expand FILE             also write the proofs to a new file, every short leaf written out as hints
@@ -85,10 +87,19 @@ fn run() -> Result<(String, Option<Summary>), String> {
                 if name == "--expand" {
                     expanded = Some(PathBuf::from(value()?));
                 } else if name == "--message-passing" {
-                    let rules = value()?.split(',').map(|rule| named(rule, &mut options)).collect::<Result<_, _>>()?;
+                    let text = value()?;
+                    let rules = layers(&text).into_iter().map(|rules| {
+                        let terms = rules.split(" & ").map(|rule| named(rule, &mut options));
+                        terms.collect::<Result<Vec<_>, _>>().map(|terms| terms.join(" & "))
+                    });
+                    let rules = rules.collect::<Result<_, _>>()?;
                     options.expect.message_passing = rules;
                 } else if name == "--layers" {
                     layers.layers = value()?.split(',').map(str::to_owned).collect();
+                } else if name == "--matrix" {
+                    let file = value()?;
+                    let matrix = read_matrix(file.as_ref()).map_err(|error| error.to_string())?;
+                    options.matrices.push(Arc::new(matrix));
                 } else {
                     expect(name, value, &mut options.expect)?;
                 }
@@ -128,9 +139,24 @@ fn expect(name: &str, value: impl FnOnce() -> Result<String, String>, expect: &m
     Ok(())
 }
 
+/// The rules of the layers: commas within parentheses belong to a rule.
+fn layers(text: &str) -> Vec<&str> {
+    let mut depth = 0usize;
+    let between = |letter: char| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    };
+    text.split(between).collect()
+}
+
 /// A rule as a header names it; a matrix file is read and named by its digest.
 fn named(rule: &str, options: &mut Options) -> Result<String, String> {
-    if ["gcn", "mean", "mean+self", "sum", "sum+self", "identity"].contains(&rule) {
+    let words = ["gcn", "gcn-self", "mean", "mean+self", "sum", "sum+self", "identity"];
+    if words.contains(&rule) || rule.starts_with("poly(") {
         return Ok(rule.into());
     }
     let matrix = read_matrix(rule.as_ref()).map_err(|error| error.to_string())?;

@@ -57,6 +57,9 @@ pub enum Reason {
     /// A unit that is not hidden, or not in the target's neighbourhood.
     #[error("[layer, node, unit] = {0:?} is no hidden unit of the target's neighbourhood")]
     Unit((u32, u32, u32)),
+    /// A unit that is its pre-activation: exact without hints.
+    #[error("[layer, node, unit] = {0:?} has no activation: it takes no hints and no splits")]
+    Linear((u32, u32, u32)),
     /// A representation that is not hidden.
     #[error("layer {0} is not hidden")]
     Layer(u32),

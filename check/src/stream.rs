@@ -121,7 +121,8 @@ pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFil
     let wrong = |reason| Stop::Wrong(1, reason);
     let order = |problem: &str| Reason::Order(problem.into());
     let (nodes, attributes, layers) = (graph.attributes.rows, graph.attributes.columns, model.layers.len());
-    let longest = longest_header(nodes, attributes, layers);
+    let rules = model.layers.iter().flat_map(|layer| &layer.operators).map(|rule| rule.len() + 3);
+    let longest = longest_header(nodes, attributes, layers).saturating_add(rules.sum());
     let line = lines.header(longest).map_err(|error| Stop::Unreadable(1, error))?;
     let bytes = line.unwrap_or_else(|| Err(order("the file is empty"))).map_err(wrong)?;
     if [r#"{"node":"#, r#"{"unproved":"#, r#"{"bounds":"#, r#"{"end":"#]

@@ -51,6 +51,13 @@ fn exit_codes() {
         (&["--message-passing", "mean"], 1, "expected message passing mean, stated message passing gcn,gcn"),
         (&["--expect-nodes", "0-2"], 1, "without accepted proof are 2 of them: 0, 1"),
         (&["--expect-nodes", "2", "--expect-classes", "predicted", "--message-passing", "gcn"], 0, "1 robust"),
+        (
+            &["--message-passing", "gcn & poly(gcn-self;1,2),gcn"],
+            1,
+            "expected message passing gcn & poly(gcn-self;1,2),gcn",
+        ),
+        (&["--message-passing", "gcn,gcn"], 0, "1 robust"),
+        (&["--matrix", "no such file"], 2, "no such file"),
         (&["--expect-direction", "add"], 0, "1 robust"),
         (&["--expect-nodes", "3"], 2, "there is no node 3, the graph has 3"),
         (&["--expect-nodes", "x"], 2, "--expect-nodes: expected all, or ids and ranges"),

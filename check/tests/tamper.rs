@@ -10,8 +10,7 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 /// A small accepted file: a robust node if possible, else a witness.
-fn accepted(random: &mut Random) -> Option<(World, Vec<u8>)> {
-    let world = World::random(random);
+fn accepted(random: &mut Random, world: World) -> Option<(World, Vec<u8>)> {
     let reference = world.reference(0)?;
     let proof = match world.grow(random, reference, 40) {
         Ok(proof) => proof,
@@ -149,11 +148,13 @@ const EACH: u64 = 4;
 fn mutants(
     count: u64,
     first: u64,
+    world: fn(&mut Random) -> World,
     change: impl Fn(&mut Random, &mut World, &mut Vec<u8>) -> Option<String> + Sync,
 ) -> [usize; 2] {
     let counts = (0..count / EACH).into_par_iter().map(|seed| {
         let mut random = Random::new(first + seed);
-        let Some((world, file)) = accepted(&mut random) else { return [0; 2] };
+        let world = world(&mut random);
+        let Some((world, file)) = accepted(&mut random, world) else { return [0; 2] };
         let mut counts = [0; 2];
         for at in 0..EACH {
             let (mut world, mut file) = (world.clone(), file.clone());
@@ -172,7 +173,7 @@ fn mutants(
 /// Structure, numbers, budgets, classes: one to three changes to the JSON of header and proof.
 #[test]
 fn changed_json_is_accepted_only_if_still_true() {
-    let [tried, kept] = mutants(20_000, 3_000_000, |random, _, file| {
+    let [tried, kept] = mutants(20_000, 3_000_000, World::random, |random, _, file| {
         let text = std::str::from_utf8(file).unwrap();
         let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         for _ in 0..=random.below(3) {
@@ -189,7 +190,7 @@ fn changed_json_is_accepted_only_if_still_true() {
 /// Another model under the same name: a bit of a weight or bias changed, the digests made to agree.
 #[test]
 fn a_changed_model_is_accepted_only_if_still_true() {
-    let [tried, kept] = mutants(8_000, 4_000_000, |random, world, _| {
+    let [tried, kept] = mutants(8_000, 4_000_000, World::random, |random, world, _| {
         let at = random.below(world.model.layers.len());
         let layer = &mut world.model.layers[at];
         let values = if random.chance(50) { &mut layer.weight.values } else { &mut layer.bias };
@@ -209,7 +210,7 @@ fn a_changed_model_is_accepted_only_if_still_true() {
 /// Bytes changed, cut out, doubled, cut off, plain and compressed: no panic, and nothing false.
 #[test]
 fn changed_bytes_do_no_harm() {
-    let [tried, kept] = mutants(20_000, 5_000_000, |random, _, file| {
+    let [tried, kept] = mutants(20_000, 5_000_000, World::random, |random, _, file| {
         if random.chance(25) {
             *file = ruzstd::encoding::compress_to_vec(&file[..], ruzstd::encoding::CompressionLevel::Fastest);
         }
@@ -233,4 +234,102 @@ fn changed_bytes_do_no_harm() {
         Some(String::from_utf8_lossy(file).into_owned())
     });
     assert!(tried > 15_000 && kept < tried / 2);
+}
+
+/// A change of the network of terms itself, in words.
+fn change_network(random: &mut Random, world: &mut World) -> String {
+    let at = random.below(world.model.layers.len());
+    let rule = world.random_rule(random);
+    let nodes = world.graph.attributes.rows;
+    let layer = &mut world.model.layers[at];
+    let outputs = layer.weight.columns;
+    match random.below(11) {
+        0 | 1 if !layer.linear.is_empty() => {
+            let unit = random.below(layer.linear.len());
+            layer.linear[unit] = !layer.linear[unit];
+            format!("unit {unit} of layer {at} changes its activation")
+        }
+        0 | 1 => {
+            layer.linear = (0..outputs).map(|_| random.chance(50)).collect();
+            format!("layer {at} has linear units {:?}", layer.linear)
+        }
+        2 => {
+            layer.linear = vec![true; [0, outputs, outputs + 1][random.below(3)]];
+            format!("layer {at} has linear units {:?}", layer.linear)
+        }
+        3 | 4 if !layer.operators.is_empty() => {
+            let term = random.below(layer.operators.len());
+            layer.operators[term] = rule;
+            format!("layer {at} has operators {:?}", layer.operators)
+        }
+        5 if layer.operators.len() > 1 => {
+            layer.operators.rotate_left(1);
+            format!("layer {at} has operators {:?}", layer.operators)
+        }
+        6 => {
+            if random.chance(50) {
+                layer.operators.push(rule)
+            } else {
+                drop(layer.operators.pop())
+            }
+            format!("layer {at} has operators {:?}", layer.operators)
+        }
+        7 if !layer.bias.is_empty() => {
+            let unit = random.below(layer.bias.len());
+            layer.bias[unit] = random.weight(3);
+            format!("bias {unit} of layer {at} is {}", layer.bias[unit])
+        }
+        8 => {
+            let count = [outputs, nodes * outputs, 0, outputs + 1, nodes][random.below(5)];
+            layer.bias.resize(count, 0.5);
+            format!("layer {at} has {count} biases")
+        }
+        9 => {
+            let more = random.below(2) * 2;
+            layer.weight.rows = (layer.weight.rows + more - 1).max(1);
+            layer.weight.values.resize(layer.weight.rows * outputs, 0.5);
+            format!("layer {at} has {} rows of weights", layer.weight.rows)
+        }
+        _ => {
+            let spot = random.below(layer.weight.values.len());
+            layer.weight.values[spot] = random.weight(3);
+            format!("weight {spot} of layer {at} is {}", layer.weight.values[spot])
+        }
+    }
+}
+
+/// Networks of terms: other operators, linear units, biases, weights and shapes, with the header following or not, and changes to the proof.
+#[test]
+fn a_changed_network_of_terms_is_accepted_only_if_the_claim_is_still_true() {
+    let [tried, kept] = mutants(6_000, 9_000_000, World::random_terms, |random, world, file| {
+        let text = String::from_utf8(file.clone()).unwrap();
+        let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let mut what = Vec::new();
+        for _ in 0..=random.below(2) {
+            match random.below(4) {
+                0 => mutate(&mut lines[random.below(2)], random),
+                1 => {
+                    let rule = world.random_rule(random);
+                    let at = random.below(world.model.layers.len());
+                    if let Some(spot) = lines[0].pointer_mut(&format!("/header/message_passing/{at}")) {
+                        *spot = Value::from(if random.chance(50) { rule } else { format!("{rule} & gcn") });
+                    }
+                }
+                _ => {
+                    what.push(change_network(random, world));
+                    for (at, layer) in world.model.layers.iter().enumerate().filter(|_| random.chance(80)) {
+                        if let Some(spot) = lines[0].pointer_mut(&format!("/header/message_passing/{at}"))
+                            && !layer.operators.is_empty()
+                        {
+                            *spot = Value::from(layer.operators.join(" & "));
+                        }
+                    }
+                }
+            }
+        }
+        let text = lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        *file = text.clone().into_bytes();
+        Some(format!("{what:?} {text}"))
+    });
+    assert!(tried > 4_500 && kept > 300 && kept < tried / 2, "{tried} {kept}");
 }

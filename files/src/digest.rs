@@ -24,6 +24,12 @@ pub(crate) fn graph(adjacency: &Pattern, attributes: &Pattern, labels: Option<&[
 
 /// See [`crate::ModelFile::digest`] for the byte layout.
 pub(crate) fn model(layers: &[LayerFile]) -> String {
+    let more = |layer: &LayerFile| {
+        !layer.operators.is_empty() || !layer.linear.is_empty() || layer.bias.len() > layer.weight.columns
+    };
+    if layers.iter().any(more) {
+        return model_of_terms(layers);
+    }
     let mut seal = Seal::new(b"gcnproof-model-v1\n");
     seal.number(layers.len() as u64);
     for layer in layers {
@@ -42,6 +48,29 @@ pub fn ids(ids: &[u64]) -> String {
     let mut seal = Seal::new(b"gcnproof-ids-v1\n");
     seal.number(ids.len() as u64);
     ids.iter().for_each(|&id| seal.number(id));
+    seal.finish()
+}
+
+/// The second layout: every list with its length before it, so that no two models have the same bytes.
+fn model_of_terms(layers: &[LayerFile]) -> String {
+    let mut seal = Seal::new(b"gcnproof-model-v2\n");
+    seal.number(layers.len() as u64);
+    for layer in layers {
+        let terms = layer.operators.len().max(1);
+        seal.number((layer.weight.rows / terms) as u64);
+        seal.number(layer.weight.columns as u64);
+        seal.number(terms as u64);
+        layer.weight.values.iter().for_each(|value| seal.number(value.to_bits()));
+        seal.number(layer.bias.len() as u64);
+        layer.bias.iter().for_each(|value| seal.number(value.to_bits()));
+        seal.number(layer.operators.len() as u64);
+        for rule in &layer.operators {
+            seal.number(rule.len() as u64);
+            seal.bytes(rule.as_bytes());
+        }
+        seal.number(layer.linear.len() as u64);
+        layer.linear.iter().for_each(|&linear| seal.bytes(&[u8::from(linear)]));
+    }
     seal.finish()
 }
 
@@ -81,5 +110,71 @@ impl Seal {
     fn finish(mut self) -> String {
         self.hash.update(&self.buffer);
         self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DenseMatrix;
+
+    fn layer() -> LayerFile {
+        LayerFile {
+            weight: DenseMatrix { rows: 2, columns: 1, values: vec![0.5, -1.0] },
+            bias: vec![2.0],
+            operators: Vec::new(),
+            linear: Vec::new(),
+            weight_name: "W".into(),
+            bias_name: None,
+        }
+    }
+
+    fn hashed(bytes: &[u8]) -> String {
+        Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    #[test]
+    fn a_plain_model_keeps_its_digest() {
+        let mut bytes = b"gcnproof-model-v1\n".to_vec();
+        for number in [1, 2, 1, 0.5f64.to_bits(), (-1f64).to_bits(), 2f64.to_bits()] {
+            bytes.extend(number.to_le_bytes());
+        }
+        assert_eq!(model(&[layer()]), hashed(&bytes));
+    }
+
+    #[test]
+    fn terms_linear_outputs_and_biases_by_node_are_in_the_digest() {
+        let terms = LayerFile {
+            bias: vec![2.0, 3.0],
+            operators: vec!["gcn".into(), "identity".into()],
+            linear: vec![true],
+            ..layer()
+        };
+        let mut bytes = b"gcnproof-model-v2\n".to_vec();
+        let number = |bytes: &mut Vec<u8>, number: u64| bytes.extend(number.to_le_bytes());
+        for x in [1, 1, 1, 2, 0.5f64.to_bits(), (-1f64).to_bits(), 2, 2f64.to_bits(), 3f64.to_bits(), 2] {
+            number(&mut bytes, x);
+        }
+        for rule in ["gcn", "identity"] {
+            number(&mut bytes, rule.len() as u64);
+            bytes.extend(rule.as_bytes());
+        }
+        number(&mut bytes, 1);
+        bytes.push(1);
+        assert_eq!(model(&[terms.clone()]), hashed(&bytes));
+        // Each of the additions alone makes another model.
+        let others = [
+            layer(),
+            LayerFile { operators: vec!["gcn".into()], ..layer() },
+            LayerFile { operators: vec!["sum".into()], ..layer() },
+            LayerFile { linear: vec![true], ..layer() },
+            LayerFile { linear: vec![false], ..layer() },
+            LayerFile { bias: vec![2.0, 2.0], ..layer() },
+            terms,
+        ];
+        let mut digests: Vec<String> = others.iter().map(|layer| model(std::slice::from_ref(layer))).collect();
+        digests.sort();
+        digests.dedup();
+        assert_eq!(digests.len(), others.len());
     }
 }

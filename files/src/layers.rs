@@ -38,7 +38,7 @@ pub(crate) fn assemble(
         let weight = if part.transposed { stored.transpose() } else { stored };
         let bias_name = part.bias.as_ref().map(|bias| bias.name.clone());
         let bias = part.bias.map_or_else(|| vec![0.0; weight.columns], |bias| bias.values);
-        LayerFile { weight, bias, weight_name: part.weight.name, bias_name }
+        LayerFile { weight, bias, operators: Vec::new(), linear: Vec::new(), weight_name: part.weight.name, bias_name }
     });
     Ok((layers.collect(), precision))
 }

@@ -5,13 +5,20 @@ use crate::{DenseMatrix, FileError, chosen, digest, layers, names, source};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// One graph convolution: `A X W + b` with message-passing matrix `A`.
+/// One layer: a graph convolution `A H W + b` with message-passing matrix `A`, or a sum of such terms, `Σ_k A_k H W_k + b`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LayerFile {
-    /// The weights as [in, out], whatever the file's orientation.
+    /// The weights as [in, out], whatever the file's orientation; of a layer with several terms, the matrices of its terms one
+    /// below the other: (K·in) × out.
     pub weight: DenseMatrix,
-    /// One number for each output; zeros if the file has no bias.
+    /// One number for each output, zeros if the file has no bias; or one row of them for each node, where it differs from node
+    /// to node (nodes × out).
     pub bias: Vec<f64>,
+    /// The operators of the terms by rule, one each; empty in a file that names none: then the layer has one term, and whoever
+    /// uses the file says which operator.
+    pub operators: Vec<String>,
+    /// Which outputs have no activation; empty if all have one (or the layer is the last).
+    pub linear: Vec<bool>,
     /// What the file calls the weights.
     pub weight_name: String,
     /// What the file calls the bias, if it has one.
@@ -38,6 +45,12 @@ pub struct ModelFile {
     /// stored precision. Numbers are little-endian. The bytes are: `gcnproof-model-v1\n`; the
     /// number of layers as u64; for each layer `in` and `out` as u64, the weights as f64 bits in
     /// [in, out] order row after row, and the `out` biases as f64 bits.
+    ///
+    /// If any layer names operators, has linear outputs, or has more biases than outputs, the bytes are:
+    /// `gcnproof-model-v2\n`; the number of layers as u64; for each layer `in` (of one term), `out` and the number of terms as
+    /// u64, the weights as before, term after term; the number of biases as u64 and the biases as f64 bits; the number of
+    /// operators as u64, and for each the length of its rule in bytes as u64 and the rule as UTF-8; the number of linear flags
+    /// as u64, and each as one byte, 0 or 1.
     pub digest: String,
     /// The precision of the stored numbers.
     pub precision: Precision,

@@ -123,6 +123,8 @@ fn layers(attributes: usize, classes: usize, count: usize, random: &mut Random) 
         layers.push(LayerFile {
             weight: DenseMatrix { rows: inputs, columns: outputs, values },
             bias,
+            operators: Vec::new(),
+            linear: Vec::new(),
             weight_name: format!("weight {number}"),
             bias_name: None,
         });

@@ -64,6 +64,8 @@ pub fn model_file(network: &Network, digest: &str) -> ModelFile {
     let layer = |layer: &crate::problem::network::Layer| LayerFile {
         weight: layer.weight.plain(),
         bias: layer.bias.values().to_vec(),
+        operators: if network.is_named() { layer.operators.iter().map(rule_name).collect() } else { Vec::new() },
+        linear: layer.linear.clone(),
         weight_name: String::new(),
         bias_name: None,
     };

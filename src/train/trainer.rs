@@ -60,6 +60,8 @@ impl<'a> Trainer<'a> {
             layers.push(LayerFile {
                 weight: DenseMatrix { rows: inputs, columns: width, values: (0..inputs * width).map(draw).collect() },
                 bias: (0..width).map(bias).collect(),
+                operators: Vec::new(),
+                linear: Vec::new(),
                 weight_name: format!("convs.{l}.lin.weight"),
                 bias_name: Some(format!("convs.{l}.bias")),
             });
@@ -131,6 +133,8 @@ impl<'a> Trainer<'a> {
         let layer = |(l, layer): (usize, &crate::problem::network::Layer)| LayerFile {
             weight: DenseMatrix { values: single(layer.weight.values()), ..layer.weight.plain() },
             bias: single(layer.bias.values()),
+            operators: Vec::new(),
+            linear: Vec::new(),
             weight_name: format!("convs.{l}.lin.weight"),
             bias_name: Some(format!("convs.{l}.bias")),
         };

@@ -40,7 +40,14 @@ pub fn model(layers: Vec<(DenseMatrix, Vec<f64>)>) -> ModelFile {
     ModelFile {
         layers: layers
             .into_iter()
-            .map(|(weight, bias)| LayerFile { weight, bias, weight_name: "W".into(), bias_name: None })
+            .map(|(weight, bias)| LayerFile {
+                weight,
+                bias,
+                operators: Vec::new(),
+                linear: Vec::new(),
+                weight_name: "W".into(),
+                bias_name: None,
+            })
             .collect(),
         digest: String::new(),
         precision: Precision::F64,

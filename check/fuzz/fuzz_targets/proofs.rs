@@ -14,7 +14,8 @@ use libfuzzer_sys::fuzz_target;
 
 fn layer(values: &[f64], bias: &[f64]) -> LayerFile {
     let weight = DenseMatrix { rows: values.len() / bias.len(), columns: bias.len(), values: values.to_vec() };
-    LayerFile { weight, bias: bias.to_vec(), weight_name: "W".into(), bias_name: None }
+    let (operators, linear) = (Vec::new(), Vec::new());
+    LayerFile { weight, bias: bias.to_vec(), operators, linear, weight_name: "W".into(), bias_name: None }
 }
 
 fuzz_target!(|data: &[u8]| {

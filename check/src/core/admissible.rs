@@ -54,8 +54,10 @@ impl Hints {
         ascending("slopes", &self.slopes)?;
         self.lines.iter().try_for_each(|line| cell(line.0))?;
         ascending("lines", &self.lines)?;
-        for (id, both) in &self.reach {
-            cell(*id).and_then(|()| both.iter().try_for_each(|prices| prices.require(scope)))?;
+        for ((node, unit), both) in &self.reach {
+            // How far a linear unit reaches bounds what the layers above receive from it.
+            scope.hidden_unit((2, *node, *unit))?;
+            both.iter().try_for_each(|prices| prices.require(scope))?;
         }
         ascending("reach", &self.reach)?;
         for (id, bend) in &self.levels {

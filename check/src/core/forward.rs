@@ -3,9 +3,9 @@
 use super::dyadic::Dyadic;
 use crate::statement::{Decided, Network, Slice};
 
-/// `(X' W(1))_n`: the sum of the rows of `W(1)` of the attributes that node `n` has after the flips.
+/// `(X' W_k(1))_n` of all terms, one after the other: the sum of the rows of `W(1)` of the attributes that node `n` has after the flips.
 fn sent(network: &Network, node: u32, flips: &Decided) -> Vec<Dyadic> {
-    let mut sums = vec![Dyadic::ZERO; network.widths[2]];
+    let mut sums = vec![Dyadic::ZERO; network.terms[1] * network.widths[2]];
     let flipped = |d: u32| flips.flipped_in(node).any(|flip| flip == d);
     let kept = network.graph.attributes.row(node as usize).iter().copied().filter(|&d| !flipped(d));
     for d in kept.chain(flips.flipped_in(node).filter(|&d| !network.has(node, d))) {
@@ -17,11 +17,12 @@ fn sent(network: &Network, node: u32, flips: &Decided) -> Vec<Dyadic> {
 /// `Ĥ(2)` of the nodes of `V(2)` after some flips.
 pub fn preactivations(network: &Network, slice: &Slice, flips: &Decided) -> Vec<Vec<Dyadic>> {
     let sent: Vec<Vec<Dyadic>> = slice.nodes(1).iter().map(|&n| sent(network, n, flips)).collect();
-    let rows = slice.passing(1).iter().map(|row| {
-        let mut sums = network.layers[0].bias.clone();
-        for (n, entry) in row {
-            let entry = entry.exact();
-            sums.iter_mut().zip(&sent[*n]).for_each(|(sum, x)| *sum += &(&entry * x));
+    let rows = slice.passing(1).iter().zip(slice.nodes(2)).map(|(row, &m)| {
+        let mut sums = network.layers[0].bias(m).to_vec();
+        for link in row {
+            let entry = link.entry.exact();
+            let sent = &sent[link.place()][link.part(sums.len())];
+            sums.iter_mut().zip(sent).for_each(|(sum, x)| *sum += &(&entry * x));
         }
         sums
     });
@@ -32,17 +33,21 @@ pub fn preactivations(network: &Network, slice: &Slice, flips: &Decided) -> Vec<
 pub fn logits(network: &Network, slice: &Slice, flips: &Decided) -> Vec<Dyadic> {
     let mut z = preactivations(network, slice, flips);
     for l in 2..network.depth() {
-        let layer = &network.layers[l - 1];
-        let next = slice.passing(l).iter().map(|row| {
-            let mut received = vec![Dyadic::ZERO; layer.weight.len()];
-            for (n, entry) in row {
-                let entry = entry.exact();
-                for (sum, z) in received.iter_mut().zip(&z[*n]).filter(|(_, z)| z.is_positive()) {
+        let (layer, inputs, outputs) = (&network.layers[l - 1], network.widths[l], network.widths[l + 1]);
+        let next = slice.passing(l).iter().zip(slice.nodes(l + 1)).map(|(row, &m)| {
+            // `Σ_n A_k H` of all terms, one after the other.
+            let mut received = vec![Dyadic::ZERO; network.terms[l] * inputs];
+            for link in row {
+                let entry = link.entry.exact();
+                let units = received[link.part(inputs)].iter_mut().zip(&z[link.place()]).enumerate();
+                for (_, (sum, z)) in units.filter(|(unit, (_, z))| network.is_linear(l, *unit) || z.is_positive()) {
                     *sum += &(&entry * z);
                 }
             }
-            let mut sums = layer.bias.clone();
-            for (received, weights) in received.iter().zip(&layer.weight) {
+            let mut sums = layer.bias(m).to_vec();
+            for (at, received) in received.iter().enumerate() {
+                let (term, input) = (at / inputs, at % inputs);
+                let weights = &layer.weight[input][term * outputs..][..outputs];
                 sums.iter_mut().zip(weights).for_each(|(sum, w)| *sum += &(received * w));
             }
             sums

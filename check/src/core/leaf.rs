@@ -10,7 +10,7 @@ use super::select::Free;
 use super::tree::Scope;
 use crate::hints::{Hints, Prices, Unit};
 use crate::reason::Reason;
-use crate::statement::{Budget, Decided, Network, Slice};
+use crate::statement::{Budget, Decided, Network, Slice, pairs};
 
 /// The way from the root of a tree to a leaf.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,6 +64,7 @@ impl Target<'_> {
         then: impl FnOnce(&Dyadic, &Losses),
     ) -> Result<(), Reason> {
         hints.require(&self.scope())?;
+        path.units.iter().try_for_each(|split| self.scope().unit(split.0).map(|_| ()))?;
         if path.decided.overspent(self.budget) {
             return Ok(());
         }
@@ -86,6 +87,9 @@ impl Target<'_> {
             phi = Vec::new();
             for ((row, bounds), &node) in coefficients.iter().zip(&bounds[l - 3]).zip(slice.nodes(l)) {
                 let units = row.iter().zip(bounds).enumerate().map(|(unit, (k, bounds))| {
+                    if network.is_linear(l, unit) {
+                        return k.clone();
+                    }
                     let slope = find(&hints.slopes, &(l as u32, node, unit as u32)).cloned().unwrap_or(Dyadic::ZERO);
                     total += &intercept(k, &slope, bounds);
                     slope
@@ -100,6 +104,11 @@ impl Target<'_> {
             for (unit, (k, z)) in coefficients[m].iter().zip(&z[m]).enumerate() {
                 let cell = (node, unit as u32);
                 let mut k = k.clone();
+                if network.is_linear(2, unit) {
+                    total += &(&k * z);
+                    row.push([k.clone(), k]);
+                    continue;
+                }
                 if let Some(bend) = find(&hints.levels, &cell) {
                     total += &-&(&bend.weight * &free.level_base(m, unit, z, bend));
                     k += &bend.weight;
@@ -126,7 +135,7 @@ impl Target<'_> {
     }
 
     fn scope(&self) -> Scope<'_> {
-        Scope { budget: self.budget, slice: self.slice, widths: &self.network.widths }
+        Scope { network: self.network, budget: self.budget, slice: self.slice }
     }
 
     /// Coefficients of the target's units.
@@ -192,28 +201,38 @@ impl Target<'_> {
 
     /// Bounds of layer `l ≥ 3` from those below.
     fn propagate(&self, l: usize, below: &Bounds) -> Bounds {
-        let layer = &self.network.layers[l - 2];
-        let sent = below.iter().map(|units| {
-            let mut sums = vec![(Dyadic::ZERO, Dyadic::ZERO); layer.bias.len()];
-            for ((lower, upper), weights) in units.iter().zip(&layer.weight) {
-                let (lower, upper) = (lower.positive_part(), upper.positive_part());
-                for ((low, high), w) in sums.iter_mut().zip(weights) {
-                    let (least, most) = if w.is_positive() { (&lower, &upper) } else { (&upper, &lower) };
-                    *low += &(w * least);
-                    *high += &(w * most);
-                }
+        let (layer, width, network) = (&self.network.layers[l - 2], self.network.widths[l], self.network);
+        let active = |(unit, (lower, upper)): (usize, &(Dyadic, Dyadic))| match network.is_linear(l - 1, unit) {
+            true => (lower.clone(), upper.clone()),
+            false => (lower.positive_part(), upper.positive_part()),
+        };
+        let active: Bounds = below.iter().map(|units| units.iter().enumerate().map(active).collect()).collect();
+        // What each node sends by each term.
+        let sent = active.iter().map(|units| {
+            let mut sums = vec![(Dyadic::ZERO, Dyadic::ZERO); network.terms[l - 1] * width];
+            for (unit, weights) in units.iter().zip(&layer.weight) {
+                sums.iter_mut().zip(weights).for_each(|(sums, w)| add_range(sums, w, unit));
             }
             sums
         });
         let sent: Bounds = sent.collect();
-        let received = self.slice.passing(l - 1).iter().map(|row| {
-            let mut sums: Vec<_> = layer.bias.iter().map(|b| (b.clone(), b.clone())).collect();
-            for (n, entry) in row {
-                let (a, positive) = (entry.exact(), entry.is_positive());
-                for ((lower, upper), (low, high)) in sums.iter_mut().zip(&sent[*n]) {
-                    let (least, most) = if positive { (low, high) } else { (high, low) };
-                    *lower += &(&a * least);
-                    *upper += &(&a * most);
+        let received = self.slice.passing(l - 1).iter().zip(self.slice.nodes(l)).map(|(row, &m)| {
+            let mut sums: Vec<_> = layer.bias(m).iter().map(|b| (b.clone(), b.clone())).collect();
+            for pair in pairs(row) {
+                let entries: Vec<Dyadic> = pair.iter().map(|link| link.entry.exact()).collect();
+                let n = pair[0].place();
+                if let ([link], [a]) = (pair, &entries[..]) {
+                    let sent = &sent[n][link.part(width)];
+                    sums.iter_mut().zip(sent).for_each(|(sums, sent)| add_range(sums, a, sent));
+                    continue;
+                }
+                // Where terms overlap their weights are added up first.
+                for (unit, weights) in active[n].iter().zip(&layer.weight) {
+                    for (j, sums) in sums.iter_mut().enumerate() {
+                        let terms = pair.iter().zip(&entries);
+                        let w = terms.fold(Dyadic::ZERO, |sum, (link, a)| &sum + &(a * &weights[link.part(width)][j]));
+                        add_range(sums, &w, unit);
+                    }
                 }
             }
             sums
@@ -223,18 +242,23 @@ impl Target<'_> {
 
     /// Coefficients of `H(l)` from those of `Ĥ(l+1)`; the bias goes to the total.
     pub(crate) fn pull(&self, l: usize, phi: &[Vec<Dyadic>], total: &mut Dyadic) -> Vec<Vec<Dyadic>> {
-        let layer = &self.network.layers[l - 1];
+        let (layer, width) = (&self.network.layers[l - 1], self.network.widths[l + 1]);
         let mut below = vec![vec![Dyadic::ZERO; layer.weight.len()]; self.slice.nodes(l).len()];
-        for (phi, row) in phi.iter().zip(self.slice.passing(l)) {
-            phi.iter().zip(&layer.bias).for_each(|(phi, b)| *total += &(phi * b));
-            let pulled = layer.weight.iter().map(|weights| {
-                let terms = phi.iter().zip(weights).filter(|(phi, _)| !phi.is_zero());
-                terms.fold(Dyadic::ZERO, |sum, (phi, w)| &sum + &(phi * w))
-            });
-            let pulled: Vec<Dyadic> = pulled.collect();
-            for (n, entry) in row {
-                let a = entry.exact();
-                below[*n].iter_mut().zip(&pulled).for_each(|(sum, x)| *sum += &(&a * x));
+        for ((phi, row), &m) in phi.iter().zip(self.slice.passing(l)).zip(self.slice.nodes(l + 1)) {
+            phi.iter().zip(layer.bias(m)).for_each(|(phi, b)| *total += &(phi * b));
+            let pulled = |term: usize| {
+                let units = layer.weight.iter().map(|weights| {
+                    let weights = &weights[term * width..][..width];
+                    let terms = phi.iter().zip(weights).filter(|(phi, _)| !phi.is_zero());
+                    terms.fold(Dyadic::ZERO, |sum, (phi, w)| &sum + &(phi * w))
+                });
+                units.collect()
+            };
+            let pulled: Vec<Vec<Dyadic>> = (0..self.network.terms[l]).map(pulled).collect();
+            for link in row {
+                let a = link.entry.exact();
+                let pulled = &pulled[link.term as usize];
+                below[link.place()].iter_mut().zip(pulled).for_each(|(sum, x)| *sum += &(&a * x));
             }
         }
         below
@@ -266,6 +290,13 @@ impl Target<'_> {
         }
         Ok(WholeBounds(bounds))
     }
+}
+
+/// Adds a factor times a number of which a range is known.
+fn add_range((low, high): &mut (Dyadic, Dyadic), factor: &Dyadic, (lower, upper): &(Dyadic, Dyadic)) {
+    let (least, most) = if factor.is_positive() { (lower, upper) } else { (upper, lower) };
+    *low += &(factor * least);
+    *high += &(factor * most);
 }
 
 /// `z' − V` and `z' + U`.

@@ -4,9 +4,8 @@ use dashu_int::IBig;
 
 use super::dyadic::Dyadic;
 use super::select::Free;
-use crate::directed::Stored;
 use crate::hints::{Envelope, Hints, Level, Prices};
-use crate::statement::Integers;
+use crate::statement::{Integers, Link, pairs};
 
 /// The bends of the units of one node of layer 2: unit, whether `z' < 0` where there is a level, and bend.
 #[derive(Default)]
@@ -73,14 +72,15 @@ impl Losses<'_> {
     /// Every free flip that loses more than its price, by its node, and by how much more.
     pub fn exceeding(&self, prices: &Prices, mut each: impl FnMut(u32, Dyadic)) {
         let Free { network, slice, .. } = *self.free;
-        let bent = self.bends.iter().any(|bends| !bends.levels.is_empty() || !bends.envelopes.is_empty());
+        let bends = self.bends.iter().any(|bends| !bends.levels.is_empty() || !bends.envelopes.is_empty());
         for (place, &node) in slice.nodes(1).iter().enumerate() {
             if self.free.left(node) == 0 {
                 continue;
             }
             let price = prices.of(node);
+            let bent = bends || self.kinks(place).next().is_some();
             let slopes = Slopes::new(self.slopes(place, false));
-            // No flip loses more: a bend adds at most `c·[g]₊`, because `u` and `v` are not negative.
+            // No flip loses more: a bend adds at most `c·[g]₊`, because `u` and `v` are not negative, and a kink no more than its terms one by one.
             let most = bent.then(|| Slopes::new(self.slopes(place, true)));
             let mut present = network.graph.attributes.row(node as usize).iter().peekable();
             for (d, (weights, row)) in network.layers[0].weight.iter().zip(&network.rows).enumerate() {
@@ -102,54 +102,88 @@ impl Losses<'_> {
         }
     }
 
-    /// `plus` and `minus` of a row of attributes; with `bent`, as if every bend took `c·[g]₊` besides.
-    fn slopes(&self, place: usize, bent: bool) -> [Vec<Dyadic>; 2] {
+    /// The lines of units that a row reaches by several terms and that rises and falls follow with different slopes: these depend on the sign
+    /// of the sum over the terms.
+    fn kinks(&self, place: usize) -> impl Iterator<Item = (&[Link], usize, &[Dyadic; 2])> {
+        let overlapping = pairs(self.free.slice.reached(place)).filter(|pair| pair.len() > 1);
+        overlapping.flat_map(|pair| {
+            let lines = self.lines[pair[0].place()].iter().enumerate();
+            lines.filter(|(_, [rise, fall])| rise != fall).map(move |(unit, line)| (pair, unit, line))
+        })
+    }
+
+    /// `plus` and `minus` of a row of attributes for all terms, one after the other, without kinks; with `most`, as if every bend took `c·[g]₊`
+    /// besides, and every kink of each term the most that it can.
+    fn slopes(&self, place: usize, most: bool) -> [Vec<Dyadic>; 2] {
         let width = self.free.network.widths[2];
-        let mut both = [vec![Dyadic::ZERO; width], vec![Dyadic::ZERO; width]];
+        let zeros = || vec![Dyadic::ZERO; self.free.network.terms[1] * width];
+        let mut both = [zeros(), zeros()];
         // Through a negative entry a rise of what is sent arrives as a fall.
-        let turned = |entry: &Stored| if entry.is_positive() { (0, 1) } else { (1, 0) };
-        for (m, entry) in self.free.slice.reached(place) {
-            let (a, (rises, falls)) = (entry.exact(), turned(entry));
-            for (unit, [rise, fall]) in self.lines[*m].iter().enumerate() {
-                both[rises][unit] += &(&a * rise);
-                both[falls][unit] += &(&a * fall);
+        let turned = |link: &Link| if link.entry.is_positive() { (0, 1) } else { (1, 0) };
+        let reached = || pairs(self.free.slice.reached(place));
+        for (pair, link) in reached().flat_map(|pair| pair.iter().map(move |link| (pair, link))) {
+            let (a, (rises, falls), part) = (link.entry.exact(), turned(link), link.part(width));
+            for (unit, [rise, fall]) in self.lines[link.place()].iter().enumerate() {
+                if pair.len() == 1 || rise == fall {
+                    both[rises][part.start + unit] += &(&a * rise);
+                    both[falls][part.start + unit] += &(&a * fall);
+                }
             }
         }
         if let Some(grid) = self.hints.grid {
             both[0].iter_mut().for_each(|x| *x = x.rounded_down(grid));
             both[1].iter_mut().for_each(|x| *x = x.rounded_up(grid));
         }
-        for (m, entry) in self.free.slice.reached(place).iter().filter(|_| bent) {
-            let levels = self.bends[*m].levels.iter().map(|(unit, _, bend)| (*unit, &bend.weight));
-            let envelopes = self.bends[*m].envelopes.iter().map(|(unit, bend)| (*unit, &bend.weight));
+        if !most {
+            return both;
+        }
+        for (pair, unit, [rise, fall]) in self.kinks(place) {
+            // With a fall not below the rise the loss is convex, so that the loss of a sum is at most the sum of losses.
+            let fall = fall.max(rise);
+            for link in pair {
+                let (a, (rises, falls), at) = (link.entry.exact(), turned(link), link.part(width).start + unit);
+                both[rises][at] += &(&a * rise);
+                both[falls][at] += &(&a * fall);
+            }
+        }
+        for link in self.free.slice.reached(place) {
+            let Some(bends) = self.bends.get(link.place()) else { continue };
+            let levels = bends.levels.iter().map(|(unit, _, bend)| (*unit, &bend.weight));
+            let envelopes = bends.envelopes.iter().map(|(unit, bend)| (*unit, &bend.weight));
             for (unit, weight) in levels.chain(envelopes) {
-                both[turned(entry).0][unit] += &-&(&entry.exact() * weight);
+                both[turned(link).0][link.part(width).start + unit] += &-&(&link.entry.exact() * weight);
             }
         }
         both
     }
 
-    /// `Σ c·max(g − u, −v)` of a flip over all bends.
+    /// What a flip loses by kinks, and `Σ c·max(g − u, −v)` over all bends.
     fn bent(&self, place: usize, node: u32, d: u32, present: bool) -> Dyadic {
         let weights = &self.free.network.layers[0].weight[d as usize];
+        let width = self.free.network.widths[2];
+        let change = |pair: &[Link], unit: usize| {
+            let along = |link: &Link| &link.entry.exact() * &weights[link.part(width).start + unit];
+            let g = pair.iter().map(along).reduce(|sum, more| &sum + &more).unwrap_or(Dyadic::ZERO);
+            if present { -&g } else { g }
+        };
         let mut total = Dyadic::ZERO;
-        let mut reached = self.free.slice.reached(place).iter().peekable();
+        for (pair, unit, [rise, fall]) in self.kinks(place) {
+            let g = change(pair, unit);
+            total += &-&(&g * if g.is_positive() { rise } else { fall });
+        }
+        let mut reached = pairs(self.free.slice.reached(place)).peekable();
         for (m, bends) in self.bends.iter().enumerate() {
-            let entry = reached.next_if(|next| next.0 == m).map(|next| next.1.exact());
-            let change = |unit: usize| {
-                let g = entry.as_ref().map_or(Dyadic::ZERO, |entry| entry * &weights[unit]);
-                if present { -&g } else { g }
-            };
+            let pair = reached.next_if(|next| next[0].place() == m).unwrap_or(&[]);
             // Where nothing changes, a level adds 0.
-            for (unit, below, bend) in bends.levels.iter().filter(|_| entry.is_some()) {
-                let g = change(*unit);
+            for (unit, below, bend) in bends.levels.iter().filter(|_| !pair.is_empty()) {
+                let g = change(pair, *unit);
                 let paid = |x: &Dyadic| x.positive_part().min(bend.level.clone());
                 let (u, v) = if *below { (paid(&g), Dyadic::ZERO) } else { (Dyadic::ZERO, paid(&-&g)) };
                 total += &(&bend.weight * &(&g - &u).max(-&v));
             }
             for (unit, bend) in &bends.envelopes {
                 let (u, v) = bend.amounts((node, d));
-                total += &(&bend.weight * &(&change(*unit) - &u).max(-&v));
+                total += &(&bend.weight * &(&change(pair, *unit) - &u).max(-&v));
             }
         }
         total

@@ -2,7 +2,7 @@
 
 use super::dyadic::Dyadic;
 use crate::hints::{Envelope, Level, Prices};
-use crate::statement::{Budget, Decided, Network, Slice};
+use crate::statement::{Budget, Decided, Link, Network, Slice, pairs};
 
 /// The free flips of a slice.
 pub struct Free<'a> {
@@ -45,34 +45,59 @@ impl Free<'_> {
 
     /// Every change of a unit of `V(2)` in one direction by a free flip that is above the flip's price.
     fn changes(&self, m: usize, unit: usize, upward: bool, prices: &Prices, mut each: impl FnMut(&Dyadic, Dyadic)) {
-        let weight = &self.network.layers[0].weight;
-        for (place, entry) in &self.slice.passing(1)[m] {
-            let node = self.slice.nodes(1)[*place];
+        let (network, width) = (self.network, self.network.widths[2]);
+        for pair in pairs(&self.slice.passing(1)[m]) {
+            let node = self.slice.nodes(1)[pair[0].place()];
             if self.left(node) == 0 {
                 continue;
             }
-            let (size, price) = (entry.exact().size(), prices.of(node));
+            let price = prices.of(node);
+            let [link] = pair else {
+                self.overlapping(pair, unit, upward, |_, change| {
+                    let _ = (change > price).then(|| each(&price, change));
+                });
+                continue;
+            };
+            let (size, column) = (link.entry.exact().size(), link.part(width).start + unit);
             // Through a negative entry a rise of what is sent arrives as a fall.
-            let upward = upward == entry.is_positive();
+            let upward = upward == link.entry.is_positive();
             // What flipping changes, counted in the direction asked for, if that is above the price.
             let change = |d: u32, present: bool| {
-                let w = &weight[d as usize][unit];
+                let w = &network.layers[0].weight[d as usize][column];
                 let towards = if present == upward { w.is_negative() } else { w.is_positive() };
                 towards.then(|| &size * &w.size()).filter(|change| *change > price)
             };
-            let order = &self.network.falling[unit];
+            let order = &network.falling[column];
             for at in 0..order.len() {
                 let d = order[if upward { at } else { order.len() - 1 - at }];
                 // The rest of the column changes no more than this.
                 let Some(change) = change(d, false) else { break };
-                if !self.network.has(node, d) && self.is_free(node, d, false) {
+                if !network.has(node, d) && self.is_free(node, d, false) {
                     each(&price, change);
                 }
             }
-            for &d in self.network.graph.attributes.row(node as usize) {
+            for &d in network.graph.attributes.row(node as usize) {
                 if let Some(change) = change(d, true).filter(|_| self.is_free(node, d, true)) {
                     each(&price, change);
                 }
+            }
+        }
+    }
+
+    /// Every change of a unit of `V(2)` in one direction by a free flip of a node that reaches it by several terms: what a flip changes is the
+    /// sum over the terms, and its sign is that of the sum.
+    pub fn overlapping(&self, pair: &[Link], unit: usize, upward: bool, mut each: impl FnMut(u32, Dyadic)) {
+        let (network, node) = (self.network, self.slice.nodes(1)[pair[0].place()]);
+        let width = network.widths[2];
+        let column = |link: &Link| (link.part(width).start + unit, link.entry.exact());
+        let entries: Vec<(usize, Dyadic)> = pair.iter().map(column).collect();
+        let mut present = network.graph.attributes.row(node as usize).iter().peekable();
+        for (d, weights) in (0u32..).zip(&network.layers[0].weight) {
+            let is_present = present.next_if(|&&next| next == d).is_some();
+            let sum = entries.iter().fold(Dyadic::ZERO, |sum, (column, a)| &sum + &(a * &weights[*column]));
+            let change = if is_present == upward { -&sum } else { sum };
+            if change.is_positive() && self.is_free(node, d, is_present) {
+                each(node, change);
             }
         }
     }

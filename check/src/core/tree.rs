@@ -7,7 +7,7 @@ use super::leaf::Path;
 use crate::format::Step;
 use crate::hints::Unit;
 use crate::reason::Reason;
-use crate::statement::{Budget, Decided, Flip, Slice};
+use crate::statement::{Budget, Decided, Flip, Network, Slice};
 
 /// Nodes of a tree, at most.
 pub const LARGEST_TREE: usize = 1 << 20;
@@ -17,17 +17,23 @@ pub const LONGEST_PATH: usize = 1024;
 
 /// What units and flips of a tree are checked against.
 pub struct Scope<'a> {
+    pub network: &'a Network<'a>,
     pub budget: &'a Budget<'a>,
     pub slice: &'a Slice,
-    pub widths: &'a [usize],
 }
 
 impl Scope<'_> {
     /// Refuses what is no hidden unit of the slice.
-    pub fn unit(&self, unit: Unit) -> Result<Unit, Reason> {
+    pub fn hidden_unit(&self, unit: Unit) -> Result<Unit, Reason> {
         let (layer, place) = (unit.0 as usize, unit.2 as usize);
-        let hidden = (2..self.slice.top()).contains(&layer) && place < self.widths[layer];
+        let hidden = (2..self.slice.top()).contains(&layer) && place < self.network.widths[layer];
         if hidden && self.slice.place(layer, unit.1).is_some() { Ok(unit) } else { Err(Reason::Unit(unit)) }
+    }
+
+    /// Refuses what is no hidden unit of the slice, or has no activation: there is nothing to split or to replace by a line.
+    pub fn unit(&self, unit: Unit) -> Result<Unit, Reason> {
+        let (layer, _, place) = self.hidden_unit(unit)?;
+        if self.network.is_linear(layer as usize, place as usize) { Err(Reason::Linear(unit)) } else { Ok(unit) }
     }
 
     /// Refuses a node whose attributes do not concern the target.

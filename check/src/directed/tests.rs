@@ -191,7 +191,7 @@ fn sums_enclose_the_sum() {
             }
             terms.push((entry, Sums::of_rows(width, rows.iter().map(Vec::as_slice))));
         }
-        let found = Sums::combined(start, terms.iter().map(|(entry, sums)| (*entry, sums)));
+        let found = Sums::combined(start, terms.iter().map(|(entry, sums)| (*entry, sums, 0)));
         for (found, truth) in found.iter().zip(&truth) {
             assert!(holds(*found, truth), "{round}: {found:?} {truth:?} {terms:?}");
         }
@@ -357,12 +357,12 @@ fn many_lost_terms_are_allowed_for() {
     let row = [lost];
     let one = Sums::of_rows(1, [&row[..]].into_iter());
     for count in [1, 10, 100, 400] {
-        let found = Sums::combined(vec![Stored::ONE], (0..count).map(|_| (Stored::ONE, &one)));
+        let found = Sums::combined(vec![Stored::ONE], (0..count).map(|_| (Stored::ONE, &one, 0)));
         let truth = &exact(1.0) + &(&Dyadic::from(count) * &lost.exact());
         assert!(holds(found[0], &truth), "{count}: {found:?}");
         let rows: Vec<[Stored; 1]> = std::iter::once([Stored::ONE]).chain(std::iter::repeat_n(row, count)).collect();
         let all = Sums::of_rows(1, rows.iter().map(|row| &row[..]));
-        let found = Sums::combined(vec![Stored::ZERO], [(Stored::ONE, &all)].into_iter());
+        let found = Sums::combined(vec![Stored::ZERO], [(Stored::ONE, &all, 0)].into_iter());
         assert!(holds(found[0], &truth), "{count}: {found:?}");
     }
     for scale in [0, 20, -20] {

@@ -13,6 +13,7 @@ use crate::core::select::Free;
 use crate::directed::Stored;
 use crate::hints::{Envelope, Hints, Level, Prices};
 use crate::short::Short;
+use crate::statement::pairs;
 
 /// An exact number to make hints of; quotients are rounded down to multiples of `2⁻⁴⁰`.
 #[derive(Clone, PartialEq, PartialOrd)]
@@ -84,27 +85,33 @@ fn best_prices(free: &Free, amounts: &[(u32, Dyadic)], least: &Dyadic) -> Prices
 /// the next: no price depends on the others.
 fn changes(free: &Free, m: usize, unit: usize, upward: bool) -> Vec<(u32, Dyadic)> {
     let mut changes = Vec::new();
-    for (place, entry) in &free.slice.passing(1)[m] {
-        let (node, entry) = (free.slice.nodes(1)[*place], entry.exact());
+    let (network, width) = (free.network, free.network.widths[2]);
+    for pair in pairs(&free.slice.passing(1)[m]) {
+        let node = free.slice.nodes(1)[pair[0].place()];
         let most = match free.left(node) {
             0 => continue,
             left => left.saturating_add(1),
         };
+        let [link] = pair else {
+            free.overlapping(pair, unit, upward, |node, change| changes.push((node, change)));
+            continue;
+        };
+        let (entry, column) = (link.entry.exact(), link.part(width).start + unit);
         let change = |d: u32, present: bool| {
-            let change = &entry * &free.network.layers[0].weight[d as usize][unit];
+            let change = &entry * &network.layers[0].weight[d as usize][column];
             let change = if present == upward { -&change } else { change };
             (change.is_positive() && free.is_free(node, d, present)).then_some((node, change))
         };
         // Attributes by falling change; those that are there change the other way.
-        let order = &free.network.falling[unit];
+        let order = &network.falling[column];
         let rising = upward == entry.is_positive();
         let falling = (0..order.len()).map(|at| order[if rising { at } else { order.len() - 1 - at }]);
-        let absent = falling.filter(|&d| !free.network.has(node, d)).map_while(|d| {
-            let towards = &free.network.layers[0].weight[d as usize][unit];
+        let absent = falling.filter(|&d| !network.has(node, d)).map_while(|d| {
+            let towards = &network.layers[0].weight[d as usize][column];
             (if rising { towards.is_positive() } else { towards.is_negative() }).then_some(d)
         });
         changes.extend(absent.filter_map(|d| change(d, false)).take(most));
-        changes.extend(free.network.graph.attributes.row(node as usize).iter().filter_map(|&d| change(d, true)));
+        changes.extend(network.graph.attributes.row(node as usize).iter().filter_map(|&d| change(d, true)));
     }
     changes
 }
@@ -164,6 +171,9 @@ pub(crate) fn exact_hints(
             phi = Vec::new();
             for ((row, bounds), &node) in coefficients.into_iter().zip(&bounds[l - 3]).zip(slice.nodes(l)) {
                 let units = row.into_iter().zip(bounds).enumerate().map(|(unit, (k, (lower, upper)))| {
+                    if network.is_linear(l, unit) {
+                        return k;
+                    }
                     let (lower, upper) = (Exact(lower.clone()), Exact(upper.clone()));
                     let known = Known { k: Exact(k), z: Exact::zero(), lower, upper };
                     let id = (l as u32, node, unit as u32);
@@ -177,7 +187,9 @@ pub(crate) fn exact_hints(
         hints.slopes.sort_by_key(|entry| entry.0);
         let coefficients = target.pull(2, &phi, &mut total);
         for (m, &node) in slice.nodes(2).iter().enumerate() {
-            for (j, (k, z)) in coefficients[m].iter().zip(&z[m]).enumerate() {
+            let bent = |unit: &usize| !network.is_linear(2, *unit);
+            for j in (0..network.widths[2]).filter(bent) {
+                let (k, z) = (&coefficients[m][j], &z[m][j]);
                 let (cell, (up, down)) = ((node, j as u32), &reach[m][j]);
                 let (lower, upper) = (Exact(z - down), Exact(z + up));
                 let known = Known { k: Exact(k.clone()), z: Exact(z.clone()), lower, upper };

@@ -74,6 +74,8 @@ pub(crate) struct FloatHints {
     pub(crate) slopes: Vec<(Unit, Stored)>,
     /// `rise` and `fall` of the units of the nodes of `V(2)`.
     pub(crate) lines: Vec<Vec<[Stored; 2]>>,
+    /// Not a hint: the linear units of the nodes of `V(2)`, and their coefficients. Their lines above are 0.
+    pub(crate) linear: Vec<Vec<(usize, Interval)>>,
     pub(crate) levels: Vec<Vec<LevelUse>>,
     pub(crate) envelopes: Vec<Vec<EnvelopeUse>>,
     /// What the prices of `reach` and of levels are from.

@@ -12,7 +12,7 @@ use crate::directed::{Down, Interval, Rough, Stored, Up};
 use crate::expand::{self, Known, said};
 use crate::short::Short;
 use crate::statement::Decided;
-use crate::statement::Slice;
+use crate::statement::{Slice, pairs};
 
 /// `R` from below and `S` from above, of the units of one node.
 pub(crate) type Bounds = Vec<(Down, Up)>;
@@ -54,18 +54,22 @@ impl<'a> Target<'a> {
         let mut z: Vec<Arc<[Interval]>> = self.slice.nodes(2).iter().map(|&m| self.fast.rows.value(m, flips)).collect();
         for l in 2..network.exact.depth() {
             let (inputs, outputs) = (network.exact.widths[l], network.exact.widths[l + 1]);
-            let next = self.slice.passing(l).iter().map(|row| {
-                let mut received = vec![Interval::ZERO; inputs];
-                for (n, a) in row {
-                    for (sum, z) in received.iter_mut().zip(z[*n].iter()) {
-                        *sum = sum.plus(z.positive_part().scaled(*a));
+            let next = self.slice.passing(l).iter().zip(self.slice.nodes(l + 1)).map(|(row, &m)| {
+                // Of all terms, one after the other.
+                let mut received = vec![Interval::ZERO; network.exact.terms[l] * inputs];
+                for link in row {
+                    let part = received[link.part(inputs)].iter_mut();
+                    for (unit, (sum, &z)) in part.zip(z[link.place()].iter()).enumerate() {
+                        let active = if network.exact.is_linear(l, unit) { z } else { z.positive_part() };
+                        *sum = sum.plus(active.scaled(link.entry));
                     }
                 }
-                let unit = |j: usize| {
-                    let terms = received.iter().enumerate().map(|(i, x)| x.scaled(network.weight(l, i, j)));
-                    terms.fold(Interval::from(network.bias(l, j)), Interval::plus)
-                };
-                (0..outputs).map(unit).collect()
+                let mut sums: Vec<Interval> = network.bias(l, m).iter().map(|&b| b.into()).collect();
+                for (at, x) in received.iter().enumerate() {
+                    let weights = &network.weights(l, at % inputs)[at / inputs * outputs..][..outputs];
+                    sums.iter_mut().zip(weights).for_each(|(sum, w)| *sum = sum.plus(x.scaled(*w)));
+                }
+                sums.into()
             });
             z = next.collect();
         }
@@ -88,6 +92,7 @@ impl<'a> Target<'a> {
         let mut hints = FloatHints {
             slopes: Vec::new(),
             lines: Vec::new(),
+            linear: Vec::new(),
             levels: Vec::new(),
             envelopes: Vec::new(),
             rows: region.rows.clone(),
@@ -96,7 +101,8 @@ impl<'a> Target<'a> {
             worst: None,
         };
         if region.empty {
-            hints.lines = vec![vec![[Stored::ZERO; 2]; network.columns.len()]; hints.rows.len()];
+            hints.lines = vec![vec![[Stored::ZERO; 2]; network.width()]; hints.rows.len()];
+            hints.linear = vec![Vec::new(); hints.rows.len()];
             hints.levels = vec![Vec::new(); hints.rows.len()];
             hints.envelopes = vec![Vec::new(); hints.rows.len()];
             return Attempt::Empty(Box::new(hints));
@@ -120,9 +126,9 @@ impl<'a> Target<'a> {
             }
         }
         let step = self.choose_grid(&mut hints);
-        let FloatHints { lines, levels, envelopes, rows, .. } = &hints;
+        let FloatHints { lines, linear, levels, envelopes, rows, .. } = &hints;
         let (budget, decided) = (self.fast.budget, &path.decided);
-        let losses = Losses { network, budget, slice, decided, lines, levels, envelopes, rows, step };
+        let losses = Losses { network, budget, slice, decided, lines, linear, levels, envelopes, rows, step };
         let (price, lost, worst) = losses.price(only_sign.then_some(total));
         (hints.price, hints.worst) = (price, worst);
         Attempt::Hints(Box::new(hints), total.minus(lost))
@@ -142,6 +148,10 @@ impl<'a> Target<'a> {
         for ((row, bounds), &node) in coefficients.iter().zip(&region.bounds[l - 3]).zip(self.slice.nodes(l)) {
             let mut slopes = Vec::with_capacity(row.len());
             for (unit, (k, &(lower, upper))) in row.iter().zip(bounds.iter()).enumerate() {
+                if self.fast.network.exact.is_linear(l, unit) {
+                    slopes.push(*k);
+                    continue;
+                }
                 let id = (l as u32, node, unit as u32);
                 let known = Known { k: k.rough(), z: Rough::ZERO, lower: lower.rough(), upper: upper.rough() };
                 let slope = expand::slope(&known, &said(id, path, short)).stored();
@@ -166,6 +176,7 @@ impl<'a> Target<'a> {
     ) -> Down {
         let (node, row) = (self.slice.nodes(2)[m], hints.rows[m].clone());
         let (mut lines, mut levels, mut envelopes) = (Vec::with_capacity(coefficients.len()), Vec::new(), Vec::new());
+        let mut linear = Vec::new();
         let mut total = Down::ZERO;
         for (unit, k) in coefficients.iter().enumerate() {
             if *k == Interval::ZERO && path.units.is_empty() {
@@ -173,6 +184,12 @@ impl<'a> Target<'a> {
                 continue;
             }
             let (z, [up, down]) = (row.value[unit], row.reach[unit]);
+            if self.fast.network.exact.is_linear(2, unit) {
+                total = total.plus(k.times(z).lower);
+                lines.push([Stored::ZERO; 2]);
+                linear.push((unit, *k));
+                continue;
+            }
             let id = (2, node, unit as u32);
             let mut said = said(id, path, short);
             let prices = find(&short.envelopes, &(node, unit as u32));
@@ -207,6 +224,7 @@ impl<'a> Target<'a> {
             lines.push(line);
         }
         hints.lines.push(lines);
+        hints.linear.push(linear);
         hints.levels.push(levels);
         hints.envelopes.push(envelopes);
         total
@@ -238,7 +256,9 @@ impl<'a> Target<'a> {
             let bends = hints.levels.get(m).map_or(&[][..], |list| list).iter().map(|bend| bend.weight);
             let arches = hints.envelopes.get(m).map_or(&[][..], |list| list).iter().map(|bend| bend.weight);
             size = bends.chain(arches).fold(size, |size, x| size.most(x.into()));
-            let entries = self.slice.passing(1)[m].iter().map(|entry| Rough::from(entry.1.size()));
+            let linear = hints.linear.get(m).map_or(&[][..], |list| list).iter();
+            size = linear.fold(size, |size, (_, k)| size.most(k.rough().stored().size().into()));
+            let entries = self.slice.passing(1)[m].iter().map(|link| Rough::from(link.entry.size()));
             largest = largest.most(size * entries.fold(Rough::ZERO, Rough::most));
         }
         hints.grid = largest.exponent().map(|exponent| exponent - 46);
@@ -301,22 +321,39 @@ impl<'a> Target<'a> {
     /// Bounds of layer `l ≥ 3` from those below.
     pub(crate) fn propagate(&self, l: usize, below: &[Bounds]) -> Vec<Bounds> {
         let network = &*self.fast.network;
-        let width = network.exact.widths[l];
-        let sent = below.iter().map(|units| {
-            let mut sums = vec![Interval::ZERO; width];
-            for (i, &(lower, upper)) in units.iter().enumerate() {
-                let range = Interval { lower, upper }.positive_part();
-                for (j, sum) in sums.iter_mut().enumerate() {
-                    *sum = sum.plus(range.scaled(network.weight(l - 1, i, j)));
-                }
+        let (width, terms) = (network.exact.widths[l], network.exact.terms[l - 1]);
+        let active = |(unit, &(lower, upper)): (usize, &(Down, Up))| {
+            let range = Interval { lower, upper };
+            if network.exact.is_linear(l - 1, unit) { range } else { range.positive_part() }
+        };
+        let active = |units: &Bounds| -> Vec<Interval> { units.iter().enumerate().map(active).collect() };
+        let active: Vec<Vec<Interval>> = below.iter().map(active).collect();
+        let sent = active.iter().map(|units| {
+            let mut sums = vec![Interval::ZERO; terms * width];
+            for (i, range) in units.iter().enumerate() {
+                let weights = network.weights(l - 1, i);
+                sums.iter_mut().zip(weights).for_each(|(sum, w)| *sum = sum.plus(range.scaled(*w)));
             }
             sums
         });
         let sent: Vec<Vec<Interval>> = sent.collect();
-        let received = self.slice.passing(l - 1).iter().map(|row| {
-            let mut sums: Vec<Interval> = (0..width).map(|j| network.bias(l - 1, j).into()).collect();
-            for (n, a) in row {
-                sums.iter_mut().zip(&sent[*n]).for_each(|(sum, x)| *sum = sum.plus(x.scaled(*a)));
+        let received = self.slice.passing(l - 1).iter().zip(self.slice.nodes(l)).map(|(row, &m)| {
+            let mut sums: Vec<Interval> = network.bias(l - 1, m).iter().map(|&b| b.into()).collect();
+            for pair in pairs(row) {
+                let n = pair[0].place();
+                if let [link] = pair {
+                    let sent = &sent[n][link.part(width)];
+                    sums.iter_mut().zip(sent).for_each(|(sum, x)| *sum = sum.plus(x.scaled(link.entry)));
+                    continue;
+                }
+                // Where terms overlap their weights are added up first.
+                for (i, range) in active[n].iter().enumerate() {
+                    let weights = network.weights(l - 1, i);
+                    for (j, sum) in sums.iter_mut().enumerate() {
+                        let w = Interval::inner(pair.iter().map(|link| (link.entry, weights[link.part(width)][j])));
+                        *sum = sum.plus(w.times(*range));
+                    }
+                }
             }
             sums.into_iter().map(|sum| (sum.lower, sum.upper)).collect()
         });
@@ -326,18 +363,21 @@ impl<'a> Target<'a> {
     /// Coefficients of `H(l)` from those of `Ĥ(l+1)`; the bias goes to the total.
     fn pull(&self, l: usize, phi: &[Vec<Interval>], total: &mut Down) -> Vec<Vec<Interval>> {
         let network = &*self.fast.network;
-        let inputs = network.exact.widths[l];
+        let (inputs, outputs, terms) = (network.exact.widths[l], network.exact.widths[l + 1], network.exact.terms[l]);
         let mut below = vec![vec![Interval::ZERO; inputs]; self.slice.nodes(l).len()];
-        for (phi, row) in phi.iter().zip(self.slice.passing(l)) {
-            let mut pulled = vec![Interval::ZERO; inputs];
+        for ((phi, row), &m) in phi.iter().zip(self.slice.passing(l)).zip(self.slice.nodes(l + 1)) {
+            // Of all terms, one after the other.
+            let mut pulled = vec![Interval::ZERO; terms * inputs];
             for (j, phi) in phi.iter().enumerate().filter(|(_, phi)| **phi != Interval::ZERO) {
-                *total = total.plus(phi.scaled(network.bias(l, j)).lower);
-                for (i, sum) in pulled.iter_mut().enumerate() {
-                    *sum = sum.plus(phi.scaled(network.weight(l, i, j)));
+                *total = total.plus(phi.scaled(network.bias(l, m)[j]).lower);
+                for (at, sum) in pulled.iter_mut().enumerate() {
+                    *sum = sum.plus(phi.scaled(network.weights(l, at % inputs)[at / inputs * outputs + j]));
                 }
             }
-            for (n, a) in row {
-                below[*n].iter_mut().zip(&pulled).for_each(|(sum, x)| *sum = sum.plus(x.scaled(*a)));
+            for link in row {
+                let pulled = &pulled[link.part(inputs)];
+                let below = below[link.place()].iter_mut();
+                below.zip(pulled).for_each(|(sum, x)| *sum = sum.plus(x.scaled(link.entry)));
             }
         }
         below

@@ -9,8 +9,7 @@ use super::hints::{EnvelopeUse, FloatPrices, LevelUse};
 use super::network::FastNetwork;
 use super::row::{Row, covering};
 use crate::directed::{Down, Interval, Rough, RowSlopes, Stored, Up, excess_share, kept_share, norm};
-use crate::statement::Slice;
-use crate::statement::{Budget, Decided, Flip};
+use crate::statement::{Budget, Decided, Flip, Link, Slice, pairs};
 
 /// What the losses of a leaf depend on.
 pub(crate) struct Losses<'a> {
@@ -19,6 +18,8 @@ pub(crate) struct Losses<'a> {
     pub(crate) slice: &'a Slice,
     pub(crate) decided: &'a Decided,
     pub(crate) lines: &'a [Vec<[Stored; 2]>],
+    /// Linear units and their coefficients.
+    pub(crate) linear: &'a [Vec<(usize, Interval)>],
     pub(crate) levels: &'a [Vec<LevelUse>],
     pub(crate) envelopes: &'a [Vec<EnvelopeUse>],
     pub(crate) rows: &'a [Arc<Row>],
@@ -133,7 +134,15 @@ impl Losses<'_> {
                 steep.push((unit, up, down));
             }
         }
+        // The core follows a linear unit with its exact coefficient.
+        steep.extend(self.linear_of(m).map(|(unit, k)| (unit, k.lower, k.upper)));
         steep
+    }
+
+    /// The linear units of a node of `V(2)` that are not flat.
+    fn linear_of(&self, m: usize) -> impl Iterator<Item = (usize, Interval)> {
+        let list = self.linear.get(m).map_or(&[][..], |list| list).iter();
+        list.filter(|(_, k)| *k != Interval::ZERO).copied()
     }
 
     /// The rows that have flips to make, those that may lose most first.
@@ -141,12 +150,18 @@ impl Losses<'_> {
         let mut sums = vec![Up::ZERO; self.slice.nodes(1).len()];
         for (m, (steep, row)) in steep.iter().zip(self.slice.passing(1)).enumerate() {
             let lines = steep.iter().map(|(_, up, down)| (-*up).most(*down).positive_part());
+            let convex = steep.iter().map(|(_, up, down)| (-*up).most(down.at_least(*up)).positive_part());
             // An envelope takes at most `c` of a rise and adds nothing to a fall.
             let bends = self.envelopes.get(m).map_or(&[][..], |list| list).iter();
             let bent = norm(bends.map(|bend| Up::from(bend.weight)));
             let size = norm(lines).plus(bent);
-            for (n, entry) in row.iter().filter(|_| !size.is_zero()) {
-                sums[*n] = sums[*n].plus(size.times(entry.size()));
+            let overlapping = row.windows(2).any(|pair| pair[0].at == pair[1].at);
+            let convex = if overlapping { norm(convex).plus(bent) } else { size };
+            for pair in pairs(row) {
+                let size = if pair.len() == 1 { size } else { convex };
+                for link in pair.iter().filter(|_| !size.is_zero()) {
+                    sums[link.place()] = sums[link.place()].plus(size.times(link.entry.size()));
+                }
             }
         }
         // What the core's rounding adds to the slopes of a row.
@@ -202,46 +217,77 @@ impl Losses<'_> {
         found
     }
 
-    /// The slopes of a row: with bends overstated, and without them where it has any.
+    /// The slopes of a row: with bends and kinks overstated, and without them where it has any.
     fn slopes(&self, place: usize, node: u32, steep: &[Vec<Steep>]) -> (RowSlopes, Option<RowSlopes>) {
         let width = self.network.columns.len();
         let mut most = Slopes::new(width);
         let (mut lines, mut bent) = (Slopes::new(width), false);
-        for (m, entry) in self.slice.reached(place) {
-            for (unit, up, down) in &steep[*m] {
-                most.add(*unit, *entry, *up, *down);
+        for pair in pairs(self.slice.reached(place)) {
+            let m = pair[0].place();
+            for (unit, up, down) in &steep[m] {
+                self.add(&mut most, pair, *unit, *up, *down);
             }
-            for bend in self.envelopes.get(*m).map_or(&[][..], |list| list) {
-                let largest = Up::from(self.network.largest[bend.unit]).times(entry.size());
+            for bend in self.envelopes.get(m).map_or(&[][..], |list| list) {
+                let along = |link: &Link| {
+                    let column = link.part(self.network.width()).start + bend.unit;
+                    Up::from(self.network.largest[column]).times(link.entry.size())
+                };
+                let largest = pair.iter().map(along).reduce(Up::plus).unwrap_or(Up::ZERO);
                 let amounts = bend.prices.amounts((node, u32::MAX));
                 let (up, down) = (excess_share(amounts[0].lower, largest), kept_share(amounts[1].lower, largest));
                 let c = bend.weight;
-                most.add(bend.unit, *entry, -Up::from(c).times(up), -Down::from(c).times(down));
+                self.add(&mut most, pair, bend.unit, -Up::from(c).times(up), -Down::from(c).times(down));
             }
-            bent |= !self.levels.get(*m).is_none_or(Vec::is_empty);
+            bent |= !self.levels.get(m).is_none_or(Vec::is_empty) || self.kinks(pair).next().is_some();
         }
         bent |= self.envelopes.iter().any(|list| !list.is_empty());
         if bent {
-            for (m, entry) in self.slice.reached(place) {
-                let steep = self.lines[*m].iter().enumerate().filter(|(_, line)| line.iter().any(|x| !x.is_zero()));
-                for (unit, [rise, fall]) in steep {
-                    lines.add(unit, *entry, (*rise).into(), (*fall).into());
+            for pair in pairs(self.slice.reached(place)) {
+                let m = pair[0].place();
+                for (unit, [rise, fall]) in self.lines[m].iter().enumerate() {
+                    if (pair.len() == 1 || rise == fall) && !(rise.is_zero() && fall.is_zero()) {
+                        self.add(&mut lines, pair, unit, (*rise).into(), (*fall).into());
+                    }
+                }
+                for (unit, k) in self.linear_of(m) {
+                    self.add(&mut lines, pair, unit, k.lower, k.upper);
                 }
             }
         }
         (most.rounded(self.step), bent.then(|| lines.rounded(self.step)))
     }
 
-    /// Not below `Σ c·max(g − u, −v)` of a flip over all bends.
+    /// Adds a line of a unit to the slopes of a row. Where several terms reach the unit, a fall that is not below the rise makes the loss convex, so that
+    /// the loss of a sum is at most the sum of losses.
+    fn add(&self, slopes: &mut Slopes, pair: &[Link], unit: usize, rise: Down, fall: Up) {
+        let fall = if pair.len() == 1 { fall } else { fall.at_least(rise) };
+        for link in pair {
+            slopes.add(link.part(self.network.width()).start + unit, link.entry, rise, fall);
+        }
+    }
+
+    /// The lines of the units of a node that several terms reach, where rises and falls have different slopes.
+    fn kinks<'l>(&'l self, pair: &[Link]) -> impl Iterator<Item = (usize, &'l [Stored; 2])> + use<'l> {
+        let lines = if pair.len() == 1 { &[][..] } else { &self.lines[pair[0].place()] };
+        lines.iter().enumerate().filter(|(_, [rise, fall])| rise != fall)
+    }
+
+    /// Not below what a flip loses by kinks, and `Σ c·max(g − u, −v)` over all bends.
     fn bent(&self, place: usize, flip: (u32, u32), present: bool) -> Up {
         let mut total = Up::ZERO;
-        let change = |unit: usize, entry: Stored| {
-            let weight = self.network.columns[unit][flip.1 as usize];
-            Interval::from(if present { -weight } else { weight }).scaled(entry)
+        let change = |unit: usize, pair: &[Link]| {
+            let change = self.network.change(pair, unit, flip.1);
+            if present { -change } else { change }
         };
-        for (m, entry) in self.slice.reached(place) {
-            for bend in self.levels.get(*m).map_or(&[][..], |list| list) {
-                let (g, known) = (change(bend.unit, *entry), &self.rows[*m].levels()[bend.unit]);
+        for pair in pairs(self.slice.reached(place)) {
+            for (unit, [rise, fall]) in self.kinks(pair) {
+                let g = change(unit, pair);
+                let lost = g.positive_part().scaled(-*rise).plus((-g).positive_part().scaled(*fall));
+                total = total.plus(lost.upper);
+            }
+            let m = pair[0].place();
+            for bend in self.levels.get(m).map_or(&[][..], |list| list) {
+                let (g, known) = (change(bend.unit, pair), &self.rows[m].levels()[bend.unit]);
                 let level = Interval::from(known.level);
                 let taken = if known.below == Some(true) {
                     g.minus(g.positive_part().least(level)).upper.positive_part()
@@ -251,12 +297,12 @@ impl Losses<'_> {
                 total = total.plus(taken.times(bend.weight));
             }
         }
-        let mut reached = self.slice.reached(place).iter().peekable();
+        let mut reached = pairs(self.slice.reached(place)).peekable();
         for (m, bends) in self.envelopes.iter().enumerate() {
-            let entry = reached.next_if(|next| next.0 == m).map(|next| next.1);
+            let pair = reached.next_if(|next| next[0].place() == m);
             for bend in bends {
                 let [u, v] = bend.prices.amounts(flip);
-                let g = entry.map_or(Interval::ZERO, |entry| change(bend.unit, entry));
+                let g = pair.map_or(Interval::ZERO, |pair| change(bend.unit, pair));
                 let taken = g.minus(u).upper.most((-v).upper);
                 total = total.plus(taken.times(bend.weight));
             }

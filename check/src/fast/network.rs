@@ -1,16 +1,16 @@
 //! The weights of the first layer in the orders in which the fast path reads them.
 
-use crate::directed::{Stored, Up, norm};
-use crate::statement::Network;
+use crate::directed::{Interval, Stored, Up, norm};
+use crate::statement::{Link, Network};
 
-/// The network, and its first weights ordered.
+/// The network, and its first weights ordered. Where a layer has several terms, their weights are side by side: `K·out` numbers for each input.
 pub(crate) struct FastNetwork<'a> {
     pub(crate) exact: &'a Network<'a>,
     /// `W(l)`, input by input, and `b(l)`.
     layers: Vec<(Vec<Stored>, Vec<Stored>)>,
-    /// For every unit of layer 2 the weights of all attributes.
+    /// For every unit of layer 2, of one term after the other, the weights of all attributes.
     pub(crate) columns: Vec<Vec<Stored>>,
-    /// For every unit of layer 2 the largest size of a weight.
+    /// For every column the largest size of a weight.
     pub(crate) largest: Vec<Stored>,
     /// The attributes by falling norm of their weights, with a float not below that norm.
     pub(crate) by_norm: Vec<(u32, Up)>,
@@ -20,10 +20,17 @@ pub(crate) struct FastNetwork<'a> {
 
 impl<'a> FastNetwork<'a> {
     pub(crate) fn new(exact: &'a Network<'a>) -> FastNetwork<'a> {
-        let layers = exact.model.layers.iter();
-        let layers: Vec<_> =
-            layers.map(|layer| (Stored::all(&layer.weight.values), Stored::all(&layer.bias))).collect();
-        let (first, width) = (&layers[0].0, exact.widths[2]);
+        let layers = exact.model.layers.iter().zip(&exact.terms[1..]);
+        let layers: Vec<_> = layers
+            .map(|(layer, &terms)| {
+                let (inputs, outputs) = (layer.weight.rows / terms, layer.weight.columns);
+                let row =
+                    |input: usize, term: usize| &layer.weight.values[(term * inputs + input) * outputs..][..outputs];
+                let rows = (0..inputs).flat_map(|input| (0..terms).map(move |term| (input, term)));
+                (rows.flat_map(|(input, term)| Stored::all(row(input, term))).collect(), Stored::all(&layer.bias))
+            })
+            .collect();
+        let (first, width): (&Vec<Stored>, usize) = (&layers[0].0, exact.terms[1] * exact.widths[2]);
         let row = |d: usize| &first[d * width..][..width];
         let rows = exact.graph.attributes.columns;
         let columns: Vec<Vec<Stored>> = (0..width).map(|unit| (0..rows).map(|d| row(d)[unit]).collect()).collect();
@@ -39,19 +46,36 @@ impl<'a> FastNetwork<'a> {
         FastNetwork { exact, largest, columns, by_norm, by_norm_weights, layers }
     }
 
-    /// The weights of an attribute.
+    /// Units of layer 2.
+    pub(crate) fn width(&self) -> usize {
+        self.exact.widths[2]
+    }
+
+    /// The weights of an attribute, of all terms.
     pub(crate) fn row(&self, attribute: u32) -> &[Stored] {
         let width = self.columns.len();
         &self.layers[0].0[attribute as usize * width..][..width]
     }
 
-    /// `W(l)` of input `i` and output `j`.
-    pub(crate) fn weight(&self, l: usize, i: usize, j: usize) -> Stored {
-        self.layers[l - 1].0[i * self.exact.widths[l + 1] + j]
+    /// `W(l)` of input `i` to all outputs, of all terms.
+    pub(crate) fn weights(&self, l: usize, i: usize) -> &[Stored] {
+        let width = self.exact.terms[l] * self.exact.widths[l + 1];
+        &self.layers[l - 1].0[i * width..][..width]
     }
 
-    /// `b(l)` of output `j`.
-    pub(crate) fn bias(&self, l: usize, j: usize) -> Stored {
-        self.layers[l - 1].1[j]
+    /// `b(l)` of a node.
+    pub(crate) fn bias(&self, l: usize, node: u32) -> &[Stored] {
+        let (bias, outputs) = (&self.layers[l - 1].1, self.exact.widths[l + 1]);
+        if bias.len() == outputs { bias } else { &bias[node as usize * outputs..][..outputs] }
+    }
+
+    /// What adding an attribute changes in a unit of layer 2 along the links of a pair of nodes.
+    pub(crate) fn change(&self, pair: &[Link], unit: usize, attribute: u32) -> Interval {
+        let width = self.width();
+        let weight = |link: &Link| self.columns[link.part(width).start + unit][attribute as usize];
+        match pair {
+            [link] => Interval::from(weight(link)).scaled(link.entry),
+            _ => Interval::inner(pair.iter().map(|link| (link.entry, weight(link)))),
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use super::hints::FloatPrices;
 use super::network::FastNetwork;
 use crate::directed::{Down, Interval, Rough, Stored, Sums, Up};
-use crate::statement::{Budget, Decided};
+use crate::statement::{Budget, Decided, Link, pairs};
 
 /// The level of a unit's bend.
 #[derive(Clone, Debug)]
@@ -42,22 +42,30 @@ pub(crate) struct Row {
 #[derive(Clone, Debug)]
 struct Column {
     node: u32,
-    gains: Arc<Gains>,
     left: usize,
-    entry: Stored,
+    source: Source,
 }
 
-/// The largest amounts by which free flips of one node change what it sends to each unit, largest first: at most as many as its
-/// budget allows.
-#[derive(Debug, Default)]
-pub(crate) struct Gains {
-    values: Vec<Stored>,
+/// Where the changes by a neighbour's flips come from.
+#[derive(Clone, Debug)]
+enum Source {
+    /// One term reaches the node: what the neighbour sends, times the entry. The number is where the term's columns begin.
+    Scaled(Arc<Gains<Stored>>, usize, Stored),
+    /// Several do: the changes themselves, from above.
+    Summed(Gains<Up>),
+}
+
+/// The largest amounts by which free flips of one node change what it sends to each unit (or the unit itself), largest first: at most as many as
+/// its budget allows.
+#[derive(Clone, Debug)]
+pub(crate) struct Gains<N> {
+    values: Vec<N>,
     /// Where the rises and then the falls of each unit end.
     ends: Vec<u32>,
 }
 
-impl Gains {
-    fn of(&self, unit: usize, direction: usize) -> &[Stored] {
+impl<N> Gains<N> {
+    fn of(&self, unit: usize, direction: usize) -> &[N] {
         let at = 2 * unit + direction;
         let start = if at == 0 { 0 } else { self.ends[at - 1] };
         &self.values[start as usize..self.ends[at] as usize]
@@ -65,17 +73,18 @@ impl Gains {
 }
 
 impl Column {
-    /// What is sent in the direction of a change (0 rises, 1 falls), largest first.
-    fn gains(&self, unit: usize, direction: usize) -> &[Stored] {
-        // Through a negative entry a rise of what is sent arrives as a fall.
-        let gains = self.gains.of(unit, if self.entry.is_positive() { direction } else { 1 - direction });
-        &gains[..gains.len().min(self.left)]
-    }
-
-    /// Amounts, not below the changes.
+    /// Amounts in the direction of a change (0 rises, 1 falls), largest first, not below the changes.
     fn amounts(&self, unit: usize, direction: usize) -> impl Iterator<Item = Up> + '_ {
-        let size = self.entry.size();
-        self.gains(unit, direction).iter().map(move |&gain| Up::from(gain).times(size))
+        let (scaled, size, summed) = match &self.source {
+            Source::Scaled(gains, from, entry) => {
+                // Through a negative entry a rise of what is sent arrives as a fall.
+                let direction = if entry.is_positive() { direction } else { 1 - direction };
+                (gains.of(from + unit, direction), entry.size(), &[][..])
+            }
+            Source::Summed(gains) => (&[][..], Stored::ZERO, gains.of(unit, direction)),
+        };
+        let scaled = scaled.iter().map(move |&gain| Up::from(gain).times(size));
+        scaled.chain(summed.iter().copied()).take(self.left)
     }
 }
 
@@ -130,8 +139,7 @@ impl Row {
         let mut prices = FloatPrices { every, nodes: Vec::new() };
         for column in &self.columns {
             // Where a row's budget is used up there may be more flips of this size, none of them larger.
-            let last = column.gains(unit, direction).get(column.left - 1);
-            let last = last.map(|&gain| Up::from(gain).times(column.entry.size()));
+            let last = column.amounts(unit, direction).nth(column.left - 1);
             if let Some(last) = last.filter(|last| !last.is_within(every.into())) {
                 prices.nodes.push((column.node, covering(every, last)));
             }
@@ -221,7 +229,7 @@ pub(crate) struct Rows<'a> {
     sent: Vec<OnceLock<Sums>>,
     values: Vec<OnceLock<Arc<[Interval]>>>,
     rows: Vec<OnceLock<Arc<Row>>>,
-    gains: Vec<OnceLock<Arc<Gains>>>,
+    gains: Vec<OnceLock<Arc<Gains<Stored>>>>,
 }
 
 /// Gains are remembered while all of them together are no more than so many numbers.
@@ -244,10 +252,15 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// The links of node `m` of layer 2.
+    fn links(&self, m: u32) -> &[Link] {
+        self.network.exact.layers[0].links.row(m)
+    }
+
     /// Everything about node `m`. The decided flips must not exceed the budget.
     pub(crate) fn row(&self, m: u32, decided: &Decided) -> Arc<Row> {
-        let (neighbours, _) = self.network.exact.layers[0].passing.row(m as usize);
-        let untouched = decided.flipped.is_empty() && neighbours.iter().all(|&n| decided.fixed_in(n).next().is_none());
+        let fixed = |link: &Link| decided.fixed_in(link.at).next().is_some();
+        let untouched = decided.flipped.is_empty() && !self.links(m).iter().any(fixed);
         if untouched {
             self.rows[m as usize].get_or_init(|| Arc::new(self.compute(m, &Decided::default()))).clone()
         } else {
@@ -256,14 +269,21 @@ impl<'a> Rows<'a> {
     }
 
     fn compute(&self, m: u32, decided: &Decided) -> Row {
-        let (neighbours, entries) = self.network.exact.layers[0].passing.row(m as usize);
-        let columns = neighbours.iter().zip(entries).filter_map(|(&node, &entry)| {
+        let columns = pairs(self.links(m)).filter_map(|pair| {
+            let node = pair[0].at;
             let left = decided.left(self.budget, node).unwrap_or(0);
-            (left > 0).then(|| Column { node, gains: self.gains(node, decided), left, entry: Stored::new(entry) })
+            let source = || match pair {
+                [link] => {
+                    let from = link.part(self.network.width()).start;
+                    Source::Scaled(self.gains(node, decided), from, link.entry)
+                }
+                _ => Source::Summed(self.summed_gains(pair, decided, left)),
+            };
+            (left > 0).then(|| Column { node, left, source: source() })
         });
         let total = decided.left_in_all(self.budget).unwrap_or(0);
         let mut row = Row::new(columns.collect(), total, self.value(m, decided));
-        if self.gains.is_empty() {
+        if self.gains.is_empty() || row.columns.iter().any(|column| matches!(column.source, Source::Summed(_))) {
             // Gains that are not shared would stay with every row.
             row.levels();
             row.columns = Vec::new();
@@ -273,8 +293,7 @@ impl<'a> Rows<'a> {
 
     /// `z'` of node `m`.
     pub(crate) fn value(&self, m: u32, decided: &Decided) -> Arc<[Interval]> {
-        let (neighbours, _) = self.network.exact.layers[0].passing.row(m as usize);
-        if neighbours.iter().all(|&n| decided.flipped_in(n).next().is_none()) {
+        if self.links(m).iter().all(|link| decided.flipped_in(link.at).next().is_none()) {
             let known = &self.values[m as usize];
             return known.get_or_init(|| self.received(m, &Decided::default()).into()).clone();
         }
@@ -282,15 +301,15 @@ impl<'a> Rows<'a> {
     }
 
     fn received(&self, m: u32, decided: &Decided) -> Vec<Interval> {
-        let (neighbours, entries) = self.network.exact.layers[0].passing.row(m as usize);
-        let changed: Vec<Option<Sums>> = neighbours.iter().map(|&n| self.changed(n, decided)).collect();
-        let terms = neighbours.iter().zip(entries).zip(&changed).map(|((&n, &a), changed)| {
-            let attributes = self.network.exact.graph.attributes.row(n as usize);
-            let sent = || self.sent[n as usize].get_or_init(|| self.summed(attributes));
-            (Stored::new(a), changed.as_ref().unwrap_or_else(sent))
+        let (links, width) = (self.links(m), self.network.width());
+        let changed: Vec<Option<Sums>> = links.iter().map(|link| self.changed(link.at, decided)).collect();
+        let terms = links.iter().zip(&changed).map(|(link, changed)| {
+            let n = link.at as usize;
+            let attributes = self.network.exact.graph.attributes.row(n);
+            let sent = || self.sent[n].get_or_init(|| self.summed(attributes));
+            (link.entry, changed.as_ref().unwrap_or_else(sent), link.part(width).start)
         });
-        let start = (0..self.network.columns.len()).map(|unit| self.network.bias(1, unit)).collect();
-        Sums::combined(start, terms)
+        Sums::combined(self.network.bias(1, m).to_vec(), terms)
     }
 
     /// What node `n` sends, where flips change it.
@@ -311,7 +330,7 @@ impl<'a> Rows<'a> {
         Sums::of_rows(self.network.columns.len(), attributes.iter().map(|&d| self.network.row(d)))
     }
 
-    fn gains(&self, n: u32, decided: &Decided) -> Arc<Gains> {
+    fn gains(&self, n: u32, decided: &Decided) -> Arc<Gains<Stored>> {
         match self.gains.get(n as usize) {
             Some(known) if decided.fixed_in(n).next().is_none() => {
                 known.get_or_init(|| Arc::new(self.all_gains(n, &Decided::default()))).clone()
@@ -320,11 +339,45 @@ impl<'a> Rows<'a> {
         }
     }
 
-    fn all_gains(&self, n: u32, decided: &Decided) -> Gains {
-        let mut gains = Gains::default();
+    fn all_gains(&self, n: u32, decided: &Decided) -> Gains<Stored> {
+        let mut gains = Gains { values: Vec::new(), ends: Vec::new() };
         for unit in 0..self.network.columns.len() {
             for upward in [true, false] {
                 self.unit_gains(n, unit, upward, decided, &mut gains.values);
+                gains.ends.push(gains.values.len() as u32);
+            }
+        }
+        gains
+    }
+
+    /// The largest changes, from above, by free flips of a node that several terms connect with a node of layer 2. Each flip counts with the sum over
+    /// the terms; a sum of which rounding hides the sign counts in both directions.
+    fn summed_gains(&self, pair: &[Link], decided: &Decided, count: usize) -> Gains<Up> {
+        let n = pair[0].at;
+        let mut gains = Gains { values: Vec::new(), ends: Vec::new() };
+        let present = self.network.exact.graph.attributes.row(n as usize);
+        let attributes = 0..self.network.exact.graph.attributes.columns as u32;
+        let flips = attributes.map(|d| (d, present.binary_search(&d).is_ok()));
+        let free = |flip: &(u32, bool)| {
+            self.budget.permits((n, flip.0), flip.1) && decided.fixed.binary_search(&(n, flip.0)).is_err()
+        };
+        let flips: Vec<(u32, bool)> = flips.filter(free).collect();
+        let mut both = [Vec::new(), Vec::new()];
+        for unit in 0..self.network.width() {
+            for &(d, is_present) in &flips {
+                let added = self.network.change(pair, unit, d);
+                let change = if is_present { -added } else { added };
+                for (list, amount) in both.iter_mut().zip([change.upper, -change.lower]) {
+                    list.extend(Some(amount).filter(|amount| amount.is_positive()));
+                }
+            }
+            for list in &mut both {
+                if list.len() > count {
+                    list.select_nth_unstable_by(count, |a, b| b.order(*a));
+                    list.truncate(count);
+                }
+                list.sort_unstable_by(|a, b| b.order(*a));
+                gains.values.append(list);
                 gains.ends.push(gains.values.len() as u32);
             }
         }
@@ -371,9 +424,9 @@ mod tests {
     fn nothing_follows_from_a_list_that_may_go_on() {
         let number = |x: i64| Stored::scaled(x, 0).unwrap_or_default();
         let gains = Gains { values: vec![number(3), number(2)], ends: vec![2, 2] };
-        let column =
-            |left: usize, gains: &Arc<Gains>| Column { node: 0, gains: gains.clone(), left, entry: Stored::ONE };
         let gains = Arc::new(gains);
+        let source = |gains: &Arc<_>| Source::Scaled(Arc::clone(gains), 0, Stored::ONE);
+        let column = |left: usize, gains: &Arc<_>| Column { node: 0, left, source: source(gains) };
         let price = |x: i64| FloatPrices { every: number(x), nodes: Vec::new() };
         let select = |left: usize, every: i64| {
             let row = Row::new(vec![column(left, &gains)], 2, Arc::new([Interval::ZERO]));

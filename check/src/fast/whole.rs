@@ -56,8 +56,10 @@ impl<'a> Fast<'a> {
         let below: Vec<Bounds> = slice.nodes(l - 1).iter().map(|&n| self.below(l - 1, n)).collect();
         let mut bounds = target.propagate(l, &below).swap_remove(0);
         for (unit, (lower, upper)) in bounds.iter_mut().enumerate() {
-            // A unit that is stable by propagation stays so.
-            if !lower.is_negative() || !Up::is_positive(*upper) {
+            // A unit that is stable by propagation stays so; bounds of a linear one serve only the propagation to the next hidden layer.
+            let linear = self.network.exact.is_linear(l, unit);
+            let settled = !lower.is_negative() || !Up::is_positive(*upper);
+            if if linear { l + 1 == self.network.exact.depth() } else { settled } {
                 continue;
             }
             let mut lists = [Vec::new(), Vec::new()];

@@ -1,24 +1,33 @@
 //! The network: weights and biases as exact numbers, message passing, and the attributes of the graph.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use dashu_int::IBig;
-use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
+use gcnproof_files::{GraphFile, LayerFile, ModelFile, SparseMatrix};
 
-use super::operator::message_passing;
+use super::links::Links;
+use super::operator::{Operators, short};
 use crate::core::dyadic::Dyadic;
 use crate::directed::Stored;
 use crate::format::Header;
 use crate::reason::Reason;
 
-/// One weight layer: `Ĥ(l+1) = A(l) H(l) W(l) + b(l)`.
+/// One weight layer: `Ĥ(l+1) = Σ_k A_k(l) H(l) W_k(l) + b(l)`.
 pub struct Layer {
-    /// `A(l)`.
-    pub passing: Arc<SparseMatrix>,
-    /// `W(l)`: for each input the weights to all outputs.
+    /// `A_k(l)` of all terms.
+    pub links: Arc<Links>,
+    /// `W_k(l)`: for each input the weights to all outputs, of one term after the other.
     pub weight: Vec<Vec<Dyadic>>,
-    /// `b(l)`.
-    pub bias: Vec<Dyadic>,
+    /// `b(l)`: one row for all nodes, or one for each.
+    bias: Vec<Vec<Dyadic>>,
+}
+
+impl Layer {
+    /// `b(l)` of a node.
+    pub fn bias(&self, node: u32) -> &[Dyadic] {
+        if self.bias.len() == 1 { &self.bias[0] } else { &self.bias[node as usize] }
+    }
 }
 
 /// The network of stored floats on a graph, in exact real arithmetic.
@@ -31,9 +40,13 @@ pub struct Network<'a> {
     pub layers: Vec<Layer>,
     /// Units of each representation, by its number; 0 for 0 and 1.
     pub widths: Vec<usize>,
-    /// For every unit of representation 2, the attributes by falling weight.
+    /// Terms of each weight layer, by its number; 0 for 0.
+    pub terms: Vec<usize>,
+    /// The units of each representation that have no activation, by its number.
+    linear: Vec<Vec<bool>>,
+    /// For every unit of representation 2, of one term after the other, the attributes by falling weight.
     pub falling: Vec<Vec<u32>>,
-    /// The rows of `W(1)` as integers.
+    /// The rows of `W(1)`, all terms side by side, as integers.
     pub rows: Vec<Integers>,
 }
 
@@ -60,6 +73,46 @@ impl Integers {
     }
 }
 
+/// The rules of the terms of a layer: the model's own, which the header must repeat, or the one that the header states.
+fn rules<'r>(number: usize, layer: &'r LayerFile, stated: &'r str) -> Result<Vec<&'r str>, Reason> {
+    if layer.operators.is_empty() {
+        return Ok(vec![stated]);
+    }
+    let own = layer.operators.join(" & ");
+    if own != stated {
+        return Err(Reason::Header(format!(
+            "message passing '{}' of layer {number}, but the model itself has '{}'",
+            short(stated),
+            short(&own)
+        )));
+    }
+    Ok(layer.operators.iter().map(String::as_str).collect())
+}
+
+/// Refuses a layer whose lists do not fit its inputs, its outputs and the nodes.
+fn require_shape(number: usize, last: bool, layer: &LayerFile, inputs: usize, nodes: usize) -> Result<(), Reason> {
+    let LayerFile { weight, bias, operators, linear, .. } = layer;
+    let (terms, outputs) = (operators.len().max(1), weight.columns);
+    let wrong = |problem: String| Err(Reason::Files(format!("layer {number} of the model {problem}")));
+    if Some(weight.rows) != terms.checked_mul(inputs) {
+        return wrong(format!("has {} rows of weights, but {terms} terms of {inputs} inputs", weight.rows));
+    }
+    if Some(weight.values.len()) != weight.rows.checked_mul(outputs) {
+        return wrong(format!("has {} weights, but {} rows of {outputs}", weight.values.len(), weight.rows));
+    }
+    if bias.len() != outputs && Some(bias.len()) != nodes.checked_mul(outputs) {
+        let expected = format!("{outputs} outputs (or that many for each of {nodes} nodes)");
+        return wrong(format!("has {} biases, but {expected}", bias.len()));
+    }
+    if !linear.is_empty() && linear.len() != outputs {
+        return wrong(format!("says of {} outputs whether they are linear, but has {outputs}", linear.len()));
+    }
+    if last && linear.contains(&false) {
+        return wrong("is the last and has no activation, but says that one of its outputs has".into());
+    }
+    Ok(())
+}
+
 impl<'a> Network<'a> {
     /// The network that a header speaks of. `matrices` are those that a `matrix:` rule may name.
     ///
@@ -71,46 +124,67 @@ impl<'a> Network<'a> {
         header: &Header,
         matrices: &[Arc<SparseMatrix>],
     ) -> Result<Network<'a>, Reason> {
-        let rules = &header.message_passing;
-        if rules.len() != model.layers.len() || rules.is_empty() {
-            return Err(Reason::Header(format!(
-                "{} message-passing rules, {} layers",
-                rules.len(),
-                model.layers.len()
-            )));
+        let (stated, count) = (&header.message_passing, model.layers.len());
+        if stated.len() != count || stated.is_empty() {
+            return Err(Reason::Header(format!("{} message-passing rules, {count} layers", stated.len())));
         }
-        let first = &model.layers[0].weight;
-        if first.rows != graph.attributes.columns {
-            let found = graph.attributes.columns;
-            return Err(Reason::Files(format!("the model takes {} attributes, the graph has {found}", first.rows)));
+        let (nodes, attributes) = (graph.attributes.rows, graph.attributes.columns);
+        let first = &model.layers[0];
+        let taken = first.weight.rows / first.operators.len().max(1);
+        if taken != attributes {
+            return Err(Reason::Files(format!("the model takes {taken} attributes, the graph has {attributes}")));
         }
-        if model.layers[model.layers.len() - 1].weight.columns < 2 {
+        if graph.adjacency.rows != nodes {
+            let found = graph.adjacency.rows;
+            return Err(Reason::Files(format!("{found} nodes have neighbours, but {nodes} have attributes")));
+        }
+        if model.layers[count - 1].weight.columns < 2 {
             return Err(Reason::Files("the model has fewer than two classes".into()));
         }
-        let exact = |values: &[Stored]| values.iter().map(|x| x.exact()).collect();
-        let mut layers: Vec<Layer> = Vec::new();
-        for (at, (layer, rule)) in model.layers.iter().zip(rules).enumerate() {
-            let passing = match rules[..at].iter().position(|earlier| earlier == rule) {
-                Some(earlier) => layers[earlier].passing.clone(),
-                None => message_passing(rule, graph, matrices)?,
+        let mut operators = Operators::new(graph, matrices);
+        let mut known: HashMap<Vec<&str>, Arc<Links>> = HashMap::new();
+        let (mut layers, mut inputs) = (Vec::new(), attributes);
+        let (mut widths, mut terms, mut linear) = (vec![0, 0], vec![0], vec![Vec::new(), Vec::new()]);
+        for (at, (layer, stated)) in model.layers.iter().zip(stated).enumerate() {
+            require_shape(at + 1, at + 1 == count, layer, inputs, nodes)?;
+            let rules = rules(at + 1, layer, stated)?;
+            let links = match known.get(&rules) {
+                Some(links) => links.clone(),
+                None => {
+                    let of_terms = rules.iter().map(|rule| operators.operator(rule)).collect::<Result<Vec<_>, _>>()?;
+                    Arc::new(Links::new(&of_terms))
+                }
             };
-            if ![&passing.values, &layer.weight.values, &layer.bias].into_iter().all(|list| Stored::are_finite(list)) {
-                return Err(Reason::Files("a weight, a bias or an entry is not a finite number".into()));
+            if ![&layer.weight.values, &layer.bias].into_iter().all(|list| Stored::are_finite(list)) {
+                return Err(Reason::Files("a weight or a bias is not a finite number".into()));
             }
-            let weight = Stored::all(&layer.weight.values);
-            let weight = weight.chunks(layer.weight.columns.max(1)).map(exact).collect();
-            layers.push(Layer { passing, weight, bias: exact(&Stored::all(&layer.bias)) });
+            let outputs = layer.weight.columns;
+            let exact = |values: &[_]| -> Vec<Dyadic> { Stored::all(values).into_iter().map(Stored::exact).collect() };
+            let row = |input: usize| {
+                let of_term = |term: usize| exact(&layer.weight.values[(term * inputs + input) * outputs..][..outputs]);
+                (0..rules.len()).flat_map(of_term).collect()
+            };
+            let weight = (0..inputs).map(row).collect();
+            let bias = match layer.bias.len() == outputs {
+                true => vec![exact(&layer.bias)],
+                false => layer.bias.chunks(outputs).map(exact).collect(),
+            };
+            layers.push(Layer { links: links.clone(), weight, bias });
+            widths.push(outputs);
+            terms.push(rules.len());
+            known.insert(rules, links);
+            linear.push(if layer.linear.is_empty() { vec![false; outputs] } else { layer.linear.clone() });
+            inputs = outputs;
         }
-        let weight = &layers[0].weight;
-        let falling = (0..first.columns).map(|unit| {
-            let mut order: Vec<u32> = (0..first.rows as u32).collect();
-            order.sort_by(|&a, &b| weight[b as usize][unit].cmp(&weight[a as usize][unit]));
+        let weight: &Vec<Vec<Dyadic>> = &layers[0].weight;
+        let falling = (0..terms[1] * widths[2]).map(|column| {
+            let mut order: Vec<u32> = (0..attributes as u32).collect();
+            order.sort_by(|&a, &b| weight[b as usize][column].cmp(&weight[a as usize][column]));
             order
         });
         let falling = falling.collect();
         let rows = weight.iter().map(|row| Integers::new(row)).collect();
-        let widths = [0, 0].into_iter().chain(layers.iter().map(|layer| layer.bias.len())).collect();
-        Ok(Network { graph, model, layers, widths, falling, rows })
+        Ok(Network { graph, model, layers, widths, terms, linear, falling, rows })
     }
 
     /// `L`: the number of representations, one more than weight layers.
@@ -121,6 +195,11 @@ impl<'a> Network<'a> {
     /// `K`.
     pub fn classes(&self) -> usize {
         self.widths[self.depth()]
+    }
+
+    /// Has a unit of a representation no activation?
+    pub fn is_linear(&self, l: usize, unit: usize) -> bool {
+        self.linear[l][unit]
     }
 
     /// Is the attribute present at the node?

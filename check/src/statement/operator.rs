@@ -1,62 +1,166 @@
 //! Message-passing matrices: recomputed from the graph by their rule, or given and named by their digest.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use gcnproof_files::{GraphFile, SparseMatrix};
 use sha2::{Digest, Sha256};
 
-use crate::directed::{reciprocal, reciprocal_root};
+use crate::directed::{RowSum, Stored, decimal, reciprocal, reciprocal_root};
 use crate::reason::Reason;
 
-/// `A` of a rule. The expressions are part of the format: they fix every bit of the network.
-pub(crate) fn message_passing(
-    rule: &str,
-    graph: &GraphFile,
-    matrices: &[Arc<SparseMatrix>],
-) -> Result<Arc<SparseMatrix>, Reason> {
-    let nodes = graph.adjacency.rows;
-    if let Some(digest) = rule.strip_prefix("matrix:") {
-        let found = matrices.iter().find(|matrix| matrix_digest(matrix) == digest);
+/// The operators of a network, each computed once.
+pub(crate) struct Operators<'a> {
+    graph: &'a GraphFile,
+    matrices: &'a [Arc<SparseMatrix>],
+    known: HashMap<String, Arc<SparseMatrix>>,
+}
+
+impl<'a> Operators<'a> {
+    /// `matrices` are those that a `matrix:` rule may name.
+    pub(crate) fn new(graph: &'a GraphFile, matrices: &'a [Arc<SparseMatrix>]) -> Operators<'a> {
+        Operators { graph, matrices, known: HashMap::new() }
+    }
+
+    /// `A` of a rule. The expressions are part of the format: they fix every bit of the network.
+    ///
+    /// # Errors
+    /// If the rule is unknown, its matrix was not given or does not fit, or an entry is not finite.
+    pub(crate) fn operator(&mut self, rule: &str) -> Result<Arc<SparseMatrix>, Reason> {
+        if let Some(known) = self.known.get(rule) {
+            return Ok(known.clone());
+        }
+        let matrix = match rule.strip_prefix("poly(").and_then(|rest| rest.strip_suffix(')')) {
+            Some(inner) => self.polynomial(rule, inner)?,
+            None => self.plain(rule)?,
+        };
+        if !Stored::are_finite(&matrix.values) {
+            return Err(Reason::Files(format!("an entry of message passing '{}' is not a finite number", short(rule))));
+        }
+        self.known.insert(rule.into(), matrix.clone());
+        Ok(matrix)
+    }
+
+    /// A matrix that was given, or a rule of one word.
+    fn plain(&self, rule: &str) -> Result<Arc<SparseMatrix>, Reason> {
+        let nodes = self.graph.adjacency.rows;
+        let Some(digest) = rule.strip_prefix("matrix:") else { return self.neighbours(rule).map(Arc::new) };
+        let found = self.matrices.iter().find(|matrix| matrix_digest(matrix) == digest);
         let matrix = found.ok_or_else(|| Reason::Header(format!("no matrix with digest {digest} was given")))?;
         if (matrix.rows, matrix.columns) != (nodes, nodes) {
             return Err(Reason::Files(format!("a message-passing matrix is not {nodes} × {nodes}")));
         }
-        let ascending = |row: usize| matrix.row(row).0.windows(2).all(|pair| pair[0] < pair[1]);
-        if !(0..nodes).all(ascending) {
+        let fits = |row: usize| {
+            let columns = matrix.row(row).0;
+            columns.windows(2).all(|pair| pair[0] < pair[1]) && columns.iter().all(|&n| (n as usize) < nodes)
+        };
+        if !(0..nodes).all(fits) {
             return Err(Reason::Files("a message-passing matrix has column ids that do not ascend".into()));
         }
-        return Ok(matrix.clone());
+        Ok(matrix.clone())
     }
-    let with_self = rule != "mean" && rule != "sum";
-    let mut rows: Vec<Vec<u32>> = Vec::with_capacity(nodes);
-    for node in 0..nodes {
-        let mut row = if rule == "identity" { Vec::new() } else { graph.adjacency.row(node).to_vec() };
-        if with_self {
-            row.push(node as u32);
+
+    /// The rules of one word.
+    fn neighbours(&self, rule: &str) -> Result<SparseMatrix, Reason> {
+        let nodes = self.graph.adjacency.rows;
+        let with_self = !["mean", "sum", "gcn-self"].contains(&rule);
+        let mut rows: Vec<Vec<u32>> = Vec::with_capacity(nodes);
+        for node in 0..nodes {
+            let mut row = if rule == "identity" { Vec::new() } else { self.graph.adjacency.row(node).to_vec() };
+            if with_self {
+                row.push(node as u32);
+            }
+            row.sort_unstable();
+            row.dedup();
+            rows.push(row);
         }
-        row.sort_unstable();
-        row.dedup();
-        rows.push(row);
-    }
-    let count = |node: u32| rows[node as usize].len();
-    let entry = |i: u32, j: u32| match rule {
-        "gcn" => Some(reciprocal_root(count(i), count(j))),
-        "mean" | "mean+self" => Some(reciprocal(count(i))),
-        "sum" | "sum+self" | "identity" => Some(reciprocal(1)),
-        _ => None,
-    };
-    let mut matrix =
-        SparseMatrix { rows: nodes, columns: nodes, offsets: vec![0], indices: Vec::new(), values: Vec::new() };
-    for (i, row) in rows.iter().enumerate() {
-        for &j in row {
-            let value =
-                entry(i as u32, j).ok_or_else(|| Reason::Header(format!("unknown message passing '{rule}'")))?;
-            matrix.indices.push(j);
-            matrix.values.push(value);
+        let count = |node: u32| rows[node as usize].len();
+        let entry = |i: u32, j: u32| match rule {
+            "gcn" | "gcn-self" => Some(reciprocal_root(count(i), count(j))),
+            "mean" | "mean+self" => Some(reciprocal(count(i))),
+            "sum" | "sum+self" | "identity" => Some(reciprocal(1)),
+            _ => None,
+        };
+        let mut matrix = empty(nodes);
+        for (i, row) in rows.iter().enumerate() {
+            for &j in row {
+                let value = entry(i as u32, j).ok_or_else(|| unknown(rule))?;
+                matrix.indices.push(j);
+                matrix.values.push(value);
+            }
+            matrix.offsets.push(matrix.indices.len());
         }
-        matrix.offsets.push(matrix.indices.len());
+        Ok(matrix)
     }
-    Ok(Arc::new(matrix))
+
+    /// `poly(RULE;c0,c1,…)`: the sum of `c_k` times the `k`-th power of another rule.
+    fn polynomial(&mut self, rule: &str, inner: &str) -> Result<Arc<SparseMatrix>, Reason> {
+        let (base, list) = inner.rsplit_once(';').ok_or_else(|| unknown(rule))?;
+        if base.starts_with("poly(") {
+            return Err(Reason::Header(format!("message passing '{}': a poly of a poly", short(rule))));
+        }
+        let mut coefficients = Vec::new();
+        for text in list.split(',') {
+            let problem = || format!("message passing '{}': '{}' is no finite number", short(rule), short(text));
+            coefficients.push(decimal(text).ok_or_else(|| Reason::Header(problem()))?);
+        }
+        // What has no weight need not be computed.
+        while coefficients.pop_if(|last| last.is_zero()).is_some() {}
+        let base = self.operator(base)?;
+        let nodes = base.rows;
+        let mut sums = RowSum::new(nodes);
+        let mut power = empty(nodes);
+        for node in 0..nodes {
+            power.indices.push(node as u32);
+            power.values.push(reciprocal(1));
+            power.offsets.push(node + 1);
+        }
+        let mut total = empty(nodes);
+        total.offsets = vec![0; nodes + 1];
+        for (k, coefficient) in coefficients.iter().enumerate() {
+            if k > 0 {
+                let mut next = empty(nodes);
+                for i in 0..nodes {
+                    let (columns, entries) = base.row(i);
+                    for (&j, &entry) in columns.iter().zip(entries) {
+                        sums.add(Stored::new(entry), power.row(j as usize));
+                    }
+                    sums.finish(&mut next);
+                }
+                power = next;
+            }
+            if !Stored::are_finite(&power.values) {
+                let problem = format!("message passing '{}': power {k} has an entry that is not finite", short(rule));
+                return Err(Reason::Files(problem));
+            }
+            if coefficient.is_zero() {
+                continue;
+            }
+            let mut next = empty(nodes);
+            for i in 0..nodes {
+                sums.add(Stored::ONE, total.row(i));
+                sums.add(*coefficient, power.row(i));
+                // What has come out as 0 so far is 0 plus what is to come.
+                sums.finish(&mut next);
+            }
+            total = next;
+        }
+        Ok(Arc::new(total))
+    }
+}
+
+/// A square matrix without rows so far.
+fn empty(nodes: usize) -> SparseMatrix {
+    SparseMatrix { rows: nodes, columns: nodes, offsets: vec![0], indices: Vec::new(), values: Vec::new() }
+}
+
+fn unknown(rule: &str) -> Reason {
+    Reason::Header(format!("unknown message passing '{}'", short(rule)))
+}
+
+/// The beginning of a text of an untrusted file.
+pub(crate) fn short(text: &str) -> String {
+    text.chars().take(100).collect()
 }
 
 /// SHA-256 (lowercase hex) of a message-passing matrix. Integers are little-endian. The bytes are
@@ -71,3 +175,6 @@ pub fn matrix_digest(matrix: &SparseMatrix) -> String {
     bytes.extend(matrix.values.iter().flat_map(|value| value.to_bits().to_le_bytes()));
     Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests;

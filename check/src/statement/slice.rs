@@ -1,17 +1,17 @@
 //! The slice: the nodes that one target depends on.
 
+use super::links::Link;
 use super::network::Network;
-use crate::directed::Stored;
 
 /// The problem of one target. Nodes ascend within a representation, and rows and columns go by place.
 pub struct Slice {
     nodes: Vec<Vec<u32>>,
-    passing: Vec<Vec<Vec<(usize, Stored)>>>,
-    reached: Vec<Vec<(usize, Stored)>>,
+    passing: Vec<Vec<Vec<Link>>>,
+    reached: Vec<Vec<Link>>,
 }
 
 impl Slice {
-    /// Cuts out what representation `top` of `target` depends on, along the non-zeros of `A(top−1) … A(1)`.
+    /// Cuts out what representation `top` of `target` depends on, along the entries of all operators of the layers `top−1 … 1`.
     pub fn new(network: &Network, top: usize, target: u32) -> Slice {
         let mut nodes = vec![vec![target]];
         let mut passing = Vec::new();
@@ -19,24 +19,21 @@ impl Slice {
             let rows = &nodes[nodes.len() - 1];
             let mut columns: Vec<u32> = Vec::new();
             for &m in rows {
-                columns.extend(layer.passing.row(m as usize).0);
+                columns.extend(layer.links.row(m).iter().map(|link| link.at));
             }
             columns.sort_unstable();
             columns.dedup();
-            let local = rows.iter().map(|&m| {
-                let (indices, values) = layer.passing.row(m as usize);
-                let place = |n: &u32| columns.partition_point(|other| other < n);
-                indices.iter().map(place).zip(values.iter().map(|&x| Stored::new(x))).collect()
-            });
-            passing.push(local.collect());
+            let place = |n: u32| columns.partition_point(|&other| other < n) as u32;
+            let local = |link: &Link| Link { at: place(link.at), ..*link };
+            passing.push(rows.iter().map(|&m| layer.links.row(m).iter().map(local).collect()).collect());
             nodes.push(columns);
         }
         nodes.reverse();
         passing.reverse();
         let mut reached = vec![Vec::new(); nodes[0].len()];
-        let first: &Vec<Vec<(usize, Stored)>> = &passing[0];
+        let first: &Vec<Vec<Link>> = &passing[0];
         for (m, row) in first.iter().enumerate() {
-            row.iter().for_each(|&(n, a)| reached[n].push((m, a)));
+            row.iter().for_each(|link| reached[link.place()].push(Link { at: m as u32, ..*link }));
         }
         Slice { nodes, passing, reached }
     }
@@ -51,13 +48,14 @@ impl Slice {
         &self.nodes[l - 1]
     }
 
-    /// `A(l)`: for each node of representation `l + 1`, places in representation `l` and entries.
-    pub fn passing(&self, l: usize) -> &[Vec<(usize, Stored)>] {
+    /// The operators of layer `l`: for each node of representation `l + 1`, links to places in representation `l`.
+    pub fn passing(&self, l: usize) -> &[Vec<Link>] {
         &self.passing[l - 1]
     }
 
-    /// The columns of `A(1)`: for a place in representation 1, places in representation 2 and entries.
-    pub fn reached(&self, place: usize) -> &[(usize, Stored)] {
+    /// The columns of the operators of layer 1: for a place in representation 1, links to places in representation 2, by place and
+    /// then by term.
+    pub fn reached(&self, place: usize) -> &[Link] {
         &self.reached[place]
     }
 

@@ -32,7 +32,8 @@ pub fn pattern(rows: usize, columns: usize, entries: impl Fn(usize, usize) -> bo
 
 pub fn layer(rows: &[&[f64]], bias: &[f64]) -> LayerFile {
     let weight = DenseMatrix { rows: rows.len(), columns: bias.len(), values: rows.concat() };
-    LayerFile { weight, bias: bias.to_vec(), weight_name: "W".into(), bias_name: None }
+    let (operators, linear) = (Vec::new(), Vec::new());
+    LayerFile { weight, bias: bias.to_vec(), operators, linear, weight_name: "W".into(), bias_name: None }
 }
 
 /// A graph on which every node is linked to node 0, with these attributes.
@@ -130,6 +131,97 @@ impl World {
         world
     }
 
+    /// A network of terms, random in everything: graph, depth, operators of either sign that overlap, linear units, biases by node.
+    pub fn random_terms(random: &mut Random) -> World {
+        let kind = [0, 0, 0, 1, 1, 2, 3, 4][random.below(8)];
+        let (nodes, columns) = (1 + random.below(3), 1 + random.below(3));
+        let attributes: Vec<Vec<u8>> =
+            (0..nodes).map(|_| (0..columns).map(|_| random.below(2) as u8).collect()).collect();
+        let attributes: Vec<&[u8]> = attributes.iter().map(Vec::as_slice).collect();
+        let budget = [1 + random.below(3) as u64, 1 + random.below(2) as u64];
+        let mut world = world(&attributes, columns, Vec::new(), budget[0], budget[1]);
+        let edges: Vec<bool> =
+            (0..nodes * nodes).map(|at| random.chance(if at % (nodes + 1) == 0 { 15 } else { 60 })).collect();
+        world.graph.adjacency = pattern(nodes, nodes, |i, j| edges[i.min(j) * nodes + i.max(j)]);
+        let depth = [1, 2, 2, 2, 2, 2, 3, 3, 3, 4][random.below(10)];
+        let mut inputs = columns;
+        for at in 0..depth {
+            let last = at + 1 == depth;
+            let outputs = if last { 2 + random.below(2) } else { 1 + random.below(3) };
+            let terms = 1 + random.below(3);
+            let kind = if kind == 4 { random.below(4) } else { kind };
+            let rows = if at > 0 && random.chance(20) {
+                selection(random, terms * inputs, outputs)
+            } else {
+                (0..terms * inputs)
+                    .map(|_| (0..outputs).map(|_| random.weight(kind)).collect())
+                    .collect::<Vec<Vec<f64>>>()
+            };
+            let bias: Vec<f64> = (0..outputs).map(|_| random.weight(kind)).collect();
+            let mut layer = layer(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>(), &bias);
+            if random.chance(40) {
+                layer.bias = (0..nodes * outputs).map(|_| random.weight(kind)).collect();
+            }
+            if !last && random.chance(60) {
+                layer.linear = (0..outputs).map(|_| random.chance(40)).collect();
+            }
+            let rules: Vec<String> = (0..terms).map(|_| world.random_rule(random)).collect();
+            world.header.message_passing.push(rules.join(" & "));
+            if terms > 1 || random.chance(70) {
+                layer.operators = rules;
+            }
+            world.model.layers.push(layer);
+            inputs = outputs;
+        }
+        if random.chance(25) {
+            world.header.budget.local = Local::PerNode((0..nodes).map(|_| random.below(3) as u64).collect());
+        }
+        world.header.budget.direction =
+            [Direction::Both, Direction::Both, Direction::Add, Direction::Remove][random.below(4)];
+        if random.chance(10) {
+            world.header.budget.frozen_attributes = vec![random.below(columns) as u32];
+        }
+        if random.chance(20) {
+            let classes = world.classes();
+            world.header.classes = Convention::Labels;
+            world.graph.labels = Some((0..nodes).map(|_| Some(random.below(classes) as u32)).collect());
+        }
+        if random.chance(75) {
+            world.balance([0.0, 0.01, 0.1, 0.3, -0.05][random.below(5)]);
+        }
+        world
+    }
+
+    /// A rule for a term; a matrix is kept.
+    pub fn random_rule(&mut self, random: &mut Random) -> String {
+        const WORDS: [&str; 7] = ["gcn", "gcn-self", "mean", "mean+self", "sum", "sum+self", "identity"];
+        let base = if random.chance(75) {
+            WORDS[random.below(7)].to_string()
+        } else {
+            let nodes = self.graph.adjacency.rows;
+            let mut matrix =
+                SparseMatrix { rows: nodes, columns: nodes, offsets: vec![0], indices: vec![], values: vec![] };
+            for _ in 0..nodes {
+                for j in 0..nodes as u32 {
+                    if random.chance(80) {
+                        matrix.indices.push(j);
+                        matrix.values.push([0.5, -0.5, 1.0, -1.0, 0.25, 1.0 / 3.0, -0.7][random.below(7)]);
+                    }
+                }
+                matrix.offsets.push(matrix.indices.len());
+            }
+            let rule = format!("matrix:{}", matrix_digest(&matrix));
+            self.matrices.push(Arc::new(matrix));
+            rule
+        };
+        if random.chance(75) {
+            return base;
+        }
+        let coefficients = ["0", "1", "-1", "0.5", "-.25", "1e-1", "2.0", "-0.7"];
+        let list: Vec<&str> = (0..1 + random.below(4)).map(|_| coefficients[random.below(8)]).collect();
+        format!("poly({base};{})", list.join(","))
+    }
+
     /// Moves a bias of the logits so that the worst margin of the best class is about this share of what it was.
     fn balance(&mut self, share: f64) {
         let reference = self.reference(0).unwrap_or(0) as usize;
@@ -147,7 +239,7 @@ impl World {
     }
 
     pub fn classes(&self) -> usize {
-        self.model.layers.last().unwrap().bias.len()
+        self.model.layers.last().unwrap().weight.columns
     }
 
     /// Weight layers.
@@ -157,25 +249,68 @@ impl World {
 
     /// An entry of a message-passing matrix; layers count from 0.
     pub fn entry(&self, layer: usize, i: usize, j: usize) -> f64 {
-        let rule = self.header.message_passing[layer].as_str();
-        let linked = |i: usize, j: usize| i == j || self.graph.adjacency.contains(i, j as u32);
-        let degree = |i: usize| (0..self.graph.adjacency.rows).filter(|&j| linked(i, j)).count() as f64;
-        match rule {
-            _ if rule.starts_with("matrix:") => {
-                let matrix = self.matrices.iter().find(|m| rule.ends_with(&matrix_digest(m))).unwrap();
-                matrix.values[i * matrix.columns + j]
-            }
-            _ if !linked(i, j) => 0.0,
-            "gcn" => 1.0 / (degree(i) * degree(j)).sqrt(),
-            "sum+self" => 1.0,
-            "mean+self" => 1.0 / degree(i),
-            "identity" => f64::from(u8::from(i == j)),
-            // No self-loops in these graphs.
-            "sum" | "mean" if i == j => 0.0,
-            "sum" => 1.0,
-            "mean" => 1.0 / (degree(i) - 1.0),
-            other => panic!("{other}"),
+        self.dense(&self.header.message_passing[layer])[i][j]
+    }
+
+    /// The rules of the terms of a layer, counted from 0.
+    pub fn rules(&self, layer: usize) -> Vec<&str> {
+        match self.model.layers[layer].operators.as_slice() {
+            [] => vec![&self.header.message_passing[layer]],
+            own => own.iter().map(String::as_str).collect(),
         }
+    }
+
+    /// An operator by its definition, every entry on its own.
+    pub fn dense(&self, rule: &str) -> Vec<Vec<f64>> {
+        let nodes = self.graph.adjacency.rows;
+        if let Some((base, list)) = rule.strip_prefix("poly(").and_then(|rest| rest.strip_suffix(')')?.split_once(';'))
+        {
+            return powers(&self.dense(base), list);
+        }
+        if let Some(digest) = rule.strip_prefix("matrix:") {
+            let matrix = self.matrices.iter().find(|m| digest == matrix_digest(m)).unwrap();
+            let entry = |i: usize, j: u32| {
+                let (columns, values) = matrix.row(i);
+                columns.iter().position(|&column| column == j).map_or(0.0, |at| values[at])
+            };
+            return (0..nodes).map(|i| (0..nodes as u32).map(|j| entry(i, j)).collect()).collect();
+        }
+        let linked = |i: usize, j: usize| self.graph.adjacency.contains(i, j as u32);
+        let closed = |i: usize, j: usize| i == j || linked(i, j);
+        let neighbours = |i: usize| (0..nodes).filter(|&j| linked(i, j)).count() as f64;
+        let degree = |i: usize| (0..nodes).filter(|&j| closed(i, j)).count() as f64;
+        let entry = |i: usize, j: usize| match rule {
+            "identity" => f64::from(u8::from(i == j)),
+            "gcn" if closed(i, j) => 1.0 / (degree(i) * degree(j)).sqrt(),
+            "sum+self" if closed(i, j) => 1.0,
+            "mean+self" if closed(i, j) => 1.0 / degree(i),
+            "sum" if linked(i, j) => 1.0,
+            "mean" if linked(i, j) => 1.0 / neighbours(i),
+            "gcn-self" if linked(i, j) => 1.0 / (neighbours(i) * neighbours(j)).sqrt(),
+            "gcn" | "sum+self" | "mean+self" | "sum" | "mean" | "gcn-self" => 0.0,
+            other => panic!("{other}"),
+        };
+        (0..nodes).map(|i| (0..nodes).map(|j| entry(i, j)).collect()).collect()
+    }
+
+    /// Does the target depend on this node at this representation (counted from 1)?
+    pub fn reaches(&self) -> Vec<Vec<bool>> {
+        let nodes = self.graph.attributes.rows;
+        let mut reached = vec![vec![false; nodes]; self.depth() + 2];
+        reached[self.depth() + 1][0] = true;
+        for at in (0..self.depth()).rev() {
+            for dense in self.rules(at).into_iter().map(|rule| self.dense(rule)) {
+                for (m, n) in (0..nodes).flat_map(|m| (0..nodes).map(move |n| (m, n))) {
+                    reached[at + 1][n] |= reached[at + 2][m] && dense[m][n] != 0.0;
+                }
+            }
+        }
+        reached
+    }
+
+    /// Has a unit of a hidden representation no activation?
+    pub fn is_linear(&self, layer: u32, unit: u32) -> bool {
+        self.model.layers[layer as usize - 2].linear.get(unit as usize).copied().unwrap_or(false)
     }
 
     /// The exact logits of a node after some flips.
@@ -189,23 +324,24 @@ impl World {
             .collect();
         for (at, layer) in self.model.layers.iter().enumerate() {
             let last = at + 1 == self.model.layers.len();
-            h = (0..nodes)
-                .filter(|&m| !last || m == node as usize)
-                .map(|m| {
-                    (0..layer.bias.len())
-                        .map(|j| {
-                            let mut z = Big::from(layer.bias[j]);
-                            for (n, h) in h.iter().enumerate() {
-                                let a = Big::from(self.entry(at, m, n));
-                                for (i, h) in h.iter().enumerate() {
-                                    z = z.plus(&a.times(h).times(&Big::from(layer.weight.get(i, j))));
-                                }
-                            }
-                            if !last && z.sign() == Ordering::Less { Big::from(0.0) } else { z }
-                        })
-                        .collect()
-                })
-                .collect();
+            let terms: Vec<_> = self.rules(at).into_iter().map(|rule| self.dense(rule)).collect();
+            let (inputs, outputs) = (layer.weight.rows / terms.len(), layer.weight.columns);
+            let unit = |m: usize, j: usize| {
+                let bias = if layer.bias.len() == outputs { layer.bias[j] } else { layer.bias[m * outputs + j] };
+                let mut z = Big::from(bias);
+                for (k, dense) in terms.iter().enumerate() {
+                    for (n, h) in h.iter().enumerate() {
+                        let a = Big::from(dense[m][n]);
+                        for (i, h) in h.iter().enumerate() {
+                            z = z.plus(&a.times(h).times(&Big::from(layer.weight.get(k * inputs + i, j))));
+                        }
+                    }
+                }
+                let linear = last || layer.linear.get(j).copied().unwrap_or(false);
+                if linear { z } else { z.positive_part() }
+            };
+            let kept = (0..nodes).filter(|&m| !last || m == node as usize);
+            h = kept.map(|m| (0..outputs).map(|j| unit(m, j)).collect()).collect();
         }
         h.remove(0)
     }
@@ -328,10 +464,11 @@ impl World {
         if self.depth() > 1 && random.chance(50) {
             leaf.envelope = Some(Box::new(self.random_envelope(random)));
         }
-        let nodes = self.graph.attributes.rows as u32;
+        let (nodes, reached) = (self.graph.attributes.rows as u32, self.reaches());
         for layer in 2..=self.depth() as u32 {
-            for node in 0..nodes {
-                for unit in 0..self.model.layers[layer as usize - 2].bias.len() as u32 {
+            for node in (0..nodes).filter(|&node| reached[layer as usize][node as usize]) {
+                let units = 0..self.model.layers[layer as usize - 2].weight.columns as u32;
+                for unit in units.filter(|&unit| !self.is_linear(layer, unit)) {
                     if random.chance(30) {
                         leaf.weight.push((layer, node, unit, random.below((1 << 20) + 1) as i64));
                     }
@@ -347,11 +484,15 @@ impl World {
     /// An envelope of some units, with prices of either sign for some nodes and flips.
     pub fn random_envelope(&self, random: &mut Random) -> Envelope {
         let exponent = [-1, -1, -2, -20, -20, -52, -1074, 900][random.below(8)];
-        let nodes = (0..self.graph.attributes.rows as u32).filter(|_| random.chance(60)).collect();
-        let flips = self.permitted().into_iter().filter(|_| random.chance(50)).collect();
+        let reached = self.reaches();
+        let nodes = (0..self.graph.attributes.rows as u32).filter(|&node| reached[1][node as usize]);
+        let nodes = nodes.filter(|_| random.chance(60)).collect();
+        let flips = self.permitted().into_iter().filter(|flip| reached[1][flip.0 as usize]);
+        let flips = flips.filter(|_| random.chance(50)).collect();
         let mut envelope = Envelope { exponent, nodes, flips, units: Vec::new() };
-        for node in 0..self.graph.attributes.rows as u32 {
-            for unit in 0..self.model.layers[0].bias.len() as u32 {
+        for node in (0..self.graph.attributes.rows as u32).filter(|&node| reached[2][node as usize]) {
+            let units = 0..self.model.layers[0].weight.columns as u32;
+            for unit in units.filter(|&unit| !self.is_linear(2, unit)) {
                 if random.chance(70) {
                     let share = if random.chance(50) { 1 << 20 } else { random.below((1 << 20) + 1) as i64 };
                     let every = random_price(random, exponent);
@@ -377,7 +518,8 @@ impl World {
     /// returned with the last fault, and `true` if a leaf with all flips decided and default multipliers failed.
     pub fn grow(&self, random: &mut Random, reference: u32, rounds: usize) -> Result<NodeProof, (Fault, bool)> {
         let mut proof = self.start(reference);
-        let permitted = self.permitted();
+        let reached = self.reaches();
+        let permitted: Vec<_> = self.permitted().into_iter().filter(|flip| reached[1][flip.0 as usize]).collect();
         let mut last = None;
         for _ in 0..rounds {
             let fault = match self.judge(&proof) {
@@ -398,7 +540,10 @@ impl World {
             let split = if hidden > 0 && random.chance(40) {
                 let layer = 2 + random.below(hidden) as u32;
                 let node = random.below(self.graph.attributes.rows) as u32;
-                let unit = random.below(self.model.layers[layer as usize - 2].bias.len()) as u32;
+                let unit = random.below(self.model.layers[layer as usize - 2].weight.columns) as u32;
+                if self.is_linear(layer, unit) || !reached[layer as usize][node as usize] {
+                    continue;
+                }
                 Step::Unit(layer, node, unit)
             } else {
                 let open: Vec<_> =
@@ -430,6 +575,27 @@ impl World {
         }
         Err((last.unwrap(), false))
     }
+}
+
+/// `Σ c_k A^k` of a dense matrix.
+fn powers(base: &[Vec<f64>], list: &str) -> Vec<Vec<f64>> {
+    let nodes = base.len();
+    let mut power: Vec<Vec<f64>> =
+        (0..nodes).map(|i| (0..nodes).map(|j| f64::from(u8::from(i == j))).collect()).collect();
+    let mut total = vec![vec![0.0; nodes]; nodes];
+    for (k, c) in list.split(',').map(|text| text.parse::<f64>().unwrap()).enumerate() {
+        if k > 0 {
+            let dot = |i: usize, j: usize| (0..nodes).fold(0.0, |sum, n| sum + base[i][n] * power[n][j]);
+            power = (0..nodes).map(|i| (0..nodes).map(|j| dot(i, j)).collect()).collect();
+        }
+        total.iter_mut().flatten().zip(power.iter().flatten()).for_each(|(total, x)| *total += c * x);
+    }
+    total
+}
+
+/// Rows of zeros and ones, as units that are carried on have them.
+fn selection(random: &mut Random, rows: usize, columns: usize) -> Vec<Vec<f64>> {
+    (0..rows).map(|_| (0..columns).map(|_| f64::from(u8::from(random.chance(40)))).collect()).collect()
 }
 
 /// A numerator: mostly of a price between −2 and 2, where the exponent has such prices.
