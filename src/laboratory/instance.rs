@@ -1,6 +1,6 @@
 //! The problem of one target and one class pair as plain data for `gcnproof-verify`.
 
-use gcnproof_verify::{Dense, Instance, Sparse};
+use gcnproof_verify::{Dense, Instance, Layer, Sparse};
 
 use crate::bound::prepared::Prepared;
 use crate::problem::matrix::PatternRows;
@@ -18,24 +18,18 @@ pub fn instance_of(prepared: &Prepared, node: usize, reference: usize, class: us
         columns: network.width(l),
         values: slice.nodes(l).iter().flat_map(|&n| values(n as usize)).collect(),
     };
+    let layer = |(l, layer): (usize, &crate::problem::network::Layer)| {
+        let (rows, columns, values) = (layer.weight.rows(), layer.weight.columns(), layer.weight.values().to_vec());
+        Layer::convolution(local_matrix(&slice, l), Dense { rows, columns, values }, layer.bias.clone())
+    };
     let bounds = prepared.activation_bounds();
     let mut objective = vec![0.0; network.class_count()];
     objective[reference] += 1.0;
     objective[class] -= 1.0;
     let instance = Instance {
-        message_passing: (1..network.depth()).map(|l| local_matrix(&slice, l)).collect(),
+        layers: (1..network.depth()).zip(network.layers()).map(layer).collect(),
         dimension: prepared.graph().attribute_count(),
         attributes: nodes.iter().map(|&n| prepared.graph().attributes().row(n as usize).to_vec()).collect(),
-        weights: network
-            .layers()
-            .iter()
-            .map(|layer| Dense {
-                rows: layer.weight.rows(),
-                columns: layer.weight.columns(),
-                values: layer.weight.values().to_vec(),
-            })
-            .collect(),
-        biases: network.layers().iter().map(|layer| layer.bias.clone()).collect(),
         lower: (2..network.depth()).map(|l| rows(l, &|n| bounds[l - 2].lower(n).to_vec())).collect(),
         upper: (2..network.depth()).map(|l| rows(l, &|n| bounds[l - 2].upper(n).to_vec())).collect(),
         local_budget: nodes.iter().map(|&n| prepared.budget().local(n as usize)).collect(),
