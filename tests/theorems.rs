@@ -20,7 +20,7 @@ use gcnproof_files::{DenseMatrix, SparseMatrix};
 use gcnproof_verify::dual::{Multipliers, Textbook, default_slopes};
 use gcnproof_verify::random::{self, Stream};
 use gcnproof_verify::solver::{Highs, Limits, Solver};
-use gcnproof_verify::{Dense, Flip, Form, Instance, Program, enumeration, relaxation};
+use gcnproof_verify::{Dense, Flip, Form, Instance, Layer, Program, enumeration, relaxation};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
@@ -65,14 +65,42 @@ fn slopes(instance: &Instance, seed: u64) -> Vec<Dense> {
     slopes
 }
 
-/// Asserts a property; where it fails, the network is shrunk before it is shown.
-fn hold(instance: &Instance, property: impl Fn(&Instance) -> Result<(), String>) -> Result<(), TestCaseError> {
-    if let Err(reason) = property(instance) {
-        let small = shrink::shrink(instance.clone(), |smaller| property(smaller).is_err());
-        let again = property(&small).err().unwrap_or(reason);
-        return Err(TestCaseError::fail(format!("{again}\n{}", shrink::describe(&small))));
+/// Asserts a property of a random graph convolutional network and of a random network of terms; where it fails, the network is
+/// shrunk before it is shown.
+fn hold(seed: u64, depth: usize, property: impl Fn(&Instance) -> Result<(), String>) -> Result<(), TestCaseError> {
+    for instance in [random::instance(seed, depth), random::network_of_terms(seed, depth)] {
+        if let Err(reason) = property(&instance) {
+            let small = shrink::shrink(instance, |smaller| property(smaller).is_err());
+            let again = property(&small).err().unwrap_or(reason);
+            return Err(TestCaseError::fail(format!("{again}\n{}", shrink::describe(&small))));
+        }
     }
     Ok(())
+}
+
+/// What is shown of a network of terms is what matters: here a margin that is negative only because a unit has no activation.
+#[test]
+fn a_network_of_terms_is_shrunk_to_what_matters() {
+    let clipped = |instance: &Instance| {
+        let mut instance = instance.clone();
+        instance.layers.iter_mut().for_each(|layer| layer.linear.clear());
+        instance.forward(&[])
+    };
+    let matters = |instance: &Instance| instance.forward(&[]) < -0.25 && clipped(instance) >= 0.0;
+    let mut shrunk = 0;
+    for seed in 0..200 {
+        let instance = random::network_of_terms(seed, 4);
+        if !matters(&instance) {
+            continue;
+        }
+        let small = shrink::shrink(instance, matters);
+        assert!(matters(&small) && small.validate().is_ok(), "seed {seed}");
+        let text = shrink::describe(&small);
+        let plain = |layer: &Layer| layer.terms.len() == 1 && layer.bias.rows <= 1 && layer.rows() <= 1;
+        assert!(small.layers.iter().all(plain) && text.contains("no activation at units"), "seed {seed}\n{text}");
+        shrunk += 1;
+    }
+    assert!(shrunk >= 5, "{shrunk}");
 }
 
 fn expect(condition: bool, what: impl FnOnce() -> String) -> Result<(), String> {
@@ -85,7 +113,7 @@ proptest! {
     /// `g(Ω, η, ρ) ≤ m̂ ≤ m̃ ≤ m` for *any* Ω in [0, 1] and any η, ρ ≥ 0.
     #[test]
     fn weak_duality(seed: u64, other: u64, depth in 2usize..=5) {
-        hold(&random::instance(seed, depth), |instance| {
+        hold(seed, depth, |instance| {
             let textbook = Textbook::new(instance, &slopes(instance, other));
             let mut stream = Stream::new(other ^ 1);
             let optimum = lp(instance);
@@ -106,7 +134,7 @@ proptest! {
     /// The best Ω attains the LP.
     #[test]
     fn strong_duality(seed: u64, depth in 2usize..=5) {
-        hold(&random::instance(seed, depth), |instance| {
+        hold(seed, depth, |instance| {
             let model = relaxation::linear_program(instance, Form::Appendix).unwrap();
             let answer = Highs.solve(&model.program, &Limits::default());
             let best = relaxation::optimal_slopes(&model, instance, &answer).ok_or("no duals")?;
@@ -118,7 +146,7 @@ proptest! {
     /// Theorem 4: the closed form of η and ρ solves the LP in η, ρ (and U), at any Ω.
     #[test]
     fn closed_form_of_the_multipliers(seed: u64, other: u64, depth in 2usize..=5) {
-        hold(&random::instance(seed, depth), |instance| {
+        hold(seed, depth, |instance| {
             let textbook = Textbook::new(instance, &slopes(instance, other));
             let losses = textbook.losses(instance);
             let most = losses.iter().flatten().map(|loss| loss.1).fold(1.0, f64::max);
@@ -147,7 +175,7 @@ proptest! {
     /// For a *fixed* Ω the inner minimum over the relaxed attributes is attained at a binary point.
     #[test]
     fn integrality_at_a_fixed_slope(seed: u64, other: u64, depth in 2usize..=5) {
-        hold(&random::instance(seed, depth), |instance| {
+        hold(seed, depth, |instance| {
             let textbook = Textbook::new(instance, &slopes(instance, other));
             let mut program = Program { offset: textbook.constant, ..Program::default() };
             let mut all = Vec::new();
@@ -184,12 +212,13 @@ proptest! {
     fn integrality_without_positive_coefficients(seed: u64, other: u64, depth in 3usize..=5) {
         let mut instance = random::instance(seed, depth);
         // Message passing and the middle layers not negative, the last layer pulling the margin down.
-        instance.message_passing.iter_mut().skip(1).flat_map(|a| &mut a.entries).for_each(|e| e.2 = e.2.abs());
+        let terms = instance.layers.iter_mut().skip(1).flat_map(|layer| &mut layer.terms);
+        terms.flat_map(|term| &mut term.passing.entries).for_each(|e| e.2 = e.2.abs());
         for l in 1..depth - 2 {
-            instance.weights[l].values.iter_mut().for_each(|w| *w = w.abs());
+            instance.layers[l].terms[0].weight.values.iter_mut().for_each(|w| *w = w.abs());
         }
         let objective = instance.objective.clone();
-        let last = &mut instance.weights[depth - 2];
+        let last = &mut instance.layers[depth - 2].terms[0].weight;
         for row in 0..last.rows {
             for (class, c) in objective.iter().enumerate() {
                 let w = last.at_mut(row, class);

@@ -66,7 +66,7 @@ fn run() -> Result<(String, Option<Summary>), String> {
     let (mut graph_options, mut options) = (GraphOptions::default(), Options::default());
     let mut arguments = std::env::args_os().skip(1);
     let mut expanded: Option<PathBuf> = None;
-    let mut layers = ModelOptions::default();
+    let mut reading = ModelOptions::default();
     while let Some(argument) = arguments.next() {
         let Some(name) = argument.to_str().filter(|name| name.starts_with("-")) else {
             files.push(argument.into());
@@ -95,7 +95,7 @@ fn run() -> Result<(String, Option<Summary>), String> {
                     let rules = rules.collect::<Result<_, _>>()?;
                     options.expect.message_passing = rules;
                 } else if name == "--layers" {
-                    layers.layers = value()?.split(',').map(str::to_owned).collect();
+                    reading.layers = value()?.split(',').map(str::to_owned).collect();
                 } else if name == "--matrix" {
                     let file = value()?;
                     let matrix = read_matrix(file.as_ref()).map_err(|error| error.to_string())?;
@@ -114,7 +114,7 @@ fn run() -> Result<(String, Option<Summary>), String> {
     if let Some(id) = options.expect.nodes.as_ref().and_then(|expected| expected.beyond(nodes)) {
         return Err(format!("--expect-nodes: there is no node {id}, the graph has {nodes}"));
     }
-    let model = read_model_with(model, &layers).map_err(|error| error.to_string())?;
+    let model = read_model_with(model, &reading).map_err(|error| error.to_string())?;
     let mut before = String::new();
     if let Some(to) = &expanded {
         let found = expand_file(&graph, &model, &options, proofs, to)?;

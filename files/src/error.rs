@@ -278,6 +278,17 @@ pub enum FileError {
         /// A tensor of another.
         second: String,
     },
+    /// A description of a network that describes none, or not that of the file's tensors.
+    #[error("{file}: {entry}: {problem}")]
+    #[diagnostic(help("docs/model-format.md says how a model file describes its network"))]
+    Description {
+        /// The file.
+        file: String,
+        /// The layer, or the description as a whole.
+        entry: String,
+        /// What is wrong.
+        problem: Box<str>,
+    },
     /// A tensor that the network uses and a plain GCN has not.
     #[error("{file}: this is not a plain GCN: tensor `{entry}` would be ignored")]
     #[diagnostic(help("{remedy}"))]

@@ -37,7 +37,9 @@
 
 mod archive;
 mod array;
+mod chain;
 mod chosen;
+mod description;
 mod digest;
 mod error;
 mod graph;

@@ -1,7 +1,7 @@
 //! Model files: the layers of a GCN, from safetensors or npz.
 
 use crate::tensors::Tensors;
-use crate::{DenseMatrix, FileError, chosen, digest, layers, names, source};
+use crate::{DenseMatrix, FileError, chosen, description, digest, layers, names, source};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -97,6 +97,18 @@ pub fn parse_model(name: &str, bytes: &[u8]) -> Result<ModelFile, FileError> {
 /// As [`parse_model`], or if the options do not fit the bytes.
 pub fn parse_model_with(name: &str, bytes: &[u8], options: &ModelOptions) -> Result<ModelFile, FileError> {
     let mut tensors = Tensors::open(name, bytes)?;
+    if let Some(text) = tensors.metadata().get(description::KEY).cloned() {
+        if !options.layers.is_empty() {
+            return Err(FileError::Description {
+                file: name.into(),
+                entry: description::KEY.into(),
+                problem: "the file describes its layers itself: leave --layers out".into(),
+            });
+        }
+        let (layers, precision) = description::read(name, &text, &mut tensors)?;
+        let (digest, metadata) = (digest::model(&layers), tensors.metadata());
+        return Ok(ModelFile { digest, layers, precision, metadata, notes: Vec::new() });
+    }
     let shaped = tensors.shapes();
     let order = match options.layers.as_slice() {
         [] => names::sort(name, &shaped)?,

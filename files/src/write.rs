@@ -1,6 +1,6 @@
 //! Writers of graphs and models, in the forms that this crate reads.
 
-use crate::{FileError, GraphFile, LayerFile, Pattern, Precision};
+use crate::{DenseMatrix, FileError, GraphFile, LayerFile, Pattern, Precision, description};
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use std::collections::BTreeMap;
@@ -66,7 +66,24 @@ pub fn model_safetensors(
 ) -> Result<Vec<u8>, FileError> {
     let dtype = if precision == Precision::F32 { Dtype::F32 } else { Dtype::F64 };
     let mut tensors = Vec::new();
+    let described = layers.iter().any(|layer| !layer.operators.is_empty());
+    let mut metadata = metadata.clone();
+    if described {
+        metadata.insert(description::KEY.into(), description::write(layers));
+    }
     for (number, layer) in layers.iter().enumerate() {
+        if described {
+            let DenseMatrix { rows, columns, values } = &layer.weight;
+            let inputs = rows / layer.operators.len().max(1);
+            for (term, values) in values.chunks(inputs * columns).enumerate() {
+                let weight = description::weight_name(number, term);
+                tensors.push((encode(name, &weight, values, dtype)?, vec![inputs, *columns], weight));
+            }
+            let bias = description::bias_name(number);
+            let shape = if layer.bias.len() == *columns { vec![*columns] } else { vec![layer.bias.len() / columns, *columns] };
+            tensors.push((encode(name, &bias, &layer.bias, dtype)?, shape, bias));
+            continue;
+        }
         let turned = layer.weight.transpose();
         let weight = format!("convs.{number}.lin.weight");
         tensors.push((encode(name, &weight, &turned.values, dtype)?, vec![turned.rows, turned.columns], weight));

@@ -89,6 +89,14 @@ impl LayerBounds {
         &self.upper[node * self.width..][..self.width]
     }
 
+    /// The least and the most that the pre-activations of a node may be.
+    pub fn true_bounds(&self, node: usize) -> impl Iterator<Item = (f64, f64)> + '_ {
+        let first = node * self.width;
+        (0..self.width).map(move |unit| {
+            if self.is_linear(unit) { self.interval[first + unit] } else { (self.lower[first + unit], self.upper[first + unit]) }
+        })
+    }
+
     /// The values that the units of a node may take, where some have no activation.
     pub fn intervals(&self, node: usize) -> &[(f64, f64)] {
         &self.interval[node * self.width..][..self.width]

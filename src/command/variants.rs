@@ -137,10 +137,11 @@ fn evaluate(graph: &Graph, network: &Network, variant: &Variant) -> Representati
                 }
             }
         }
-        let passing = other.as_ref().unwrap_or(&layer.passing);
+        let own = || Arc::new(layer.passing.operator(0));
+        let passing = other.clone().unwrap_or_else(own);
         hidden = Vec::with_capacity(nodes * outputs);
         for node in 0..nodes {
-            let mut received = layer.bias.clone();
+            let mut received = layer.bias.row(node).to_vec();
             let (columns, entries) = passing.row(node);
             for (&from, &entry) in columns.iter().zip(entries) {
                 for (sum, value) in received.iter_mut().zip(&sent[from as usize * outputs..][..outputs]) {

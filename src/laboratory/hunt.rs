@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use gcnproof_verify::dual::{Textbook, default_slopes};
 use gcnproof_verify::solver::{Highs, Limits, Solver};
-use gcnproof_verify::{Dense, Form, Instance, enumeration, random, relaxation};
+use gcnproof_verify::{Dense, Form, Instance, Layer, Term, enumeration, random, relaxation};
 
 use super::shrink::shrink;
 
@@ -88,16 +88,20 @@ impl Statement {
 }
 
 /// The instance with the bounds as the paper prints them: right at layer 2, and from layer 3 on
-/// `R(l) = A(R(l-1)[W]₊ − S(l-1)[W]₋)`, without the bias and without clipping. `None` if `A` has negative entries, which the
-/// paper does not consider.
+/// `R(l) = A(R(l-1)[W]₊ − S(l-1)[W]₋)`, without the bias and without clipping. `None` for what the paper does not consider:
+/// negative entries of `A`, several terms in a layer, linear units.
 pub fn printed_bounds(instance: &Instance) -> Option<Instance> {
-    if instance.message_passing.iter().any(|a| a.entries.iter().any(|entry| entry.2 < 0.0)) {
+    let considered = |layer: &Layer| match &layer.terms[..] {
+        [term] => !layer.linear.contains(&true) && term.passing.entries.iter().all(|entry| entry.2 >= 0.0),
+        _ => false,
+    };
+    if !instance.layers.iter().all(considered) {
         return None;
     }
     let (mut lower, mut upper) = instance.naive_bounds().ok()?;
     for l in 3..instance.representations() {
         let (r, s) = (lower[l - 3].clone(), upper[l - 3].clone());
-        let (a, w) = (&instance.message_passing[l - 2], &instance.weights[l - 2]);
+        let Term { passing: a, weight: w } = &instance.layers[l - 2].terms[0];
         let (mut low, mut high) = (Dense::zeros(a.rows, w.columns), Dense::zeros(a.rows, w.columns));
         for &(row, node, value) in &a.entries {
             for unit in 0..w.columns {

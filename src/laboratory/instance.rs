@@ -1,6 +1,6 @@
 //! The problem of one target and one class pair as plain data for `gcnproof-verify`.
 
-use gcnproof_verify::{Dense, Instance, Sparse};
+use gcnproof_verify::{Dense, Instance, Layer, Sparse, Term};
 
 use crate::bound::prepared::Prepared;
 use crate::problem::matrix::PatternRows;
@@ -18,26 +18,29 @@ pub fn instance_of(prepared: &Prepared, node: usize, reference: usize, class: us
         columns: network.width(l),
         values: slice.nodes(l).iter().flat_map(|&n| values(n as usize)).collect(),
     };
+    let layer = |(l, layer): (usize, &crate::problem::network::Layer)| {
+        let (rows, columns) = (layer.inputs(), layer.outputs());
+        let term = |k: usize| {
+            let values = layer.weight.values()[k * rows * columns..][..rows * columns].to_vec();
+            Term { passing: local_matrix(&slice, l, k), weight: Dense { rows, columns, values } }
+        };
+        let biases = slice.nodes(l + 1).iter().flat_map(|&n| layer.bias.row(n as usize).iter().copied());
+        Layer {
+            terms: (0..layer.passing.terms()).map(term).collect(),
+            bias: Dense { rows: slice.nodes(l + 1).len(), columns, values: biases.collect() },
+            linear: layer.linear.clone(),
+        }
+    };
     let bounds = prepared.activation_bounds();
     let mut objective = vec![0.0; network.class_count()];
     objective[reference] += 1.0;
     objective[class] -= 1.0;
     let instance = Instance {
-        message_passing: (1..network.depth()).map(|l| local_matrix(&slice, l)).collect(),
+        layers: (1..network.depth()).zip(network.layers()).map(layer).collect(),
         dimension: prepared.graph().attribute_count(),
         attributes: nodes.iter().map(|&n| prepared.graph().attributes().row(n as usize).to_vec()).collect(),
-        weights: network
-            .layers()
-            .iter()
-            .map(|layer| Dense {
-                rows: layer.weight.rows(),
-                columns: layer.weight.columns(),
-                values: layer.weight.values().to_vec(),
-            })
-            .collect(),
-        biases: network.layers().iter().map(|layer| layer.bias.values().to_vec()).collect(),
-        lower: (2..network.depth()).map(|l| rows(l, &|n| bounds[l - 2].lower(n).to_vec())).collect(),
-        upper: (2..network.depth()).map(|l| rows(l, &|n| bounds[l - 2].upper(n).to_vec())).collect(),
+        lower: (2..network.depth()).map(|l| rows(l, &|n| bounds[l - 2].true_bounds(n).map(|interval| interval.0).collect())).collect(),
+        upper: (2..network.depth()).map(|l| rows(l, &|n| bounds[l - 2].true_bounds(n).map(|interval| interval.1).collect())).collect(),
         local_budget: nodes.iter().map(|&n| prepared.budget().local(n as usize)).collect(),
         global_budget: prepared.budget().global(),
         may_add: prepared.budget().direction().adds(),
@@ -48,11 +51,13 @@ pub fn instance_of(prepared: &Prepared, node: usize, reference: usize, class: us
     (instance, nodes)
 }
 
-fn local_matrix(slice: &Slice, l: usize) -> Sparse {
+/// The operator of term `k` of layer `l` inside a slice.
+fn local_matrix(slice: &Slice, l: usize, k: usize) -> Sparse {
     let passing = slice.passing(l);
+    let row = |m: usize| passing.row(m).filter(|entry| entry.1[k] != 0.0).map(move |(n, a)| (m, n, a[k]));
     Sparse {
         rows: slice.nodes(l + 1).len(),
         columns: slice.nodes(l).len(),
-        entries: (0..passing.rows()).flat_map(|m| passing.row(m).map(move |(n, a)| (m, n, a[0]))).collect(),
+        entries: (0..passing.rows()).flat_map(row).collect(),
     }
 }

@@ -1,8 +1,8 @@
 //! Makes a counterexample smaller as long as it stays one.
 
-use gcnproof_verify::{Dense, Instance};
+use gcnproof_verify::{Dense, Instance, Layer, Term};
 
-/// Takes away nodes, attributes, units, classes, entries and budgets, and rounds numbers, as long as `holds` stays true
+/// Takes away nodes, attributes, units, classes, terms, entries and budgets, and rounds numbers, as long as `holds` stays true
 /// (of instances with their bounds filled in). Ends, because every step makes the instance simpler.
 pub fn shrink(mut instance: Instance, holds: impl Fn(&Instance) -> bool) -> Instance {
     loop {
@@ -20,11 +20,11 @@ pub fn shrink(mut instance: Instance, holds: impl Fn(&Instance) -> bool) -> Inst
 
 /// Things to look at, each by how hard it is to read.
 fn complexity(instance: &Instance) -> usize {
-    let numbers = instance.message_passing.iter().flat_map(|a| a.entries.iter().map(|entry| entry.2));
-    let numbers = numbers.chain(instance.weights.iter().flat_map(|w| w.values.iter().copied()));
-    let numbers = numbers.chain(instance.biases.iter().flatten().copied());
-    let things: usize = instance.weights.iter().map(|w| w.rows + w.columns).sum::<usize>()
-        + instance.message_passing.iter().map(|a| a.rows + a.columns).sum::<usize>();
+    let terms = || instance.layers.iter().flat_map(|layer| &layer.terms);
+    let numbers = terms().flat_map(|term| term.passing.entries.iter().map(|entry| entry.2));
+    let numbers = numbers.chain(terms().flat_map(|term| term.weight.values.iter().copied()));
+    let numbers = numbers.chain(instance.layers.iter().flat_map(|layer| layer.bias.values.iter().copied()));
+    let things: usize = terms().map(things).sum::<usize>() + instance.layers.iter().map(extras).sum::<usize>();
     let budgets: usize = instance.local_budget.iter().map(|&q| q.min(100)).sum::<usize>()
         + instance.global_budget.min(100)
         + instance.attributes.iter().map(Vec::len).sum::<usize>()
@@ -32,6 +32,17 @@ fn complexity(instance: &Instance) -> usize {
         + usize::from(!instance.may_add)
         + usize::from(!instance.may_remove);
     100 * things + budgets + numbers.map(difficulty).sum::<usize>()
+}
+
+/// A term, its nodes and its units.
+fn things(term: &Term) -> usize {
+    let Term { passing, weight } = term;
+    1 + passing.rows + passing.columns + weight.rows + weight.columns
+}
+
+/// What a plain layer does not have: biases per node, linear units.
+fn extras(layer: &Layer) -> usize {
+    layer.bias.rows.saturating_sub(1) + layer.linear.len() + layer.linear.iter().filter(|&&linear| linear).count()
 }
 
 fn difficulty(number: f64) -> usize {
@@ -55,38 +66,22 @@ fn candidates(instance: &Instance) -> Vec<Instance> {
         change(&mut copy);
         list.push(copy);
     };
-    for l in 1..top {
-        for node in 0..instance.message_passing[l - 1].columns {
+    for (l, layer) in (1..).zip(&instance.layers) {
+        for node in 0..layer.columns() {
             with(&|copy| remove_node(copy, l, node));
         }
-        for unit in 0..instance.weights[l - 1].rows {
+        for unit in 0..layer.inputs() {
             with(&|copy| remove_unit(copy, l, unit));
         }
     }
     for class in (0..instance.objective.len()).filter(|&class| instance.objective[class] == 0.0) {
         with(&|copy| {
-            remove_column(&mut copy.weights[top - 2], class);
-            copy.biases[top - 2].remove(class);
+            remove_output(&mut copy.layers[top - 2], class);
             copy.objective.remove(class);
         });
     }
-    for l in 0..top - 1 {
-        for at in 0..instance.message_passing[l].entries.len() {
-            with(&|copy| {
-                copy.message_passing[l].entries.remove(at);
-            });
-            with(&|copy| copy.message_passing[l].entries[at].2 = 1.0);
-        }
-        for (at, &value) in instance.weights[l].values.iter().enumerate() {
-            for rounded in roundings(value) {
-                with(&|copy| copy.weights[l].values[at] = rounded);
-            }
-        }
-        for (at, &value) in instance.biases[l].iter().enumerate() {
-            for rounded in roundings(value) {
-                with(&|copy| copy.biases[l][at] = rounded);
-            }
-        }
+    for (l, layer) in instance.layers.iter().enumerate() {
+        simpler_layers(layer, &mut |simpler| with(&|copy| copy.layers[l] = simpler.clone()));
     }
     for node in 0..instance.nodes() {
         with(&|copy| copy.local_budget[node] = copy.local_budget[node].min(copy.dimension).saturating_sub(1));
@@ -102,6 +97,54 @@ fn candidates(instance: &Instance) -> Vec<Instance> {
     list
 }
 
+/// A layer one step away, each handed to `give`.
+fn simpler_layers(layer: &Layer, give: &mut dyn FnMut(Layer)) {
+    let mut with = |change: &dyn Fn(&mut Layer)| {
+        let mut copy = layer.clone();
+        change(&mut copy);
+        give(copy);
+    };
+    for (k, term) in layer.terms.iter().enumerate() {
+        if layer.terms.len() > 1 {
+            with(&|copy| drop(copy.terms.remove(k)));
+        }
+        for (other, _) in layer.terms[..k].iter().enumerate().filter(|other| other.1.passing == term.passing) {
+            with(&|copy| {
+                let values = copy.terms.remove(k).weight.values;
+                copy.terms[other].weight.values.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            });
+        }
+        for at in 0..term.passing.entries.len() {
+            with(&|copy| {
+                copy.terms[k].passing.entries.remove(at);
+            });
+            with(&|copy| copy.terms[k].passing.entries[at].2 = 1.0);
+        }
+        for (at, &value) in term.weight.values.iter().enumerate() {
+            for rounded in roundings(value) {
+                with(&|copy| copy.terms[k].weight.values[at] = rounded);
+            }
+        }
+    }
+    if layer.bias.rows > 1 {
+        with(&|copy| {
+            copy.bias.rows = 1;
+            copy.bias.values.truncate(copy.bias.columns);
+        });
+    }
+    for (at, &value) in layer.bias.values.iter().enumerate() {
+        for rounded in roundings(value) {
+            with(&|copy| copy.bias.values[at] = rounded);
+        }
+    }
+    for (unit, _) in layer.linear.iter().enumerate().filter(|unit| *unit.1) {
+        with(&|copy| copy.linear[unit] = false);
+    }
+    if !layer.linear.contains(&true) {
+        with(&|copy| copy.linear.clear());
+    }
+}
+
 fn roundings(value: f64) -> Vec<f64> {
     let mut list = vec![0.0, 1.0, -1.0];
     list.extend([1.0, 2.0, 4.0, 8.0].map(|scale| (value * scale).round() / scale));
@@ -111,29 +154,34 @@ fn roundings(value: f64) -> Vec<f64> {
 
 /// Takes a node out of representation `l` (never the target, which is not there).
 fn remove_node(instance: &mut Instance, l: usize, node: usize) {
-    let above = &mut instance.message_passing[l - 1];
-    above.columns -= 1;
-    above.entries.retain(|entry| entry.1 != node);
-    above.entries.iter_mut().filter(|entry| entry.1 > node).for_each(|entry| entry.1 -= 1);
+    for Term { passing, .. } in &mut instance.layers[l - 1].terms {
+        passing.columns -= 1;
+        passing.entries.retain(|entry| entry.1 != node);
+        passing.entries.iter_mut().filter(|entry| entry.1 > node).for_each(|entry| entry.1 -= 1);
+    }
     if l == 1 {
         instance.attributes.remove(node);
         instance.local_budget.remove(node);
-    } else {
-        let below = &mut instance.message_passing[l - 2];
-        below.rows -= 1;
-        below.entries.retain(|entry| entry.0 != node);
-        below.entries.iter_mut().filter(|entry| entry.0 > node).for_each(|entry| entry.0 -= 1);
+        return;
+    }
+    let below = &mut instance.layers[l - 2];
+    if below.bias.rows > 1 {
+        remove_row(&mut below.bias, node);
+    }
+    for Term { passing, .. } in &mut below.terms {
+        passing.rows -= 1;
+        passing.entries.retain(|entry| entry.0 != node);
+        passing.entries.iter_mut().filter(|entry| entry.0 > node).for_each(|entry| entry.0 -= 1);
     }
 }
 
 /// Takes a unit out of representation `l`; an attribute for `l = 1`.
 fn remove_unit(instance: &mut Instance, l: usize, unit: usize) {
-    let weight = &mut instance.weights[l - 1];
-    weight.values.drain(unit * weight.columns..(unit + 1) * weight.columns);
-    weight.rows -= 1;
+    for term in &mut instance.layers[l - 1].terms {
+        remove_row(&mut term.weight, unit);
+    }
     if l > 1 {
-        remove_column(&mut instance.weights[l - 2], unit);
-        instance.biases[l - 2].remove(unit);
+        remove_output(&mut instance.layers[l - 2], unit);
         return;
     }
     instance.dimension -= 1;
@@ -144,6 +192,22 @@ fn remove_unit(instance: &mut Instance, l: usize, unit: usize) {
         row.retain(|&attribute| attribute as usize != unit);
         row.iter_mut().filter(|attribute| **attribute as usize > unit).for_each(|attribute| *attribute -= 1);
     }
+}
+
+/// Takes a unit out of what a layer makes.
+fn remove_output(layer: &mut Layer, unit: usize) {
+    for term in &mut layer.terms {
+        remove_column(&mut term.weight, unit);
+    }
+    remove_column(&mut layer.bias, unit);
+    if !layer.linear.is_empty() {
+        layer.linear.remove(unit);
+    }
+}
+
+fn remove_row(matrix: &mut Dense, row: usize) {
+    matrix.values.drain(row * matrix.columns..(row + 1) * matrix.columns);
+    matrix.rows -= 1;
 }
 
 fn remove_column(matrix: &mut Dense, column: usize) {
@@ -165,11 +229,23 @@ pub fn describe(instance: &Instance) -> String {
     };
     let x = |n: usize, d: usize| f64::from(u8::from(instance.has(n, d as u32)));
     text += &format!("    X    = {}\n", matrix(instance.nodes(), instance.dimension, &x));
-    for (l, ((a, w), b)) in instance.message_passing.iter().zip(&instance.weights).zip(&instance.biases).enumerate() {
-        let entry = |r: usize, c: usize| a.entries.iter().find(|e| (e.0, e.1) == (r, c)).map_or(0.0, |e| e.2);
-        text += &format!("    A({0}) = {1}\n", l + 1, matrix(a.rows, a.columns, &entry));
-        text += &format!("    W({0}) = {1}\n", l + 1, matrix(w.rows, w.columns, &|r, c| w.at(r, c)));
-        text += &format!("    b({0}) = {1:?}\n", l + 1, b);
+    for (l, layer) in (1..).zip(&instance.layers) {
+        for (k, Term { passing: a, weight: w }) in (1..).zip(&layer.terms) {
+            // The number of the term only where there are several.
+            let k = if layer.terms.len() > 1 { format!("_{k}") } else { String::new() };
+            let entry = |r: usize, c: usize| a.entries.iter().find(|e| (e.0, e.1) == (r, c)).map_or(0.0, |e| e.2);
+            text += &format!("    A{k}({l}) = {}\n", matrix(a.rows, a.columns, &entry));
+            text += &format!("    W{k}({l}) = {}\n", matrix(w.rows, w.columns, &|r, c| w.at(r, c)));
+        }
+        let b = &layer.bias;
+        text += &match b.rows {
+            1 => format!("    b({l}) = {:?}\n", b.values),
+            _ => format!("    b({l}) = {}\n", matrix(b.rows, b.columns, &|r, c| b.at(r, c))),
+        };
+        let linear: Vec<usize> = (0..layer.units()).filter(|&unit| layer.is_linear(unit)).collect();
+        if !linear.is_empty() && l + 1 < instance.representations() {
+            text += &format!("    no activation at units {linear:?} of representation {}\n", l + 1);
+        }
     }
     let global = match instance.global_budget {
         usize::MAX => "any number".to_string(),

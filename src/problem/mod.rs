@@ -11,6 +11,7 @@ pub mod matrix;
 pub mod network;
 pub mod objective;
 pub mod passing;
+pub mod polynomial;
 pub mod slice;
 
 use std::sync::Arc;

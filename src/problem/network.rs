@@ -11,6 +11,7 @@ use thiserror::Error;
 use crate::problem::graph::Graph;
 use crate::problem::matrix::{MatrixError, PatternRows, SparseMatrix, Weights, by_rows, check_finite, plain, sparse};
 use crate::problem::passing::Passing;
+use crate::problem::polynomial;
 
 /// How a layer passes messages along the edges.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ use crate::problem::passing::Passing;
 pub enum Operator {
     /// `1/√(d_i d_j)` over neighbours and the node itself, `d` counting the node itself once.
     Gcn,
+    /// `1/√(d_i d_j)` over the neighbours in the file, `d` being their number; nothing is added.
+    GcnWithoutSelf,
     /// The average over the neighbours in the file (`1/degree`).
     Mean,
     /// The average over the neighbours and the node itself.
@@ -28,6 +31,8 @@ pub enum Operator {
     SumWithSelf,
     /// No messages: every node for itself.
     Identity,
+    /// `Σ c_k A^k` of another rule, in the floats that [`crate::problem::polynomial`] defines.
+    Polynomial(Box<Operator>, Vec<f64>),
     /// A matrix of one's own, entries of either sign.
     Matrix(Arc<SparseMatrix>),
 }
@@ -37,12 +42,19 @@ impl FromStr for Operator {
     fn from_str(name: &str) -> Result<Self, String> {
         Ok(match name {
             "gcn" => Operator::Gcn,
+            "gcn-self" => Operator::GcnWithoutSelf,
             "mean" => Operator::Mean,
             "mean+self" => Operator::MeanWithSelf,
             "sum" => Operator::Sum,
             "sum+self" => Operator::SumWithSelf,
             "identity" => Operator::Identity,
-            _ => return Err(format!("'{name}' is none of gcn, mean, mean+self, sum, sum+self, identity")),
+            _ => match name.strip_prefix("poly(").and_then(|rest| rest.strip_suffix(')')) {
+                Some(inner) => polynomial::parse(inner)?,
+                None => {
+                    let known = "gcn, gcn-self, mean, mean+self, sum, sum+self, identity, poly(RULE;c0,c1,…)";
+                    return Err(format!("'{name}' is none of {known}"));
+                }
+            },
         })
     }
 }
@@ -63,12 +75,15 @@ impl Operator {
         let n = graph.node_count();
         let sizes: Vec<f64> = match self {
             Self::Matrix(matrix) => return matrix.clone(),
+            Self::Polynomial(rule, coefficients) => {
+                return Arc::new(polynomial::evaluate(&rule.matrix(graph), coefficients));
+            }
             Self::Identity => return Arc::new(build(n, |i| vec![i as u32], |_, _| 1.0)),
             _ => (0..n).map(|i| neighbours(i).len() as f64).collect(),
         };
         Arc::new(match self {
             // This very expression, so that anyone can reproduce the bits.
-            Self::Gcn => build(n, neighbours, |i, j| 1.0 / (sizes[i] * sizes[j]).sqrt()),
+            Self::Gcn | Self::GcnWithoutSelf => build(n, neighbours, |i, j| 1.0 / (sizes[i] * sizes[j]).sqrt()),
             Self::Mean | Self::MeanWithSelf => build(n, neighbours, |i, _| 1.0 / sizes[i]),
             _ => build(n, neighbours, |_, _| 1.0),
         })
@@ -95,15 +110,20 @@ impl Operator {
     }
 
     /// A short name for reports.
-    pub fn name(&self) -> &'static str {
+    pub fn name(&self) -> String {
         match self {
-            Self::Gcn => "gcn",
-            Self::Mean => "mean",
-            Self::MeanWithSelf => "mean+self",
-            Self::Sum => "sum",
-            Self::SumWithSelf => "sum+self",
-            Self::Identity => "identity",
-            Self::Matrix(_) => "matrix",
+            Self::Gcn => "gcn".into(),
+            Self::GcnWithoutSelf => "gcn-self".into(),
+            Self::Mean => "mean".into(),
+            Self::MeanWithSelf => "mean+self".into(),
+            Self::Sum => "sum".into(),
+            Self::SumWithSelf => "sum+self".into(),
+            Self::Identity => "identity".into(),
+            Self::Polynomial(rule, coefficients) => {
+                let coefficients: Vec<String> = coefficients.iter().map(f64::to_string).collect();
+                format!("poly({};{})", rule.name(), coefficients.join(","))
+            }
+            Self::Matrix(_) => "matrix".into(),
         }
     }
 }
@@ -153,6 +173,8 @@ impl Bias {
 /// One layer, a sum of terms: `Ĥ(l+1) = Σ_k A_k(l) H(l) W_k(l) + b(l)` (docs/math.md (1.1)).
 #[derive(Clone, Debug)]
 pub struct Layer {
+    /// The rules of the operators `A_k(l)`.
+    pub operators: Vec<Operator>,
     /// `A_k(l)`.
     pub passing: Arc<Passing>,
     /// `W_k(l)`, inputs × outputs, the terms one below the other.
@@ -194,14 +216,16 @@ impl Layer {
             stacked.rows_mut(k * shape.0, shape.0).copy_from(&term.weight);
         }
         let (passing, bias) = (Arc::new(Passing::new(&operators)), Bias::new(shape.1, bias.to_vec()));
-        Ok(Layer { passing, weight: Weights::new(&stacked), bias, linear })
+        let operators = terms.iter().map(|term| term.operator.clone()).collect();
+        Ok(Layer { operators, passing, weight: Weights::new(&stacked), bias, linear })
     }
 
     /// A layer of one term with weights of inputs × outputs and one bias for each output.
     pub fn new(operator: &Operator, graph: &Graph, weight: &DMatrix<f64>, bias: &[f64]) -> Layer {
         let passing = Arc::new(Passing::new(&[operator.matrix(graph)]));
         let bias = Bias::new(weight.ncols(), bias.to_vec());
-        Layer { passing, weight: Weights::new(weight), bias, linear: Vec::new() }
+        let operators = vec![operator.clone()];
+        Layer { operators, passing, weight: Weights::new(weight), bias, linear: Vec::new() }
     }
 
     /// Units that it reads.
@@ -260,6 +284,8 @@ impl Layer {
 #[derive(Clone, Debug)]
 pub struct Network {
     layers: Vec<Layer>,
+    /// Does the model itself name its operators?
+    named: bool,
 }
 
 /// Layers that are no network, or none on this graph.
@@ -340,6 +366,14 @@ pub enum NetworkError {
         /// What was found.
         value: f64,
     },
+    /// A rule of message passing that is none.
+    #[error("layer {layer}: {problem}")]
+    Rule {
+        /// Layer, from 1.
+        layer: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A message-passing matrix cannot be taken.
     #[error("layer {layer}: {error}")]
     Matrix {
@@ -348,6 +382,29 @@ pub enum NetworkError {
         /// What is wrong with it.
         error: MatrixError,
     },
+}
+
+/// What tells an operator from others on the same graph.
+fn key(operator: &Operator) -> String {
+    match operator {
+        Operator::Matrix(matrix) => format!("matrix at {:p}", Arc::as_ptr(matrix)),
+        rule => rule.name(),
+    }
+}
+
+/// The matrices of rules on a graph, if they are square, of its size and finite.
+fn square(layer: usize, rules: &[Operator], graph: &Graph) -> Result<Vec<Arc<SparseMatrix>>, NetworkError> {
+    let nodes = graph.node_count();
+    let matrix = |rule: &Operator| {
+        let matrix = rule.matrix(graph);
+        let (rows, columns) = matrix.shape();
+        if (rows, columns) != (nodes, nodes) {
+            return Err(NetworkError::MatrixShape { layer, rows, columns, nodes });
+        }
+        check_finite("the operator", &matrix).map_err(|error| NetworkError::Matrix { layer, error })?;
+        Ok(matrix)
+    };
+    rules.iter().map(matrix).collect()
 }
 
 impl Network {
@@ -381,8 +438,17 @@ impl Network {
         }
         match layers.last().map_or(0, |layer| layer.weight.columns()) {
             classes @ (0 | 1) => Err(NetworkError::Classes { classes }),
-            _ => Ok(Network { layers }),
+            _ => {
+                let plain = |layer: &Layer| layer.operators.len() == 1 && layer.linear.is_empty();
+                let named = !layers.iter().all(|layer| plain(layer) && layer.bias.values().len() == layer.outputs());
+                Ok(Network { layers, named })
+            }
         }
+    }
+
+    /// Does the model itself name its operators, so that nobody else can say how messages are passed?
+    pub fn is_named(&self) -> bool {
+        self.named
     }
 
     /// Puts the weights of a file on a graph. `operators` is one for all layers, or one per layer.
@@ -391,35 +457,40 @@ impl Network {
     /// If they do not fit the graph or each other.
     pub fn from_file(model: ModelFile, operators: &[Operator], graph: &Graph) -> Result<Network, NetworkError> {
         let count = model.layers.len();
-        if operators.len() != 1 && operators.len() != count {
+        let named = model.layers.iter().any(|layer| !layer.operators.is_empty());
+        if !named && operators.len() != 1 && operators.len() != count {
             return Err(NetworkError::PassingCount { given: operators.len(), layers: count });
         }
-        if let Some(first) = model.layers.first().filter(|first| first.weight.rows != graph.attribute_count()) {
-            let (expected, found) = (first.weight.rows, graph.attribute_count());
-            return Err(NetworkError::Attributes { tensor: first.weight_name.clone(), expected, found });
-        }
-        let nodes = graph.node_count();
-        let passing = |index: usize| {
-            let operator = operators[index.min(operators.len() - 1)].matrix(graph);
-            let (rows, columns) = operator.shape();
-            if (rows, columns) != (nodes, nodes) {
-                return Err(NetworkError::MatrixShape { layer: index + 1, rows, columns, nodes });
+        if let Some(first) = model.layers.first() {
+            let expected = first.weight.rows / first.operators.len().max(1);
+            if expected != graph.attribute_count() {
+                let (tensor, found) = (first.weight_name.clone(), graph.attribute_count());
+                return Err(NetworkError::Attributes { tensor, expected, found });
             }
-            check_finite("the operator", &operator).map_err(|error| NetworkError::Matrix { layer: index + 1, error })?;
-            Ok(Arc::new(Passing::new(&[operator])))
-        };
-        let shared = if operators.len() == 1 { Some(passing(0)?) } else { None };
-        let mut layers = Vec::with_capacity(count);
+        }
+        let mut layers: Vec<Layer> = Vec::with_capacity(count);
+        let mut known: Vec<(Vec<String>, Arc<Passing>)> = Vec::new();
         for (index, layer) in model.layers.into_iter().enumerate() {
-            let passing = match &shared {
-                Some(shared) => shared.clone(),
-                None => passing(index)?,
+            let unknown = |problem| NetworkError::Rule { layer: index + 1, problem };
+            let rules = match layer.operators.as_slice() {
+                [] => vec![operators[index.min(operators.len() - 1)].clone()],
+                rules => rules.iter().map(|rule| rule.parse().map_err(unknown)).collect::<Result<_, _>>()?,
+            };
+            // Layers mostly share their operators; a matrix of one's own is told by where it lies.
+            let key: Vec<String> = rules.iter().map(key).collect();
+            let passing = match known.iter().find(|known| known.0 == key) {
+                Some((_, passing)) => passing.clone(),
+                None => {
+                    let passing = Arc::new(Passing::new(&square(index + 1, &rules, graph)?));
+                    known.push((key, passing.clone()));
+                    passing
+                }
             };
             let bias = Bias::new(layer.weight.columns, layer.bias);
             let weight = Weights::from_rows(layer.weight.rows, layer.weight.columns, layer.weight.values);
-            layers.push(Layer { passing, weight, bias, linear: Vec::new() });
+            layers.push(Layer { operators: rules, passing, weight, bias, linear: layer.linear });
         }
-        Network::new(layers)
+        Ok(Network { named, ..Network::new(layers)? })
     }
 
     /// The weight layers, first to last; layer `l` of the formulas is `layers()[l − 1]`.
@@ -434,7 +505,9 @@ impl Network {
 
     /// The operators of the layers as plain data, as the checker takes them.
     pub fn plain_operators(&self) -> Vec<Arc<gcnproof_files::SparseMatrix>> {
-        self.layers.iter().map(|layer| Arc::new(plain(&layer.passing.operator(0)))).collect()
+        let terms = |layer: &Layer| 0..layer.passing.terms();
+        let all = self.layers.iter().flat_map(|layer| terms(layer).map(|k| Arc::new(plain(&layer.passing.operator(k)))));
+        all.collect()
     }
 
     /// `L`: the number of representations, one more than weight layers.

@@ -11,13 +11,13 @@ use super::mend::mend;
 use super::{Evidence, Missing};
 use crate::problem::budget::{Budget, Direction};
 use crate::problem::matrix::plain;
-use crate::problem::network::{Network, Operator};
+use crate::problem::network::{Layer, Network, Operator};
 
 /// What a rule of message passing is called: by its name, or by the content of its matrix.
 pub fn rule_name(rule: &Operator) -> String {
     match rule {
         Operator::Matrix(matrix) => format!("matrix:{}", matrix_digest(&plain(matrix))),
-        rule => rule.name().to_string(),
+        rule => rule.name(),
     }
 }
 
@@ -29,7 +29,10 @@ pub fn header(
     classes: Convention,
 ) -> Header {
     let mut message_passing: Vec<String> = rules.iter().map(rule_name).collect();
-    if let [one] = message_passing.as_slice() {
+    if network.is_named() {
+        let terms = |layer: &Layer| layer.operators.iter().map(rule_name).collect::<Vec<_>>().join(" & ");
+        message_passing = network.layers().iter().map(terms).collect();
+    } else if let [one] = message_passing.as_slice() {
         message_passing = vec![one.clone(); network.layers().len()];
     }
     let locals = budget.locals();
@@ -61,7 +64,7 @@ pub fn header(
 
 /// The network as the checker reads it from the model's file.
 pub fn model_file(network: &Network, digest: &str) -> ModelFile {
-    let layer = |layer: &crate::problem::network::Layer| LayerFile {
+    let layer = |layer: &Layer| LayerFile {
         weight: layer.weight.plain(),
         bias: layer.bias.values().to_vec(),
         operators: if network.is_named() { layer.operators.iter().map(rule_name).collect() } else { Vec::new() },

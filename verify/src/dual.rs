@@ -1,11 +1,13 @@
 //! The paper's dual `g(Ω, η, ρ)` by its definition, slow and plain, to judge the fast ones.
 
-use crate::instance::{Dense, Instance};
+use crate::instance::Instance;
+use crate::layer::{Layer, Term};
+use crate::matrix::Dense;
 
 /// What the attributes see of the dual at some Ω: everything but the budgets' multipliers (docs/math.md (4.7)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Textbook {
-    /// `Σ_{l≥2} Σ_I (S R/(S-R)) [Φ̂]₊ − Σ_l 1ᵀΦ(l+1) b(l) − ⟨X, Φ̂(1)⟩`: the dual before anything is flipped.
+    /// `Σ_{l≥2} Σ_I (S R/(S-R)) [Φ̂]₊ − Σ_l ⟨Φ(l+1), b(l)⟩ − ⟨X, Φ̂(1)⟩`: the dual before anything is flipped.
     pub constant: f64,
     /// `Φ̂(1)`, nodes × attributes.
     pub hat: Dense,
@@ -23,28 +25,31 @@ pub struct Multipliers {
 }
 
 impl Textbook {
-    /// Runs backwards from `Φ(L) = -c`: `Φ̂(l) = A(l)ᵀ Φ(l+1) W(l)ᵀ`, and `Φ` of it by the three kinds of units.
-    /// `slopes` is Ω, one matrix per hidden representation. Panics if the instance is not valid.
+    /// Runs backwards from `Φ(L) = -c`: `Φ̂(l) = Σ_k A_k(l)ᵀ Φ(l+1) W_k(l)ᵀ`, and `Φ` of it by the kinds of units; a linear one
+    /// has `Φ = Φ̂`. `slopes` is Ω, one matrix per hidden representation. Panics if the instance is not valid.
     pub fn new(instance: &Instance, slopes: &[Dense]) -> Self {
         let values: Vec<f64> = instance.objective.iter().map(|c| -c).collect();
         let mut phi = Dense { rows: 1, columns: values.len(), values };
         let (mut constant, mut hidden) = (0.0, Vec::new());
         for l in (1..instance.representations()).rev() {
-            let (a, w, b) = (&instance.message_passing[l - 1], &instance.weights[l - 1], &instance.biases[l - 1]);
+            let layer = &instance.layers[l - 1];
             for row in 0..phi.rows {
-                constant -= phi.row(row).iter().zip(b).map(|(phi, b)| phi * b).sum::<f64>();
+                constant -= phi.row(row).iter().zip(layer.bias_of(row)).map(|(phi, b)| phi * b).sum::<f64>();
             }
-            // A(l)ᵀ Φ first: the product with W is the expensive one.
-            let mut gathered = Dense::zeros(a.columns, w.columns);
-            for &(row, column, value) in &a.entries {
-                for unit in 0..w.columns {
-                    *gathered.at_mut(column, unit) += value * phi.at(row, unit);
+            let mut hat = Dense::zeros(layer.columns(), layer.inputs());
+            for Term { passing, weight } in &layer.terms {
+                // Aᵀ Φ first: the product with W is the expensive one.
+                let mut gathered = Dense::zeros(passing.columns, weight.columns);
+                for &(row, column, value) in &passing.entries {
+                    for unit in 0..weight.columns {
+                        *gathered.at_mut(column, unit) += value * phi.at(row, unit);
+                    }
                 }
-            }
-            let mut hat = Dense::zeros(a.columns, w.rows);
-            for node in 0..a.columns {
-                for input in 0..w.rows {
-                    *hat.at_mut(node, input) = gathered.row(node).iter().zip(w.row(input)).map(|(g, w)| g * w).sum();
+                for node in 0..passing.columns {
+                    for input in 0..weight.rows {
+                        let product = gathered.row(node).iter().zip(weight.row(input)).map(|(g, w)| g * w);
+                        *hat.at_mut(node, input) += product.sum::<f64>();
+                    }
                 }
             }
             if l == 1 {
@@ -55,7 +60,7 @@ impl Textbook {
                 return Self { constant, hat, hidden };
             }
             hidden.push(hat.clone());
-            for at in 0..hat.values.len() {
+            for at in (0..hat.values.len()).filter(|at| !instance.layers[l - 2].is_linear(at % hat.columns)) {
                 let (r, s) = (instance.lower[l - 2].values[at], instance.upper[l - 2].values[at]);
                 let hat = &mut hat.values[at];
                 if s <= 0.0 {
@@ -129,16 +134,21 @@ impl Textbook {
     }
 }
 
-/// The paper's default Ω: `S/(S-R)` on `I`, 1 on `I₊`, 0 on `I₋`.
+/// The paper's default Ω: `S/(S-R)` on `I`, 1 on `I₊` and at linear units, 0 on `I₋`.
 pub fn default_slopes(instance: &Instance) -> Vec<Dense> {
-    let slope = |(&r, &s): (&f64, &f64)| match (r, s) {
+    let slope = |linear: bool, r: f64, s: f64| match (r, s) {
+        _ if linear => 1.0,
         (_, s) if s <= 0.0 => 0.0,
         (r, _) if r >= 0.0 => 1.0,
         (r, s) => s / (s - r),
     };
-    let matrix = |(r, s): (&Dense, &Dense)| Dense {
-        values: r.values.iter().zip(&s.values).map(slope).collect(),
-        ..Dense::zeros(r.rows, r.columns)
+    let bounds = instance.lower.iter().zip(&instance.upper);
+    let matrix = |((r, s), layer): ((&Dense, &Dense), &Layer)| {
+        let mut slopes = Dense::zeros(r.rows, r.columns);
+        for (at, value) in slopes.values.iter_mut().enumerate() {
+            *value = slope(layer.is_linear(at % r.columns), r.values[at], s.values[at]);
+        }
+        slopes
     };
-    instance.lower.iter().zip(&instance.upper).map(matrix).collect()
+    bounds.zip(&instance.layers).map(matrix).collect()
 }

@@ -2,7 +2,8 @@
 
 use thiserror::Error;
 
-use crate::instance::{Dense, Flip, Instance};
+use crate::instance::{Flip, Instance};
+use crate::matrix::Dense;
 
 /// The smallest margin over all admissible perturbations.
 #[derive(Clone, Debug, PartialEq)]

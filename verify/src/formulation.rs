@@ -3,11 +3,13 @@
 //! The names are those of the paper's appendix; `n` is the place of a node in the instance, from 0. Rows:
 //! `Phi_l_n_j` (the layer's equation), `gamma_plus_n_d`, `gamma_minus_n_d` (`ε̂ ≥ |X̃ - X|`), `local_eta_n`, `global_rho` (the budgets), `mu_l_n_j` (`H ≥ Ĥ`). Three families of
 //! constraints are boxes, so their duals are reduced costs: ε⁺ (`X̃ ≤ 1`), ε⁻ (`X̃ ≥ 0`), τ (`H ≥ 0`). Units that are never or
-//! always active are eliminated, as the appendix says. All other boxes are wide enough never to bind: they cut nothing
+//! always active are eliminated, as the appendix says, and so are linear ones, which have no activation: `H = Ĥ`, no relaxation and
+//! no binary. A layer of several terms has one equation per unit like any other, its coefficients summed. All other boxes are wide enough never to bind: they cut nothing
 //! off the paper's program and carry no dual.
 
 use crate::bounds::{first_layer, interval_layer};
-use crate::instance::{Dense, Flip, Instance};
+use crate::instance::{Flip, Instance};
+use crate::matrix::Dense;
 use crate::program::Program;
 use crate::validity::InstanceError;
 
@@ -29,6 +31,11 @@ pub enum Unit {
     Off,
     /// `0 ≤ R` (`I₊`): `H = Ĥ`, one variable for both. A unit with `R = 0 < S` is here.
     Active {
+        /// The variable.
+        pre: usize,
+    },
+    /// No activation: `H = Ĥ` of either sign, one variable for both, exactly, whatever `R` and `S` are.
+    Linear {
         /// The variable.
         pre: usize,
     },
@@ -118,10 +125,14 @@ impl Model {
     }
 }
 
-/// How many coefficients the rows `Phi` of all layers have: ask before building, it is `O(|A|·D·h)`.
+/// How many coefficients the rows `Phi` of all layers have, at most: ask before building, it is `O(|A|·D·h)` for each term. Fewer
+/// where several terms read the same node.
 pub fn predicted_nonzeros(instance: &Instance) -> usize {
-    let layers = instance.message_passing.iter().zip(&instance.weights);
-    layers.fold(0, |sum, (a, w)| sum.saturating_add(a.entries.len().saturating_mul(w.rows).saturating_mul(w.columns)))
+    let terms = instance.layers.iter().flat_map(|layer| &layer.terms);
+    terms.fold(0, |sum, term| {
+        let block = term.weight.rows.saturating_mul(term.weight.columns);
+        sum.saturating_add(term.passing.entries.len().saturating_mul(block))
+    })
 }
 
 /// Builds the common part; `integer` makes `X̃` binary.
@@ -140,28 +151,25 @@ pub(crate) fn build(instance: &Instance, form: Form, integer: bool) -> Result<Mo
     // Boxes of Ĥ: what the relaxation's own constraints imply, and then one more. They do not come from R and S, which
     // may be tighter than the relaxation is.
     let (mut lower, mut upper) = first_layer(instance);
-    for index in 0..instance.weights.len() {
+    for (index, layer) in instance.layers.iter().enumerate() {
         let representation = index + 2;
-        let (a, w) = (&instance.message_passing[index], &instance.weights[index]);
         let first = model.program.variables.len();
-        for node in 0..a.rows {
-            for unit in 0..w.columns {
+        for node in 0..layer.rows() {
+            for unit in 0..layer.units() {
                 let (low, high) = (widened_down(lower.at(node, unit)), widened_up(upper.at(node, unit)));
                 model.program.add_variable(format!("hhat_{representation}_{node}_{unit}"), low, high);
             }
         }
         model.equations.push(model.program.rows.len());
         equations(instance, index, first, &mut model);
-        if representation == instance.representations() {
-            model.logits = first..first + w.columns;
+        if let Some(next) = instance.layers.get(index + 1) {
+            (lower, upper) = hidden(instance, index, first, &lower, &upper, &mut model);
+            (lower, upper) = interval_layer(next, &lower, &upper);
+        } else {
+            model.logits = first..first + layer.units();
             for (class, &c) in instance.objective.iter().enumerate() {
                 model.program.variables[first + class].objective = c;
             }
-        } else {
-            let next = &instance.message_passing[index + 1];
-            (lower, upper) = hidden(instance, index, first, &lower, &upper, &mut model);
-            let (w, b) = (&instance.weights[index + 1], &instance.biases[index + 1]);
-            (lower, upper) = interval_layer(next, &lower, &upper, w, b);
         }
     }
     Ok(model)
@@ -219,30 +227,25 @@ fn change(program: &mut Program, entry: usize, present: bool, free: bool, name: 
     })
 }
 
-/// The rows Φ: `Ĥ(l+1) - A(l) H(l) W(l) = b(l)`.
+/// The rows Φ: `Ĥ(l+1) - Σ_k A_k(l) H(l) W_k(l) = b(l)`.
 fn equations(instance: &Instance, index: usize, first: usize, model: &mut Model) {
-    let (a, w) = (&instance.message_passing[index], &instance.weights[index]);
-    let mut neighbours = vec![Vec::new(); a.rows];
-    for &(row, node, value) in &a.entries {
-        neighbours[row].push((node, value));
-    }
-    for (row, neighbours) in neighbours.iter().enumerate() {
-        for unit in 0..w.columns {
-            let mut terms = vec![(first + row * w.columns + unit, 1.0)];
-            for &(node, value) in neighbours {
-                for input in 0..w.rows {
+    let layer = &instance.layers[index];
+    for (row, links) in layer.links().iter().enumerate() {
+        for (unit, &bias) in layer.bias_of(row).iter().enumerate() {
+            let mut terms = vec![(first + row * layer.units() + unit, 1.0)];
+            for link in links {
+                for input in 0..layer.inputs() {
                     let variable = match index {
-                        0 => Some(model.attribute(node, input as u32)),
-                        _ => match model.unit(index + 1, node, input) {
+                        0 => Some(model.attribute(link.node, input as u32)),
+                        _ => match model.unit(index + 1, link.node, input) {
                             Unit::Off => None,
-                            Unit::Active { pre } => Some(pre),
+                            Unit::Active { pre } | Unit::Linear { pre } => Some(pre),
                             Unit::Unstable { post, .. } => Some(post),
                         },
                     };
-                    terms.extend(variable.map(|variable| (variable, -value * w.at(input, unit))));
+                    terms.extend(variable.map(|variable| (variable, -layer.coefficient(link, input, unit))));
                 }
             }
-            let bias = instance.biases[index][unit];
             model.program.add_row(format!("Phi_{}_{row}_{unit}", index + 2), bias, bias, terms);
         }
     }
@@ -263,7 +266,9 @@ fn hidden(
     let mut units = Vec::with_capacity(r.values.len());
     for (at, (&r, &s)) in r.values.iter().zip(&s.values).enumerate() {
         let pre = first + at;
-        let unit = if s <= 0.0 {
+        let unit = if instance.layers[index].is_linear(at % upper.columns) {
+            Unit::Linear { pre }
+        } else if s <= 0.0 {
             (low.values[at], high.values[at]) = (0.0, 0.0);
             Unit::Off
         } else if r >= 0.0 {

@@ -2,72 +2,27 @@
 
 use std::collections::BTreeSet;
 
-/// A matrix kept as a list of its non-zero entries.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sparse {
-    /// Number of rows.
-    pub rows: usize,
-    /// Number of columns.
-    pub columns: usize,
-    /// `(row, column, value)`, each position at most once, in any order.
-    pub entries: Vec<(usize, usize, f64)>,
-}
-
-/// A matrix kept whole, row after row.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Dense {
-    /// Number of rows.
-    pub rows: usize,
-    /// Number of columns.
-    pub columns: usize,
-    /// `rows × columns` values, row-major.
-    pub values: Vec<f64>,
-}
-
-impl Dense {
-    /// A matrix of zeros.
-    pub fn zeros(rows: usize, columns: usize) -> Self {
-        let values = vec![0.0; rows * columns];
-        Self { rows, columns, values }
-    }
-
-    /// The value at `(row, column)`. Panics outside the matrix.
-    pub fn at(&self, row: usize, column: usize) -> f64 {
-        self.row(row)[column]
-    }
-
-    /// The value at `(row, column)`, to be written. Panics outside the matrix.
-    pub fn at_mut(&mut self, row: usize, column: usize) -> &mut f64 {
-        &mut self.values[row * self.columns..(row + 1) * self.columns][column]
-    }
-
-    /// One row. Panics outside the matrix.
-    pub fn row(&self, row: usize) -> &[f64] {
-        &self.values[row * self.columns..(row + 1) * self.columns]
-    }
-}
+use crate::layer::Layer;
+use crate::matrix::Dense;
 
 /// One flip of the attacker: the node (its place in representation 1) and the attribute.
 pub type Flip = (usize, u32);
 
 /// The sliced robustness problem of one target and one pair of classes (the paper's Eq. 4–6 after slicing).
 ///
-/// `Ĥ(l+1) = A(l) H(l) W(l) + b(l)`, `H(l) = max(Ĥ(l), 0)` for `l = 2 … L-1`, `H(1) = X̃`; asked is the minimum of
-/// `cᵀ Ĥ(L)` over all admissible `X̃`. Vectors over weight layers start with `l = 1`.
+/// `Ĥ(l+1) = Σ_k A_k(l) H(l) W_k(l) + b(l)`, `H(1) = X̃`, and `H(l) = max(Ĥ(l), 0)` for `l = 2 … L-1`, except for linear units,
+/// where `H(l) = Ĥ(l)`; asked is the minimum of `cᵀ Ĥ(L)` over all admissible `X̃`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Instance {
-    /// `A(l)`, one per weight layer `l = 1 … L-1`: rows are the nodes of representation `l+1` kept in the slice, columns
-    /// those of representation `l`. Entries of either sign. The last one has one row, the target.
-    pub message_passing: Vec<Sparse>,
+    /// The weight layers `l = 1 … L-1`. Rows of a layer's operators are the nodes of representation `l+1` kept in the slice,
+    /// columns those of representation `l`. The last one has one row, the target.
+    pub layers: Vec<Layer>,
     /// `D`, the number of attributes.
     pub dimension: usize,
     /// The present attributes of each node of representation 1, ascending: the rows of `X`.
     pub attributes: Vec<Vec<u32>>,
-    /// `W(l)`, `[in, out]`.
-    pub weights: Vec<Dense>,
-    /// `b(l)`.
-    pub biases: Vec<Vec<f64>>,
-    /// `R(l)` for the hidden representations `l = 2 … L-1`: no admissible `X̃` takes `Ĥ(l)` below. Empty when `L = 2`.
+    /// `R(l)` for the hidden representations `l = 2 … L-1`: no admissible `X̃` takes `Ĥ(l)` below. Empty when `L = 2`. Linear
+    /// units have theirs too, of either sign.
     pub lower: Vec<Dense>,
     /// `S(l)`, the same from above.
     pub upper: Vec<Dense>,
@@ -81,14 +36,14 @@ pub struct Instance {
     pub may_remove: bool,
     /// Attributes that nobody may touch, one flag each; empty means none.
     pub frozen_attributes: Vec<bool>,
-    /// `c` over the `K` logits, usually `e_{y*} - e_y`.
+    /// `c` over the logits, one per class, usually `e_{y*} - e_y`.
     pub objective: Vec<f64>,
 }
 
 impl Instance {
     /// `L`, the number of representations (one more than weight layers).
     pub fn representations(&self) -> usize {
-        self.weights.len() + 1
+        self.layers.len() + 1
     }
 
     /// Number of nodes of representation 1, the ones whose attributes matter.
@@ -154,38 +109,11 @@ impl Instance {
             }
         }
         let mut result = Vec::new();
-        for ((a, w), b) in self.message_passing.iter().zip(&self.weights).zip(&self.biases) {
-            let next = layer(a, &hidden, w, b);
-            hidden = next.clone();
-            hidden.values.iter_mut().for_each(|value| *value = value.max(0.0));
+        for layer in &self.layers {
+            let next = layer.pre_activations(&hidden);
+            hidden = layer.activated(&next);
             result.push(next);
         }
         result
     }
-}
-
-/// `A H W + b`, by the definition.
-fn layer(a: &Sparse, hidden: &Dense, w: &Dense, b: &[f64]) -> Dense {
-    let mut product = Dense::zeros(hidden.rows, w.columns);
-    for node in 0..hidden.rows {
-        for (input, &value) in hidden.row(node).iter().enumerate() {
-            if value != 0.0 {
-                for unit in 0..w.columns {
-                    *product.at_mut(node, unit) += value * w.at(input, unit);
-                }
-            }
-        }
-    }
-    let mut next = Dense::zeros(a.rows, w.columns);
-    for &(row, column, value) in &a.entries {
-        for unit in 0..w.columns {
-            *next.at_mut(row, unit) += value * product.at(column, unit);
-        }
-    }
-    for row in 0..a.rows {
-        for (unit, bias) in b.iter().enumerate() {
-            *next.at_mut(row, unit) += bias;
-        }
-    }
-    next
 }

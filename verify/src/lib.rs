@@ -4,9 +4,16 @@
 //!
 //! # The problem
 //!
-//! A graph convolutional network `Ĥ(l+1) = A(l) H(l) W(l) + b(l)`, `H(l) = max(Ĥ(l), 0)`, reads binary attributes
-//! `H(1) = X̃`. An attacker may flip at most `q_n` of them in row `n` and at most `Q` in all. Asked is the worst margin
-//! `m = min cᵀ Ĥ(L)(X̃)` (Zügner & Günnemann, *Certifiable Robustness … for Graph Convolutional Networks*, KDD 2019).
+//! A network is a chain of weight layers, and a layer is a sum of terms, each with its own message passing and its own weights:
+//!
+//! `Ĥ(l+1) = Σ_k A_k(l) H(l) W_k(l) + b(l)`, `H(1) = X̃`, `H(l) = max(Ĥ(l), 0)`, or `Ĥ(l)` itself at *linear* units.
+//!
+//! One term per layer and no linear unit is a graph convolutional network. GraphSAGE has two terms (the neighbours, the node
+//! itself). A skip past a layer is a linear unit that carries a number on. `b` is one number per unit, or one per node and unit.
+//! The network reads binary attributes `X̃`; an attacker may flip at most `q_n` of them in row `n` and at most `Q` in all. Asked is the
+//! worst margin `m = min cᵀ Ĥ(L)(X̃)` (Zügner & Günnemann, *Certifiable Robustness … for Graph Convolutional Networks*, KDD 2019,
+//! for one term per layer). Linear units are passed through exactly by every program: only activations are ever relaxed, and
+//! only they need a binary.
 //!
 //! | number | program | built by | solved by |
 //! |---|---|---|---|
@@ -18,17 +25,19 @@
 //! Always `m̂ ≤ m̃ ≤ m`. The paper's theorem that `m̂ = m̃` is false; here is the smallest counterexample:
 //!
 //! ```
-//! use gcnproof_verify::{Dense, Form, Instance, Sparse, enumeration, network, relaxation};
+//! use gcnproof_verify::{Dense, Form, Instance, Layer, Sparse, enumeration, network, relaxation};
 //!
 //! // One node, one attribute, two hidden units: the margin is relu(x - 1/2) + relu(1/2 - x) - 1/4.
 //! let row = |values: &[f64]| Dense { rows: 1, columns: values.len(), values: values.to_vec() };
 //! let one = Sparse { rows: 1, columns: 1, entries: vec![(0, 0, 1.0)] };
+//! let sum = Dense { rows: 2, columns: 2, values: vec![1.0, 0.0, 1.0, 0.0] };
 //! let mut instance = Instance {
-//!     message_passing: vec![one.clone(), one],
+//!     layers: vec![
+//!         Layer::convolution(one.clone(), row(&[1.0, -1.0]), vec![-0.5, 0.5]),
+//!         Layer::convolution(one, sum, vec![-0.25, 0.0]),
+//!     ],
 //!     dimension: 1,
 //!     attributes: vec![vec![]],
-//!     weights: vec![row(&[1.0, -1.0]), Dense { rows: 2, columns: 2, values: vec![1.0, 0.0, 1.0, 0.0] }],
-//!     biases: vec![vec![-0.5, 0.5], vec![-0.25, 0.0]],
 //!     local_budget: vec![1],
 //!     global_budget: 1,
 //!     may_add: true,
@@ -57,7 +66,8 @@
 //! No solver. Each [`solver::Answer`] comes with a [`safe::Review`]: residuals recomputed, and for an LP a dual bound
 //! that holds in exact arithmetic for the program as given, whatever the duals are worth. The incumbent of a MILP is run
 //! through the network again ([`network::incumbent`]); the MILP's dual bound is the solver's word and marked as such.
-//! A program's coefficients are products of two floats, each rounded once, so the program is the network's up to 1e-16.
+//! A program's coefficients are products of two floats, each rounded once, and sums of them where several terms read the same
+//! node, so the program is the network's up to 1e-16 of the largest product.
 //!
 //! # Panic or error
 //!
@@ -73,6 +83,8 @@ pub mod enumeration;
 pub mod export;
 pub mod formulation;
 mod instance;
+mod layer;
+mod matrix;
 pub mod network;
 pub mod program;
 pub mod random;
@@ -83,6 +95,8 @@ pub mod solver;
 mod validity;
 
 pub use formulation::{Form, Model};
-pub use instance::{Dense, Flip, Instance, Sparse};
+pub use instance::{Flip, Instance};
+pub use layer::{Layer, Term};
+pub use matrix::{Dense, Sparse};
 pub use program::Program;
-pub use validity::InstanceError;
+pub use validity::{InstanceError, Place};

@@ -6,7 +6,7 @@ use crate::solver::Answer;
 use crate::validity::InstanceError;
 
 /// Binary `X̃` and, for each unstable unit, an indicator `z` (`on_l_n_j`) with the tight big-M that `R` and `S` allow:
-/// `H ≤ S z` (`off_…`) and `H ≤ Ĥ - R (1 - z)` (`linear_…`) beside `H ≥ 0` and `H ≥ Ĥ`.
+/// `H ≤ S z` (`off_…`) and `H ≤ Ĥ - R (1 - z)` (`linear_…`) beside `H ≥ 0` and `H ≥ Ĥ`. Linear units need neither.
 ///
 /// With wrong `R` and `S` this is the wrong program: compare them with [`Instance::naive_bounds`] if you doubt them.
 pub fn mixed_program(instance: &Instance, form: Form) -> Result<Model, InstanceError> {
@@ -37,7 +37,7 @@ pub fn add_indicators(model: &mut Model, instance: &Instance) {
 /// Adds to each unstable unit of representation 2 a second upper side, exact at the unperturbed graph (`anchor_2_n_j`)
 /// (docs/math.md (5.3)).
 ///
-/// With `z⁰` the unperturbed pre-activation and `g_i` the change by flip `i`, `u = Σ [g_i]₊ δ_i`, `v = Σ [g_i]₋ δ_i`:
+/// With `z⁰` the unperturbed pre-activation and `g_i` the change by flip `i` (by all terms together), `u = Σ [g_i]₊ δ_i`, `v = Σ [g_i]₋ δ_i`:
 /// `relu(z⁰ + u − v) ≤ relu(z⁰) + α u − θ v`, where `z⁰ ≥ 0: α = 1, θ = z⁰/(z⁰−R)` and `z⁰ < 0: α = S/(S−z⁰), θ = 0`. For subsets
 /// of admissible flips are admissible, so `z⁰ − v ≥ R` and `z⁰ + u ≤ S`; relu is 1-Lipschitz in the rise, and under its chord in
 /// the rest. The network obeys these rows, the paper's relaxation does not: they make the MILP's tree small. They widen
@@ -47,12 +47,9 @@ pub fn add_anchors(model: &mut Model, instance: &Instance) {
         return;
     };
     let base = instance.pre_activations(&[]).swap_remove(0);
-    let (a, w) = (&instance.message_passing[0], &instance.weights[0]);
+    let layer = &instance.layers[0];
     let flippable: Vec<Vec<u32>> = (0..instance.nodes()).map(|node| instance.flippable(node)).collect();
-    let mut neighbours = vec![Vec::new(); a.rows];
-    for &(row, node, value) in &a.entries {
-        neighbours[row].push((node, value));
-    }
+    let links = layer.links();
     let units: Vec<_> = model.units().filter(|unit| unit.0 == 2).collect();
     for (_, node, unit, kind) in units {
         let Unit::Unstable { post, .. } = kind else {
@@ -61,14 +58,14 @@ pub fn add_anchors(model: &mut Model, instance: &Instance) {
         let (z, r, s) = (base.at(node, unit), lower.at(node, unit), upper.at(node, unit));
         let (alpha, theta) = if z >= 0.0 { (1.0, z / (z - r)) } else { (s / (s - z), 0.0) };
         let (mut terms, mut side) = (vec![(post, 1.0)], z.max(0.0));
-        for &(neighbour, value) in &neighbours[node] {
-            for &attribute in &flippable[neighbour] {
-                let weight = value * w.at(attribute as usize, unit);
-                let present = instance.has(neighbour, attribute);
-                let change = if present { -weight } else { weight };
+        for link in &links[node] {
+            for &attribute in &flippable[link.node] {
+                let coefficient = layer.coefficient(link, attribute as usize, unit);
+                let present = instance.has(link.node, attribute);
+                let change = if present { -coefficient } else { coefficient };
                 let slope = if change > 0.0 { alpha * change } else { theta * change };
                 // δ is X̃ where the attribute is absent and 1 − X̃ where it is present.
-                let variable = model.attribute(neighbour, attribute);
+                let variable = model.attribute(link.node, attribute);
                 terms.push((variable, if present { slope } else { -slope }));
                 side += if present { slope } else { 0.0 };
             }

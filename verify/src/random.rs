@@ -1,6 +1,8 @@
 //! Tiny random instances from a seed, with the awkward features that break careless code.
 
-use crate::instance::{Dense, Instance, Sparse};
+use crate::instance::Instance;
+use crate::layer::{Layer, Term};
+use crate::matrix::{Dense, Sparse};
 
 /// A small, fast, reproducible stream of numbers (SplitMix64), so that a seed means the same instance for ever.
 #[derive(Clone, Debug)]
@@ -36,7 +38,8 @@ impl Stream {
     }
 }
 
-/// A valid instance with `representations` representations (2 … 5 is sensible) and its bounds filled in.
+/// A valid instance with `representations` representations (2 … 5 is sensible) and its bounds filled in: one term per layer, one
+/// bias per unit, an activation everywhere.
 ///
 /// At most 4 nodes and 4 attributes, so brute force has at most 2,517 perturbations. Among the instances: small
 /// dyadic numbers with many ties and exact zeros, negative message-passing entries, nodes without neighbours, a target
@@ -48,7 +51,62 @@ pub fn instance(seed: u64, representations: usize) -> Instance {
     let stream = &mut stream;
     let dyadic = stream.chance(50);
     let negative = stream.chance(20);
+    let Sizes { nodes, widths } = sizes(stream, representations);
 
+    let passing: Vec<_> = (1..representations).map(|l| adjacency(stream, nodes[l], nodes[l - 1], negative)).collect();
+    let weights: Vec<_> = (1..representations).map(|l| weights(stream, widths[l - 1], widths[l], dyadic)).collect();
+    let biases = (1..representations).map(|l| biases(stream, 1, widths[l], dyadic).values).collect::<Vec<_>>();
+    let parts = passing.into_iter().zip(weights).zip(biases);
+    let layers = parts.map(|((passing, weight), bias)| Layer::convolution(passing, weight, bias)).collect();
+    attacked(stream, layers, &Sizes { nodes, widths })
+}
+
+/// A valid instance of layers of one to three terms, with its bounds filled in; everything of [`instance`], and moreover:
+/// operators with and without common entries, the identity, an operator that takes another back exactly, signed entries and
+/// stored zeros, linear units, units that carry an input on, layers without any activation, and biases per node.
+pub fn network_of_terms(seed: u64, representations: usize) -> Instance {
+    assert!(representations >= 2, "a network has at least two representations");
+    // Other numbers than those of `instance` with the same seed.
+    let mut stream = Stream::new(!seed ^ ((representations as u64) << 56));
+    let stream = &mut stream;
+    let dyadic = stream.chance(50);
+    let negative = stream.chance(50);
+    let sizes = sizes(stream, representations);
+    let mut layers = Vec::new();
+    for l in 1..representations {
+        let (rows, columns) = (sizes.nodes[l], sizes.nodes[l - 1]);
+        let (inputs, units) = (sizes.widths[l - 1], sizes.widths[l]);
+        let mut terms: Vec<Term> = Vec::new();
+        for _ in 0..1 + stream.below(3) {
+            let passing = operator(stream, rows, columns, negative, terms.last());
+            terms.push(Term { passing, weight: weights(stream, inputs, units, dyadic) });
+        }
+        if terms.len() > 1 && stream.chance(15) {
+            take_back(stream, &mut terms);
+        }
+        let bias_rows = if stream.chance(50) { rows } else { 1 };
+        let bias = biases(stream, bias_rows, units, dyadic);
+        let linear = match stream.below(5) {
+            0 => vec![true; units],
+            1 | 2 => (0..units).map(|_| stream.chance(40)).collect(),
+            _ => Vec::new(),
+        };
+        let mut layer = Layer { terms, bias, linear };
+        if l + 1 < representations && stream.chance(30) {
+            carry(stream, &mut layer);
+        }
+        layers.push(layer);
+    }
+    attacked(stream, layers, &sizes)
+}
+
+/// Nodes and units of each representation.
+struct Sizes {
+    nodes: Vec<usize>,
+    widths: Vec<usize>,
+}
+
+fn sizes(stream: &mut Stream, representations: usize) -> Sizes {
     // Nodes per representation, from the target backwards.
     let mut nodes = vec![1];
     for _ in 1..representations {
@@ -64,23 +122,16 @@ pub fn instance(seed: u64, representations: usize) -> Instance {
     let mut widths = vec![dimension];
     widths.extend((2..representations).map(|_| 1 + stream.below(4)));
     widths.push(classes);
+    Sizes { nodes, widths }
+}
 
-    let message_passing = (1..representations).map(|l| adjacency(stream, nodes[l], nodes[l - 1], negative)).collect();
-    let weights = (1..representations)
-        .map(|l| Dense {
-            rows: widths[l - 1],
-            columns: widths[l],
-            values: (0..widths[l - 1] * widths[l]).map(|_| weight(stream, dyadic)).collect(),
-        })
-        .collect();
-    let biases = (1..representations)
-        .map(|l| (0..widths[l]).map(|_| if stream.chance(20) { 0.0 } else { weight(stream, dyadic) / 4.0 }).collect())
-        .collect();
+/// The instance of a network, with random attributes, budgets and classes.
+fn attacked(stream: &mut Stream, layers: Vec<Layer>, sizes: &Sizes) -> Instance {
+    let (nodes, dimension, classes) = (sizes.nodes[0], sizes.widths[0], sizes.widths[sizes.widths.len() - 1]);
     let density = [10, 40, 80][stream.below(3)];
-    let attributes =
-        (0..nodes[0]).map(|_| (0..dimension as u32).filter(|_| stream.chance(density)).collect()).collect();
+    let attributes = (0..nodes).map(|_| (0..dimension as u32).filter(|_| stream.chance(density)).collect()).collect();
 
-    let local_budget = (0..nodes[0])
+    let local_budget = (0..nodes)
         .map(|_| match stream.below(10) {
             0 => 0,
             1 => dimension + 2,
@@ -89,7 +140,7 @@ pub fn instance(seed: u64, representations: usize) -> Instance {
         .collect();
     let global_budget = match stream.below(20) {
         0 => 0,
-        1 if nodes[0] * dimension <= 8 => usize::MAX,
+        1 if nodes * dimension <= 8 => usize::MAX,
         _ => 1 + stream.below(4),
     };
     let (may_add, may_remove) = (!stream.chance(8), !stream.chance(8));
@@ -104,11 +155,9 @@ pub fn instance(seed: u64, representations: usize) -> Instance {
 
     let (lower, upper) = (Vec::new(), Vec::new());
     let mut instance = Instance {
-        message_passing,
+        layers,
         dimension,
         attributes,
-        weights,
-        biases,
         lower,
         upper,
         local_budget,
@@ -120,6 +169,76 @@ pub fn instance(seed: u64, representations: usize) -> Instance {
     };
     instance.fill_bounds().expect("the generator makes valid instances");
     instance
+}
+
+/// The operator of a term: the identity, one of its own, or one with exactly the places of the term before it, or with none of
+/// them.
+fn operator(stream: &mut Stream, rows: usize, columns: usize, negative: bool, before: Option<&Term>) -> Sparse {
+    match (stream.below(5), before) {
+        (0, _) => identity(rows, columns),
+        (1, Some(before)) => {
+            let mut same = before.passing.clone();
+            for entry in &mut same.entries {
+                entry.2 = if stream.chance(10) { 0.0 } else { (stream.below(9) as f64 - 4.0) / 4.0 };
+            }
+            same
+        }
+        (2, Some(before)) => {
+            let mut other = adjacency(stream, rows, columns, negative);
+            let taken =
+                |entry: &(usize, usize, f64)| before.passing.entries.iter().any(|e| (e.0, e.1) == (entry.0, entry.1));
+            other.entries.retain(|entry| !taken(entry));
+            other
+        }
+        _ => adjacency(stream, rows, columns, negative),
+    }
+}
+
+/// Row `i` reads node `i`, as far as there are nodes.
+fn identity(rows: usize, columns: usize) -> Sparse {
+    Sparse { rows, columns, entries: (0..rows.min(columns)).map(|node| (node, node, 1.0)).collect() }
+}
+
+/// Makes the last term the opposite of the first in some rows of its weights: there the two add up to nothing.
+fn take_back(stream: &mut Stream, terms: &mut [Term]) {
+    let (first, rest) = terms.split_at_mut(1);
+    let last = &mut rest[rest.len() - 1];
+    last.passing = first[0].passing.clone();
+    for input in 0..last.weight.rows {
+        if stream.chance(70) {
+            for unit in 0..last.weight.columns {
+                *last.weight.at_mut(input, unit) = -first[0].weight.at(input, unit);
+            }
+        }
+    }
+}
+
+/// Makes one unit linear, fed by one input of the node itself and by nothing else: a skip past the layer.
+fn carry(stream: &mut Stream, layer: &mut Layer) {
+    let (unit, input) = (stream.below(layer.units()), stream.below(layer.inputs()));
+    let mut selection = Dense::zeros(layer.inputs(), layer.units());
+    for term in &mut layer.terms {
+        (0..term.weight.rows).for_each(|row| *term.weight.at_mut(row, unit) = 0.0);
+    }
+    (0..layer.bias.rows).for_each(|row| *layer.bias.at_mut(row, unit) = 0.0);
+    if layer.inputs() > 0 {
+        *selection.at_mut(input, unit) = 1.0;
+    }
+    layer.linear.resize(layer.units(), false);
+    layer.linear[unit] = true;
+    let own = identity(layer.rows(), layer.columns());
+    // Three terms at most: where there are three, the last makes room.
+    layer.terms.truncate(2);
+    layer.terms.push(Term { passing: own, weight: selection });
+}
+
+fn weights(stream: &mut Stream, inputs: usize, units: usize, dyadic: bool) -> Dense {
+    Dense { rows: inputs, columns: units, values: (0..inputs * units).map(|_| weight(stream, dyadic)).collect() }
+}
+
+fn biases(stream: &mut Stream, rows: usize, units: usize, dyadic: bool) -> Dense {
+    let values = (0..rows * units).map(|_| if stream.chance(20) { 0.0 } else { weight(stream, dyadic) / 4.0 });
+    Dense { rows, columns: units, values: values.collect() }
 }
 
 fn adjacency(stream: &mut Stream, rows: usize, columns: usize, negative: bool) -> Sparse {

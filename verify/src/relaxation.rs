@@ -1,7 +1,8 @@
 //! The LP of the paper's appendix (optimum `m̂`), the ILP with a binary `X̃` (`m̃`), and the Ω of the LP's duals.
 
 use crate::formulation::{self, Form, Model, Unit};
-use crate::instance::{Dense, Instance};
+use crate::instance::Instance;
+use crate::matrix::Dense;
 use crate::solver::Answer;
 use crate::validity::InstanceError;
 
@@ -32,7 +33,8 @@ fn relaxed(instance: &Instance, form: Form, integer: bool) -> Result<Model, Inst
     Ok(model)
 }
 
-/// The best Ω, read off an answer's duals: one matrix per hidden representation, 1 on `I₊`, 0 on `I₋`.
+/// The best Ω, read off an answer's duals: one matrix per hidden representation, 1 on `I₊` and at linear
+/// units, 0 on `I₋`.
 ///
 /// On `I` it is `μ / (μ + τ)`, but with care. At a corner `Ĥ = S` (or `R`) the two upper and lower sides of the triangle meet,
 /// and a solver may pay with λ *and* μ (or τ), which amounts to a multiplier on `Ĥ ≤ S` (or `Ĥ ≥ R`). The paper's dual has no such
@@ -61,7 +63,7 @@ pub fn optimal_slopes(model: &Model, instance: &Instance, answer: &Answer) -> Op
                 let hat = next.at(node, unit);
                 let (slope, value) = match model.unit(representation, node, unit) {
                     Unit::Off => (0.0, 0.0),
-                    Unit::Active { .. } => (1.0, hat),
+                    Unit::Active { .. } | Unit::Linear { .. } => (1.0, hat),
                     Unit::Unstable { post, mu, .. } => {
                         let missing = (theirs.at(node, unit) - hat).max(0.0);
                         let (mu, tau) = (row_duals[mu].max(0.0), reduced_costs[post].max(0.0) + missing);
@@ -80,14 +82,16 @@ pub fn optimal_slopes(model: &Model, instance: &Instance, answer: &Answer) -> Op
     Some(slopes)
 }
 
-/// `Φ̂(l) = A(l)ᵀ Φ(l+1) W(l)ᵀ`.
+/// `Φ̂(l) = Σ_k A_k(l)ᵀ Φ(l+1) W_k(l)ᵀ`.
 fn backward(instance: &Instance, representation: usize, phi: &Dense) -> Dense {
-    let (a, w) = (&instance.message_passing[representation - 1], &instance.weights[representation - 1]);
-    let mut hat = Dense::zeros(a.columns, w.rows);
-    for &(row, column, value) in &a.entries {
-        for input in 0..w.rows {
-            let product: f64 = phi.row(row).iter().zip(w.row(input)).map(|(phi, w)| phi * w).sum();
-            *hat.at_mut(column, input) += value * product;
+    let layer = &instance.layers[representation - 1];
+    let mut hat = Dense::zeros(layer.columns(), layer.inputs());
+    for term in &layer.terms {
+        for &(row, column, value) in &term.passing.entries {
+            for input in 0..hat.columns {
+                let product: f64 = phi.row(row).iter().zip(term.weight.row(input)).map(|(phi, w)| phi * w).sum();
+                *hat.at_mut(column, input) += value * product;
+            }
         }
     }
     hat

@@ -48,9 +48,9 @@ fn highs_reads_both_formats_back_to_the_same_optimum() {
         return;
     };
     let mut programs = vec![];
-    for instance in
-        [counterexample(), linear(), random::instance(11, 3), random::instance(12, 4), random::instance(13, 5)]
-    {
+    let plain = [random::instance(11, 3), random::instance(12, 4), random::instance(13, 5)];
+    let terms = [random::network_of_terms(11, 3), random::network_of_terms(12, 4)];
+    for instance in [counterexample(), linear()].into_iter().chain(plain).chain(terms) {
         programs.push(relaxation::linear_program(&instance, Form::Appendix).unwrap().program);
         programs.push(relaxation::integer_program(&instance, Form::Appendix).unwrap().program);
         programs.push(network::mixed_program(&instance, Form::Appendix).unwrap().program);

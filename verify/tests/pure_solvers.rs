@@ -41,8 +41,9 @@ fn clarabel_finds_the_point_and_its_multipliers() {
 /// On every LP both answer, the points are worth the same, and Clarabel's duals prove it.
 #[test]
 fn the_two_agree_on_random_problems_and_the_gap_closes() {
-    for seed in 0..400 {
-        let instance = random::instance(seed, 2 + (seed % 4) as usize);
+    let generators = [random::instance, random::network_of_terms];
+    for (seed, generator) in (0..250).flat_map(|seed| generators.map(|generator| (seed, generator))) {
+        let instance = generator(seed, 2 + (seed % 4) as usize);
         for form in [Form::Appendix, Form::Compact] {
             let what = format!("seed {seed} {form:?}");
             let program = relaxation::linear_program(&instance, form).unwrap().program;

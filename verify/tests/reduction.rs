@@ -8,13 +8,19 @@ use gcnproof_verify::dual::{Textbook, default_slopes};
 use gcnproof_verify::formulation::Unit;
 use gcnproof_verify::reduction::Prices;
 use gcnproof_verify::solver::{Highs, Limits, Solver};
-use gcnproof_verify::{Flip, Form, enumeration, network, random, relaxation};
+use gcnproof_verify::{Flip, Form, Instance, enumeration, network, random, relaxation};
+
+/// Random networks of one term per layer, then half as many of several terms.
+fn networks(count: u64, least: usize, depths: usize) -> impl Iterator<Item = (u64, Instance)> {
+    let plain = (0..count).map(move |seed| (seed, random::instance(seed, least + seed as usize % depths)));
+    let terms = move |seed| (seed, random::network_of_terms(seed, least + seed as usize % depths));
+    plain.chain((0..count / 2).map(terms))
+}
 
 #[test]
 fn closing_useless_entries_changes_no_integer_optimum() {
     let (mut closed, mut all) = (0, 0);
-    for seed in 0..300 {
-        let instance = random::instance(seed, 2 + (seed % 4) as usize);
+    for (seed, instance) in networks(300, 2, 4) {
         for form in [Form::Appendix, Form::Compact] {
             let model = relaxation::linear_program(&instance, form).unwrap();
             let lp = Highs.solve(&model.program, &Limits::default());
@@ -49,8 +55,7 @@ fn closing_useless_entries_changes_no_integer_optimum() {
 /// `B + price` bounds every perturbation that makes the flip, by trying all of them.
 #[test]
 fn a_price_is_paid_by_everyone_who_makes_the_flip() {
-    for seed in 0..300 {
-        let instance = random::instance(seed, 3 + (seed % 2) as usize);
+    for (seed, instance) in networks(300, 3, 2) {
         let model = relaxation::linear_program(&instance, Form::Compact).unwrap();
         let lp = Highs.solve(&model.program, &Limits::default());
         // Also at duals that are plainly wrong.
@@ -72,8 +77,7 @@ fn a_price_is_paid_by_everyone_who_makes_the_flip() {
 
 #[test]
 fn the_closed_form_is_the_dual_at_its_multipliers() {
-    for seed in 0..600 {
-        let instance = random::instance(seed, 2 + (seed % 4) as usize);
+    for (seed, instance) in networks(600, 2, 4) {
         let textbook = Textbook::new(&instance, &default_slopes(&instance));
         let multipliers = textbook.multipliers(&instance);
         close(textbook.at(&instance, &multipliers), textbook.value(&instance), 1e-9);
@@ -86,8 +90,7 @@ fn the_closed_form_is_the_dual_at_its_multipliers() {
 /// The network obeys the anchored rows: every admissible perturbation, run through it, satisfies all of them.
 #[test]
 fn anchored_rows_cut_no_perturbation_off() {
-    for seed in 0..400 {
-        let instance = random::instance(seed, 3 + (seed % 3) as usize);
+    for (seed, instance) in networks(400, 3, 3) {
         let mut model = relaxation::linear_program(&instance, Form::Compact).unwrap();
         let first = model.program.rows.len();
         network::add_anchors(&mut model, &instance);

@@ -1,0 +1,277 @@
+//! Networks that describe themselves: the metadata `gcnproof.network` of a safetensors file (docs/model-format.md).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use crate::chain::{self, Layer, Source, Term};
+use crate::tensors::{Tensor, Tensors};
+use crate::{DenseMatrix, FileError, LayerFile, Precision};
+
+/// The key of the metadata.
+pub(crate) const KEY: &str = "gcnproof.network";
+
+/// The only version so far.
+const VERSION: u64 = 1;
+
+/// What the metadata holds.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Description {
+    version: u64,
+    /// The layer whose values are the logits.
+    output: String,
+    layers: Vec<LayerText>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LayerText {
+    name: String,
+    terms: Vec<TermText>,
+    /// A tensor of one number for each unit, or of one for each node and unit.
+    bias: Option<String>,
+    activation: Activations,
+}
+
+/// One activation for all units of a layer, or one for each.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Activations {
+    All(Activation),
+    Each(Vec<Activation>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TermText {
+    /// `x` for the attributes, or the name of another layer.
+    from: String,
+    /// A rule of message passing.
+    operator: String,
+    /// The tensor of the weights; without one, what is read is passed on as it is.
+    weight: Option<String>,
+    /// Are the weights stored as [out, in], as PyTorch does?
+    #[serde(default)]
+    transposed: bool,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Activation {
+    Relu,
+    None,
+}
+
+/// What the weights of a term are called in files that we write.
+pub(crate) fn weight_name(layer: usize, term: usize) -> String {
+    format!("layers.{layer}.terms.{term}.weight")
+}
+
+/// What the bias of a layer is called there.
+pub(crate) fn bias_name(layer: usize) -> String {
+    format!("layers.{layer}.bias")
+}
+
+/// The description of a chain.
+pub(crate) fn write(layers: &[LayerFile]) -> String {
+    let name = |number: usize| format!("h{}", number + 1);
+    let layer = |(number, layer): (usize, &LayerFile)| {
+        let from = if number == 0 { "x".to_owned() } else { name(number - 1) };
+        let terms = layer.operators.iter().enumerate();
+        let terms = terms.map(|(term, operator)| {
+            serde_json::json!({ "from": from, "operator": operator, "weight": weight_name(number, term) })
+        });
+        let last = number + 1 == layers.len();
+        let of = |linear: bool| if linear { "none" } else { "relu" };
+        let activation = match layer.linear.as_slice() {
+            [] => serde_json::json!(of(last)),
+            each => each.iter().map(|&linear| of(linear)).collect(),
+        };
+        let terms: Vec<serde_json::Value> = terms.collect();
+        serde_json::json!({ "name": name(number), "terms": terms, "bias": bias_name(number), "activation": activation })
+    };
+    let described: Vec<serde_json::Value> = layers.iter().enumerate().map(layer).collect();
+    serde_json::json!({ "version": VERSION, "output": name(layers.len() - 1), "layers": described }).to_string()
+}
+
+/// What is wrong with a description.
+fn wrong(file: &str, entry: &str, problem: String) -> FileError {
+    FileError::Description { file: file.into(), entry: entry.into(), problem: problem.into() }
+}
+
+/// Reads the layers of a file that describes its network.
+pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<(Vec<LayerFile>, Precision), FileError> {
+    let described: Description =
+        serde_json::from_str(text).map_err(|error| wrong(file, KEY, format!("it is not what it must be: {error}")))?;
+    if described.version != VERSION {
+        let problem = format!("version {} is not known; this program reads version {VERSION}", described.version);
+        return Err(wrong(file, KEY, problem));
+    }
+    let order = sorted(file, &described)?;
+    let mut used = BTreeSet::new();
+    let mut precisions = Vec::new();
+    let mut load = |entry: &str, name: &str| -> Result<Tensor, FileError> {
+        if !tensors.names().iter().any(|known| known == name) {
+            let problem = format!("the tensor `{name}` is not in the file");
+            return Err(wrong(file, entry, problem));
+        }
+        used.insert(name.to_owned());
+        let tensor = tensors.tensor(name)?;
+        precisions.push(tensor.precision);
+        Ok(tensor)
+    };
+    let mut layers: Vec<Layer> = Vec::new();
+    for &at in &order {
+        let layer = &described.layers[at];
+        let entry = format!("layer `{}`", layer.name);
+        let mut terms = Vec::new();
+        for term in &layer.terms {
+            let source = match term.from.as_str() {
+                "x" => Source::Attributes,
+                name => {
+                    let place = order.iter().position(|&of| described.layers[of].name == name);
+                    Source::Layer(place.unwrap_or_default())
+                }
+            };
+            let inputs = match source {
+                Source::Attributes => None,
+                Source::Layer(place) => Some(layers[place].outputs),
+            };
+            let weight = match &term.weight {
+                Some(name) => {
+                    let weight = matrix(file, &entry, load(&entry, name)?)?;
+                    if term.transposed { weight.transpose() } else { weight }
+                }
+                None => match inputs {
+                    Some(inputs) => chain::identity(inputs),
+                    None => {
+                        let problem = "a term that reads x needs weights".to_owned();
+                        return Err(wrong(file, &entry, problem));
+                    }
+                },
+            };
+            if inputs.is_some_and(|inputs| inputs != weight.rows) {
+                let problem = format!(
+                    "the weights take {} inputs, but `{}` has {} units (is it stored as [out, in]? then say \"transposed\": true)",
+                    weight.rows,
+                    term.from,
+                    inputs.unwrap_or_default()
+                );
+                return Err(wrong(file, &entry, problem));
+            }
+            let weight_name = term.weight.clone().unwrap_or_else(|| "the identity".into());
+            terms.push(Term { source, operator: term.operator.clone(), weight, weight_name });
+        }
+        let Some(outputs) = terms.first().map(|term| term.weight.columns) else {
+            return Err(wrong(file, &entry, "it has no terms".into()));
+        };
+        if let Some(other) = terms.iter().find(|term| term.weight.columns != outputs) {
+            let problem = format!("its terms have {outputs} and {} outputs: they cannot be added", other.weight.columns);
+            return Err(wrong(file, &entry, problem));
+        }
+        let attributes = |term: &&Term| term.source == Source::Attributes;
+        let mut taken = layers.iter().flat_map(|layer| &layer.terms).chain(&terms).filter(attributes);
+        let first = taken.next().map(|term| term.weight.rows);
+        if let Some(other) = taken.find(|term| Some(term.weight.rows) != first) {
+            let problem =
+                format!("one term takes {} attributes, another {}", first.unwrap_or_default(), other.weight.rows);
+            return Err(wrong(file, &entry, problem));
+        }
+        let bias = match &layer.bias {
+            Some(name) => {
+                let tensor = load(&entry, name)?;
+                match tensor.shape.as_slice() {
+                    [units] if *units == outputs => tensor.values,
+                    [_, units] if *units == outputs => tensor.values,
+                    shape => {
+                        let problem = format!(
+                            "the bias `{name}` has the sides {shape:?}, but there are {outputs} units: one number for each, or for each node and unit"
+                        );
+                        return Err(wrong(file, &entry, problem));
+                    }
+                }
+            }
+            None => vec![0.0; outputs],
+        };
+        let linear = match &layer.activation {
+            Activations::All(activation) => vec![*activation == Activation::None; outputs],
+            Activations::Each(each) if each.len() == outputs => each.iter().map(|a| *a == Activation::None).collect(),
+            Activations::Each(each) => {
+                let problem = format!("{} activations are given for {outputs} units", each.len());
+                return Err(wrong(file, &entry, problem));
+            }
+        };
+        layers.push(Layer { terms, bias, bias_name: layer.bias.clone(), linear, outputs });
+    }
+    if layers.last().is_some_and(|output| output.linear.contains(&false)) {
+        let problem = "the logits must not have an activation: say \"activation\": \"none\"".to_owned();
+        return Err(wrong(file, &format!("layer `{}`", described.output), problem));
+    }
+    if let Some(unused) = tensors.names().into_iter().find(|name| !used.contains(name)) {
+        let problem = format!("the tensor `{unused}` is in the file, but no layer uses it: remove it, or describe what it does");
+        return Err(wrong(file, KEY, problem));
+    }
+    precisions.dedup();
+    let precision = match precisions.as_slice() {
+        [same] => *same,
+        _ => Precision::Mixed,
+    };
+    Ok((chain::chain(&layers).map_err(|problem| wrong(file, KEY, problem))?, precision))
+}
+
+/// The layers in an order in which each reads only what stands before it; the output is last.
+fn sorted(file: &str, described: &Description) -> Result<Vec<usize>, FileError> {
+    let mut by_name = BTreeMap::new();
+    for (at, layer) in described.layers.iter().enumerate() {
+        if layer.name == "x" || by_name.insert(layer.name.as_str(), at).is_some() {
+            return Err(wrong(file, &format!("layer `{}`", layer.name), "this name is taken".into()));
+        }
+    }
+    let Some(&output) = by_name.get(described.output.as_str()) else {
+        return Err(wrong(file, KEY, format!("the output `{}` is no layer", described.output)));
+    };
+    let (mut order, mut state) = (Vec::new(), vec![0u8; described.layers.len()]);
+    // Depth first, without recursion: a file may name as many layers as it likes.
+    let mut open = vec![(output, 0)];
+    state[output] = 1;
+    while let Some((at, next)) = open.pop() {
+        let layer = &described.layers[at];
+        let Some(term) = layer.terms.get(next) else {
+            state[at] = 2;
+            order.push(at);
+            continue;
+        };
+        open.push((at, next + 1));
+        if term.from == "x" {
+            continue;
+        }
+        let entry = format!("layer `{}`", layer.name);
+        let Some(&source) = by_name.get(term.from.as_str()) else {
+            return Err(wrong(file, &entry, format!("it reads `{}`, which is no layer", term.from)));
+        };
+        match state[source] {
+            0 => {
+                state[source] = 1;
+                open.push((source, 0));
+            }
+            1 => return Err(wrong(file, &entry, format!("it reads `{}`, which depends on it: a cycle", term.from))),
+            _ => {}
+        }
+    }
+    match state.iter().position(|&state| state == 0) {
+        Some(unused) => {
+            let name = &described.layers[unused].name;
+            Err(wrong(file, &format!("layer `{name}`"), "the output does not depend on it: remove it".into()))
+        }
+        None => Ok(order),
+    }
+}
+
+/// A tensor with two sides.
+fn matrix(file: &str, entry: &str, tensor: Tensor) -> Result<DenseMatrix, FileError> {
+    match tensor.shape.as_slice() {
+        &[rows, columns] => Ok(DenseMatrix { rows, columns, values: tensor.values }),
+        shape => Err(wrong(file, entry, format!("the weights `{}` have {} sides instead of 2", tensor.name, shape.len()))),
+    }
+}
