@@ -25,10 +25,19 @@ fn empty(layer: u32, node: u32) -> Line {
 
 #[test]
 fn loose_bounds_bind_the_fast_path_as_well() {
+    loose_bounds(World::random);
+}
+
+#[test]
+fn loose_bounds_of_networks_of_terms_bind_the_fast_path_as_well() {
+    loose_bounds(World::random_terms);
+}
+
+fn loose_bounds(world: fn(&mut Random) -> World) {
     let (mut accepted, mut rejected) = (0, 0);
     for seed in 0..3_000 {
         let mut random = Random::new(seed + 40_000_000);
-        let world = World::random(&mut random);
+        let world = world(&mut random);
         if world.depth() < 3 {
             continue;
         }

@@ -161,7 +161,7 @@ mod tests {
         }
         number(&mut bytes, 1);
         bytes.push(1);
-        assert_eq!(model(&[terms.clone()]), hashed(&bytes));
+        assert_eq!(model(std::slice::from_ref(&terms)), hashed(&bytes));
         // Each of the additions alone makes another model.
         let others = [
             layer(),

@@ -88,6 +88,12 @@ impl Dyadic {
         -&(-self).rounded_down(grid)
     }
 
+    /// The same number with the shortest mantissa.
+    pub fn reduced(&self) -> Dyadic {
+        let zeros = self.mantissa.trailing_zeros().unwrap_or(0);
+        Dyadic::new(&self.mantissa >> zeros, self.exponent + zeros as i64)
+    }
+
     /// Bits of the mantissa.
     pub fn bits(&self) -> usize {
         (&self.mantissa).unsigned_abs().bit_len()

@@ -130,10 +130,12 @@ impl Losses<'_> {
                 }
             }
         }
-        if let Some(grid) = self.hints.grid {
-            both[0].iter_mut().for_each(|x| *x = x.rounded_down(grid));
-            both[1].iter_mut().for_each(|x| *x = x.rounded_up(grid));
-        }
+        let round = |[plus, minus]: &mut [Vec<Dyadic>; 2]| {
+            let Some(grid) = self.hints.grid else { return };
+            plus.iter_mut().for_each(|x| *x = x.rounded_down(grid));
+            minus.iter_mut().for_each(|x| *x = x.rounded_up(grid));
+        };
+        round(&mut both);
         if !most {
             return both;
         }
@@ -154,6 +156,8 @@ impl Losses<'_> {
                 both[turned(link).0][link.part(width).start + unit] += &-&(&link.entry.exact() * weight);
             }
         }
+        // Rounded, it is still the most, and shorter.
+        round(&mut both);
         both
     }
 

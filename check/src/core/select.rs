@@ -1,8 +1,10 @@
 //! Rules 1 and 2 (`FORMAT.md` §4): upper bounds, by prices, of what an admissible set of free flips can add up to.
 
+use dashu_int::IBig;
+
 use super::dyadic::Dyadic;
 use crate::hints::{Envelope, Level, Prices};
-use crate::statement::{Budget, Decided, Link, Network, Slice, pairs};
+use crate::statement::{Budget, Combination, Decided, Link, Network, Slice, pairs};
 
 /// The free flips of a slice.
 pub struct Free<'a> {
@@ -53,9 +55,7 @@ impl Free<'_> {
             }
             let price = prices.of(node);
             let [link] = pair else {
-                self.overlapping(pair, unit, upward, |_, change| {
-                    let _ = (change > price).then(|| each(&price, change));
-                });
+                self.overlapping((pair, unit), upward, &price, &mut each);
                 continue;
             };
             let (size, column) = (link.entry.exact().size(), link.part(width).start + unit);
@@ -84,20 +84,44 @@ impl Free<'_> {
         }
     }
 
-    /// Every change of a unit of `V(2)` in one direction by a free flip of a node that reaches it by several terms: what a flip changes is the
-    /// sum over the terms, and its sign is that of the sum.
-    pub fn overlapping(&self, pair: &[Link], unit: usize, upward: bool, mut each: impl FnMut(u32, Dyadic)) {
+    /// Every change of a unit of `V(2)` in one direction above a price, by a free flip of a node that reaches it by several terms: what a flip changes
+    /// is the sum over the terms, and its sign is that of the sum.
+    pub fn overlapping(
+        &self,
+        (pair, unit): (&[Link], usize),
+        upward: bool,
+        price: &Dyadic,
+        mut each: impl FnMut(&Dyadic, Dyadic),
+    ) {
         let (network, node) = (self.network, self.slice.nodes(1)[pair[0].place()]);
-        let width = network.widths[2];
-        let column = |link: &Link| (link.part(width).start + unit, link.entry.exact());
-        let entries: Vec<(usize, Dyadic)> = pair.iter().map(column).collect();
+        let columns: Vec<usize> = pair.iter().map(|link| link.part(network.widths[2]).start + unit).collect();
+        let entries: Vec<Dyadic> = pair.iter().map(|link| link.entry.exact()).collect();
+        let lists: Vec<_> = columns.iter().map(|&column| &network.columns[column]).collect();
+        let whole = Combination::new(&lists, &entries);
+        // The largest integer that is within the price; a price beyond all integers is beyond all sums.
+        let within = whole.as_ref().map(|whole| price.rounded_down(whole.exponent)).filter(|floor| !floor.is_zero());
+        let within = within.zip(whole.as_ref()).map(|(floor, whole)| i128::try_from(&floor.at(whole.exponent)));
+        let within = within.map_or(0, |within| within.unwrap_or(i128::MAX));
         let mut present = network.graph.attributes.row(node as usize).iter().peekable();
         for (d, weights) in (0u32..).zip(&network.layers[0].weight) {
             let is_present = present.next_if(|&&next| next == d).is_some();
-            let sum = entries.iter().fold(Dyadic::ZERO, |sum, (column, a)| &sum + &(a * &weights[*column]));
-            let change = if is_present == upward { -&sum } else { sum };
-            if change.is_positive() && self.is_free(node, d, is_present) {
-                each(node, change);
+            let change = match &whole {
+                Some(whole) => {
+                    let sum = whole.sum(d as usize);
+                    let change = if is_present == upward { -sum } else { sum };
+                    if change <= within {
+                        continue;
+                    }
+                    Dyadic::new(IBig::from(change), whole.exponent)
+                }
+                None => {
+                    let terms = columns.iter().zip(&entries);
+                    let sum = terms.fold(Dyadic::ZERO, |sum, (&column, a)| &sum + &(a * &weights[column]));
+                    if is_present == upward { -&sum } else { sum }
+                }
+            };
+            if change > *price && self.is_free(node, d, is_present) {
+                each(price, change);
             }
         }
     }

@@ -93,7 +93,7 @@ fn changes(free: &Free, m: usize, unit: usize, upward: bool) -> Vec<(u32, Dyadic
             left => left.saturating_add(1),
         };
         let [link] = pair else {
-            free.overlapping(pair, unit, upward, |node, change| changes.push((node, change)));
+            free.overlapping((pair, unit), upward, &Dyadic::ZERO, |_, change| changes.push((node, change)));
             continue;
         };
         let (entry, column) = (link.entry.exact(), link.part(width).start + unit);

@@ -370,8 +370,9 @@ impl<'a> Target<'a> {
             let mut pulled = vec![Interval::ZERO; terms * inputs];
             for (j, phi) in phi.iter().enumerate().filter(|(_, phi)| **phi != Interval::ZERO) {
                 *total = total.plus(phi.scaled(network.bias(l, m)[j]).lower);
-                for (at, sum) in pulled.iter_mut().enumerate() {
-                    *sum = sum.plus(phi.scaled(network.weights(l, at % inputs)[at / inputs * outputs + j]));
+                for term in 0..terms {
+                    let sums = pulled[term * inputs..][..inputs].iter_mut().enumerate();
+                    sums.for_each(|(i, sum)| *sum = sum.plus(phi.scaled(network.weights(l, i)[term * outputs + j])));
                 }
             }
             for link in row {

@@ -259,6 +259,7 @@ impl Losses<'_> {
 
     /// Adds a line of a unit to the slopes of a row. Where several terms reach the unit, a fall that is not below the rise makes the loss convex, so that
     /// the loss of a sum is at most the sum of losses.
+    #[inline]
     fn add(&self, slopes: &mut Slopes, pair: &[Link], unit: usize, rise: Down, fall: Up) {
         let fall = if pair.len() == 1 { fall } else { fall.at_least(rise) };
         for link in pair {

@@ -73,18 +73,29 @@ impl<N> Gains<N> {
 }
 
 impl Column {
-    /// Amounts in the direction of a change (0 rises, 1 falls), largest first, not below the changes.
-    fn amounts(&self, unit: usize, direction: usize) -> impl Iterator<Item = Up> + '_ {
-        let (scaled, size, summed) = match &self.source {
+    /// Gains in the direction of a change (0 rises, 1 falls) and the size of their factor, or the changes themselves, from above.
+    fn gains(&self, unit: usize, direction: usize) -> (&[Stored], Stored, &[Up]) {
+        match &self.source {
             Source::Scaled(gains, from, entry) => {
                 // Through a negative entry a rise of what is sent arrives as a fall.
-                let direction = if entry.is_positive() { direction } else { 1 - direction };
-                (gains.of(from + unit, direction), entry.size(), &[][..])
+                let gains = gains.of(from + unit, if entry.is_positive() { direction } else { 1 - direction });
+                (&gains[..gains.len().min(self.left)], entry.size(), &[])
             }
-            Source::Summed(gains) => (&[][..], Stored::ZERO, gains.of(unit, direction)),
-        };
-        let scaled = scaled.iter().map(move |&gain| Up::from(gain).times(size));
-        scaled.chain(summed.iter().copied()).take(self.left)
+            Source::Summed(gains) => (&[], Stored::ZERO, gains.of(unit, direction)),
+        }
+    }
+
+    /// Amounts, largest first, not below the changes.
+    fn amounts(&self, unit: usize, direction: usize) -> impl Iterator<Item = Up> + '_ {
+        let (scaled, size, summed) = self.gains(unit, direction);
+        scaled.iter().map(move |&gain| Up::from(gain).times(size)).chain(summed.iter().copied())
+    }
+
+    /// The last amount, where there are as many as the budget allows.
+    fn last(&self, unit: usize, direction: usize) -> Option<Up> {
+        let (scaled, size, summed) = self.gains(unit, direction);
+        let scaled = scaled.get(self.left - 1).map(|&gain| Up::from(gain).times(size));
+        scaled.or(summed.get(self.left - 1).copied())
     }
 }
 
@@ -139,7 +150,7 @@ impl Row {
         let mut prices = FloatPrices { every, nodes: Vec::new() };
         for column in &self.columns {
             // Where a row's budget is used up there may be more flips of this size, none of them larger.
-            let last = column.amounts(unit, direction).nth(column.left - 1);
+            let last = column.last(unit, direction);
             if let Some(last) = last.filter(|last| !last.is_within(every.into())) {
                 prices.nodes.push((column.node, covering(every, last)));
             }

@@ -57,9 +57,11 @@ impl<'a> Fast<'a> {
         let mut bounds = target.propagate(l, &below).swap_remove(0);
         for (unit, (lower, upper)) in bounds.iter_mut().enumerate() {
             // A unit that is stable by propagation stays so; bounds of a linear one serve only the propagation to the next hidden layer.
-            let linear = self.network.exact.is_linear(l, unit);
-            let settled = !lower.is_negative() || !Up::is_positive(*upper);
-            if if linear { l + 1 == self.network.exact.depth() } else { settled } {
+            let settled = match self.network.exact.is_linear(l, unit) {
+                true => l + 1 == self.network.exact.depth(),
+                false => !lower.is_negative() || !Up::is_positive(*upper),
+            };
+            if settled {
                 continue;
             }
             let mut lists = [Vec::new(), Vec::new()];

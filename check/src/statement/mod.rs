@@ -1,6 +1,7 @@
 //! What graph, model and header mean: the network in exact numbers, its message passing, the budget, and the slice of a target (`FORMAT.md` §1, §3).
 
 mod budget;
+mod integers;
 mod links;
 mod network;
 mod operator;
@@ -11,8 +12,9 @@ use std::sync::Arc;
 use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 
 pub use budget::{Budget, Decided, Flip};
+pub use integers::{Combination, Integers};
 pub use links::{Link, pairs};
-pub use network::{Integers, Network};
+pub use network::Network;
 pub use operator::matrix_digest;
 pub use slice::Slice;
 

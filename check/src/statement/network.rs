@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use dashu_int::IBig;
 use gcnproof_files::{GraphFile, LayerFile, ModelFile, SparseMatrix};
 
+use super::integers::Integers;
 use super::links::Links;
 use super::operator::{Operators, short};
 use crate::core::dyadic::Dyadic;
@@ -48,29 +48,8 @@ pub struct Network<'a> {
     pub falling: Vec<Vec<u32>>,
     /// The rows of `W(1)`, all terms side by side, as integers.
     pub rows: Vec<Integers>,
-}
-
-/// Numbers as integers over one power of two.
-pub struct Integers {
-    /// Each number is its integer times `2^exponent`.
-    pub exponent: i64,
-    /// The integers, where all of them have at most 100 bits.
-    pub small: Option<Vec<i128>>,
-    /// Bits of the largest.
-    pub bits: usize,
-}
-
-impl Integers {
-    /// At the largest exponent at which all are integers.
-    pub fn new(numbers: &[Dyadic]) -> Integers {
-        let exponents = numbers.iter().filter(|x| !x.is_zero()).map(|x| x.parts().1);
-        let exponent = exponents.min().unwrap_or(0);
-        let integers: Vec<IBig> =
-            numbers.iter().map(|x| if x.is_zero() { IBig::ZERO } else { x.at(exponent) }).collect();
-        let bits = integers.iter().map(|x| Dyadic::new(x.clone(), 0).bits()).max().unwrap_or(0);
-        let small = (bits <= 100).then(|| integers.iter().filter_map(|x| i128::try_from(x).ok()).collect());
-        Integers { exponent, small, bits }
-    }
+    /// The columns of `W(1)`, of one term after the other, as integers; none where there is one term.
+    pub columns: Vec<Integers>,
 }
 
 /// The rules of the terms of a layer: the model's own, which the header must repeat, or the one that the header states.
@@ -184,7 +163,10 @@ impl<'a> Network<'a> {
         });
         let falling = falling.collect();
         let rows = weight.iter().map(|row| Integers::new(row)).collect();
-        Ok(Network { graph, model, layers, widths, terms, linear, falling, rows })
+        let column = |column: usize| -> Vec<Dyadic> { weight.iter().map(|row| row[column].reduced()).collect() };
+        let columns = if terms[1] > 1 { terms[1] * widths[2] } else { 0 };
+        let columns = (0..columns).map(|at| Integers::new(&column(at))).collect();
+        Ok(Network { graph, model, layers, widths, terms, linear, falling, rows, columns })
     }
 
     /// `L`: the number of representations, one more than weight layers.

@@ -1,0 +1,99 @@
+//! Exact numbers as machine integers over one power of two, where they fit.
+
+use dashu_int::IBig;
+
+use crate::core::dyadic::Dyadic;
+
+/// Numbers as integers over one power of two.
+pub struct Integers {
+    /// Each number is its integer times `2^exponent`.
+    pub exponent: i64,
+    /// The integers, where all of them have at most 100 bits.
+    pub small: Option<Vec<i128>>,
+    /// Bits of the largest.
+    pub bits: usize,
+}
+
+impl Integers {
+    /// At the largest exponent at which all are integers.
+    pub fn new(numbers: &[Dyadic]) -> Integers {
+        let exponents = numbers.iter().filter(|x| !x.is_zero()).map(|x| x.parts().1);
+        let exponent = exponents.min().unwrap_or(0);
+        let integers: Vec<IBig> =
+            numbers.iter().map(|x| if x.is_zero() { IBig::ZERO } else { x.at(exponent) }).collect();
+        let bits = integers.iter().map(|x| Dyadic::new(x.clone(), 0).bits()).max().unwrap_or(0);
+        let small = (bits <= 100).then(|| integers.iter().filter_map(|x| i128::try_from(x).ok()).collect());
+        Integers { exponent, small, bits }
+    }
+}
+
+/// `Σ_k factor_k · x_k` of some lists of numbers, place by place, where no such sum has more than 126 bits.
+pub struct Combination<'a> {
+    /// Each sum is its integer times `2^exponent`.
+    pub exponent: i64,
+    parts: Vec<(i128, &'a [i128])>,
+}
+
+impl<'a> Combination<'a> {
+    /// `None` where a number is too long.
+    pub fn new(lists: &[&'a Integers], factors: &[Dyadic]) -> Option<Combination<'a>> {
+        let factors: Vec<Dyadic> = factors.iter().map(Dyadic::reduced).collect();
+        // A product of numbers that are 0 has any exponent.
+        let products = lists.iter().zip(&factors).filter(|(list, factor)| list.bits > 0 && !factor.is_zero());
+        let exponent = products.clone().map(|(list, factor)| list.exponent + factor.parts().1).min().unwrap_or(0);
+        let mut parts = Vec::new();
+        for (list, factor) in products {
+            let shift = list.exponent + factor.parts().1 - exponent;
+            let bits = list.bits as i64 + factor.bits() as i64 + shift;
+            if bits + i64::from(lists.len().ilog2()) + 1 > 126 {
+                return None;
+            }
+            let factor = i128::try_from(&(factor.parts().0 << usize::try_from(shift).ok()?)).ok()?;
+            parts.push((factor, list.small.as_deref()?));
+        }
+        Some(Combination { exponent, parts })
+    }
+
+    /// The sum at a place of the lists.
+    pub fn sum(&self, at: usize) -> i128 {
+        self.parts.iter().map(|(factor, list)| factor * list[at]).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of all lengths: a sum is exact, or there is none.
+    #[test]
+    fn combinations_are_exact() {
+        let mut state = 1u64;
+        let mut next = |below: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % below
+        };
+        let (mut whole, mut none) = (0, 0);
+        for _ in 0..3_000 {
+            let spread = [4, 20, 60][next(3) as usize];
+            let mut number = |bits: u64| {
+                let mantissa = IBig::from(next(u64::MAX) >> (64 - bits)) * if next(2) == 0 { 1 } else { -1 };
+                Dyadic::new(if next(8) == 0 { IBig::ZERO } else { mantissa }, next(spread) as i64 - 30)
+            };
+            let lists: Vec<Vec<Dyadic>> = (0..3).map(|_| (0..5).map(|_| number(53)).collect()).collect();
+            let factors: Vec<Dyadic> = (0..3).map(|_| number(50)).collect();
+            let integers: Vec<Integers> = lists.iter().map(|list| Integers::new(list)).collect();
+            let Some(found) = Combination::new(&integers.iter().collect::<Vec<_>>(), &factors) else {
+                none += 1;
+                continue;
+            };
+            whole += 1;
+            for at in 0..5 {
+                let expected = lists.iter().zip(&factors).fold(Dyadic::ZERO, |sum, (list, a)| &sum + &(&list[at] * a));
+                assert_eq!(Dyadic::new(IBig::from(found.sum(at)), found.exponent), expected);
+            }
+        }
+        assert!(whole > 500 && none > 500, "{whole} {none}");
+    }
+}
