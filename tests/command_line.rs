@@ -143,13 +143,15 @@ fn study_and_demo_end_at_once_and_go_on() {
         [(&demo[..], "demo/standard.complete-Q12.parquet"), (&whole, "study/cora_pyg.complete-Q12.parquet")]
     {
         let mut done = 0;
-        for after in [700, 3000] {
+        for after in [700, 3000, 8000] {
             let Some(took) = interrupted(arguments, Duration::from_millis(after)) else { continue };
             println!("{} after {after} ms: {took:.2?}, {} rows", arguments[0], kept(file));
             assert!(took < Duration::from_secs(3), "{arguments:?} after {after} ms: {took:?}");
-            assert!(kept(file) >= done && kept(file) > 0, "{arguments:?}: {} rows after {done}", kept(file));
+            // How soon there are rows depends on how busy the machine is; what is there stays.
+            assert!(kept(file) >= done, "{arguments:?}: {} rows after {done}", kept(file));
             done = kept(file);
         }
+        assert!(kept(file) > 0, "{arguments:?} kept nothing");
     }
     std::fs::remove_dir_all(&study).unwrap();
     let took = interrupted(&sample, Duration::from_secs(6)).expect("a hub takes longer");
