@@ -6,7 +6,10 @@ mod common;
 
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::internals::problem::network::{Layer, Term};
+use gcnproof::proof::{header, model_file};
 use gcnproof::{Bound, Budget, Certifier, Direction, Effort, Graph, Limits, Network, Operator, Problem, Verdict};
+use gcnproof_check::format::{Convention, Line};
+use gcnproof_check::{Checker, Statement, Verdict as Judgement};
 use gcnproof_verify::random::Stream;
 use nalgebra::DMatrix;
 use sprs::TriMat;
@@ -145,7 +148,8 @@ impl Case {
 #[test]
 fn verdicts_margins_and_bounds_are_those_of_brute_force() {
     let mut workspace = Workspace::default();
-    let (mut robust, mut broken, mut pairs, mut tree_nodes, mut attained, mut units) = (0, 0, 0, 0, 0, 0);
+    let (mut robust, mut broken, mut pairs, mut tree_nodes, mut attained, mut units, mut proved) =
+        (0, 0, 0, 0, 0, 0, 0);
     let count = std::env::var("GCNPROOF_TERMS").ok().and_then(|count| count.parse().ok()).unwrap_or(3_000u64);
     for seed in 0..count {
         let case = case(seed);
@@ -157,7 +161,6 @@ fn verdicts_margins_and_bounds_are_those_of_brute_force() {
         for (of, bounds) in reached.iter_mut().zip(bounds) {
             *of = vec![(f64::INFINITY, f64::NEG_INFINITY); bounds.lower.len()];
         }
-        let mut worst: Vec<DMatrix<f64>> = Vec::new();
         let logits = case.dense.forward(&case.attributes).pop().unwrap();
         let classes = logits.ncols();
         let mut least = vec![vec![f64::INFINITY; classes * classes]; logits.nrows()];
@@ -175,7 +178,6 @@ fn verdicts_margins_and_bounds_are_those_of_brute_force() {
                     *slot = (slot.0.min(z[(n, j)]), slot.1.max(z[(n, j)]));
                 }
             }
-            worst = all;
         });
         for (l, (of, bounds)) in reached.iter().zip(bounds).enumerate() {
             for (at, &(low, high)) in of.iter().enumerate() {
@@ -192,9 +194,17 @@ fn verdicts_margins_and_bounds_are_those_of_brute_force() {
                 }
             }
         }
+        let network = case.problem.network();
+        // The rules count only where the network is a plain one.
+        let rules: Vec<Operator> = network.layers().iter().map(|layer| layer.operators[0].clone()).collect();
+        let digests = (case.problem.graph().digest(), "");
+        let header = header(digests, (network, &rules), case.problem.budget(), Convention::Predicted);
+        let (graph, model) = (case.problem.graph().file(), model_file(network, ""));
+        let statement = Statement::new(&graph, &model, &header, &network.plain_operators()).unwrap();
+        let checker = Checker::new(&statement, seed % 2 == 0);
         for effort in [Effort::Complete(limits.clone()), Effort::Minimize { limits, gap: 1e-10 }] {
             let exact = matches!(effort, Effort::Minimize { .. });
-            let certifier = certifier.clone().with_effort(effort);
+            let certifier = certifier.clone().with_effort(effort).with_proofs();
             for (node, least) in least.iter().enumerate() {
                 let result = certifier.certify_node(node, &mut workspace);
                 tree_nodes += result.search_nodes;
@@ -203,9 +213,24 @@ fn verdicts_margins_and_bounds_are_those_of_brute_force() {
                     let truth = least[result.reference * classes + margin.class];
                     all = all.min(truth);
                     pairs += 1;
-                    assert!(margin.lower <= truth && truth <= margin.upper, "seed {seed}, node {node}: {truth} {margin:?}");
+                    assert!(
+                        margin.lower <= truth && truth <= margin.upper,
+                        "seed {seed}, node {node}: {truth} {margin:?}"
+                    );
                     let gap = margin.upper - margin.lower;
-                    assert!(!exact || gap <= 1e-8 * (1.0 + truth.abs()), "seed {seed}, node {node}: {truth} {margin:?}");
+                    assert!(
+                        !exact || gap <= 1e-8 * (1.0 + truth.abs()),
+                        "seed {seed}, node {node}: {truth} {margin:?}"
+                    );
+                }
+                match result.proof_line(&checker) {
+                    Line::Node(proof) => {
+                        let judged = checker.check(&proof).unwrap();
+                        let robust = result.verdict == Verdict::Robust;
+                        assert_eq!(judged == Judgement::Robust, robust, "seed {seed}, node {node}: {result:?}");
+                        proved += 1;
+                    }
+                    other => panic!("seed {seed}, node {node}: no proof: {other:?} {result:?}"),
                 }
                 match result.verdict {
                     Verdict::Robust => {
@@ -231,5 +256,7 @@ fn verdicts_margins_and_bounds_are_those_of_brute_force() {
             }
         }
     }
-    println!("{count} networks, {robust} robust, {broken} non-robust, {pairs} pairs, {tree_nodes} tree nodes; {units} units, {attained} attained");
+    println!(
+        "{count} networks, {robust} robust, {broken} non-robust, {pairs} pairs, {tree_nodes} tree nodes, {proved} proofs; {units} units, {attained} attained"
+    );
 }

@@ -244,7 +244,8 @@ fn envelopes_are_what_the_formula_says() {
             let (z, r, s) = (hidden.value[unit], hidden.lower[unit], hidden.upper[unit]);
             let change = |flip: &Flip| {
                 let n = slice.position(flip.node).unwrap();
-                let entry = slice.reaching(n).find(|entry| entry.1 == unit / hidden.width).map_or(0.0, |entry| entry.2[0]);
+                let entry =
+                    slice.reaching(n).find(|entry| entry.1 == unit / hidden.width).map_or(0.0, |entry| entry.2[0]);
                 let sign = if graph.attributes().contains(flip.node as usize, flip.attribute) { -1.0 } else { 1.0 };
                 sign * entry * weight.get(flip.attribute as usize, unit % hidden.width)
             };

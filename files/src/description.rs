@@ -167,7 +167,8 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<(Vec
             return Err(wrong(file, &entry, "it has no terms".into()));
         };
         if let Some(other) = terms.iter().find(|term| term.weight.columns != outputs) {
-            let problem = format!("its terms have {outputs} and {} outputs: they cannot be added", other.weight.columns);
+            let problem =
+                format!("its terms have {outputs} and {} outputs: they cannot be added", other.weight.columns);
             return Err(wrong(file, &entry, problem));
         }
         let attributes = |term: &&Term| term.source == Source::Attributes;
@@ -209,7 +210,8 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<(Vec
         return Err(wrong(file, &format!("layer `{}`", described.output), problem));
     }
     if let Some(unused) = tensors.names().into_iter().find(|name| !used.contains(name)) {
-        let problem = format!("the tensor `{unused}` is in the file, but no layer uses it: remove it, or describe what it does");
+        let problem =
+            format!("the tensor `{unused}` is in the file, but no layer uses it: remove it, or describe what it does");
         return Err(wrong(file, KEY, problem));
     }
     precisions.dedup();
@@ -272,6 +274,8 @@ fn sorted(file: &str, described: &Description) -> Result<Vec<usize>, FileError> 
 fn matrix(file: &str, entry: &str, tensor: Tensor) -> Result<DenseMatrix, FileError> {
     match tensor.shape.as_slice() {
         &[rows, columns] => Ok(DenseMatrix { rows, columns, values: tensor.values }),
-        shape => Err(wrong(file, entry, format!("the weights `{}` have {} sides instead of 2", tensor.name, shape.len()))),
+        shape => {
+            Err(wrong(file, entry, format!("the weights `{}` have {} sides instead of 2", tensor.name, shape.len())))
+        }
     }
 }

@@ -80,7 +80,8 @@ pub fn model_safetensors(
                 tensors.push((encode(name, &weight, values, dtype)?, vec![inputs, *columns], weight));
             }
             let bias = description::bias_name(number);
-            let shape = if layer.bias.len() == *columns { vec![*columns] } else { vec![layer.bias.len() / columns, *columns] };
+            let shape =
+                if layer.bias.len() == *columns { vec![*columns] } else { vec![layer.bias.len() / columns, *columns] };
             tensors.push((encode(name, &bias, &layer.bias, dtype)?, shape, bias));
             continue;
         }

@@ -93,7 +93,11 @@ impl LayerBounds {
     pub fn true_bounds(&self, node: usize) -> impl Iterator<Item = (f64, f64)> + '_ {
         let first = node * self.width;
         (0..self.width).map(move |unit| {
-            if self.is_linear(unit) { self.interval[first + unit] } else { (self.lower[first + unit], self.upper[first + unit]) }
+            if self.is_linear(unit) {
+                self.interval[first + unit]
+            } else {
+                (self.lower[first + unit], self.upper[first + unit])
+            }
         })
     }
 

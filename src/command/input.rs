@@ -126,15 +126,36 @@ pub struct Input {
 /// How messages are passed.
 #[derive(Args, Clone, Debug)]
 pub struct PassingArguments {
-    /// One rule for all layers, or one per layer separated by commas: gcn, mean, mean+self, sum, sum+self, identity, or
-    /// the path of a matrix (.npz as written by scipy.sparse.save_npz, or .npy)
-    #[arg(long, value_name = "RULE", default_value = "gcn", value_delimiter = ',', help_heading = "Model")]
-    pub message_passing: Vec<String>,
+    /// One rule for all layers, or one per layer separated by commas: gcn, gcn-self, mean, mean+self, sum, sum+self,
+    /// identity, or the path of a matrix (.npz as written by scipy.sparse.save_npz, or .npy) [default: gcn, or what the
+    /// model's file says]
+    #[arg(long, value_name = "RULE", value_delimiter = ',', help_heading = "Model")]
+    message_passing: Vec<String>,
 }
 
 impl PassingArguments {
+    /// The rules as they were given, or the usual one.
+    pub fn words(&self) -> String {
+        if self.message_passing.is_empty() { "gcn".into() } else { self.message_passing.join(",") }
+    }
+
+    /// A model whose file says how messages are passed is not told otherwise.
+    fn check(&self, model: &ModelFile, path: &Path) -> Result<()> {
+        if self.message_passing.is_empty() || model.layers.iter().all(|layer| layer.operators.is_empty()) {
+            return Ok(());
+        }
+        Err(miette!(
+            help = "leave --message-passing out, or change the file's description (docs/model-format.md)",
+            "{}: the file itself says how messages are passed",
+            path.display()
+        ))
+    }
+
     /// The rules, with matrices read.
     pub fn rules(&self) -> Result<Vec<Operator>> {
+        if self.message_passing.is_empty() {
+            return Ok(vec![Operator::Gcn]);
+        }
         let rule = |name: &String| {
             name.parse().or_else(|unknown: String| {
                 if Path::new(name).exists() {
@@ -156,10 +177,12 @@ impl Input {
     pub fn read(&self) -> Result<(Graph, Network, Identity)> {
         let graph = self.options.read(&self.graph)?;
         let model = self.reading.read(&self.model)?;
+        self.passing.check(&model, &self.model)?;
         let rules = self.passing.rules()?;
-        let identity =
-            Identity { graph: graph.digest().to_string(), model: model.digest.clone(), message_passing: names(&rules) };
+        let (of_graph, of_model) = (graph.digest().to_string(), model.digest.clone());
         let network = fit(model, &rules, &graph, (&self.graph, &self.model))?;
+        let message_passing = if network.is_named() { gcnproof::proof::rule_names(&network) } else { names(&rules) };
+        let identity = Identity { graph: of_graph, model: of_model, message_passing };
         if let Some(words) = unpredictable_labels(&graph, &network) {
             note!("note: {}: {words}", self.graph.display());
         }

@@ -78,7 +78,7 @@ impl Inspect {
                 }
                 let compared = self.logits.compare(graph, &network)?;
                 if compared.is_none() && !ours(model) {
-                    let passing = self.passing.message_passing.join(",");
+                    let passing = self.passing.words();
                     note!(
                         "warning: {}: a model file holds neither activation nor options; read as ReLU between layers and message \
                          passing {passing}{}: --logits FILE makes sure that this is your network",

@@ -161,7 +161,11 @@ pub fn keep_model(manifest: &mut Manifest, folder: &Path, name: &str, network: &
     let layer = |layer: &Layer| LayerFile {
         weight: layer.weight.plain(),
         bias: layer.bias.values().to_vec(),
-        operators: if network.is_named() { layer.operators.iter().map(gcnproof::proof::rule_name).collect() } else { Vec::new() },
+        operators: if network.is_named() {
+            layer.operators.iter().map(gcnproof::proof::rule_name).collect()
+        } else {
+            Vec::new()
+        },
         linear: layer.linear.clone(),
         weight_name: String::new(),
         bias_name: None,

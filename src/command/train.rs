@@ -309,7 +309,7 @@ impl Train {
             ("seed", self.split.seed.to_string()),
             ("split", how),
             ("labelled", json!(split.labelled).to_string()),
-            ("message_passing", self.network.passing.message_passing.join(",")),
+            ("message_passing", self.network.passing.words()),
             ("settings", json!(trainer.settings()).to_string()),
             ("iterations", trainer.iteration().to_string()),
         ];

@@ -39,8 +39,12 @@ pub fn instance_of(prepared: &Prepared, node: usize, reference: usize, class: us
         layers: (1..network.depth()).zip(network.layers()).map(layer).collect(),
         dimension: prepared.graph().attribute_count(),
         attributes: nodes.iter().map(|&n| prepared.graph().attributes().row(n as usize).to_vec()).collect(),
-        lower: (2..network.depth()).map(|l| rows(l, &|n| bounds[l - 2].true_bounds(n).map(|interval| interval.0).collect())).collect(),
-        upper: (2..network.depth()).map(|l| rows(l, &|n| bounds[l - 2].true_bounds(n).map(|interval| interval.1).collect())).collect(),
+        lower: (2..network.depth())
+            .map(|l| rows(l, &|n| bounds[l - 2].true_bounds(n).map(|interval| interval.0).collect()))
+            .collect(),
+        upper: (2..network.depth())
+            .map(|l| rows(l, &|n| bounds[l - 2].true_bounds(n).map(|interval| interval.1).collect()))
+            .collect(),
         local_budget: nodes.iter().map(|&n| prepared.budget().local(n as usize)).collect(),
         global_budget: prepared.budget().global(),
         may_add: prepared.budget().direction().adds(),

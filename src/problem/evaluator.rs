@@ -165,8 +165,9 @@ impl Evaluator {
             let mut next = vec![0.0; slice.nodes(l).len() * inputs];
             for m in 0..slice.nodes(l + 1).len() {
                 let phi = &phi[m * outputs..][..outputs];
-                let psi: Vec<f64> =
-                    (0..layer.weight.rows()).map(|i| layer.weight.row(i).iter().zip(phi).map(|(w, p)| w * p).sum()).collect();
+                let psi: Vec<f64> = (0..layer.weight.rows())
+                    .map(|i| layer.weight.row(i).iter().zip(phi).map(|(w, p)| w * p).sum())
+                    .collect();
                 for (n, entries) in slice.passing(l).row(m) {
                     for (a, psi) in entries.iter().zip(psi.chunks_exact(inputs)) {
                         for (slot, p) in next[n * inputs..][..inputs].iter_mut().zip(psi) {

@@ -67,9 +67,7 @@ impl Sums {
             let terms = (0..layer.passing.terms()).map(|k| k * layer.inputs());
             let units = terms.flat_map(|first| (0..layer.outputs()).map(move |j| (first, j)));
             let weight = &layer.weight;
-            units
-                .map(|(first, j)| Dyadic::sum_of(present.iter().map(|&d| weight.get(first + d as usize, j))))
-                .collect()
+            units.map(|(first, j)| Dyadic::sum_of(present.iter().map(|&d| weight.get(first + d as usize, j)))).collect()
         })
     }
 }

@@ -73,7 +73,8 @@ fn send_attributes(graph: &Graph, layer: &Layer) -> Sent {
         |(at, (value, magnitude))| {
             let (n, first) = (at / terms, at % terms * layer.inputs());
             for &d in attributes.row(n) {
-                for ((v, m), &w) in value.iter_mut().zip(magnitude.iter_mut()).zip(layer.weight.row(first + d as usize)) {
+                for ((v, m), &w) in value.iter_mut().zip(magnitude.iter_mut()).zip(layer.weight.row(first + d as usize))
+                {
                     *v += w;
                     *m += w.abs();
                 }

@@ -181,7 +181,7 @@ pub struct Layer {
     pub weight: Weights,
     /// `b(l)`.
     pub bias: Bias,
-    /// Outputs without activation; empty if there are none. Of the last layer, whose outputs are logits, it says nothing.
+    /// Outputs without activation; empty if there are none, and in the last layer, whose outputs are logits.
     pub linear: Vec<bool>,
 }
 
@@ -412,7 +412,11 @@ impl Network {
     ///
     /// # Errors
     /// If their sizes do not fit, or a number is not finite.
-    pub fn new(layers: Vec<Layer>) -> Result<Network, NetworkError> {
+    pub fn new(mut layers: Vec<Layer>) -> Result<Network, NetworkError> {
+        // Logits have no activation, whatever is said of them.
+        if let Some(last) = layers.last_mut() {
+            last.linear.clear();
+        }
         let nodes = layers.first().map_or(0, |layer| layer.passing.nodes());
         for (index, of) in layers.iter().enumerate() {
             let (layer, outputs, biases) = (index + 1, of.outputs(), of.bias.values().len());
@@ -506,7 +510,8 @@ impl Network {
     /// The operators of the layers as plain data, as the checker takes them.
     pub fn plain_operators(&self) -> Vec<Arc<gcnproof_files::SparseMatrix>> {
         let terms = |layer: &Layer| 0..layer.passing.terms();
-        let all = self.layers.iter().flat_map(|layer| terms(layer).map(|k| Arc::new(plain(&layer.passing.operator(k)))));
+        let all =
+            self.layers.iter().flat_map(|layer| terms(layer).map(|k| Arc::new(plain(&layer.passing.operator(k)))));
         all.collect()
     }
 

@@ -80,7 +80,8 @@ pub(crate) fn default_leaf(prepared: &Prepared, dual: Option<u32>, workspace: &W
         for unit in 0..width {
             let (a, error) = (coefficients[m * width + unit], errors[m * width + unit]);
             let z = prepared.unperturbed()[0].entry(node as usize, unit);
-            if a + error > 0.0 && z.value.abs() <= z.error {
+            let linear = prepared.network().layers()[0].is_linear(unit);
+            if !linear && a + error > 0.0 && z.value.abs() <= z.error {
                 let weight = if z.value > 0.0 { 1.0 } else { 0.0 };
                 leaf.weight.push((2, node, unit as u32, numerator(weight, leaf.exponent)));
             }

@@ -15,7 +15,7 @@ pub use error::ProofError;
 pub use file::ProofFile;
 pub use missing::Missing;
 pub(crate) use statement::{Shown, line};
-pub use statement::{header, model_file, rule_name};
+pub use statement::{header, model_file, rule_name, rule_names};
 
 use gcnproof_check::format::{Claim, Leaf, Step};
 

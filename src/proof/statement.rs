@@ -21,6 +21,12 @@ pub fn rule_name(rule: &Operator) -> String {
     }
 }
 
+/// What the rules of a network's layers are called, those of the terms of a layer with ` & ` between.
+pub fn rule_names(network: &Network) -> Vec<String> {
+    let terms = |layer: &Layer| layer.operators.iter().map(rule_name).collect::<Vec<_>>().join(" & ");
+    network.layers().iter().map(terms).collect()
+}
+
 /// The header of a file of proofs. `rules` is one for all layers, or one per layer.
 pub fn header(
     (graph, model): (&str, &str),
@@ -30,8 +36,7 @@ pub fn header(
 ) -> Header {
     let mut message_passing: Vec<String> = rules.iter().map(rule_name).collect();
     if network.is_named() {
-        let terms = |layer: &Layer| layer.operators.iter().map(rule_name).collect::<Vec<_>>().join(" & ");
-        message_passing = network.layers().iter().map(terms).collect();
+        message_passing = rule_names(network);
     } else if let [one] = message_passing.as_slice() {
         message_passing = vec![one.clone(); network.layers().len()];
     }

@@ -117,7 +117,8 @@ fn margin_between(
     }
     let mut inputs: Vec<Moved> = (0..hidden.count())
         .map(|at| {
-            let error = hidden.error[at] + error_of(layer.passing.terms() * shares.len() + 4, hidden.value[at].abs() + size[at]);
+            let error = hidden.error[at]
+                + error_of(layer.passing.terms() * shares.len() + 4, hidden.value[at].abs() + size[at]);
             Moved { value: hidden.value[at] + change[at], error, moved: size[at] > 0.0 }
         })
         .collect();

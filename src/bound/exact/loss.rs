@@ -292,8 +292,8 @@ impl Rounded {
         };
         // The sign of a change that is lost in rounding may ask for the other slope.
         let steepest = if of_gain > g.abs() { self.rise.abs().max(self.fall.abs()) } else { slope.abs() };
-        let size = (steepest + FLOOR) * (of_gain + FLOOR)
-            + (self.weight.abs() + FLOOR) * (of_gain + self.place.abs() + FLOOR);
+        let size =
+            (steepest + FLOOR) * (of_gain + FLOOR) + (self.weight.abs() + FLOOR) * (of_gain + self.place.abs() + FLOOR);
         (slope * g + self.weight * moved, size)
     }
 }
