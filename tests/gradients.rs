@@ -198,7 +198,7 @@ fn certified(case: &Case, gcn: &Network, node: usize, pair: (usize, usize), rela
         (Relaxation::Anchored, Some(first)) => relaxed.anchored(&backward, &slice, &unperturbed[0], first),
         (_, first) => relaxed.paper(&backward, &slice, &unperturbed[0], first),
     }
-    let attributes = Attributes::new(&gcn.layers()[0].weight, &case.budget);
+    let attributes = Attributes::new(&gcn.layers()[0], &case.budget);
     relaxed.spread(&slice, unperturbed[0].width, attributes.norm(0), &mut slopes);
     let decided = Decided::default();
     let field = Field { graph: &case.graph, budget: &case.budget, decided: &decided, attributes: &attributes };
@@ -221,7 +221,7 @@ fn the_bound_in_the_loss_is_the_certifiers() {
                     graph: &case.graph,
                     network: &gcn,
                     budget: &case.budget,
-                    attributes: &Attributes::new(&gcn.layers()[0].weight, &case.budget),
+                    attributes: &Attributes::new(&gcn.layers()[0], &case.budget),
                     pass: &pass,
                     intervals: &bounds.intervals,
                     relaxation,

@@ -42,7 +42,7 @@ fn the_pruned_selection_is_the_naive_one() {
             let frozen: Vec<i64> = (0..dimension as i64).filter(|_| r.chance(30)).collect();
             budget = budget.freeze_attributes(&graph, &frozen).unwrap();
         }
-        let list = Attributes::new(&gcn.layers()[0].weight, &budget);
+        let list = Attributes::new(&gcn.layers()[0], &budget);
         let mut slice = Slice::default();
         slice.cut(&gcn, 3, 0);
         let mut selection = Selection::default();

@@ -11,7 +11,7 @@ mod common;
 use common::{Problem, certifier_of};
 use gcnproof::internals::bound::relaxed::Relaxation;
 use gcnproof::internals::bound::workspace::Workspace;
-use gcnproof::internals::problem::matrix::{MatrixRows, PatternRows};
+use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::laboratory::instance::instance_of;
 use gcnproof::laboratory::measurement::Settings;
 use gcnproof::laboratory::{chain, measurement, shrink};
@@ -418,19 +418,19 @@ fn relabelled(problem: &Problem, nodes: &[usize], attributes: &[usize], classes:
     let (mut layers, mut rules) = (Vec::new(), Vec::new());
     let last = gcn.layers().len() - 1;
     for (l, layer) in gcn.layers().iter().enumerate() {
-        let (w, mut bias) = (&layer.weight, layer.bias.clone());
+        let (w, mut bias) = (&layer.weight, layer.bias.values().to_vec());
         let mut values = vec![0.0; w.rows() * w.columns()];
         for row in 0..w.rows() {
             for column in 0..w.columns() {
                 let to = (if l == 0 { attributes[row] } else { row }, if l == last { classes[column] } else { column });
                 values[to.0 * w.columns() + to.1] = w.get(row, column);
-                bias[to.1] = layer.bias[column];
+                bias[to.1] = layer.bias.values()[column];
             }
         }
         layers.push((DenseMatrix { rows: w.rows(), columns: w.columns(), values }, bias));
         let mut entries: Vec<Vec<(u32, f64)>> = vec![Vec::new(); nodes.len()];
         for node in 0..nodes.len() {
-            let (indices, values) = layer.passing.row(node);
+            let (indices, values) = layer.passing.single_row(node);
             entries[nodes[node]] = indices.iter().zip(values).map(|(&c, &a)| (nodes[c as usize] as u32, a)).collect();
             entries[nodes[node]].sort_by_key(|entry| entry.0);
         }

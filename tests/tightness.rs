@@ -210,7 +210,7 @@ fn envelopes_are_what_the_formula_says() {
         let problem = common::problem(seed, 3);
         let common::Problem { graph, gcn, budget, .. } = &problem;
         let certifier = certifier_of(graph, gcn, budget.clone(), Bound::Best);
-        let attributes = Attributes::new(&gcn.layers()[0].weight, budget);
+        let attributes = Attributes::new(&gcn.layers()[0], budget);
         let mut slice = Slice::default();
         slice.cut(gcn, 3, seed as usize % graph.node_count());
         let mut hidden = Hidden::default();

@@ -37,7 +37,7 @@ fn judge(seed: u64, case: &Case, tally: &mut Tally) {
     let stream = &mut Stream::new(seed ^ 0x2468_ace0);
     let (graph, gcn, budget) = (&case.graph, &case.network, &case.budget);
     let certifier = certifier_of(graph, gcn, budget.clone(), Bound::Best);
-    let attributes = Attributes::new(&gcn.layers()[0].weight, budget);
+    let attributes = Attributes::new(&gcn.layers()[0], budget);
     let setting = Setting { seed, case, truth: &truth, certifier: &certifier, attributes };
     let mut selection = Selection::default();
     for target in 0..graph.node_count() {
@@ -131,8 +131,13 @@ impl Setting<'_> {
         hidden.anchor_at(evaluator);
         let around = (&hidden.value[..], &hidden.error[..]);
         let means = (&self.case.budget, decided);
-        let tighter =
-            first_hidden_in_branch(&self.case.graph, self.certifier.prepared().columns(), means, slice, around);
+        let tighter = first_hidden_in_branch(
+            (&self.case.graph, &self.case.network),
+            self.certifier.prepared().columns(),
+            means,
+            slice,
+            around,
+        );
         for at in 0..hidden.count() {
             hidden.lower[at] = hidden.lower[at].max(tighter.lower[at]);
             hidden.upper[at] = hidden.upper[at].min(tighter.upper[at]);
@@ -144,7 +149,14 @@ impl Setting<'_> {
     /// Bounds of all hidden representations, from those of representation 2.
     fn bounds_above(&self, slice: &Slice, hidden: &Hidden) -> Vec<LayerBounds> {
         let (lower, upper) = (hidden.lower.clone(), hidden.upper.clone());
-        let mut bounds = vec![LayerBounds { width: hidden.width, lower, upper, caps: Vec::new() }];
+        let mut bounds = vec![LayerBounds {
+            width: hidden.width,
+            lower,
+            upper,
+            caps: Vec::new(),
+            linear: Vec::new(),
+            interval: Vec::new(),
+        }];
         for layer in 2..self.case.network.depth() - 1 {
             let below = &bounds[layer - 2];
             bounds.push(propagate_in_slice(&self.case.network.layers()[layer - 1], slice, layer, below));

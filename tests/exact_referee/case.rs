@@ -32,20 +32,20 @@ impl Case {
 
     /// The last bias of a class.
     pub fn output_bias(&self, class: usize) -> f64 {
-        self.network.layers().last().expect("a network has a layer").bias[class]
+        self.network.layers().last().expect("a network has a layer").bias.values()[class]
     }
 
     /// The same with the last bias of a class moved.
     pub fn with_output_bias(&self, class: usize, bias: f64) -> Case {
         let mut layers: Layers =
-            self.network.layers().iter().map(|layer| (layer.weight.plain(), layer.bias.clone())).collect();
+            self.network.layers().iter().map(|layer| (layer.weight.plain(), layer.bias.values().to_vec())).collect();
         layers.last_mut().expect("a network has a layer").1[class] = bias;
         Case::new(self.graph.clone(), layers, &self.matrices(), self.budget.clone(), self.style)
     }
 
     /// The message passing of all layers as explicit matrices.
     pub fn matrices(&self) -> Vec<Operator> {
-        self.network.layers().iter().map(|layer| Operator::Matrix(layer.passing.clone())).collect()
+        self.network.layers().iter().map(|layer| layer.operators[0].clone()).collect()
     }
 }
 

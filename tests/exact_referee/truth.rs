@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::case::Case;
 use super::number::{Exact, smallest};
-use super::player::{Direction, Flip, MatrixRows};
+use super::player::{Direction, Flip};
 
 /// Flipped entries (node, attribute), ascending.
 pub type Flips = Vec<(usize, usize)>;
@@ -109,8 +109,8 @@ pub fn evaluate(case: &Case, flips: &Flips) -> Representations {
         };
         let sent: Vec<Vec<Exact>> = hidden.iter().map(|row| (0..width).map(|unit| sent(row, unit)).collect()).collect();
         let received = |node: usize, unit: usize| {
-            let (columns, values) = layer.passing.row(node);
-            columns.iter().zip(values).fold(Exact::of(layer.bias[unit]), |sum, (&from, &weight)| {
+            let (columns, values) = layer.passing.single_row(node);
+            columns.iter().zip(values).fold(Exact::of(layer.bias.values()[unit]), |sum, (&from, &weight)| {
                 sum.plus(&sent[from as usize][unit].times(&Exact::of(weight)))
             })
         };
