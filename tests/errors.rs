@@ -3,7 +3,6 @@
 #![allow(missing_docs)]
 #![cfg(unix)]
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -587,11 +586,11 @@ fn closed_and_full_outputs_end_without_a_panic() {
             );
         }
         // A reader that goes away before the first byte.
-        let mut child = bench.command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        drop(child.stdout.take());
-        let mut message = String::new();
-        child.stderr.take().unwrap().read_to_string(&mut message).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(141), "{line}: {message}");
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let done = bench.command(line).stdout(writer).output().unwrap();
+        let message = joined(&done.stderr);
+        assert_eq!(done.status.code(), Some(141), "{line}: {message}");
         assert!(!message.contains("panicked") && !message.contains("closed"), "{line}: {message}");
     }
     // Nobody hears a complaint; that is no reason to panic.
