@@ -537,6 +537,12 @@ fn logits_tell_whose_network_it_is() {
     bench.write("far.npy", &doubles(&[5, 2], &shifted(1e-6)));
     bench.done(&format!("certify {files} -Q 1 --logits near.npz"));
     bench.refused(&format!("certify {files} -Q 1 --logits far.npy"), 2);
+    // Logits that overflow in 64 bits agree with nothing, whatever the file holds.
+    let vast: [&[f64]; 2] = [&[1e300; 12], &[1e300; 6]];
+    let tensors = safetensors(&[("convs.0.lin.weight", &[3, 4], vast[0]), ("convs.1.lin.weight", &[2, 3], vast[1])]);
+    bench.write("vast.safetensors", &tensors);
+    let message = bench.refused("certify small.npz vast.safetensors -Q 1 --logits own.npy", 2);
+    assert!(message.contains("too large"), "{message}");
     // Without logits `inspect` says what it assumes; of a model of our own it assumes nothing.
     let warned = joined(&bench.run(&format!("inspect {files}")).stderr);
     assert!(warned.contains("neither activation nor options") && warned.contains("add_self_loops=True"), "{warned}");

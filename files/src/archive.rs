@@ -75,6 +75,20 @@ impl<'bytes> Archive<'bytes> {
         self.array(name)
     }
 
+    /// The only array of the file, or a complaint that there is not exactly one.
+    pub fn only(&mut self, remedy: impl Into<String>) -> Result<Array, FileError> {
+        let names: Vec<String> = self.names().map(str::to_owned).collect();
+        let [only] = names.as_slice() else {
+            return Err(FileError::Shape {
+                file: self.file.clone(),
+                entry: listed(self.names()),
+                problem: format!("are {} arrays, but exactly one is needed", names.len()),
+                remedy: remedy.into(),
+            });
+        };
+        self.array(only)
+    }
+
     /// What kind of array this is, without inflating more than its header.
     pub fn header(&mut self, name: &str) -> Result<Header, FileError> {
         Ok(self.open_entry(name)?.0)

@@ -1,7 +1,7 @@
 //! Lists of integers for nodes, attributes and budgets, from text, npy or npz.
 
 use crate::FileError;
-use crate::archive::{Archive, listed};
+use crate::archive::Archive;
 use crate::array::Array;
 use crate::source::{self, Kind};
 use std::path::Path;
@@ -22,21 +22,10 @@ pub fn read_integers(path: &Path) -> Result<Vec<i64>, FileError> {
 pub fn parse_integers(name: &str, bytes: &[u8]) -> Result<Vec<i64>, FileError> {
     let array = match source::kind(bytes) {
         Kind::Npy => Array::from_npy(name, bytes)?,
-        Kind::Zip => {
-            let mut archive = Archive::open(name, bytes)?;
-            let names: Vec<String> = archive.names().map(str::to_owned).collect();
-            let [only] = names.as_slice() else {
-                return Err(FileError::Shape {
-                    file: name.into(),
-                    entry: listed(archive.names()),
-                    problem: format!("are {} arrays, but exactly one is needed", names.len()),
-                    remedy: "name the array after the file, as in `graph.npz:train_mask`, or save the list alone with \
-                             `np.save(path, integers)`"
-                        .into(),
-                });
-            };
-            archive.array(only)?
-        }
+        Kind::Zip => Archive::open(name, bytes)?.only(
+            "name the array after the file, as in `graph.npz:train_mask`, or save the list alone with \
+             `np.save(path, integers)`",
+        )?,
         Kind::Safetensors | Kind::Pickle | Kind::Other => return text(name, bytes),
     };
     array.flat()?;

@@ -1,6 +1,6 @@
 //! Selections of nodes or attributes: lists of ids, or masks with one truth value for each.
 
-use crate::archive::{Archive, listed};
+use crate::archive::Archive;
 use crate::array::{Array, spell};
 use crate::header::Element;
 use crate::source::{self, Kind};
@@ -36,17 +36,7 @@ pub fn parse_selection(
             Archive::open(name, bytes)?.required(entry, "name one of the arrays that the file has")?
         }
         (Kind::Zip, None) => {
-            let mut archive = Archive::open(name, bytes)?;
-            let names: Vec<String> = archive.names().map(str::to_owned).collect();
-            let [only] = names.as_slice() else {
-                return Err(FileError::Shape {
-                    file: name.into(),
-                    entry: listed(archive.names()),
-                    problem: format!("are {} arrays, but exactly one is needed", names.len()),
-                    remedy: format!("name the array after the file, as in `{name}:train_mask`"),
-                });
-            };
-            archive.array(only)?
+            Archive::open(name, bytes)?.only(format!("name the array after the file, as in `{name}:train_mask`"))?
         }
         (_, Some(entry)) => {
             return Err(FileError::MissingArray {
