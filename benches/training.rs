@@ -8,9 +8,8 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use gcnproof::internals::problem::matrix::MatrixRows;
 use gcnproof::internals::problem::matrix::PatternRows;
-use gcnproof::internals::problem::matrix::SparseMatrix;
+use gcnproof::internals::problem::passing::Passing;
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof::train::losses::{Loss, cross_entropy, hinge};
 use gcnproof::train::objective::Objective;
@@ -43,10 +42,10 @@ struct Direct<'a> {
     attributes: DMatrix<f64>,
 }
 
-fn pass(matrix: &SparseMatrix, rows: &DMatrix<f64>, transposed: bool) -> DMatrix<f64> {
+fn pass(matrix: &Passing, rows: &DMatrix<f64>, transposed: bool) -> DMatrix<f64> {
     let mut result = DMatrix::zeros(rows.nrows(), rows.ncols());
-    for m in 0..matrix.rows() {
-        let (columns, entries) = matrix.row(m);
+    for m in 0..matrix.nodes() {
+        let (columns, entries) = matrix.single_row(m);
         for (&n, &a) in columns.iter().zip(entries) {
             let (from, into) = if transposed { (m, n as usize) } else { (n as usize, m) };
             for j in 0..rows.ncols() {
@@ -84,7 +83,7 @@ impl Direct<'_> {
         (m, side): (usize, f64),
         best: impl Fn(u32) -> &'b [(f64, usize, f64)],
     ) -> (f64, Picks) {
-        let (columns, entries) = gcn.layers()[0].passing.row(m);
+        let (columns, entries) = gcn.layers()[0].passing.single_row(m);
         let mut pool = Vec::new();
         for (&n, &a) in columns.iter().zip(entries) {
             pool.extend(best(n).iter().map(|&(gain, d, sign)| (a * gain, d, a * sign)));
@@ -102,9 +101,9 @@ impl Direct<'_> {
             x.row_iter_mut().for_each(|mut row| row.iter_mut().zip(b).for_each(|(v, b)| *v += b));
             x
         };
-        let z = bias(pass(&one.passing, &(&self.attributes * &w1), false), &one.bias);
+        let z = bias(pass(&one.passing, &(&self.attributes * &w1), false), one.bias.values());
         let hidden = z.map(|v| v.max(0.0));
-        let logits = bias(pass(&two.passing, &(&hidden * &w2), false), &two.bias);
+        let logits = bias(pass(&two.passing, &(&hidden * &w2), false), two.bias.values());
         let mut by_logits = DMatrix::zeros(logits.nrows(), classes);
         let mut loss = 0.0;
         let share = 1.0 / self.split.labelled.len() as f64;
@@ -203,7 +202,10 @@ impl Direct<'_> {
         let mut tapes = Vec::new();
         let mut margins = vec![f64::INFINITY; classes];
         for k in (0..classes).filter(|&k| k != class) {
-            let mut g = gcn.layers()[1].bias[class] - gcn.layers()[1].bias[k];
+            let mut g = {
+                let bias = gcn.layers()[1].bias.values();
+                bias[class] - bias[k]
+            };
             let mut slopes = DMatrix::zeros(v2.len(), h);
             for &(m, a) in &reached {
                 for j in 0..h {

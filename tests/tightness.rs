@@ -18,7 +18,6 @@ use gcnproof::internals::bound::selection::{Field, Selection, Slopes};
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::internals::problem::budget::Decided;
 use gcnproof::internals::problem::exact::{ExactProblem, ExactUnits, Sums};
-use gcnproof::internals::problem::matrix::MatrixRows;
 use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof::laboratory::instance::instance_of;
@@ -150,7 +149,7 @@ fn towards(problem: &common::Problem, (m, unit, z): (usize, usize, f64)) -> Vec<
     let common::Problem { graph, gcn, budget, .. } = problem;
     let layer = &gcn.layers()[0];
     let mut changes: Vec<f64> = Vec::new();
-    let (columns, entries) = layer.passing.row(m);
+    let (columns, entries) = layer.passing.single_row(m);
     for (n, &a) in columns.iter().map(|&n| n as usize).zip(entries) {
         let change = |d: usize| {
             let present = graph.attributes().contains(n, d as u32);
