@@ -202,7 +202,7 @@ fn verdicts_margins_and_bounds_are_those_of_brute_force() {
         let (graph, model) = (case.problem.graph().file(), model_file(network, ""));
         let statement = Statement::new(&graph, &model, &header, &network.plain_operators()).unwrap();
         let checker = Checker::new(&statement, seed % 2 == 0);
-        for effort in [Effort::Complete(limits.clone()), Effort::Minimize { limits, gap: 1e-10 }] {
+        for effort in [Effort::Complete(limits), Effort::Minimize { limits, gap: 1e-10 }] {
             let exact = matches!(effort, Effort::Minimize { .. });
             let certifier = certifier.clone().with_effort(effort).with_proofs();
             for (node, least) in least.iter().enumerate() {
