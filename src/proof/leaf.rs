@@ -34,6 +34,10 @@ pub(crate) fn leaf(
     let selection = std::mem::take(&mut workspace.selection);
     let envelope = workspace.hidden.envelope.clone();
     let free = Decided::default();
+    if prepared.network().depth() <= 3 {
+        // Nothing is assumed above the first hidden layer; the buffers may have served a deeper network.
+        workspace.multipliers.signs.clear();
+    }
     let signs = workspace.multipliers.signs.clone();
     let mut found = Leaf::default();
     for exponent in EXPONENTS {
