@@ -56,7 +56,8 @@ fn matrix(random: &mut Stream, rows: usize, columns: usize, density: usize) -> D
     DMatrix::from_fn(rows, columns, |_, _| if random.below(100) < density { quarter(random, 6) } else { 0.0 })
 }
 
-fn case(seed: u64) -> Case {
+/// With `per_node` only the last layer passes messages, in one term.
+fn case(seed: u64, per_node: bool) -> Case {
     let mut random = Stream::new(seed);
     let random = &mut random;
     let (nodes, dimension) = (2 + random.below(3), 2 + random.below(3));
@@ -70,14 +71,15 @@ fn case(seed: u64) -> Case {
     let adjacency = TriMat::<u8>::new((nodes, nodes));
     let graph = Graph::new(&adjacency.to_csr::<usize>(), &pattern.to_csr::<usize>()).unwrap();
     let (mut layers, mut dense) = (Vec::new(), Vec::new());
-    let depth = 1 + random.below(4);
+    let depth = if per_node { 2 + random.below(2) } else { 1 + random.below(4) };
     let mut width = dimension;
     for l in 0..depth {
         let outputs = if l + 1 == depth { 2 + random.below(2) } else { 1 + random.below(3) };
         let mut terms = Vec::new();
         let mut plain = Vec::new();
-        for _ in 0..1 + random.below(3) {
-            let identity = random.below(4) == 0;
+        let last = l + 1 == depth;
+        for _ in 0..if per_node && last { 1 } else { 1 + random.below(3) } {
+            let identity = if per_node { !last } else { random.below(4) == 0 };
             let a = if identity { DMatrix::identity(nodes, nodes) } else { matrix(random, nodes, nodes, 60) };
             let w = matrix(random, width, outputs, 80);
             let mut sparse = TriMat::new((nodes, nodes));
@@ -147,12 +149,24 @@ impl Case {
 
 #[test]
 fn verdicts_margins_and_bounds_are_those_of_brute_force() {
+    let count = std::env::var("GCNPROOF_TERMS").ok().and_then(|count| count.parse().ok()).unwrap_or(10_000u64);
+    compare(0..count, false);
+}
+
+/// The worst case of each node by itself, and a knapsack over the nodes.
+#[test]
+fn nodes_by_themselves_before_one_step_of_message_passing() {
+    let count = std::env::var("GCNPROOF_TERMS").ok().and_then(|count| count.parse().ok()).unwrap_or(4_000u64);
+    compare(700_000..700_000 + count, true);
+}
+
+fn compare(seeds: std::ops::Range<u64>, per_node: bool) {
     let mut workspace = Workspace::default();
     let (mut robust, mut broken, mut pairs, mut tree_nodes, mut attained, mut units, mut proved) =
         (0, 0, 0, 0, 0, 0, 0);
-    let count = std::env::var("GCNPROOF_TERMS").ok().and_then(|count| count.parse().ok()).unwrap_or(10_000u64);
-    for seed in 0..count {
-        let case = case(seed);
+    let count = seeds.clone().count();
+    for seed in seeds {
+        let case = case(seed, per_node);
         let limits = Limits { nodes: 20_000, ..Limits::default() };
         let certifier = Certifier::builder(case.problem.clone()).bound(Bound::Best).build();
         // Every pre-activation lies within its bounds, and at the first layer the bounds are attained.
@@ -204,7 +218,10 @@ fn verdicts_margins_and_bounds_are_those_of_brute_force() {
         let checker = Checker::new(&statement, seed % 2 == 0);
         for effort in [Effort::Complete(limits), Effort::Minimize { limits, gap: 1e-10 }] {
             let exact = matches!(effort, Effort::Minimize { .. });
-            let certifier = certifier.clone().with_effort(effort).with_proofs();
+            // Without proofs the table of the nodes comes before the search.
+            let proofs = !per_node || seed % 3 == 0;
+            let certifier = certifier.clone().with_effort(effort);
+            let certifier = if proofs { certifier.with_proofs() } else { certifier };
             for (node, least) in least.iter().enumerate() {
                 let result = certifier.certify_node(node, &mut workspace);
                 tree_nodes += result.search_nodes;
@@ -224,6 +241,7 @@ fn verdicts_margins_and_bounds_are_those_of_brute_force() {
                     );
                 }
                 match result.proof_line(&checker) {
+                    _ if !proofs => {}
                     Line::Node(proof) => {
                         let judged = checker.check(&proof).unwrap();
                         let robust = result.verdict == Verdict::Robust;
@@ -271,7 +289,7 @@ fn programs_of_independent_solvers_agree() {
     let count = std::env::var("GCNPROOF_TERMS_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(300u64);
     let (mut rows, mut exact) = (0, 0);
     for seed in 0..count {
-        let case = case(500_000 + seed);
+        let case = case(500_000 + seed, seed % 4 == 0);
         let effort = Effort::Minimize { limits: Limits::default(), gap: 0.0 };
         let certifier = Certifier::builder(case.problem.clone()).effort(effort).build();
         let node = seed as usize % case.attributes.nrows();
@@ -285,7 +303,8 @@ fn programs_of_independent_solvers_agree() {
         for row in pairs(&certifier, &settings, node, &others) {
             assert_eq!(row.violation, None, "seed {seed}: {row:?}");
             let truth = least[row.class as usize];
-            let near = |value: Option<f64>| value.is_some_and(|value| (value - truth).abs() <= 1e-6 * (1.0 + truth.abs()));
+            let near =
+                |value: Option<f64>| value.is_some_and(|value| (value - truth).abs() <= 1e-6 * (1.0 + truth.abs()));
             assert!(near(row.milp) && near(row.exact), "seed {seed}: {truth} {row:?}");
             for below in [row.dual_default, row.dual_optimal, row.lp_highs, row.ilp] {
                 assert!(below.is_some_and(|below| below <= truth + 1e-6), "seed {seed}: {truth} {row:?}");

@@ -97,11 +97,13 @@ pub(crate) fn sort(file: &str, shaped: &[(String, Vec<usize>)]) -> Result<ModelN
             entry: stranger.clone(),
             remedy: match proposed() {
                 Some(layers) => format!("if all of these are graph convolutions, name them: `--layers {layers}`"),
-                None => "a file without a description is read as a stack of graph convolutions with ReLU between them. \
+                None => {
+                    "a file without a description is read as a stack of graph convolutions with ReLU between them. \
                          If the tensor is not part of the network, save the model without it; BatchNorm, root \
                          weights, jumping knowledge and the like can be described (docs/model-format.md), LayerNorm \
                          and attention cannot: they are not certified"
-                    .into(),
+                        .into()
+                }
             },
         });
     }

@@ -67,7 +67,8 @@ fn read(name: &str, tensors: &mut Tensors) -> Result<SparseMatrix, String> {
     let values = tensors.vector(&data).map_err(|error| error.to_string())?;
     let (offsets, columns) = (tensors.integers(&indptr)?, tensors.integers(&indices)?);
     let rows = offsets.len().checked_sub(1).filter(|&rows| rows > 0 && u32::try_from(rows).is_ok());
-    let rows = rows.ok_or_else(|| format!("`{indptr}` has {} numbers: one more than nodes is needed", offsets.len()))?;
+    let rows =
+        rows.ok_or_else(|| format!("`{indptr}` has {} numbers: one more than nodes is needed", offsets.len()))?;
     if columns.len() != values.len() {
         return Err(format!("`{indices}` has {} numbers, `{data}` has {}", columns.len(), values.len()));
     }
@@ -80,7 +81,8 @@ fn read(name: &str, tensors: &mut Tensors) -> Result<SparseMatrix, String> {
     }
     let mut matrix = SparseMatrix { rows, columns: rows, offsets: vec![0], indices: Vec::new(), values: Vec::new() };
     for (row, ends) in offsets.windows(2).enumerate() {
-        let mut entries: Vec<(u64, f64)> = (ends[0]..ends[1]).map(|at| (columns[at as usize], values[at as usize])).collect();
+        let mut entries: Vec<(u64, f64)> =
+            (ends[0]..ends[1]).map(|at| (columns[at as usize], values[at as usize])).collect();
         entries.sort_by_key(|entry| entry.0);
         if let Some(pair) = entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             return Err(format!("the operator matrix:{name} has two entries at row {row}, column {}", pair[0].0));

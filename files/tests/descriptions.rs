@@ -62,9 +62,17 @@ fn fields_and_tensors_that_are_not_there() {
 fn cycles_and_layers_that_nothing_needs() {
     refused("\"from\": \"x\", \"operator\": \"matrix:P\"", "\"from\": \"logits\", \"operator\": \"gcn\"", &["cycle"]);
     refused("\"from\": \"hidden\"", "\"from\": \"logits\"", &["layer `logits`", "cycle"]);
-    let unused = DESCRIPTION.replacen("\"layers\": [", "\"layers\": [ { \"name\": \"spare\", \"activation\": \"relu\", \
-        \"terms\": [ { \"from\": \"x\", \"operator\": \"gcn\", \"weight\": \"W1\" } ] },", 1);
-    complete(&parse(&unused, &tensors_described()).unwrap_err(), "m.safetensors", &["layer `spare`", "does not depend"]);
+    let unused = DESCRIPTION.replacen(
+        "\"layers\": [",
+        "\"layers\": [ { \"name\": \"spare\", \"activation\": \"relu\", \
+        \"terms\": [ { \"from\": \"x\", \"operator\": \"gcn\", \"weight\": \"W1\" } ] },",
+        1,
+    );
+    complete(
+        &parse(&unused, &tensors_described()).unwrap_err(),
+        "m.safetensors",
+        &["layer `spare`", "does not depend"],
+    );
 }
 
 #[test]
@@ -110,7 +118,9 @@ fn skips_that_would_take_all_memory_are_refused() {
     for at in 0..600 {
         let from = if at == 0 { "x".into() } else { format!("h{}", at - 1) };
         let weight = if at == 0 { ", \"weight\": \"W\"" } else { "" };
-        layers += &format!("{{\"name\":\"h{at}\",\"activation\":\"relu\",\"terms\":[{{\"from\":\"{from}\",\"operator\":\"gcn\"{weight}}}]}},");
+        layers += &format!(
+            "{{\"name\":\"h{at}\",\"activation\":\"relu\",\"terms\":[{{\"from\":\"{from}\",\"operator\":\"gcn\"{weight}}}]}},"
+        );
     }
     let terms: Vec<String> = (0..600).map(|at| format!("{{\"from\":\"h{at}\",\"operator\":\"gcn\"}}")).collect();
     let text = format!(

@@ -159,12 +159,18 @@ fn flipped_bytes_are_answered() {
 fn changed_descriptions_are_answered() {
     let mut dice = Dice(3);
     let mut accepted = 0;
-    let words = ["x", "hidden", "logits", "relu", "none", "gcn", "matrix:P", "1e999", "NaN", "null", "-1", "[]", "{}", "W1"];
+    let words =
+        ["x", "hidden", "logits", "relu", "none", "gcn", "matrix:P", "1e999", "NaN", "null", "-1", "[]", "{}", "W1"];
     for round in 0..6000 {
         let mut text = DESCRIPTION.to_owned();
         for _ in 0..=dice.below(2) {
-            let quoted: Vec<(usize, usize)> = text.match_indices('"').map(|at| at.0).collect::<Vec<_>>()
-                .chunks_exact(2).map(|two| (two[0] + 1, two[1])).collect();
+            let quoted: Vec<(usize, usize)> = text
+                .match_indices('"')
+                .map(|at| at.0)
+                .collect::<Vec<_>>()
+                .chunks_exact(2)
+                .map(|two| (two[0] + 1, two[1]))
+                .collect();
             if quoted.is_empty() {
                 break;
             }

@@ -397,7 +397,8 @@ pub enum NetworkError {
 /// The matrices of a file, by what its rules call them.
 fn matrices(model: &ModelFile) -> Result<BTreeMap<String, Operator>, NetworkError> {
     let taken = |matrix: &Arc<gcnproof_files::SparseMatrix>| {
-        let operator = Operator::from_plain((**matrix).clone()).map_err(|error| NetworkError::Matrix { layer: 1, error })?;
+        let operator =
+            Operator::from_plain((**matrix).clone()).map_err(|error| NetworkError::Matrix { layer: 1, error })?;
         Ok((format!("matrix:{}", gcnproof_files::matrix_digest(matrix)), operator))
     };
     model.matrices.iter().map(taken).collect()
@@ -518,7 +519,9 @@ impl Network {
             let unknown = |problem| NetworkError::Rule { layer: index + 1, problem };
             let rules = match layer.operators.as_slice() {
                 [] => vec![operators[index.min(operators.len() - 1)].clone()],
-                rules => rules.iter().map(|rule| operator_of(rule, &matrices).map_err(unknown)).collect::<Result<_, _>>()?,
+                rules => {
+                    rules.iter().map(|rule| operator_of(rule, &matrices).map_err(unknown)).collect::<Result<_, _>>()?
+                }
             };
             // Layers mostly share their operators; a matrix of one's own is told by where it lies.
             let key: Vec<String> = rules.iter().map(key).collect();

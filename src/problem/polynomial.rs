@@ -3,7 +3,7 @@
 //! The network that is certified has the floats that are computed here, so their order is part of the definition: row `i` of
 //! `M_{k+1}` is the sum of `A_ij · row j of M_k` over the entries of row `i` of `A` in rising order of `j`, the result is the sum of
 //! `c_k M_k` in rising order of `k`. Products and sums are rounded one by one; entries that come out as 0 are left out. A network whose
-//! framework multiplies by `A` again and again instead computes the same real function up to rounding (docs/math.md §13).
+//! framework multiplies by `A` again and again instead computes the same real function up to rounding (docs/math.md §16.3).
 
 use rayon::prelude::*;
 

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 
 pub use budget::{Budget, Decided, Flip};
+pub use gcnproof_files::matrix_digest;
 pub use integers::{Combination, Integers};
 pub use links::{Link, pairs};
 pub use network::Network;
-pub use gcnproof_files::matrix_digest;
 pub use slice::Slice;
 
 use crate::format::{Convention, Header, OLDEST_VERSION, VERSION};
