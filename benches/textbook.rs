@@ -29,7 +29,7 @@ fn textbook(certifier: &Certifier, weight: &DMatrix<f64>, node: usize, reference
     slice.cut(gcn, 3, node);
     let (bounds, last) = (&certifier.activation_bounds()[0], &gcn.layers()[1]);
     let (h, hidden, outer) = (bounds.width, slice.nodes(2), slice.nodes(1));
-    let mut g = last.bias[reference] - last.bias[class];
+    let mut g = last.bias.values()[reference] - last.bias.values()[class];
     let mut u = DMatrix::<f64>::zeros(outer.len(), h);
     let targets: Vec<(usize, f64)> = slice.passing(2).single_row(0).collect();
     for &(m, a) in &targets {
@@ -45,7 +45,7 @@ fn textbook(certifier: &Certifier, weight: &DMatrix<f64>, node: usize, reference
                 g += s * r / (s - r) * phi_hat.max(0.0);
                 s / (s - r) * phi_hat
             };
-            g -= phi * gcn.layers()[0].bias[j];
+            g -= phi * gcn.layers()[0].bias.values()[j];
             for (n, a) in slice.passing(1).single_row(m) {
                 u[(n, j)] += a * phi;
             }
@@ -74,7 +74,7 @@ fn textbook(certifier: &Certifier, weight: &DMatrix<f64>, node: usize, reference
     kept.truncate(q);
     g -= kept.iter().map(|k| k.0).sum::<f64>();
     // The flips on the true network: the rows they reach, then the target.
-    let mut margin = last.bias[reference] - last.bias[class];
+    let mut margin = last.bias.values()[reference] - last.bias.values()[class];
     for &(m, a) in &targets {
         let mut z = certifier.unperturbed()[0].row(hidden[m] as usize).to_vec();
         for (n, entry) in slice.passing(1).single_row(m) {
