@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..network import Layer, Network, Term
-from .operators import IDENTITY, Operator
+from .operators import IDENTITY, Operator, Operators
 
 _LONGEST = 24
 """A sum of more terms than this becomes a layer of its own before it is used further."""
@@ -86,7 +86,7 @@ class Form:
     @property
     def is_local(self) -> bool:
         """Does every row depend on its own node only?"""
-        return all(term.operator.base is None for term in self.terms)
+        return all(term.operator.base is None and term.operator.under is None for term in self.terms)
 
     def linear(self, matrix: np.ndarray, bias: np.ndarray | None = None) -> Form:
         """Times a matrix of inputs × outputs, plus a bias."""
@@ -95,8 +95,12 @@ class Form:
 
     def scaled(self, scale: np.ndarray | float, shift: np.ndarray | None = None) -> Form:
         """Every unit times a number, plus another."""
-        scale = np.broadcast_to(np.asarray(scale, np.float64), (self.width,))
-        terms = [FormTerm(term.source, term.operator, _scaled(term.weight, scale)) for term in self.terms]
+        scale = np.asarray(scale, np.float64).reshape(-1)
+        if (scale == scale[:1]).all():
+            # The weights stay the same object, by which sums of powers are known as polynomials.
+            terms = [FormTerm(term.source, term.operator.times(float(scale[0])), term.weight) for term in self.terms]
+        else:
+            terms = [FormTerm(term.source, term.operator, _scaled(term.weight, scale)) for term in self.terms]
         return Form(self.rows, self.width, terms, _plus(None if self.bias is None else self.bias * scale, shift), self.label)
 
     def shifted(self, shift: np.ndarray) -> Form:
@@ -108,10 +112,8 @@ class Form:
         terms = list(self.terms)
         for term in other.terms:
             for place, own in enumerate(terms):
-                if own.source is term.source and own.operator.same(term.operator):
-                    both = isinstance(own.weight, Diagonal) and isinstance(term.weight, Diagonal)
-                    weight = Diagonal(own.weight.scale + term.weight.scale) if both else dense(own.weight) + dense(term.weight)
-                    terms[place] = FormTerm(own.source, own.operator, weight)
+                if own.source is term.source and (both := _merged(own, term)) is not None:
+                    terms[place] = both
                     break
             else:
                 terms.append(term)
@@ -124,25 +126,36 @@ class Form:
         terms = [FormTerm(term.source, term.operator, np.ascontiguousarray(dense(term.weight)[:, start:stop])) for term in self.terms]
         return Form(self.rows, stop - start, terms, None if self.bias is None else self.bias[..., start:stop], self.label)
 
-    def passed(self, operator: Operator) -> Form | None:
-        """What an operator makes of it; None where that cannot be written without a layer between."""
+    def passed(self, operator: Operator, operators: Operators) -> Form | None:
+        """What an operator makes of it; None where that is better written with a layer between."""
         terms = []
         for term in self.terms:
-            joined = operator.after(term.operator)
+            joined = operators.joined(operator, term.operator)
+            if joined is None and self.rows != operators.nodes:
+                joined = operators.of(operator.expanded() @ term.operator.expanded())
             if joined is None:
                 return None
             terms.append(FormTerm(term.source, joined, term.weight))
         bias = self.bias
         rows = operator.base.matrix.shape[0] if operator.base else self.rows
-        if bias is not None and not (operator.is_identity):
-            if bias.ndim == 1:
-                # A bias of all nodes arrives as often as there are messages, weighted with them.
-                bias = np.outer(operator.apply(np.ones(self.rows)), bias)
-            else:
-                bias = operator.apply(bias)
-            if (bias == bias[0]).all():
+        if bias is not None:
+            # A bias of all nodes arrives as often as there are messages, weighted with them.
+            bias = np.outer(operator.apply(np.ones(self.rows)), bias) if bias.ndim == 1 else operator.apply(bias)
+            if len(bias) and (bias == bias[0]).all():
                 bias = bias[0].copy()
         return Form(rows, self.width, terms, bias, self.label)
+
+
+def _merged(first: FormTerm, second: FormTerm) -> FormTerm | None:
+    """Two terms of one source as one, if they are one."""
+    if first.weight is second.weight and (operator := first.operator.plus(second.operator)) is not None:
+        return FormTerm(first.source, operator, first.weight)
+    (a, one), (b, two) = first.operator.monomial(), second.operator.monomial()
+    if not one.same(two):
+        return None
+    if isinstance(first.weight, Diagonal) and isinstance(second.weight, Diagonal):
+        return FormTerm(first.source, one, Diagonal(a * first.weight.scale + b * second.weight.scale))
+    return FormTerm(first.source, one, a * dense(first.weight) + b * dense(second.weight))
 
 
 def _plus(a: np.ndarray | None, b: np.ndarray | None) -> np.ndarray | None:
@@ -165,8 +178,8 @@ class Layers:
         """What is above zero."""
         if len(form.terms) == 1 and form.bias is None:
             (term,) = form.terms
-            known = term.operator.is_identity and term.source.is_nonnegative and isinstance(term.weight, Diagonal)
-            if known and (term.weight.scale >= 0).all():
+            local = term.operator.base is None and term.operator.under is None and term.operator.coefficients[0] >= 0
+            if local and term.source.is_nonnegative and isinstance(term.weight, Diagonal) and (term.weight.scale >= 0).all():
                 return form
         return self._layer(form, "relu")
 
@@ -176,13 +189,13 @@ class Layers:
             form._own = self._layer(form, "none")
         return form._own
 
-    def passed(self, form: Form, operator: Operator) -> Form:
+    def passed(self, form: Form, operator: Operator, operators: Operators) -> Form:
         """What an operator makes of a form, with a layer between where one is needed."""
         if operator.is_identity:
             return form
-        passed = form.passed(operator) if len(form.terms) <= _LONGEST else None
+        passed = form.passed(operator, operators) if len(form.terms) <= _LONGEST or form.rows != self.nodes else None
         if passed is None:
-            passed = self.own(form).passed(operator)
+            passed = self.own(form).passed(operator, operators)
         assert passed is not None
         return passed
 
@@ -214,8 +227,10 @@ def _terms(form: Form, attributes: int) -> list[Term]:
         return [Term("x", "identity", np.zeros((attributes, form.width)))]
     terms = []
     for term in form.terms:
-        operator, weight = term.operator, term.weight
-        if operator.base is None and not operator.is_identity:
+        factor, operator = term.operator.monomial()
+        weight = term.weight if factor == 1.0 else _scaled(term.weight, np.full(form.width, factor))
+        if operator.base is None:
+            # All coefficients may be 0.
             weight, operator = _scaled(weight, np.full(form.width, operator.coefficients[0])), IDENTITY
         passed_on = isinstance(weight, Diagonal) and weight.is_identity and term.source.layer is not None
         terms.append(Term(term.source.name, operator.described(), None if passed_on else dense(weight)))

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from .forms import Form
+from .forms import Diagonal, Form
 from .values import Recorded, Value
 
 PROPERTIES = {"shape", "dtype", "device", "ndim", "requires_grad", "layout", "is_sparse", "is_cuda", "is_meta", "grad", "is_leaf", "names",
@@ -54,8 +54,7 @@ def _same(recorder: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
     return tensor
 
 
-for _name in ["contiguous", "detach", "detach_", "to", "double", "float", "type", "type_as", "cpu", "cuda", "requires_grad_", "alias", "as_subclass",
-              "__torch_function__", "view_as", "rename_", "retain_grad"]:
+for _name in ["contiguous", "detach", "detach_", "double", "float", "type_as", "cpu", "cuda", "requires_grad_", "alias", "retain_grad"]:
     FUNCTIONS[_name] = _same
 
 
@@ -85,9 +84,8 @@ def _plain(method: str) -> Any:
 
 
 for _name in ["size", "dim", "numel", "nelement", "ndimension", "__len__", "is_floating_point", "is_complex", "stride", "element_size",
-              "is_contiguous", "get_device", "__hash__", "is_sparse_csr", "is_same_size", "type", "has_names", "is_inference", "storage_offset"]:
-    if _name != "type":
-        FUNCTIONS[_name] = _plain(_name)
+              "is_contiguous", "get_device", "__hash__", "is_sparse_csr", "is_same_size", "has_names", "is_inference", "storage_offset"]:
+    FUNCTIONS[_name] = _plain(_name)
 
 
 @_function("is_tensor", "is_storage")
@@ -101,24 +99,36 @@ def _repr(recorder: Any, tensor: Recorded, *args: Any, **kwargs: Any) -> str:
         return f"Recorded({tuple(tensor.shape)})"
 
 
-@_function("view", "reshape", "flatten", "squeeze", "expand", "expand_as")
-def _reshaped(recorder: Any, tensor: Any, *shape: Any, **kwargs: Any) -> Any:
-    if not isinstance(tensor, Recorded):
-        # A plain tensor that takes the shape of a recorded one.
-        (like,) = shape
-        return tensor.expand(like.shape)
-    with torch._C.DisableTorchFunctionSubclass():
-        result = torch.empty(tensor.shape, device="meta")
-        like = [torch.empty(item.shape, device="meta") if isinstance(item, torch.Tensor) else item for item in shape]
-    name = "expand_as" if like and isinstance(like[0], torch.Tensor) else None
-    if name:
-        result = result.expand_as(like[0])
-    elif like or "shape" in kwargs:
-        sizes = like[0] if len(like) == 1 and isinstance(like[0], (tuple, list)) else like or kwargs["shape"]
-        if not (len(sizes) == 1 and sizes[0] in (0, 1, -1) and tuple(tensor.shape)[0] != 1):
-            result = result.reshape(*[sizes])
-    if tuple(result.shape) != tuple(tensor.shape):
-        raise Unhandled("nodes and units change their places")
+@_function("expand_as")
+def _expand_as(recorder: Any, tensor: Any, other: Any) -> Any:
+    if isinstance(tensor, Recorded):
+        if tuple(tensor.shape) != tuple(other.shape):
+            raise Unhandled("rows or units are repeated")
+        return tensor
+    # A plain tensor that takes the shape of a recorded one.
+    return tensor.expand(tuple(other.shape))
+
+
+def _shaped(name: str) -> Any:
+    def handler(recorder: Any, tensor: Recorded, *args: Any, **kwargs: Any) -> Recorded:
+        # A tensor without numbers tells the shape.
+        result = getattr(torch.empty(tuple(tensor.shape), device="meta"), name)(*args, **kwargs)
+        if tuple(result.shape) != tuple(tensor.shape):
+            raise Unhandled("nodes and units change their places; keep tensors of nodes × units")
+        return tensor
+
+    return handler
+
+
+for _name in ["view", "reshape", "flatten", "squeeze", "expand"]:
+    FUNCTIONS[_name] = _shaped(_name)
+
+
+@_function("to", "type")
+def _to(recorder: Any, tensor: Recorded, *args: Any, **kwargs: Any) -> Any:
+    for item in [*args, *kwargs.values()]:
+        if isinstance(item, torch.dtype) and not item.is_floating_point or isinstance(item, str) and item.endswith(("LongTensor", "IntTensor", "BoolTensor")):
+            raise Unhandled("what depends on the attributes becomes whole numbers")
     return tensor
 
 
@@ -228,6 +238,11 @@ def _batch_norm(recorder: Any, input: Recorded, running_mean: Any, running_var: 
 def linear(recorder: Any, value: Value, matrix: np.ndarray, bias: np.ndarray | None = None) -> Value:
     """Times a matrix of inputs × outputs, plus a bias."""
     if matrix.ndim != 2 or matrix.shape[0] != value.width:
+        if all(term.source.layer is None and isinstance(term.weight, Diagonal) for block in value.blocks for term in block.terms):
+            raise recorder.refuse(
+                "a model on another number of attributes", f"it takes {matrix.shape[0]} attributes, but `data.x` has {value.width}",
+                "give the graph that the model was trained on, with all of its attributes",
+            )
         raise Unhandled(f"the weights take {matrix.shape[0]} inputs, but {value.width} are given")
     result, at = None, 0
     for block in value.blocks:
@@ -343,7 +358,7 @@ def _mul(recorder: Any, a: Any, b: Any, *, out: Any = None) -> Recorded:
     if (factor == factor[:1]).all():
         return recorder.tensor(value.parts(lambda form, start, stop: form.scaled(factor[0, start:stop])))
     if (factor == factor[:, :1]).all():
-        rows = sparse.csr_array(sparse.diags_array(np.ascontiguousarray(factor[:, 0])))
+        rows = sparse.csr_array(sparse.diags(np.ascontiguousarray(factor[:, 0])))
         return recorder.tensor(recorder.passed(value, recorder.operators.of(rows)))
     raise Unhandled("each node and unit has a factor of its own")
 

@@ -27,35 +27,48 @@ class Base:
 
 
 class Operator:
-    """Σ c_k B^k of a base B; without a base the constant c_0 times the identity."""
+    """Σ c_k B^k of a base B; without a base the constant c_0 times the identity.
 
-    def __init__(self, base: Base | None, coefficients: tuple[float, ...]):
+    Inside a message-passing layer the base leads from nodes to edges, and `under` is what was applied to the nodes before.
+    """
+
+    def __init__(self, base: Base | None, coefficients: tuple[float, ...], under: Operator | None = None):
+        while len(coefficients) > 1 and coefficients[-1] == 0.0:
+            coefficients = coefficients[:-1]
         self.base = base if len(coefficients) > 1 else None
         self.coefficients = coefficients
+        self.under = under
 
     @property
     def is_identity(self) -> bool:
         """Does every node keep what it has?"""
-        return self.base is None and self.coefficients == (1.0,)
+        return self.base is None and self.under is None and self.coefficients == (1.0,)
 
-    def same(self, other: Operator) -> bool:
-        """Is it the same polynomial of the same matrix?"""
-        return self.base is other.base and self.coefficients == other.coefficients
+    @property
+    def is_matrix(self) -> bool:
+        """Is it a multiple of its base?"""
+        return self.base is not None and len(self.coefficients) == 2 and self.coefficients[0] == 0.0
 
-    def after(self, first: Operator) -> Operator | None:
-        """This operator applied to what `first` gives; None where that is no polynomial of one matrix."""
-        if self.base is None:
-            return Operator(first.base, tuple(self.coefficients[0] * c for c in first.coefficients))
-        if first.base is None:
-            return Operator(self.base, tuple(first.coefficients[0] * c for c in self.coefficients))
-        if self.base is first.base and self.base.square:
-            return Operator(self.base, tuple(float(c) for c in np.convolve(self.coefficients, first.coefficients)))
-        return None
+    def times(self, factor: float) -> Operator:
+        """A multiple."""
+        return self if factor == 1.0 else Operator(self.base, tuple(factor * c for c in self.coefficients), self.under)
+
+    def plus(self, other: Operator) -> Operator | None:
+        """The sum; None where that is no polynomial of one matrix."""
+        if self.under is not None or other.under is not None or None not in (self.base, other.base) and self.base is not other.base:
+            return None
+        size = max(len(self.coefficients), len(other.coefficients))
+        first, second = (list(operator.coefficients) + [0.0] * (size - len(operator.coefficients)) for operator in (self, other))
+        return Operator(self.base or other.base, tuple(a + b for a, b in zip(first, second)))
 
     def apply(self, values: np.ndarray) -> np.ndarray:
         """What it makes of some values by node."""
+        if self.under is not None:
+            values = self.under.apply(values)
         if self.base is None:
             return self.coefficients[0] * values
+        if self.is_matrix:
+            return self.coefficients[1] * (self.base.matrix @ values)
         # Horner's scheme: no power of the matrix is formed.
         result = self.coefficients[-1] * values
         for coefficient in reversed(self.coefficients[:-1]):
@@ -64,10 +77,29 @@ class Operator:
                 result = result + coefficient * values
         return result
 
-    def matrix(self) -> sparse.csr_array:
-        """As one matrix; for operators that are a matrix themselves."""
-        assert self.base is not None and self.coefficients == (0.0, 1.0)
-        return self.base.matrix
+    def expanded(self) -> sparse.csr_array:
+        """As one matrix."""
+        assert self.base is not None
+        power, total = sparse.csr_array(sparse.eye(self.base.matrix.shape[1], format="csr")), None
+        if self.is_matrix:
+            total = self.base.matrix * self.coefficients[1]
+        else:
+            for coefficient in self.coefficients:
+                total = power * coefficient if total is None else total + power * coefficient
+                power = self.base.matrix @ power
+        return total if self.under is None else total @ self.under.expanded()
+
+    def monomial(self) -> tuple[float, Operator]:
+        """A number and an operator whose product it is: the number is 1 where several powers are summed."""
+        filled = [place for place, c in enumerate(self.coefficients) if c != 0.0]
+        if len(filled) != 1:
+            return 1.0, self
+        factor = self.coefficients[filled[0]]
+        return factor, Operator(self.base, tuple(c / factor for c in self.coefficients), self.under)
+
+    def same(self, other: Operator) -> bool:
+        """Is it the same polynomial of the same matrix?"""
+        return self.base is other.base and self.coefficients == other.coefficients and self.under is None and other.under is None
 
     def described(self) -> Any:
         """As a network takes it."""
@@ -117,14 +149,37 @@ class Operators:
 
     def polynomial(self, operator: Operator, coefficients: Any) -> Operator:
         """Σ c_k A^k of an operator A."""
-        result, power = [0.0], [1.0]
+        result, power = Operator(None, (0.0,)), Operator(None, (1.0,))
         for coefficient in coefficients:
-            size = max(len(result), len(power))
-            result = [a + float(coefficient) * b for a, b in zip(result + [0.0] * (size - len(result)), power + [0.0] * (size - len(power)))]
-            power = list(np.convolve(power, operator.coefficients))
-        while len(result) > 1 and result[-1] == 0.0:
-            result.pop()
-        return Operator(operator.base, tuple(float(c) for c in result))
+            added = result.plus(power.times(float(coefficient)))
+            assert added is not None
+            result, power = added, Operator(operator.base, tuple(map(float, np.convolve(power.coefficients, operator.coefficients))))
+        return result
+
+    def joined(self, outer: Operator, inner: Operator) -> Operator | None:
+        """`outer` applied to what `inner` gives; None where that is better written with a layer between.
+
+        Matrices with one entry a row, and those between nodes and edges, are multiplied out; powers of one matrix stay a polynomial.
+        """
+        if outer.base is None:
+            return inner.times(outer.coefficients[0])
+        if inner.base is None and inner.under is None:
+            return outer.times(inner.coefficients[0])
+        if outer.base is inner.base and outer.base.square and inner.under is None:
+            return Operator(outer.base, tuple(map(float, np.convolve(outer.coefficients, inner.coefficients))))
+        if not inner.base.square or inner.under is not None:
+            product = self.of(outer.expanded() @ inner.base.matrix).times(inner.coefficients[-1])
+            if inner.under is None:
+                return product
+            if product.base is not None and not product.base.square:
+                return Operator(product.base, product.coefficients, inner.under)
+            joined = self.joined(product, inner.under)
+            return self.of(product.expanded() @ inner.under.expanded()) if joined is None else joined
+        if not outer.base.square:
+            return Operator(outer.base, outer.coefficients, inner)
+        if outer.is_matrix and inner.is_matrix and min(outer.base.matrix.nnz, inner.base.matrix.nnz) <= self.nodes:
+            return self.of(outer.expanded() @ inner.expanded())
+        return None
 
 
 def _equal(a: sparse.csr_array, b: sparse.csr_array, sign: float, tolerance: float) -> bool:
@@ -139,8 +194,8 @@ def _rules(adjacency: sparse.csr_array) -> Any:
     nodes = adjacency.shape[0]
     plain = sparse.csr_array(adjacency, dtype=np.float64)
     plain.data[:] = 1.0
-    looped = sparse.csr_array(plain.maximum(sparse.eye_array(nodes, format="csr")))
-    yield "identity", sparse.csr_array(sparse.eye_array(nodes, format="csr"))
+    looped = sparse.csr_array(plain.maximum(sparse.eye(nodes, format="csr")))
+    yield "identity", sparse.csr_array(sparse.eye(nodes, format="csr"))
     for matrix, normalised, mean, summed in [(looped, "gcn", "mean+self", "sum+self"), (plain, "gcn-self", "mean", "sum")]:
         matrix.sort_indices()
         counts = np.diff(matrix.indptr)

@@ -160,35 +160,7 @@ class Recorder:
 
     def passed(self, value: Value, operator: Operator) -> Value:
         """What an operator makes of a value."""
-        return value.each(lambda form: self._passed(form, operator))
-
-    def _passed(self, form: Form, operator: Operator) -> Form:
-        """Small matrices (one entry a row, or between nodes and edges) are multiplied out, others get a layer between."""
-        if operator.base is not None and any(self._multiplied(operator, term.operator) for term in form.terms):
-            terms = []
-            for term in form.terms:
-                simple = term.operator.base is None or term.operator.coefficients[:-1] == (0.0,)
-                if not simple or operator.coefficients[:-1] != (0.0,):
-                    return self.layers.passed(form, operator)
-                scale = term.operator.coefficients[-1] * operator.coefficients[-1]
-                inner = term.operator.base.matrix if term.operator.base is not None else None
-                product = operator.base.matrix if inner is None else operator.base.matrix @ inner
-                joined_operator = self.operators.of(product * scale)
-                terms.append(type(term)(term.source, joined_operator, term.weight))
-            bias = form.bias
-            if bias is not None:
-                bias = np.outer(operator.apply(np.ones(form.rows)), bias) if bias.ndim == 1 else operator.apply(bias)
-            return Form(operator.base.matrix.shape[0], form.width, terms, bias, form.label)
-        return self.layers.passed(form, operator)
-
-    @staticmethod
-    def _multiplied(outer: Operator, inner: Operator) -> bool:
-        if outer.base is None or inner.base is None or outer.base is inner.base and outer.base.square:
-            return False
-        if not (outer.base.square and inner.base.square):
-            return True
-        nodes = outer.base.matrix.shape[0]
-        return min(outer.base.matrix.nnz, inner.base.matrix.nnz) <= nodes
+        return value.each(lambda form: self.layers.passed(form, operator, self.operators))
 
     def ready(self, value: Value, operators: list[Operator]) -> Value:
         """The value with a layer before it where the operators could not be joined with those that it has already."""
@@ -196,11 +168,10 @@ class Recorder:
         def form(form: Form) -> Form:
             for operator in operators:
                 for term in form.terms:
-                    after = operator.after(term.operator)
+                    joined = self.operators.joined(operator, term.operator)
                     wide = term.source.layer is None and isinstance(term.weight, Diagonal)
-                    if self._multiplied(operator, term.operator):
-                        continue
-                    if after is None or len(after.coefficients) > _LONGEST_POWER + 1 and not wide and term.operator.base is not None:
+                    long = joined is not None and term.operator.base is not None and len(joined.coefficients) > _LONGEST_POWER + 1
+                    if joined is None or long and not wide:
                         return self.layers.own(form)
             return form
 
@@ -227,7 +198,10 @@ def _bound(recorder: Recorder, handler: Any, part: torch.nn.Module) -> Any:
     def forward(*args: Any, **kwargs: Any) -> Any:
         if not any(isinstance(item, Recorded) for item in _flat([*args, *kwargs.values()])):
             return original(*args, **kwargs)
-        result = handler(recorder, part, *args, **kwargs)
+        try:
+            result = handler(recorder, part, *args, **kwargs)
+        except Unhandled as unhandled:
+            raise recorder.refuse(type(part).__name__, str(unhandled), "check the sizes of the layers and how they are called", part) from None
         for block in result.blocks:
             block.label = recorder.names.get(id(part)) or block.label
         return recorder.tensor(result)

@@ -53,7 +53,7 @@ MODULES: dict[str, tuple[str, str]] = {
 """Modules that are refused by name: why, and what to do."""
 
 _ACTIVATIONS = ["elu", "elu_", "selu", "selu_", "celu", "celu_", "gelu", "silu", "mish", "softplus", "tanh", "tanh_", "sigmoid", "sigmoid_",
-                "logsigmoid", "hardtanh", "hardtanh_", "relu6", "hardswish", "hardsigmoid", "softsign", "tanhshrink", "softshrink",
+                "logsigmoid", "log_sigmoid", "hardtanh", "hardtanh_", "relu6", "hardswish", "hardsigmoid", "softsign", "tanhshrink", "softshrink",
                 "hardshrink", "rrelu", "rrelu_", "glu", "exp", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "erf", "threshold"]
 FUNCTIONS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(_ACTIVATIONS, (CURVED, RETRAIN_RELU)),
@@ -62,11 +62,23 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(["max", "min", "amax", "amin", "maximum", "minimum", "sort", "topk", "median", "max_pool1d", "scatter_reduce",
                      "scatter_reduce_", "index_reduce", "index_reduce_", "segment_reduce"],
                     ("a maximum or an order of values is not a sum of terms", "use sums, means or concatenation")),
+    **dict.fromkeys(["gt", "lt", "ge", "le", "eq", "ne", "where", "masked_fill", "masked_fill_", "nonzero", "bool", "any", "all", "isnan", "isfinite",
+                     "greater", "less", "sign", "heaviside", "masked_select", "allclose", "equal"],
+                    ("what is computed depends on a choice by the attributes' values", "use ReLU, which is such a choice, and fixed weights")),
+    **dict.fromkeys(["numpy", "tolist", "item", "array", "float", "int", "index", "contains", "iter"],
+                    ("the numbers leave PyTorch and cannot be followed", "compute with tensors")),
+    **dict.fromkeys(["t", "transpose", "permute", "reshape", "view", "flatten", "unsqueeze", "T", "mT", "roll", "flip", "swapaxes", "movedim", "unbind"],
+                    ("nodes and units change their places", "keep tensors of nodes × units")),
+    **dict.fromkeys(["pow", "square", "bmm", "einsum", "outer", "prod", "cumsum", "cumprod", "dot", "baddbmm", "bilinear", "cosine_similarity", "cdist"],
+                    ("it multiplies what depends on the attributes, or runs over nodes", "use fixed weights, sums and concatenation")),
     "argmax": ("a class is not a row of logits", "return the logits; or leave that out with `call=`"),
     "scaled_dot_product_attention": (ATTENTION, RETRAIN_LAYER),
     "embedding": ("the attributes are used as numbers of rows", "use the 0/1 attributes themselves, with torch.nn.Linear"),
 }
 """Functions that are refused by name: why, and what to do."""
+
+_LONGEST_LINE = 120
+"""Longer lines of the user's code are cut in messages."""
 
 _LIBRARIES = tuple(os.path.dirname(os.path.abspath(module.__file__)) + os.sep for module in (torch, torch_geometric))
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -120,6 +132,7 @@ def refuse(what: str, why: str, remedy: str, names: dict[int, str], module: Any 
         path = names.get(id(module), "")
         parts.append(f"Module: {path or 'the model itself'} ({type(module).__name__}).")
     if where is not None:
-        parts.append(f"Line: {where}" + (f": `{text}`." if text else "."))
+        short = text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}…"
+        parts.append(f"Line: {where}" + (f": `{short}`." if short else "."))
     parts.append(f"Remedy: {remedy}.")
     return UnsupportedModel(" ".join(parts), what, where)
