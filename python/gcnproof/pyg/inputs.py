@@ -20,7 +20,7 @@ Call = Callable[[Any, Any], Any]
 
 @dataclass(eq=False)
 class Inputs:
-    """A Data object as plain parts. `data` is a copy in float64 on the CPU."""
+    """A Data object as plain parts. `data` is a copy in float64 on the CPU; its attributes are not copied."""
 
     data: Any
     adjacency: sparse.csr_array
@@ -55,10 +55,11 @@ def _attributes(x: torch.Tensor) -> sparse.csr_array:
     x = x.detach().cpu()
     if x.layout != torch.strided:
         coo = x.to_sparse_coo().coalesce()
-        places, values = coo.indices().numpy(), coo.values().double().numpy()
+        places, values = coo.indices().numpy(), coo.values().numpy()
         matrix = sparse.csr_array(sparse.coo_array((values, (places[0], places[1])), shape=tuple(x.shape)))
     else:
-        matrix = sparse.csr_array(x.double().numpy())
+        matrix = sparse.csr_array((x if x.dtype not in (torch.float16, torch.bfloat16) else x.float()).numpy())
+    matrix = sparse.csr_array((matrix.data.astype(np.float64), matrix.indices, matrix.indptr), shape=matrix.shape)
     matrix.eliminate_zeros()
     matrix.sort_indices()
     odd = np.flatnonzero(matrix.data != 1.0)
@@ -97,7 +98,8 @@ def _double(data: Any) -> Any:
     keys = list(data.keys()) if callable(getattr(data, "keys", None)) else list(vars(data))
     for key in keys:
         item = getattr(data, key, None)
-        if isinstance(item, torch.Tensor):
+        # The attributes are replaced in every run.
+        if isinstance(item, torch.Tensor) and key != "x":
             item = item.detach().cpu()
             setattr(data, key, item.double() if item.is_floating_point() else item)
     return data
@@ -175,21 +177,26 @@ def call_of(model: torch.nn.Module, data: Any) -> Call:
         return lambda model, data: model(data)
     if len(needed) == 1 and parameters[0].annotation not in (parameters[0].empty, torch.Tensor, "Tensor", "torch.Tensor"):
         return lambda model, data: model(data)
-    if len(needed) == 1 and len(parameters) == 1:
+    if len(needed) == 1 and (len(parameters) == 1 or "edge" not in parameters[1].name):
         if names[0] in ("x", "input", "features", "feat", "feats", "h") or type(model).__module__.startswith("torch.nn"):
             return lambda model, data: model(data.x)
         return lambda model, data: model(data)
-    # Attributes, then edges; further arguments by the names that Data has for them.
-    further = []
-    for parameter in parameters[2:]:
-        has = getattr(data, parameter.name, None) is not None
-        if parameter.default is parameter.empty:
+    # Attributes, then edges, unless their names say something else; further arguments by the names that Data has for them.
+    chosen = []
+    for place, parameter in enumerate(parameters):
+        name, has = parameter.name, getattr(data, parameter.name, None) is not None
+        if place < 2 and parameter in needed:
+            if name in ("adj", "A", "adjacency", "adj_matrix", "norm_adj") and not has:
+                raise UnsupportedModel(f"the model's forward takes `{name}`, which the data does not have: {remedy}")
+            swapped = len(needed) > 1 and ("edge" in names[0].lower() or names[1] in ("x", "features", "feat", "feats"))
+            chosen.append(name if has else ["x", edges][place != swapped])
+        elif parameter in needed:
             if not has:
-                raise UnsupportedModel(f"the model's forward takes `{parameter.name}`, which the data does not have: {remedy}")
-            further.append(parameter.name)
-        elif has and parameter.name in ("edge_weight", "edge_attr", "edge_type"):
+                raise UnsupportedModel(f"the model's forward takes `{name}`, which the data does not have: {remedy}")
+            chosen.append(name)
+        elif has and name in ("edge_weight", "edge_attr", "edge_type") and getattr(model, f"supports_{name}", True):
             raise UnsupportedModel(
-                f"the data has `{parameter.name}`, and the model's forward takes it or leaves it: {remedy}, for example "
-                f"`call=lambda model, data: model(data.x, data.edge_index, {parameter.name}=data.{parameter.name})`"
+                f"the data has `{name}`, and the model's forward takes it or leaves it: {remedy}, for example "
+                f"`call=lambda model, data: model(data.x, data.edge_index, {name}=data.{name})` or without it"
             )
-    return lambda model, data: model(data.x, getattr(data, edges), *[getattr(data, name) for name in further])
+    return lambda model, data: model(*[getattr(data, name) for name in chosen])

@@ -28,13 +28,13 @@ RETRAIN_AGGREGATION = "train with aggr='mean' or aggr='add'"
 MODULES: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
         ["GATConv", "GATv2Conv", "FusedGATConv", "TransformerConv", "AGNNConv", "FAConv", "SuperGATConv", "RGATConv", "HGTConv", "HANConv",
-         "HEATConv", "ResGatedGraphConv", "GPSConv", "FeaStConv", "DNAConv", "PointTransformerConv", "PANConv", "PDNConv", "EGConv",
+         "HEATConv", "ResGatedGraphConv", "GPSConv", "FeaStConv", "DNAConv", "PointTransformerConv", "EGConv",
          "MultiheadAttention", "GatedGraphConv", "FiLMConv", "AttentiveFP", "GAT"],
         (ATTENTION, RETRAIN_LAYER),
     ),
     **dict.fromkeys(
         ["EdgeConv", "DynamicEdgeConv", "GINEConv", "NNConv", "ECConv", "CGConv", "GMMConv", "SplineConv", "PointNetConv", "PPFConv", "XConv",
-         "PointGNNConv", "GravNetConv", "GENConv", "GeneralConv", "MFConv", "HypergraphConv"],
+         "PointGNNConv", "GravNetConv", "GENConv"],
         (PER_EDGE, RETRAIN_LAYER),
     ),
     "PNAConv": (EXTREME, RETRAIN_LAYER),
