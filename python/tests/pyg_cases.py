@@ -146,6 +146,7 @@ ARCHITECTURES = {
     "lg": lambda: Spread(pyg.LGConv()),
     "simple": lambda: Spread(pyg.SimpleConv(aggr="mean", combine_root="self_loop")),
     "le": lambda: two(pyg.LEConv),
+    "directed": lambda: Two(pyg.DirGNNConv(pyg.GCNConv(ATTRIBUTES, HIDDEN)), pyg.DirGNNConv(pyg.SAGEConv(HIDDEN, CLASSES), 0.3, False)),
     # Models.
     "GCN": lambda: models.GCN(ATTRIBUTES, HIDDEN, 3, CLASSES, dropout=0.5),
     "GCN norm": lambda: models.GCN(ATTRIBUTES, HIDDEN, 3, CLASSES, norm="batch_norm"),

@@ -37,7 +37,7 @@ def test_logits(name):
     network = agrees(stirred(ARCHITECTURES[name]()), graph())
     # On a plain graph every operator has a name, but for those that no name describes.
     if "matrix" in rules(network):
-        assert name in ("gcn improved", "gcn aggr=mean", "cheb rw", "cluster", "cluster diagonal", "le"), rules(network)
+        assert name in ("gcn improved", "gcn aggr=mean", "cheb rw", "cluster", "cluster diagonal", "le", "directed"), rules(network)
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)

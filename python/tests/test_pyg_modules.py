@@ -5,6 +5,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (scripts/python-env.sh)")
 pytest.importorskip("torch_geometric", reason="PyTorch Geometric is not installed (scripts/python-env.sh)")
 
+from gcnproof.errors import UnsupportedModel
 from gcnproof.pyg import read
 from numpy_logits import logits
 from pyg_cases import ATTRIBUTES as D
@@ -15,7 +16,7 @@ from test_pyg_layers import agrees, rules
 from torch import nn
 from torch.nn import functional as F
 from torch_geometric import nn as pyg
-from torch_geometric.utils import add_self_loops, degree
+from torch_geometric.utils import add_self_loops, degree, dropout_edge
 
 SPELLINGS = {
     "F.relu": F.relu,
@@ -367,6 +368,66 @@ def test_sparse_attributes():
             return self.conv(torch.sparse.mm(x, self.w).relu(), edge_index)
 
     agrees(Network(), data)
+
+
+class Casts(nn.Module):
+    """Asks for float32 on its way."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.one, self.two, self.how = pyg.SAGEConv(D, H), pyg.SAGEConv(H, C), how
+
+    def forward(self, edges, feats):
+        h = self.one(self.how(feats), edges)
+        scale = torch.full((H,), 0.3) @ torch.ones(H, H, dtype=torch.float32)
+        return self.two(F.relu(h * scale), edges)
+
+
+@pytest.mark.parametrize("how", [lambda x: x.float(), lambda x: x.to(torch.float32), lambda x: x.type(torch.float32), lambda x: x.to("cpu", dtype=torch.float)])
+def test_casts_to_float32_are_taken_as_casts_to_float64(how):
+    agrees(Casts(how), graph())
+    assert torch.get_default_dtype() == torch.float32
+
+
+def test_arguments_are_known_by_their_names():
+    class Renamed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = pyg.GraphConv(D, C)
+
+        def forward(self, edge_list, node_features, *, verbose=False):
+            return self.conv(node_features, edge_list)
+
+    agrees(Renamed(), graph())
+
+    class Dense(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = nn.Linear(D, C)
+
+        def forward(self, x, adj):
+            return adj @ self.lin(x)
+
+    with pytest.raises(UnsupportedModel, match="`adj`, which the data does not have"):
+        read(Dense(), graph())
+    data = graph()
+    data.adj = torch.rand(NODES, NODES)
+    agrees(Dense(), data)
+
+
+def test_edges_are_prepared_in_the_module():
+    class Prepared(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.edge = pyg.GCNConv(D, C, normalize=False), nn.Linear(1, 1)
+
+        def forward(self, data):
+            edge_index, weight = pyg.conv.gcn_conv.gcn_norm(data.edge_index, num_nodes=data.num_nodes, dtype=data.x.dtype)
+            edge_index, mask = dropout_edge(edge_index, p=0.5, training=self.training)
+            weight = torch.sigmoid(self.edge(weight[mask][:, None])).squeeze(-1)
+            return self.conv(data.x, edge_index, weight)
+
+    agrees(Prepared(), graph())
 
 
 def test_wrappers_are_taken_off():
