@@ -1,6 +1,6 @@
 //! Model files: the layers of a GCN, from safetensors or npz.
 
-use crate::tensors::Tensors;
+use crate::tensors::{TensorSource, Tensors};
 use crate::{DenseMatrix, FileError, chosen, description, digest, layers, names, source};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -117,4 +117,15 @@ pub fn parse_model_with(name: &str, bytes: &[u8], options: &ModelOptions) -> Res
     let mut notes = Vec::new();
     let (layers, precision) = layers::assemble(name, &mut tensors, &order, &mut notes)?;
     Ok(ModelFile { digest: digest::model(&layers), layers, precision, metadata: tensors.metadata(), notes })
+}
+
+/// A model that is in memory already: what its file would say of it under `gcnproof.network`, and its tensors. `name` is what
+/// errors call it.
+///
+/// # Errors
+/// If the description is none, or does not fit the tensors.
+pub fn describe_model(name: &str, description: &str, tensors: &dyn TensorSource) -> Result<ModelFile, FileError> {
+    let mut tensors = Tensors::Given(name.into(), tensors);
+    let (layers, precision) = description::read(name, description, &mut tensors)?;
+    Ok(ModelFile { digest: digest::model(&layers), layers, precision, metadata: BTreeMap::new(), notes: Vec::new() })
 }
