@@ -189,7 +189,7 @@ def check(
             listener,
         )
     verdicts = {int(node): str(verdict) for node, verdict in facts["verdicts"]}
-    return Proofs(facts["success"], facts["accepted"], facts["rejected"], verdicts, facts)
+    return Proofs(facts["success"], facts["accepted"], facts["rejected"], verdicts, facts["unmet"], facts)
 
 
 def logits(model: Any, data: Any, flips: Any = ()) -> np.ndarray:

@@ -428,6 +428,8 @@ class Proofs:
     rejected: int
     verdicts: dict[int, str]
     """What is proved of each node."""
+    unmet: list[str]
+    """What the file does not state or prove although it was asked for."""
     facts: dict[str, Any]
     """Everything that `gcnproof check --format json` says."""
 
@@ -435,4 +437,5 @@ class Proofs:
         return self.success
 
     def __repr__(self) -> str:
-        return f"Proofs({'accepted' if self.success else 'not accepted'}: {self.accepted}, {self.rejected} rejected)"
+        unmet = "".join(f"; {words}" for words in self.unmet)
+        return f"Proofs({'accepted' if self.success else 'not accepted'}: {self.accepted}, {self.rejected} rejected{unmet})"

@@ -35,11 +35,12 @@ def test_proofs_are_written_and_accepted(cora, standard, tmp_path):
     path = tmp_path / "proofs.jsonl.zst"
     results = gcnproof.certify(standard, cora, 8, 0.01, nodes=NODES, complete=True, proofs=path, progress=False)
     assert results.proofs["proofs"] == 60
-    checked = gcnproof.check(standard, cora, path, Q=8, q=14, nodes=NODES, progress=False)
+    checked = gcnproof.check(standard, cora, path, Q=8, q=8, nodes=NODES, progress=False)
     assert checked and checked.rejected == 0 and len(checked.verdicts) == 60
     for node, verdict in checked.verdicts.items():
         assert results[node].verdict == verdict or (verdict == "tie" and results[node].reason == "tie")
-    assert not gcnproof.check(standard, cora, path, Q=9, progress=False)
+    larger = gcnproof.check(standard, cora, path, Q=9, progress=False)
+    assert not larger and larger.unmet == ["expected Q = 9 or more, stated Q = 8"] and larger.unmet[0] in repr(larger)
     assert not gcnproof.check(standard, cora, path, nodes=[100], progress=False)
     other = gcnproof.Graph(cora.adjacency, cora.attributes)
     assert not gcnproof.check(standard, other, path, progress=False)
@@ -179,12 +180,13 @@ def test_a_run_that_was_interrupted_ends_like_one_that_was_not(cora, standard, t
 
 def test_radii(cora, standard, tmp_path):
     out = tmp_path / "radii.parquet"
-    radii = gcnproof.radius(standard, cora, 0.01, nodes=NODES, max_Q=30, complete=True, out=out, progress=False)
-    assert len(radii) == 60 and radii.summary()["limit"] == 30
+    nodes = slice(0, 40)
+    radii = gcnproof.radius(standard, cora, 0.01, nodes=nodes, max_Q=8, complete=True, out=out, progress=False)
+    assert len(radii) == 40 and radii.summary()["limit"] == 8
     loaded = gcnproof.load(out)
     assert isinstance(loaded, gcnproof.Radii) and (loaded.certified == radii.certified).all()
-    for Q in (3, 12):
-        results = gcnproof.certify(standard, cora, Q, 0.01, nodes=NODES, complete=True, progress=False)
+    for Q in (3, 8):
+        results = gcnproof.certify(standard, cora, Q, 0.01, nodes=nodes, complete=True, progress=False)
         assert (results.robust == (radii.certified >= Q)).all()
     one = radii[5]
     assert one.certified == radii.certified[5] and (one.attacked is None or len(one.witness) == one.attacked)
