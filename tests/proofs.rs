@@ -37,7 +37,7 @@ fn expected(result: &NodeResult) -> Option<Judgement> {
 /// The line of a node. If it is a proof, the checker says what the certifier said, in intervals and in exact numbers.
 fn judged(certifier: &Certifier, result: &NodeResult) -> Line {
     let (graph, gcn) = (certifier.graph(), certifier.network());
-    let matrices: Vec<_> = gcn.plain_operators();
+    let matrices: Vec<_> = gcn.own_matrices();
     let rules: Vec<Operator> =
         matrices.iter().map(|matrix| Operator::from_plain((**matrix).clone()).unwrap()).collect();
     let header = header(("", ""), (gcn, &rules), certifier.budget(), Convention::Predicted);

@@ -200,7 +200,7 @@ fn verdicts_margins_and_bounds_are_those_of_brute_force() {
         let digests = (case.problem.graph().digest(), "");
         let header = header(digests, (network, &rules), case.problem.budget(), Convention::Predicted);
         let (graph, model) = (case.problem.graph().file(), model_file(network, ""));
-        let statement = Statement::new(&graph, &model, &header, &network.plain_operators()).unwrap();
+        let statement = Statement::new(&graph, &model, &header, &network.own_matrices()).unwrap();
         let checker = Checker::new(&statement, seed % 2 == 0);
         for effort in [Effort::Complete(limits), Effort::Minimize { limits, gap: 1e-10 }] {
             let exact = matches!(effort, Effort::Minimize { .. });

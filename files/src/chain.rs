@@ -51,6 +51,10 @@ pub(crate) fn identity(size: usize) -> DenseMatrix {
     matrix
 }
 
+/// Numbers of all weights of a chain together, at most, or eight times those in the file: what is carried grows with the square
+/// of what is skipped.
+const LARGEST_CHAIN: usize = 1 << 26;
+
 /// One term of a link while it is put together.
 struct Part {
     operator: String,
@@ -97,6 +101,19 @@ pub(crate) fn chain(layers: &[Layer]) -> Result<Vec<LayerFile>, String> {
         });
         own.chain(carried).chain(sent.filter(|&block| read(block))).collect()
     };
+    // How many numbers the weights will have, before room is taken for them.
+    let stored: usize = layers.iter().flat_map(|layer| &layer.terms).map(|term| term.weight.values.len()).sum();
+    let limit = LARGEST_CHAIN.max(stored.saturating_mul(8));
+    let (mut numbers, mut width) = (0usize, attributes);
+    for link in 1..=last {
+        let outputs = needed(link).into_iter().map(size).sum();
+        let own = layers.iter().zip(&depth).filter(|of| *of.1 == link).map(|of| of.0.terms.len()).sum::<usize>();
+        numbers = numbers.saturating_add(width.saturating_mul(outputs).saturating_mul(own + 1));
+        width = outputs;
+        if numbers > limit {
+            return Err(format!("it has too many skips: as a chain the network has more than {limit} weights"));
+        }
+    }
     let mut below: Vec<(Block, usize)> = Vec::new();
     let mut inputs = attributes;
     let mut files = Vec::new();

@@ -16,9 +16,13 @@ const INNER_BIAS: &str = ".lin.bias";
 /// Up to so many layers every order is tried before one is proposed.
 const PROPOSED: usize = 6;
 
+/// What a tensor of attention is.
+pub(crate) const ATTENTION: &str =
+    "an attention layer's (GATConv and its like), whose messages depend on the attributes";
+
 /// Tensors of convolutions that are no `A H W + b`, by a part of their names: what they are, and why they are refused.
 const FAMILIES: [(&str, &str); 9] = [
-    (".att_", "an attention layer's (GATConv and its like), whose messages depend on the attributes"),
+    (".att_", ATTENTION),
     (".lin_l.", "a SAGEConv's (`lin_l`, `lin_r`), which has one weight for neighbours and another for the node itself"),
     (".lin_r.", "a SAGEConv's (`lin_l`, `lin_r`), which has one weight for neighbours and another for the node itself"),
     (

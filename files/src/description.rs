@@ -1,12 +1,15 @@
 //! Networks that describe themselves: the metadata `gcnproof.network` of a safetensors file (docs/model-format.md).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::chain::{self, Layer, Source, Term};
+use crate::operators::{Operators, wrong};
 use crate::tensors::{Tensor, Tensors};
-use crate::{DenseMatrix, FileError, LayerFile, Precision};
+use crate::{DenseMatrix, FileError, LayerFile, Precision, SparseMatrix};
 
 /// The key of the metadata.
 pub(crate) const KEY: &str = "gcnproof.network";
@@ -31,15 +34,8 @@ struct LayerText {
     terms: Vec<TermText>,
     /// A tensor of one number for each unit, or of one for each node and unit.
     bias: Option<String>,
-    activation: Activations,
-}
-
-/// One activation for all units of a layer, or one for each.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Activations {
-    All(Activation),
-    Each(Vec<Activation>),
+    /// One activation for all units of a layer, or a list with one for each.
+    activation: Value,
 }
 
 #[derive(Deserialize)]
@@ -56,11 +52,22 @@ struct TermText {
     transposed: bool,
 }
 
-#[derive(Clone, Copy, Deserialize, PartialEq)]
-#[serde(rename_all = "lowercase")]
-enum Activation {
-    Relu,
-    None,
+/// Has a unit no activation?
+///
+/// # Errors
+/// In words, if it has one that is not certified.
+fn is_linear(activation: &Value) -> Result<bool, String> {
+    match activation.as_str() {
+        Some("relu") => Ok(false),
+        Some("none") => Ok(true),
+        Some("leaky_relu") => Err("leaky ReLU with slope a is a·z + (1 − a)·relu(z): describe it as two layers, one \
+                                   without activation and one with relu, which the next layer reads in two terms"
+            .into()),
+        _ => Err(format!(
+            "the activation is {activation}: only \"relu\" and \"none\" are certified (bounds of another activation would \
+             be needed)"
+        )),
+    }
 }
 
 /// What the weights of a term are called in files that we write.
@@ -95,13 +102,16 @@ pub(crate) fn write(layers: &[LayerFile]) -> String {
     serde_json::json!({ "version": VERSION, "output": name(layers.len() - 1), "layers": described }).to_string()
 }
 
-/// What is wrong with a description.
-fn wrong(file: &str, entry: &str, problem: String) -> FileError {
-    FileError::Description { file: file.into(), entry: entry.into(), problem: problem.into() }
+/// What a description says.
+pub(crate) struct Described {
+    pub layers: Vec<LayerFile>,
+    pub precision: Precision,
+    /// The matrices that the operators name by digest.
+    pub matrices: Vec<Arc<SparseMatrix>>,
 }
 
 /// Reads the layers of a file that describes its network.
-pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<(Vec<LayerFile>, Precision), FileError> {
+pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Described, FileError> {
     let described: Description =
         serde_json::from_str(text).map_err(|error| wrong(file, KEY, format!("it is not what it must be: {error}")))?;
     if described.version != VERSION {
@@ -111,7 +121,8 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<(Vec
     let order = sorted(file, &described)?;
     let mut used = BTreeSet::new();
     let mut precisions = Vec::new();
-    let mut load = |entry: &str, name: &str| -> Result<Tensor, FileError> {
+    let mut operators = Operators::default();
+    let mut load = |entry: &str, name: &str, tensors: &mut Tensors| -> Result<Tensor, FileError> {
         if !tensors.names().iter().any(|known| known == name) {
             let problem = format!("the tensor `{name}` is not in the file");
             return Err(wrong(file, entry, problem));
@@ -140,7 +151,7 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<(Vec
             };
             let weight = match &term.weight {
                 Some(name) => {
-                    let weight = matrix(file, &entry, load(&entry, name)?)?;
+                    let weight = matrix(file, &entry, load(&entry, name, tensors)?)?;
                     if term.transposed { weight.transpose() } else { weight }
                 }
                 None => match inputs {
@@ -161,7 +172,8 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<(Vec
                 return Err(wrong(file, &entry, problem));
             }
             let weight_name = term.weight.clone().unwrap_or_else(|| "the identity".into());
-            terms.push(Term { source, operator: term.operator.clone(), weight, weight_name });
+            let operator = operators.rule(&term.operator, tensors).map_err(|problem| wrong(file, &entry, problem))?;
+            terms.push(Term { source, operator, weight, weight_name });
         }
         let Some(outputs) = terms.first().map(|term| term.weight.columns) else {
             return Err(wrong(file, &entry, "it has no terms".into()));
@@ -181,7 +193,7 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<(Vec
         }
         let bias = match &layer.bias {
             Some(name) => {
-                let tensor = load(&entry, name)?;
+                let tensor = load(&entry, name, tensors)?;
                 match tensor.shape.as_slice() {
                     [units] if *units == outputs => tensor.values,
                     [_, units] if *units == outputs => tensor.values,
@@ -196,19 +208,20 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<(Vec
             None => vec![0.0; outputs],
         };
         let linear = match &layer.activation {
-            Activations::All(activation) => vec![*activation == Activation::None; outputs],
-            Activations::Each(each) if each.len() == outputs => each.iter().map(|a| *a == Activation::None).collect(),
-            Activations::Each(each) => {
-                let problem = format!("{} activations are given for {outputs} units", each.len());
-                return Err(wrong(file, &entry, problem));
+            Value::Array(each) if each.len() != outputs => {
+                Err(format!("{} activations are given for {outputs} units", each.len()))
             }
+            Value::Array(each) => each.iter().map(is_linear).collect(),
+            all => is_linear(all).map(|linear| vec![linear; outputs]),
         };
+        let linear = linear.map_err(|problem| wrong(file, &entry, problem))?;
         layers.push(Layer { terms, bias, bias_name: layer.bias.clone(), linear, outputs });
     }
     if layers.last().is_some_and(|output| output.linear.contains(&false)) {
         let problem = "the logits must not have an activation: say \"activation\": \"none\"".to_owned();
         return Err(wrong(file, &format!("layer `{}`", described.output), problem));
     }
+    used.extend(operators.tensors());
     if let Some(unused) = tensors.names().into_iter().find(|name| !used.contains(name)) {
         let problem =
             format!("the tensor `{unused}` is in the file, but no layer uses it: remove it, or describe what it does");
@@ -219,7 +232,8 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<(Vec
         [same] => *same,
         _ => Precision::Mixed,
     };
-    Ok((chain::chain(&layers).map_err(|problem| wrong(file, KEY, problem))?, precision))
+    let layers = chain::chain(&layers).map_err(|problem| wrong(file, KEY, problem))?;
+    Ok(Described { layers, precision, matrices: operators.matrices() })
 }
 
 /// The layers in an order in which each reads only what stands before it; the output is last.

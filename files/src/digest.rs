@@ -1,6 +1,6 @@
 //! SHA-256 over what a file means, so that recompressing it changes nothing.
 
-use crate::{LayerFile, Pattern};
+use crate::{LayerFile, Pattern, SparseMatrix};
 use sha2::{Digest, Sha256};
 
 /// See [`crate::GraphFile::digest`] for the byte layout.
@@ -48,6 +48,18 @@ pub fn ids(ids: &[u64]) -> String {
     let mut seal = Seal::new(b"gcnproof-ids-v1\n");
     seal.number(ids.len() as u64);
     ids.iter().for_each(|&id| seal.number(id));
+    seal.finish()
+}
+
+/// SHA-256 (lowercase hex) of a message-passing matrix. Integers are little-endian. The bytes are
+/// `gcnproof-matrix-v1\n`; rows and columns as u64; the row offsets as u64; the column ids as u32; the values as f64
+/// bits. Column ids ascend within a row, and zeros are not stored.
+#[must_use]
+pub fn matrix(matrix: &SparseMatrix) -> String {
+    let mut seal = Seal::new(b"gcnproof-matrix-v1\n");
+    [matrix.rows, matrix.columns].iter().chain(&matrix.offsets).for_each(|&number| seal.number(number as u64));
+    matrix.indices.iter().for_each(|index| seal.bytes(&index.to_le_bytes()));
+    matrix.values.iter().for_each(|value| seal.number(value.to_bits()));
     seal.finish()
 }
 

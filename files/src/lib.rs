@@ -50,6 +50,7 @@ mod logits;
 mod matrix;
 mod model;
 mod names;
+mod operators;
 mod parts;
 mod selection;
 mod source;
@@ -59,6 +60,7 @@ mod triplets;
 pub mod write;
 
 pub use digest::ids as digest_ids;
+pub use digest::matrix as matrix_digest;
 pub use error::FileError;
 pub use graph::{GraphFile, GraphOptions, parse_graph, read_graph};
 pub use integers::{parse_integers, read_integers};

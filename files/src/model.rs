@@ -1,9 +1,11 @@
 //! Model files: the layers of a GCN, from safetensors or npz.
 
+use crate::description::Described;
 use crate::tensors::{TensorSource, Tensors};
-use crate::{DenseMatrix, FileError, chosen, description, digest, layers, names, source};
+use crate::{DenseMatrix, FileError, SparseMatrix, chosen, description, digest, layers, names, source};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// One layer: a graph convolution `A H W + b` with message-passing matrix `A`, or a sum of such terms, `Σ_k A_k H W_k + b`.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +43,8 @@ pub enum Precision {
 pub struct ModelFile {
     /// The layers from input to output; at least one, and each fits the next.
     pub layers: Vec<LayerFile>,
+    /// The matrices that rules `matrix:DIGEST` name, if the file holds them.
+    pub matrices: Vec<Arc<SparseMatrix>>,
     /// SHA-256 (lowercase hex) over the content, so independent of format, names, orientation and
     /// stored precision. Numbers are little-endian. The bytes are: `gcnproof-model-v1\n`; the
     /// number of layers as u64; for each layer `in` and `out` as u64, the weights as f64 bits in
@@ -105,9 +109,9 @@ pub fn parse_model_with(name: &str, bytes: &[u8], options: &ModelOptions) -> Res
                 problem: "the file describes its layers itself: leave --layers out".into(),
             });
         }
-        let (layers, precision) = description::read(name, &text, &mut tensors)?;
+        let Described { layers, precision, matrices } = description::read(name, &text, &mut tensors)?;
         let (digest, metadata) = (digest::model(&layers), tensors.metadata());
-        return Ok(ModelFile { digest, layers, precision, metadata, notes: Vec::new() });
+        return Ok(ModelFile { digest, layers, matrices, precision, metadata, notes: Vec::new() });
     }
     let shaped = tensors.shapes();
     let order = match options.layers.as_slice() {
@@ -116,7 +120,8 @@ pub fn parse_model_with(name: &str, bytes: &[u8], options: &ModelOptions) -> Res
     };
     let mut notes = Vec::new();
     let (layers, precision) = layers::assemble(name, &mut tensors, &order, &mut notes)?;
-    Ok(ModelFile { digest: digest::model(&layers), layers, precision, metadata: tensors.metadata(), notes })
+    let (digest, metadata) = (digest::model(&layers), tensors.metadata());
+    Ok(ModelFile { digest, layers, matrices: Vec::new(), precision, metadata, notes })
 }
 
 /// A model that is in memory already: what its file would say of it under `gcnproof.network`, and its tensors. `name` is what
@@ -126,6 +131,7 @@ pub fn parse_model_with(name: &str, bytes: &[u8], options: &ModelOptions) -> Res
 /// If the description is none, or does not fit the tensors.
 pub fn describe_model(name: &str, description: &str, tensors: &dyn TensorSource) -> Result<ModelFile, FileError> {
     let mut tensors = Tensors::Given(name.into(), tensors);
-    let (layers, precision) = description::read(name, description, &mut tensors)?;
-    Ok(ModelFile { digest: digest::model(&layers), layers, precision, metadata: BTreeMap::new(), notes: Vec::new() })
+    let Described { layers, precision, matrices } = description::read(name, description, &mut tensors)?;
+    let (digest, metadata) = (digest::model(&layers), BTreeMap::new());
+    Ok(ModelFile { digest, layers, matrices, precision, metadata, notes: Vec::new() })
 }

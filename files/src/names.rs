@@ -2,7 +2,7 @@
 
 use crate::FileError;
 use crate::archive::listed;
-use crate::chosen;
+use crate::chosen::{self, ATTENTION};
 use std::collections::BTreeMap;
 
 /// The naming schemes, for complaints.
@@ -65,10 +65,13 @@ pub(crate) fn sort(file: &str, shaped: &[(String, Vec<usize>)]) -> Result<ModelN
         return Err(FileError::NotPlainGcn {
             file: file.into(),
             entry: entry.to_owned(),
-            remedy: format!(
-                "the tensor is {kind}: another layer than A H W + b. Renaming does not help; only stacks of graph \
-                 convolutions (GCNConv) with ReLU between them are certified"
-            ),
+            remedy: match kind {
+                ATTENTION => format!("the tensor is {kind}: attention is not certified"),
+                _ => format!(
+                    "the tensor is {kind}: another layer than A H W + b. Renaming does not help: describe the network in \
+                     the file's metadata (docs/model-format.md), which can hold such layers"
+                ),
+            },
         });
     }
     let proposed = || chosen::proposal(shaped);
@@ -94,9 +97,10 @@ pub(crate) fn sort(file: &str, shaped: &[(String, Vec<usize>)]) -> Result<ModelN
             entry: stranger.clone(),
             remedy: match proposed() {
                 Some(layers) => format!("if all of these are graph convolutions, name them: `--layers {layers}`"),
-                None => "only stacks of graph convolutions with ReLU between them are certified: no \
-                         normalisation layers, attention, root weights, jumping knowledge or other heads. If \
-                         the tensor is not part of the network, save the model without it"
+                None => "a file without a description is read as a stack of graph convolutions with ReLU between them. \
+                         If the tensor is not part of the network, save the model without it; BatchNorm, root \
+                         weights, jumping knowledge and the like can be described (docs/model-format.md), LayerNorm \
+                         and attention cannot: they are not certified"
                     .into(),
             },
         });

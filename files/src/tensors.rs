@@ -28,6 +28,11 @@ pub trait TensorSource {
     /// # Errors
     /// With the name of its type, if that is not one of 32 or 64 bits.
     fn values(&self, name: &str) -> Result<(Vec<f64>, Precision), String>;
+    /// The whole numbers of a tensor.
+    ///
+    /// # Errors
+    /// In words, if they are none, or one is negative.
+    fn integers(&self, name: &str) -> Result<Vec<u64>, String>;
 }
 
 /// A file with named tensors.
@@ -92,6 +97,34 @@ impl<'bytes> Tensors<'bytes> {
             Tensors::Given(_, source) => source.shape(name),
         };
         names.into_iter().map(|name| (name.clone(), shape(&name))).collect()
+    }
+
+    /// Whole numbers from 0 of one side, as indices are stored.
+    pub fn integers(&mut self, name: &str) -> Result<Vec<u64>, String> {
+        let tensors = match self {
+            Tensors::Safe(_, tensors, _) => tensors,
+            Tensors::Given(_, source) => return source.integers(name),
+            Tensors::Npz(..) => return Err(format!("`{name}` is not in a safetensors file")),
+        };
+        let view = tensors.tensor(name).map_err(|error| error.to_string())?;
+        let (data, kind) = (view.data(), view.dtype());
+        let signed: Vec<i64> = match kind {
+            Dtype::I64 => data.as_chunks().0.iter().map(|&part| i64::from_le_bytes(part)).collect(),
+            Dtype::I32 => data.as_chunks().0.iter().map(|&part| i32::from_le_bytes(part).into()).collect(),
+            _ => return Err(format!("`{name}` is stored as {kind:?}: indices are read as int32 or int64")),
+        };
+        let natural = |number: i64| u64::try_from(number).map_err(|_| format!("`{name}` has the number {number}"));
+        signed.into_iter().map(natural).collect()
+    }
+
+    /// The numbers of a tensor with one side, which may be empty.
+    pub fn vector(&mut self, name: &str) -> Result<Vec<f64>, FileError> {
+        let empty = |tensors: &SafeTensors| tensors.tensor(name).is_ok_and(|view| view.shape() == [0]);
+        match self {
+            Tensors::Safe(_, tensors, _) if empty(tensors) => Ok(Vec::new()),
+            Tensors::Given(_, source) if source.shape(name) == [0] => Ok(Vec::new()),
+            _ => self.tensor(name).map(|tensor| tensor.values),
+        }
     }
 
     pub fn tensor(&mut self, name: &str) -> Result<Tensor, FileError> {

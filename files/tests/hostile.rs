@@ -29,11 +29,19 @@ fn judge(bytes: &[u8]) -> usize {
         accepted += 1;
         for layer in &model.layers {
             assert_eq!(layer.weight.values.len(), layer.weight.rows * layer.weight.columns);
-            assert_eq!(layer.bias.len(), layer.weight.columns);
+            assert_eq!(layer.weight.rows % layer.operators.len().max(1), 0);
+            assert_eq!(layer.bias.len() % layer.weight.columns, 0);
+            assert!(!layer.operators.is_empty() || layer.bias.len() == layer.weight.columns);
+            assert!(layer.linear.is_empty() || layer.linear.len() == layer.weight.columns);
             assert!(layer.weight.values.iter().chain(&layer.bias).all(|value| value.is_finite()));
         }
         assert!(!model.layers.is_empty());
-        assert!(model.layers.windows(2).all(|two| two[0].weight.columns == two[1].weight.rows));
+        let inputs = |layer: &LayerFile| layer.weight.rows / layer.operators.len().max(1);
+        assert!(model.layers.windows(2).all(|two| two[0].weight.columns == inputs(&two[1])));
+        for matrix in &model.matrices {
+            sound(&matrix.pattern());
+            assert!(matrix.values.iter().all(|value| value.is_finite() && *value != 0.0));
+        }
     }
     if let Ok(matrix) = parse_matrix("hostile", bytes) {
         accepted += 1;
@@ -102,6 +110,7 @@ fn archives() -> Vec<(&'static str, Npz)> {
 fn files() -> Vec<(String, Vec<u8>)> {
     let mut files = vec![
         ("safetensors".into(), safetensors("{\"a\":\"b\"}", &small_model())),
+        ("described".into(), described(DESCRIPTION, &tensors_described())),
         ("npy".into(), dense32(2, 2, &[1.0, 2.0, 3.0, 4.0])),
         ("text".into(), b"1\n2 # two\n".to_vec()),
     ];
@@ -142,6 +151,38 @@ fn flipped_bytes_are_answered() {
             judged(&format!("{name}, round {round}"), &mutant);
         }
     }
+    memory_stayed_bounded();
+}
+
+/// Mutations of the description alone: most flips of a file hit its numbers.
+#[test]
+fn changed_descriptions_are_answered() {
+    let mut dice = Dice(3);
+    let mut accepted = 0;
+    let words = ["x", "hidden", "logits", "relu", "none", "gcn", "matrix:P", "1e999", "NaN", "null", "-1", "[]", "{}", "W1"];
+    for round in 0..6000 {
+        let mut text = DESCRIPTION.to_owned();
+        for _ in 0..=dice.below(2) {
+            let quoted: Vec<(usize, usize)> = text.match_indices('"').map(|at| at.0).collect::<Vec<_>>()
+                .chunks_exact(2).map(|two| (two[0] + 1, two[1])).collect();
+            if quoted.is_empty() {
+                break;
+            }
+            let (from, to) = quoted[dice.below(quoted.len())];
+            match dice.below(4) {
+                0 => text.replace_range(from..to, words[dice.below(words.len())]),
+                1 => text.replace_range(from - 1..to + 1, words[dice.below(words.len())]),
+                2 => text.replace_range(from - 1..to + 1, ""),
+                _ => {
+                    let (first, last) = quoted[dice.below(quoted.len())];
+                    let other = text[first..last].to_owned();
+                    text.replace_range(from..to, &other);
+                }
+            }
+        }
+        accepted += judged(&format!("description {round}: {text}"), &described(&text, &tensors_described()));
+    }
+    assert!(accepted > 50, "the mutations are so crude that nothing is accepted");
     memory_stayed_bounded();
 }
 

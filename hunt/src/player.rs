@@ -118,7 +118,7 @@ impl Player {
             let digests = (case.graph.digest.as_str(), case.model.digest.as_str());
             let header = proof::header(digests, (&gcn, &rules), &budget, classes);
             let model = proof::model_file(&gcn, &header.model);
-            let matrices = gcn.plain_operators();
+            let matrices = gcn.own_matrices();
             Ok(Player { file: graph.file(), graph, gcn, budget, model, matrices, header })
         })?
     }

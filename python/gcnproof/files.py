@@ -7,10 +7,12 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from . import _native
 from .errors import GcnproofWarning, InputError
 from .graph import Graph
-from .network import Layer, Network, Term
+from .network import Layer, Network, Polynomial, Term
 from .results import Radii, Results
 
 TABLES = (".parquet", ".jsonl", ".csv")
@@ -46,7 +48,8 @@ def load(
 
 def _network(name: str, rules: list[str], prefixes: list[str]) -> Network:
     """The network of a model file."""
-    found, notes = _native.read_model(name, prefixes)
+    found, parts, notes = _native.read_model(name, prefixes)
+    matrices = {rule: _matrix(*of) for rule, of in parts.items()}
     for note in notes:
         warnings.warn(f"{name}: {note}", GcnproofWarning, stacklevel=3)
     if len(rules) not in (1, len(found)):
@@ -56,7 +59,22 @@ def _network(name: str, rules: list[str], prefixes: list[str]) -> Network:
         operators = operators or [rules[min(at, len(rules) - 1)]]
         last = at + 1 == len(found)
         activation: Any = "none" if last else ["none" if one else "relu" for one in linear] if any(linear) else "relu"
-        terms = [Term(source, operator, weight) for operator, weight in zip(operators, weights, strict=True)]
+        terms = [Term(source, _operator(operator, matrices), weight) for operator, weight in zip(operators, weights, strict=True)]
         source = f"h{at + 1}"
         layers.append(Layer(source, terms, bias, activation))
     return Network(layers)
+
+
+def _matrix(offsets: np.ndarray, indices: np.ndarray, values: np.ndarray) -> Any:
+    from scipy import sparse
+
+    nodes = len(offsets) - 1
+    return sparse.csr_matrix((values, indices, offsets), shape=(nodes, nodes))
+
+
+def _operator(rule: str, matrices: dict[str, Any]) -> Any:
+    """An operator by its rule; a matrix of the file, alone or in a polynomial, as itself."""
+    if rule.startswith("poly(matrix:"):
+        base, coefficients = rule.removeprefix("poly(").removesuffix(")").rsplit(";", 1)
+        return Polynomial(matrices[base], [float(number) for number in coefficients.split(",")])
+    return matrices.get(rule, rule)

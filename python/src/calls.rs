@@ -219,7 +219,7 @@ pub fn check<'py>(
     let nodes = nodes.transpose().map_err(|problem| wrong(py, &problem.to_string(), "give ids of nodes"))?;
     let expect = Expectations { global: global_, local, nodes, ..Expectations::default() };
     let model = gcnproof::proof::model_file(&network.network, &network.identity.model);
-    let matrices = network.network.plain_operators();
+    let matrices = network.network.own_matrices();
     let options = Options { exact_only: exact, expect, matrices, ..Options::default() };
     let graph = graph.0.clone();
     let work = move || checking::summary(&graph, &model, &options, &proofs);

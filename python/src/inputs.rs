@@ -1,5 +1,6 @@
 //! Graphs and networks, from Python's arrays or from files.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,8 +9,11 @@ use gcnproof::internals::problem::forward::forward;
 use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::record::description::Identity;
 use gcnproof::{Graph as PlainGraph, Network as PlainNetwork, Operator};
+use gcnproof_check::matrix_digest;
 use gcnproof_files::write::write_graph_npz;
-use gcnproof_files::{GraphFile, LayerFile, ModelFile, Pattern, Precision, TensorSource, describe_model};
+use gcnproof_files::{
+    GraphFile, LayerFile, ModelFile, Pattern, Precision, SparseMatrix, TensorSource, describe_model,
+};
 use miette::Result;
 use numpy::{
     AllowTypeChange, Element, IntoPyArray, PyArray1, PyArray2, PyArrayLike1, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArray,
@@ -205,9 +209,25 @@ impl TensorSource for Arrays<'_, '_> {
         if let Some(values) = numbers::<f32>(&array, f64::from) {
             return Ok((values, Precision::F32));
         }
-        let kind = array.getattr("dtype").and_then(|dtype| Ok(dtype.str()?.to_string()));
-        Err(kind.unwrap_or_else(|_| "something that is no array".into()))
+        Err(kind(&array))
     }
+
+    fn integers(&self, name: &str) -> std::result::Result<Vec<u64>, String> {
+        let array = self.get(name).ok_or_else(|| format!("`{name}` is missing"))?;
+        if !["int32", "int64"].contains(&kind(&array).as_str()) {
+            return Err(format!("`{name}` is an array of {}: indices are int32 or int64", kind(&array)));
+        }
+        let array: PyArrayLike1<i64, AllowTypeChange> =
+            array.extract().map_err(|_| format!("`{name}` has not one side"))?;
+        let natural = |&number: &i64| u64::try_from(number).map_err(|_| format!("`{name}` has the number {number}"));
+        array.as_array().iter().map(natural).collect()
+    }
+}
+
+/// The type of an array's numbers.
+fn kind(array: &Bound<PyAny>) -> String {
+    let kind = array.getattr("dtype").and_then(|dtype| Ok(dtype.str()?.to_string()));
+    kind.unwrap_or_else(|_| "something that is no array".into())
 }
 
 impl Network {
@@ -325,9 +345,15 @@ pub fn is_graph(path: PathBuf) -> bool {
 /// A layer of a model file: the weights of each term, the bias, the rules, and which outputs have no activation.
 type LayerParts<'py> = (Vec<Bound<'py, PyArray2<f64>>>, Bound<'py, PyAny>, Vec<String>, Vec<bool>);
 
-/// The layers of a model file, and what is worth knowing of it.
+/// A matrix in CSR form: offsets, column ids, values.
+type MatrixParts<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<f64>>);
+
+/// A model file: its layers, the matrices that rules name, and what is worth knowing of it.
+type ModelParts<'py> = (Vec<LayerParts<'py>>, BTreeMap<String, MatrixParts<'py>>, Vec<String>);
+
+/// Reads a model file.
 #[pyfunction]
-pub fn read_model(py: Python<'_>, path: PathBuf, layers: Vec<String>) -> PyResult<(Vec<LayerParts<'_>>, Vec<String>)> {
+pub fn read_model(py: Python<'_>, path: PathBuf, layers: Vec<String>) -> PyResult<ModelParts<'_>> {
     let model = py.detach(|| ModelArguments { layers }.read(&path)).map_err(|report| from_report(py, &report))?;
     let parts = |layer: &LayerFile| {
         let (terms, outputs) = (layer.operators.len().max(1), layer.weight.columns);
@@ -341,5 +367,12 @@ pub fn read_model(py: Python<'_>, path: PathBuf, layers: Vec<String>) -> PyResul
         };
         Ok((weights, bias, layer.operators.clone(), layer.linear.clone()))
     };
-    Ok((model.layers.iter().map(parts).collect::<PyResult<_>>()?, model.notes))
+    let matrix = |matrix: &Arc<SparseMatrix>| {
+        let offsets: Vec<i64> = matrix.offsets.iter().map(|&at| at as i64).collect();
+        let indices: Vec<i32> = matrix.indices.iter().map(|&id| id as i32).collect();
+        let parts = (offsets.into_pyarray(py), indices.into_pyarray(py), matrix.values.to_pyarray(py));
+        (format!("matrix:{}", matrix_digest(matrix)), parts)
+    };
+    let matrices = model.matrices.iter().map(matrix).collect();
+    Ok((model.layers.iter().map(parts).collect::<PyResult<_>>()?, matrices, model.notes))
 }

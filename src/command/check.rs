@@ -12,7 +12,7 @@ use gcnproof_files::{ModelFile, read_matrix};
 use miette::{IntoDiagnostic, Result, miette};
 use serde_json::{Value, json};
 
-use super::input::{GraphArguments, ModelArguments};
+use super::input::{GraphArguments, ModelArguments, by_layer};
 use super::run::{Format, progress_bar};
 
 /// Check proofs: replay every one in exact arithmetic, with code that shares no arithmetic with the certifier.
@@ -38,9 +38,13 @@ pub struct Check {
     proofs: PathBuf,
     #[command(flatten)]
     options: GraphArguments,
-    /// Insist on this message passing, one rule or one per layer: needed only where a matrix file takes part
+    /// Insist on this message passing, one rule or one per layer, the rules of a layer's terms with ' & ' between:
+    /// needed only where a matrix file takes part
     #[arg(long, value_name = "RULE", value_delimiter = ',', help_heading = "Model")]
     message_passing: Vec<String>,
+    /// A matrix that a rule of the model or of the proofs names by its digest; may be repeated
+    #[arg(long, value_name = "FILE", help_heading = "Model")]
+    matrix: Vec<PathBuf>,
     #[command(flatten)]
     reading: ModelArguments,
     #[command(flatten)]
@@ -108,7 +112,14 @@ impl Check {
             ));
         }
         let mut options = Options { exact_only: self.exact, expect, ..Options::default() };
-        let rules = self.message_passing.iter().map(|rule| named(rule, &mut options)).collect::<Result<Vec<_>>>()?;
+        for path in &self.matrix {
+            options.matrices.push(Arc::new(read_matrix(path)?));
+        }
+        let layer = |rules: String| {
+            let terms = rules.split(" & ").map(|rule| named(rule, &mut options)).collect::<Result<Vec<_>>>();
+            Ok(terms?.join(" & "))
+        };
+        let rules = by_layer(&self.message_passing).into_iter().map(layer).collect::<Result<Vec<_>>>()?;
         options.expect.message_passing = rules;
         if let Some(to) = &self.expand {
             let found = expand_file(&graph.file(), &model, &options, &self.proofs, to).map_err(|problem| {

@@ -127,13 +127,31 @@ pub struct Input {
 #[derive(Args, Clone, Debug)]
 pub struct PassingArguments {
     /// One rule for all layers, or one per layer separated by commas: gcn, gcn-self, mean, mean+self, sum, sum+self,
-    /// identity, or the path of a matrix (.npz as written by scipy.sparse.save_npz, or .npy) [default: gcn, or what the
+    /// identity, poly(RULE;c0,c1,…), or the path of a matrix (.npz as written by scipy.sparse.save_npz, or .npy) [default: gcn, or what the
     /// model's file says]
     #[arg(long, value_name = "RULE", value_delimiter = ',', help_heading = "Model")]
     pub message_passing: Vec<String>,
 }
 
+/// What was split at every comma, split only at those between rules: a polynomial has commas of its own.
+pub fn by_layer(pieces: &[String]) -> Vec<String> {
+    let mut rules: Vec<String> = Vec::new();
+    let is_open = |rule: &String| rule.matches('(').count() > rule.matches(')').count();
+    for piece in pieces {
+        match rules.last_mut().filter(|rule| is_open(rule)) {
+            Some(rule) => *rule = format!("{rule},{piece}"),
+            None => rules.push(piece.clone()),
+        }
+    }
+    rules
+}
+
 impl PassingArguments {
+    /// The rules as they were given.
+    fn given(&self) -> Vec<String> {
+        by_layer(&self.message_passing)
+    }
+
     /// The rules as they were given, or the usual one.
     pub fn words(&self) -> String {
         if self.message_passing.is_empty() { "gcn".into() } else { self.message_passing.join(",") }
@@ -168,7 +186,7 @@ impl PassingArguments {
                 }
             })
         };
-        self.message_passing.iter().map(rule).collect()
+        self.given().iter().map(rule).collect()
     }
 }
 

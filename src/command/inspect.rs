@@ -77,7 +77,7 @@ impl Inspect {
                     note!("note: {}: {words}", graph_path.display());
                 }
                 let compared = self.logits.compare(graph, &network)?;
-                if compared.is_none() && !ours(model) {
+                if compared.is_none() && !ours(model) && !describes_itself(model) {
                     let passing = self.passing.words();
                     note!(
                         "warning: {}: a model file holds neither activation nor options; read as ReLU between layers and message \
@@ -142,12 +142,31 @@ fn describe_graph(path: &Path, graph: &Graph) -> Value {
     })
 }
 
+/// Does the file say what its network is?
+fn describes_itself(model: &ModelFile) -> bool {
+    model.layers.iter().any(|layer| !layer.operators.is_empty())
+}
+
 fn describe_model(path: &Path, model: &ModelFile) -> Value {
     let layers: Vec<Value> = model
         .layers
         .iter()
         .map(|layer| {
-            json!({ "weight": layer.weight_name, "bias": layer.bias_name, "inputs": layer.weight.rows, "outputs": layer.weight.columns })
+            let (terms, outputs) = (layer.operators.len().max(1), layer.weight.columns);
+            let mut described = json!({
+                "weight": layer.weight_name, "bias": layer.bias_name, "inputs": layer.weight.rows / terms, "outputs": outputs
+            });
+            if !layer.operators.is_empty() {
+                described["operators"] = layer.operators.join(" & ").into();
+            }
+            if layer.bias.len() > outputs {
+                described["biases"] = "one for each node and unit".into();
+            }
+            if layer.linear.contains(&true) {
+                let linear = layer.linear.iter().filter(|&&linear| linear).count();
+                described["units_without_activation"] = linear.into();
+            }
+            described
         })
         .collect();
     json!({

@@ -43,7 +43,7 @@ impl Proofs {
         Ok(Proofs {
             path: path.to_owned(),
             model: model_file(network, &header.model),
-            matrices: network.plain_operators(),
+            matrices: network.own_matrices(),
             state: Mutex::new((ProofFile::open(path, &header, mode)?, Ok(()))),
             header,
         })

@@ -168,7 +168,7 @@ pub fn explain(certifier: &Certifier, node: usize) -> Result<Explanation, Proble
 
 fn around(certifier: &Certifier, node: usize) -> Vec<Ring> {
     let own = certifier.predicted(node);
-    let hops = certifier.network().layers().len();
+    let hops = certifier.network().hops();
     let ring = |(distance, nodes): (usize, Vec<u32>)| Ring {
         distance,
         nodes: nodes.len(),
@@ -211,7 +211,7 @@ fn steps(
         let logits: Vec<f64> = certifier.prepared().logits(flips, workspace).map(|logit| logit.value).collect();
         logits[reference] - logits[class]
     };
-    let hops = certifier.network().layers().len();
+    let hops = certifier.network().hops();
     let near: Vec<Vec<u32>> = certifier.graph().rings(node as u32).take(hops + 1).collect();
     let mut made: Vec<Flip> = Vec::new();
     let mut before = margin_of(&[]);

@@ -1,5 +1,6 @@
 //! The network: weights and biases of the layers, and the operators by which they pass messages.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ impl FromStr for Operator {
             "sum+self" => Operator::SumWithSelf,
             "identity" => Operator::Identity,
             _ => match name.strip_prefix("poly(").and_then(|rest| rest.strip_suffix(')')) {
-                Some(inner) => polynomial::parse(inner)?,
+                Some(inner) => polynomial::parse(inner, str::parse)?,
                 None => {
                     let known = "gcn, gcn-self, mean, mean+self, sum, sum+self, identity, poly(RULE;c0,c1,…)";
                     return Err(format!("'{name}' is none of {known}"));
@@ -107,6 +108,15 @@ impl Operator {
         let matrix = sparse(matrix)?;
         check_finite("the operator", &matrix)?;
         Ok(Operator::Matrix(Arc::new(matrix)))
+    }
+
+    /// Steps along edges that it takes at once.
+    fn hops(&self) -> usize {
+        match self {
+            Self::Identity => 0,
+            Self::Polynomial(rule, c) => rule.hops() * c.iter().rposition(|&c| c != 0.0).unwrap_or(0),
+            _ => 1,
+        }
     }
 
     /// A short name for reports.
@@ -384,10 +394,39 @@ pub enum NetworkError {
     },
 }
 
+/// The matrices of a file, by what its rules call them.
+fn matrices(model: &ModelFile) -> Result<BTreeMap<String, Operator>, NetworkError> {
+    let taken = |matrix: &Arc<gcnproof_files::SparseMatrix>| {
+        let operator = Operator::from_plain((**matrix).clone()).map_err(|error| NetworkError::Matrix { layer: 1, error })?;
+        Ok((format!("matrix:{}", gcnproof_files::matrix_digest(matrix)), operator))
+    };
+    model.matrices.iter().map(taken).collect()
+}
+
+/// An operator by its rule; one of `matrices` by its digest, alone or in a polynomial.
+fn operator_of(rule: &str, matrices: &BTreeMap<String, Operator>) -> Result<Operator, String> {
+    if let Some(matrix) = matrices.get(rule) {
+        return Ok(matrix.clone());
+    }
+    match rule.strip_prefix("poly(").and_then(|rest| rest.strip_suffix(')')) {
+        Some(inner) => polynomial::parse(inner, |base| operator_of(base, matrices)),
+        None => rule.parse(),
+    }
+}
+
+/// The matrix of an operator that is no rule.
+fn own(operator: &Operator) -> Option<Arc<SparseMatrix>> {
+    match operator {
+        Operator::Matrix(matrix) => Some(matrix.clone()),
+        _ => None,
+    }
+}
+
 /// What tells an operator from others on the same graph.
 fn key(operator: &Operator) -> String {
     match operator {
         Operator::Matrix(matrix) => format!("matrix at {:p}", Arc::as_ptr(matrix)),
+        Operator::Polynomial(rule, coefficients) => format!("poly({};{coefficients:?})", key(rule)),
         rule => rule.name(),
     }
 }
@@ -473,12 +512,13 @@ impl Network {
             }
         }
         let mut layers: Vec<Layer> = Vec::with_capacity(count);
+        let matrices = matrices(&model)?;
         let mut known: Vec<(Vec<String>, Arc<Passing>)> = Vec::new();
         for (index, layer) in model.layers.into_iter().enumerate() {
             let unknown = |problem| NetworkError::Rule { layer: index + 1, problem };
             let rules = match layer.operators.as_slice() {
                 [] => vec![operators[index.min(operators.len() - 1)].clone()],
-                rules => rules.iter().map(|rule| rule.parse().map_err(unknown)).collect::<Result<_, _>>()?,
+                rules => rules.iter().map(|rule| operator_of(rule, &matrices).map_err(unknown)).collect::<Result<_, _>>()?,
             };
             // Layers mostly share their operators; a matrix of one's own is told by where it lies.
             let key: Vec<String> = rules.iter().map(key).collect();
@@ -507,17 +547,30 @@ impl Network {
         &mut self.layers
     }
 
-    /// The operators of the layers as plain data, as the checker takes them.
-    pub fn plain_operators(&self) -> Vec<Arc<gcnproof_files::SparseMatrix>> {
-        let terms = |layer: &Layer| 0..layer.passing.terms();
-        let all =
-            self.layers.iter().flat_map(|layer| terms(layer).map(|k| Arc::new(plain(&layer.passing.operator(k)))));
-        all.collect()
+    /// The matrices of one's own among the operators, as plain data: what rules cannot recompute.
+    pub fn own_matrices(&self) -> Vec<Arc<gcnproof_files::SparseMatrix>> {
+        let base = |operator: &Operator| match operator {
+            Operator::Polynomial(rule, _) => own(rule),
+            operator => own(operator),
+        };
+        let mut found: Vec<Arc<SparseMatrix>> = Vec::new();
+        for matrix in self.layers.iter().flat_map(|layer| &layer.operators).filter_map(base) {
+            if !found.iter().any(|known| Arc::ptr_eq(known, &matrix)) {
+                found.push(matrix);
+            }
+        }
+        found.iter().map(|matrix| Arc::new(plain(matrix))).collect()
     }
 
     /// `L`: the number of representations, one more than weight layers.
     pub fn depth(&self) -> usize {
         self.layers.len() + 1
+    }
+
+    /// How many edges away a node may be whose attributes the logits depend on; a matrix of one's own counts as one step.
+    pub fn hops(&self) -> usize {
+        let of_layer = |layer: &Layer| layer.operators.iter().map(Operator::hops).max().unwrap_or(0);
+        self.layers.iter().map(of_layer).sum()
     }
 
     /// `N`: nodes between which messages are passed.

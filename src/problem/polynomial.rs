@@ -5,68 +5,95 @@
 //! `c_k M_k` in rising order of `k`. Products and sums are rounded one by one; entries that come out as 0 are left out. A network whose
 //! framework multiplies by `A` again and again instead computes the same real function up to rounding (docs/math.md §13).
 
-use std::collections::BTreeMap;
+use rayon::prelude::*;
 
 use crate::problem::matrix::{MatrixRows, SparseMatrix};
 use crate::problem::network::Operator;
 
-/// The operator of `RULE;c0,c1,…`.
+/// The operator of `RULE;c0,c1,…`, where `read` reads the rule.
 ///
 /// # Errors
 /// If the rule is none, is a polynomial itself, or a coefficient is no finite number.
-pub fn parse(text: &str) -> Result<Operator, String> {
-    let (rule, numbers) = text.split_once(';').ok_or("a polynomial is written poly(RULE;c0,c1,…)")?;
-    let rule: Operator = rule.parse()?;
-    if matches!(rule, Operator::Polynomial(..)) {
+pub fn parse(text: &str, read: impl Fn(&str) -> Result<Operator, String>) -> Result<Operator, String> {
+    let (rule, numbers) = text.rsplit_once(';').ok_or("a polynomial is written poly(RULE;c0,c1,…)")?;
+    if rule.starts_with("poly(") {
         return Err("a polynomial of a polynomial is not read: multiply it out".into());
     }
     let coefficient = |number: &str| match number.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
         _ => Err(format!("'{number}' in poly({text}) is no finite number")),
     };
-    Ok(Operator::Polynomial(Box::new(rule), numbers.split(',').map(coefficient).collect::<Result<_, _>>()?))
+    Ok(Operator::Polynomial(Box::new(read(rule)?), numbers.split(',').map(coefficient).collect::<Result<_, _>>()?))
 }
 
 /// `Σ c_k A^k`.
 pub fn evaluate(matrix: &SparseMatrix, coefficients: &[f64]) -> SparseMatrix {
     let nodes = matrix.rows();
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    let mut power: Vec<BTreeMap<u32, f64>> = (0..nodes as u32).map(|i| BTreeMap::from([(i, 1.0)])).collect();
-    let mut sums: Vec<BTreeMap<u32, f64>> = vec![BTreeMap::new(); nodes];
-    for (k, &c) in coefficients.iter().enumerate() {
+    let identity = |i: usize| vec![(i as u32, 1.0)];
+    let mut power: Vec<Vec<(u32, f64)>> = (0..nodes).map(identity).collect();
+    let mut sums: Vec<Vec<(u32, f64)>> = vec![Vec::new(); nodes];
+    // What has no weight at the end need not be computed.
+    let count = coefficients.iter().rposition(|&c| c != 0.0).map_or(0, |last| last + 1);
+    for (k, &c) in coefficients[..count].iter().enumerate() {
         if k > 0 {
-            power = times(matrix, &power);
+            let row = |sum: &mut RowSum, i: usize| {
+                let (columns, values) = matrix.row(i);
+                columns.iter().zip(values).for_each(|(&j, &a)| sum.add(a, &power[j as usize]));
+                sum.take()
+            };
+            power = (0..nodes).into_par_iter().map_init(|| RowSum::new(nodes), row).collect();
         }
         if c != 0.0 {
-            for (sum, row) in sums.iter_mut().zip(&power) {
-                for (&column, &value) in row {
-                    *sum.entry(column).or_insert(0.0) += c * value;
-                }
-            }
+            let row = |sum: &mut RowSum, (i, before): (usize, Vec<(u32, f64)>)| {
+                sum.add(1.0, &before);
+                sum.add(c, &power[i]);
+                sum.take()
+            };
+            sums = sums.into_par_iter().enumerate().map_init(|| RowSum::new(nodes), row).collect();
         }
     }
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
     for row in sums {
-        for (column, value) in row.into_iter().filter(|entry| entry.1 != 0.0) {
-            columns.push(column);
-            values.push(value);
-        }
+        columns.extend(row.iter().map(|entry| entry.0));
+        values.extend(row.iter().map(|entry| entry.1));
         offsets.push(columns.len());
     }
     SparseMatrix::new((nodes, nodes), offsets, columns, values)
 }
 
-/// `A M`, row by row.
-fn times(matrix: &SparseMatrix, power: &[BTreeMap<u32, f64>]) -> Vec<BTreeMap<u32, f64>> {
-    let row = |i: usize| {
-        let (columns, values) = matrix.row(i);
-        let mut sum: BTreeMap<u32, f64> = BTreeMap::new();
-        for (&j, &a) in columns.iter().zip(values) {
-            for (&column, &value) in &power[j as usize] {
-                *sum.entry(column).or_insert(0.0) += a * value;
+/// A row that is added up: every sum in the order of the calls. What comes out as 0 is left out, and adding to it later is
+/// adding to 0.
+struct RowSum {
+    values: Vec<f64>,
+    touched: Vec<bool>,
+    columns: Vec<u32>,
+}
+
+impl RowSum {
+    fn new(nodes: usize) -> RowSum {
+        RowSum { values: vec![0.0; nodes], touched: vec![false; nodes], columns: Vec::new() }
+    }
+
+    fn add(&mut self, factor: f64, row: &[(u32, f64)]) {
+        for &(column, value) in row {
+            if !self.touched[column as usize] {
+                self.touched[column as usize] = true;
+                self.columns.push(column);
+            }
+            self.values[column as usize] += factor * value;
+        }
+    }
+
+    fn take(&mut self) -> Vec<(u32, f64)> {
+        self.columns.sort_unstable();
+        let mut row = Vec::with_capacity(self.columns.len());
+        for column in self.columns.drain(..) {
+            let value = std::mem::take(&mut self.values[column as usize]);
+            self.touched[column as usize] = false;
+            if value != 0.0 {
+                row.push((column, value));
             }
         }
-        sum.retain(|_, value| *value != 0.0);
-        sum
-    };
-    (0..matrix.rows()).map(row).collect()
+        row
+    }
 }

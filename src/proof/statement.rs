@@ -17,6 +17,10 @@ use crate::problem::network::{Layer, Network, Operator};
 pub fn rule_name(rule: &Operator) -> String {
     match rule {
         Operator::Matrix(matrix) => format!("matrix:{}", matrix_digest(&plain(matrix))),
+        Operator::Polynomial(rule, coefficients) => {
+            let coefficients: Vec<String> = coefficients.iter().map(f64::to_string).collect();
+            format!("poly({};{})", rule_name(rule), coefficients.join(","))
+        }
         rule => rule.name(),
     }
 }
@@ -79,6 +83,7 @@ pub fn model_file(network: &Network, digest: &str) -> ModelFile {
     };
     ModelFile {
         layers: network.layers().iter().map(layer).collect(),
+        matrices: Vec::new(),
         digest: digest.to_string(),
         precision: Precision::F64,
         metadata: Default::default(),

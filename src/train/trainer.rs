@@ -161,5 +161,5 @@ impl<'a> Trainer<'a> {
 
 /// Layers as a file that was never written.
 fn model_file(layers: Vec<LayerFile>) -> ModelFile {
-    ModelFile { layers, digest: String::new(), precision: Precision::F64, metadata: BTreeMap::new(), notes: Vec::new() }
+    ModelFile { layers, matrices: Vec::new(), digest: String::new(), precision: Precision::F64, metadata: BTreeMap::new(), notes: Vec::new() }
 }

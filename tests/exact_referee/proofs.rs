@@ -15,7 +15,7 @@ use super::truth::{admissible, evaluate};
 
 /// Judges proofs about a case, in intervals or in exact numbers.
 fn with_checker<T>(case: &Case, exact: bool, judge: impl FnOnce(&Checker) -> T) -> T {
-    let (matrices, file) = (case.network.plain_operators(), case.graph.file());
+    let (matrices, file) = (case.network.own_matrices(), case.graph.file());
     let network = (&case.network, &case.matrices()[..]);
     let header = proof::header(("", ""), network, &case.budget, Convention::Predicted);
     let model = proof::model_file(&case.network, "");

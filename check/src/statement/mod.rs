@@ -15,7 +15,7 @@ pub use budget::{Budget, Decided, Flip};
 pub use integers::{Combination, Integers};
 pub use links::{Link, pairs};
 pub use network::Network;
-pub use operator::matrix_digest;
+pub use gcnproof_files::matrix_digest;
 pub use slice::Slice;
 
 use crate::format::{Convention, Header, OLDEST_VERSION, VERSION};

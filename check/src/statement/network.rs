@@ -120,7 +120,7 @@ impl<'a> Network<'a> {
         if model.layers[count - 1].weight.columns < 2 {
             return Err(Reason::Files("the model has fewer than two classes".into()));
         }
-        let mut operators = Operators::new(graph, matrices);
+        let mut operators = Operators::new(graph, matrices.iter().chain(&model.matrices));
         let mut known: HashMap<Vec<&str>, Arc<Links>> = HashMap::new();
         let (mut layers, mut inputs) = (Vec::new(), attributes);
         let (mut widths, mut terms, mut linear) = (vec![0, 0], vec![0], vec![Vec::new(), Vec::new()]);

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use gcnproof_files::{GraphFile, SparseMatrix};
-use sha2::{Digest, Sha256};
+use gcnproof_files::{GraphFile, SparseMatrix, matrix_digest};
 
 use crate::directed::{RowSum, Stored, decimal, reciprocal, reciprocal_root};
 use crate::reason::Reason;
@@ -12,14 +11,17 @@ use crate::reason::Reason;
 /// The operators of a network, each computed once.
 pub(crate) struct Operators<'a> {
     graph: &'a GraphFile,
-    matrices: &'a [Arc<SparseMatrix>],
+    matrices: Vec<&'a Arc<SparseMatrix>>,
     known: HashMap<String, Arc<SparseMatrix>>,
 }
 
 impl<'a> Operators<'a> {
     /// `matrices` are those that a `matrix:` rule may name.
-    pub(crate) fn new(graph: &'a GraphFile, matrices: &'a [Arc<SparseMatrix>]) -> Operators<'a> {
-        Operators { graph, matrices, known: HashMap::new() }
+    pub(crate) fn new(
+        graph: &'a GraphFile,
+        matrices: impl IntoIterator<Item = &'a Arc<SparseMatrix>>,
+    ) -> Operators<'a> {
+        Operators { graph, matrices: matrices.into_iter().collect(), known: HashMap::new() }
     }
 
     /// `A` of a rule. The expressions are part of the format: they fix every bit of the network.
@@ -46,7 +48,7 @@ impl<'a> Operators<'a> {
         let nodes = self.graph.adjacency.rows;
         let Some(digest) = rule.strip_prefix("matrix:") else { return self.neighbours(rule).map(Arc::new) };
         let found = self.matrices.iter().find(|matrix| matrix_digest(matrix) == digest);
-        let matrix = found.ok_or_else(|| Reason::Header(format!("no matrix with digest {digest} was given")))?;
+        let &matrix = found.ok_or_else(|| Reason::Header(format!("no matrix with digest {digest} was given")))?;
         if (matrix.rows, matrix.columns) != (nodes, nodes) {
             return Err(Reason::Files(format!("a message-passing matrix is not {nodes} × {nodes}")));
         }
@@ -161,19 +163,6 @@ fn unknown(rule: &str) -> Reason {
 /// The beginning of a text of an untrusted file.
 pub(crate) fn short(text: &str) -> String {
     text.chars().take(100).collect()
-}
-
-/// SHA-256 (lowercase hex) of a message-passing matrix. Integers are little-endian. The bytes are
-/// `gcnproof-matrix-v1\n`; rows and columns as u64; the row offsets as u64; the column ids as u32; the values as f64
-/// bits. Column ids ascend within a row, and zeros are not stored.
-pub fn matrix_digest(matrix: &SparseMatrix) -> String {
-    let mut bytes = b"gcnproof-matrix-v1\n".to_vec();
-    for number in [matrix.rows, matrix.columns].iter().chain(&matrix.offsets) {
-        bytes.extend((*number as u64).to_le_bytes());
-    }
-    bytes.extend(matrix.indices.iter().flat_map(|index| index.to_le_bytes()));
-    bytes.extend(matrix.values.iter().flat_map(|value| value.to_bits().to_le_bytes()));
-    Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -188,3 +188,39 @@ impl Dice {
         (self.roll() % limit as u64) as usize
     }
 }
+
+/// A tensor of indices.
+pub fn indices64<'a>(name: &'a str, values: &[i64]) -> Raw<'a> {
+    (name, "I64", vec![values.len()], values.iter().flat_map(|v| v.to_le_bytes()).collect())
+}
+
+/// A network of three attributes with a matrix of its own, a skip and biases by node.
+pub const DESCRIPTION: &str = r#"{
+  "version": 1, "output": "logits", "layers": [
+    { "name": "hidden", "activation": "relu", "bias": "b1",
+      "terms": [ { "from": "x", "operator": "matrix:P", "weight": "W1" },
+                 { "from": "x", "operator": "identity", "weight": "V1" } ] },
+    { "name": "logits", "activation": "none", "bias": "b2",
+      "terms": [ { "from": "hidden", "operator": "poly(matrix:P;0,0,1)", "weight": "W2", "transposed": true },
+                 { "from": "x", "operator": "mean", "weight": "V2" } ] } ] }"#;
+
+/// The tensors of [`DESCRIPTION`].
+pub fn tensors_described() -> Vec<Raw<'static>> {
+    vec![
+        tensor64("W1", &[3, 2], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+        tensor64("V1", &[3, 2], &[-1.0, 0.0, 0.5, 0.0, 1.0, -2.0]),
+        tensor64("b1", &[2], &[0.25, -0.25]),
+        tensor64("W2", &[3, 2], &[1.0, 0.0, 0.0, 1.0, -1.0, 1.0]),
+        tensor64("V2", &[3, 3], &[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]),
+        tensor64("b2", &[4, 3], &[0.0; 12]),
+        indices64("P.indptr", &[0, 2, 2, 3, 4]),
+        indices64("P.indices", &[1, 0, 2, 0]),
+        tensor64("P.data", &[4], &[0.5, -1.0, 2.0, 0.25]),
+    ]
+}
+
+/// A file that describes its network.
+pub fn described(text: &str, tensors: &[Raw]) -> Vec<u8> {
+    let quoted = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    safetensors(&format!("{{\"gcnproof.network\":\"{quoted}\"}}"), tensors)
+}
