@@ -17,10 +17,30 @@ pub(crate) struct Tensor {
     pub precision: Precision,
 }
 
+/// Tensors that are in memory already, in whatever form somebody else holds them.
+pub trait TensorSource {
+    /// Their names.
+    fn names(&self) -> Vec<String>;
+    /// The sides of a tensor.
+    fn shape(&self, name: &str) -> Vec<usize>;
+    /// The numbers of a tensor in C order.
+    ///
+    /// # Errors
+    /// With the name of its type, if that is not one of 32 or 64 bits.
+    fn values(&self, name: &str) -> Result<(Vec<f64>, Precision), String>;
+    /// The whole numbers of a tensor.
+    ///
+    /// # Errors
+    /// In words, if they are none, or one is negative.
+    fn integers(&self, name: &str) -> Result<Vec<u64>, String>;
+}
+
 /// A file with named tensors.
 pub(crate) enum Tensors<'bytes> {
     Safe(String, SafeTensors<'bytes>, BTreeMap<String, String>),
     Npz(String, Archive<'bytes>),
+    /// No file: the tensors are there.
+    Given(String, &'bytes dyn TensorSource),
 }
 
 impl<'bytes> Tensors<'bytes> {
@@ -51,7 +71,7 @@ impl<'bytes> Tensors<'bytes> {
     pub fn metadata(&self) -> BTreeMap<String, String> {
         match self {
             Tensors::Safe(_, _, metadata) => metadata.clone(),
-            Tensors::Npz(..) => BTreeMap::new(),
+            Tensors::Npz(..) | Tensors::Given(..) => BTreeMap::new(),
         }
     }
 
@@ -62,6 +82,7 @@ impl<'bytes> Tensors<'bytes> {
             Tensors::Npz(_, archive) => {
                 archive.names().map(str::to_owned).chain(archive.strangers.iter().cloned()).collect()
             }
+            Tensors::Given(_, source) => source.names(),
         };
         names.sort();
         names
@@ -73,13 +94,18 @@ impl<'bytes> Tensors<'bytes> {
         let mut shape = |name: &str| match self {
             Tensors::Safe(_, tensors, _) => tensors.tensor(name).map(|view| view.shape().to_vec()).unwrap_or_default(),
             Tensors::Npz(_, archive) => archive.header(name).map(|header| header.shape).unwrap_or_default(),
+            Tensors::Given(_, source) => source.shape(name),
         };
         names.into_iter().map(|name| (name.clone(), shape(&name))).collect()
     }
 
     /// Whole numbers from 0 of one side, as indices are stored.
     pub fn integers(&mut self, name: &str) -> Result<Vec<u64>, String> {
-        let Tensors::Safe(_, tensors, _) = self else { return Err(format!("`{name}` is not in a safetensors file")) };
+        let tensors = match self {
+            Tensors::Safe(_, tensors, _) => tensors,
+            Tensors::Given(_, source) => return source.integers(name),
+            Tensors::Npz(..) => return Err(format!("`{name}` is not in a safetensors file")),
+        };
         let view = tensors.tensor(name).map_err(|error| error.to_string())?;
         let (data, kind) = (view.data(), view.dtype());
         let signed: Vec<i64> = match kind {
@@ -96,6 +122,7 @@ impl<'bytes> Tensors<'bytes> {
         let empty = |tensors: &SafeTensors| tensors.tensor(name).is_ok_and(|view| view.shape() == [0]);
         match self {
             Tensors::Safe(_, tensors, _) if empty(tensors) => Ok(Vec::new()),
+            Tensors::Given(_, source) if source.shape(name) == [0] => Ok(Vec::new()),
             _ => self.tensor(name).map(|tensor| tensor.values),
         }
     }
@@ -104,6 +131,10 @@ impl<'bytes> Tensors<'bytes> {
         let (file, tensor) = match self {
             Tensors::Safe(file, tensors, _) => (file.clone(), safe_tensor(file, tensors, name)?),
             Tensors::Npz(file, archive) => (file.clone(), npz_tensor(file, archive, name)?),
+            Tensors::Given(file, source) => {
+                let (values, precision) = source.values(name).map_err(|dtype| mistyped(file, name, dtype))?;
+                (file.clone(), Tensor { name: name.into(), shape: source.shape(name), values, precision })
+            }
         };
         if tensor.shape.contains(&0) {
             return Err(FileError::Shape {

@@ -31,3 +31,15 @@ class MismatchedLogits(UnsupportedModel):
     def __init__(self, message: str, node: int):
         super().__init__(message)
         self.node = node
+
+
+class InputError(GcnproofError, ValueError):
+    """An argument or a file that cannot be used. `help` is the remedy, or None."""
+
+    def __init__(self, message: str, help: str | None = None):
+        super().__init__(f"{message}\n  help: {help}" if help else message)
+        self.help = help
+
+
+class GcnproofWarning(UserWarning):
+    """Something that is worth knowing of a graph, a model or a run."""
