@@ -5,6 +5,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (scripts/python-env.sh)")
 pytest.importorskip("torch_geometric", reason="PyTorch Geometric is not installed (scripts/python-env.sh)")
 
+import math
+
 from gcnproof.errors import UnsupportedModel
 from gcnproof.pyg import read
 from numpy_logits import logits
@@ -16,7 +18,7 @@ from test_pyg_layers import agrees, rules
 from torch import nn
 from torch.nn import functional as F
 from torch_geometric import nn as pyg
-from torch_geometric.utils import add_self_loops, degree, dropout_edge
+from torch_geometric.utils import add_self_loops, degree, dropout_edge, get_laplacian, scatter, spmm, to_torch_csr_tensor
 
 SPELLINGS = {
     "F.relu": F.relu,
@@ -291,6 +293,62 @@ class Sharing(nn.Module):
         return self.leave(x)
 
 
+class Weighed(nn.Module):
+    """A learned mixture of all representations, stacked; it keeps its last one."""
+
+    def __init__(self):
+        super().__init__()
+        self.convs = nn.ModuleList([pyg.GCNConv(D, H), pyg.GCNConv(H, H), pyg.GCNConv(H, H)])
+        self.alpha, self.out, self.last = nn.Parameter(torch.randn(3)), nn.utils.weight_norm(nn.Linear(H, C)), None
+
+    def forward(self, x, edge_index):
+        hs = []
+        for conv in self.convs:
+            x = conv(x, edge_index).relu()
+            hs.append(x)
+        weights = F.softmax(self.alpha, dim=0)
+        self.last = (torch.stack(hs, dim=1) * weights.view(1, -1, 1)).sum(dim=1) + sum(w * h for w, h in zip(weights, hs))
+        return self.out(self.last)
+
+
+class Utilities(nn.Module):
+    """Functions of torch_geometric.utils, constants beside the attributes, an embedding of the nodes."""
+
+    def __init__(self):
+        super().__init__()
+        self.lin, self.out, self.node, self.register = nn.Linear(D + 2, H), nn.Linear(2 * H, C), nn.Embedding(NODES, H), None
+        self.register_buffer("position", torch.randn(NODES, 2))
+
+    def forward(self, data):
+        x, (source, target) = torch.cat([data.x, self.position.to(data.x)], dim=-1), data.edge_index
+        h = self.lin(x) + self.node(torch.arange(data.num_nodes))
+        h = scatter(h[source], target, dim=0, dim_size=x.size(0), reduce="mean").relu()
+        adjacency = to_torch_csr_tensor(data.edge_index.flip(0), size=(x.size(0), x.size(0)))
+        g = spmm(adjacency.to(h.dtype), h, reduce="sum") - 0.5 * spmm(adjacency.to(h.dtype), h, reduce="mean")
+        return self.out(torch.hstack([h, g]))
+
+
+class Bernstein(nn.Module):
+    """Products of a Laplacian and of what it leaves."""
+
+    def __init__(self):
+        super().__init__()
+        self.lin, self.out, self.temp = nn.Linear(D, H), nn.Linear(H, C), nn.Parameter(torch.rand(3))
+
+    def forward(self, x, edge_index):
+        index, weight = get_laplacian(edge_index, normalization="sym", dtype=x.dtype, num_nodes=x.size(0))
+        laplacian = torch.sparse_coo_tensor(index.flip(0), weight, (x.size(0),) * 2)
+        z, total = self.out(F.relu(self.lin(x))), 0
+        for k, theta in enumerate(F.relu(self.temp)):
+            h = z
+            for _ in range(k):
+                h = torch.sparse.mm(laplacian, h)
+            for _ in range(2 - k):
+                h = 2 * h - torch.sparse.mm(laplacian, h)
+            total = total + theta * math.comb(2, k) / 4 * h
+        return total
+
+
 def sequential():
     return pyg.Sequential("x, edge_index", [
         (nn.Dropout(p=0.5), "x -> x"),
@@ -310,6 +368,8 @@ MODULES = {
     "sparse matrix": lambda: Matrices(True), "wrapped": Wrapped, "sharing": Sharing, "sequential": sequential,
     "mlp": lambda: nn.Sequential(nn.Linear(D, H), nn.ReLU(), nn.Linear(H, C)),
     "linear": lambda: nn.Linear(D, C),
+    "weighed": Weighed, "utilities": Utilities, "bernstein": Bernstein,
+    "linkx": lambda: pyg.LINKX(NODES, D, H, C, num_layers=2, num_edge_layers=2, num_node_layers=2),
     "nested": lambda: pyg.Sequential("x, edge_index", [(Own(OwnLayer), "x, edge_index -> x"), (nn.Softmax(dim=-1), "x -> x")]),
 }
 
@@ -344,6 +404,13 @@ def test_a_module_on_float64_and_in_training_mode():
     model = Residual().double().train()
     agrees(model, graph())
     assert model.training
+
+
+def test_what_a_module_keeps_from_its_last_run_is_no_hindrance():
+    model, data = Weighed(), graph()
+    model(data.x, data.edge_index).sum().backward()
+    assert model.last.grad_fn is not None
+    agrees(model, data)
 
 
 def test_outputs_of_several_parts_are_picked_by_call():

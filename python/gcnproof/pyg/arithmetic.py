@@ -43,12 +43,18 @@ def _linear(recorder: Any, input: Any, weight: Any, bias: Any = None) -> Recorde
 
 
 @function("matmul", "mm", "__matmul__", "__rmatmul__", "spmm", "sparse_mm", "_sparse_mm", "smm", "dsmm", "hspmm")
-def _matmul(recorder: Any, a: Any, b: Any, *args: Any, **kwargs: Any) -> Recorded:
+def _matmul(recorder: Any, a: Any, b: Any, reduce: str = "sum", **kwargs: Any) -> Recorded:
     if isinstance(a, Recorded) and isinstance(b, Recorded):
         raise Unhandled("both factors depend on the attributes")
+    if reduce not in ("sum", "add", "mean") or reduce == "mean" and isinstance(a, Recorded):
+        raise Unhandled("only sums and means over neighbours are followed")
     if isinstance(a, Recorded):
         return recorder.tensor(linear(recorder, recorder.open_value(a), array(b.to_dense() if b.layout != torch.strided else b)))
-    return recorder.tensor(recorder.passed(recorder.open_value(b), recorder.operators.of(matrix_of(a))))
+    matrix = matrix_of(a)
+    if reduce == "mean":
+        counts = np.diff(matrix.indptr)
+        matrix.data /= np.repeat(np.maximum(counts, 1), counts)
+    return recorder.tensor(recorder.passed(recorder.open_value(b), recorder.operators.of(matrix)))
 
 
 FUNCTIONS["__rmatmul__"] = lambda recorder, a, b: _matmul(recorder, b, a)
@@ -127,6 +133,8 @@ def _mul(recorder: Any, a: Any, b: Any, *, out: Any = None) -> Recorded:
                               "use fixed weights, sums and concatenation (no gates, no attention)")
     if not isinstance(a, Recorded):
         a, b = b, a
+    if a.stack is not None:
+        return _stack_times(recorder, a, array(b))
     value, factor = recorder.open_value(a), array(b)
     if factor.size == 1:
         return recorder.tensor(value.each(lambda form: form.scaled(float(factor.reshape(-1)[0]))))
@@ -141,10 +149,20 @@ def _mul(recorder: Any, a: Any, b: Any, *, out: Any = None) -> Recorded:
     raise Unhandled("each node and unit has a factor of its own")
 
 
+def _stack_times(recorder: Any, stacked: Recorded, factor: np.ndarray) -> Recorded:
+    """Every value of a stack times a number of its own."""
+    tensors, at = stacked.stack
+    factors = np.moveaxis(np.broadcast_to(factor, tuple(stacked.shape)), at, 0)
+    first = factors[:, :1, :1]
+    if not (factors == first).all():
+        raise Unhandled("the values of a stack are multiplied with more than one number each")
+    return _stack(recorder, [_mul(recorder, tensor, float(value)) for tensor, value in zip(tensors, first[:, 0, 0])], at)
+
+
 @function("div", "__truediv__", "true_divide", "divide", "div_", "__itruediv__")
 def _div(recorder: Any, a: Any, b: Any, *, rounding_mode: Any = None) -> Recorded:
     if isinstance(b, Recorded) or rounding_mode is not None:
-        raise Unhandled("it divides by what depends on the attributes")
+        raise Unhandled("it divides by what depends on the attributes (attributes that are normalised in the model: train it without that)")
     # A float64 quotient by a power of ten is not the product with its inverse to the last bit; it is to 1e-16.
     return _mul(recorder, a, torch.as_tensor(1.0 / array(b)))
 

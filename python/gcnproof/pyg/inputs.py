@@ -153,7 +153,11 @@ def copied(model: Any) -> torch.nn.Module:
     # What layers keep from their last run is not copied: it belongs to other attributes.
     memo: dict[int, Any] = {}
     for part in model.modules():
-        memo.update({id(value): None for name, value in vars(part).items() if name.startswith("_cached") and value is not None})
+        for name, value in vars(part).items():
+            if name.startswith("_cached") and value is not None:
+                memo[id(value)] = None
+            else:
+                memo.update({id(tensor): tensor.detach().clone() for tensor in _computed(value)})
     copy_of = copy.deepcopy(model, memo)
     for part in copy_of.modules():
         if getattr(part, "cached", False) is True:
@@ -161,13 +165,24 @@ def copied(model: Any) -> torch.nn.Module:
     return copy_of.cpu().double().eval().requires_grad_(False)
 
 
+def _computed(value: Any) -> Any:
+    """Tensors with a history among what a module keeps (a hidden representation of the last run): they cannot be copied as they are."""
+    if isinstance(value, torch.Tensor):
+        if value.grad_fn is not None:
+            yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _computed(item)
+    elif type(value) is dict:
+        for item in value.values():
+            yield from _computed(item)
+
+
 def call_of(model: torch.nn.Module, data: Any) -> Call:
     """How a module is called, by the arguments of its forward; raises UnsupportedModel where that is not plain."""
     remedy = "say how with `call=lambda model, data: model(…)`"
-    parameters = [
-        parameter for parameter in inspect.signature(model.forward).parameters.values()
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    ]
+    signature = list(inspect.signature(model.forward).parameters.values())
+    parameters = [parameter for parameter in signature if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)]
     needed = [parameter for parameter in parameters if parameter.default is parameter.empty]
     names = [parameter.name for parameter in needed]
     edges = "edge_index" if getattr(data, "edge_index", None) is not None else "adj_t"
@@ -182,6 +197,14 @@ def call_of(model: torch.nn.Module, data: Any) -> Call:
             return lambda model, data: model(data.x)
         return lambda model, data: model(data)
     # Attributes, then edges, unless their names say something else; further arguments by the names that Data has for them.
+    for parameter in signature:
+        name = parameter.name
+        optional = parameter not in needed and name in ("edge_weight", "edge_attr", "edge_type") and getattr(model, f"supports_{name}", True)
+        if optional and getattr(data, name, None) is not None:
+            raise UnsupportedModel(
+                f"the data has `{name}`, and the model's forward takes it or leaves it: {remedy}, for example "
+                f"`call=lambda model, data: model(data.x, data.edge_index, {name}=data.{name})` or without it"
+            )
     chosen = []
     for place, parameter in enumerate(parameters):
         name, has = parameter.name, getattr(data, parameter.name, None) is not None
@@ -194,9 +217,4 @@ def call_of(model: torch.nn.Module, data: Any) -> Call:
             if not has:
                 raise UnsupportedModel(f"the model's forward takes `{name}`, which the data does not have: {remedy}")
             chosen.append(name)
-        elif has and name in ("edge_weight", "edge_attr", "edge_type") and getattr(model, f"supports_{name}", True):
-            raise UnsupportedModel(
-                f"the data has `{name}`, and the model's forward takes it or leaves it: {remedy}, for example "
-                f"`call=lambda model, data: model(data.x, data.edge_index, {name}=data.{name})` or without it"
-            )
     return lambda model, data: model(*[getattr(data, name) for name in chosen])
