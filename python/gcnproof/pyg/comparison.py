@@ -35,7 +35,9 @@ def compare(own: Own, inputs: Inputs, final: str | None, evaluate: Evaluate, see
                 "the module gives different results for the same attributes in eval mode: it is random. Remedy: make what is random depend on "
                 "`self.training` (F.dropout(x, p, training=self.training))"
             )
-        ours = _finished(evaluate(attributes), final)
+        ours, theirs = _finished(evaluate(attributes), final), _logarithms(theirs, final)
+        if final == "softmax":
+            ours = np.maximum(ours, np.log(np.finfo(np.float64).tiny))
         if ours.shape != theirs.shape:
             raise UnsupportedModel(f"the module gives {theirs.shape[0]} × {theirs.shape[1]} values, but {ours.shape[0]} × {ours.shape[1]} were read")
         if not np.isfinite(theirs).all():
@@ -87,8 +89,8 @@ class Own:
                 self._first = self._run(self.inputs.attributes)
             except Exception as error:
                 raise UnsupportedModel(
-                    f"the module does not run on the data in float64: {type(plain).__name__}: {plain}. Remedy: say how the model is called with "
-                    "`call=lambda model, data: …` if it is called in another way; leave out casts to float32 in forward"
+                    f"the module does not run on the data in float64: {type(plain).__name__}: {plain}. Remedy: if it is called in another way, "
+                    "say how with `gcnproof.from_pyg(model, data, call=lambda model, data: …)`; leave out casts to float32 in forward"
                 ) from error
         return self.forced
 
@@ -109,17 +111,21 @@ class Own:
         with running(self.forced):
             result = self.call(self.module, self.inputs.with_attributes(x))
         if not isinstance(result, torch.Tensor) or result.dim() != 2:
-            raise UnsupportedModel("the module does not return one tensor of nodes × classes. Remedy: pick it with `call=lambda model, data: model(…)[0]`")
+            raise UnsupportedModel("the module does not return one tensor of nodes × classes. Remedy: pick it with `gcnproof.from_pyg(model, data, call=lambda model, data: model(…)[0])`")
         return result.detach().double().numpy()
 
 
 def _finished(logits: np.ndarray, final: str | None) -> np.ndarray:
-    """The logits as the module returns them."""
+    """The logits as the module returns them, but for the exponential of softmax."""
     if final is None:
         return logits
     shifted = logits - logits.max(axis=1, keepdims=True)
-    logarithms = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-    return logarithms if final == "log_softmax" else np.exp(logarithms)
+    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+
+
+def _logarithms(values: np.ndarray, final: str | None) -> np.ndarray:
+    """Probabilities by their logarithms: small ones would agree with anything. Those that underflow are told by the smallest float."""
+    return np.log(np.maximum(values, np.finfo(np.float64).tiny)) if final == "softmax" else values
 
 
 def _words(row: Any) -> str:

@@ -180,14 +180,14 @@ def _computed(value: Any) -> Any:
 
 def call_of(model: torch.nn.Module, data: Any) -> Call:
     """How a module is called, by the arguments of its forward; raises UnsupportedModel where that is not plain."""
-    remedy = "say how with `call=lambda model, data: model(…)`"
+    remedy = "say how it is called: `graph, network = gcnproof.from_pyg(model, data, call=lambda model, data: model(…))`"
     signature = list(inspect.signature(model.forward).parameters.values())
     parameters = [parameter for parameter in signature if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)]
     needed = [parameter for parameter in parameters if parameter.default is parameter.empty]
     names = [parameter.name for parameter in needed]
     edges = "edge_index" if getattr(data, "edge_index", None) is not None else "adj_t"
     if not parameters:
-        raise UnsupportedModel(f"the model's forward takes no arguments: {remedy}")
+        raise UnsupportedModel(f"the model's forward takes no arguments that have names. Remedy: {remedy}")
     if len(needed) <= 1 and (names or [parameters[0].name])[0].lower() in ("data", "batch", "graph", "g", "d", "inputs", "input_data"):
         return lambda model, data: model(data)
     if len(needed) == 1 and parameters[0].annotation not in (parameters[0].empty, torch.Tensor, "Tensor", "torch.Tensor"):
@@ -202,19 +202,19 @@ def call_of(model: torch.nn.Module, data: Any) -> Call:
         optional = parameter not in needed and name in ("edge_weight", "edge_attr", "edge_type") and getattr(model, f"supports_{name}", True)
         if optional and getattr(data, name, None) is not None:
             raise UnsupportedModel(
-                f"the data has `{name}`, and the model's forward takes it or leaves it: {remedy}, for example "
-                f"`call=lambda model, data: model(data.x, data.edge_index, {name}=data.{name})` or without it"
+                f"the data has `{name}`, and the model's forward takes it or leaves it. Remedy: {remedy}, with "
+                f"`model(data.x, data.edge_index, {name}=data.{name})` or without `{name}`"
             )
     chosen = []
     for place, parameter in enumerate(parameters):
         name, has = parameter.name, getattr(data, parameter.name, None) is not None
         if place < 2 and parameter in needed:
             if name in ("adj", "A", "adjacency", "adj_matrix", "norm_adj") and not has:
-                raise UnsupportedModel(f"the model's forward takes `{name}`, which the data does not have: {remedy}")
+                raise UnsupportedModel(f"the model's forward takes `{name}`, which the data does not have. Remedy: {remedy}")
             swapped = len(needed) > 1 and ("edge" in names[0].lower() or names[1] in ("x", "features", "feat", "feats"))
             chosen.append(name if has else ["x", edges][place != swapped])
         elif parameter in needed:
             if not has:
-                raise UnsupportedModel(f"the model's forward takes `{name}`, which the data does not have: {remedy}")
+                raise UnsupportedModel(f"the model's forward takes `{name}`, which the data does not have. Remedy: {remedy}")
             chosen.append(name)
     return lambda model, data: model(*[getattr(data, name) for name in chosen])

@@ -62,13 +62,16 @@ class Recorder:
         at = f" Line: {where}." if where else ""
         raise UnsupportedModel(
             f"The module's forward failed while it was read: {type(error).__name__}: {error}.{at} Remedy: the forward must run without the "
-            "numbers of the attributes; say how it is called with `call=lambda model, data: …` if it is called in another way.",
+            "numbers of the attributes; if it is called in another way, say how with `gcnproof.from_pyg(model, data, call=lambda model, data: …)`.",
             type(error).__name__,
             where,
         ) from error
 
     def _output(self, result: Any) -> tuple[Network, str | None]:
-        remedy = "return the logits of all nodes, one row each; or pick them with `call=lambda model, data: model(data.x, data.edge_index)[0]`"
+        remedy = (
+            "return the logits of all nodes, one row each; or pick them with "
+            "`gcnproof.from_pyg(model, data, call=lambda model, data: model(data.x, data.edge_index)[0])`"
+        )
         if not isinstance(result, Recorded):
             kind = type(result).__name__
             raise UnsupportedModel(
