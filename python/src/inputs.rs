@@ -185,10 +185,11 @@ impl<'py> Arrays<'_, 'py> {
 }
 
 /// Any array in C order, each number converted by itself.
-fn numbers<T: Element + Copy>(array: &Bound<PyAny>, to: impl Fn(T) -> f64) -> Option<Vec<f64>> {
+fn numbers<T: Element + Copy>(array: &Bound<PyAny>, turned: bool, to: impl Fn(T) -> f64) -> Option<Vec<f64>> {
     let array: PyReadonlyArrayDyn<T> = array.extract().ok()?;
+    let view = if turned { array.as_array().reversed_axes() } else { array.as_array() };
     // ndarray's iteration is in the logical order, whatever the strides.
-    Some(array.as_array().iter().map(|&value| to(value)).collect())
+    Some(view.iter().map(|&value| to(value)).collect())
 }
 
 impl TensorSource for Arrays<'_, '_> {
@@ -201,12 +202,12 @@ impl TensorSource for Arrays<'_, '_> {
         array.and_then(|array| Some(array.cast::<PyUntypedArray>().ok()?.shape().to_vec())).unwrap_or_default()
     }
 
-    fn values(&self, name: &str) -> std::result::Result<(Vec<f64>, Precision), String> {
+    fn values(&self, name: &str, turned: bool) -> std::result::Result<(Vec<f64>, Precision), String> {
         let array = self.get(name).ok_or("nothing")?;
-        if let Some(values) = numbers::<f64>(&array, |value| value) {
+        if let Some(values) = numbers::<f64>(&array, turned, |value| value) {
             return Ok((values, Precision::F64));
         }
-        if let Some(values) = numbers::<f32>(&array, f64::from) {
+        if let Some(values) = numbers::<f32>(&array, turned, f64::from) {
             return Ok((values, Precision::F32));
         }
         Err(kind(&array))
