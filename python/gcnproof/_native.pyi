@@ -1,9 +1,24 @@
 """The native module. Private: the package's own layer checks and converts what users give."""
 
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
+
+__all__ = [
+    "Graph",
+    "Network",
+    "Rows",
+    "build",
+    "certify",
+    "check",
+    "command",
+    "explain",
+    "interrupt",
+    "is_graph",
+    "radius",
+    "read_model",
+]
 
 @final
 class Graph:
@@ -65,7 +80,7 @@ class Rows:
     def witnesses(self) -> list[list[tuple[int, int]]]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
-Progress = Callable[[int, int, str], Any]
+_Progress: TypeAlias = Callable[[int, int, str], Any]
 
 def certify(
     graph: Graph,
@@ -77,7 +92,7 @@ def certify(
     class_: str,
     bound: str,
     threads: int | None,
-    progress: Progress | None,
+    progress: _Progress | None,
     proofs: str | None,
     out: str | None,
     resume: bool,
@@ -91,7 +106,7 @@ def radius(
     search: dict[str, Any],
     nodes: list[int] | None,
     threads: int | None,
-    progress: Progress | None,
+    progress: _Progress | None,
     out: str | None,
     resume: bool,
     force: bool,
@@ -114,9 +129,9 @@ def check(
     nodes: list[int] | None,
     exact: bool,
     threads: int | None,
-    progress: Progress | None,
+    progress: _Progress | None,
 ) -> dict[str, Any]: ...
-def command(words: list[str], threads: int | None, progress: Progress | None) -> tuple[int, str, list[str]]: ...
+def command(words: list[str], threads: int | None, progress: _Progress | None) -> tuple[int, str, list[str]]: ...
 def read_model(
     path: str, layers: list[str]
 ) -> tuple[

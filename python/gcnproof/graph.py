@@ -71,7 +71,7 @@ class Graph:
         return cls._of(handle)
 
     @classmethod
-    def from_data(cls, data: Any, **options: bool) -> Graph:
+    def from_data(cls, data: Any, **options: Any) -> Graph:
         """The graph of a PyTorch Geometric Data object: edge_index, x and y, where it has them. Sources are columns, receivers rows."""
         from scipy import sparse
 
