@@ -15,7 +15,6 @@ __all__ = [
     "command",
     "explain",
     "interrupt",
-    "is_graph",
     "radius",
     "read_model",
 ]
@@ -139,6 +138,5 @@ def read_model(
     dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]],
     list[str],
 ]: ...
-def is_graph(path: str) -> bool: ...
 def build() -> dict[str, Any]: ...
 def interrupt() -> None: ...

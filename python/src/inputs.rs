@@ -336,13 +336,6 @@ fn flipped(graph: &PlainGraph, flips: &[(usize, usize)]) -> PlainGraph {
     PlainGraph::from_file(file)
 }
 
-/// The kinds of files that can be loaded.
-#[pyfunction]
-pub fn is_graph(path: PathBuf) -> bool {
-    let anything = gcnproof_files::GraphOptions { binarize: true, symmetrize: true, unweight: true };
-    gcnproof_files::read_graph(&path, &anything).is_ok()
-}
-
 /// A layer of a model file: the weights of each term, the bias, the rules, and which outputs have no activation.
 type LayerParts<'py> = (Vec<Bound<'py, PyArray2<f64>>>, Bound<'py, PyAny>, Vec<String>, Vec<bool>);
 
