@@ -69,7 +69,8 @@ fn straight(layers: Vec<Layer>) -> Vec<LayerFile> {
     let link = |(at, layer): (usize, Layer)| {
         let names: Vec<&str> = layer.terms.iter().map(|term| term.weight_name.as_str()).collect();
         let weight_name = names.join(", ");
-        let (mut operators, mut weight) = (Vec::new(), DenseMatrix { rows: 0, columns: layer.outputs, values: Vec::new() });
+        let (mut operators, mut weight) =
+            (Vec::new(), DenseMatrix { rows: 0, columns: layer.outputs, values: Vec::new() });
         for mut term in layer.terms {
             operators.push(term.operator);
             weight.rows += term.weight.rows;

@@ -113,8 +113,6 @@ fn wait<T>(receiver: &Mutex<Receiver<T>>, time: Duration) -> std::result::Result
 fn in_pool<T: Send>(threads: Option<usize>, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     match threads {
         None => work(),
-        Some(threads) => {
-            rayon::ThreadPoolBuilder::new().num_threads(threads).build().into_diagnostic()?.install(work)
-        }
+        Some(threads) => rayon::ThreadPoolBuilder::new().num_threads(threads).build().into_diagnostic()?.install(work),
     }
 }

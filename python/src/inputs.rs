@@ -11,13 +11,11 @@ use gcnproof::internals::record::description::Identity;
 use gcnproof::{Graph as PlainGraph, Network as PlainNetwork, Operator};
 use gcnproof_check::matrix_digest;
 use gcnproof_files::write::write_graph_npz;
-use gcnproof_files::{
-    GraphFile, LayerFile, ModelFile, Pattern, Precision, SparseMatrix, TensorSource, describe_model,
-};
+use gcnproof_files::{GraphFile, LayerFile, ModelFile, Pattern, Precision, SparseMatrix, TensorSource, describe_model};
 use miette::Result;
 use numpy::{
-    AllowTypeChange, Element, IntoPyArray, PyArray1, PyArray2, PyArrayLike1, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArray,
-    PyUntypedArrayMethods, ToPyArray,
+    AllowTypeChange, Element, IntoPyArray, PyArray1, PyArray2, PyArrayLike1, PyArrayMethods, PyReadonlyArrayDyn,
+    PyUntypedArray, PyUntypedArrayMethods, ToPyArray,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -26,6 +24,9 @@ use crate::errors::{from_error, from_report, wrong};
 
 /// Offsets and column ids of a CSR matrix.
 type Csr<'py> = (PyArrayLike1<'py, i64, AllowTypeChange>, Bound<'py, PyAny>, usize);
+
+/// Names, where there are some.
+type Names = Option<Vec<String>>;
 
 /// A graph, shared with the work that goes on without Python's lock.
 #[pyclass(frozen, module = "gcnproof._native")]
@@ -88,7 +89,8 @@ impl Graph {
         }
         let label = |&label: &i64| u32::try_from(label).ok();
         let labels = labels.map(|labels| labels.as_array().iter().map(label).collect());
-        let file = GraphFile { node_names, attribute_names, class_names, ..GraphFile::new(adjacency, attributes, labels) };
+        let file =
+            GraphFile { node_names, attribute_names, class_names, ..GraphFile::new(adjacency, attributes, labels) };
         Ok(Graph(Arc::new(PlainGraph::from_file(file))))
     }
 
@@ -143,7 +145,7 @@ impl Graph {
     }
 
     /// The names of nodes, attributes and classes, where they have some.
-    fn names(&self) -> (Option<Vec<String>>, Option<Vec<String>>, Option<Vec<String>>) {
+    fn names(&self) -> (Names, Names, Names) {
         let owned = |names: Option<&[String]>| names.map(<[String]>::to_vec);
         (owned(self.0.node_names()), owned(self.0.attribute_names()), owned(self.0.class_names()))
     }
@@ -353,7 +355,8 @@ pub fn read_model(py: Python<'_>, path: PathBuf, layers: Vec<String>) -> PyResul
         let (terms, outputs) = (layer.operators.len().max(1), layer.weight.columns);
         let inputs = layer.weight.rows / terms;
         let weights = layer.weight.values.chunks(inputs * outputs);
-        let weights = weights.map(|values| values.to_pyarray(py).reshape([inputs, outputs])).collect::<PyResult<_>>()?;
+        let weights =
+            weights.map(|values| values.to_pyarray(py).reshape([inputs, outputs])).collect::<PyResult<_>>()?;
         let bias = layer.bias.to_pyarray(py);
         let bias = match layer.bias.len() / outputs {
             1 => bias.into_any(),
