@@ -10,18 +10,18 @@ from torch_geometric.nn import models
 NODES, ATTRIBUTES, HIDDEN, CLASSES = 13, 9, 6, 3
 
 
-def graph(seed=0, directed=False, loops=False, weights=False, twice=False, relations=False):
-    """A random graph whose last node is isolated."""
+def graph(seed=0, directed=False, loops=False, weights=False, twice=False, relations=False, nodes=NODES):
+    """A random graph whose last node is isolated, the others with 4 neighbours on average."""
     random = torch.Generator().manual_seed(seed)
-    x = (torch.rand(NODES, ATTRIBUTES, generator=random) < 0.4).float()
-    pairs = torch.combinations(torch.arange(NODES - 1))
-    pairs = pairs[torch.rand(len(pairs), generator=random) < 0.3].T
+    x = (torch.rand(nodes, ATTRIBUTES, generator=random) < 0.4).float()
+    pairs = torch.combinations(torch.arange(nodes - 1))
+    pairs = pairs[torch.rand(len(pairs), generator=random) < 4.0 / nodes].T
     edges = pairs if directed else torch.cat([pairs, pairs.flip(0)], 1)
     if loops:
         edges = torch.cat([edges, torch.tensor([[2, 5], [2, 5]])], 1)
     if twice:
         edges = torch.cat([edges, edges[:, :4]], 1)
-    data = Data(x=x, edge_index=edges, y=torch.randint(0, CLASSES, (NODES,), generator=random))
+    data = Data(x=x, edge_index=edges, y=torch.randint(0, CLASSES, (nodes,), generator=random))
     if weights:
         data.edge_weight = torch.rand(edges.shape[1], generator=random) + 0.1
     if relations:
@@ -146,6 +146,7 @@ ARCHITECTURES = {
     "lg": lambda: Spread(pyg.LGConv()),
     "simple": lambda: Spread(pyg.SimpleConv(aggr="mean", combine_root="self_loop")),
     "le": lambda: two(pyg.LEConv),
+    "directed": lambda: Two(pyg.DirGNNConv(pyg.GCNConv(ATTRIBUTES, HIDDEN)), pyg.DirGNNConv(pyg.SAGEConv(HIDDEN, CLASSES), 0.3, False)),
     # Models.
     "GCN": lambda: models.GCN(ATTRIBUTES, HIDDEN, 3, CLASSES, dropout=0.5),
     "GCN norm": lambda: models.GCN(ATTRIBUTES, HIDDEN, 3, CLASSES, norm="batch_norm"),

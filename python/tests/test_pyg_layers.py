@@ -37,7 +37,7 @@ def test_logits(name):
     network = agrees(stirred(ARCHITECTURES[name]()), graph())
     # On a plain graph every operator has a name, but for those that no name describes.
     if "matrix" in rules(network):
-        assert name in ("gcn improved", "gcn aggr=mean", "cheb rw", "cluster", "cluster diagonal", "le"), rules(network)
+        assert name in ("gcn improved", "gcn aggr=mean", "cheb rw", "cluster", "cluster diagonal", "le", "directed"), rules(network)
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
@@ -69,7 +69,7 @@ def test_edge_weights_that_could_be_meant_or_not_are_asked_for():
     from gcnproof.errors import UnsupportedModel
 
     model, data = pyg.GCN(ATTRIBUTES, HIDDEN, 2, CLASSES), graph(weights=True)
-    with pytest.raises(UnsupportedModel, match="edge_weight.*call=lambda"):
+    with pytest.raises(UnsupportedModel, match="edge_weight.*from_pyg.model, data, call=lambda"):
         read(model, data)
     agrees(model, data, call=lambda model, data: model(data.x, data.edge_index))
     agrees(model, data, call=lambda model, data: model(data.x, data.edge_index, edge_weight=data.edge_weight))

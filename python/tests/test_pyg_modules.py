@@ -5,6 +5,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (scripts/python-env.sh)")
 pytest.importorskip("torch_geometric", reason="PyTorch Geometric is not installed (scripts/python-env.sh)")
 
+import math
+
+from gcnproof.errors import UnsupportedModel
 from gcnproof.pyg import read
 from numpy_logits import logits
 from pyg_cases import ATTRIBUTES as D
@@ -15,7 +18,7 @@ from test_pyg_layers import agrees, rules
 from torch import nn
 from torch.nn import functional as F
 from torch_geometric import nn as pyg
-from torch_geometric.utils import add_self_loops, degree
+from torch_geometric.utils import add_self_loops, degree, dropout_edge, get_laplacian, scatter, spmm, to_torch_csr_tensor
 
 SPELLINGS = {
     "F.relu": F.relu,
@@ -290,6 +293,62 @@ class Sharing(nn.Module):
         return self.leave(x)
 
 
+class Weighed(nn.Module):
+    """A learned mixture of all representations, stacked; it keeps its last one."""
+
+    def __init__(self):
+        super().__init__()
+        self.convs = nn.ModuleList([pyg.GCNConv(D, H), pyg.GCNConv(H, H), pyg.GCNConv(H, H)])
+        self.alpha, self.out, self.last = nn.Parameter(torch.randn(3)), nn.utils.weight_norm(nn.Linear(H, C)), None
+
+    def forward(self, x, edge_index):
+        hs = []
+        for conv in self.convs:
+            x = conv(x, edge_index).relu()
+            hs.append(x)
+        weights = F.softmax(self.alpha, dim=0)
+        self.last = (torch.stack(hs, dim=1) * weights.view(1, -1, 1)).sum(dim=1) + sum(w * h for w, h in zip(weights, hs))
+        return self.out(self.last)
+
+
+class Utilities(nn.Module):
+    """Functions of torch_geometric.utils, constants beside the attributes, an embedding of the nodes."""
+
+    def __init__(self):
+        super().__init__()
+        self.lin, self.out, self.node, self.register = nn.Linear(D + 2, H), nn.Linear(2 * H, C), nn.Embedding(NODES, H), None
+        self.register_buffer("position", torch.randn(NODES, 2))
+
+    def forward(self, data):
+        x, (source, target) = torch.cat([data.x, self.position.to(data.x)], dim=-1), data.edge_index
+        h = self.lin(x) + self.node(torch.arange(data.num_nodes))
+        h = scatter(h[source], target, dim=0, dim_size=x.size(0), reduce="mean").relu()
+        adjacency = to_torch_csr_tensor(data.edge_index.flip(0), size=(x.size(0), x.size(0)))
+        g = spmm(adjacency.to(h.dtype), h, reduce="sum") - 0.5 * spmm(adjacency.to(h.dtype), h, reduce="mean")
+        return self.out(torch.hstack([h, g]))
+
+
+class Bernstein(nn.Module):
+    """Products of a Laplacian and of what it leaves."""
+
+    def __init__(self):
+        super().__init__()
+        self.lin, self.out, self.temp = nn.Linear(D, H), nn.Linear(H, C), nn.Parameter(torch.rand(3))
+
+    def forward(self, x, edge_index):
+        index, weight = get_laplacian(edge_index, normalization="sym", dtype=x.dtype, num_nodes=x.size(0))
+        laplacian = torch.sparse_coo_tensor(index.flip(0), weight, (x.size(0),) * 2)
+        z, total = self.out(F.relu(self.lin(x))), 0
+        for k, theta in enumerate(F.relu(self.temp)):
+            h = z
+            for _ in range(k):
+                h = torch.sparse.mm(laplacian, h)
+            for _ in range(2 - k):
+                h = 2 * h - torch.sparse.mm(laplacian, h)
+            total = total + theta * math.comb(2, k) / 4 * h
+        return total
+
+
 def sequential():
     return pyg.Sequential("x, edge_index", [
         (nn.Dropout(p=0.5), "x -> x"),
@@ -309,6 +368,8 @@ MODULES = {
     "sparse matrix": lambda: Matrices(True), "wrapped": Wrapped, "sharing": Sharing, "sequential": sequential,
     "mlp": lambda: nn.Sequential(nn.Linear(D, H), nn.ReLU(), nn.Linear(H, C)),
     "linear": lambda: nn.Linear(D, C),
+    "weighed": Weighed, "utilities": Utilities, "bernstein": Bernstein,
+    "linkx": lambda: pyg.LINKX(NODES, D, H, C, num_layers=2, num_edge_layers=2, num_node_layers=2),
     "nested": lambda: pyg.Sequential("x, edge_index", [(Own(OwnLayer), "x, edge_index -> x"), (nn.Softmax(dim=-1), "x -> x")]),
 }
 
@@ -345,6 +406,13 @@ def test_a_module_on_float64_and_in_training_mode():
     assert model.training
 
 
+def test_what_a_module_keeps_from_its_last_run_is_no_hindrance():
+    model, data = Weighed(), graph()
+    model(data.x, data.edge_index).sum().backward()
+    assert model.last.grad_fn is not None
+    agrees(model, data)
+
+
 def test_outputs_of_several_parts_are_picked_by_call():
     class Both(OnData):
         def forward(self, data):
@@ -367,6 +435,66 @@ def test_sparse_attributes():
             return self.conv(torch.sparse.mm(x, self.w).relu(), edge_index)
 
     agrees(Network(), data)
+
+
+class Casts(nn.Module):
+    """Asks for float32 on its way."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.one, self.two, self.how = pyg.SAGEConv(D, H), pyg.SAGEConv(H, C), how
+
+    def forward(self, edges, feats):
+        h = self.one(self.how(feats), edges)
+        scale = torch.full((H,), 0.3) @ torch.ones(H, H, dtype=torch.float32)
+        return self.two(F.relu(h * scale), edges)
+
+
+@pytest.mark.parametrize("how", [lambda x: x.float(), lambda x: x.to(torch.float32), lambda x: x.type(torch.float32), lambda x: x.to("cpu", dtype=torch.float)])
+def test_casts_to_float32_are_taken_as_casts_to_float64(how):
+    agrees(Casts(how), graph())
+    assert torch.get_default_dtype() == torch.float32
+
+
+def test_arguments_are_known_by_their_names():
+    class Renamed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = pyg.GraphConv(D, C)
+
+        def forward(self, edge_list, node_features, *, verbose=False):
+            return self.conv(node_features, edge_list)
+
+    agrees(Renamed(), graph())
+
+    class Dense(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = nn.Linear(D, C)
+
+        def forward(self, x, adj):
+            return adj @ self.lin(x)
+
+    with pytest.raises(UnsupportedModel, match="`adj`, which the data does not have"):
+        read(Dense(), graph())
+    data = graph()
+    data.adj = torch.rand(NODES, NODES)
+    agrees(Dense(), data)
+
+
+def test_edges_are_prepared_in_the_module():
+    class Prepared(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.edge = pyg.GCNConv(D, C, normalize=False), nn.Linear(1, 1)
+
+        def forward(self, data):
+            edge_index, weight = pyg.conv.gcn_conv.gcn_norm(data.edge_index, num_nodes=data.num_nodes, dtype=data.x.dtype)
+            edge_index, mask = dropout_edge(edge_index, p=0.5, training=self.training)
+            weight = torch.sigmoid(self.edge(weight[mask][:, None])).squeeze(-1)
+            return self.conv(data.x, edge_index, weight)
+
+    agrees(Prepared(), graph())
 
 
 def test_wrappers_are_taken_off():

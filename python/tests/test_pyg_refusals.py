@@ -3,6 +3,7 @@
 import inspect
 import re
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (scripts/python-env.sh)")
@@ -246,6 +247,21 @@ def test_other_functions_are_refused_while_the_module_is_read(change):
     with pytest.raises(UnsupportedModel) as caught:
         read(Between(lambda self, x, edge_index: change(x)), graph())
     assert caught.value.where.startswith(f"{__file__}:")
+
+
+def test_small_probabilities_are_compared_as_well():
+    class Certain(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = pyg.GCNConv(D, C)
+
+        def forward(self, x, edge_index):
+            return F.softmax(60 * self.conv(x, edge_index) + torch.tensor([0.0, 100.0, 0.0]), dim=1)
+
+    reading = read(Certain(), graph())
+    assert reading.compare(lambda attributes: logits(reading.network, reading.inputs.adjacency, attributes)) < 1e-12
+    with pytest.raises(MismatchedLogits):
+        reading.compare(lambda attributes: logits(reading.network, reading.inputs.adjacency, attributes) + np.array([1e-3, 0.0, 0.0]))
 
 
 def test_edge_weights_from_attributes():

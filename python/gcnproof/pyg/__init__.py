@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ..network import Network
 
 if TYPE_CHECKING:
-    import torch
-
     from ..graph import Graph
-    from .comparison import Evaluate
+    from .comparison import Evaluate, Own
     from .inputs import Call, Inputs
 
 
@@ -21,8 +19,7 @@ class Reading:
 
     network: Network
     inputs: Inputs
-    module: torch.nn.Module
-    call: Call
+    own: Own
     final: str | None
 
     def compare(self, evaluate: Evaluate, seed: int = 0) -> float:
@@ -30,21 +27,32 @@ class Reading:
         largest difference relative to the largest logit."""
         from .comparison import compare
 
-        return compare(self.module, self.call, self.inputs, self.final, evaluate, seed)
+        return compare(self.own, self.inputs, self.final, evaluate, seed)
 
 
 def read(model: Any, data: Any, call: Call | None = None) -> Reading:
     """Reads a module, without comparing."""
+    from .comparison import Own
     from .inputs import call_of, copied, read_data
+    from .precision import running
     from .recorder import Recorder
 
     inputs = read_data(data)
-    recorded = copied(model)
-    call = call or call_of(recorded, inputs.data)
-    recorder = Recorder(recorded, inputs.adjacency, inputs.attributes.shape[1])
-    given = inputs.with_attributes(recorder.attributes())
-    network, final = recorder.record(lambda: call(recorded, given))
-    return Reading(network, inputs, copied(model), call, final)
+    way = call or call_of(copied(model), inputs.data)
+
+    def recorded(forced: bool) -> tuple[Network, str | None]:
+        module = copied(model)
+        recorder = Recorder(module, inputs.adjacency, inputs.attributes.shape[1])
+        given = inputs.with_attributes(recorder.attributes())
+        with running(forced):
+            return recorder.record(lambda: way(module, given))
+
+    network, final = recorded(False)
+    own = Own(copied(model), way, inputs)
+    if own.find_precision():
+        # The module computes something in float32 on its way, and could not be run in float64 otherwise.
+        network, final = recorded(True)
+    return Reading(network, inputs, own, final)
 
 
 def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0) -> tuple[Graph, Network]:

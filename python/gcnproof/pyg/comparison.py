@@ -11,30 +11,33 @@ from scipy import sparse
 
 from ..errors import MismatchedLogits, UnsupportedModel
 from .inputs import Call, Inputs
+from .precision import running
 
 TOLERANCE = 1e-9
 """How far logits may lie from each other, relative to the largest."""
 
-ROUNDS = 4
+ROUNDS = 2
 """How often attributes are flipped at random."""
 
 Evaluate = Callable[[sparse.csr_array], np.ndarray]
 """The logits of the network that was read, for some attributes."""
 
 
-def compare(module: torch.nn.Module, call: Call, inputs: Inputs, final: str | None, evaluate: Evaluate, seed: int = 0) -> float:
+def compare(own: Own, inputs: Inputs, final: str | None, evaluate: Evaluate, seed: int = 0) -> float:
     """Raises MismatchedLogits where they differ; the largest difference relative to the largest logit."""
     random = np.random.default_rng(seed)
     largest = 0.0
     for round in range(ROUNDS + 1):
         attributes = inputs.attributes if round == 0 else _flipped(inputs.attributes, random, round)
-        theirs = _own(module, call, inputs, attributes)
-        if round == 0 and not np.array_equal(theirs, _own(module, call, inputs, attributes), equal_nan=True):
+        theirs = own(attributes)
+        if round == 0 and not np.array_equal(theirs, own(attributes), equal_nan=True):
             raise UnsupportedModel(
                 "the module gives different results for the same attributes in eval mode: it is random. Remedy: make what is random depend on "
                 "`self.training` (F.dropout(x, p, training=self.training))"
             )
-        ours = _finished(evaluate(attributes), final)
+        ours, theirs = _finished(evaluate(attributes), final), _logarithms(theirs, final)
+        if final == "softmax":
+            ours = np.maximum(ours, np.log(np.finfo(np.float64).tiny))
         if ours.shape != theirs.shape:
             raise UnsupportedModel(f"the module gives {theirs.shape[0]} × {theirs.shape[1]} values, but {ours.shape[0]} × {ours.shape[1]} were read")
         if not np.isfinite(theirs).all():
@@ -59,7 +62,7 @@ def _flipped(attributes: sparse.csr_array, random: np.random.Generator, round: i
     nodes, dimension = attributes.shape
     if attributes.shape[0] * attributes.shape[1] == 0:
         return attributes
-    count = max(1, min(nodes * dimension // 2, nodes * 4 ** (round - 1)))
+    count = max(1, min(nodes * dimension // 2, nodes * 16 ** (round - 1)))
     places = np.unique(random.integers(0, nodes * dimension, count))
     flips = sparse.csr_array((np.ones(len(places)), (places // dimension, places % dimension)), shape=attributes.shape)
     result = sparse.csr_array(attributes + flips)
@@ -69,34 +72,60 @@ def _flipped(attributes: sparse.csr_array, random: np.random.Generator, round: i
     return result
 
 
-def _own(module: torch.nn.Module, call: Call, inputs: Inputs, attributes: sparse.csr_array) -> np.ndarray:
-    """What the module itself gives."""
-    x = inputs.data.x
-    if x.layout == torch.strided:
-        x = torch.from_numpy(attributes.toarray())
-    else:
-        coo = attributes.tocoo()
-        x = torch.sparse_coo_tensor(np.stack([coo.row, coo.col]), coo.data, attributes.shape).coalesce().to_sparse(layout=x.layout)
-    try:
-        with torch.no_grad():
-            result = call(module, inputs.with_attributes(x))
-    except Exception as error:
-        raise UnsupportedModel(
-            f"the module does not run in float64: {type(error).__name__}: {error}. Remedy: leave out casts such as `.float()`, and tensors that are made "
-            "in forward with a fixed type; say how the model is called with `call=lambda model, data: …` if it is called in another way"
-        ) from error
-    if not isinstance(result, torch.Tensor) or result.dim() != 2:
-        raise UnsupportedModel("the module does not return one tensor of nodes × classes. Remedy: pick it with `call=lambda model, data: model(…)[0]`")
-    return result.detach().double().numpy()
+class Own:
+    """The module itself, in float64. The first run finds out whether casts in its code must be taken as casts to float64."""
+
+    def __init__(self, module: torch.nn.Module, call: Call, inputs: Inputs):
+        self.module, self.call, self.inputs, self.forced = module, call, inputs, False
+        self._first: np.ndarray | None = None
+
+    def find_precision(self) -> bool:
+        """Runs the module once; is float64 to be forced?"""
+        try:
+            self._first = self._run(self.inputs.attributes)
+        except Exception as plain:
+            self.forced = True
+            try:
+                self._first = self._run(self.inputs.attributes)
+            except Exception as error:
+                raise UnsupportedModel(
+                    f"the module does not run on the data in float64: {type(plain).__name__}: {plain}. Remedy: if it is called in another way, "
+                    "say how with `gcnproof.from_pyg(model, data, call=lambda model, data: …)`; leave out casts to float32 in forward"
+                ) from error
+        return self.forced
+
+    def __call__(self, attributes: sparse.csr_array) -> np.ndarray:
+        """What the module gives for some attributes."""
+        if self._first is not None and attributes is self.inputs.attributes:
+            first, self._first = self._first, None
+            return first
+        return self._run(attributes)
+
+    def _run(self, attributes: sparse.csr_array) -> np.ndarray:
+        layout = self.inputs.data.x.layout
+        if layout == torch.strided:
+            x = torch.from_numpy(attributes.toarray())
+        else:
+            coo = attributes.tocoo()
+            x = torch.sparse_coo_tensor(np.stack([coo.row, coo.col]), coo.data, attributes.shape).coalesce().to_sparse(layout=layout)
+        with running(self.forced):
+            result = self.call(self.module, self.inputs.with_attributes(x))
+        if not isinstance(result, torch.Tensor) or result.dim() != 2:
+            raise UnsupportedModel("the module does not return one tensor of nodes × classes. Remedy: pick it with `gcnproof.from_pyg(model, data, call=lambda model, data: model(…)[0])`")
+        return result.detach().double().numpy()
 
 
 def _finished(logits: np.ndarray, final: str | None) -> np.ndarray:
-    """The logits as the module returns them."""
+    """The logits as the module returns them, but for the exponential of softmax."""
     if final is None:
         return logits
     shifted = logits - logits.max(axis=1, keepdims=True)
-    logarithms = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-    return logarithms if final == "log_softmax" else np.exp(logarithms)
+    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+
+
+def _logarithms(values: np.ndarray, final: str | None) -> np.ndarray:
+    """Probabilities by their logarithms: small ones would agree with anything. Those that underflow are told by the smallest float."""
+    return np.log(np.maximum(values, np.finfo(np.float64).tiny)) if final == "softmax" else values
 
 
 def _words(row: Any) -> str:

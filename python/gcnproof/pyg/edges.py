@@ -11,7 +11,8 @@ from torch_geometric.nn.aggr import MeanAggregation, SumAggregation
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from . import words
-from .functions import array, matrix_of
+from .arithmetic import matrix_of
+from .functions import array
 from .operators import Operator
 from .values import Recorded
 

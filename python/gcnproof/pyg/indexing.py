@@ -9,13 +9,13 @@ import torch
 from scipy import sparse
 
 from .forms import Form
-from .functions import FUNCTIONS, Unhandled, _function, side
+from .functions import FUNCTIONS, Unhandled, function, side
 from .values import Recorded, Value
 
 _PICKED = "some of the nodes are picked; give logits for all nodes, and pick rows after the model"
 
 
-@_function("__getitem__")
+@function("__getitem__")
 def _item(recorder: Any, tensor: Any, key: Any) -> Any:
     if not isinstance(tensor, Recorded):
         raise Unhandled("a tensor is indexed with what depends on the attributes")
@@ -72,7 +72,7 @@ def _gathered(recorder: Any, value: Value, index: torch.Tensor) -> Value:
     return recorder.passed(value, recorder.operators.of(matrix))
 
 
-@_function("index_select")
+@function("index_select")
 def _index_select(recorder: Any, input: Any, dim: int, index: Any) -> Any:
     if not isinstance(input, Recorded) or isinstance(index, Recorded):
         raise Unhandled("the index depends on the attributes")
@@ -82,7 +82,7 @@ def _index_select(recorder: Any, input: Any, dim: int, index: Any) -> Any:
     return recorder.tensor(_gathered(recorder, value, index))
 
 
-@_function("scatter_add", "scatter_add_", "index_add", "index_add_")
+@function("scatter_add", "scatter_add_", "index_add", "index_add_")
 def _scattered(recorder: Any, base: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
     if not isinstance(source, Recorded) or isinstance(index, Recorded) or side(dim) != 0:
         raise Unhandled("only rows are added up along edges")
@@ -123,7 +123,7 @@ def _shape(size: Any) -> tuple[int, ...]:
     return tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list, torch.Size)) else tuple(size)
 
 
-@_function("new_zeros")
+@function("new_zeros")
 def _new_zeros(recorder: Any, like: Any, *size: Any, **kwargs: Any) -> Any:
     shape = _shape(size or (kwargs["size"],))
     if len(shape) == 2 and kwargs.get("dtype", torch.float64).is_floating_point:
@@ -131,26 +131,22 @@ def _new_zeros(recorder: Any, like: Any, *size: Any, **kwargs: Any) -> Any:
     return torch.zeros(shape, dtype=kwargs.get("dtype", torch.float64))
 
 
-@_function("zeros_like")
+@function("zeros_like")
 def _zeros_like(recorder: Any, input: Any, **kwargs: Any) -> Any:
     return _new_zeros(recorder, input, tuple(input.shape), **{key: value for key, value in kwargs.items() if key == "dtype" and value is not None})
 
 
-@_function("new_ones", "new_empty", "new_full", "new_tensor")
-def _new(recorder: Any, like: Any, *size: Any, **kwargs: Any) -> Any:
+@function("new_ones")
+def _new_ones(recorder: Any, like: Any, *size: Any, **kwargs: Any) -> Any:
     return torch.ones(_shape(size or (kwargs["size"],)), dtype=kwargs.get("dtype") or torch.float64)
 
 
-for _name in ["new_empty", "new_full", "new_tensor"]:
-    del FUNCTIONS[_name]
-
-
-@_function("ones_like")
+@function("ones_like")
 def _ones_like(recorder: Any, input: Any, **kwargs: Any) -> Any:
     return torch.ones(tuple(input.shape), dtype=kwargs.get("dtype") or torch.float64)
 
 
-@_function("chunk", "tensor_split")
+@function("chunk", "tensor_split")
 def _chunk(recorder: Any, input: Recorded, chunks: int, dim: int = 0) -> tuple[Recorded, ...]:
     if side(dim) != 1 or not isinstance(chunks, int):
         raise Unhandled(_PICKED)
@@ -158,7 +154,7 @@ def _chunk(recorder: Any, input: Recorded, chunks: int, dim: int = 0) -> tuple[R
     return _split(recorder, input, size, 1)
 
 
-@_function("split", "split_with_sizes")
+@function("split", "split_with_sizes")
 def _split(recorder: Any, input: Recorded, split_size_or_sections: Any, dim: int = 0) -> tuple[Recorded, ...]:
     if side(dim) != 1:
         raise Unhandled(_PICKED)

@@ -20,7 +20,7 @@ Call = Callable[[Any, Any], Any]
 
 @dataclass(eq=False)
 class Inputs:
-    """A Data object as plain parts. `data` is a copy in float64 on the CPU."""
+    """A Data object as plain parts. `data` is a copy in float64 on the CPU; its attributes are not copied."""
 
     data: Any
     adjacency: sparse.csr_array
@@ -55,10 +55,11 @@ def _attributes(x: torch.Tensor) -> sparse.csr_array:
     x = x.detach().cpu()
     if x.layout != torch.strided:
         coo = x.to_sparse_coo().coalesce()
-        places, values = coo.indices().numpy(), coo.values().double().numpy()
+        places, values = coo.indices().numpy(), coo.values().numpy()
         matrix = sparse.csr_array(sparse.coo_array((values, (places[0], places[1])), shape=tuple(x.shape)))
     else:
-        matrix = sparse.csr_array(x.double().numpy())
+        matrix = sparse.csr_array((x if x.dtype not in (torch.float16, torch.bfloat16) else x.float()).numpy())
+    matrix = sparse.csr_array((matrix.data.astype(np.float64), matrix.indices, matrix.indptr), shape=matrix.shape)
     matrix.eliminate_zeros()
     matrix.sort_indices()
     odd = np.flatnonzero(matrix.data != 1.0)
@@ -97,7 +98,8 @@ def _double(data: Any) -> Any:
     keys = list(data.keys()) if callable(getattr(data, "keys", None)) else list(vars(data))
     for key in keys:
         item = getattr(data, key, None)
-        if isinstance(item, torch.Tensor):
+        # The attributes are replaced in every run.
+        if isinstance(item, torch.Tensor) and key != "x":
             item = item.detach().cpu()
             setattr(data, key, item.double() if item.is_floating_point() else item)
     return data
@@ -151,7 +153,11 @@ def copied(model: Any) -> torch.nn.Module:
     # What layers keep from their last run is not copied: it belongs to other attributes.
     memo: dict[int, Any] = {}
     for part in model.modules():
-        memo.update({id(value): None for name, value in vars(part).items() if name.startswith("_cached") and value is not None})
+        for name, value in vars(part).items():
+            if name.startswith("_cached") and value is not None:
+                memo[id(value)] = None
+            else:
+                memo.update({id(tensor): tensor.detach().clone() for tensor in _computed(value)})
     copy_of = copy.deepcopy(model, memo)
     for part in copy_of.modules():
         if getattr(part, "cached", False) is True:
@@ -159,37 +165,56 @@ def copied(model: Any) -> torch.nn.Module:
     return copy_of.cpu().double().eval().requires_grad_(False)
 
 
+def _computed(value: Any) -> Any:
+    """Tensors with a history among what a module keeps (a hidden representation of the last run): they cannot be copied as they are."""
+    if isinstance(value, torch.Tensor):
+        if value.grad_fn is not None:
+            yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _computed(item)
+    elif type(value) is dict:
+        for item in value.values():
+            yield from _computed(item)
+
+
 def call_of(model: torch.nn.Module, data: Any) -> Call:
     """How a module is called, by the arguments of its forward; raises UnsupportedModel where that is not plain."""
-    remedy = "say how with `call=lambda model, data: model(…)`"
-    parameters = [
-        parameter for parameter in inspect.signature(model.forward).parameters.values()
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    ]
+    remedy = "say how it is called: `graph, network = gcnproof.from_pyg(model, data, call=lambda model, data: model(…))`"
+    signature = list(inspect.signature(model.forward).parameters.values())
+    parameters = [parameter for parameter in signature if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)]
     needed = [parameter for parameter in parameters if parameter.default is parameter.empty]
     names = [parameter.name for parameter in needed]
     edges = "edge_index" if getattr(data, "edge_index", None) is not None else "adj_t"
     if not parameters:
-        raise UnsupportedModel(f"the model's forward takes no arguments: {remedy}")
+        raise UnsupportedModel(f"the model's forward takes no arguments that have names. Remedy: {remedy}")
     if len(needed) <= 1 and (names or [parameters[0].name])[0].lower() in ("data", "batch", "graph", "g", "d", "inputs", "input_data"):
         return lambda model, data: model(data)
     if len(needed) == 1 and parameters[0].annotation not in (parameters[0].empty, torch.Tensor, "Tensor", "torch.Tensor"):
         return lambda model, data: model(data)
-    if len(needed) == 1 and len(parameters) == 1:
+    if len(needed) == 1 and (len(parameters) == 1 or "edge" not in parameters[1].name):
         if names[0] in ("x", "input", "features", "feat", "feats", "h") or type(model).__module__.startswith("torch.nn"):
             return lambda model, data: model(data.x)
         return lambda model, data: model(data)
-    # Attributes, then edges; further arguments by the names that Data has for them.
-    further = []
-    for parameter in parameters[2:]:
-        has = getattr(data, parameter.name, None) is not None
-        if parameter.default is parameter.empty:
-            if not has:
-                raise UnsupportedModel(f"the model's forward takes `{parameter.name}`, which the data does not have: {remedy}")
-            further.append(parameter.name)
-        elif has and parameter.name in ("edge_weight", "edge_attr", "edge_type"):
+    # Attributes, then edges, unless their names say something else; further arguments by the names that Data has for them.
+    for parameter in signature:
+        name = parameter.name
+        optional = parameter not in needed and name in ("edge_weight", "edge_attr", "edge_type") and getattr(model, f"supports_{name}", True)
+        if optional and getattr(data, name, None) is not None:
             raise UnsupportedModel(
-                f"the data has `{parameter.name}`, and the model's forward takes it or leaves it: {remedy}, for example "
-                f"`call=lambda model, data: model(data.x, data.edge_index, {parameter.name}=data.{parameter.name})`"
+                f"the data has `{name}`, and the model's forward takes it or leaves it. Remedy: {remedy}, with "
+                f"`model(data.x, data.edge_index, {name}=data.{name})` or without `{name}`"
             )
-    return lambda model, data: model(data.x, getattr(data, edges), *[getattr(data, name) for name in further])
+    chosen = []
+    for place, parameter in enumerate(parameters):
+        name, has = parameter.name, getattr(data, parameter.name, None) is not None
+        if place < 2 and parameter in needed:
+            if name in ("adj", "A", "adjacency", "adj_matrix", "norm_adj") and not has:
+                raise UnsupportedModel(f"the model's forward takes `{name}`, which the data does not have. Remedy: {remedy}")
+            swapped = len(needed) > 1 and ("edge" in names[0].lower() or names[1] in ("x", "features", "feat", "feats"))
+            chosen.append(name if has else ["x", edges][place != swapped])
+        elif parameter in needed:
+            if not has:
+                raise UnsupportedModel(f"the model's forward takes `{name}`, which the data does not have. Remedy: {remedy}")
+            chosen.append(name)
+    return lambda model, data: model(*[getattr(data, name) for name in chosen])

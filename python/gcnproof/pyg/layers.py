@@ -9,8 +9,9 @@ import torch
 from torch_geometric import nn as pyg
 from torch_geometric.utils import add_self_loops, degree, remove_self_loops
 
+from .arithmetic import linear
 from .edges import Edges, aggregation
-from .functions import array, linear
+from .functions import array
 from .operators import IDENTITY, Operator
 from .values import Recorded, Value
 

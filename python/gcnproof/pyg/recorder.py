@@ -15,16 +15,15 @@ from scipy import sparse
 
 from ..errors import UnsupportedModel
 from ..network import Network
-from . import words
+from . import activations, arithmetic, indexing, words  # noqa: F401  (they register their functions)
 from .forms import Diagonal, Form, Layers
-from . import indexing  # noqa: F401  (registers its functions)
 from .functions import FUNCTIONS, PROPERTIES, Unhandled
 from .layers import LAYERS, has_own_code
 from .operators import Operator, Operators
 from .values import Recorded, Value
 
 
-_LONGEST_POWER = 4
+_LONGEST_POWER = 2
 """Layers without activation are joined into one polynomial up to this power; beyond it they stay layers."""
 
 
@@ -46,8 +45,7 @@ class Recorder:
     def record(self, call: Callable[[], Any]) -> tuple[Network, str | None]:
         """Runs the module by `call`; the network, and the function that turns its logits into probabilities, if there is one."""
         try:
-            with torch.no_grad():
-                result = call()
+            result = call()
         except (UnsupportedModel, KeyboardInterrupt):
             raise
         except Exception as error:
@@ -64,13 +62,16 @@ class Recorder:
         at = f" Line: {where}." if where else ""
         raise UnsupportedModel(
             f"The module's forward failed while it was read: {type(error).__name__}: {error}.{at} Remedy: the forward must run without the "
-            "numbers of the attributes; say how it is called with `call=lambda model, data: …` if it is called in another way.",
+            "numbers of the attributes; if it is called in another way, say how with `gcnproof.from_pyg(model, data, call=lambda model, data: …)`.",
             type(error).__name__,
             where,
         ) from error
 
     def _output(self, result: Any) -> tuple[Network, str | None]:
-        remedy = "return the logits of all nodes, one row each; or pick them with `call=lambda model, data: model(data.x, data.edge_index)[0]`"
+        remedy = (
+            "return the logits of all nodes, one row each; or pick them with "
+            "`gcnproof.from_pyg(model, data, call=lambda model, data: model(data.x, data.edge_index)[0])`"
+        )
         if not isinstance(result, Recorded):
             kind = type(result).__name__
             raise UnsupportedModel(

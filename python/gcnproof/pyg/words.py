@@ -28,13 +28,13 @@ RETRAIN_AGGREGATION = "train with aggr='mean' or aggr='add'"
 MODULES: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
         ["GATConv", "GATv2Conv", "FusedGATConv", "TransformerConv", "AGNNConv", "FAConv", "SuperGATConv", "RGATConv", "HGTConv", "HANConv",
-         "HEATConv", "ResGatedGraphConv", "GPSConv", "FeaStConv", "DNAConv", "PointTransformerConv", "PANConv", "PDNConv", "EGConv",
+         "HEATConv", "ResGatedGraphConv", "GPSConv", "FeaStConv", "DNAConv", "PointTransformerConv", "EGConv",
          "MultiheadAttention", "GatedGraphConv", "FiLMConv", "AttentiveFP", "GAT"],
         (ATTENTION, RETRAIN_LAYER),
     ),
     **dict.fromkeys(
         ["EdgeConv", "DynamicEdgeConv", "GINEConv", "NNConv", "ECConv", "CGConv", "GMMConv", "SplineConv", "PointNetConv", "PPFConv", "XConv",
-         "PointGNNConv", "GravNetConv", "GENConv", "GeneralConv", "MFConv", "HypergraphConv"],
+         "PointGNNConv", "GravNetConv", "GENConv"],
         (PER_EDGE, RETRAIN_LAYER),
     ),
     "PNAConv": (EXTREME, RETRAIN_LAYER),
@@ -71,7 +71,7 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
                     ("nodes and units change their places", "keep tensors of nodes × units")),
     **dict.fromkeys(["pow", "square", "bmm", "einsum", "outer", "prod", "cumsum", "cumprod", "dot", "baddbmm", "bilinear", "cosine_similarity", "cdist"],
                     ("it multiplies what depends on the attributes, or runs over nodes", "use fixed weights, sums and concatenation")),
-    "argmax": ("a class is not a row of logits", "return the logits; or leave that out with `call=`"),
+    "argmax": ("a class is not a row of logits", "return the logits"),
     "scaled_dot_product_attention": (ATTENTION, RETRAIN_LAYER),
     "embedding": ("the attributes are used as numbers of rows", "use the 0/1 attributes themselves, with torch.nn.Linear"),
 }
