@@ -88,3 +88,11 @@ def test_masks_of_torch_and_apply(trained):
         torch.sparse_coo_tensor(data.edge_index.flip(0), torch.ones(data.num_edges), (400, 400)), data.x.to_sparse_csr(), data.y
     )
     assert sparse.digest == results._graph.digest
+
+
+def test_a_report_and_a_study_of_a_module(trained, tmp_path):
+    model, data = trained
+    results = gcnproof.certify(model, data, Q=3, q=0.01, progress=False)
+    gcnproof.report(results, out=tmp_path / "page.html", model=model)
+    told = gcnproof.study({"gcn": model}, data, tmp_path / "study", Q=2, max_Q=2, nodes=[1, 2, 3], sample=0, progress=False)
+    assert told.models[0]["model"] == "gcn" and (tmp_path / "page.html").exists()
