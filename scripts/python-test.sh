@@ -23,4 +23,4 @@ torch=$(scripts/python-env.sh) || { say "SKIPPED: tests with torch and PyTorch G
 site=target/python-torch
 rm -rf "$site"
 "$torch/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --no-deps --target "$site" "$wheel"
-PYTHONPATH="$PWD/$site" "$torch/bin/python" -P -m pytest -q python/tests/test_pyg_*.py -p no:cacheprovider
+PYTHONPATH="$PWD/$site" "$torch/bin/python" -m pytest -q python/tests/test_pyg_*.py -p no:cacheprovider

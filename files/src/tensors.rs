@@ -4,7 +4,7 @@ use crate::archive::Archive;
 use crate::array::spell;
 use crate::header::Element;
 use crate::source::{self, Kind};
-use crate::{FileError, Precision};
+use crate::{DenseMatrix, FileError, Precision};
 use safetensors::{Dtype, SafeTensors};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,11 +23,11 @@ pub trait TensorSource {
     fn names(&self) -> Vec<String>;
     /// The sides of a tensor.
     fn shape(&self, name: &str) -> Vec<usize>;
-    /// The numbers of a tensor in C order.
+    /// The numbers of a tensor in C order; `turned`, with its sides in reverse order.
     ///
     /// # Errors
     /// With the name of its type, if that is not one of 32 or 64 bits.
-    fn values(&self, name: &str) -> Result<(Vec<f64>, Precision), String>;
+    fn values(&self, name: &str, turned: bool) -> Result<(Vec<f64>, Precision), String>;
     /// The whole numbers of a tensor.
     ///
     /// # Errors
@@ -132,28 +132,52 @@ impl<'bytes> Tensors<'bytes> {
             Tensors::Safe(file, tensors, _) => (file.clone(), safe_tensor(file, tensors, name)?),
             Tensors::Npz(file, archive) => (file.clone(), npz_tensor(file, archive, name)?),
             Tensors::Given(file, source) => {
-                let (values, precision) = source.values(name).map_err(|dtype| mistyped(file, name, dtype))?;
+                let (values, precision) = source.values(name, false).map_err(|dtype| mistyped(file, name, dtype))?;
                 (file.clone(), Tensor { name: name.into(), shape: source.shape(name), values, precision })
             }
         };
-        if tensor.shape.contains(&0) {
-            return Err(FileError::Shape {
-                file,
-                entry: name.into(),
-                problem: format!("has shape {}: it is empty", spell(&tensor.shape)),
-                remedy: "save the trained weights: every side must be at least 1".into(),
-            });
-        }
-        if let Some(at) = tensor.values.iter().position(|value| !value.is_finite()) {
-            let position = match tensor.shape.as_slice() {
-                [_, columns] => format!("{}, {}", at / columns, at % columns),
-                _ => at.to_string(),
-            };
-            let value = tensor.values[at];
-            return Err(FileError::NonFinite { file, entry: name.into(), position, value });
-        }
-        Ok(tensor)
+        sound(file, tensor)
     }
+
+    /// The same with its sides in reverse order, if there are two.
+    pub fn turned(&mut self, name: &str) -> Result<Tensor, FileError> {
+        // What is in memory already is turned while it is copied.
+        if let Tensors::Given(file, source) = self {
+            let (values, precision) = source.values(name, true).map_err(|dtype| mistyped(file, name, dtype))?;
+            let shape = source.shape(name).into_iter().rev().collect();
+            return sound(file.clone(), Tensor { name: name.into(), shape, values, precision });
+        }
+        let tensor = self.tensor(name)?;
+        match tensor.shape.as_slice() {
+            &[rows, columns] => {
+                let turned = DenseMatrix { rows, columns, values: tensor.values }.transpose();
+                Ok(Tensor { shape: vec![columns, rows], values: turned.values, ..tensor })
+            }
+            _ => Ok(tensor),
+        }
+    }
+}
+
+/// A tensor that is not empty, and finite.
+fn sound(file: String, tensor: Tensor) -> Result<Tensor, FileError> {
+    let name = tensor.name.as_str();
+    if tensor.shape.contains(&0) {
+        return Err(FileError::Shape {
+            file,
+            entry: name.into(),
+            problem: format!("has shape {}: it is empty", spell(&tensor.shape)),
+            remedy: "save the trained weights: every side must be at least 1".into(),
+        });
+    }
+    if let Some(at) = tensor.values.iter().position(|value| !value.is_finite()) {
+        let position = match tensor.shape.as_slice() {
+            [_, columns] => format!("{}, {}", at / columns, at % columns),
+            _ => at.to_string(),
+        };
+        let value = tensor.values[at];
+        return Err(FileError::NonFinite { file, entry: name.into(), position, value });
+    }
+    Ok(tensor)
 }
 
 fn safe_tensor(file: &str, tensors: &SafeTensors, name: &str) -> Result<Tensor, FileError> {

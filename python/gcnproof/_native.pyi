@@ -1,9 +1,23 @@
 """The native module. Private: the package's own layer checks and converts what users give."""
 
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
+
+__all__ = [
+    "Graph",
+    "Network",
+    "Rows",
+    "build",
+    "certify",
+    "check",
+    "command",
+    "explain",
+    "interrupt",
+    "radius",
+    "read_model",
+]
 
 @final
 class Graph:
@@ -65,7 +79,7 @@ class Rows:
     def witnesses(self) -> list[list[tuple[int, int]]]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
-Progress = Callable[[int, int, str], Any]
+_Progress: TypeAlias = Callable[[int, int, str], Any]
 
 def certify(
     graph: Graph,
@@ -77,7 +91,7 @@ def certify(
     class_: str,
     bound: str,
     threads: int | None,
-    progress: Progress | None,
+    progress: _Progress | None,
     proofs: str | None,
     out: str | None,
     resume: bool,
@@ -91,7 +105,7 @@ def radius(
     search: dict[str, Any],
     nodes: list[int] | None,
     threads: int | None,
-    progress: Progress | None,
+    progress: _Progress | None,
     out: str | None,
     resume: bool,
     force: bool,
@@ -114,9 +128,9 @@ def check(
     nodes: list[int] | None,
     exact: bool,
     threads: int | None,
-    progress: Progress | None,
+    progress: _Progress | None,
 ) -> dict[str, Any]: ...
-def command(words: list[str], threads: int | None, progress: Progress | None) -> tuple[int, str, list[str]]: ...
+def command(words: list[str], threads: int | None, progress: _Progress | None) -> tuple[int, str, list[str]]: ...
 def read_model(
     path: str, layers: list[str]
 ) -> tuple[
@@ -124,6 +138,5 @@ def read_model(
     dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]],
     list[str],
 ]: ...
-def is_graph(path: str) -> bool: ...
 def build() -> dict[str, Any]: ...
 def interrupt() -> None: ...

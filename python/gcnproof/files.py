@@ -41,9 +41,17 @@ def load(
             raise InputError(f"{name}: holds class pairs of validate", "read it with pandas or polars")
         of = Graph.load(graph) if isinstance(graph, (str, os.PathLike)) else graph
         return Radii(rows, graph=of) if rows.kind == "radius" else Results(rows, graph=of)
-    if name.lower().endswith(".npz") and _native.is_graph(name):
+    rules = [message_passing] if isinstance(message_passing, str) else list(message_passing)
+    if not name.lower().endswith(".npz"):
+        return _network(name, rules, list(layers))
+    try:
         return Graph.load(name)
-    return _network(name, [message_passing] if isinstance(message_passing, str) else list(message_passing), list(layers))
+    except InputError as no_graph:
+        # An archive of arrays may also be a model; if it is neither, it was more likely meant as a graph.
+        try:
+            return _network(name, rules, list(layers))
+        except InputError:
+            raise no_graph from None
 
 
 def _network(name: str, rules: list[str], prefixes: list[str]) -> Network:

@@ -55,7 +55,8 @@ class Graph:
         attributes = _ones(attributes, "attributes", binarize, remedy)
         if symmetrize:
             adjacency = _ones(_csr(adjacency + adjacency.T, "adjacency"), "adjacency", True, "")
-        self._adjacency, self._attributes = adjacency, attributes
+        self._adjacency: Any = adjacency
+        self._attributes: Any = attributes
         self._labels = None if labels is None else _labels(labels, nodes)
         self._names = (_list(node_names), _list(attribute_names), _list(class_names))
         self._handle: _native.Graph | None = None
@@ -71,7 +72,7 @@ class Graph:
         return cls._of(handle)
 
     @classmethod
-    def from_data(cls, data: Any, **options: bool) -> Graph:
+    def from_data(cls, data: Any, **options: Any) -> Graph:
         """The graph of a PyTorch Geometric Data object: edge_index, x and y, where it has them. Sources are columns, receivers rows."""
         from scipy import sparse
 
@@ -88,18 +89,9 @@ class Graph:
 
     @classmethod
     def _of(cls, handle: _native.Graph) -> Graph:
-        """A graph that the native module has read."""
-        from scipy import sparse
-
-        nodes, attributes = handle.shape
+        """A graph that the native module has read; its matrices are made when somebody asks for them."""
         graph = cls.__new__(cls)
-
-        def matrix(parts: tuple[np.ndarray, np.ndarray], shape: tuple[int, int]) -> Any:
-            offsets, indices = parts
-            return sparse.csr_matrix((np.ones(len(indices), np.int8), indices, offsets), shape=shape)
-
-        graph._adjacency = matrix(handle.adjacency(), (nodes, nodes))
-        graph._attributes = matrix(handle.attributes(), (nodes, attributes))
+        graph._adjacency = graph._attributes = None
         graph._labels = handle.labels()
         graph._names = handle.names()
         graph._handle = handle
@@ -124,11 +116,15 @@ class Graph:
     @property
     def adjacency(self) -> Any:
         """Who is linked to whom: a scipy CSR matrix, rows are receivers."""
+        if self._adjacency is None:
+            self._adjacency = _ones_at(*self._native().adjacency(), self.node_count)
         return self._adjacency
 
     @property
     def attributes(self) -> Any:
         """Which node has which attribute: a scipy CSR matrix."""
+        if self._attributes is None:
+            self._attributes = _ones_at(*self._native().attributes(), self.attribute_count)
         return self._attributes
 
     @property
@@ -152,14 +148,18 @@ class Graph:
         return self._names[2]
 
     @property
+    def _shape(self) -> tuple[int, int]:
+        return self._attributes.shape if self._attributes is not None else self._native().shape
+
+    @property
     def node_count(self) -> int:
         """How many nodes there are."""
-        return int(self._attributes.shape[0])
+        return int(self._shape[0])
 
     @property
     def attribute_count(self) -> int:
         """How many attributes there are."""
-        return int(self._attributes.shape[1])
+        return int(self._shape[1])
 
     @property
     def digest(self) -> str:
@@ -168,7 +168,7 @@ class Graph:
 
     def __repr__(self) -> str:
         labels = "no labels" if self._labels is None else f"{int((self._labels >= 0).sum())} labels"
-        return f"Graph({self.node_count} nodes, {self._adjacency.nnz} links, {self.attribute_count} attributes, {labels})"
+        return f"Graph({self.node_count} nodes, {self.adjacency.nnz} links, {self.attribute_count} attributes, {labels})"
 
 
 def _array(values: Any) -> np.ndarray:
@@ -217,6 +217,13 @@ def _csr(matrix: Any, what: str) -> Any:
         found = found.copy() if found is matrix else found
         found.eliminate_zeros()
     return found
+
+
+def _ones_at(offsets: np.ndarray, indices: np.ndarray, columns: int) -> Any:
+    """A CSR matrix of ones."""
+    from scipy import sparse
+
+    return sparse.csr_matrix((np.ones(len(indices), np.int8), indices, offsets), shape=(len(offsets) - 1, columns))
 
 
 def _ones(matrix: Any, what: str, changed: bool, remedy: str) -> Any:

@@ -196,7 +196,7 @@ class _Table(Generic[Row]):
         flips = self.witness[self._at(node)]
         if not flips and not self._broken(self._at(node)):
             raise InputError(f"node {node} has no witness", "only non-robust nodes have one")
-        x = getattr(self._data, "x", None)
+        x: Any = getattr(self._data, "x", None)
         if hasattr(x, "detach"):
             changed = x.detach().clone()
             changed = changed.to_dense() if str(changed.layout) != "torch.strided" else changed

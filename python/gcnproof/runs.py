@@ -244,12 +244,13 @@ def report(
     the page.
     """
     with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:
-        paths = []
+        paths, data = [], graph
         for at, one in enumerate(results):
             if isinstance(one, Study):
                 paths.append(one.folder)
             elif isinstance(one, (Results, Radii)):
                 graph = one._graph if graph is None else graph
+                data = one._data if data is None else data
                 paths.append(os.path.join(folder, f"{'radius' if isinstance(one, Radii) else 'results'}{at + 1}.parquet"))
                 one.save(paths[-1])
             else:
@@ -260,7 +261,7 @@ def report(
         if model is not None:
             if graph is None:
                 raise InputError("a model without its graph", "give the graph, too")
-            words += ["--model", _model_file(Subject(model, graph), folder, "model")]
+            words += ["--model", _model_file(Subject(model, graph if data is None else data), folder, "model")]
         return str(_run(words, None, False)["page"])
 
 

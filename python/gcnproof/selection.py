@@ -47,7 +47,7 @@ def local(q: Any, nodes: int) -> int | float | np.ndarray:
             raise InputError(f"q={q}", "a number of flips is 0 or more")
         return int(q)
     if isinstance(q, numbers.Real):
-        if not 0 <= q < 1:
+        if not 0 <= float(q) < 1:
             raise InputError(f"q={q}", "a share of the attributes is a float below 1 (0.01 is 1 %); a number of flips is an int")
         return float(q)
     found = _array(q)

@@ -76,9 +76,8 @@ impl Search {
     pub fn effort(&self, py: Python) -> PyResult<(Effort, EffortRecord)> {
         let time = match self.time_limit {
             None => Duration::MAX,
-            Some(seconds) => Duration::try_from_secs_f64(seconds).map_err(|_| {
-                wrong(py, &format!("time_limit={seconds}"), "give a number of seconds, 0 or more")
-            })?,
+            Some(seconds) => Duration::try_from_secs_f64(seconds)
+                .map_err(|_| wrong(py, &format!("time_limit={seconds}"), "give a number of seconds, 0 or more"))?,
         };
         let limits = Limits { time, ..Limits::default() };
         let effort = match (self.complete, self.minimize) {

@@ -42,20 +42,22 @@ pub fn call<T: Send + 'static>(
 ) -> PyResult<Done<T>> {
     let (sender, receiver) = mpsc::channel();
     let receiver = Mutex::new(receiver);
-    // It waits for its turn; then it works, or is told not to begin.
+    // It waits for its turn; then it works, or is told not to begin. Either it sees the cancellation, or the canceller sees that it has
+    // begun and stops it.
     let begun = Arc::new(AtomicBool::new(false));
     let cancelled = Arc::new(AtomicBool::new(false));
     let (beginning, cancel) = (begun.clone(), cancelled.clone());
     let body = move || {
         let _turn = WORKING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        run::start();
+        beginning.store(true, Ordering::SeqCst);
         if cancel.load(Ordering::SeqCst) {
             return;
         }
-        run::start();
-        beginning.store(true, Ordering::SeqCst);
         output::capture();
         let value = in_pool(threads, work);
         let said = output::capture();
+        beginning.store(false, Ordering::SeqCst);
         // Nobody may be waiting any more.
         let _ = sender.send(value.map(|value| Done { value, output: said.output, notes: said.notes }));
     };
@@ -111,8 +113,6 @@ fn wait<T>(receiver: &Mutex<Receiver<T>>, time: Duration) -> std::result::Result
 fn in_pool<T: Send>(threads: Option<usize>, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     match threads {
         None => work(),
-        Some(threads) => {
-            rayon::ThreadPoolBuilder::new().num_threads(threads).build().into_diagnostic()?.install(work)
-        }
+        Some(threads) => rayon::ThreadPoolBuilder::new().num_threads(threads).build().into_diagnostic()?.install(work),
     }
 }

@@ -11,13 +11,11 @@ use gcnproof::internals::record::description::Identity;
 use gcnproof::{Graph as PlainGraph, Network as PlainNetwork, Operator};
 use gcnproof_check::matrix_digest;
 use gcnproof_files::write::write_graph_npz;
-use gcnproof_files::{
-    GraphFile, LayerFile, ModelFile, Pattern, Precision, SparseMatrix, TensorSource, describe_model,
-};
+use gcnproof_files::{GraphFile, LayerFile, ModelFile, Pattern, Precision, SparseMatrix, TensorSource, describe_model};
 use miette::Result;
 use numpy::{
-    AllowTypeChange, Element, IntoPyArray, PyArray1, PyArray2, PyArrayLike1, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArray,
-    PyUntypedArrayMethods, ToPyArray,
+    AllowTypeChange, Element, IntoPyArray, PyArray1, PyArray2, PyArrayLike1, PyArrayMethods, PyReadonlyArrayDyn,
+    PyUntypedArray, PyUntypedArrayMethods, ToPyArray,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -26,6 +24,9 @@ use crate::errors::{from_error, from_report, wrong};
 
 /// Offsets and column ids of a CSR matrix.
 type Csr<'py> = (PyArrayLike1<'py, i64, AllowTypeChange>, Bound<'py, PyAny>, usize);
+
+/// Names, where there are some.
+type Names = Option<Vec<String>>;
 
 /// A graph, shared with the work that goes on without Python's lock.
 #[pyclass(frozen, module = "gcnproof._native")]
@@ -88,7 +89,8 @@ impl Graph {
         }
         let label = |&label: &i64| u32::try_from(label).ok();
         let labels = labels.map(|labels| labels.as_array().iter().map(label).collect());
-        let file = GraphFile { node_names, attribute_names, class_names, ..GraphFile::new(adjacency, attributes, labels) };
+        let file =
+            GraphFile { node_names, attribute_names, class_names, ..GraphFile::new(adjacency, attributes, labels) };
         Ok(Graph(Arc::new(PlainGraph::from_file(file))))
     }
 
@@ -143,7 +145,7 @@ impl Graph {
     }
 
     /// The names of nodes, attributes and classes, where they have some.
-    fn names(&self) -> (Option<Vec<String>>, Option<Vec<String>>, Option<Vec<String>>) {
+    fn names(&self) -> (Names, Names, Names) {
         let owned = |names: Option<&[String]>| names.map(<[String]>::to_vec);
         (owned(self.0.node_names()), owned(self.0.attribute_names()), owned(self.0.class_names()))
     }
@@ -185,10 +187,11 @@ impl<'py> Arrays<'_, 'py> {
 }
 
 /// Any array in C order, each number converted by itself.
-fn numbers<T: Element + Copy>(array: &Bound<PyAny>, to: impl Fn(T) -> f64) -> Option<Vec<f64>> {
+fn numbers<T: Element + Copy>(array: &Bound<PyAny>, turned: bool, to: impl Fn(T) -> f64) -> Option<Vec<f64>> {
     let array: PyReadonlyArrayDyn<T> = array.extract().ok()?;
+    let view = if turned { array.as_array().reversed_axes() } else { array.as_array() };
     // ndarray's iteration is in the logical order, whatever the strides.
-    Some(array.as_array().iter().map(|&value| to(value)).collect())
+    Some(view.iter().map(|&value| to(value)).collect())
 }
 
 impl TensorSource for Arrays<'_, '_> {
@@ -201,12 +204,12 @@ impl TensorSource for Arrays<'_, '_> {
         array.and_then(|array| Some(array.cast::<PyUntypedArray>().ok()?.shape().to_vec())).unwrap_or_default()
     }
 
-    fn values(&self, name: &str) -> std::result::Result<(Vec<f64>, Precision), String> {
+    fn values(&self, name: &str, turned: bool) -> std::result::Result<(Vec<f64>, Precision), String> {
         let array = self.get(name).ok_or("nothing")?;
-        if let Some(values) = numbers::<f64>(&array, |value| value) {
+        if let Some(values) = numbers::<f64>(&array, turned, |value| value) {
             return Ok((values, Precision::F64));
         }
-        if let Some(values) = numbers::<f32>(&array, f64::from) {
+        if let Some(values) = numbers::<f32>(&array, turned, f64::from) {
             return Ok((values, Precision::F32));
         }
         Err(kind(&array))
@@ -335,13 +338,6 @@ fn flipped(graph: &PlainGraph, flips: &[(usize, usize)]) -> PlainGraph {
     PlainGraph::from_file(file)
 }
 
-/// The kinds of files that can be loaded.
-#[pyfunction]
-pub fn is_graph(path: PathBuf) -> bool {
-    let anything = gcnproof_files::GraphOptions { binarize: true, symmetrize: true, unweight: true };
-    gcnproof_files::read_graph(&path, &anything).is_ok()
-}
-
 /// A layer of a model file: the weights of each term, the bias, the rules, and which outputs have no activation.
 type LayerParts<'py> = (Vec<Bound<'py, PyArray2<f64>>>, Bound<'py, PyAny>, Vec<String>, Vec<bool>);
 
@@ -359,7 +355,8 @@ pub fn read_model(py: Python<'_>, path: PathBuf, layers: Vec<String>) -> PyResul
         let (terms, outputs) = (layer.operators.len().max(1), layer.weight.columns);
         let inputs = layer.weight.rows / terms;
         let weights = layer.weight.values.chunks(inputs * outputs);
-        let weights = weights.map(|values| values.to_pyarray(py).reshape([inputs, outputs])).collect::<PyResult<_>>()?;
+        let weights =
+            weights.map(|values| values.to_pyarray(py).reshape([inputs, outputs])).collect::<PyResult<_>>()?;
         let bias = layer.bias.to_pyarray(py);
         let bias = match layer.bias.len() / outputs {
             1 => bias.into_any(),

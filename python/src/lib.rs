@@ -17,7 +17,7 @@ mod _native {
     #[pymodule_export]
     use crate::calls::{build, certify, check, command, explain, interrupt, radius};
     #[pymodule_export]
-    use crate::inputs::{Graph, Network, is_graph, read_model};
+    use crate::inputs::{Graph, Network, read_model};
     #[pymodule_export]
     use crate::rows::Rows;
 

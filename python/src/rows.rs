@@ -1,6 +1,6 @@
 //! Rows of results: as numpy columns, as records, as Arrow, and in files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatchIterator;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -77,7 +77,7 @@ impl Rows {
     fn save_as<T: Serialize + DeserializeOwned + Clone>(
         &self,
         rows: &[T],
-        path: &PathBuf,
+        path: &Path,
         key: fn(&T) -> u64,
         mode: Mode,
     ) -> Result<(), results::ResultError> {
@@ -234,4 +234,3 @@ impl Rows {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 }
-

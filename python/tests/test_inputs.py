@@ -119,3 +119,51 @@ def test_a_described_network_is_refused_by_name(problem):
 
     with pytest.raises(gcnproof.InputError, match=r"the tensor `hidden.bias` is not in the file"):
         gcnproof.logits(Wrong(), graph)
+
+
+def test_files_that_are_neither_are_told_as_graphs(tmp_path, problem):
+    np.savez(tmp_path / "odd.npz", something=np.zeros(3))
+    with pytest.raises(gcnproof.InputError, match="odd.npz"):
+        gcnproof.load(tmp_path / "odd.npz")
+    graph, network = problem
+    weights = {f"W{at + 1}": layer.terms[0].weight for at, layer in enumerate(network.layers)}
+    biases = {f"b{at + 1}": layer.bias for at, layer in enumerate(network.layers)}
+    np.savez(tmp_path / "model.npz", **weights, **biases)
+    model = gcnproof.load(tmp_path / "model.npz")
+    assert isinstance(model, gcnproof.Network)
+    assert (gcnproof.logits(model, graph) == gcnproof.logits(network, graph)).all()
+
+
+def test_networks_come_back_from_their_files(tmp_path, problem):
+    graph, _ = problem
+    draw = np.random.default_rng(3)
+    matrix = sparse.random(9, 9, 0.3, random_state=1, format="csr")
+    layers = [
+        gcnproof.Layer(
+            "first",
+            [gcnproof.Term("x", "mean", draw.normal(size=(6, 4))), gcnproof.Term("x", matrix, draw.normal(size=(4, 6)).T)],
+            draw.normal(size=(9, 4)),
+        ),
+        gcnproof.Layer("second", [gcnproof.Term("first", gcnproof.Polynomial(matrix, [0.5, 1.0]), draw.normal(size=(4, 3)).astype(np.float32))]),
+        gcnproof.Layer(
+            "third", [gcnproof.Term("second", "identity"), gcnproof.Term("first", "gcn", draw.normal(size=(4, 3)))], activation="none"
+        ),
+    ]
+    network = gcnproof.Network(layers)
+    logits = gcnproof.logits(network, graph)
+    x = graph.attributes.toarray()
+    linked = graph.adjacency.toarray().astype(float)
+    mean = linked / np.maximum(linked.sum(1, keepdims=True), 1)
+    np.fill_diagonal(linked, 1)
+    gcn = linked / np.sqrt(np.outer(linked.sum(1), linked.sum(1)))
+    first = np.maximum(mean @ x @ layers[0].terms[0].weight + matrix @ x @ layers[0].terms[1].weight + layers[0].bias, 0)
+    second = np.maximum((0.5 * np.eye(9) + matrix.toarray()) @ first @ layers[1].terms[0].weight.astype(float), 0)
+    assert np.allclose(logits, second + gcn @ first @ layers[2].terms[1].weight, rtol=0, atol=1e-12)
+    network.save(tmp_path / "network.safetensors")
+    again = gcnproof.load(tmp_path / "network.safetensors")
+    assert (gcnproof.logits(again, graph) == logits).all()
+    assert (gcnproof.logits(tmp_path / "network.safetensors", graph) == logits).all()
+    results = gcnproof.certify(network, graph, 2, 1, complete=True, progress=False, proofs=tmp_path / "proofs.jsonl")
+    assert (results.verdict != "undecided").all()
+    assert gcnproof.check(network, graph, tmp_path / "proofs.jsonl", Q=2, progress=False)
+    assert gcnproof.check(tmp_path / "network.safetensors", graph, tmp_path / "proofs.jsonl", Q=2, progress=False)
