@@ -230,12 +230,11 @@ def joined(value: Value) -> Form:
     """All blocks of a value as one form."""
     if len(value.blocks) == 1:
         return value.blocks[0]
-    result, at = None, 0
+    result, at = Form(value.rows, value.width, []), 0
     for block in value.blocks:
         selection = np.zeros((block.width, value.width))
         selection[np.arange(block.width), at + np.arange(block.width)] = 1.0
-        placed = block.linear(selection)
-        result = placed if result is None else result.plus(placed)
+        result = result.plus(block.linear(selection))
         at += block.width
     return result
 

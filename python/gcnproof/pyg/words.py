@@ -6,6 +6,7 @@ import linecache
 import os
 import sys
 import tempfile
+from types import FrameType
 from typing import Any
 
 import torch
@@ -93,7 +94,7 @@ def is_library(frame: Any) -> bool:
 
 def _frames() -> Any:
     """The frames of the module that is being read, innermost first."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
         if file.startswith(_OWN) and frame.f_code.co_name == "record":
@@ -132,6 +133,7 @@ def refuse(what: str, why: str, remedy: str, names: dict[int, str], module: Any 
         path = names.get(id(module), "")
         parts.append(f"Module: {path or 'the model itself'} ({type(module).__name__}).")
     if where is not None:
+        text = text or ""
         short = text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}…"
         parts.append(f"Line: {where}" + (f": `{short}`." if short else "."))
     parts.append(f"Remedy: {remedy}.")
