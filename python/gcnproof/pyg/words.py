@@ -85,6 +85,14 @@ _LIBRARIES = tuple(os.path.dirname(os.path.abspath(module.__file__)) + os.sep fo
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
+def refused_class(part: torch.nn.Module) -> str | None:
+    """The class by which a module is refused: its own, or one whose forward it has."""
+    for kind in type(part).__mro__:
+        if kind.__name__ in MODULES and kind.__module__.startswith(("torch.", "torch_geometric.")) and type(part).forward is getattr(kind, "forward", None):
+            return kind.__name__
+    return None
+
+
 def is_library(frame: Any) -> bool:
     """Is this code none of the user's: PyTorch's, PyTorch Geometric's, what the latter writes for its layers, or ours?"""
     file = frame.f_code.co_filename
