@@ -1,7 +1,7 @@
 # Two commands do everything: `make demo` and `make test`. Each installs what is missing when it can.
 CARGO ?= cargo
 
-.PHONY: demo build test bench fuzz hunt doc
+.PHONY: demo build wheel test bench fuzz hunt doc
 
 ## What the tool is about, on an embedded graph; ends with a report, target/demo/report.html.
 demo:
@@ -15,19 +15,26 @@ build:
 	@scripts/prepare.sh solvers
 	$(CARGO) build --release --features laboratory
 
-## What CI runs: format, lints, documentation, all tests, some random bytes for the checker.
+## The Python package as a wheel in target/wheels.
+wheel:
+	@scripts/prepare.sh
+	scripts/python-wheel.sh
+
+## What CI runs: format, lints, documentation, all tests, some random bytes for the checker, the Python package.
 test:
 	@scripts/prepare.sh solvers browser
-	@echo "test 1 of 5: format"
+	@echo "test 1 of 6: format"
 	$(CARGO) fmt --all --check
-	@echo "test 2 of 5: lints"
+	@echo "test 2 of 6: lints"
 	$(CARGO) clippy --release --workspace --all-targets --all-features -- -D warnings
-	@echo "test 3 of 5: documentation"
+	@echo "test 3 of 6: documentation"
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps --all-features
-	@echo "test 4 of 5: all tests"
+	@echo "test 4 of 6: all tests"
 	$(CARGO) test --release --workspace --all-features
-	@echo "test 5 of 5: random bytes for the checker"
+	@echo "test 5 of 6: random bytes for the checker"
 	scripts/fuzz.sh 20
+	@echo "test 6 of 6: the Python package"
+	scripts/python-test.sh
 
 ## Ten minutes of random bytes for the proof checker.
 fuzz:

@@ -73,6 +73,14 @@ class Fixture:
             self.tensors[entry["bias"]] = array(bias)
         self.layers.append(entry)
 
+    def matrix(self, name, dense):
+        """An operator of its own; its row is the receiver."""
+        rows, columns = np.nonzero(dense)
+        self.tensors[f"{name}.indptr"] = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(dense)))]).astype(np.int64)
+        self.tensors[f"{name}.indices"] = columns.astype(np.int64)
+        self.tensors[f"{name}.data"] = array(dense[rows, columns])
+        return f"matrix:{name}"
+
     def logits(self, name, terms, bias=None):
         """The last layer."""
         self.layer(name, terms, bias, "none")
@@ -100,10 +108,10 @@ def csr(name, dense):
 
 
 def save(path, tensors, metadata):
-    """Writes a safetensors file of float64 tensors."""
+    """Writes a safetensors file of float64 and int64 tensors."""
     header, at = {"__metadata__": metadata}, 0
     for name, values in tensors.items():
-        header[name] = {"dtype": "F64", "shape": list(values.shape), "data_offsets": [at, at + values.nbytes]}
+        header[name] = {"dtype": {"f": "F64", "i": "I64"}[values.dtype.kind], "shape": list(values.shape), "data_offsets": [at, at + values.nbytes]}
         at += values.nbytes
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
@@ -454,6 +462,59 @@ def arma(f, name):
     f.layer("hidden", [(f"stack{stack}.1", "identity", 0.5 * np.eye(HIDDEN)) for stack in range(2)])
     f.logits("logits", [("hidden", "gcn-self", array(second.init_weight)[0]), ("hidden", "identity", array(second.root_weight)[0, 0])],
              array(second.bias)[0, 0, 0])
+    return module
+
+
+@fixture("rgcn")
+def rgcn(f, name):
+    class Relations(nn.Module):
+        def __init__(self, kinds):
+            super().__init__()
+            self.first, self.second = pyg.RGCNConv(f.attributes, HIDDEN, 2), pyg.RGCNConv(HIDDEN, CLASSES, 2, num_bases=2)
+            self.register_buffer("kinds", kinds)
+
+        def forward(self, x, edge_index):
+            return self.second(self.first(x, edge_index, self.kinds).relu(), edge_index, self.kinds)
+
+    receivers, senders = np.nonzero(f.adjacency)
+    kinds = (receivers + senders) % 2
+    module = ready(Relations(torch.from_numpy(kinds)))
+    rules = []
+    for kind in range(2):
+        of_kind = f.adjacency * ((np.arange(len(f.x))[:, None] + np.arange(len(f.x))) % 2 == kind)
+        rules.append(f.matrix(f"relation{kind}", of_kind / np.maximum(of_kind.sum(1), 1)[:, None]))
+
+    def terms(source, layer):
+        weight = array(layer.weight)
+        if layer.num_bases is not None:
+            weight = np.einsum("rb,bio->rio", array(layer.comp), weight)
+        return [(source, rule, weight[kind]) for kind, rule in enumerate(rules)] + [(source, "identity", array(layer.root))]
+
+    f.layer("hidden", terms("x", module.first), module.first.bias)
+    f.logits("logits", terms("hidden", module.second), module.second.bias)
+    return module
+
+
+@fixture("gcn-edge-weights")
+def edge_weights(f, name):
+    class Weighted(nn.Module):
+        def __init__(self, weight):
+            super().__init__()
+            self.first, self.second = pyg.GCNConv(f.attributes, HIDDEN), pyg.GCNConv(HIDDEN, CLASSES)
+            self.register_buffer("weight", weight)
+
+        def forward(self, x, edge_index):
+            return self.second(self.first(x, edge_index, self.weight).relu(), edge_index, self.weight)
+
+    receivers, senders = np.nonzero(f.adjacency)
+    # Not symmetric: what is sent and what comes back differ.
+    weighted = f.adjacency * np.random.default_rng(7).uniform(0.25, 2.0, f.adjacency.shape)
+    module = ready(Weighted(torch.from_numpy(weighted[receivers, senders])))
+    looped = weighted + np.eye(len(weighted))
+    degree = looped.sum(1)
+    rule = f.matrix("weighted", looped / np.sqrt(np.outer(degree, degree)))
+    f.layer("hidden", [("x", rule, transposed(module.first.lin))], module.first.bias)
+    f.logits("logits", [("hidden", rule, transposed(module.second.lin))], module.second.bias)
     return module
 
 

@@ -8,13 +8,14 @@ use gcnproof::{Budget, Certifier, Effort, Graph, Limits, Network, Operator, Prob
 use gcnproof_files::{DenseMatrix, GraphOptions, Precision, read_graph, read_logits, read_model};
 
 /// The architectures that must be there.
-const NAMES: [&str; 25] = [
+const NAMES: [&str; 27] = [
     "appnp",
     "arma",
     "cheb",
     "cluster-gcn",
     "gcn",
     "gcn-add-self-loops-false",
+    "gcn-edge-weights",
     "gcn-normalize-false",
     "gcn2",
     "gcn2-two-weights",
@@ -27,6 +28,7 @@ const NAMES: [&str; 25] = [
     "norm-after-activation",
     "norm-before-activation",
     "residual",
+    "rgcn",
     "sage-add",
     "sage-mean",
     "sage-no-root",

@@ -55,6 +55,36 @@ pub(crate) fn identity(size: usize) -> DenseMatrix {
 /// of what is skipped.
 const LARGEST_CHAIN: usize = 1 << 26;
 
+/// Does every layer read the one before it and nothing else?
+fn is_chain(layers: &[Layer]) -> bool {
+    layers.iter().enumerate().all(|(at, layer)| {
+        let before = at.checked_sub(1).map_or(Source::Attributes, Source::Layer);
+        layer.terms.iter().all(|term| term.source == before)
+    })
+}
+
+/// The chain of layers that are one already: nothing is copied that need not be put one below the other.
+fn straight(layers: Vec<Layer>) -> Vec<LayerFile> {
+    let last = layers.len() - 1;
+    let link = |(at, layer): (usize, Layer)| {
+        let names: Vec<&str> = layer.terms.iter().map(|term| term.weight_name.as_str()).collect();
+        let weight_name = names.join(", ");
+        let (mut operators, mut weight) =
+            (Vec::new(), DenseMatrix { rows: 0, columns: layer.outputs, values: Vec::new() });
+        for mut term in layer.terms {
+            operators.push(term.operator);
+            weight.rows += term.weight.rows;
+            match weight.values.is_empty() {
+                true => weight.values = term.weight.values,
+                false => weight.values.append(&mut term.weight.values),
+            }
+        }
+        let linear = if at == last || !layer.linear.contains(&true) { Vec::new() } else { layer.linear };
+        LayerFile { weight, bias: layer.bias, operators, linear, weight_name, bias_name: layer.bias_name }
+    };
+    layers.into_iter().enumerate().map(link).collect()
+}
+
 /// One term of a link while it is put together.
 struct Part {
     operator: String,
@@ -67,7 +97,11 @@ struct Part {
 ///
 /// # Errors
 /// If biases are given for different numbers of nodes.
-pub(crate) fn chain(layers: &[Layer]) -> Result<Vec<LayerFile>, String> {
+pub(crate) fn chain(layers: Vec<Layer>) -> Result<Vec<LayerFile>, String> {
+    if is_chain(&layers) {
+        return Ok(straight(layers));
+    }
+    let layers = layers.as_slice();
     // The depth of a layer: one more than that of what it reads.
     let mut depth = vec![1usize; layers.len()];
     for (at, layer) in layers.iter().enumerate() {

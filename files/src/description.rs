@@ -122,13 +122,13 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Desc
     let mut used = BTreeSet::new();
     let mut precisions = Vec::new();
     let mut operators = Operators::default();
-    let mut load = |entry: &str, name: &str, tensors: &mut Tensors| -> Result<Tensor, FileError> {
+    let mut load = |entry: &str, name: &str, turned: bool, tensors: &mut Tensors| -> Result<Tensor, FileError> {
         if !tensors.names().iter().any(|known| known == name) {
             let problem = format!("the tensor `{name}` is not in the file");
             return Err(wrong(file, entry, problem));
         }
         used.insert(name.to_owned());
-        let tensor = tensors.tensor(name)?;
+        let tensor = if turned { tensors.turned(name)? } else { tensors.tensor(name)? };
         precisions.push(tensor.precision);
         Ok(tensor)
     };
@@ -150,10 +150,7 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Desc
                 Source::Layer(place) => Some(layers[place].outputs),
             };
             let weight = match &term.weight {
-                Some(name) => {
-                    let weight = matrix(file, &entry, load(&entry, name, tensors)?)?;
-                    if term.transposed { weight.transpose() } else { weight }
-                }
+                Some(name) => matrix(file, &entry, load(&entry, name, term.transposed, tensors)?)?,
                 None => match inputs {
                     Some(inputs) => chain::identity(inputs),
                     None => {
@@ -193,7 +190,7 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Desc
         }
         let bias = match &layer.bias {
             Some(name) => {
-                let tensor = load(&entry, name, tensors)?;
+                let tensor = load(&entry, name, false, tensors)?;
                 match tensor.shape.as_slice() {
                     [units] if *units == outputs => tensor.values,
                     [_, units] if *units == outputs => tensor.values,
@@ -232,7 +229,7 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Desc
         [same] => *same,
         _ => Precision::Mixed,
     };
-    let layers = chain::chain(&layers).map_err(|problem| wrong(file, KEY, problem))?;
+    let layers = chain::chain(layers).map_err(|problem| wrong(file, KEY, problem))?;
     Ok(Described { layers, precision, matrices: operators.matrices() })
 }
 

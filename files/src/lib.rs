@@ -67,8 +67,10 @@ pub use integers::{parse_integers, read_integers};
 pub use logits::read_logits;
 pub use matrix::{parse_matrix, read_array, read_matrix};
 pub use model::{
-    LayerFile, ModelFile, ModelOptions, Precision, parse_model, parse_model_with, read_model, read_model_with,
+    LayerFile, ModelFile, ModelOptions, Precision, describe_model, parse_model, parse_model_with, read_model,
+    read_model_with,
 };
 pub use selection::{parse_selection, read_selection};
 pub use source::{LARGEST_EMPTY, LARGEST_FILE, LARGEST_INFLATED};
 pub use sparse::{DenseMatrix, Pattern, SparseMatrix};
+pub use tensors::TensorSource;

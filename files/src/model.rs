@@ -1,7 +1,7 @@
 //! Model files: the layers of a GCN, from safetensors or npz.
 
 use crate::description::Described;
-use crate::tensors::Tensors;
+use crate::tensors::{TensorSource, Tensors};
 use crate::{DenseMatrix, FileError, SparseMatrix, chosen, description, digest, layers, names, source};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -122,4 +122,16 @@ pub fn parse_model_with(name: &str, bytes: &[u8], options: &ModelOptions) -> Res
     let (layers, precision) = layers::assemble(name, &mut tensors, &order, &mut notes)?;
     let (digest, metadata) = (digest::model(&layers), tensors.metadata());
     Ok(ModelFile { digest, layers, matrices: Vec::new(), precision, metadata, notes })
+}
+
+/// A model that is in memory already: what its file would say of it under `gcnproof.network`, and its tensors. `name` is what
+/// errors call it.
+///
+/// # Errors
+/// If the description is none, or does not fit the tensors.
+pub fn describe_model(name: &str, description: &str, tensors: &dyn TensorSource) -> Result<ModelFile, FileError> {
+    let mut tensors = Tensors::Given(name.into(), tensors);
+    let Described { layers, precision, matrices } = description::read(name, description, &mut tensors)?;
+    let (digest, metadata) = (digest::model(&layers), BTreeMap::new());
+    Ok(ModelFile { digest, layers, matrices, precision, metadata, notes: Vec::new() })
 }

@@ -4,7 +4,7 @@ use crate::archive::Archive;
 use crate::array::spell;
 use crate::header::Element;
 use crate::source::{self, Kind};
-use crate::{FileError, Precision};
+use crate::{DenseMatrix, FileError, Precision};
 use safetensors::{Dtype, SafeTensors};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,10 +17,30 @@ pub(crate) struct Tensor {
     pub precision: Precision,
 }
 
+/// Tensors that are in memory already, in whatever form somebody else holds them.
+pub trait TensorSource {
+    /// Their names.
+    fn names(&self) -> Vec<String>;
+    /// The sides of a tensor.
+    fn shape(&self, name: &str) -> Vec<usize>;
+    /// The numbers of a tensor in C order; `turned`, with its sides in reverse order.
+    ///
+    /// # Errors
+    /// With the name of its type, if that is not one of 32 or 64 bits.
+    fn values(&self, name: &str, turned: bool) -> Result<(Vec<f64>, Precision), String>;
+    /// The whole numbers of a tensor.
+    ///
+    /// # Errors
+    /// In words, if they are none, or one is negative.
+    fn integers(&self, name: &str) -> Result<Vec<u64>, String>;
+}
+
 /// A file with named tensors.
 pub(crate) enum Tensors<'bytes> {
     Safe(String, SafeTensors<'bytes>, BTreeMap<String, String>),
     Npz(String, Archive<'bytes>),
+    /// No file: the tensors are there.
+    Given(String, &'bytes dyn TensorSource),
 }
 
 impl<'bytes> Tensors<'bytes> {
@@ -51,7 +71,7 @@ impl<'bytes> Tensors<'bytes> {
     pub fn metadata(&self) -> BTreeMap<String, String> {
         match self {
             Tensors::Safe(_, _, metadata) => metadata.clone(),
-            Tensors::Npz(..) => BTreeMap::new(),
+            Tensors::Npz(..) | Tensors::Given(..) => BTreeMap::new(),
         }
     }
 
@@ -62,6 +82,7 @@ impl<'bytes> Tensors<'bytes> {
             Tensors::Npz(_, archive) => {
                 archive.names().map(str::to_owned).chain(archive.strangers.iter().cloned()).collect()
             }
+            Tensors::Given(_, source) => source.names(),
         };
         names.sort();
         names
@@ -73,13 +94,18 @@ impl<'bytes> Tensors<'bytes> {
         let mut shape = |name: &str| match self {
             Tensors::Safe(_, tensors, _) => tensors.tensor(name).map(|view| view.shape().to_vec()).unwrap_or_default(),
             Tensors::Npz(_, archive) => archive.header(name).map(|header| header.shape).unwrap_or_default(),
+            Tensors::Given(_, source) => source.shape(name),
         };
         names.into_iter().map(|name| (name.clone(), shape(&name))).collect()
     }
 
     /// Whole numbers from 0 of one side, as indices are stored.
     pub fn integers(&mut self, name: &str) -> Result<Vec<u64>, String> {
-        let Tensors::Safe(_, tensors, _) = self else { return Err(format!("`{name}` is not in a safetensors file")) };
+        let tensors = match self {
+            Tensors::Safe(_, tensors, _) => tensors,
+            Tensors::Given(_, source) => return source.integers(name),
+            Tensors::Npz(..) => return Err(format!("`{name}` is not in a safetensors file")),
+        };
         let view = tensors.tensor(name).map_err(|error| error.to_string())?;
         let (data, kind) = (view.data(), view.dtype());
         let signed: Vec<i64> = match kind {
@@ -96,6 +122,7 @@ impl<'bytes> Tensors<'bytes> {
         let empty = |tensors: &SafeTensors| tensors.tensor(name).is_ok_and(|view| view.shape() == [0]);
         match self {
             Tensors::Safe(_, tensors, _) if empty(tensors) => Ok(Vec::new()),
+            Tensors::Given(_, source) if source.shape(name) == [0] => Ok(Vec::new()),
             _ => self.tensor(name).map(|tensor| tensor.values),
         }
     }
@@ -104,25 +131,53 @@ impl<'bytes> Tensors<'bytes> {
         let (file, tensor) = match self {
             Tensors::Safe(file, tensors, _) => (file.clone(), safe_tensor(file, tensors, name)?),
             Tensors::Npz(file, archive) => (file.clone(), npz_tensor(file, archive, name)?),
+            Tensors::Given(file, source) => {
+                let (values, precision) = source.values(name, false).map_err(|dtype| mistyped(file, name, dtype))?;
+                (file.clone(), Tensor { name: name.into(), shape: source.shape(name), values, precision })
+            }
         };
-        if tensor.shape.contains(&0) {
-            return Err(FileError::Shape {
-                file,
-                entry: name.into(),
-                problem: format!("has shape {}: it is empty", spell(&tensor.shape)),
-                remedy: "save the trained weights: every side must be at least 1".into(),
-            });
-        }
-        if let Some(at) = tensor.values.iter().position(|value| !value.is_finite()) {
-            let position = match tensor.shape.as_slice() {
-                [_, columns] => format!("{}, {}", at / columns, at % columns),
-                _ => at.to_string(),
-            };
-            let value = tensor.values[at];
-            return Err(FileError::NonFinite { file, entry: name.into(), position, value });
-        }
-        Ok(tensor)
+        sound(file, tensor)
     }
+
+    /// The same with its sides in reverse order, if there are two.
+    pub fn turned(&mut self, name: &str) -> Result<Tensor, FileError> {
+        // What is in memory already is turned while it is copied.
+        if let Tensors::Given(file, source) = self {
+            let (values, precision) = source.values(name, true).map_err(|dtype| mistyped(file, name, dtype))?;
+            let shape = source.shape(name).into_iter().rev().collect();
+            return sound(file.clone(), Tensor { name: name.into(), shape, values, precision });
+        }
+        let tensor = self.tensor(name)?;
+        match tensor.shape.as_slice() {
+            &[rows, columns] => {
+                let turned = DenseMatrix { rows, columns, values: tensor.values }.transpose();
+                Ok(Tensor { shape: vec![columns, rows], values: turned.values, ..tensor })
+            }
+            _ => Ok(tensor),
+        }
+    }
+}
+
+/// A tensor that is not empty, and finite.
+fn sound(file: String, tensor: Tensor) -> Result<Tensor, FileError> {
+    let name = tensor.name.as_str();
+    if tensor.shape.contains(&0) {
+        return Err(FileError::Shape {
+            file,
+            entry: name.into(),
+            problem: format!("has shape {}: it is empty", spell(&tensor.shape)),
+            remedy: "save the trained weights: every side must be at least 1".into(),
+        });
+    }
+    if let Some(at) = tensor.values.iter().position(|value| !value.is_finite()) {
+        let position = match tensor.shape.as_slice() {
+            [_, columns] => format!("{}, {}", at / columns, at % columns),
+            _ => at.to_string(),
+        };
+        let value = tensor.values[at];
+        return Err(FileError::NonFinite { file, entry: name.into(), position, value });
+    }
+    Ok(tensor)
 }
 
 fn safe_tensor(file: &str, tensors: &SafeTensors, name: &str) -> Result<Tensor, FileError> {

@@ -1,28 +1,20 @@
 //! `gcnproof certify`: a verdict for every node.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::{Args, ValueEnum};
-use gcnproof::internals::bound::workspace::Workspace;
-use gcnproof::internals::record::NodeRecord;
-use gcnproof::internals::record::description::{self, CertifyRun, Description, Identity, NodeSet};
-use gcnproof::{Bound, Budget, Certifier, Graph, Network, NodeResult};
-use gcnproof_check::Checker;
-use gcnproof_check::format::Convention;
-use miette::{Result, miette};
-use rayon::prelude::*;
+use gcnproof::internals::record::description;
+use gcnproof::{Bound, Graph};
+use miette::Result;
 use serde_json::json;
 
 use super::effort::EffortArguments;
 use super::input::{self, Input, LocalArguments};
 use super::logits::LogitsArguments;
 use super::minima;
-use super::proofs::Proofs;
-use super::run::{Format, RunArguments, certifier, stopped};
+use super::run::{Format, RunArguments};
 use super::summary;
+use super::verdicts::{self, Found, Verdicts};
 
 /// Certify the nodes of a graph: no attack within the budget changes the class, or here is one.
 #[derive(Args, Debug)]
@@ -93,7 +85,7 @@ impl Certify {
     pub fn execute(self) -> Result<u8> {
         self.run.prepare()?;
         self.effort.check()?;
-        self.check_proofs_name()?;
+        self.proofs.as_deref().map_or(Ok(()), verdicts::check_proofs_name)?;
         let (graph, network, identity) = self.input.read()?;
         self.logits.insist(&graph, &network)?;
         let (budget, budget_record) = self.local.budget(&graph, self.global)?;
@@ -105,79 +97,30 @@ impl Certify {
             BoundChoice::Anchored => Bound::Anchored,
             BoundChoice::Best => Bound::Best,
         };
-        if self.class == Class::Labels {
-            check_labels(&graph, &nodes, network.class_count())?;
-        }
-        let description = Description::Certify(CertifyRun {
-            input: identity.clone(),
-            budget: budget_record.clone(),
-            bound: Some(bound),
-            effort: Some(self.effort.record()),
-            class: Some(match self.class {
+        let minimizes = self.effort.minimizes();
+        let found = Verdicts {
+            graph: &graph,
+            network: &network,
+            identity: &identity,
+            rules: self.input.passing.rules()?,
+            budget,
+            nodes: &nodes,
+            bound,
+            class: match self.class {
                 Class::Predicted => description::Class::Predicted,
                 Class::Labels => description::Class::Labels,
-            }),
-            nodes: nodes.len(),
-            node_set: NodeSet::new(&nodes, graph.node_count()),
-        });
-        let start = std::time::Instant::now();
-        let keys: Vec<u64> = nodes.iter().map(|&n| n as u64).collect();
-        let proofs = self.proofs(&graph, &network, &identity, &budget)?;
-        let file = proofs.as_ref().map(|_| graph.file());
-        let statement = proofs.as_ref().zip(file.as_ref()).map(|(proofs, file)| proofs.statement(file)).transpose()?;
-        let checker = statement.as_ref().map(|statement| Checker::new(statement, false));
-        let schema = if self.effort.exact_margins { NodeRecord::EXACT_SCHEMA } else { NodeRecord::SCHEMA };
-        let found = Mutex::new(BTreeMap::new());
-        let computed = AtomicUsize::new(0);
-        let (rows, interrupted) = self.run.rows_again(
-            schema,
-            &description,
-            &keys,
-            |row: &NodeRecord| row.node,
-            |node| proofs.as_ref().is_some_and(|proofs| !proofs.has(node)),
-            |open, done| {
-                if open.is_empty() {
-                    return;
-                }
-                let certifier = certifier(&graph, &network, budget).bound(bound).effort(self.effort.effort());
-                let certifier = certifier.proofs(proofs.is_some()).build();
-                open.par_iter().for_each_init(Workspace::default, |workspace, &node| {
-                    if stopped() {
-                        return;
-                    }
-                    let start = std::time::Instant::now();
-                    let result = certify_one(&certifier, node as usize, self.class, workspace);
-                    let seconds = start.elapsed().as_secs_f64();
-                    // Cut short, not undecided: --resume will ask again.
-                    if stopped() && result.limit_hit {
-                        return;
-                    }
-                    // First the proof, then the row: a row without its proof would be done again, but may not come back.
-                    if let (Some(proofs), Some(checker)) = (&proofs, &checker) {
-                        proofs.push(&result, checker);
-                    }
-                    let minima = result.minima.clone();
-                    let mut row = NodeRecord::new(certifier.graph(), result, seconds);
-                    if self.effort.exact_margins {
-                        row = row.with_exact_margins(&minima);
-                    }
-                    if self.effort.minimizes() {
-                        let mut found = found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                        found.insert(node, minima);
-                    }
-                    computed.fetch_add(1, Ordering::Relaxed);
-                    done(row);
-                });
             },
-        )?;
-        let proofs = proofs.map(|proofs| proofs.finish(!interrupted, &rows)).transpose()?;
-        let seconds = start.elapsed().as_secs_f64();
-        let summary = summary::Summary::new(&rows, &labelled, seconds, computed.into_inner());
+            effort: self.effort.effort(),
+            effort_record: self.effort.record(),
+            proofs: self.proofs.as_deref(),
+            run: &self.run,
+        };
+        let Found { rows, minima, proofs, interrupted, seconds, computed, description } = found.execute()?;
+        let summary = summary::Summary::new(&rows, &labelled, seconds, computed);
         match self.run.format {
             Format::Table => {
-                if self.effort.minimizes() {
-                    let found = found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-                    put!("{}", minima::table(&rows, &found))?;
+                if minimizes {
+                    put!("{}", minima::table(&rows, &minima))?;
                 }
                 put!("{}", summary.table(&budget_record))?;
                 if interrupted {
@@ -206,65 +149,4 @@ impl Certify {
     fn nodes(&self, graph: &Graph) -> Result<Vec<usize>> {
         input::nodes(self.nodes.as_deref(), graph)
     }
-
-    /// The name of a file says what is in it, here as elsewhere.
-    fn check_proofs_name(&self) -> Result<()> {
-        let name = |path: &PathBuf| path.to_string_lossy().to_lowercase();
-        match self
-            .proofs
-            .as_ref()
-            .filter(|path| !(name(path).ends_with(".jsonl") || name(path).ends_with(".jsonl.zst")))
-        {
-            None => Ok(()),
-            Some(path) => Err(miette!(
-                help = "end the name in .jsonl (JSON lines) or .jsonl.zst (compressed)",
-                "--proofs {}: the name does not say that it holds JSON lines",
-                path.display()
-            )),
-        }
-    }
-
-    /// The file of proofs, if one is asked for.
-    fn proofs(&self, graph: &Graph, network: &Network, identity: &Identity, budget: &Budget) -> Result<Option<Proofs>> {
-        let Some(path) = &self.proofs else { return Ok(None) };
-        let classes = match self.class {
-            Class::Predicted => Convention::Predicted,
-            Class::Labels => Convention::Labels,
-        };
-        let digests = (graph.digest(), identity.model.as_str());
-        let rules = self.input.passing.rules()?;
-        let header = gcnproof::proof::header(digests, (network, &rules), budget, classes);
-        Ok(Some(Proofs::open(path, header, network, self.run.mode())?))
-    }
-}
-
-fn certify_one(certifier: &Certifier, node: usize, class: Class, workspace: &mut Workspace) -> NodeResult {
-    match (class, certifier.graph().label(node)) {
-        (Class::Labels, Some(label)) => {
-            certifier.certify_class(node, label as usize, certifier.predicted(node), workspace)
-        }
-        _ => certifier.certify_node(node, workspace),
-    }
-}
-
-/// `--class labels` needs a usable label for every node asked for.
-fn check_labels(graph: &Graph, nodes: &[usize], classes: usize) -> Result<()> {
-    for &node in nodes {
-        match graph.label(node) {
-            Some(label) if (label as usize) < classes => {}
-            Some(label) => {
-                return Err(miette!(
-                    help = "use --class predicted, or name other nodes with --nodes",
-                    "--class labels: node {node} has label {label}, but the model has {classes} classes"
-                ));
-            }
-            None => {
-                return Err(miette!(
-                    help = "use --class predicted, or name only labelled nodes with --nodes",
-                    "--class labels: node {node} has no label"
-                ));
-            }
-        }
-    }
-    Ok(())
 }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use gcnproof::Operator;
+use gcnproof::{Graph, Operator};
 use gcnproof_check::format::{Convention, Direction};
 use gcnproof_check::{Expectations, Nodes, Options, Summary, Verdict, check, expand_file, matrix_digest, visible};
-use gcnproof_files::read_matrix;
+use gcnproof_files::{ModelFile, read_matrix};
 use miette::{IntoDiagnostic, Result, miette};
 use serde_json::{Value, json};
 
@@ -127,13 +127,7 @@ impl Check {
             })?;
             note!("written out: {found}: {}", to.display());
         }
-        let reader = File::open(&self.proofs).map_err(|error| {
-            miette!(
-                help = "check that the path is right and that you may read it",
-                "{}: cannot be read: {error}",
-                self.proofs.display()
-            )
-        })?;
+        let reader = open(&self.proofs)?;
         let bar = progress_bar(graph.node_count(), 0);
         let start = std::time::Instant::now();
         let summary = check(&graph.file(), &model, &options, reader, |nodes| bar.set_position(nodes));
@@ -147,6 +141,26 @@ impl Check {
         }
         Ok(summary.exit_code())
     }
+}
+
+/// Checks the proofs of a network that is in memory, the matrices of its operators among the options; the answer is that of `--format json`.
+///
+/// # Errors
+/// If the file of proofs cannot be read.
+pub fn summary(graph: &Graph, model: &ModelFile, options: &Options, proofs: &Path) -> Result<Value> {
+    let bar = progress_bar(graph.node_count(), 0);
+    let summary = check(&graph.file(), model, options, open(proofs)?, |nodes| bar.set_position(nodes));
+    Ok(machine(&summary))
+}
+
+fn open(proofs: &Path) -> Result<File> {
+    File::open(proofs).map_err(|error| {
+        miette!(
+            help = "check that the path is right and that you may read it",
+            "{}: cannot be read: {error}",
+            proofs.display()
+        )
+    })
 }
 
 /// A rule as a header names it; a matrix file is read and named by its digest.

@@ -65,7 +65,8 @@ impl Explain {
     }
 }
 
-fn text(graph: &Graph, told: &Explanation, global: usize, local: usize) -> String {
+/// The explanation for people.
+pub fn text(graph: &Graph, told: &Explanation, global: usize, local: usize) -> String {
     let mut text = String::new();
     let class = |class: u64| class_name(Some(graph), class);
     let name = graph.node_names().and_then(|names| names.get(told.node as usize));

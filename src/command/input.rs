@@ -130,7 +130,7 @@ pub struct PassingArguments {
     /// identity, poly(RULE;c0,c1,…), or the path of a matrix (.npz as written by scipy.sparse.save_npz, or .npy) [default: gcn, or what the
     /// model's file says]
     #[arg(long, value_name = "RULE", value_delimiter = ',', help_heading = "Model")]
-    message_passing: Vec<String>,
+    pub message_passing: Vec<String>,
 }
 
 /// What was split at every comma, split only at those between rules: a polynomial has commas of its own.
@@ -158,7 +158,7 @@ impl PassingArguments {
     }
 
     /// A model whose file says how messages are passed is not told otherwise.
-    fn check(&self, model: &ModelFile, path: &Path) -> Result<()> {
+    pub fn check(&self, model: &ModelFile, path: &Path) -> Result<()> {
         if self.message_passing.is_empty() || model.layers.iter().all(|layer| layer.operators.is_empty()) {
             return Ok(());
         }

@@ -1,5 +1,8 @@
 //! The command line: one file per command.
 
+// Both end a program by a panic where nobody reads them any more; `output` does not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 // First, because its macros are in scope only after it.
 #[macro_use]
 pub mod output;
@@ -16,6 +19,7 @@ pub mod inspect;
 pub mod lists;
 pub mod logits;
 mod minima;
+pub mod program;
 pub mod proofs;
 pub mod radius;
 pub mod report;
@@ -29,3 +33,4 @@ pub mod train;
 #[cfg(feature = "laboratory")]
 pub mod validate;
 mod variants;
+pub mod verdicts;

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::{Mutex, MutexGuard};
 
 use miette::{Diagnostic, Report, Result, miette};
 
@@ -37,15 +38,50 @@ impl fmt::Display for Closed {
 impl Error for Closed {}
 impl Diagnostic for Closed {}
 
+/// What commands have said inside another program.
+#[derive(Debug, Default)]
+pub struct Said {
+    /// Standard output.
+    pub output: String,
+    /// Lines of standard error.
+    pub notes: Vec<String>,
+}
+
+/// Nothing, where commands write to the terminal.
+static SAID: Mutex<Option<Said>> = Mutex::new(None);
+
+fn said() -> MutexGuard<'static, Option<Said>> {
+    SAID.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// From now on what commands say is kept, and not written: they run inside another program. Returns what has been kept.
+pub fn capture() -> Said {
+    said().replace(Said::default()).unwrap_or_default()
+}
+
+/// Do commands run inside another program?
+pub fn is_captured() -> bool {
+    said().is_some()
+}
+
 /// Writes to standard output, now and not at some time later, so that a failure is seen.
 pub fn write(text: fmt::Arguments) -> Result<()> {
+    if let Some(said) = &mut *said() {
+        said.output += &text.to_string();
+        return Ok(());
+    }
     let mut output = io::stdout().lock();
     output.write_fmt(text).and_then(|()| output.flush()).map_err(unwritten)
 }
 
 /// Writes a line to standard error.
 pub fn tell(line: fmt::Arguments) {
-    let _ = writeln!(io::stderr(), "{line}");
+    match &mut *said() {
+        Some(said) => said.notes.push(line.to_string()),
+        None => {
+            let _ = writeln!(io::stderr(), "{line}");
+        }
+    }
 }
 
 /// What a refusal of standard output means.
@@ -66,6 +102,19 @@ pub fn fail(report: &Report) -> u8 {
     }
     note!("{:?}", Report::new(Told::new(report)));
     2
+}
+
+/// What went wrong in one text, and the remedy.
+pub fn words(report: &Report) -> (String, Option<String>) {
+    let told = Told::new(report);
+    let mut text = told.message.clone();
+    let mut cause = told.cause.as_deref();
+    while let Some(told) = cause {
+        text += ": ";
+        text += &told.message;
+        cause = told.cause.as_deref();
+    }
+    (text, told.help)
 }
 
 /// A message, its remedy, and those of its causes that say something new: most messages already end in what the operating

@@ -3,18 +3,20 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use gcnproof::internals::record::description::Description;
 use gcnproof::results::{Column, Journal, Mode, ResultError, Sidecar};
 use gcnproof::{Budget, Certifier, CertifierBuilder, Graph, Network, Problem};
-use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use miette::{IntoDiagnostic, Result, miette};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+use super::output;
 
 /// How standard output is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -52,6 +54,12 @@ static STOP: AtomicBool = AtomicBool::new(false);
 /// Stops the run after what is running, as Ctrl-C does.
 pub fn stop() {
     STOP.store(true, Ordering::Relaxed);
+}
+
+/// Gets ready for another run inside the same program.
+pub fn start() {
+    STOP.store(false, Ordering::Relaxed);
+    *bar() = None;
 }
 
 /// Has the user asked to stop?
@@ -189,8 +197,12 @@ fn same_nodes(path: &Path, description: &Description) -> Result<()> {
     }
 }
 
-/// Sets the number of threads and the reaction to Ctrl-C. To be called once, before any work.
+/// Sets the number of threads and the reaction to Ctrl-C. To be called once, before any work. A program that runs commands inside
+/// itself has its own threads, and its own reaction.
 pub fn prepare(threads: Option<u16>) -> Result<()> {
+    if output::is_captured() {
+        return Ok(());
+    }
     if let Some(threads) = threads {
         rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global().into_diagnostic()?;
     }
@@ -203,9 +215,25 @@ pub fn prepare(threads: Option<u16>) -> Result<()> {
     .into_diagnostic()
 }
 
+/// The bar of the run, where nobody draws it.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+fn bar() -> MutexGuard<'static, Option<ProgressBar>> {
+    BAR.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// How far a run inside another program is: what is done, of how much, and what there is to say of it.
+pub fn position() -> Option<(u64, u64, String)> {
+    bar().as_ref().map(|bar| (bar.position(), bar.length().unwrap_or_default(), bar.message()))
+}
+
 /// A bar with rate and time left; indicatif hides it when standard error is not a terminal. What was done `before` this run
 /// does not count for the rate.
 pub fn progress_bar(length: usize, before: u64) -> ProgressBar {
+    if output::is_captured() {
+        let hidden = ProgressBar::with_draw_target(Some(length as u64), ProgressDrawTarget::hidden());
+        return bar().insert(hidden.with_position(before)).clone();
+    }
     let bar = ProgressBar::new(length as u64).with_position(before);
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len}  {rate}  {eta} left  {msg}");
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());

@@ -1,0 +1,199 @@
+"""The calls that work on a network and a graph in memory: certify, radius, explain, check, logits."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+
+from . import _native
+from .errors import GcnproofWarning
+from .progress import Listener, Progress
+from .results import Explanation, Proofs, Radii, Results
+from .selection import Subject, attacker, flips as _flips, selected, threads as _threads
+
+Path = str | os.PathLike[str]
+Direction = Literal["both", "add", "remove"]
+
+
+def _path(path: Path | None) -> str | None:
+    return None if path is None else os.fspath(path)
+
+
+def _search(complete: bool, minimize: bool, time_limit: float | None, exact_margins: bool = False) -> dict[str, Any]:
+    limit = None if time_limit is None else float(time_limit)
+    return {"complete": complete, "minimize": minimize, "exact_margins": exact_margins, "time_limit": limit}
+
+
+def _tell(facts: dict[str, Any]) -> None:
+    for note in facts.get("notes", []):
+        if note.startswith(("note: ", "warning: ")):
+            warnings.warn(note.split(": ", 1)[1], GcnproofWarning, stacklevel=3)
+
+
+def certify(
+    model: Any,
+    data: Any,
+    Q: int,
+    q: Any,
+    *,
+    complete: bool = False,
+    minimize: bool = False,
+    nodes: Any = None,
+    flips: Direction = "both",
+    freeze_nodes: Any = None,
+    freeze_attributes: Any = None,
+    class_: Literal["predicted", "labels"] = "predicted",
+    bound: Literal["best", "paper", "anchored"] = "best",
+    time_limit: float | None = None,
+    threads: int | None = None,
+    progress: bool | Listener = True,
+    proofs: Path | None = None,
+    out: Path | None = None,
+    resume: bool = False,
+    force: bool = False,
+) -> Results:
+    """A verdict for every node: no attack within the budget changes its class, or here is one.
+
+    `model` and `data` are a PyTorch Geometric module and its Data object, a gcnproof.Network and a gcnproof.Graph, or the paths of
+    files. An attacker flips at most `Q` attributes in all and at most `q` in each node: an int, a float below 1 as a share of the
+    attributes (rounded down, at least 1), or an array with one number for each node.
+
+    `complete=True` goes on until every node is decided, `minimize=True` until the worst-case margin of every class pair is known
+    exactly; `time_limit` gives a node up after so many seconds of that. `nodes` takes ids, a slice, or a mask. `flips` is "both",
+    "add" or "remove"; nodes and attributes can be frozen. `class_` is the class to be kept: "predicted" or "labels".
+
+    `out` writes rows to a file (.parquet, .jsonl or .csv) that is valid at every moment: after Ctrl-C, `resume=True` goes on with it;
+    `force=True` overwrites it. `proofs` writes a proof of every verdict (.jsonl or .jsonl.zst). Without them no file is touched.
+    """
+    subject = Subject(model, data)
+    with Progress(progress, "certify") as listener:
+        rows, facts = _native.certify(
+            subject.graph._native(),
+            subject.network,
+            _flips(Q, "Q"),
+            attacker(subject.graph, q, flips, freeze_nodes, freeze_attributes),
+            _search(complete, minimize, time_limit, exact_margins=minimize),
+            selected(nodes, subject.graph.node_count),
+            class_,
+            bound,
+            _threads(threads),
+            listener,
+            _path(proofs),
+            _path(out),
+            resume,
+            force,
+        )
+    _tell(facts)
+    return Results(rows, facts, subject.graph, subject.data)
+
+
+def radius(
+    model: Any,
+    data: Any,
+    q: Any,
+    *,
+    max_Q: int = 1000,
+    complete: bool = False,
+    nodes: Any = None,
+    flips: Direction = "both",
+    freeze_nodes: Any = None,
+    freeze_attributes: Any = None,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    progress: bool | Listener = True,
+    out: Path | None = None,
+    resume: bool = False,
+    force: bool = False,
+) -> Radii:
+    """For every node the largest Q that is certified and the smallest Q with a witness, up to `max_Q`; `complete=True` closes the gap.
+
+    The other arguments are those of `certify`.
+    """
+    subject = Subject(model, data)
+    with Progress(progress, "radius") as listener:
+        rows, facts = _native.radius(
+            subject.graph._native(),
+            subject.network,
+            _flips(max_Q, "max_Q"),
+            attacker(subject.graph, q, flips, freeze_nodes, freeze_attributes),
+            _search(complete, False, time_limit),
+            selected(nodes, subject.graph.node_count),
+            _threads(threads),
+            listener,
+            _path(out),
+            resume,
+            force,
+        )
+    _tell(facts)
+    return Radii(rows, facts, subject.graph, subject.data)
+
+
+def explain(
+    model: Any,
+    data: Any,
+    node: int,
+    Q: int = 12,
+    q: Any = 0.01,
+    *,
+    flips: Direction = "both",
+    freeze_nodes: Any = None,
+    freeze_attributes: Any = None,
+    time_limit: float = 30.0,
+    threads: int | None = None,
+) -> Explanation:
+    """What the verdict on one node rests on: its neighbourhood, the worst flips, what its bounds are made of."""
+    subject = Subject(model, data)
+    facts, text = _native.explain(
+        subject.graph._native(),
+        subject.network,
+        int(node),
+        _flips(Q, "Q"),
+        attacker(subject.graph, q, flips, freeze_nodes, freeze_attributes),
+        _search(True, False, time_limit),
+        _threads(threads),
+    )
+    return Explanation(facts, text)
+
+
+def check(
+    model: Any,
+    data: Any,
+    proofs: Path,
+    *,
+    Q: int | None = None,
+    q: int | None = None,
+    nodes: Any = None,
+    exact: bool = False,
+    threads: int | None = None,
+    progress: bool | Listener = True,
+) -> Proofs:
+    """Checks a file of proofs, each replayed in exact arithmetic by code that shares none with the certifier.
+
+    A file states its own budget: `Q` and `q` insist that it is at least that large, `nodes` that each of these nodes is proved.
+    `exact=True` lets the core alone judge, in exact integers: slow.
+    """
+    subject = Subject(model, data)
+    with Progress(progress, "check") as listener:
+        facts = _native.check(
+            subject.graph._native(),
+            subject.network,
+            os.fspath(proofs),
+            None if Q is None else _flips(Q, "Q"),
+            None if q is None else _flips(q, "q"),
+            selected(nodes, subject.graph.node_count),
+            exact,
+            _threads(threads),
+            listener,
+        )
+    verdicts = {int(node): str(verdict) for node, verdict in facts["verdicts"]}
+    return Proofs(facts["success"], facts["accepted"], facts["rejected"], verdicts, facts["unmet"], facts)
+
+
+def logits(model: Any, data: Any, flips: Any = ()) -> np.ndarray:
+    """The logits of all nodes in float64, nodes × classes, with the attributes at `flips`, pairs of (node, attribute), flipped."""
+    subject = Subject(model, data)
+    pairs = [(int(node), int(attribute)) for node, attribute in flips]
+    return subject.network.logits(subject.graph._native(), pairs)

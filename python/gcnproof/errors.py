@@ -1,0 +1,45 @@
+"""What can go wrong: every error of this package is a GcnproofError, with a message that names the part and the remedy."""
+
+
+class GcnproofError(Exception):
+    """An error of this package."""
+
+
+class InvalidNetwork(GcnproofError, ValueError):
+    """Layers, terms or weights that do not make a network."""
+
+
+class InvalidData(GcnproofError, ValueError):
+    """A graph or a Data object that cannot be certified as it is."""
+
+
+class UnsupportedModel(GcnproofError):
+    """A module that is not a network of fixed message passing and ReLU.
+
+    `operation` is what is not supported, `where` the place in the user's code as `file:line`, or None if it is not known.
+    """
+
+    def __init__(self, message: str, operation: str | None = None, where: str | None = None):
+        super().__init__(message)
+        self.operation = operation
+        self.where = where
+
+
+class MismatchedLogits(UnsupportedModel):
+    """The network that was read does not compute what the module computes. `node` is the first node that differs."""
+
+    def __init__(self, message: str, node: int):
+        super().__init__(message)
+        self.node = node
+
+
+class InputError(GcnproofError, ValueError):
+    """An argument or a file that cannot be used. `help` is the remedy, or None."""
+
+    def __init__(self, message: str, help: str | None = None):
+        super().__init__(f"{message}\n  help: {help}" if help else message)
+        self.help = help
+
+
+class GcnproofWarning(UserWarning):
+    """Something that is worth knowing of a graph, a model or a run."""

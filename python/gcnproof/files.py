@@ -1,0 +1,88 @@
+"""Loading of files: graphs, models, results."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from .errors import GcnproofWarning, InputError
+from .graph import Graph
+from .network import Layer, Network, Polynomial, Term
+from .results import Radii, Results
+
+TABLES = (".parquet", ".jsonl", ".csv")
+"""How the names of results files end."""
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    graph: Any = None,
+    message_passing: str | Sequence[str] = "gcn",
+    layers: Sequence[str] = (),
+) -> Graph | Network | Results | Radii:
+    """Reads a file: a graph (.npz), a model (.safetensors or .npz), or results (.parquet, .jsonl or .csv).
+
+    A model file that does not describe its network is one of graph convolutions with ReLU between; `message_passing` is one rule for
+    all of its layers, or one for each, and `layers` names the beginnings of its tensors' names. `graph` goes with results, so that
+    their witnesses can be applied.
+    """
+    name = os.fspath(path)
+    if not os.path.exists(name):
+        raise InputError(f"{name}: there is no such file", "check the path")
+    if name.lower().endswith(TABLES):
+        rows = _native.Rows.read(name)
+        if rows.kind == "validate":
+            raise InputError(f"{name}: holds class pairs of validate", "read it with pandas or polars")
+        of = Graph.load(graph) if isinstance(graph, (str, os.PathLike)) else graph
+        return Radii(rows, graph=of) if rows.kind == "radius" else Results(rows, graph=of)
+    rules = [message_passing] if isinstance(message_passing, str) else list(message_passing)
+    if not name.lower().endswith(".npz"):
+        return _network(name, rules, list(layers))
+    try:
+        return Graph.load(name)
+    except InputError as no_graph:
+        # An archive of arrays may also be a model; if it is neither, it was more likely meant as a graph.
+        try:
+            return _network(name, rules, list(layers))
+        except InputError:
+            raise no_graph from None
+
+
+def _network(name: str, rules: list[str], prefixes: list[str]) -> Network:
+    """The network of a model file."""
+    found, parts, notes = _native.read_model(name, prefixes)
+    matrices = {rule: _matrix(*of) for rule, of in parts.items()}
+    for note in notes:
+        warnings.warn(f"{name}: {note}", GcnproofWarning, stacklevel=3)
+    if len(rules) not in (1, len(found)):
+        raise InputError(f"{len(rules)} rules of message passing for {len(found)} layers", "give one for all, or one for each")
+    layers, source = [], "x"
+    for at, (weights, bias, operators, linear) in enumerate(found):
+        operators = operators or [rules[min(at, len(rules) - 1)]]
+        last = at + 1 == len(found)
+        activation: Any = "none" if last else ["none" if one else "relu" for one in linear] if any(linear) else "relu"
+        terms = [Term(source, _operator(operator, matrices), weight) for operator, weight in zip(operators, weights, strict=True)]
+        source = f"h{at + 1}"
+        layers.append(Layer(source, terms, bias, activation))
+    return Network(layers)
+
+
+def _matrix(offsets: np.ndarray, indices: np.ndarray, values: np.ndarray) -> Any:
+    from scipy import sparse
+
+    nodes = len(offsets) - 1
+    return sparse.csr_matrix((values, indices, offsets), shape=(nodes, nodes))
+
+
+def _operator(rule: str, matrices: dict[str, Any]) -> Any:
+    """An operator by its rule; a matrix of the file, alone or in a polynomial, as itself."""
+    if rule.startswith("poly(matrix:"):
+        base, coefficients = rule.removeprefix("poly(").removesuffix(")").rsplit(";", 1)
+        return Polynomial(matrices[base], [float(number) for number in coefficients.split(",")])
+    return matrices.get(rule, rule)

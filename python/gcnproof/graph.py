@@ -1,0 +1,255 @@
+"""Graphs: who is linked to whom, which node has which attribute, and labels."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from .errors import GcnproofWarning, InputError
+
+
+class Graph:
+    """A graph with attributes of 0 and 1.
+
+    `adjacency` is nodes × nodes, `attributes` nodes × attributes: scipy sparse matrices, numpy arrays, or torch tensors, sparse or
+    dense. Both entries of an edge are given; self-loops are kept. `labels` has one class for each node, or None; a negative one is no
+    label. Parts are not copied where they have the right form already: do not change them afterwards.
+
+    `symmetrize=True` adds the missing direction of every edge, `unweight=True` takes every weight that is not 0 as 1,
+    `binarize=True` every attribute that is not 0.
+    """
+
+    def __init__(
+        self,
+        adjacency: Any,
+        attributes: Any,
+        labels: Any = None,
+        *,
+        node_names: Sequence[str] | None = None,
+        attribute_names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
+        symmetrize: bool = False,
+        unweight: bool = False,
+        binarize: bool = False,
+    ):
+        adjacency = _csr(adjacency, "adjacency")
+        attributes = _csr(attributes, "attributes")
+        nodes, columns = adjacency.shape
+        if nodes != columns:
+            raise InputError(f"the adjacency is {nodes} × {columns}", "it is nodes × nodes, one row for each node")
+        if attributes.shape[0] != nodes:
+            raise InputError(
+                f"the attributes have {attributes.shape[0]} rows, but the graph has {nodes} nodes", "give one row for each node"
+            )
+        remedy = "say unweight=True to take every weight that is not 0 as 1; a network brings weights as a matrix of its own"
+        adjacency = _ones(adjacency, "adjacency", unweight, remedy)
+        remedy = (
+            "certificates are about attributes of 0 and 1: train on the raw ones (without NormalizeFeatures), "
+            "or say binarize=True if your model takes 0 and 1 as well"
+        )
+        attributes = _ones(attributes, "attributes", binarize, remedy)
+        if symmetrize:
+            adjacency = _ones(_csr(adjacency + adjacency.T, "adjacency"), "adjacency", True, "")
+        self._adjacency: Any = adjacency
+        self._attributes: Any = attributes
+        self._labels = None if labels is None else _labels(labels, nodes)
+        self._names = (_list(node_names), _list(attribute_names), _list(class_names))
+        self._handle: _native.Graph | None = None
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, symmetrize: bool = False, unweight: bool = False, binarize: bool = False
+    ) -> Graph:
+        """Reads an .npz file with adj_*, attr_* and labels, or with edge_index, x and y."""
+        handle, notes = _native.Graph.read(os.fspath(path), binarize, symmetrize, unweight)
+        for note in notes:
+            warnings.warn(note, GcnproofWarning, stacklevel=2)
+        return cls._of(handle)
+
+    @classmethod
+    def from_data(cls, data: Any, **options: Any) -> Graph:
+        """The graph of a PyTorch Geometric Data object: edge_index, x and y, where it has them. Sources are columns, receivers rows."""
+        from scipy import sparse
+
+        x, edges = getattr(data, "x", None), getattr(data, "edge_index", None)
+        if x is None or edges is None:
+            missing = "x" if x is None else "edge_index"
+            raise InputError(f"the data has no {missing}", "give an object with edge_index and x, such as PyTorch Geometric's Data")
+        x = _csr(x, "x")
+        source, receiver = _array(edges)
+        ones = np.ones(len(source), np.int8)
+        adjacency = sparse.csr_matrix((ones, (receiver, source)), shape=(x.shape[0], x.shape[0]))
+        adjacency.data[:] = 1  # An edge that is named twice is one edge.
+        return cls(adjacency, x, getattr(data, "y", None), **options)
+
+    @classmethod
+    def _of(cls, handle: _native.Graph) -> Graph:
+        """A graph that the native module has read; its matrices are made when somebody asks for them."""
+        graph = cls.__new__(cls)
+        graph._adjacency = graph._attributes = None
+        graph._labels = handle.labels()
+        graph._names = handle.names()
+        graph._handle = handle
+        return graph
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes an .npz file that the command line reads."""
+        self._native().save(os.fspath(path))
+
+    def _native(self) -> _native.Graph:
+        """The same graph in the native module, made when it is first needed."""
+        if self._handle is None:
+            adjacency, attributes = self._adjacency, self._attributes
+            self._handle = _native.Graph(
+                (adjacency.indptr, adjacency.indices, adjacency.shape[1]),
+                (attributes.indptr, attributes.indices, attributes.shape[1]),
+                self._labels,
+                *self._names,
+            )
+        return self._handle
+
+    @property
+    def adjacency(self) -> Any:
+        """Who is linked to whom: a scipy CSR matrix, rows are receivers."""
+        if self._adjacency is None:
+            self._adjacency = _ones_at(*self._native().adjacency(), self.node_count)
+        return self._adjacency
+
+    @property
+    def attributes(self) -> Any:
+        """Which node has which attribute: a scipy CSR matrix."""
+        if self._attributes is None:
+            self._attributes = _ones_at(*self._native().attributes(), self.attribute_count)
+        return self._attributes
+
+    @property
+    def labels(self) -> np.ndarray | None:
+        """The class of each node, below 0 where there is none."""
+        return self._labels
+
+    @property
+    def node_names(self) -> list[str] | None:
+        """The names of the nodes."""
+        return self._names[0]
+
+    @property
+    def attribute_names(self) -> list[str] | None:
+        """The names of the attributes."""
+        return self._names[1]
+
+    @property
+    def class_names(self) -> list[str] | None:
+        """The names of the classes."""
+        return self._names[2]
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self._attributes.shape if self._attributes is not None else self._native().shape
+
+    @property
+    def node_count(self) -> int:
+        """How many nodes there are."""
+        return int(self._shape[0])
+
+    @property
+    def attribute_count(self) -> int:
+        """How many attributes there are."""
+        return int(self._shape[1])
+
+    @property
+    def digest(self) -> str:
+        """What results and proofs call this graph: a digest of its edges, attributes and labels."""
+        return self._native().digest
+
+    def __repr__(self) -> str:
+        labels = "no labels" if self._labels is None else f"{int((self._labels >= 0).sum())} labels"
+        return f"Graph({self.node_count} nodes, {self.adjacency.nnz} links, {self.attribute_count} attributes, {labels})"
+
+
+def _array(values: Any) -> np.ndarray:
+    """An array of numpy, of what may be a torch tensor."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().numpy()
+    return np.asarray(values)
+
+
+def _list(names: Sequence[str] | None) -> list[str] | None:
+    return None if names is None else [str(name) for name in names]
+
+
+def _csr(matrix: Any, what: str) -> Any:
+    """A CSR matrix with sorted, distinct columns in each row; the same arrays where they are that already."""
+    from scipy import sparse
+
+    if hasattr(matrix, "to_torch_sparse_csr_tensor"):  # torch_sparse.SparseTensor
+        matrix = matrix.to_torch_sparse_csr_tensor()
+    if hasattr(matrix, "detach"):
+        tensor = matrix.detach().cpu()
+        layout = str(tensor.layout)
+        if layout == "torch.strided":
+            found = sparse.csr_matrix(tensor.numpy())
+        elif layout == "torch.sparse_csr":
+            parts = (tensor.values().numpy(), tensor.col_indices().numpy(), tensor.crow_indices().numpy())
+            found = sparse.csr_matrix(parts, shape=tuple(tensor.shape))
+        else:
+            tensor = tensor.to_sparse_coo().coalesce()
+            rows, columns = tensor.indices().numpy()
+            found = sparse.csr_matrix((tensor.values().numpy(), (rows, columns)), shape=tuple(tensor.shape))
+    elif sparse.issparse(matrix):
+        found = matrix.tocsr()
+    else:
+        dense = np.asarray(matrix)
+        if dense.ndim != 2 or dense.dtype.kind not in "biuf":
+            raise InputError(
+                f"the {what} is an array of {dense.dtype} with {dense.ndim} sides",
+                "give a matrix of numbers: scipy sparse, numpy, or a torch tensor",
+            )
+        found = sparse.csr_matrix(dense)
+    if not found.has_canonical_format:
+        found = found.copy() if found is matrix else found
+        found.sum_duplicates()
+    if found.nnz and not found.data.all():
+        found = found.copy() if found is matrix else found
+        found.eliminate_zeros()
+    return found
+
+
+def _ones_at(offsets: np.ndarray, indices: np.ndarray, columns: int) -> Any:
+    """A CSR matrix of ones."""
+    from scipy import sparse
+
+    return sparse.csr_matrix((np.ones(len(indices), np.int8), indices, offsets), shape=(len(offsets) - 1, columns))
+
+
+def _ones(matrix: Any, what: str, changed: bool, remedy: str) -> Any:
+    """The same matrix if all of its entries are 1, or are to be taken as 1."""
+    wrong = np.flatnonzero(matrix.data != 1)
+    if not len(wrong):
+        return matrix
+    if changed:
+        same = matrix.copy()
+        same.data[:] = 1
+        return same
+    at = int(wrong[0])
+    row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+    raise InputError(f"the {what} at ({row}, {int(matrix.indices[at])}) is {matrix.data[at]}, neither 0 nor 1", remedy)
+
+
+def _labels(labels: Any, nodes: int) -> np.ndarray:
+    """Labels as integers."""
+    found = _array(labels)
+    if found.ndim == 2 and found.shape[1] == 1:
+        found = found[:, 0]
+    if found.shape != (nodes,):
+        raise InputError(f"the labels have the sides {found.shape}", f"give one class for each of the {nodes} nodes")
+    if found.dtype.kind not in "iu":
+        whole = found.astype(np.int64) if found.dtype.kind in "fb" and np.isfinite(found).all() else None
+        if whole is None or (whole != found).any():
+            raise InputError(f"the labels are of type {found.dtype}", "give whole numbers 0, 1, 2, …, below 0 where there is no label")
+        found = whole
+    return found.astype(np.int64, copy=False)

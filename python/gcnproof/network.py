@@ -1,0 +1,306 @@
+"""Networks as sums of terms: what is certified, as plain numpy arrays (docs/model-format.md)."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .errors import InvalidNetwork
+
+RULES = ("gcn", "gcn-self", "mean", "mean+self", "sum", "sum+self", "identity")
+"""The operators that have a name."""
+
+
+@dataclass(eq=False)
+class Polynomial:
+    """The operator Σ c_k A^k. `base` is a rule or a sparse matrix, `coefficients` are c_0, c_1, …"""
+
+    base: Any
+    coefficients: Sequence[float]
+
+    def __repr__(self) -> str:
+        return f"Polynomial({_words(self.base)}, {list(self.coefficients)})"
+
+
+@dataclass(eq=False)
+class Term:
+    """A part of a layer: `operator` · H(`source`) · `weight`.
+
+    `source` is `"x"` for the attributes, or the name of a layer. `operator` is a rule, a sparse matrix of nodes × nodes whose row is
+    the receiver, or a Polynomial. `weight` is inputs × outputs; None passes on what is read as it is (not for `"x"`).
+    """
+
+    source: str
+    operator: Any
+    weight: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        weight = "" if self.weight is None else ", " + " × ".join(map(str, np.shape(self.weight)))
+        return f"Term({self.source!r}, {_words(self.operator)}{weight})"
+
+
+@dataclass(eq=False)
+class Layer:
+    """A layer: the sum of its terms and its bias, then the activation.
+
+    `bias` is one number for each unit, or nodes × units. `activation` is `"relu"`, `"none"`, or a list with one of them for each unit.
+    """
+
+    name: str
+    terms: Sequence[Term]
+    bias: np.ndarray | None = None
+    activation: str | Sequence[str] = "relu"
+
+    def __repr__(self) -> str:
+        bias = "no bias" if self.bias is None else "bias by node" if np.ndim(self.bias) == 2 else "bias"
+        activation = self.activation if isinstance(self.activation, str) else "relu and none"
+        return f"Layer({self.name!r}, {list(self.terms)}, {bias}, {activation})"
+
+
+@dataclass(eq=False, repr=False)
+class Network:
+    """Layers, each of which reads the attributes or other layers; `output` names the one with the logits, by default the last.
+
+    Raises InvalidNetwork if they do not fit each other.
+    """
+
+    layers: Sequence[Layer]
+    output: str | None = None
+    units: dict[str, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.layers:
+            raise InvalidNetwork("a network has at least one layer")
+        if self.output is None:
+            self.output = self.layers[-1].name
+        self.units = {}
+        self._check()
+
+    def __repr__(self) -> str:
+        layers = "".join(f"\n  {layer}" for layer in self.layers)
+        return f"Network({self.attribute_count} attributes, {self.class_count} classes:{layers})"
+
+    @property
+    def attribute_count(self) -> int:
+        """The number of attributes that the network takes."""
+        weights = (term.weight for layer in self.layers for term in layer.terms if term.source == "x")
+        return next(weight.shape[0] for weight in weights if weight is not None)
+
+    @property
+    def class_count(self) -> int:
+        """The number of classes."""
+        return self.units[self._output]
+
+    @property
+    def node_count(self) -> int | None:
+        """The number of nodes, where matrices or biases by node fix it."""
+        for layer in self.layers:
+            for term in layer.terms:
+                if (matrix := _matrix(term.operator)) is not None:
+                    return matrix.shape[0]
+            if layer.bias is not None and layer.bias.ndim == 2:
+                return layer.bias.shape[0]
+        return None
+
+    @property
+    def _output(self) -> str:
+        return self.layers[-1].name if self.output is None else self.output
+
+    def _check(self) -> None:
+        """Raises if something does not fit."""
+        names = [layer.name for layer in self.layers]
+        for name in names:
+            if not isinstance(name, str) or name == "x" or names.count(name) > 1:
+                raise InvalidNetwork(f"layer {name!r}: a name is a string other than 'x', and each is used once")
+        if self.output not in names:
+            raise InvalidNetwork(f"the output {self.output!r} is none of the layers {', '.join(names)}")
+        attributes = nodes = None
+        for layer in self._sorted():
+            at = f"layer {layer.name!r}"
+            outputs = None
+            for place, term in enumerate(layer.terms):
+                here = f"{at}, term {place}"
+                rows = _check_operator(here, term.operator)
+                if rows is not None:
+                    if nodes not in (None, rows):
+                        raise InvalidNetwork(f"{here}: the matrix has {rows} nodes, but others have {nodes}")
+                    nodes = rows
+                inputs = attributes if term.source == "x" else self.units[term.source]
+                if term.weight is None:
+                    if term.source == "x":
+                        raise InvalidNetwork(f"{here}: a term that reads the attributes needs a weight")
+                    width = inputs
+                else:
+                    term.weight = _array(here, "weight", term.weight, (2,))
+                    found, width = term.weight.shape
+                    if inputs not in (None, found):
+                        turned = " (is it stored as outputs × inputs? then transpose it)" if width == inputs else ""
+                        raise InvalidNetwork(f"{here}: the weight takes {found} inputs, but {term.source!r} has {inputs}{turned}")
+                    if term.source == "x":
+                        attributes = found
+                if outputs not in (None, width):
+                    raise InvalidNetwork(f"{at}: its terms have {outputs} and {width} units and cannot be added")
+                outputs = width
+            if outputs is None:
+                raise InvalidNetwork(f"{at}: it has no terms")
+            if layer.bias is not None:
+                layer.bias = _array(at, "bias", layer.bias, (1, 2))
+                if layer.bias.shape[-1] != outputs:
+                    raise InvalidNetwork(f"{at}: the bias has {layer.bias.shape[-1]} numbers for {outputs} units")
+                if layer.bias.ndim == 2:
+                    if nodes not in (None, layer.bias.shape[0]):
+                        raise InvalidNetwork(f"{at}: the bias has {layer.bias.shape[0]} rows, but there are {nodes} nodes")
+                    nodes = layer.bias.shape[0]
+            each = [layer.activation] if isinstance(layer.activation, str) else list(layer.activation)
+            if not set(each) <= {"relu", "none"}:
+                raise InvalidNetwork(f"{at}: an activation is 'relu' or 'none', not {layer.activation!r}")
+            if not isinstance(layer.activation, str) and len(each) != outputs:
+                raise InvalidNetwork(f"{at}: {len(each)} activations are given for {outputs} units")
+            if layer.name == self.output and set(each) != {"none"}:
+                raise InvalidNetwork(f"{at}: the logits have no activation: say activation='none'")
+            self.units[layer.name] = outputs
+        if attributes is None:
+            raise InvalidNetwork("no layer reads the attributes 'x'")
+        unused = [name for name in names if name not in self.units]
+        if unused:
+            raise InvalidNetwork(f"layer {unused[0]!r}: the output does not depend on it; leave it out")
+
+    def _sorted(self) -> list[Layer]:
+        """The layers that the output depends on, each behind those that it reads."""
+        by_name = {layer.name: layer for layer in self.layers}
+        order: list[Layer] = []
+        state: dict[str, int] = {self._output: 1}
+        stack = [(by_name[self._output], iter(by_name[self._output].terms))]
+        while stack:
+            layer, terms = stack[-1]
+            term = next(terms, None)
+            if term is None:
+                stack.pop()
+                state[layer.name] = 2
+                order.append(layer)
+            elif term.source != "x":
+                if term.source not in by_name:
+                    raise InvalidNetwork(f"layer {layer.name!r}: it reads {term.source!r}, which is no layer")
+                if state.get(term.source) == 1:
+                    raise InvalidNetwork(f"layer {layer.name!r}: it reads {term.source!r}, which depends on it")
+                if term.source not in state:
+                    state[term.source] = 1
+                    stack.append((by_name[term.source], iter(by_name[term.source].terms)))
+        return order
+
+    def describe(self) -> tuple[str, dict[str, np.ndarray]]:
+        """The description of docs/model-format.md as JSON, and its tensors by name. Arrays are not copied."""
+        tensors: dict[str, np.ndarray] = {}
+        matrices: dict[int, str] = {}
+        layers = []
+        for layer in self.layers:
+            terms = []
+            for place, term in enumerate(layer.terms):
+                described: dict[str, Any] = {"from": term.source, "operator": _name(term.operator, matrices, tensors)}
+                if term.weight is not None:
+                    # PyTorch keeps weights as outputs × inputs: such a view is handed on as it lies in memory.
+                    turned = not term.weight.flags.c_contiguous and term.weight.T.flags.c_contiguous
+                    described["weight"] = f"{layer.name}.{place}.weight"
+                    tensors[described["weight"]] = term.weight.T if turned else np.ascontiguousarray(term.weight)
+                    if turned:
+                        described["transposed"] = True
+                terms.append(described)
+            activation = layer.activation if isinstance(layer.activation, str) else list(layer.activation)
+            entry: dict[str, Any] = {"name": layer.name, "activation": activation, "terms": terms}
+            if layer.bias is not None:
+                entry["bias"] = f"{layer.name}.bias"
+                tensors[entry["bias"]] = np.ascontiguousarray(layer.bias)
+            layers.append(entry)
+        return json.dumps({"version": 1, "output": self.output, "layers": layers}), tensors
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a safetensors file that describes the network."""
+        text, tensors = self.describe()
+        header: dict[str, Any] = {"__metadata__": {"gcnproof.network": text}}
+        at = 0
+        for name, values in tensors.items():
+            header[name] = {"dtype": _TYPES[values.dtype], "shape": list(values.shape), "data_offsets": [at, at + values.nbytes]}
+            at += values.nbytes
+        start = json.dumps(header).encode()
+        start += b" " * (-len(start) % 8)
+        with open(path, "wb") as file:
+            file.write(struct.pack("<Q", len(start)) + start)
+            for values in tensors.values():
+                file.write(values.data if values.size else b"")
+
+
+_TYPES = {np.dtype(np.float64): "F64", np.dtype(np.float32): "F32", np.dtype(np.int64): "I64"}
+
+
+def _array(at: str, what: str, values: Any, dimensions: tuple[int, ...]) -> np.ndarray:
+    """A finite array of float32 or float64, not copied if it is one."""
+    array = np.asarray(values)
+    if array.dtype not in (np.float64, np.float32):
+        if array.dtype.kind not in "fiub":
+            raise InvalidNetwork(f"{at}: the {what} is an array of {array.dtype}, not of numbers")
+        array = array.astype(np.float64)
+    if array.ndim not in dimensions:
+        raise InvalidNetwork(f"{at}: the {what} has {array.ndim} sides instead of {' or '.join(map(str, dimensions))}")
+    if not np.isfinite(array).all():
+        raise InvalidNetwork(f"{at}: the {what} has a number that is not finite")
+    return array
+
+
+def _matrix(operator: Any) -> Any:
+    """The sparse matrix of an operator, if it has one."""
+    base = operator.base if isinstance(operator, Polynomial) else operator
+    return None if isinstance(base, str) else base
+
+
+def _words(operator: Any) -> str:
+    """An operator in a few words."""
+    if isinstance(operator, Polynomial):
+        return f"polynomial of degree {len(operator.coefficients) - 1} of {_words(operator.base)}"
+    return operator if isinstance(operator, str) else f"matrix with {operator.nnz} entries"
+
+
+def _check_operator(at: str, operator: Any) -> int | None:
+    """Raises if it is no operator; the number of nodes, if it fixes that."""
+    if isinstance(operator, Polynomial):
+        if not len(operator.coefficients) or not np.isfinite(np.asarray(operator.coefficients, np.float64)).all():
+            raise InvalidNetwork(f"{at}: a polynomial has at least one coefficient, and they are finite")
+        if isinstance(operator.base, Polynomial):
+            raise InvalidNetwork(f"{at}: a polynomial of a polynomial: multiply it out")
+    matrix = _matrix(operator)
+    if matrix is None:
+        base = operator.base if isinstance(operator, Polynomial) else operator
+        if base not in RULES and not base.startswith("poly("):
+            raise InvalidNetwork(f"{at}: the operator {base!r} is none of {', '.join(RULES)}, poly(RULE;c0,c1,…) or a sparse matrix")
+        return None
+    if not hasattr(matrix, "tocsr"):
+        raise InvalidNetwork(f"{at}: an operator is a rule or a scipy.sparse matrix, not a {type(matrix).__name__}")
+    rows, columns = matrix.shape
+    if rows != columns:
+        raise InvalidNetwork(f"{at}: the matrix is {rows} by {columns}, not nodes × nodes")
+    return rows
+
+
+def _name(operator: Any, matrices: dict[int, str], tensors: dict[str, np.ndarray]) -> str:
+    """How the description names an operator; the tensors of a matrix are added when it is met first."""
+    if isinstance(operator, Polynomial):
+        numbers = ",".join(repr(float(c)) for c in operator.coefficients)
+        return f"poly({_name(operator.base, matrices, tensors)};{numbers})"
+    if isinstance(operator, str):
+        return operator
+    if id(operator) not in matrices:
+        name = f"matrix{len(matrices)}"
+        matrices[id(operator)] = name
+        csr = operator.tocsr()
+        if not csr.has_canonical_format:
+            csr = csr.copy()
+            csr.sum_duplicates()
+        tensors[f"{name}.indptr"] = csr.indptr.astype(np.int64, copy=False)
+        tensors[f"{name}.indices"] = csr.indices.astype(np.int64, copy=False)
+        tensors[f"{name}.data"] = csr.data.astype(np.float64, copy=False)
+    return f"matrix:{matrices[id(operator)]}"

@@ -1,0 +1,134 @@
+"""Is the network that was read the module? Its logits are compared with the module's own, also on random flips."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from ..errors import MismatchedLogits, UnsupportedModel
+from .inputs import Call, Inputs
+from .precision import running
+
+TOLERANCE = 1e-9
+"""How far logits may lie from each other, relative to the largest."""
+
+ROUNDS = 2
+"""How often attributes are flipped at random."""
+
+Evaluate = Callable[[sparse.csr_array], np.ndarray]
+"""The logits of the network that was read, for some attributes."""
+
+
+def compare(own: Own, inputs: Inputs, final: str | None, evaluate: Evaluate, seed: int = 0) -> float:
+    """Raises MismatchedLogits where they differ; the largest difference relative to the largest logit."""
+    random = np.random.default_rng(seed)
+    largest = 0.0
+    for round in range(ROUNDS + 1):
+        attributes = inputs.attributes if round == 0 else _flipped(inputs.attributes, random, round)
+        theirs = own(attributes)
+        size = float(np.abs(theirs).max(initial=0.0)) or 1.0
+        # Libraries of linear algebra need not round in the same way twice.
+        if round == 0 and np.isfinite(size) and not np.abs(theirs - own(attributes)).max(initial=0.0) <= TOLERANCE * size:
+            raise UnsupportedModel(
+                "the module gives different results for the same attributes in eval mode: it is random. Remedy: make what is random depend on "
+                "`self.training` (F.dropout(x, p, training=self.training))"
+            )
+        ours, theirs = _finished(evaluate(attributes), final), _logarithms(theirs, final)
+        if final == "softmax":
+            ours = np.maximum(ours, np.log(np.finfo(np.float64).tiny))
+        if ours.shape != theirs.shape:
+            raise UnsupportedModel(f"the module gives {theirs.shape[0]} × {theirs.shape[1]} values, but {ours.shape[0]} × {ours.shape[1]} were read")
+        if not np.isfinite(theirs).all():
+            raise UnsupportedModel(f"the module's own result has a value that is not finite, at node {int(np.argwhere(~np.isfinite(theirs))[0][0])}")
+        size = float(np.abs(theirs).max(initial=0.0)) or 1.0
+        difference = np.abs(ours - theirs).max(axis=1)
+        largest = max(largest, float(difference.max()) / size)
+        if not (difference <= TOLERANCE * size).all():
+            node = int(np.flatnonzero(~(difference <= TOLERANCE * size))[0])
+            when = "" if round == 0 else " after random flips of attributes"
+            raise MismatchedLogits(
+                f"the network that was read does not compute what the module computes{when}: at node {node} the module gives "
+                f"{_words(theirs[node])}, the network {_words(ours[node])}. The module does something that its reading does not see "
+                "(for example a hook, or a choice by the attributes' values); it is not certified.",
+                node,
+            )
+    return largest
+
+
+def _flipped(attributes: sparse.csr_array, random: np.random.Generator, round: int) -> sparse.csr_array:
+    """Some entries flipped: few in the first round, more in each that follows."""
+    nodes, dimension = attributes.shape
+    if attributes.shape[0] * attributes.shape[1] == 0:
+        return attributes
+    count = max(1, min(nodes * dimension // 2, nodes * 16 ** (round - 1)))
+    places = np.unique(random.integers(0, nodes * dimension, count))
+    flips = sparse.csr_array((np.ones(len(places)), (places // dimension, places % dimension)), shape=attributes.shape)
+    result = sparse.csr_array(attributes + flips)
+    result.data[result.data == 2.0] = 0.0
+    result.eliminate_zeros()
+    result.sort_indices()
+    return result
+
+
+class Own:
+    """The module itself, in float64. The first run finds out whether casts in its code must be taken as casts to float64."""
+
+    def __init__(self, module: torch.nn.Module, call: Call, inputs: Inputs):
+        self.module, self.call, self.inputs, self.forced = module, call, inputs, False
+        self._first: np.ndarray | None = None
+
+    def find_precision(self) -> bool:
+        """Runs the module once; is float64 to be forced?"""
+        try:
+            self._first = self._run(self.inputs.attributes)
+        except Exception as plain:
+            self.forced = True
+            try:
+                self._first = self._run(self.inputs.attributes)
+            except Exception as error:
+                raise UnsupportedModel(
+                    f"the module does not run on the data in float64: {type(plain).__name__}: {plain}. Remedy: if it is called in another way, "
+                    "say how with `gcnproof.from_pyg(model, data, call=lambda model, data: …)`; leave out casts to float32 in forward"
+                ) from error
+        return self.forced
+
+    def __call__(self, attributes: sparse.csr_array) -> np.ndarray:
+        """What the module gives for some attributes."""
+        if self._first is not None and attributes is self.inputs.attributes:
+            first, self._first = self._first, None
+            return first
+        return self._run(attributes)
+
+    def _run(self, attributes: sparse.csr_array) -> np.ndarray:
+        layout = self.inputs.data.x.layout
+        if layout == torch.strided:
+            x = torch.from_numpy(attributes.toarray())
+        else:
+            coo = attributes.tocoo()
+            x = torch.sparse_coo_tensor(np.stack([coo.row, coo.col]), coo.data, attributes.shape).coalesce().to_sparse(layout=layout)
+        with running(self.forced):
+            result = self.call(self.module, self.inputs.with_attributes(x))
+        if not isinstance(result, torch.Tensor) or result.dim() != 2:
+            raise UnsupportedModel("the module does not return one tensor of nodes × classes. Remedy: pick it with `gcnproof.from_pyg(model, data, call=lambda model, data: model(…)[0])`")
+        return result.detach().double().numpy()
+
+
+def _finished(logits: np.ndarray, final: str | None) -> np.ndarray:
+    """The logits as the module returns them, but for the exponential of softmax."""
+    if final is None:
+        return logits
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+
+
+def _logarithms(values: np.ndarray, final: str | None) -> np.ndarray:
+    """Probabilities by their logarithms: small ones would agree with anything. Those that underflow are told by the smallest float."""
+    return np.log(np.maximum(values, np.finfo(np.float64).tiny)) if final == "softmax" else values
+
+
+def _words(row: Any) -> str:
+    return "[" + ", ".join(f"{value:.6g}" for value in row[:8]) + (", …]" if len(row) > 8 else "]")

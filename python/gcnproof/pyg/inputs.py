@@ -1,0 +1,224 @@
+"""What from_pyg is given: the module as a copy of its own, the Data object, and how the one is called with the other."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from ..errors import InvalidData, UnsupportedModel
+
+Call = Callable[[Any, Any], Any]
+"""How a module is called with a Data object."""
+
+
+@dataclass(eq=False)
+class Inputs:
+    """A Data object as plain parts. `data` is a copy in float64 on the CPU; its attributes are not copied."""
+
+    data: Any
+    adjacency: sparse.csr_array
+    attributes: sparse.csr_array
+    labels: np.ndarray | None
+
+    def with_attributes(self, x: Any) -> Any:
+        """The Data object with other attributes."""
+        data = copy.copy(self.data)
+        data.x = x
+        return data
+
+
+def read_data(data: Any) -> Inputs:
+    """The parts of a Data object; raises InvalidData where it has none that can be certified."""
+    if isinstance(data, torch.nn.Module):
+        raise InvalidData("a module stands where the data is expected: the model comes first, then the data")
+    if hasattr(data, "node_types"):
+        raise InvalidData("the graph has several types of nodes (HeteroData): only graphs with one type are certified; `data.to_homogeneous()` may help")
+    if not hasattr(data, "x") and hasattr(data, "__getitem__") and hasattr(data, "__len__"):
+        raise InvalidData(f"{type(data).__name__} is a dataset, not a graph: give one of its graphs, `dataset[0]`")
+    x = getattr(data, "x", None)
+    if not isinstance(x, torch.Tensor):
+        raise InvalidData("the data has no attributes: `data.x` must be a tensor of nodes × attributes with 0 and 1")
+    attributes = _attributes(x)
+    data = _double(data)
+    adjacency = _adjacency(data, attributes.shape[0])
+    return Inputs(data, adjacency, attributes, _labels(getattr(data, "y", None), attributes.shape[0]))
+
+
+def _attributes(x: torch.Tensor) -> sparse.csr_array:
+    if x.dim() != 2:
+        raise InvalidData(f"`data.x` has {x.dim()} sides instead of 2: it must be nodes × attributes")
+    x = x.detach().cpu()
+    if x.layout != torch.strided:
+        coo = x.to_sparse_coo().coalesce()
+        places, values = coo.indices().numpy(), coo.values().numpy()
+        matrix = sparse.csr_array(sparse.coo_array((values, (places[0], places[1])), shape=tuple(x.shape)))
+    else:
+        matrix = sparse.csr_array((x if x.dtype not in (torch.float16, torch.bfloat16) else x.float()).numpy())
+    matrix = sparse.csr_array((matrix.data.astype(np.float64), matrix.indices, matrix.indptr), shape=matrix.shape)
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    odd = np.flatnonzero(matrix.data != 1.0)
+    if len(odd):
+        _weighted(matrix, int(odd[0]))
+    return matrix
+
+
+def _weighted(matrix: sparse.csr_array, first: int) -> None:
+    """Raises about attributes that are not 0 and 1, with what they seem to be."""
+    node = int(np.searchsorted(matrix.indptr, first, side="right") - 1)
+    example = f"node {node} has {matrix.data[first]:.6g} at attribute {matrix.indices[first]}"
+    if not np.isfinite(matrix.data[first]):
+        raise InvalidData(f"the attributes are not numbers everywhere: {example}. Remedy: mend `data.x`, which must be 0 and 1.")
+    sums = np.asarray(matrix.sum(axis=1)).reshape(-1)
+    filled = np.diff(matrix.indptr) > 0
+    if np.isfinite(matrix.data).all() and (matrix.data > 0).all() and np.allclose(sums[filled], 1.0, rtol=0, atol=1e-4):
+        equal = np.allclose(matrix.data, np.repeat(1.0 / np.maximum(np.diff(matrix.indptr), 1), np.diff(matrix.indptr)), rtol=1e-4, atol=0)
+        raise InvalidData(
+            f"the attributes are row-normalised: every row of `data.x` sums to 1 ({example}), so that one flip changes all entries of its row. "
+            "Only 0/1 attributes are certified. Remedy: remove `T.NormalizeFeatures()` from the transforms of the dataset and train the model on 0/1 "
+            "attributes" + ("; `data.x = (data.x > 0).float()` gives them back." if equal else ", `data.x = (data.x > 0).float()`.")
+        )
+    values = np.unique(matrix.data)
+    if len(values) == 1:
+        raise InvalidData(
+            f"the attributes are 0 and {values[0]:.6g} instead of 0 and 1 ({example}). Remedy: divide `data.x` by {values[0]:.6g} and multiply the weights "
+            "that read it by the same number, or train on 0/1 attributes."
+        )
+    raise InvalidData(
+        f"the attributes are weighted: {example}, but only 0/1 attributes are certified. Remedy: train the model on `data.x = (data.x > 0).float()`."
+    )
+
+
+def _double(data: Any) -> Any:
+    """A copy on the CPU, all floats in float64."""
+    data = copy.copy(data)
+    keys = list(data.keys()) if callable(getattr(data, "keys", None)) else list(vars(data))
+    for key in keys:
+        item = getattr(data, key, None)
+        # The attributes are replaced in every run.
+        if isinstance(item, torch.Tensor) and key != "x":
+            item = item.detach().cpu()
+            setattr(data, key, item.double() if item.is_floating_point() else item)
+    return data
+
+
+def _adjacency(data: Any, nodes: int) -> sparse.csr_array:
+    """Who is linked to whom, in both directions."""
+    edges, adjacency = getattr(data, "edge_index", None), getattr(data, "adj_t", None)
+    if isinstance(edges, torch.Tensor) and edges.layout == torch.strided:
+        if edges.dim() != 2 or edges.shape[0] != 2 or edges.is_floating_point():
+            raise InvalidData(f"`data.edge_index` is a tensor of {' × '.join(map(str, edges.shape))} ({edges.dtype}) instead of 2 × edges with integers")
+        if edges.numel() and not (0 <= int(edges.min()) and int(edges.max()) < nodes):
+            raise InvalidData(f"`data.edge_index` names node {int(edges.max())} or a negative one, but `data.x` has {nodes} rows")
+        rows, columns = edges.numpy()[1], edges.numpy()[0]
+    elif isinstance(found := adjacency if edges is None else edges, torch.Tensor):
+        coo = found.to_sparse_coo().coalesce()
+        if tuple(coo.shape) != (nodes, nodes):
+            raise InvalidData(f"the adjacency is {' × '.join(map(str, coo.shape))}, but `data.x` has {nodes} rows")
+        rows, columns = coo.indices().numpy()
+    else:
+        raise InvalidData("the data has no edges: `data.edge_index` must be a tensor of 2 × edges (without edges, of 2 × 0)")
+    both = sparse.coo_array((np.ones(2 * len(rows)), (np.r_[rows, columns], np.r_[columns, rows])), shape=(nodes, nodes))
+    pattern = sparse.csr_array(both)
+    pattern.sum_duplicates()
+    pattern.data[:] = 1.0
+    return pattern
+
+
+def _labels(y: Any, nodes: int) -> np.ndarray | None:
+    """The class of each node, where there is one."""
+    if not isinstance(y, torch.Tensor) or y.is_floating_point() or y.dtype == torch.bool or y.numel() != nodes:
+        return None
+    return y.reshape(-1).long().numpy()
+
+
+def copied(model: Any) -> torch.nn.Module:
+    """A copy of a module as it is used after training, in float64 on the CPU and without caches. The module itself stays as it is."""
+    if not isinstance(model, torch.nn.Module):
+        raise UnsupportedModel(f"a {type(model).__name__} is not a torch.nn.Module: give the model itself")
+    if isinstance(model, torch.jit.ScriptModule):
+        raise UnsupportedModel("a ScriptModule hides its Python code. Remedy: give the module from before torch.jit", "torch.jit.script")
+    # Wrappers of torch.compile and of data-parallel training.
+    while True:
+        inner = model._modules.get("_orig_mod") or (model._modules.get("module") if type(model).__name__.endswith("DataParallel") else None)
+        if inner is None:
+            break
+        model = inner
+    for name, parameter in [*model.named_parameters(), *model.named_buffers()]:
+        if isinstance(parameter, torch.nn.parameter.UninitializedTensorMixin):
+            raise UnsupportedModel(f"the parameter {name} has no size yet (lazy initialisation). Remedy: run the model once, then train it")
+    # What layers keep from their last run is not copied: it belongs to other attributes.
+    memo: dict[int, Any] = {}
+    for part in model.modules():
+        for name, value in vars(part).items():
+            if name.startswith("_cached") and value is not None:
+                memo[id(value)] = None
+            else:
+                memo.update({id(tensor): tensor.detach().clone() for tensor in _computed(value)})
+    copy_of = copy.deepcopy(model, memo)
+    for part in copy_of.modules():
+        if getattr(part, "cached", False) is True:
+            part.cached = False
+    return copy_of.cpu().double().eval().requires_grad_(False)
+
+
+def _computed(value: Any) -> Any:
+    """Tensors with a history among what a module keeps (a hidden representation of the last run): they cannot be copied as they are."""
+    if isinstance(value, torch.Tensor):
+        if value.grad_fn is not None:
+            yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _computed(item)
+    elif type(value) is dict:
+        for item in value.values():
+            yield from _computed(item)
+
+
+def call_of(model: torch.nn.Module, data: Any) -> Call:
+    """How a module is called, by the arguments of its forward; raises UnsupportedModel where that is not plain."""
+    remedy = "say how it is called: `graph, network = gcnproof.from_pyg(model, data, call=lambda model, data: model(…))`"
+    signature = list(inspect.signature(model.forward).parameters.values())
+    parameters = [parameter for parameter in signature if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)]
+    needed = [parameter for parameter in parameters if parameter.default is parameter.empty]
+    names = [parameter.name for parameter in needed]
+    edges = "edge_index" if getattr(data, "edge_index", None) is not None else "adj_t"
+    if not parameters:
+        raise UnsupportedModel(f"the model's forward takes no arguments that have names. Remedy: {remedy}")
+    if len(needed) <= 1 and (names or [parameters[0].name])[0].lower() in ("data", "batch", "graph", "g", "d", "inputs", "input_data"):
+        return lambda model, data: model(data)
+    if len(needed) == 1 and parameters[0].annotation not in (parameters[0].empty, torch.Tensor, "Tensor", "torch.Tensor"):
+        return lambda model, data: model(data)
+    if len(needed) == 1 and (len(parameters) == 1 or "edge" not in parameters[1].name):
+        if names[0] in ("x", "input", "features", "feat", "feats", "h") or type(model).__module__.startswith("torch.nn"):
+            return lambda model, data: model(data.x)
+        return lambda model, data: model(data)
+    # Attributes, then edges, unless their names say something else; further arguments by the names that Data has for them.
+    for parameter in signature:
+        name = parameter.name
+        optional = parameter not in needed and name in ("edge_weight", "edge_attr", "edge_type") and getattr(model, f"supports_{name}", True)
+        if optional and getattr(data, name, None) is not None:
+            raise UnsupportedModel(
+                f"the data has `{name}`, and the model's forward takes it or leaves it. Remedy: {remedy}, with "
+                f"`model(data.x, data.edge_index, {name}=data.{name})` or without `{name}`"
+            )
+    chosen = []
+    for place, parameter in enumerate(parameters):
+        name, has = parameter.name, getattr(data, parameter.name, None) is not None
+        if place < 2 and parameter in needed:
+            if name in ("adj", "A", "adjacency", "adj_matrix", "norm_adj") and not has:
+                raise UnsupportedModel(f"the model's forward takes `{name}`, which the data does not have. Remedy: {remedy}")
+            swapped = len(needed) > 1 and ("edge" in names[0].lower() or names[1] in ("x", "features", "feat", "feats"))
+            chosen.append(name if has else ["x", edges][place != swapped])
+        elif parameter in needed:
+            if not has:
+                raise UnsupportedModel(f"the model's forward takes `{name}`, which the data does not have. Remedy: {remedy}")
+            chosen.append(name)
+    return lambda model, data: model(*[getattr(data, name) for name in chosen])

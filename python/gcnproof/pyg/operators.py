@@ -1,0 +1,212 @@
+"""Operators while a module is read: polynomials of sparse matrices, and the rules by which the matrices are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..network import Polynomial
+
+_CLOSE = 1e-12
+"""How far the entries of a matrix may lie from those of a rule, relative to them: frameworks round in another order."""
+
+
+class Base:
+    """A sparse matrix whose row is the receiver, and its rule if it has one."""
+
+    def __init__(self, matrix: sparse.csr_array, rule: str | None = None):
+        self.matrix = matrix
+        self.rule = rule
+
+    @property
+    def square(self) -> bool:
+        """Does it lead from nodes to nodes?"""
+        return self.matrix.shape[0] == self.matrix.shape[1]
+
+
+class Operator:
+    """Σ c_k B^k of a base B; without a base the constant c_0 times the identity.
+
+    Inside a message-passing layer the base leads from nodes to edges, and `under` is what was applied to the nodes before.
+    """
+
+    def __init__(self, base: Base | None, coefficients: tuple[float, ...], under: Operator | None = None):
+        while len(coefficients) > 1 and coefficients[-1] == 0.0:
+            coefficients = coefficients[:-1]
+        self.base = base if len(coefficients) > 1 else None
+        self.coefficients = coefficients
+        # A constant leads from nodes to nodes; where it is 0, nothing before it matters.
+        self.under = under if self.base is not None else None
+
+    @property
+    def is_identity(self) -> bool:
+        """Does every node keep what it has?"""
+        return self.base is None and self.under is None and self.coefficients == (1.0,)
+
+    @property
+    def is_matrix(self) -> bool:
+        """Is it a multiple of its base?"""
+        return self.base is not None and len(self.coefficients) == 2 and self.coefficients[0] == 0.0
+
+    def times(self, factor: float) -> Operator:
+        """A multiple."""
+        return self if factor == 1.0 else Operator(self.base, tuple(factor * c for c in self.coefficients), self.under)
+
+    def plus(self, other: Operator) -> Operator | None:
+        """The sum; None where that is no polynomial of one matrix."""
+        if self.under is not None or other.under is not None or None not in (self.base, other.base) and self.base is not other.base:
+            return None
+        size = max(len(self.coefficients), len(other.coefficients))
+        first, second = (list(operator.coefficients) + [0.0] * (size - len(operator.coefficients)) for operator in (self, other))
+        return Operator(self.base or other.base, tuple(a + b for a, b in zip(first, second)))
+
+    def apply(self, values: np.ndarray) -> np.ndarray:
+        """What it makes of some values by node."""
+        if self.under is not None:
+            values = self.under.apply(values)
+        if self.base is None:
+            return self.coefficients[0] * values
+        if self.is_matrix:
+            return self.coefficients[1] * (self.base.matrix @ values)
+        # Horner's scheme: no power of the matrix is formed.
+        result = self.coefficients[-1] * values
+        for coefficient in reversed(self.coefficients[:-1]):
+            result = self.base.matrix @ result
+            if coefficient:
+                result = result + coefficient * values
+        return result
+
+    def expanded(self) -> sparse.csr_array:
+        """As one matrix."""
+        assert self.base is not None
+        power, total = sparse.csr_array(sparse.eye(self.base.matrix.shape[1], format="csr")), None
+        if self.is_matrix:
+            total = self.base.matrix * self.coefficients[1]
+        else:
+            for coefficient in self.coefficients:
+                total = power * coefficient if total is None else total + power * coefficient
+                power = self.base.matrix @ power
+        return total if self.under is None else total @ self.under.expanded()
+
+    def monomial(self) -> tuple[float, Operator]:
+        """A number and an operator whose product it is: the number is 1 where several powers are summed."""
+        filled = [place for place, c in enumerate(self.coefficients) if c != 0.0]
+        if len(filled) != 1:
+            return 1.0, self
+        factor = self.coefficients[filled[0]]
+        return factor, Operator(self.base, tuple(c / factor for c in self.coefficients), self.under)
+
+    def same(self, other: Operator) -> bool:
+        """Is it the same polynomial of the same matrix?"""
+        return self.base is other.base and self.coefficients == other.coefficients and self.under is None and other.under is None
+
+    def described(self) -> Any:
+        """As a network takes it."""
+        if self.base is None:
+            assert self.is_identity
+            return "identity"
+        base = self.base.rule or self.base.matrix
+        return base if self.coefficients == (0.0, 1.0) else Polynomial(base, self.coefficients)
+
+
+IDENTITY = Operator(None, (1.0,))
+
+
+class Operators:
+    """The matrices met on one graph, each kept once."""
+
+    def __init__(self, adjacency: sparse.csr_array):
+        self.nodes = adjacency.shape[0]
+        self._rules = list(_rules(adjacency))
+        self._known: list[Base] = []
+
+    def of(self, matrix: Any, meant: str | None = None) -> Operator:
+        """The operator of a matrix: by its rule if it or its negative has one. Where several rules give the same matrix (in a graph
+        without edges, or if all nodes have as many neighbours), it is the one that is meant."""
+        csr = sparse.csr_array(matrix, dtype=np.float64)
+        csr.sum_duplicates()
+        csr.eliminate_zeros()
+        csr.sort_indices()
+        if csr.shape != (self.nodes, self.nodes):
+            return Operator(Base(csr), (0.0, 1.0))
+        for rule, made in sorted(self._rules, key=lambda known: known[0] != meant):
+            for sign in (1.0, -1.0):
+                if _equal(csr, made, sign, _CLOSE):
+                    return Operator(None, (sign,)) if rule == "identity" else Operator(self._base(made, rule), (0.0, sign))
+        for base in self._known:
+            for sign in (1.0, -1.0):
+                if base.rule is None and _equal(csr, base.matrix, sign, 0.0):
+                    return Operator(base, (0.0, sign))
+        return Operator(self._base(csr), (0.0, 1.0))
+
+    def _base(self, matrix: sparse.csr_array, rule: str | None = None) -> Base:
+        """The base of a rule, or a new one."""
+        for base in self._known:
+            if rule is not None and base.rule == rule:
+                return base
+        self._known.append(Base(matrix, rule))
+        return self._known[-1]
+
+    def polynomial(self, operator: Operator, coefficients: Any) -> Operator:
+        """Σ c_k A^k of an operator A."""
+        result, power = Operator(None, (0.0,)), Operator(None, (1.0,))
+        for coefficient in coefficients:
+            added = result.plus(power.times(float(coefficient)))
+            assert added is not None
+            result, power = added, Operator(operator.base, tuple(map(float, np.convolve(power.coefficients, operator.coefficients))))
+        return result
+
+    def joined(self, outer: Operator, inner: Operator) -> Operator | None:
+        """`outer` applied to what `inner` gives; None where that is better written with a layer between.
+
+        Matrices with one entry a row, and those between nodes and edges, are multiplied out; powers of one matrix stay a polynomial.
+        """
+        if outer.base is None:
+            return inner.times(outer.coefficients[0])
+        if inner.base is None:
+            return outer.times(inner.coefficients[0])
+        if outer.base is inner.base and outer.base.square and inner.under is None:
+            return Operator(outer.base, tuple(map(float, np.convolve(outer.coefficients, inner.coefficients))))
+        if not inner.base.square or inner.under is not None:
+            product = self.of(outer.expanded() @ inner.base.matrix).times(inner.coefficients[-1])
+            if inner.under is None:
+                return product
+            if product.base is not None and not product.base.square:
+                return Operator(product.base, product.coefficients, inner.under)
+            joined = self.joined(product, inner.under)
+            return self.of(product.expanded() @ inner.under.expanded()) if joined is None else joined
+        if not outer.base.square:
+            return Operator(outer.base, outer.coefficients, inner)
+        if outer.is_matrix and inner.is_matrix and min(outer.base.matrix.nnz, inner.base.matrix.nnz) <= self.nodes:
+            return self.of(outer.expanded() @ inner.expanded())
+        return None
+
+
+def _equal(a: sparse.csr_array, b: sparse.csr_array, sign: float, tolerance: float) -> bool:
+    """Are the entries of `a` those of `sign` times `b`?"""
+    if a.nnz != b.nnz or not np.array_equal(a.indptr, b.indptr) or not np.array_equal(a.indices, b.indices):
+        return False
+    return bool((np.abs(a.data - sign * b.data) <= tolerance * np.abs(b.data)).all())
+
+
+def _rules(adjacency: sparse.csr_array) -> Any:
+    """The matrices of all rules on a graph (docs/model-format.md)."""
+    nodes = adjacency.shape[0]
+    plain = sparse.csr_array(adjacency, dtype=np.float64)
+    plain.data[:] = 1.0
+    looped = sparse.csr_array(plain.maximum(sparse.eye(nodes, format="csr")))
+    yield "identity", sparse.csr_array(sparse.eye(nodes, format="csr"))
+    for matrix, normalised, mean, summed in [(looped, "gcn", "mean+self", "sum+self"), (plain, "gcn-self", "mean", "sum")]:
+        matrix.sort_indices()
+        counts = np.diff(matrix.indptr)
+        degree = counts.astype(np.float64)
+        rows = np.repeat(np.arange(nodes), counts)
+
+        def filled(values: np.ndarray, matrix: sparse.csr_array = matrix) -> sparse.csr_array:
+            return sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+        yield normalised, filled(1.0 / np.sqrt(degree[rows] * degree[matrix.indices]))
+        yield mean, filled(1.0 / degree[rows])
+        yield summed, matrix

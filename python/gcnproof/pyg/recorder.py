@@ -1,0 +1,239 @@
+"""Reads a module by running it: its forward sees recorded tensors instead of attributes, and the edges themselves.
+
+Running the module's own code, rather than guessing from its parameters, takes its control flow, options and names as they are.
+Convolutions of PyTorch Geometric are taken as a whole where their formula is known; other layers are followed into their messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from ..errors import UnsupportedModel
+from ..network import Network
+from . import activations, arithmetic, indexing, words  # noqa: F401  (they register their functions)
+from .forms import Diagonal, Form, Layers
+from .functions import FUNCTIONS, PROPERTIES, Unhandled
+from .layers import LAYERS, has_own_code
+from .operators import Operator, Operators
+from .values import Recorded, Value
+
+
+_LONGEST_POWER = 2
+"""Layers without activation are joined into one polynomial up to this power; beyond it they stay layers."""
+
+
+class Recorder:
+    """One reading of a module, which must be a copy of its own: its layers are told to record."""
+
+    def __init__(self, module: torch.nn.Module, adjacency: sparse.csr_array, attributes: int):
+        self.module = module
+        self.names = {id(part): path for path, part in module.named_modules()}
+        self.nodes = adjacency.shape[0]
+        self.operators = Operators(adjacency)
+        self.layers = Layers(self.nodes, attributes)
+        self._prepare()
+
+    def attributes(self) -> Recorded:
+        """What stands for the attributes."""
+        return self.tensor(Value([Form.of(self.layers.attributes, self.nodes)]))
+
+    def record(self, call: Callable[[], Any]) -> tuple[Network, str | None]:
+        """Runs the module by `call`; the network, and the function that turns its logits into probabilities, if there is one."""
+        try:
+            result = call()
+        except (UnsupportedModel, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            self._explain(error)
+        return self._output(result)
+
+    def _explain(self, error: Exception) -> None:
+        """Raises about an error in the module's own code, with its place."""
+        trace, where = error.__traceback__, None
+        while trace is not None:
+            if not words.is_library(trace.tb_frame):
+                where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+            trace = trace.tb_next
+        at = f" Line: {where}." if where else ""
+        raise UnsupportedModel(
+            f"The module's forward failed while it was read: {type(error).__name__}: {error}.{at} Remedy: the forward must run without the "
+            "numbers of the attributes; if it is called in another way, say how with `gcnproof.from_pyg(model, data, call=lambda model, data: …)`.",
+            type(error).__name__,
+            where,
+        ) from error
+
+    def _output(self, result: Any) -> tuple[Network, str | None]:
+        remedy = (
+            "return the logits of all nodes, one row each; or pick them with "
+            "`gcnproof.from_pyg(model, data, call=lambda model, data: model(data.x, data.edge_index)[0])`"
+        )
+        if not isinstance(result, Recorded):
+            kind = type(result).__name__
+            raise UnsupportedModel(
+                f"The model returned a {kind} that does not depend on the attributes as rows of logits. Remedy: {remedy}.", kind
+            )
+        value = self.value(result)
+        if result.stack is not None or tuple(result.shape) != (self.nodes, value.width) or value.rows != self.nodes:
+            raise UnsupportedModel(
+                f"The model returned a tensor of {' × '.join(map(str, result.shape))}, but the graph has {self.nodes} nodes: only models that "
+                f"give logits for every node are certified, not those for whole graphs or for some of the nodes. Remedy: {remedy}.",
+                "output",
+            )
+        if value.width < 2:
+            raise UnsupportedModel(
+                "The model returned one number per node. Remedy: certify a classifier with one logit for each class; a single logit z is the "
+                "same as the two logits 0 and z.",
+                "output",
+            )
+        return self.layers.network(joined(value)), value.final
+
+    # What tensors do.
+
+    def tensor(self, value: Value) -> Recorded:
+        """The tensor of a value."""
+        return Recorded(value, self)
+
+    def value(self, tensor: Recorded) -> Value:
+        """The value of a tensor."""
+        with torch._C.DisableTorchFunctionSubclass():
+            value = tensor.value
+            stacked = tensor.stack is not None
+        if stacked:
+            raise self.refuse("a stack of values", "only its sum and mean are followed", "use torch.cat along the units instead")
+        return value
+
+    def open_value(self, tensor: Recorded) -> Value:
+        """The value of a tensor that goes on being computed with: not that of probabilities."""
+        value = self.value(tensor)
+        if value.final:
+            raise self.refuse(f"what follows `{value.final}`", "probabilities may only be returned", "apply it to the logits, at the end")
+        return value
+
+    def function(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """What a function of PyTorch does to recorded tensors."""
+        name = getattr(func, "__name__", str(func))
+        if name == "__get__":
+            owner = getattr(func, "__self__", None)
+            return self._property(getattr(owner, "__name__", ""), func, args)
+        if name == "__set__":
+            return self.refuse_function("assignment to an attribute of a tensor")
+        handler = FUNCTIONS.get(name)
+        if handler is None:
+            return self.refuse_function(name)
+        try:
+            return handler(self, *args, **kwargs)
+        except Unhandled as unhandled:
+            raise self.refuse(f"`{name}`", str(unhandled), "write the layer with Linear, ReLU, BatchNorm, sums and concatenation") from None
+
+    def _property(self, name: str, func: Any, args: Any) -> Any:
+        if name in PROPERTIES:
+            with torch._C.DisableTorchFunctionSubclass():
+                return func(*args)
+        if name == "data":
+            return args[0]
+        return self.refuse_function(f"Tensor.{name}")
+
+    def refuse_function(self, name: str) -> Any:
+        """Raises about a function that cannot be followed."""
+        plain = name.strip("_") if name.startswith("__") else name
+        why, remedy = words.FUNCTIONS.get(
+            plain,
+            ("this function is not a sum of terms with ReLU", "write it with Linear, ReLU, BatchNorm, sums and concatenation"),
+        )
+        raise self.refuse(f"`{plain}`", why, remedy)
+
+    def refuse(self, what: str, why: str, remedy: str, module: Any = None) -> UnsupportedModel:
+        """The error about an operation at the place that is being read."""
+        return words.refuse(what, why, remedy, self.names, module)
+
+    # What layers do.
+
+    def relu(self, form: Form) -> Form:
+        """What is above zero, as a layer."""
+        if form.rows != self.nodes:
+            raise self.refuse("an activation of every edge", words.PER_EDGE, words.RETRAIN_LAYER)
+        return self.layers.relu(form)
+
+    def passed(self, value: Value, operator: Operator) -> Value:
+        """What an operator makes of a value."""
+        return value.each(lambda form: self.layers.passed(form, operator, self.operators))
+
+    def ready(self, value: Value, operators: list[Operator]) -> Value:
+        """The value with a layer before it where the operators could not be joined with those that it has already."""
+
+        def form(form: Form) -> Form:
+            for operator in operators:
+                for term in form.terms:
+                    joined = self.operators.joined(operator, term.operator)
+                    wide = term.source.layer is None and isinstance(term.weight, Diagonal)
+                    long = joined is not None and term.operator.base is not None and len(joined.coefficients) > _LONGEST_POWER + 1
+                    if joined is None or long and not wide:
+                        return self.layers.own(form)
+            return form
+
+        return value.each(form)
+
+    def label(self) -> str | None:
+        """The path of the module that is being run."""
+        return words.path(self.names)
+
+    def _prepare(self) -> None:
+        """Tells the layers of the module to record."""
+        for part in self.module.modules():
+            known = next((handler for kind, handler in LAYERS if isinstance(part, kind) and not has_own_code(part, kind)), None)
+            if known is not None:
+                part.forward = _bound(self, known, part)
+            elif (refused := words.refused_class(part)) is not None:
+                part.forward = _refused(self, refused, part)
+
+
+def _bound(recorder: Recorder, handler: Any, part: torch.nn.Module) -> Any:
+    original = part.forward
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        if not any(isinstance(item, Recorded) for item in _flat([*args, *kwargs.values()])):
+            return original(*args, **kwargs)
+        try:
+            result = handler(recorder, part, *args, **kwargs)
+        except Unhandled as unhandled:
+            raise recorder.refuse(type(part).__name__, str(unhandled), "check the sizes of the layers and how they are called", part) from None
+        for block in result.blocks:
+            block.label = recorder.names.get(id(part)) or block.label
+        return recorder.tensor(result)
+
+    return forward
+
+
+def _refused(recorder: Recorder, name: str, part: torch.nn.Module) -> Any:
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        why, remedy = words.MODULES[name]
+        raise recorder.refuse(name, why, remedy, part)
+
+    return forward
+
+
+def _flat(items: Any) -> Any:
+    for item in items:
+        if isinstance(item, (list, tuple)):
+            yield from _flat(item)
+        else:
+            yield item
+
+
+def joined(value: Value) -> Form:
+    """All blocks of a value as one form."""
+    if len(value.blocks) == 1:
+        return value.blocks[0]
+    result, at = Form(value.rows, value.width, []), 0
+    for block in value.blocks:
+        selection = np.zeros((block.width, value.width))
+        selection[np.arange(block.width), at + np.arange(block.width)] = 1.0
+        result = result.plus(block.linear(selection))
+        at += block.width
+    return result
+

@@ -1,0 +1,108 @@
+"""Values of a module that is being read: blocks of units side by side, as tensors that remember how they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .forms import Form
+
+
+class Value:
+    """Forms side by side. `final` names the function that turned logits into probabilities: nothing may follow it."""
+
+    def __init__(self, blocks: list[Form], final: str | None = None):
+        self.blocks = blocks
+        self.final = final
+
+    @property
+    def rows(self) -> int:
+        """The number of nodes, or of edges inside a message-passing layer."""
+        return self.blocks[0].rows
+
+    @property
+    def width(self) -> int:
+        """The number of units."""
+        return sum(block.width for block in self.blocks)
+
+    def each(self, make: Callable[[Form], Form]) -> Value:
+        """The same on every block."""
+        return Value([make(block) for block in self.blocks])
+
+    def parts(self, make: Callable[[Form, int, int], Form]) -> Value:
+        """The same on every block, which is told where it starts and stops."""
+        blocks, at = [], 0
+        for block in self.blocks:
+            blocks.append(make(block, at, at + block.width))
+            at += block.width
+        return Value(blocks)
+
+    def columns(self, start: int, stop: int) -> Value:
+        """Some of the units."""
+        blocks, at = [], 0
+        for block in self.blocks:
+            low, high = max(start, at), min(stop, at + block.width)
+            if low < high:
+                blocks.append(block.columns(low - at, high - at))
+            at += block.width
+        return Value(blocks)
+
+    def aligned(self, other: Value) -> tuple[Value, Value]:
+        """Both, cut at the same places."""
+        if [block.width for block in self.blocks] == [block.width for block in other.blocks]:
+            return self, other
+        cuts = {0}
+        for value in (self, other):
+            at = 0
+            for block in value.blocks:
+                at += block.width
+                cuts.add(at)
+        edges = sorted(cuts)
+        pairs = list(zip(edges, edges[1:]))
+        first, second = (Value([value.columns(*pair).blocks[0] for pair in pairs]) for value in (self, other))
+        return first, second
+
+
+class Recorded(torch.Tensor):
+    """A tensor without numbers: PyTorch's functions and methods on it are recorded instead of computed."""
+
+    # A stack of several values: they, and the side along which they lie.
+    stack: tuple[list[Recorded], int] | None
+
+    @staticmethod
+    def __new__(cls, value: Value, recorder: Any, shape: tuple[int, ...] | None = None) -> Recorded:
+        return torch.Tensor._make_wrapper_subclass(cls, shape or (value.rows, value.width), dtype=torch.float64)
+
+    def __init__(self, value: Value, recorder: Any, shape: tuple[int, ...] | None = None):
+        self.value = value
+        self.recorder = recorder
+        self.stack = None
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        recorder = _recorder(args, kwargs or {})
+        return recorder.function(func, args, kwargs or {})
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return _recorder(args, kwargs or {}).refuse_function(str(func))
+
+    def __repr__(self, **_: Any) -> str:
+        return f"Recorded({tuple(self.shape)})"
+
+
+def _recorder(args: Any, kwargs: Any) -> Any:
+    """The recorder of the first recorded tensor among some arguments."""
+    waiting = [*args, *kwargs.values()]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Recorded):
+            with torch._C.DisableTorchFunctionSubclass():
+                return item.recorder
+        if isinstance(item, (list, tuple)):
+            waiting.extend(item)
+        elif isinstance(item, dict):
+            waiting.extend(item.values())
+    raise AssertionError("no recorded tensor among the arguments")

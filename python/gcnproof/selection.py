@@ -1,0 +1,134 @@
+"""Arguments in the forms that people have them: nodes as ids, slices and masks; local budgets; models and graphs."""
+
+from __future__ import annotations
+
+import numbers
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from .errors import GcnproofWarning, InputError
+from .graph import Graph, _array
+
+
+def selected(nodes: Any, count: int, what: str = "nodes") -> list[int] | None:
+    """Ids of nodes or attributes, of which there are `count`; None for all of them."""
+    if nodes is None:
+        return None
+    if isinstance(nodes, slice):
+        return list(range(*nodes.indices(count)))
+    if isinstance(nodes, numbers.Integral) and not isinstance(nodes, bool):
+        return [int(nodes)]
+    found = _array(list(nodes) if isinstance(nodes, (set, frozenset, range)) else nodes)
+    if found.size == 0:
+        return []
+    if found.ndim != 1:
+        raise InputError(f"{what}: an array with the sides {found.shape}", "give a list of ids, a slice, or a mask")
+    if found.dtype == bool:
+        if len(found) != count:
+            raise InputError(f"{what}: a mask of {len(found)} entries, but there are {count} {what}", "give one entry for each")
+        return np.flatnonzero(found).tolist()
+    if found.dtype.kind not in "iu":
+        raise InputError(f"{what}: an array of {found.dtype}", "give ids as whole numbers, a slice, or a mask of booleans")
+    if len(found) > 2 and ((found == 0) | (found == 1)).all():
+        raise InputError(f"{what}: only 0 and 1, more than once: a mask, or ids?", "give a mask as booleans (`mask.astype(bool)`)")
+    return found.tolist()
+
+
+def local(q: Any, nodes: int) -> int | float | np.ndarray:
+    """`q`: flips, a share of the attributes, or an array with a number of flips for each node."""
+    if isinstance(q, bool):
+        raise InputError(f"q={q}", "give a number of flips, a share below 1, or an array with one number for each node")
+    if isinstance(q, numbers.Integral):
+        if q < 0:
+            raise InputError(f"q={q}", "a number of flips is 0 or more")
+        return int(q)
+    if isinstance(q, numbers.Real):
+        if not 0 <= float(q) < 1:
+            raise InputError(f"q={q}", "a share of the attributes is a float below 1 (0.01 is 1 %); a number of flips is an int")
+        return float(q)
+    found = _array(q)
+    if found.shape != (nodes,) or found.dtype.kind not in "iu":
+        raise InputError(
+            f"q is an array of {found.dtype} with the sides {found.shape}", f"give one whole number for each of the {nodes} nodes"
+        )
+    return found.astype(np.int64, copy=False)
+
+
+def attacker(graph: Graph, q: Any, flips: str, freeze_nodes: Any, freeze_attributes: Any) -> dict[str, Any]:
+    """What an attacker may do, as the native module takes it."""
+    return {
+        "q": local(q, graph.node_count),
+        "flips": flips,
+        "freeze_nodes": selected(freeze_nodes, graph.node_count) or [],
+        "freeze_attributes": selected(freeze_attributes, graph.attribute_count, "attributes") or [],
+    }
+
+
+def flips(count: Any, name: str) -> int:
+    """A number of flips."""
+    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 0:
+        raise InputError(f"{name}={count!r}", "give a whole number of flips, 0 or more")
+    return int(count)
+
+
+def threads(count: Any) -> int | None:
+    """A number of threads; None for all cores."""
+    if count is None:
+        return None
+    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 1:
+        raise InputError(f"threads={count!r}", "give a whole number, 1 or more")
+    return int(count)
+
+
+def is_path(thing: Any) -> bool:
+    """Is it the path of a file?"""
+    return isinstance(thing, (str, os.PathLike))
+
+
+def is_module(thing: Any) -> bool:
+    """Is it a module of torch? Asked without importing torch."""
+    return hasattr(thing, "state_dict") and hasattr(thing, "forward")
+
+
+class Subject:
+    """A network on a graph, as it was given and as the native module has it."""
+
+    def __init__(self, model: Any, data: Any):
+        if isinstance(model, Graph) or (hasattr(data, "describe") and not hasattr(model, "describe")):
+            raise InputError("the graph stands where the model is expected", "the model comes first, then the graph")
+        self.data = None
+        if is_module(model):
+            self.data = data
+            if isinstance(data, Graph) or is_path(data):
+                raise InputError(
+                    f"a module of torch with {'a Graph' if isinstance(data, Graph) else 'a file'}",
+                    "give the Data object that the module is called with; or read the module first: "
+                    "graph, network = gcnproof.from_pyg(model, data)",
+                )
+            from .pyg import from_pyg
+
+            self.graph, model = from_pyg(model, data)
+        elif isinstance(data, Graph):
+            self.graph = data
+        elif is_path(data):
+            self.graph = Graph.load(data)
+        else:
+            self.data = data
+            self.graph = Graph.from_data(data)
+        self.model = model
+        handle = self.graph._native()
+        if is_path(model):
+            self.network = _native.Network.read(handle, os.fspath(model))
+        elif hasattr(model, "describe"):
+            self.network = _native.Network(handle, *model.describe())
+        else:
+            raise InputError(
+                f"a {type(model).__name__} is no model",
+                "give a module of torch with its Data object, a gcnproof.Network, or the path of a model file",
+            )
+        for note in self.network.notes:
+            warnings.warn(note, GcnproofWarning, stacklevel=4)

@@ -1,0 +1,121 @@
+//! What a call asks for: budget, effort, files. Python has brought arguments into plain forms.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use gcnproof::command::run::{Format, RunArguments};
+use gcnproof::internals::record::description::{EffortRecord, Level};
+use gcnproof::{Bound, Budget, Direction, Effort, Graph, Limits, LocalBudget};
+use numpy::{AllowTypeChange, PyArrayLike1};
+use pyo3::prelude::*;
+
+use crate::errors::{raise, wrong};
+
+/// `q`: a number of flips, a share of the attributes, or a number for each node.
+#[derive(FromPyObject)]
+pub enum Local<'py> {
+    /// So many flips.
+    Flips(usize),
+    /// A share.
+    Share(f64),
+    /// Node by node.
+    PerNode(PyArrayLike1<'py, i64, AllowTypeChange>),
+}
+
+/// The attacker's means.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Attacker<'py> {
+    q: Local<'py>,
+    flips: String,
+    freeze_nodes: Vec<i64>,
+    freeze_attributes: Vec<i64>,
+}
+
+impl Attacker<'_> {
+    /// As the library takes them.
+    pub fn budget(&self, py: Python, graph: &Graph, global: usize) -> PyResult<Budget> {
+        let refused = |error: gcnproof::BudgetError| raise(py, "InputError", &error.to_string(), None);
+        let budget = match &self.q {
+            Local::Flips(q) => Budget::uniform(graph, global, *q),
+            Local::Share(share) => {
+                let q = LocalBudget::Percent(100.0 * share).flips(graph.attribute_count());
+                Budget::uniform(graph, global, q)
+            }
+            Local::PerNode(local) => {
+                let local: Vec<i64> = local.as_array().iter().copied().collect();
+                Budget::per_node(graph, global, &local).map_err(refused)?
+            }
+        };
+        let direction = match self.flips.as_str() {
+            "both" => Direction::Both,
+            "add" => Direction::Add,
+            "remove" => Direction::Remove,
+            other => return Err(wrong(py, &format!("flips={other:?}"), "give 'both', 'add' or 'remove'")),
+        };
+        let mut budget = budget.with_direction(direction).freeze_nodes(&self.freeze_nodes).map_err(refused)?;
+        if !self.freeze_attributes.is_empty() {
+            budget = budget.freeze_attributes(graph, &self.freeze_attributes).map_err(refused)?;
+        }
+        Ok(budget)
+    }
+}
+
+/// How far to go.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Search {
+    complete: bool,
+    minimize: bool,
+    exact_margins: bool,
+    time_limit: Option<f64>,
+}
+
+impl Search {
+    /// As the library takes it, and for the record.
+    pub fn effort(&self, py: Python) -> PyResult<(Effort, EffortRecord)> {
+        let time = match self.time_limit {
+            None => Duration::MAX,
+            Some(seconds) => Duration::try_from_secs_f64(seconds)
+                .map_err(|_| wrong(py, &format!("time_limit={seconds}"), "give a number of seconds, 0 or more"))?,
+        };
+        let limits = Limits { time, ..Limits::default() };
+        let effort = match (self.complete, self.minimize) {
+            (true, true) => {
+                return Err(wrong(py, "complete and minimize are asked for", "minimize decides every node, too"));
+            }
+            (_, true) => Effort::Minimize { limits, gap: 0.0 },
+            (true, _) => Effort::Complete(limits),
+            _ if self.time_limit.is_some() => {
+                let message = "time_limit limits a search, and without one it does nothing";
+                return Err(wrong(py, message, "say complete=True or minimize=True, or leave it out"));
+            }
+            _ => Effort::Bounds,
+        };
+        let exact_margins = self.exact_margins && self.minimize;
+        let level = Level::from(effort);
+        Ok((effort, EffortRecord { level, time_limit: self.time_limit, node_limit: None, gap: None, exact_margins }))
+    }
+}
+
+/// Which bounds certify.
+pub fn bound(py: Python, name: &str) -> PyResult<Bound> {
+    match name {
+        "paper" => Ok(Bound::Paper),
+        "anchored" => Ok(Bound::Anchored),
+        "best" => Ok(Bound::Best),
+        other => Err(wrong(py, &format!("bound={other:?}"), "give 'best', 'paper' or 'anchored'")),
+    }
+}
+
+/// Where rows go.
+pub fn files(py: Python, out: Option<PathBuf>, resume: bool, force: bool) -> PyResult<RunArguments> {
+    if out.is_none() && (resume || force) {
+        let what = if resume { "resume" } else { "force" };
+        return Err(wrong(py, &format!("{what}=True without a file"), "say where rows go: out='results.parquet'"));
+    }
+    if resume && force {
+        return Err(wrong(py, "resume and force", "say one of them"));
+    }
+    Ok(RunArguments { out, resume, force, format: Format::Json, threads: None })
+}

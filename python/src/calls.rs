@@ -1,0 +1,243 @@
+//! The calls: certify, radius, explain, check, and any command.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use gcnproof::command::run::{certifier, stop};
+use gcnproof::command::verdicts::{Verdicts, check_proofs_name};
+use gcnproof::command::{check as checking, explain as explaining, program, radius as radii};
+use gcnproof::internals::record::RadiusRecord;
+use gcnproof::internals::record::description::{BudgetRecord, Class, Description, NodeSet, RadiusRun};
+use gcnproof_check::{Expectations, Nodes, Options};
+use miette::IntoDiagnostic;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::json;
+
+use crate::asked::{Attacker, Search, bound as bounds, files};
+use crate::call::{Done, call};
+use crate::errors::{from_report, wrong};
+use crate::inputs::{Graph, Network};
+use crate::objects::object;
+use crate::rows::{Kind, Rows};
+
+/// Nodes that exist, in rising order.
+fn selected(py: Python, graph: &Graph, nodes: Option<Vec<i64>>) -> PyResult<Vec<usize>> {
+    let count = graph.0.node_count();
+    let Some(nodes) = nodes else { return Ok((0..count).collect()) };
+    let id = |node: i64| {
+        let known = usize::try_from(node).ok().filter(|&node| node < count);
+        known.ok_or_else(|| {
+            let message = format!("there is no node {node}: the last one is {}", count.saturating_sub(1));
+            wrong(py, &message, "ids run from 0")
+        })
+    };
+    let mut nodes = nodes.into_iter().map(id).collect::<PyResult<Vec<usize>>>()?;
+    nodes.sort_unstable();
+    nodes.dedup();
+    if nodes.is_empty() {
+        return Err(wrong(py, "no node is selected", "a mask needs at least one true entry"));
+    }
+    Ok(nodes)
+}
+
+/// What else there is to say of a run.
+fn facts<'py, T>(py: Python<'py>, done: &Done<T>, more: serde_json::Value) -> PyResult<Bound<'py, PyAny>> {
+    let facts = object(py, &more)?;
+    facts.set_item("notes", done.notes.clone())?;
+    Ok(facts)
+}
+
+/// A verdict for every node.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn certify<'py>(
+    py: Python<'py>,
+    graph: &Graph,
+    network: &Network,
+    global_: usize,
+    attacker: Attacker,
+    search: Search,
+    nodes: Option<Vec<i64>>,
+    class_: &str,
+    bound: &str,
+    threads: Option<usize>,
+    progress: Option<&Bound<'py, PyAny>>,
+    proofs: Option<PathBuf>,
+    out: Option<PathBuf>,
+    resume: bool,
+    force: bool,
+) -> PyResult<(Rows, Bound<'py, PyAny>)> {
+    let budget = attacker.budget(py, &graph.0, global_)?;
+    let (effort, effort_record) = search.effort(py)?;
+    let nodes = selected(py, graph, nodes)?;
+    let bound = bounds(py, bound)?;
+    let class = match class_ {
+        "predicted" => Class::Predicted,
+        "labels" => Class::Labels,
+        other => return Err(wrong(py, &format!("class_={other:?}"), "give 'predicted' or 'labels'")),
+    };
+    if let Some(path) = &proofs {
+        check_proofs_name(path).map_err(|report| from_report(py, &report))?;
+    }
+    let mut run = files(py, out, resume && proofs.is_none(), force && proofs.is_none())?;
+    (run.resume, run.force) = (resume, force);
+    let (graph, total) = (graph.0.clone(), nodes.len());
+    let (network, identity, rules) = (network.network.clone(), network.identity.clone(), network.rules.clone());
+    let work = move || {
+        let asked = Verdicts {
+            graph: &graph,
+            network: &network,
+            identity: &identity,
+            rules,
+            budget,
+            nodes: &nodes,
+            bound,
+            class,
+            effort,
+            effort_record,
+            proofs: proofs.as_deref(),
+            run: &run,
+        };
+        asked.execute()
+    };
+    let done = call(py, threads, progress, work)?;
+    let found = &done.value;
+    let more = json!({
+        "seconds": found.seconds, "computed": found.computed, "interrupted": found.interrupted, "proofs": found.proofs,
+    });
+    let facts = facts(py, &done, more)?;
+    let found = done.value;
+    Ok((Rows::new(Kind::Nodes(found.rows), &found.description, total), facts))
+}
+
+/// For every node the largest certified and the smallest attacked `Q`.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn radius<'py>(
+    py: Python<'py>,
+    graph: &Graph,
+    network: &Network,
+    max_global: usize,
+    attacker: Attacker,
+    search: Search,
+    nodes: Option<Vec<i64>>,
+    threads: Option<usize>,
+    progress: Option<&Bound<'py, PyAny>>,
+    out: Option<PathBuf>,
+    resume: bool,
+    force: bool,
+) -> PyResult<(Rows, Bound<'py, PyAny>)> {
+    let budget = attacker.budget(py, &graph.0, 0)?;
+    let (effort, effort_record) = search.effort(py)?;
+    let nodes = selected(py, graph, nodes)?;
+    let run = files(py, out, resume, force)?;
+    let description = Description::Radius(RadiusRun {
+        input: network.identity.clone(),
+        budget: BudgetRecord::new(&budget),
+        bound: None,
+        max_global: max_global as u64,
+        effort: Some(effort_record),
+        nodes: nodes.len(),
+        node_set: NodeSet::new(&nodes, graph.0.node_count()),
+    });
+    let (graph, network, total) = (graph.0.clone(), network.network.clone(), nodes.len());
+    let work = move || {
+        let keys: Vec<u64> = nodes.iter().map(|&node| node as u64).collect();
+        let start = std::time::Instant::now();
+        let key = |row: &RadiusRecord| row.node;
+        let found = run.rows(RadiusRecord::SCHEMA, &description, &keys, key, |open, done| {
+            let certifier = certifier(&graph, &network, budget).effort(effort).build();
+            radii::search(&certifier, open, max_global.min(i64::MAX as usize), done);
+        })?;
+        Ok((found, description, start.elapsed().as_secs_f64()))
+    };
+    let done = call(py, threads, progress, work)?;
+    let ((_, interrupted), _, seconds) = &done.value;
+    let facts = facts(py, &done, json!({ "seconds": seconds, "interrupted": interrupted }))?;
+    let ((rows, _), description, _) = done.value;
+    Ok((Rows::new(Kind::Radii(rows), &description, total), facts))
+}
+
+/// What the verdict on a node rests on: as a dictionary, and as text.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn explain<'py>(
+    py: Python<'py>,
+    graph: &Graph,
+    network: &Network,
+    node: i64,
+    global_: usize,
+    attacker: Attacker,
+    search: Search,
+    threads: Option<usize>,
+) -> PyResult<(Bound<'py, PyAny>, String)> {
+    let node = selected(py, graph, Some(vec![node]))?[0];
+    let budget = attacker.budget(py, &graph.0, global_)?;
+    let (effort, _) = search.effort(py)?;
+    let (graph, network) = (graph.0.clone(), network.network.clone());
+    let work = move || {
+        let certifier = certifier(&graph, &network, budget).effort(effort).build();
+        let told = gcnproof::explain(&certifier, node).into_diagnostic()?;
+        let text = explaining::text(&graph, &told, global_, certifier.budget().local(node));
+        Ok((serde_json::to_value(&told).into_diagnostic()?, text))
+    };
+    let done = call(py, threads, None, work)?;
+    Ok((object(py, &done.value.0)?, done.value.1))
+}
+
+/// Runs a command as the command line would: exit code, what it wrote, and what it noted.
+#[pyfunction]
+pub fn command<'py>(
+    py: Python<'py>,
+    words: Vec<OsString>,
+    threads: Option<usize>,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<(u8, String, Vec<String>)> {
+    let done = call(py, threads, progress, move || program::run_inside(words))?;
+    Ok((done.value, done.output, done.notes))
+}
+
+/// Checks a file of proofs against a graph and a network in memory.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn check<'py>(
+    py: Python<'py>,
+    graph: &Graph,
+    network: &Network,
+    proofs: PathBuf,
+    global_: Option<u64>,
+    local: Option<u64>,
+    nodes: Option<Vec<i64>>,
+    exact: bool,
+    threads: Option<usize>,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let nodes = nodes.map(|nodes| selected(py, graph, Some(nodes))).transpose()?;
+    let words = |nodes: Vec<usize>| nodes.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+    let nodes = nodes.map(|nodes| words(nodes).parse::<Nodes>());
+    let nodes = nodes.transpose().map_err(|problem| wrong(py, &problem.to_string(), "give ids of nodes"))?;
+    let expect = Expectations { global: global_, local, nodes, ..Expectations::default() };
+    let model = gcnproof::proof::model_file(&network.network, &network.identity.model);
+    let matrices = network.network.own_matrices();
+    let options = Options { exact_only: exact, expect, matrices };
+    let graph = graph.0.clone();
+    let work = move || checking::summary(&graph, &model, &options, &proofs);
+    let done = call(py, threads, progress, work)?;
+    object(py, &done.value)
+}
+
+/// What this module is, for the Python layer and for those who ask.
+#[pyfunction]
+pub fn build<'py>(py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    let facts = PyDict::new(py);
+    facts.set_item("version", env!("CARGO_PKG_VERSION"))?;
+    facts.set_item("laboratory", cfg!(feature = "laboratory"))?;
+    Ok(facts)
+}
+
+/// Stops what is running, as Ctrl-C does.
+#[pyfunction]
+pub fn interrupt() {
+    stop();
+}

@@ -1,0 +1,32 @@
+//! The native module of the Python package: the library with Python's arrays, signals and exceptions. Python's own layer, which
+//! users see, is in `gcnproof/`.
+
+mod arrow;
+mod asked;
+mod call;
+mod calls;
+mod errors;
+mod inputs;
+mod objects;
+mod rows;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::calls::{build, certify, check, command, explain, interrupt, radius};
+    #[pymodule_export]
+    use crate::inputs::{Graph, Network, read_model};
+    #[pymodule_export]
+    use crate::rows::Rows;
+
+    use super::*;
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // Nothing that a command says goes past Python.
+        gcnproof::command::output::capture();
+        Ok(())
+    }
+}

@@ -1,0 +1,236 @@
+//! Rows of results: as numpy columns, as records, as Arrow, and in files.
+
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatchIterator;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use gcnproof::internals::record::description::Description;
+use gcnproof::internals::record::{NodeRecord, RadiusRecord};
+use gcnproof::laboratory::pair::PairRecord;
+use gcnproof::results::{self, Column, Journal, Mode, Sidecar};
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::arrow;
+use crate::errors::{from_error, wrong};
+use crate::objects::object;
+
+/// The rows of a run, by kind.
+pub enum Kind {
+    /// Verdicts.
+    Nodes(Vec<NodeRecord>),
+    /// Radii.
+    Radii(Vec<RadiusRecord>),
+    /// Class pairs.
+    Pairs(Vec<PairRecord>),
+}
+
+/// The rows of a run and what the run was.
+#[pyclass(frozen, module = "gcnproof._native")]
+pub struct Rows {
+    /// The rows.
+    pub kind: Kind,
+    /// What the run was; nothing, if its file does not say.
+    pub fingerprint: Value,
+    /// How many rows the whole run has.
+    pub total: usize,
+}
+
+/// Calls the same code for each kind of rows.
+macro_rules! each {
+    ($kind:expr, $rows:ident => $body:expr) => {
+        match $kind {
+            Kind::Nodes($rows) => $body,
+            Kind::Radii($rows) => $body,
+            Kind::Pairs($rows) => $body,
+        }
+    };
+}
+
+impl Rows {
+    /// The rows of a run.
+    pub fn new(kind: Kind, description: &Description, total: usize) -> Rows {
+        Rows { kind, fingerprint: description.fingerprint(), total }
+    }
+
+    fn schema(&self) -> &'static [Column] {
+        match &self.kind {
+            Kind::Nodes(rows) if rows.iter().any(|row| row.exact_margins.is_some()) => NodeRecord::EXACT_SCHEMA,
+            Kind::Nodes(_) => NodeRecord::SCHEMA,
+            Kind::Radii(_) => RadiusRecord::SCHEMA,
+            Kind::Pairs(_) => PairRecord::SCHEMA,
+        }
+    }
+
+    /// Rows as the formats see them, one after the other.
+    fn values(&self) -> Box<dyn Iterator<Item = Value> + '_> {
+        fn value(row: &impl Serialize) -> Value {
+            serde_json::to_value(row).unwrap_or_default()
+        }
+        each!(&self.kind, rows => Box::new(rows.iter().map(value)))
+    }
+
+    fn save_as<T: Serialize + DeserializeOwned + Clone>(
+        &self,
+        rows: &[T],
+        path: &Path,
+        key: fn(&T) -> u64,
+        mode: Mode,
+    ) -> Result<(), results::ResultError> {
+        let mut journal = Journal::open(path, self.schema(), key, self.fingerprint.clone(), self.total, mode)?;
+        rows.iter().try_for_each(|row| journal.push(row.clone()))?;
+        journal.finish().map(drop)
+    }
+}
+
+fn column<'py, T: numpy::Element, R>(py: Python<'py>, rows: &[R], of: impl Fn(&R) -> T) -> Bound<'py, PyAny> {
+    let values: Vec<T> = rows.iter().map(of).collect();
+    let array: Bound<PyArray1<T>> = values.into_pyarray(py);
+    array.into_any()
+}
+
+/// A number of 64 bits with a sign, as numpy likes it; −1 where there is none.
+fn signed(number: Option<u64>) -> i64 {
+    number.and_then(|number| i64::try_from(number).ok()).unwrap_or(-1)
+}
+
+/// The class pair with the smallest lower bound; one whose bound is not known counts as the smallest.
+fn worst(row: &NodeRecord) -> (f64, i64) {
+    let lower = |margin: &gcnproof::internals::record::MarginRecord| margin.lower.unwrap_or(f64::NEG_INFINITY);
+    let worst = row.margins.iter().min_by(|a, b| lower(a).total_cmp(&lower(b)));
+    worst.map_or((f64::NAN, -1), |margin| (margin.lower.unwrap_or(f64::NAN), signed(Some(margin.class))))
+}
+
+#[pymethods]
+impl Rows {
+    /// Reads a results file of `certify`, `radius` or `validate`.
+    #[staticmethod]
+    fn read(py: Python, path: PathBuf) -> PyResult<Rows> {
+        let sidecar = Sidecar::load(&path).map_err(|error| from_error(py, error))?;
+        let (fingerprint, total) = sidecar.map_or((Value::Null, None), |found| (found.fingerprint, Some(found.total)));
+        let exact = || results::read(&path, NodeRecord::EXACT_SCHEMA);
+        let kind = match fingerprint["command"].as_str() {
+            Some("radius") => results::read(&path, RadiusRecord::SCHEMA).map(Kind::Radii),
+            Some("validate") => results::read(&path, PairRecord::SCHEMA).map(Kind::Pairs),
+            _ => results::read(&path, NodeRecord::SCHEMA).or_else(|error| exact().map_err(|_| error)).map(Kind::Nodes),
+        };
+        let kind = kind.map_err(|error| from_error(py, error))?;
+        let total = total.unwrap_or(each!(&kind, rows => rows.len()));
+        Ok(Rows { kind, fingerprint, total })
+    }
+
+    /// Writes a results file, .parquet, .jsonl or .csv, as a run with `out` would.
+    #[pyo3(signature = (path, force=false))]
+    fn save(&self, py: Python, path: PathBuf, force: bool) -> PyResult<()> {
+        let mode = if force { Mode::Force } else { Mode::Fresh };
+        let saved = py.detach(|| match &self.kind {
+            Kind::Nodes(rows) => self.save_as(rows, &path, |row| row.node, mode),
+            Kind::Radii(rows) => self.save_as(rows, &path, |row| row.node, mode),
+            Kind::Pairs(rows) => self.save_as(rows, &path, PairRecord::key, mode),
+        });
+        saved.map_err(|error| from_error(py, error))
+    }
+
+    fn __len__(&self) -> usize {
+        each!(&self.kind, rows => rows.len())
+    }
+
+    /// What the rows are about: `certify`, `radius` or `validate`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.kind {
+            Kind::Nodes(_) => "certify",
+            Kind::Radii(_) => "radius",
+            Kind::Pairs(_) => "validate",
+        }
+    }
+
+    /// How many rows the whole run has.
+    #[getter]
+    fn total(&self) -> usize {
+        self.total
+    }
+
+    /// What the run was.
+    fn run<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        object(py, &self.fingerprint)
+    }
+
+    /// Columns as numpy arrays, and as lists of text.
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = PyDict::new(py);
+        match &self.kind {
+            Kind::Nodes(rows) => {
+                columns.set_item("node", column(py, rows, |row| row.node as i64))?;
+                columns.set_item("label", column(py, rows, |row| signed(row.label)))?;
+                columns.set_item("predicted", column(py, rows, |row| row.predicted as i64))?;
+                columns.set_item("reference", column(py, rows, |row| row.reference as i64))?;
+                columns.set_item("verdict", rows.iter().map(|row| row.verdict.name()).collect::<Vec<_>>())?;
+                columns.set_item("reason", rows.iter().map(|row| row.reason.name()).collect::<Vec<_>>())?;
+                columns.set_item("margin", column(py, rows, |row| worst(row).0))?;
+                columns.set_item("worst_class", column(py, rows, |row| worst(row).1))?;
+                columns.set_item("flips", column(py, rows, |row| row.witness.len() as i64))?;
+                columns.set_item("degree", column(py, rows, |row| row.degree as i64))?;
+                columns.set_item("neighbourhood", column(py, rows, |row| row.neighbourhood as i64))?;
+                columns.set_item("limit_hit", column(py, rows, |row| row.limit_hit))?;
+                columns.set_item("seconds", column(py, rows, |row| row.seconds))?;
+            }
+            Kind::Radii(rows) => {
+                columns.set_item("node", column(py, rows, |row| row.node as i64))?;
+                columns.set_item("label", column(py, rows, |row| signed(row.label)))?;
+                columns.set_item("predicted", column(py, rows, |row| row.predicted as i64))?;
+                columns.set_item("certified", column(py, rows, |row| signed(row.certified_q_global)))?;
+                columns.set_item("attacked", column(py, rows, |row| signed(row.attacked_q_global)))?;
+                columns.set_item("degree", column(py, rows, |row| row.degree as i64))?;
+                columns.set_item("neighbourhood", column(py, rows, |row| row.neighbourhood as i64))?;
+                columns.set_item("seconds", column(py, rows, |row| row.seconds))?;
+            }
+            Kind::Pairs(_) => {
+                for of in self.schema() {
+                    let cells = self.values().map(|row| object(py, &row[of.name])).collect::<PyResult<Vec<_>>>()?;
+                    columns.set_item(of.name, cells)?;
+                }
+            }
+        }
+        Ok(columns)
+    }
+
+    /// One row as a dictionary.
+    fn row<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Bound<'py, PyAny>> {
+        let value = each!(&self.kind, rows => rows.get(at).map(serde_json::to_value));
+        match value {
+            Some(Ok(value)) => object(py, &value),
+            _ => Err(wrong(py, &format!("there is no row {at}"), "rows are counted from 0")),
+        }
+    }
+
+    /// The flips of every witness.
+    fn witnesses(&self) -> Vec<Vec<(u32, u32)>> {
+        let flips = |witness: &[gcnproof::Flip]| witness.iter().map(|&flip| flip.into()).collect();
+        match &self.kind {
+            Kind::Nodes(rows) => rows.iter().map(|row| flips(&row.witness)).collect(),
+            Kind::Radii(rows) => rows.iter().map(|row| flips(&row.witness)).collect(),
+            Kind::Pairs(_) => Vec::new(),
+        }
+    }
+
+    /// All columns as a stream of Arrow (the PyCapsule protocol), as the files have them.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The protocol lets a producer ignore what is only asked for.
+        let _ = requested_schema;
+        let batch = arrow::batch(self.schema(), self.values())
+            .map_err(|problem| crate::errors::bug(&format!("rows are no Arrow table ({problem})")))?;
+        let schema = batch.schema();
+        let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema)));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+}

@@ -1,0 +1,63 @@
+"""The package itself: how it is imported, and that its types are those of its stubs."""
+
+import importlib.util
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import gcnproof
+
+
+def test_importing_is_quick_and_brings_no_torch():
+    code = (
+        "import sys, time; start = time.process_time(); import gcnproof; took = time.process_time() - start; "
+        "print(took, *[name for name in ('torch', 'torch_geometric', 'scipy', 'pandas', 'tqdm') if name in sys.modules])"
+    )
+    runs = [subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split() for _ in range(5)]
+    assert all(len(run) == 1 for run in runs), runs
+    # Time of the processor: other programs may be busy on the same machine.
+    assert min(float(run[0]) for run in runs) < 0.3, runs
+
+
+def test_everything_public_is_documented():
+    for name in gcnproof.__all__:
+        thing = getattr(gcnproof, name)
+        assert inspect.getdoc(thing), name
+        if inspect.isclass(thing):
+            for part, value in vars(thing).items():
+                if not part.startswith("_") and (inspect.isfunction(value) or isinstance(value, (property, classmethod))):
+                    assert inspect.getdoc(getattr(thing, part) if isinstance(value, classmethod) else value), f"{name}.{part}"
+
+
+def test_the_signature_of_certify():
+    names = list(inspect.signature(gcnproof.certify).parameters)
+    assert names[:4] == ["model", "data", "Q", "q"]
+    assert names[4:] == (
+        "complete minimize nodes flips freeze_nodes freeze_attributes class_ bound time_limit threads progress proofs out resume force"
+    ).split()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
+def test_the_stubs_are_those_of_the_module(tmp_path):
+    found = subprocess.run(
+        [sys.executable, "-m", "mypy.stubtest", "gcnproof._native"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
+def test_the_package_is_typed(tmp_path):
+    code = tmp_path / "user.py"
+    code.write_text(
+        "import gcnproof\n"
+        "results = gcnproof.certify('m', 'g', 12, 0.01)\n"
+        "reveal_type(results[3].witness)\n"
+        "gcnproof.certify('m', 'g', 12, 0.01, flips='down')\n"
+    )
+    if "site-packages" not in gcnproof.__file__ and "python-torch" not in gcnproof.__file__:
+        pytest.skip("mypy finds installed packages only")
+    found = subprocess.run([sys.executable, "-m", "mypy", str(code)], capture_output=True, text=True, cwd=tmp_path)
+    assert 'Revealed type is "list[tuple[int, int]]"' in found.stdout.replace("builtins.", ""), found.stdout
+    assert found.stdout.count("error") >= 1 and "down" in found.stdout, found.stdout

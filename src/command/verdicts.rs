@@ -1,0 +1,212 @@
+//! The work of `certify`: a verdict for every node of a list, with files or without. Whoever asks says what is printed.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use gcnproof::internals::bound::workspace::Workspace;
+use gcnproof::internals::record::NodeRecord;
+use gcnproof::internals::record::description::{
+    BudgetRecord, CertifyRun, Class, Description, EffortRecord, Identity, NodeSet,
+};
+use gcnproof::{Bound, Budget, Certifier, Effort, Graph, Minimum, Network, NodeResult, Operator};
+use gcnproof_check::Checker;
+use gcnproof_check::format::Convention;
+use miette::{Result, miette};
+use rayon::prelude::*;
+
+use super::proofs::{Proofs, Written};
+use super::run::{RunArguments, certifier, stopped};
+
+/// What is asked.
+pub struct Verdicts<'a> {
+    /// The graph.
+    pub graph: &'a Graph,
+    /// The network on it.
+    pub network: &'a Network,
+    /// Digests of both, for the record.
+    pub identity: &'a Identity,
+    /// The rules of message passing as they were given, for the header of proofs.
+    pub rules: Vec<Operator>,
+    /// What an attacker may do.
+    pub budget: Budget,
+    /// The nodes, in rising order.
+    pub nodes: &'a [usize],
+    /// Which bounds certify.
+    pub bound: Bound,
+    /// The class that is to be kept.
+    pub class: Class,
+    /// How far to go.
+    pub effort: Effort,
+    /// The same for the record.
+    pub effort_record: EffortRecord,
+    /// Where proofs go.
+    pub proofs: Option<&'a Path>,
+    /// Where rows go.
+    pub run: &'a RunArguments,
+}
+
+/// What was found.
+pub struct Found {
+    /// A row for every node.
+    pub rows: Vec<NodeRecord>,
+    /// The exact minima of the class pairs of a node, where they were asked for.
+    pub minima: BTreeMap<u64, Vec<Option<Minimum>>>,
+    /// What was written of proofs.
+    pub proofs: Option<Written>,
+    /// Was the run interrupted?
+    pub interrupted: bool,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// Nodes that this run has worked on.
+    pub computed: usize,
+    /// What the run was.
+    pub description: Description,
+}
+
+impl Verdicts<'_> {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// If labels are missing, or a file cannot be written.
+    pub fn execute(self) -> Result<Found> {
+        let Verdicts { graph, network, class, .. } = self;
+        if class == Class::Labels {
+            check_labels(graph, self.nodes, network.class_count())?;
+        }
+        let description = self.description();
+        let start = Instant::now();
+        let keys: Vec<u64> = self.nodes.iter().map(|&n| n as u64).collect();
+        let proofs = self.proofs.map(|path| self.open_proofs(path)).transpose()?;
+        let file = proofs.as_ref().map(|_| graph.file());
+        let statement = proofs.as_ref().zip(file.as_ref()).map(|(proofs, file)| proofs.statement(file)).transpose()?;
+        let checker = statement.as_ref().map(|statement| Checker::new(statement, false));
+        let exact_margins = self.effort_record.exact_margins;
+        let minimizes = matches!(self.effort, Effort::Minimize { .. });
+        let schema = if exact_margins { NodeRecord::EXACT_SCHEMA } else { NodeRecord::SCHEMA };
+        let found = Mutex::new(BTreeMap::new());
+        let computed = AtomicUsize::new(0);
+        let (rows, interrupted) = self.run.rows_again(
+            schema,
+            &description,
+            &keys,
+            |row: &NodeRecord| row.node,
+            |node| proofs.as_ref().is_some_and(|proofs| !proofs.has(node)),
+            |open, done| {
+                if open.is_empty() {
+                    return;
+                }
+                let certifier = certifier(graph, network, self.budget).bound(self.bound).effort(self.effort);
+                let certifier = certifier.proofs(proofs.is_some()).build();
+                open.par_iter().for_each_init(Workspace::default, |workspace, &node| {
+                    if stopped() {
+                        return;
+                    }
+                    let start = Instant::now();
+                    let result = certify_one(&certifier, node as usize, class, workspace);
+                    let seconds = start.elapsed().as_secs_f64();
+                    // Cut short, not undecided: --resume will ask again.
+                    if stopped() && result.limit_hit {
+                        return;
+                    }
+                    // First the proof, then the row: a row without its proof would be done again, but may not come back.
+                    if let (Some(proofs), Some(checker)) = (&proofs, &checker) {
+                        proofs.push(&result, checker);
+                    }
+                    let minima = result.minima.clone();
+                    let mut row = NodeRecord::new(certifier.graph(), result, seconds);
+                    if exact_margins {
+                        row = row.with_exact_margins(&minima);
+                    }
+                    if minimizes {
+                        let mut found = found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                        found.insert(node, minima);
+                    }
+                    computed.fetch_add(1, Ordering::Relaxed);
+                    done(row);
+                });
+            },
+        )?;
+        let proofs = proofs.map(|proofs| proofs.finish(!interrupted, &rows)).transpose()?;
+        Ok(Found {
+            rows,
+            minima: found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()),
+            proofs,
+            interrupted,
+            seconds: start.elapsed().as_secs_f64(),
+            computed: computed.into_inner(),
+            description,
+        })
+    }
+
+    fn description(&self) -> Description {
+        Description::Certify(CertifyRun {
+            input: self.identity.clone(),
+            budget: BudgetRecord::new(&self.budget).with_global(self.budget.global()),
+            bound: Some(self.bound),
+            effort: Some(self.effort_record),
+            class: Some(self.class),
+            nodes: self.nodes.len(),
+            node_set: NodeSet::new(self.nodes, self.graph.node_count()),
+        })
+    }
+
+    fn open_proofs(&self, path: &Path) -> Result<Proofs> {
+        let classes = match self.class {
+            Class::Predicted => Convention::Predicted,
+            Class::Labels => Convention::Labels,
+        };
+        let digests = (self.graph.digest(), self.identity.model.as_str());
+        let header = gcnproof::proof::header(digests, (self.network, &self.rules), &self.budget, classes);
+        Proofs::open(path, header, self.network, self.run.mode())
+    }
+}
+
+fn certify_one(certifier: &Certifier, node: usize, class: Class, workspace: &mut Workspace) -> NodeResult {
+    match (class, certifier.graph().label(node)) {
+        (Class::Labels, Some(label)) => {
+            certifier.certify_class(node, label as usize, certifier.predicted(node), workspace)
+        }
+        _ => certifier.certify_node(node, workspace),
+    }
+}
+
+/// The name of a file says what is in it, here as elsewhere.
+///
+/// # Errors
+/// If it does not.
+pub fn check_proofs_name(path: &Path) -> Result<()> {
+    let name = path.to_string_lossy().to_lowercase();
+    if name.ends_with(".jsonl") || name.ends_with(".jsonl.zst") {
+        return Ok(());
+    }
+    Err(miette!(
+        help = "end the name in .jsonl (JSON lines) or .jsonl.zst (compressed)",
+        "--proofs {}: the name does not say that it holds JSON lines",
+        path.display()
+    ))
+}
+
+/// `--class labels` needs a usable label for every node asked for.
+fn check_labels(graph: &Graph, nodes: &[usize], classes: usize) -> Result<()> {
+    for &node in nodes {
+        match graph.label(node) {
+            Some(label) if (label as usize) < classes => {}
+            Some(label) => {
+                return Err(miette!(
+                    help = "use --class predicted, or name other nodes with --nodes",
+                    "--class labels: node {node} has label {label}, but the model has {classes} classes"
+                ));
+            }
+            None => {
+                return Err(miette!(
+                    help = "use --class predicted, or name only labelled nodes with --nodes",
+                    "--class labels: node {node} has no label"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
