@@ -24,6 +24,9 @@ class Polynomial:
     base: Any
     coefficients: Sequence[float]
 
+    def __repr__(self) -> str:
+        return f"Polynomial({_words(self.base)}, {list(self.coefficients)})"
+
 
 @dataclass(eq=False)
 class Term:
@@ -36,6 +39,10 @@ class Term:
     source: str
     operator: Any
     weight: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        weight = "" if self.weight is None else ", " + " × ".join(map(str, np.shape(self.weight)))
+        return f"Term({self.source!r}, {_words(self.operator)}{weight})"
 
 
 @dataclass(eq=False)
@@ -50,8 +57,13 @@ class Layer:
     bias: np.ndarray | None = None
     activation: str | Sequence[str] = "relu"
 
+    def __repr__(self) -> str:
+        bias = "no bias" if self.bias is None else "bias by node" if np.ndim(self.bias) == 2 else "bias"
+        activation = self.activation if isinstance(self.activation, str) else "relu and none"
+        return f"Layer({self.name!r}, {list(self.terms)}, {bias}, {activation})"
 
-@dataclass(eq=False)
+
+@dataclass(eq=False, repr=False)
 class Network:
     """Layers, each of which reads the attributes or other layers; `output` names the one with the logits, by default the last.
 
@@ -69,6 +81,10 @@ class Network:
             self.output = self.layers[-1].name
         self.units = {}
         self._check()
+
+    def __repr__(self) -> str:
+        layers = "".join(f"\n  {layer}" for layer in self.layers)
+        return f"Network({self.attribute_count} attributes, {self.class_count} classes:{layers})"
 
     @property
     def attribute_count(self) -> int:
@@ -235,6 +251,13 @@ def _matrix(operator: Any) -> Any:
     """The sparse matrix of an operator, if it has one."""
     base = operator.base if isinstance(operator, Polynomial) else operator
     return None if isinstance(base, str) else base
+
+
+def _words(operator: Any) -> str:
+    """An operator in a few words."""
+    if isinstance(operator, Polynomial):
+        return f"polynomial of degree {len(operator.coefficients) - 1} of {_words(operator.base)}"
+    return operator if isinstance(operator, str) else f"matrix with {operator.nnz} entries"
 
 
 def _check_operator(at: str, operator: Any) -> int | None:

@@ -47,6 +47,21 @@ def test_logits_on_other_graphs(name, kind):
     agrees(stirred(ARCHITECTURES[name]()), graph(**kind))
 
 
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_logits_without_edges(name):
+    data = graph()
+    data.edge_index = data.edge_index[:, :0]
+    agrees(stirred(ARCHITECTURES[name]()), data)
+
+
+def test_the_rule_is_the_one_that_is_meant_where_several_give_the_same_matrix():
+    data = graph()
+    ring = torch.arange(len(data.x))
+    data.edge_index = torch.cat([torch.stack([ring, ring.roll(1)]), torch.stack([ring.roll(1), ring])], 1)
+    for kind, rule in [(pyg.SAGEConv, "mean"), (pyg.TAGConv, "gcn-self"), (pyg.GCNConv, "gcn"), (pyg.GraphConv, "sum")]:
+        assert rules(agrees(two(kind), data)) - {"identity"} == {rule}
+
+
 @pytest.mark.parametrize("name", RELATIONS)
 def test_relations(name):
     torch.manual_seed(3)

@@ -277,6 +277,11 @@ def test_arguments_that_the_data_does_not_have():
     assert "`positions`, which the data does not have" in str(refusal(Positions()))
 
 
+def test_modules_without_code_or_sizes():
+    assert "torch.jit" in str(refusal(torch.jit.trace(nn.Linear(D, C), graph().x)))
+    assert "run the model once" in str(refusal(pyg.GCN(-1, H, 2, C)))
+
+
 def test_not_a_module():
     assert "not a torch.nn.Module" in str(refusal(lambda x, edge_index: x))
 
@@ -312,6 +317,10 @@ def test_data_without_parts():
     assert f"has {NODES} rows" in str(refusal(two(pyg.GCNConv), data))
     assert "HeteroData" in str(refusal(two(pyg.GCNConv), HeteroData()))
     assert "dataset[0]" in str(refusal(two(pyg.GCNConv), [graph()]))
+    data = graph()
+    data.x[2, 3] = float("nan")
+    assert "node 2 has nan at attribute 3" in str(refusal(two(pyg.GCNConv), data))
+    assert "the model comes first" in str(refusal(graph(), two(pyg.GCNConv)))
     data = graph()
     data.edge_index = data.edge_index.T
     assert "instead of 2 × edges" in str(refusal(two(pyg.GCNConv), data))

@@ -140,6 +140,8 @@ def _mul(recorder: Any, a: Any, b: Any, *, out: Any = None) -> Recorded:
         return recorder.tensor(value.each(lambda form: form.scaled(float(factor.reshape(-1)[0]))))
     if factor.ndim > 2:
         raise Unhandled("a tensor of more than two sides is multiplied")
+    if value.rows == 0:
+        return recorder.tensor(value)
     factor = np.broadcast_to(factor, (value.rows, value.width))
     if (factor == factor[:1]).all():
         return recorder.tensor(value.parts(lambda form, start, stop: form.scaled(factor[0, start:stop])))

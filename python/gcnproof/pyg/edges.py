@@ -48,26 +48,26 @@ class Edges:
 
     def plain(self, aggregation: str) -> Operator:
         """The sum or mean of the messages, weighted if there are weights."""
-        return self._operator(self.index, self.weight, aggregation)
+        return self._operator(self.index, self.weight, aggregation, "mean" if aggregation == "mean" else "sum")
 
     def normalised(self, aggregation: str, improved: bool = False, add_self_loops: bool = True) -> Operator:
         """The symmetric normalisation of GCNConv, by PyTorch Geometric itself, in float64."""
-        nodes = self.recorder.nodes
+        nodes, rule = self.recorder.nodes, "gcn" if add_self_loops else "gcn-self"
         if self.adjacency is not None:
             matrix, _ = gcn_norm(self.adjacency, None, nodes, improved, add_self_loops, self.flow, torch.float64)
-            return self.recorder.operators.of(matrix_of(matrix))
+            return self.recorder.operators.of(matrix_of(matrix), rule)
         index, weight = gcn_norm(self.index, self.weight, nodes, improved, add_self_loops, self.flow, torch.float64)
-        return self._operator(index, weight, aggregation)
+        return self._operator(index, weight, aggregation, rule)
 
     def masked(self, mask: torch.Tensor, aggregation: str) -> Operator:
         """Some of the edges alone."""
         return self._operator(self.index[:, mask], None if self.weight is None else self.weight[mask], aggregation)
 
-    def weighted(self, index: torch.Tensor, weight: torch.Tensor, aggregation: str) -> Operator:
+    def weighted(self, index: torch.Tensor, weight: torch.Tensor, aggregation: str, meant: str) -> Operator:
         """Other edges, with weights of their own."""
-        return self._operator(index, weight, aggregation)
+        return self._operator(index, weight, aggregation, meant)
 
-    def _operator(self, index: torch.Tensor, weight: torch.Tensor | None, aggregation: str) -> Operator:
+    def _operator(self, index: torch.Tensor, weight: torch.Tensor | None, aggregation: str, meant: str | None = None) -> Operator:
         nodes = self.recorder.nodes
         sender, receiver = (0, 1) if self.flow == "source_to_target" else (1, 0)
         rows, columns = index[receiver].numpy(), index[sender].numpy()
@@ -75,7 +75,7 @@ class Edges:
         if aggregation == "mean":
             values /= np.maximum(np.bincount(rows, minlength=nodes), 1)[rows]
         # Edges that stand twice are added up.
-        return self.recorder.operators.of(sparse.coo_array((values, (rows, columns)), shape=(nodes, nodes)))
+        return self.recorder.operators.of(sparse.coo_array((values, (rows, columns)), shape=(nodes, nodes)), meant)
 
 
 def aggregation(recorder: Any, layer: Any) -> str:

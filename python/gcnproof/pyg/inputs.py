@@ -36,6 +36,8 @@ class Inputs:
 
 def read_data(data: Any) -> Inputs:
     """The parts of a Data object; raises InvalidData where it has none that can be certified."""
+    if isinstance(data, torch.nn.Module):
+        raise InvalidData("a module stands where the data is expected: the model comes first, then the data")
     if hasattr(data, "node_types"):
         raise InvalidData("the graph has several types of nodes (HeteroData): only graphs with one type are certified; `data.to_homogeneous()` may help")
     if not hasattr(data, "x") and hasattr(data, "__getitem__") and hasattr(data, "__len__"):
@@ -72,6 +74,8 @@ def _weighted(matrix: sparse.csr_array, first: int) -> None:
     """Raises about attributes that are not 0 and 1, with what they seem to be."""
     node = int(np.searchsorted(matrix.indptr, first, side="right") - 1)
     example = f"node {node} has {matrix.data[first]:.6g} at attribute {matrix.indices[first]}"
+    if not np.isfinite(matrix.data[first]):
+        raise InvalidData(f"the attributes are not numbers everywhere: {example}. Remedy: mend `data.x`, which must be 0 and 1.")
     sums = np.asarray(matrix.sum(axis=1)).reshape(-1)
     filled = np.diff(matrix.indptr) > 0
     if np.isfinite(matrix.data).all() and (matrix.data > 0).all() and np.allclose(sums[filled], 1.0, rtol=0, atol=1e-4):
@@ -139,14 +143,14 @@ def copied(model: Any) -> torch.nn.Module:
     """A copy of a module as it is used after training, in float64 on the CPU and without caches. The module itself stays as it is."""
     if not isinstance(model, torch.nn.Module):
         raise UnsupportedModel(f"a {type(model).__name__} is not a torch.nn.Module: give the model itself")
+    if isinstance(model, torch.jit.ScriptModule):
+        raise UnsupportedModel("a ScriptModule hides its Python code. Remedy: give the module from before torch.jit", "torch.jit.script")
     # Wrappers of torch.compile and of data-parallel training.
     while True:
         inner = model._modules.get("_orig_mod") or (model._modules.get("module") if type(model).__name__.endswith("DataParallel") else None)
         if inner is None:
             break
         model = inner
-    if isinstance(model, torch.jit.ScriptModule):
-        raise UnsupportedModel("a ScriptModule hides its Python code. Remedy: give the module from before torch.jit.script", "torch.jit.script")
     for name, parameter in [*model.named_parameters(), *model.named_buffers()]:
         if isinstance(parameter, torch.nn.parameter.UninitializedTensorMixin):
             raise UnsupportedModel(f"the parameter {name} has no size yet (lazy initialisation). Remedy: run the model once, then train it")

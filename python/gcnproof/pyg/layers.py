@@ -153,7 +153,7 @@ def _cheb(recorder: Any, layer: Any, x: Any, edge_index: Any, edge_weight: Any =
         lambda_max = torch.tensor(lambda_max, dtype=torch.float64)
     weight = None if edges.weight is None else edges.weight
     index, norm = getattr(layer, "__norm__")(edges.index, recorder.nodes, weight, layer.normalization, lambda_max, dtype=torch.float64, batch=batch)
-    laplacian = edges.weighted(index, norm, aggregation(recorder, layer))
+    laplacian = edges.weighted(index, norm, aggregation(recorder, layer), "gcn-self")
     polynomials = [[1.0], [0.0, 1.0]]
     while len(polynomials) < len(layer.lins):
         # T_k = 2 L T_{k−1} − T_{k−2}.
@@ -189,7 +189,7 @@ def _cluster(recorder: Any, layer: Any, x: Any, edge_index: Any) -> Value:
     loops = index[0] == index[1]
     weight[loops] += layer.diag_lambda * inverse[index[1][loops]]
     value = _one(recorder, x)
-    operator = edges.weighted(index, weight, aggregation(recorder, layer))
+    operator = edges.weighted(index, weight, aggregation(recorder, layer), "mean+self")
     return _spread(recorder, value, [(operator, _weights(layer.lin_out)), (IDENTITY, _weights(layer.lin_root))], _bias(layer.lin_out))
 
 

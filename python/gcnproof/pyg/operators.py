@@ -119,33 +119,34 @@ class Operators:
     def __init__(self, adjacency: sparse.csr_array):
         self.nodes = adjacency.shape[0]
         self._rules = list(_rules(adjacency))
-        self._known: list[tuple[Base, float]] = []
+        self._known: list[Base] = []
 
-    def of(self, matrix: Any) -> Operator:
-        """The operator of a matrix: by its rule if it has one, or if what it takes away has one."""
+    def of(self, matrix: Any, meant: str | None = None) -> Operator:
+        """The operator of a matrix: by its rule if it or its negative has one. Where several rules give the same matrix (in a graph
+        without edges, or if all nodes have as many neighbours), it is the one that is meant."""
         csr = sparse.csr_array(matrix, dtype=np.float64)
         csr.sum_duplicates()
         csr.eliminate_zeros()
         csr.sort_indices()
         if csr.shape != (self.nodes, self.nodes):
             return Operator(Base(csr), (0.0, 1.0))
-        for base, _ in self._known:
-            for sign in (1.0, -1.0):
-                if _equal(csr, base.matrix, sign, 0.0):
-                    return Operator(base, (0.0, sign))
-        for rule, made in self._rules:
+        for rule, made in sorted(self._rules, key=lambda known: known[0] != meant):
             for sign in (1.0, -1.0):
                 if _equal(csr, made, sign, _CLOSE):
-                    if rule == "identity":
-                        return Operator(None, (sign,))
-                    base = next((base for base, _ in self._known if base.rule == rule), None)
-                    if base is None:
-                        base = Base(made, rule)
-                        self._known.append((base, sign))
+                    return Operator(None, (sign,)) if rule == "identity" else Operator(self._base(made, rule), (0.0, sign))
+        for base in self._known:
+            for sign in (1.0, -1.0):
+                if base.rule is None and _equal(csr, base.matrix, sign, 0.0):
                     return Operator(base, (0.0, sign))
-        base = Base(csr)
-        self._known.append((base, 1.0))
-        return Operator(base, (0.0, 1.0))
+        return Operator(self._base(csr), (0.0, 1.0))
+
+    def _base(self, matrix: sparse.csr_array, rule: str | None = None) -> Base:
+        """The base of a rule, or a new one."""
+        for base in self._known:
+            if rule is not None and base.rule == rule:
+                return base
+        self._known.append(Base(matrix, rule))
+        return self._known[-1]
 
     def polynomial(self, operator: Operator, coefficients: Any) -> Operator:
         """Σ c_k A^k of an operator A."""
