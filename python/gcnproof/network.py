@@ -89,12 +89,13 @@ class Network:
     @property
     def attribute_count(self) -> int:
         """The number of attributes that the network takes."""
-        return next(term.weight.shape[0] for layer in self.layers for term in layer.terms if term.source == "x")
+        weights = (term.weight for layer in self.layers for term in layer.terms if term.source == "x")
+        return next(weight.shape[0] for weight in weights if weight is not None)
 
     @property
     def class_count(self) -> int:
         """The number of classes."""
-        return self.units[self.output]
+        return self.units[self._output]
 
     @property
     def node_count(self) -> int | None:
@@ -106,6 +107,10 @@ class Network:
             if layer.bias is not None and layer.bias.ndim == 2:
                 return layer.bias.shape[0]
         return None
+
+    @property
+    def _output(self) -> str:
+        return self.layers[-1].name if self.output is None else self.output
 
     def _check(self) -> None:
         """Raises if something does not fit."""
@@ -170,8 +175,8 @@ class Network:
         """The layers that the output depends on, each behind those that it reads."""
         by_name = {layer.name: layer for layer in self.layers}
         order: list[Layer] = []
-        state: dict[str, int] = {self.output: 1}
-        stack = [(by_name[self.output], iter(by_name[self.output].terms))]
+        state: dict[str, int] = {self._output: 1}
+        stack = [(by_name[self._output], iter(by_name[self._output].terms))]
         while stack:
             layer, terms = stack[-1]
             term = next(terms, None)

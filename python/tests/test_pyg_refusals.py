@@ -109,6 +109,14 @@ def test_layers_by_name(name):
     assert error.where.startswith(__file__) and "Remedy: train with a layer of fixed message passing" in str(error)
 
 
+def test_a_class_of_ones_own_that_only_renames_a_layer():
+    class Mine(pyg.GATConv):
+        pass
+
+    error = refusal(Between(lambda self, x, edge_index: self.inner[0](x, edge_index), Mine(H, H)))
+    assert error.operation == "GATConv" and "inner.0 (Mine)" in str(error)
+
+
 def test_attention_of_two_representations():
     error = refusal(Between(lambda self, x, edge_index: self.inner[0](x, x, edge_index), pyg.FAConv(H)))
     assert error.operation == "FAConv"

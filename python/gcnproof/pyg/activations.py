@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ def _relu_in_place(recorder: Any, input: Recorded) -> Recorded:
 
 @function("clamp", "clip", "clamp_min")
 def _clamp(recorder: Any, input: Any, min: Any = None, max: Any = None) -> Recorded:
-    if not isinstance(input, Recorded) or max is not None or not isinstance(min, numbers.Number):
+    if not isinstance(input, Recorded) or max is not None or not isinstance(min, (int, float)):
         raise Unhandled("only a lower limit is a ReLU")
     if min == 0:
         return _relu(recorder, input)

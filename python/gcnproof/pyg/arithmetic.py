@@ -22,10 +22,9 @@ def linear(recorder: Any, value: Value, matrix: np.ndarray, bias: np.ndarray | N
                 "give the graph that the model was trained on, with all of its attributes",
             )
         raise Unhandled(f"the weights take {matrix.shape[0]} inputs, but {value.width} are given")
-    result, at = None, 0
+    result, at = Form(value.rows, matrix.shape[1], []), 0
     for block in value.blocks:
-        part = block.linear(matrix[at : at + block.width])
-        result = part if result is None else result.plus(part)
+        result = result.plus(block.linear(matrix[at : at + block.width]))
         at += block.width
     if bias is not None:
         result = result.shifted(bias)
@@ -153,6 +152,7 @@ def _mul(recorder: Any, a: Any, b: Any, *, out: Any = None) -> Recorded:
 
 def _stack_times(recorder: Any, stacked: Recorded, factor: np.ndarray) -> Recorded:
     """Every value of a stack times a number of its own."""
+    assert stacked.stack is not None
     tensors, at = stacked.stack
     factors = np.moveaxis(np.broadcast_to(factor, tuple(stacked.shape)), at, 0)
     first = factors[:, :1, :1]

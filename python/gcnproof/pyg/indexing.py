@@ -46,14 +46,13 @@ def _item(recorder: Any, tensor: Any, key: Any) -> Any:
 
 def joined_columns(value: Value, picked: np.ndarray) -> Form:
     """Some units in an order of their own."""
-    result, at = None, 0
+    result, at = Form(value.rows, len(picked), []), 0
     for block in value.blocks:
         selection = np.zeros((block.width, len(picked)))
         for place, unit in enumerate(picked):
             if at <= unit < at + block.width:
                 selection[unit - at, place] = 1.0
-        part = block.linear(selection)
-        result = part if result is None else result.plus(part)
+        result = result.plus(block.linear(selection))
         at += block.width
     return result
 

@@ -118,8 +118,8 @@ def _adjacency(data: Any, nodes: int) -> sparse.csr_array:
         if edges.numel() and not (0 <= int(edges.min()) and int(edges.max()) < nodes):
             raise InvalidData(f"`data.edge_index` names node {int(edges.max())} or a negative one, but `data.x` has {nodes} rows")
         rows, columns = edges.numpy()[1], edges.numpy()[0]
-    elif isinstance(adjacency if edges is None else edges, torch.Tensor):
-        coo = (adjacency if edges is None else edges).to_sparse_coo().coalesce()
+    elif isinstance(found := adjacency if edges is None else edges, torch.Tensor):
+        coo = found.to_sparse_coo().coalesce()
         if tuple(coo.shape) != (nodes, nodes):
             raise InvalidData(f"the adjacency is {' × '.join(map(str, coo.shape))}, but `data.x` has {nodes} rows")
         rows, columns = coo.indices().numpy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -69,12 +70,8 @@ def _shifted(value: Value, bias: np.ndarray | None) -> Value:
 def _spread(recorder: Any, x: Value, terms: list[tuple[Operator, np.ndarray | None]], bias: np.ndarray | None = None) -> Value:
     """Σ operator · x · weight + bias."""
     x = recorder.ready(x, [operator for operator, _ in terms])
-    result = None
-    for operator, weight in terms:
-        part = x if weight is None else linear(recorder, x, weight)
-        part = recorder.passed(part, operator)
-        result = part if result is None else _plus(result, part)
-    return _shifted(result, bias)
+    parts = [recorder.passed(x if weight is None else linear(recorder, x, weight), operator) for operator, weight in terms]
+    return _shifted(functools.reduce(_plus, parts), bias)
 
 
 @_layer(pyg.GCNConv)
@@ -220,7 +217,7 @@ def _mixhop(recorder: Any, layer: Any, x: Any, edge_index: Any, edge_weight: Any
 @_layer(pyg.ARMAConv)
 def _arma(recorder: Any, layer: Any, x: Any, edge_index: Any, edge_weight: Any = None) -> Value:
     operator = Edges(recorder, edge_index, edge_weight, layer.flow).normalised(aggregation(recorder, layer), False, False)
-    value, mean = _one(recorder, x), None
+    value, shares = _one(recorder, x), []
     first, inner, root = array(layer.init_weight), array(layer.weight), array(layer.root_weight)
     for stack in range(layer.num_stacks):
         out = value
@@ -232,9 +229,8 @@ def _arma(recorder: Any, layer: Any, x: Any, edge_index: Any, edge_weight: Any =
                 out = _shifted(out, array(layer.bias)[place, stack, 0])
             if layer.act is not None:
                 out = recorder.open_value(layer.act(recorder.tensor(out)))
-        share = out.each(lambda form: form.scaled(1.0 / layer.num_stacks))
-        mean = share if mean is None else _plus(mean, share)
-    return mean
+        shares.append(out.each(lambda form: form.scaled(1.0 / layer.num_stacks)))
+    return functools.reduce(_plus, shares)
 
 
 def _rgcn(recorder: Any, layer: Any, x: Any, edge_index: Any, edge_type: Any = None) -> Value:
@@ -255,7 +251,7 @@ def _rgcn(recorder: Any, layer: Any, x: Any, edge_index: Any, edge_type: Any = N
     terms = [(edges.masked(kinds == relation, how), weight[relation]) for relation in range(layer.num_relations)]
     senders, receivers = _pair(recorder, x)
     result = _spread(recorder, senders, terms)
-    if layer.root is not None:
+    if layer.root is not None and receivers is not None:
         result = _plus(result, linear(recorder, receivers, array(layer.root)))
     return _shifted(result, _bias(layer))
 

@@ -37,7 +37,8 @@ class Operator:
             coefficients = coefficients[:-1]
         self.base = base if len(coefficients) > 1 else None
         self.coefficients = coefficients
-        self.under = under
+        # A constant leads from nodes to nodes; where it is 0, nothing before it matters.
+        self.under = under if self.base is not None else None
 
     @property
     def is_identity(self) -> bool:
@@ -164,7 +165,7 @@ class Operators:
         """
         if outer.base is None:
             return inner.times(outer.coefficients[0])
-        if inner.base is None and inner.under is None:
+        if inner.base is None:
             return outer.times(inner.coefficients[0])
         if outer.base is inner.base and outer.base.square and inner.under is None:
             return Operator(outer.base, tuple(map(float, np.convolve(outer.coefficients, inner.coefficients))))

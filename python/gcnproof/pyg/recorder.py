@@ -186,11 +186,10 @@ class Recorder:
         """Tells the layers of the module to record."""
         for part in self.module.modules():
             known = next((handler for kind, handler in LAYERS if isinstance(part, kind) and not has_own_code(part, kind)), None)
-            name = next((kind.__name__ for kind in type(part).__mro__ if kind.__name__ in words.MODULES), None)
             if known is not None:
                 part.forward = _bound(self, known, part)
-            elif name is not None and type(part).__module__.startswith(("torch.", "torch_geometric.")):
-                part.forward = _refused(self, name, part)
+            elif (refused := words.refused_class(part)) is not None:
+                part.forward = _refused(self, refused, part)
 
 
 def _bound(recorder: Recorder, handler: Any, part: torch.nn.Module) -> Any:
@@ -213,7 +212,7 @@ def _bound(recorder: Recorder, handler: Any, part: torch.nn.Module) -> Any:
 def _refused(recorder: Recorder, name: str, part: torch.nn.Module) -> Any:
     def forward(*args: Any, **kwargs: Any) -> Any:
         why, remedy = words.MODULES[name]
-        raise recorder.refuse(type(part).__name__, why, remedy, part)
+        raise recorder.refuse(name, why, remedy, part)
 
     return forward
 
@@ -230,12 +229,11 @@ def joined(value: Value) -> Form:
     """All blocks of a value as one form."""
     if len(value.blocks) == 1:
         return value.blocks[0]
-    result, at = None, 0
+    result, at = Form(value.rows, value.width, []), 0
     for block in value.blocks:
         selection = np.zeros((block.width, value.width))
         selection[np.arange(block.width), at + np.arange(block.width)] = 1.0
-        placed = block.linear(selection)
-        result = placed if result is None else result.plus(placed)
+        result = result.plus(block.linear(selection))
         at += block.width
     return result
 

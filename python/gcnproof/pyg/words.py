@@ -6,6 +6,7 @@ import linecache
 import os
 import sys
 import tempfile
+from types import FrameType
 from typing import Any
 
 import torch
@@ -84,6 +85,14 @@ _LIBRARIES = tuple(os.path.dirname(os.path.abspath(module.__file__)) + os.sep fo
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
+def refused_class(part: torch.nn.Module) -> str | None:
+    """The class by which a module is refused: its own, or one whose forward it has."""
+    for kind in type(part).__mro__:
+        if kind.__name__ in MODULES and kind.__module__.startswith(("torch.", "torch_geometric.")) and type(part).forward is getattr(kind, "forward", None):
+            return kind.__name__
+    return None
+
+
 def is_library(frame: Any) -> bool:
     """Is this code none of the user's: PyTorch's, PyTorch Geometric's, what the latter writes for its layers, or ours?"""
     file = frame.f_code.co_filename
@@ -93,7 +102,7 @@ def is_library(frame: Any) -> bool:
 
 def _frames() -> Any:
     """The frames of the module that is being read, innermost first."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
         if file.startswith(_OWN) and frame.f_code.co_name == "record":
@@ -132,6 +141,7 @@ def refuse(what: str, why: str, remedy: str, names: dict[int, str], module: Any 
         path = names.get(id(module), "")
         parts.append(f"Module: {path or 'the model itself'} ({type(module).__name__}).")
     if where is not None:
+        text = text or ""
         short = text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}…"
         parts.append(f"Line: {where}" + (f": `{short}`." if short else "."))
     parts.append(f"Remedy: {remedy}.")
