@@ -101,6 +101,9 @@ class Graph:
         """Writes an .npz file that the command line reads."""
         self._native().save(os.fspath(path))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_adjacency": self.adjacency, "_attributes": self.attributes, "_labels": self._labels, "_names": self._names, "_handle": None}
+
     def _native(self) -> _native.Graph:
         """The same graph in the native module, made when it is first needed."""
         if self._handle is None:

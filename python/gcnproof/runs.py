@@ -307,7 +307,7 @@ def validate(
     if not _native.build()["laboratory"]:
         raise InputError(
             "validate belongs to the laboratory, which this build of gcnproof does not have",
-            "build the package with it: verify/install-highs.sh, then maturin build --release --features laboratory",
+            "build a wheel with it: verify/install-highs.sh, then scripts/python-wheel.sh laboratory (cargo features laboratory)",
         )
     with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:
         subject = Subject(model, data)

@@ -80,8 +80,9 @@ pub fn certify<'py>(
     if let Some(path) = &proofs {
         check_proofs_name(path).map_err(|report| from_report(py, &report))?;
     }
-    let mut run = files(py, out, resume && proofs.is_none(), force && proofs.is_none())?;
-    (run.resume, run.force) = (resume, force);
+    // Proofs alone can be overwritten, but not gone on with: rows say what is done.
+    let mut run = files(py, out, resume, force && proofs.is_none())?;
+    run.force = force;
     let (graph, total) = (graph.0.clone(), nodes.len());
     let (network, identity, rules) = (network.network.clone(), network.identity.clone(), network.rules.clone());
     let work = move || {

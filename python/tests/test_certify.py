@@ -219,6 +219,8 @@ def test_labels_as_the_class_to_be_kept(problem):
         ({"class_": "mine"}, "'predicted' or 'labels'"),
         ({"flips": "none"}, "'both', 'add' or 'remove'"),
         ({"resume": True}, "out="),
+        ({"resume": True, "proofs": "p.jsonl"}, "out="),
+        ({"resume": True, "force": True, "out": "rows.csv"}, "one of them"),
         ({"proofs": "p.json"}, ".jsonl"),
         ({"threads": 0}, "1 or more"),
         ({"freeze_attributes": [77]}, "77"),

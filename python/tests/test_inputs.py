@@ -1,5 +1,7 @@
 """Graphs from every form, and what is refused."""
 
+import pickle
+
 import numpy as np
 import pytest
 from conftest import small
@@ -167,3 +169,9 @@ def test_networks_come_back_from_their_files(tmp_path, problem):
     assert (results.verdict != "undecided").all()
     assert gcnproof.check(network, graph, tmp_path / "proofs.jsonl", Q=2, progress=False)
     assert gcnproof.check(tmp_path / "network.safetensors", graph, tmp_path / "proofs.jsonl", Q=2, progress=False)
+
+
+def test_graphs_can_be_pickled(cora, problem):
+    for graph in (cora, problem[0]):
+        again = pickle.loads(pickle.dumps(graph))
+        assert again.digest == graph.digest and repr(again) == repr(graph)
