@@ -146,15 +146,30 @@ struct Reach<'a> {
 impl Reach<'_> {
     /// Adds the largest changes in one direction that node `n` (by number in the lists, and by id) can make where it reaches a
     /// unit with these entries. A negative entry swaps the roles of the two directions (docs/math.md (3.1)).
+    #[inline]
     fn changes(&self, n: usize, node: usize, entries: &[f64], upward: bool, pool: &mut Vec<f64>) {
-        let mut used = entries.iter().enumerate().filter(|entry| *entry.1 != 0.0);
-        let (Some((k, &a)), more) = (used.next(), used.next().is_some()) else { return };
-        if !more {
-            let list = if (a > 0.0) == upward { self.terms[k].raise(n) } else { self.terms[k].lower(n) };
-            // Lists are padded with zeros, which add nothing.
-            pool.extend(list.iter().take_while(|&&s| s > 0.0).map(|&s| a.abs() * s));
-            return;
+        if let &[a] = entries {
+            return self.scaled(0, n, a, upward, pool);
         }
+        let mut used = entries.iter().enumerate().filter(|entry| *entry.1 != 0.0);
+        match (used.next(), used.next()) {
+            (None, _) => {}
+            (Some((k, &a)), None) => self.scaled(k, n, a, upward, pool),
+            _ => self.summed(node, entries, upward, pool),
+        }
+    }
+
+    /// Those of one term: its list, scaled.
+    #[inline]
+    fn scaled(&self, k: usize, n: usize, a: f64, upward: bool, pool: &mut Vec<f64>) {
+        let list = if (a > 0.0) == upward { self.terms[k].raise(n) } else { self.terms[k].lower(n) };
+        // Lists fall, and are padded with zeros, which add nothing.
+        let size = a.abs();
+        pool.extend(list[..list.partition_point(|&s| s > 0.0)].iter().map(|&s| size * s));
+    }
+
+    /// Those of terms that meet.
+    fn summed(&self, node: usize, entries: &[f64], upward: bool, pool: &mut Vec<f64>) {
         // Terms that meet: the change of a flip is a sum over them, and no list of one of them is in its order.
         let (budget, decided) = self.means;
         let count = decided.local(budget, node as u32).unwrap_or(0).min(self.global);

@@ -81,13 +81,15 @@ impl Evaluator {
             let present = problem.graph().attributes().contains(flip.node as usize, flip.attribute);
             let sign = if present { -1.0 } else { 1.0 };
             for (_, m, entries) in slice.rows_of(*flip) {
+                let values = &mut layer.value[m * width..][..width];
+                let sizes = &mut self.magnitude[m * width..][..width];
                 for (k, a) in entries.iter().enumerate() {
                     let weights = of.weight.row(k * of.inputs() + flip.attribute as usize);
-                    for (j, &w) in weights.iter().enumerate() {
+                    for ((value, size), &w) in values.iter_mut().zip(sizes.iter_mut()).zip(weights) {
                         let change = sign * a * w;
-                        layer.value[m * width + j] += change;
+                        *value += change;
                         // The smallest normal number marks the entry as touched even where the change underflows.
-                        self.magnitude[m * width + j] += change.abs() + f64::MIN_POSITIVE;
+                        *size += change.abs() + f64::MIN_POSITIVE;
                     }
                 }
             }
