@@ -75,12 +75,16 @@ def flips(count: Any, name: str) -> int:
     return int(count)
 
 
+#: More threads than any machine has cores; a slip of the keyboard would otherwise start as many.
+MOST_THREADS = 1024
+
+
 def threads(count: Any) -> int | None:
     """A number of threads; None for all cores."""
     if count is None:
         return None
-    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 1:
-        raise InputError(f"threads={count!r}", "give a whole number, 1 or more")
+    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or not 1 <= count <= MOST_THREADS:
+        raise InputError(f"threads={count!r}", f"give a whole number from 1 to {MOST_THREADS}, or leave it out for all cores")
     return int(count)
 
 

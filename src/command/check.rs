@@ -59,7 +59,7 @@ pub struct Check {
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
     format: Format,
     /// Threads [default: all cores]
-    #[arg(long, value_name = "N", help_heading = "Output", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", help_heading = "Output", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
 

@@ -44,7 +44,7 @@ pub struct RunArguments {
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
     pub format: Format,
     /// Threads [default: all cores]
-    #[arg(long, value_name = "N", help_heading = "Output", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", help_heading = "Output", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 }
 

@@ -165,14 +165,16 @@ impl PerNode {
         let (reference, class) = (pairs.reference as u32, pairs[at].class as u32);
         let key = |node: u32, entry: f64| if entry > 0.0 { (node, reference, class) } else { (node, class, reference) };
         let budget = prepared.budget();
-        let global = budget.global();
         let mut own = Workspace::default();
         let operator = prepared.network().layers()[prepared.network().layers().len() - 1].passing.operator(0);
         let (columns, values) = operator.row(target);
         let entries = columns.iter().zip(values).filter(|entry| *entry.1 != 0.0);
         let entries: Vec<(u32, f64)> = entries.map(|(&node, &entry)| (node, entry)).collect();
-        let most = |node: u32| budget.local(node as usize).min(global);
+        let most = |node: u32| budget.local(node as usize).min(budget.global());
         let largest = entries.iter().map(|&(node, _)| most(node)).max().unwrap_or(0);
+        // A budget may allow more flips than there are.
+        let all = entries.iter().fold(0usize, |sum, &(node, _)| sum.saturating_add(most(node)));
+        let global = budget.global().min(all);
         if global.saturating_mul(largest) > MOST_CHOICES {
             return Cost { gave_up: true, ..cost };
         }
