@@ -8,14 +8,13 @@ use crate::bound::prepared::Prepared;
 use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::number::dyadic::Dyadic;
-use crate::number::rounding::Enclosure;
 use crate::problem::Problem;
 use crate::problem::flip::Flip;
 use crate::problem::matrix::MatrixRows;
 use crate::problem::network::{Layer, Network, Operator};
 
 use super::limits::{Clock, Limits};
-use super::pair::Pairs;
+use super::pair::{Pairs, difference};
 use super::pair_search::{Cost, Quest, search_pair};
 use super::tree::Goal;
 
@@ -39,13 +38,18 @@ enum Known {
 /// What is known of a node and a class pair, by the number of flips from 1.
 type Row = Vec<Known>;
 
-/// The network before its last step, node by node, and what was found about the nodes: shared by all targets and threads.
+/// What was computed once, and what that cost.
+type Remembered = HashMap<(Key, usize), (Known, Cost)>;
+
+/// The network before its last step, node by node, and what was computed of the nodes: shared by all targets and threads. A target
+/// starts from nothing all the same and asks for what it needs, so that its result does not depend on who came before.
 #[derive(Debug)]
 pub(crate) struct PerNode {
     /// The network with the identity as its last operator and without its last bias.
     alone: Prepared,
     by_flips: Mutex<HashMap<usize, Arc<Prepared>>>,
-    rows: Mutex<HashMap<Key, Row>>,
+    bounds: Mutex<Remembered>,
+    minima: Mutex<Remembered>,
 }
 
 /// The network of the nodes by themselves, if only the last layer passes messages and has one term.
@@ -79,7 +83,7 @@ impl PerNode {
     pub(crate) fn new(problem: &Problem) -> Option<PerNode> {
         let problem = Problem::new(problem.graph().clone(), alone(problem)?, problem.budget().clone()).ok()?;
         let alone = Prepared::new(problem.at_global(0));
-        Some(PerNode { alone, by_flips: Mutex::default(), rows: Mutex::default() })
+        Some(PerNode { alone, by_flips: Mutex::default(), bounds: Mutex::default(), minima: Mutex::default() })
     }
 
     fn at(&self, flips: usize) -> Arc<Prepared> {
@@ -91,11 +95,14 @@ impl PerNode {
     fn unperturbed(&self, (node, class, other): Key) -> f64 {
         let logits = &self.alone.unperturbed()[self.alone.network().depth() - 2];
         let [x, y] = [class, other].map(|class| logits.entry(node as usize, class as usize));
-        Enclosure { value: x.value - y.value, error: (x.error + y.error) * (1.0 + 1e-9) }.upper().next_up()
+        difference(x, y).upper()
     }
 
     /// A bound of the worst change by so many flips.
     fn bound(&self, key: Key, flips: usize, workspace: &mut Workspace) -> Known {
+        if let Some((known, _)) = recall(&self.bounds, key, flips) {
+            return known;
+        }
         let prepared = self.at(flips);
         prepared.aim(key.0 as usize, workspace);
         let objective = [(key.1 as usize, 1.0), (key.2 as usize, -1.0)];
@@ -105,7 +112,9 @@ impl PerNode {
         let selected = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
         // Nothing rises: no flip at all is admissible.
         let change = (lower - self.unperturbed(key)).next_down().min(0.0);
-        Known::Bound(if change.is_nan() { f64::NEG_INFINITY } else { change }, selected)
+        let known = Known::Bound(if change.is_nan() { f64::NEG_INFINITY } else { change }, selected);
+        remember(&self.bounds, key, flips, &known, Cost::default());
+        known
     }
 
     /// The worst change by so many flips, exactly; `None` at a limit.
@@ -117,38 +126,35 @@ impl PerNode {
         cost: &mut Cost,
         workspace: &mut Workspace,
     ) -> Option<Known> {
+        if let Some((known, spent)) = recall(&self.minima, key, flips) {
+            cost.add(spent);
+            return Some(known);
+        }
+        let mut spent = Cost::default();
         let mut exactly = |flips: usize| {
             let prepared = self.at(flips);
             prepared.aim(key.0 as usize, workspace);
             let mut pairs = Pairs::new(&prepared, key.0 as usize, key.1 as usize, &[key.2 as usize], true, workspace);
             let goal = Goal::Minimize { gap: 0.0 };
             let quest = Quest { goal, limits: Limits::default(), clock: clock.clone(), proofs: false };
-            cost.add(search_pair(&prepared, 0, quest, &mut pairs, workspace));
+            spent.add(search_pair(&prepared, 0, quest, &mut pairs, workspace));
             let attack = &pairs[0].attack;
             attack.exact.clone().filter(|_| pairs[0].minimized).map(|margin| (margin, attack.flips.clone()))
         };
-        let ((least, flips), (before, _)) = (exactly(flips)?, exactly(0)?);
-        Some(Known::Exact(&least - &before, flips))
+        let ((least, made), (before, _)) = (exactly(flips)?, exactly(0)?);
+        let known = Known::Exact(&least - &before, made);
+        remember(&self.minima, key, flips, &known, spent);
+        cost.add(spent);
+        Some(known)
     }
 
-    /// The row of a node, with a bound for the largest number of flips at least.
+    /// The row of a node, with a bound for the largest number of flips.
     fn row(&self, key: Key, most: usize, workspace: &mut Workspace) -> Row {
-        let known = self.rows.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        match known {
-            Some(row) if row.len() == most => row,
-            _ => {
-                let mut row = vec![Known::Inherited; most];
-                if let Some(last) = row.last_mut() {
-                    *last = self.bound(key, most, workspace);
-                }
-                self.keep(key, &row);
-                row
-            }
+        let mut row = vec![Known::Inherited; most];
+        if let Some(last) = row.last_mut() {
+            *last = self.bound(key, most, workspace);
         }
-    }
-
-    fn keep(&self, key: Key, row: &Row) {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner).insert(key, row.clone());
+        row
     }
 
     /// Settles a pair of the workspace's target, or finds its exact minimum; in the end it may have hit a limit. The ordinary
@@ -210,7 +216,6 @@ impl PerNode {
                     Known::Exact(..) => continue,
                 };
                 view.rows[place][flips - 1] = better;
-                self.keep(key, &view.rows[place]);
                 refined = true;
             }
             if !refined {
@@ -223,6 +228,14 @@ impl PerNode {
             }
         }
     }
+}
+
+fn recall(memory: &Mutex<Remembered>, key: Key, flips: usize) -> Option<(Known, Cost)> {
+    memory.lock().unwrap_or_else(PoisonError::into_inner).get(&(key, flips)).cloned()
+}
+
+fn remember(memory: &Mutex<Remembered>, key: Key, flips: usize, known: &Known, cost: Cost) {
+    memory.lock().unwrap_or_else(PoisonError::into_inner).insert((key, flips), (known.clone(), cost));
 }
 
 impl View {
