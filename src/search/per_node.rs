@@ -110,9 +110,7 @@ impl PerNode {
         let paper = prepared.evaluate(workspace, Relaxation::Paper).lower();
         let lower = paper.max(prepared.evaluate(workspace, Relaxation::Anchored).lower());
         let selected = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
-        // Nothing rises: no flip at all is admissible.
-        let change = (lower - self.unperturbed(key)).next_down().min(0.0);
-        let known = Known::Bound(if change.is_nan() { f64::NEG_INFINITY } else { change }, selected);
+        let known = Known::Bound(not_positive((lower - self.unperturbed(key)).next_down()), selected);
         remember(&self.bounds, key, flips, &known, Cost::default());
         known
     }
@@ -230,6 +228,15 @@ impl PerNode {
     }
 }
 
+/// A lower bound of a change that is not positive, because no flip at all is admissible. Of what is not a number nothing is known.
+fn not_positive(change: f64) -> f64 {
+    match change {
+        _ if change.is_nan() => f64::NEG_INFINITY,
+        _ if change > 0.0 => 0.0,
+        _ => change,
+    }
+}
+
 fn recall(memory: &Mutex<Remembered>, key: Key, flips: usize) -> Option<(Known, Cost)> {
     memory.lock().unwrap_or_else(PoisonError::into_inner).get(&(key, flips)).cloned()
 }
@@ -251,7 +258,7 @@ impl View {
     fn change(&self, place: usize, flips: usize) -> (f64, Option<Dyadic>) {
         let row = &self.rows[place];
         let entry = self.entries[place].1.abs();
-        let below = |change: f64| (entry * change).next_down().min(0.0);
+        let below = |change: f64| not_positive((entry * change).next_down());
         match &row[flips - 1] {
             Known::Exact(change, _) => (f64::NEG_INFINITY, Some(&Dyadic::from(entry) * change)),
             Known::Bound(change, _) => (below(*change), None),
