@@ -79,7 +79,7 @@ pub mod train;
 
 pub use certify::certifier::{Certifier, CertifierBuilder, Results};
 pub use certify::radius::{Radius, radii};
-pub use certify::settings::{Bound, Effort};
+pub use certify::settings::{Bound, Effort, Margins};
 pub use certify::verdict::{Margin, Minimum, NodeResult, Reason, Verdict};
 pub use explain::{Explanation, explain};
 pub use nalgebra;

@@ -7,7 +7,9 @@ mod common;
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::internals::problem::network::{Layer, Term};
 use gcnproof::proof::{header, model_file};
-use gcnproof::{Bound, Budget, Certifier, Direction, Effort, Graph, Limits, Network, Operator, Problem, Verdict};
+use gcnproof::{
+    Bound, Budget, Certifier, Direction, Effort, Graph, Limits, Margins, Network, Operator, Problem, Reason, Verdict,
+};
 use gcnproof_check::format::{Convention, Line};
 use gcnproof_check::{Checker, Statement, Verdict as Judgement};
 use gcnproof_verify::random::Stream;
@@ -56,8 +58,19 @@ fn matrix(random: &mut Stream, rows: usize, columns: usize, density: usize) -> D
     DMatrix::from_fn(rows, columns, |_, _| if random.below(100) < density { quarter(random, 6) } else { 0.0 })
 }
 
-/// With `per_node` only the last layer passes messages, in one term.
-fn case(seed: u64, per_node: bool) -> Case {
+/// Which networks are drawn.
+#[derive(Clone, Copy, PartialEq)]
+enum Shape {
+    /// One to three terms for each layer.
+    Any,
+    /// Only the last layer passes messages, in one term.
+    PerNode,
+    /// One term for each layer, and margins that are often large.
+    Single,
+}
+
+fn case(seed: u64, shape: Shape) -> Case {
+    let per_node = shape == Shape::PerNode;
     let mut random = Stream::new(seed);
     let random = &mut random;
     let (nodes, dimension) = (2 + random.below(3), 2 + random.below(3));
@@ -78,7 +91,8 @@ fn case(seed: u64, per_node: bool) -> Case {
         let mut terms = Vec::new();
         let mut plain = Vec::new();
         let last = l + 1 == depth;
-        for _ in 0..if per_node && last { 1 } else { 1 + random.below(3) } {
+        let single = shape == Shape::Single || per_node && last;
+        for _ in 0..if single { 1 } else { 1 + random.below(3) } {
             let identity = if per_node { !last } else { random.below(4) == 0 };
             let a = if identity { DMatrix::identity(nodes, nodes) } else { matrix(random, nodes, nodes, 60) };
             let w = matrix(random, width, outputs, 80);
@@ -94,7 +108,8 @@ fn case(seed: u64, per_node: bool) -> Case {
             plain.push((a, w));
         }
         let by_node = random.below(2) == 0;
-        let bias = matrix(random, if by_node { nodes } else { 1 }, outputs, 70);
+        let size = if shape == Shape::Single && last { 32.0 } else { 1.0 };
+        let bias = matrix(random, if by_node { nodes } else { 1 }, outputs, 70) * size;
         let linear: Vec<bool> = match random.below(4) {
             0 => vec![true; outputs],
             1 => Vec::new(),
@@ -150,23 +165,29 @@ impl Case {
 #[test]
 fn verdicts_margins_and_bounds_are_those_of_brute_force() {
     let count = std::env::var("GCNPROOF_TERMS").ok().and_then(|count| count.parse().ok()).unwrap_or(10_000u64);
-    compare(0..count, false);
+    compare(0..count, Shape::Any);
 }
 
 /// The worst case of each node by itself, and a knapsack over the nodes.
 #[test]
 fn nodes_by_themselves_before_one_step_of_message_passing() {
     let count = std::env::var("GCNPROOF_TERMS").ok().and_then(|count| count.parse().ok()).unwrap_or(4_000u64);
-    compare(700_000..700_000 + count, true);
+    compare(700_000..700_000 + count, Shape::PerNode);
 }
 
-fn compare(seeds: std::ops::Range<u64>, per_node: bool) {
+/// Path bounds decide first what is robust by far.
+#[test]
+fn nodes_that_are_robust_by_far() {
+    compare(900_000..904_000, Shape::Single);
+}
+
+fn compare(seeds: std::ops::Range<u64>, shape: Shape) {
     let mut workspace = Workspace::default();
-    let (mut robust, mut broken, mut pairs, mut tree_nodes, mut attained, mut units, mut proved) =
-        (0, 0, 0, 0, 0, 0, 0);
+    let (mut robust, mut broken, mut pairs, mut tree_nodes, mut attained, mut units, mut proved, mut by_paths) =
+        (0, 0, 0, 0, 0, 0, 0, 0);
     let count = seeds.clone().count();
     for seed in seeds {
-        let case = case(seed, per_node);
+        let case = case(seed, shape);
         let limits = Limits { nodes: 20_000, ..Limits::default() };
         let certifier = Certifier::builder(case.problem.clone()).bound(Bound::Best).build();
         // Every pre-activation lies within its bounds, and at the first layer the bounds are attained.
@@ -219,12 +240,15 @@ fn compare(seeds: std::ops::Range<u64>, per_node: bool) {
         for effort in [Effort::Complete(limits), Effort::Minimize { limits, gap: 1e-10 }] {
             let exact = matches!(effort, Effort::Minimize { .. });
             // Without proofs the table of the nodes comes before the search.
-            let proofs = !per_node || seed % 3 == 0;
-            let certifier = certifier.clone().with_effort(effort);
+            let proofs = shape == Shape::Any || seed % 3 == 0;
+            let margins = if shape == Shape::Single { Margins::Fast } else { Margins::Tight };
+            let builder = Certifier::builder(case.problem.clone()).bound(Bound::Best);
+            let certifier = builder.margins(margins).effort(effort).build();
             let certifier = if proofs { certifier.with_proofs() } else { certifier };
             for (node, least) in least.iter().enumerate() {
                 let result = certifier.certify_node(node, &mut workspace);
                 tree_nodes += result.search_nodes;
+                by_paths += usize::from(result.reason == Reason::PathBound);
                 let mut all = f64::INFINITY;
                 for margin in &result.margins {
                     let truth = least[result.reference * classes + margin.class];
@@ -275,8 +299,10 @@ fn compare(seeds: std::ops::Range<u64>, per_node: bool) {
         }
     }
     println!(
-        "{count} networks, {robust} robust, {broken} non-robust, {pairs} pairs, {tree_nodes} tree nodes, {proved} proofs; {units} units, {attained} attained"
+        "{count} networks, {robust} robust, {broken} non-robust, {pairs} pairs, {tree_nodes} tree nodes, {proved} proofs; {units} units, {attained} attained; \
+         {by_paths} by path bounds"
     );
+    assert!(shape != Shape::Single || by_paths > robust / 8, "path bounds decide next to nothing");
 }
 
 /// The LP, the ILP and the MILP of the same problems, by solvers that share nothing with the certifier.
@@ -289,7 +315,7 @@ fn programs_of_independent_solvers_agree() {
     let count = std::env::var("GCNPROOF_TERMS_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(300u64);
     let (mut rows, mut exact) = (0, 0);
     for seed in 0..count {
-        let case = case(500_000 + seed, seed % 4 == 0);
+        let case = case(500_000 + seed, if seed % 4 == 0 { Shape::PerNode } else { Shape::Any });
         let effort = Effort::Minimize { limits: Limits::default(), gap: 0.0 };
         let certifier = Certifier::builder(case.problem.clone()).effort(effort).build();
         let node = seed as usize % case.attributes.nrows();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gcnproof::command::run::{Format, RunArguments};
 use gcnproof::internals::record::description::{EffortRecord, Level};
-use gcnproof::{Bound, Budget, Direction, Effort, Graph, Limits, LocalBudget};
+use gcnproof::{Bound, Budget, Direction, Effort, Graph, Limits, LocalBudget, Margins};
 use numpy::{AllowTypeChange, PyArrayLike1};
 use pyo3::prelude::*;
 
@@ -94,7 +94,7 @@ impl Search {
         };
         let exact_margins = self.exact_margins && self.minimize;
         let level = Level::from(effort);
-        Ok((effort, EffortRecord { level, time_limit: self.time_limit, node_limit: None, gap: None, exact_margins }))
+        Ok((effort, EffortRecord { level, time_limit: self.time_limit, node_limit: None, gap: None, margins: Margins::Tight, exact_margins }))
     }
 }
 

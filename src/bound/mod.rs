@@ -7,6 +7,7 @@ pub mod exact;
 pub mod hidden;
 pub mod line;
 pub mod mixture;
+pub(crate) mod path;
 pub mod prepared;
 pub mod relaxed;
 pub mod selection;

@@ -1,12 +1,13 @@
 //! A problem with everything that all targets share, and the bounds of one target that are read off it.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
 use crate::bound::activation::{self, Columns, LayerBounds};
 use crate::bound::attributes::Attributes;
+use crate::bound::path::Paths;
 use crate::bound::relaxed::Relaxation;
 use crate::bound::selection::Field;
 use crate::bound::workspace::Workspace;
@@ -29,6 +30,8 @@ pub struct Prepared {
     columns: Arc<Columns>,
     unperturbed: Arc<Vec<Representation>>,
     sums: Arc<Sums>,
+    /// Made when it is first asked for.
+    paths: Arc<OnceLock<Option<Paths>>>,
     bounds: Vec<LayerBounds>,
 }
 
@@ -40,7 +43,7 @@ impl Prepared {
         let attributes = Arc::new(Attributes::new(&network.layers()[0], problem.budget()));
         let columns = Arc::new(Columns::new(network, problem.budget()));
         let sums = Arc::new(Sums::new(graph.node_count()));
-        let mut prepared = Prepared { problem, attributes, columns, unperturbed, sums, bounds: Vec::new() };
+        let mut prepared = Prepared { problem, attributes, columns, unperturbed, sums, paths: Arc::default(), bounds: Vec::new() };
         prepared.bound_activations();
         prepared
     }
@@ -199,6 +202,29 @@ impl Prepared {
         workspace.selection.forget();
         workspace.backward.run(self.network(), &workspace.slice, &self.bounds, &[(reference, 1.0), (class, -1.0)]);
         self.evaluate(workspace, relaxation)
+    }
+
+    /// Path bounds of a node's margins over some classes; none as soon as one is not positive, or where the network has none.
+    pub(crate) fn paths(
+        &self,
+        node: usize,
+        reference: usize,
+        others: &[usize],
+        workspace: &mut Workspace,
+    ) -> Option<Vec<f64>> {
+        let paths = self.paths.get_or_init(|| Paths::new(self.network(), self.budget())).as_ref()?;
+        let Workspace { slice, reached, .. } = workspace;
+        slice.cut(self.network(), self.network().depth(), node);
+        if !reached.fill(slice, self.budget()) {
+            return None;
+        }
+        let logits = &self.unperturbed[self.network().depth() - 2];
+        let lower = |&class: &usize| {
+            let bound = paths.lower((self.graph(), self.budget()), slice, logits, (reference, class), reached);
+            // A comparison with NaN is false: nothing is known.
+            (bound > 0.0).then_some(bound)
+        };
+        others.iter().map(lower).collect()
     }
 
     /// The relaxed objective minus the largest loss that the budget allows; the selection holds the flips.

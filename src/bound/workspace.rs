@@ -4,6 +4,7 @@ use crate::bound::activation::LayerBounds;
 use crate::bound::backward::Backward;
 use crate::bound::hidden::Hidden;
 use crate::bound::mixture::Multipliers;
+use crate::bound::path::Reached;
 use crate::bound::relaxed::Relaxed;
 use crate::bound::selection::{Selection, Slopes};
 use crate::problem::evaluator::Evaluator;
@@ -23,6 +24,7 @@ pub struct Workspace {
     /// Activation bounds of the slice in a branch of a search.
     pub(crate) local_bounds: Vec<LayerBounds>,
     pub(crate) slopes: Slopes,
+    pub(crate) reached: Reached,
     /// For linearisations of the true network, beside the bound of a pair.
     pub(crate) linearised: Linearised,
     /// What exact arithmetic knows of the target.

@@ -12,7 +12,7 @@ use crate::bound::exact::{First, Lines};
 use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::{Certifier, Target};
-use crate::certify::settings::{Bound, Effort};
+use crate::certify::settings::{Bound, Effort, Margins};
 use crate::certify::verdict::{Margin, Minimum, NodeResult, Reason, Verdict};
 use crate::number::dyadic::Dyadic;
 use crate::problem::budget::Decided;
@@ -22,7 +22,7 @@ use crate::proof::leaf::{default_leaf, leaf};
 use crate::proof::{Evidence, Missing, PairProof, is_doubtful};
 use crate::search::limits::{Clock, Limits};
 use crate::search::local;
-use crate::search::pair::{Attack, Pair, Pairs, sorted};
+use crate::search::pair::{Attack, Pair, Pairs, difference, sorted};
 use crate::search::pair_search::{Cost, Quest, search_pair};
 use crate::search::tree::Goal;
 
@@ -32,8 +32,14 @@ const ROUNDS: usize = 12;
 impl Certifier {
     /// Decides a target for the class `reference` against some of the other classes.
     pub(super) fn decide(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> NodeResult {
-        self.prepared.aim(target.node, workspace);
         let minimizing = matches!(self.settings.effort, Effort::Minimize { .. });
+        if self.settings.margins == Margins::Fast
+            && !(minimizing || self.settings.proofs)
+            && let Some(lower) = self.prepared.paths(target.node, target.reference, others, workspace)
+        {
+            return self.robust_by_paths(target, others, &lower, workspace);
+        }
+        self.prepared.aim(target.node, workspace);
         let mut pairs = Pairs::new(&self.prepared, target.node, target.reference, others, minimizing, workspace);
         for at in 0..pairs.len() {
             self.bound_pair(at, &mut pairs, workspace);
@@ -49,6 +55,33 @@ impl Certifier {
             self.minimize_linear(&mut pairs, workspace);
         }
         self.conclude(target, &pairs, cost, workspace)
+    }
+
+    /// A node that is robust by path bounds: nothing else is evaluated.
+    fn robust_by_paths(&self, target: Target, others: &[usize], lower: &[f64], workspace: &Workspace) -> NodeResult {
+        let logits = &self.unperturbed()[self.network().depth() - 2];
+        let reference = logits.entry(target.node, target.reference);
+        let margin = |(&class, &lower): (&usize, &f64)| {
+            let upper = difference(reference, logits.entry(target.node, class)).upper();
+            Margin { class, lower, upper }
+        };
+        NodeResult {
+            node: target.node,
+            reference: target.reference,
+            predicted: target.predicted,
+            neighbourhood: workspace.slice.nodes(1).len(),
+            verdict: Verdict::Robust,
+            reason: Reason::PathBound,
+            paper_certifies: None,
+            anchored_certifies: None,
+            margins: others.iter().zip(lower).map(margin).collect(),
+            minima: vec![None; others.len()],
+            search_nodes: 0,
+            masters: 0,
+            limit_hit: false,
+            witness: Vec::new(),
+            evidence: None,
+        }
     }
 
     /// Evaluates the bounds of one class pair, and tries what they select on the true network against all classes.

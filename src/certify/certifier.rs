@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::bound::activation::LayerBounds;
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
-use crate::certify::settings::{Bound, Effort, Progress, Settings};
+use crate::certify::settings::{Bound, Effort, Margins, Progress, Settings};
 use crate::certify::verdict::NodeResult;
 use crate::problem::budget::Budget;
 use crate::problem::forward::Representation;
@@ -44,6 +44,12 @@ impl CertifierBuilder {
     /// How far to go; [`Effort::Bounds`] by default.
     pub fn effort(mut self, effort: Effort) -> CertifierBuilder {
         self.settings.effort = effort;
+        self
+    }
+
+    /// How tight margins are where a node is robust by far; [`Margins::Tight`] by default. Proofs and exact minima need the tight ones.
+    pub fn margins(mut self, margins: Margins) -> CertifierBuilder {
+        self.settings.margins = margins;
         self
     }
 

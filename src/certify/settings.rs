@@ -52,11 +52,24 @@ pub enum Effort {
     },
 }
 
+/// How tight the margins of nodes are that are robust by far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Margins {
+    /// The bounds that were asked for, evaluated for every node.
+    #[default]
+    Tight,
+    /// Whatever shows first that a node is robust: path bounds come before all others, and where they suffice no other is evaluated.
+    Fast,
+}
+
 /// All settings of a certifier.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) bound: Bound,
     pub(crate) effort: Effort,
+    pub(crate) margins: Margins,
     /// Is what each verdict rests on to be kept?
     pub(crate) proofs: bool,
     pub(crate) stop: Stop,

@@ -37,6 +37,8 @@ impl Verdict {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Reason {
+    /// The path bound is positive for every class: the sums of weights along paths are too small for any flips to matter.
+    PathBound,
     /// The paper's dual bound is positive for every class.
     PaperBound,
     /// The anchored bound is positive for every class.
@@ -61,6 +63,7 @@ impl Reason {
     /// The name used in every output format.
     pub fn name(self) -> &'static str {
         match self {
+            Reason::PathBound => "path_bound",
             Reason::PaperBound => "paper_bound",
             Reason::AnchoredBound => "anchored_bound",
             Reason::MixedBounds => "mixed_bounds",

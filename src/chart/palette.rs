@@ -17,6 +17,8 @@ pub enum Ink {
     Purple,
     /// Yellow: areas only, too light for lines.
     Yellow,
+    /// Brown: the path bound.
+    Brown,
     /// The colour of text: black on white, white on black.
     Text,
     /// Between text and paper: published curves, notes.
@@ -40,6 +42,7 @@ impl Ink {
             Ink::Sky => "#56B4E9",
             Ink::Purple => "#CC79A7",
             Ink::Yellow => "#F0E442",
+            Ink::Brown => "#8C6D31",
             Ink::Text => "#222222",
             Ink::Grey => "#666666",
         }
@@ -55,6 +58,7 @@ impl Ink {
             Ink::Sky => "sky",
             Ink::Purple => "purple",
             Ink::Yellow => "yellow",
+            Ink::Brown => "brown",
             Ink::Text => "text",
             Ink::Grey => "grey",
         }

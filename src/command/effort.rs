@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use gcnproof::internals::record::description::{EffortRecord, Level};
-use gcnproof::{Effort, Limits};
+use gcnproof::{Effort, Limits, Margins};
 
 /// Effort and its limits.
 #[derive(Args, Clone, Debug)]
@@ -21,6 +21,9 @@ pub struct EffortArguments {
     /// With --minimize: write every exact minimum as a fraction ("-3/8") in the column exact_margins
     #[arg(long, requires = "minimize", help_heading = "Effort")]
     pub exact_margins: bool,
+    /// Margins of nodes that are robust by far: tight, or whatever shows it first (no proofs, no exact minima)
+    #[arg(long, value_enum, default_value = "tight", conflicts_with = "minimize", help_heading = "Effort")]
+    margins: MarginsArgument,
     #[command(flatten)]
     search: SearchArguments,
 }
@@ -37,6 +40,15 @@ pub struct SearchArguments {
     /// With a search (--complete, --minimize): give a class pair up after so many nodes of its tree
     #[arg(long, value_name = "N", help_heading = "Effort")]
     node_limit: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum MarginsArgument {
+    /// All bounds that were asked for
+    Tight,
+    /// Path bounds first: many times faster on large graphs; `lower` is a bound all the same, and the columns of other
+    /// bounds are empty where they were not evaluated
+    Fast,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -96,6 +108,7 @@ impl SearchArguments {
             time_limit: self.time_limit,
             node_limit: self.node_limit,
             gap: None,
+            margins: Margins::Tight,
             exact_margins: false,
         }
     }
@@ -108,6 +121,14 @@ impl EffortArguments {
     /// If a limit would do nothing.
     pub fn check(&self) -> miette::Result<()> {
         self.search.check(self.minimize, "add --complete or --minimize, or leave the limit out")
+    }
+
+    /// How tight the margins are to be.
+    pub fn margins(&self) -> Margins {
+        match self.margins {
+            MarginsArgument::Tight => Margins::Tight,
+            MarginsArgument::Fast => Margins::Fast,
+        }
     }
 
     /// What the arguments ask for.
@@ -125,6 +146,7 @@ impl EffortArguments {
             level: Level::from(self.effort()),
             gap: (self.gap > 0.0).then_some(self.gap),
             exact_margins: self.exact_margins,
+            margins: self.margins(),
             ..self.search.record()
         }
     }

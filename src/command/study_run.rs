@@ -10,7 +10,7 @@ use gcnproof::internals::record::description::{
 use gcnproof::internals::record::{NodeRecord, RadiusRecord};
 use gcnproof::laboratory::ours;
 use gcnproof::laboratory::pair::PairRecord;
-use gcnproof::{Bound, Budget, Effort, Graph, Limits, Network};
+use gcnproof::{Bound, Budget, Effort, Graph, Limits, Margins, Network};
 use miette::Result;
 use rayon::prelude::*;
 
@@ -110,7 +110,7 @@ impl Plan {
     fn effort_record(&self, effort: Effort) -> EffortRecord {
         // A limit that is never asked for does not make another run.
         let time_limit = (effort != Effort::Bounds).then_some(self.limits.time.as_secs_f64());
-        EffortRecord { level: Level::from(effort), time_limit, node_limit: None, gap: None, exact_margins: false }
+        EffortRecord { level: Level::from(effort), time_limit, node_limit: None, gap: None, margins: Margins::Tight, exact_margins: false }
     }
 
     /// Verdicts at one `Q`, and whether the run was interrupted.

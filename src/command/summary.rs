@@ -76,7 +76,8 @@ pub struct Step {
 type Decides = fn(&NodeRecord) -> bool;
 
 /// The steps of the cascade: which rows each has decided.
-const STEPS: [(&str, Decides); 9] = [
+const STEPS: [(&str, Decides); 10] = [
+    ("path bound", |row| row.reason == Reason::PathBound),
     ("paper's bound", |row| row.reason == Reason::PaperBound),
     ("anchored bound", |row| row.reason == Reason::AnchoredBound),
     ("mixtures", |row| row.reason == Reason::MixedBounds),

@@ -98,7 +98,7 @@ impl Verdicts<'_> {
                 if open.is_empty() {
                     return;
                 }
-                let certifier = certifier(graph, network, self.budget).bound(self.bound).effort(self.effort);
+                let certifier = certifier(graph, network, self.budget).bound(self.bound).effort(self.effort).margins(self.effort_record.margins);
                 let certifier = certifier.proofs(proofs.is_some()).build();
                 open.par_iter().for_each_init(Workspace::default, |workspace, &node| {
                     if stopped() {

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::certify::settings::{Bound, Effort};
+use crate::certify::settings::{Bound, Effort, Margins};
 use crate::problem::budget::{Budget, Direction};
 
 pub use super::node_set::NodeSet;
@@ -163,9 +163,17 @@ pub struct EffortRecord {
     // Left out where they change nothing, so that older runs can be resumed; so is the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<f64>,
+    /// Are path bounds enough?
+    #[serde(default, skip_serializing_if = "is_tight")]
+    pub margins: Margins,
     /// Are exact margins written?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact_margins: bool,
+}
+
+/// Left out, so that older runs can be resumed.
+fn is_tight(margins: &Margins) -> bool {
+    *margins == Margins::Tight
 }
 
 /// An [`Effort`] without its limits.

@@ -15,7 +15,8 @@ use crate::record::NodeRecord;
 const DOTS: usize = 1500;
 
 /// The steps in the order of the cascade.
-const STEPS: [(Reason, Ink); 9] = [
+const STEPS: [(Reason, Ink); 10] = [
+    (Reason::PathBound, Ink::Brown),
     (Reason::PaperBound, Ink::Purple),
     (Reason::AnchoredBound, Ink::Sky),
     (Reason::MixedBounds, Ink::Blue),
@@ -30,6 +31,7 @@ const STEPS: [(Reason, Ink); 9] = [
 /// What a step is called.
 pub fn step_name(reason: Reason) -> &'static str {
     match reason {
+        Reason::PathBound => "path bound",
         Reason::PaperBound => "paper's bound",
         Reason::AnchoredBound => "anchored bound",
         Reason::MixedBounds => "mixtures",

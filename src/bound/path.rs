@@ -1,0 +1,240 @@
+//! The path bound: how far flips can move a margin at most, from sums of weights along paths, without slopes (docs/math.md §17).
+
+use crate::number::rounding::{Enclosure, FLOOR, error_of, gamma};
+use crate::problem::budget::Budget;
+use crate::problem::forward::Representation;
+use crate::problem::graph::Graph;
+use crate::problem::matrix::PatternRows;
+use crate::problem::network::{Layer, Network};
+use crate::problem::slice::Slice;
+
+/// Numbers in all lists together; a network with more of them has no path bound.
+const MOST_NUMBERS: usize = 1 << 25;
+
+/// What an attribute can lose a class pair at most, for every node that reaches the target with weight 1.
+#[derive(Clone, Debug, Default)]
+struct Losses {
+    /// When it is added: in falling order.
+    added: Vec<f64>,
+    /// When it is removed: by attribute.
+    removed: Vec<f64>,
+    /// The largest of these.
+    most_removed: f64,
+}
+
+/// The losses of all class pairs.
+#[derive(Clone, Debug)]
+pub(crate) struct Paths {
+    classes: usize,
+    /// By reference and other class.
+    pairs: Vec<Losses>,
+}
+
+/// By how much a rise and a fall of each unit lowers the objective, at most.
+#[derive(Clone, Debug)]
+struct Effects {
+    rise: Vec<f64>,
+    fall: Vec<f64>,
+}
+
+/// A layer, and whether its operator has negative entries.
+struct Signed<'a> {
+    layer: &'a Layer,
+    signed: bool,
+}
+
+/// The buffers of a thread.
+#[derive(Debug, Default)]
+pub(crate) struct Reached {
+    /// The weight with which each node of the slice reaches the target, from above.
+    weights: Vec<f64>,
+    above: Vec<f64>,
+    /// The largest of them, among nodes that may be flipped.
+    largest: Vec<(f64, usize)>,
+    losses: Vec<f64>,
+}
+
+/// A sum of non-negative numbers that is surely not below the exact one.
+fn sum_above(terms: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = terms.fold((FLOOR, 0), |(sum, count), term| (sum + term, count + 1));
+    sum + error_of(count + 3, sum)
+}
+
+impl Effects {
+    /// Of the outputs of the last layer, seen from its inputs.
+    fn of_pair(last: &Signed, reference: usize, class: usize) -> Option<Effects> {
+        let (signed, last) = (last.signed, last.layer);
+        let difference = |i: usize| {
+            let row = last.weight.row(i);
+            row[reference] - row[class]
+        };
+        let positive = |x: f64| if x > 0.0 { x.next_up() } else { 0.0 };
+        let fall = (0..last.inputs()).map(|i| positive(difference(i))).collect();
+        let rise = (0..last.inputs()).map(|i| positive(-difference(i))).collect();
+        Effects { rise, fall }.through(signed)
+    }
+
+    /// Only finite numbers are compared: the larger of a number and of what is none would be the number.
+    fn checked(self) -> Option<Effects> {
+        self.rise.iter().chain(&self.fall).all(|effect| effect.is_finite()).then_some(self)
+    }
+
+    /// Where an operator has entries of both signs, nobody knows whether a unit rises or falls.
+    fn through(self, signed: bool) -> Option<Effects> {
+        let mut effects = self.checked()?;
+        if signed {
+            for (rise, fall) in effects.rise.iter_mut().zip(&mut effects.fall) {
+                *rise = rise.max(*fall);
+                *fall = *rise;
+            }
+        }
+        Some(effects)
+    }
+
+    /// What a rise of input `i` of a layer loses: through weights of one sign its outputs rise, through the others they fall.
+    fn of_rise(&self, weights: &[f64]) -> f64 {
+        let effect = |(j, &w): (usize, &f64)| if w > 0.0 { w * self.rise[j] } else { -w * self.fall[j] };
+        sum_above(weights.iter().enumerate().map(effect))
+    }
+
+    /// The same of a fall.
+    fn of_fall(&self, weights: &[f64]) -> f64 {
+        let effect = |(j, &w): (usize, &f64)| if w > 0.0 { w * self.fall[j] } else { -w * self.rise[j] };
+        sum_above(weights.iter().enumerate().map(effect))
+    }
+
+    /// One layer further down (docs/math.md (17.2)).
+    fn below(&self, Signed { layer, signed }: &Signed) -> Option<Effects> {
+        let rows = || (0..layer.inputs()).map(|i| layer.weight.row(i));
+        let rise = rows().map(|weights| self.of_rise(weights)).collect();
+        let fall = rows().map(|weights| self.of_fall(weights)).collect();
+        Effects { rise, fall }.through(*signed)
+    }
+}
+
+impl Paths {
+    /// The losses of all pairs; none for a network whose layers have several terms, or where a sum overflows.
+    pub(crate) fn new(network: &Network, budget: &Budget) -> Option<Paths> {
+        let layers = network.layers();
+        let (classes, attributes) = (network.class_count(), layers[0].inputs());
+        let numbers = (2 * attributes).checked_mul(classes)?.checked_mul(classes)?;
+        if layers.len() < 2 || numbers > MOST_NUMBERS || layers.iter().any(|layer| layer.passing.terms() != 1) {
+            return None;
+        }
+        let signed = |layer| Signed { layer, signed: layer.passing.has_negative() };
+        let signed: Vec<Signed> = layers.iter().map(signed).collect();
+        let pair = |at: usize| {
+            let (reference, class) = (at / classes, at % classes);
+            if reference == class {
+                return Some(Losses::default());
+            }
+            let (first, above) = (&signed[0], &signed[1..]);
+            let last = Effects::of_pair(&above[above.len() - 1], reference, class)?;
+            let effects = above[..above.len() - 1].iter().rev().try_fold(last, |effects, layer| effects.below(layer))?;
+            let effects = effects.below(first)?;
+            let kept = |losses: Vec<f64>, allowed: bool| -> Vec<f64> {
+                let of = |(d, loss): (usize, f64)| if allowed && !budget.is_frozen(d) { loss } else { 0.0 };
+                losses.into_iter().enumerate().map(of).collect()
+            };
+            let mut added = kept(effects.rise, budget.direction().adds());
+            let removed = kept(effects.fall, budget.direction().removes());
+            added.sort_unstable_by(|x, y| y.total_cmp(x));
+            let most_removed = removed.iter().copied().fold(0.0, f64::max);
+            Some(Losses { added, removed, most_removed })
+        };
+        Some(Paths { classes, pairs: (0..classes * classes).map(pair).collect::<Option<_>>()? })
+    }
+
+    /// A lower bound of the margin over a class under all admissible flips of the slice's target, for which `reached` was filled
+    /// (docs/math.md (17.1)).
+    pub(crate) fn lower(
+        &self,
+        (graph, budget): (&Graph, &Budget),
+        slice: &Slice,
+        logits: &Representation,
+        (reference, class): (usize, usize),
+        reached: &mut Reached,
+    ) -> f64 {
+        let Losses { added, removed, most_removed } = &self.pairs[reference * self.classes + class];
+        let target = slice.nodes(slice.top())[0] as usize;
+        let global = budget.global();
+        let Reached { weights, largest, losses, .. } = reached;
+        losses.clear();
+        for &(weight, n) in largest.iter() {
+            let most = budget.local(slice.nodes(1)[n] as usize).min(global).min(added.len());
+            losses.extend(added[..most].iter().map(|loss| weight * loss));
+        }
+        let mut threshold = keep_largest(losses, global);
+        if *most_removed > 0.0 {
+            for (&node, &weight) in slice.nodes(1).iter().zip(weights.iter()) {
+                if weight * most_removed <= threshold || budget.local(node as usize) == 0 {
+                    continue;
+                }
+                let present = graph.attributes().row(node as usize).iter().map(|&d| weight * removed[d as usize]);
+                losses.extend(present.filter(|&loss| loss > threshold));
+                if losses.len() > 4 * global {
+                    threshold = keep_largest(losses, global);
+                }
+            }
+            keep_largest(losses, global);
+        }
+        let (x, y) = (logits.entry(target, reference), logits.entry(target, class));
+        let margin = x.value - y.value;
+        let error = (x.error + y.error) * (1.0 + 1e-9) + error_of(1, margin.abs());
+        let worst = sum_above(losses.iter().copied());
+        // Two roundings: of the product of weight and loss, and of the difference.
+        let error = error + gamma(8) * worst + error_of(2, margin.abs());
+        Enclosure { value: margin - worst, error }.lower()
+    }
+}
+
+/// Drops all but the `count` largest; what the last of them is, or 0 if there are fewer.
+fn keep_largest(losses: &mut Vec<f64>, count: usize) -> f64 {
+    if count == 0 {
+        losses.clear();
+        return f64::INFINITY;
+    }
+    if losses.len() < count {
+        return 0.0;
+    }
+    let (_, &mut last, _) = losses.select_nth_unstable_by(count - 1, |x, y| y.total_cmp(x));
+    losses.truncate(count);
+    last
+}
+
+impl Reached {
+    /// The weights with which the nodes of a slice reach its target: sums over all paths of the sizes of the entries. Are they
+    /// all finite? Else there is no bound.
+    pub(crate) fn fill(&mut self, slice: &Slice, budget: &Budget) -> bool {
+        let Reached { weights, above, largest, .. } = self;
+        weights.clear();
+        weights.push(1.0);
+        let mut roundings = slice.top();
+        for l in (1..slice.top()).rev() {
+            std::mem::swap(weights, above);
+            weights.clear();
+            weights.resize(slice.nodes(l).len(), FLOOR);
+            let passing = slice.passing(l);
+            for (m, &weight) in above.iter().enumerate() {
+                for (n, entry) in passing.single_row(m) {
+                    weights[n] += weight * entry.abs();
+                }
+            }
+            roundings += passing.rows() + 1;
+        }
+        for weight in weights.iter_mut() {
+            *weight += error_of(roundings, *weight);
+        }
+        largest.clear();
+        let flippable = |&(n, _): &(usize, &f64)| budget.local(slice.nodes(1)[n] as usize) > 0;
+        largest.extend(weights.iter().enumerate().filter(flippable).map(|(n, &weight)| (weight, n)));
+        let count = budget.global();
+        if largest.len() > count {
+            if count > 0 {
+                largest.select_nth_unstable_by(count - 1, |x, y| y.0.total_cmp(&x.0));
+            }
+            largest.truncate(count);
+        }
+        weights.iter().all(|weight| weight.is_finite())
+    }
+}
