@@ -16,6 +16,7 @@ from scipy import sparse
 from ..errors import UnsupportedModel
 from ..network import Network
 from . import activations, arithmetic, indexing, words  # noqa: F401  (they register their functions)
+from .changes import change
 from .forms import Diagonal, Form, Layers
 from .functions import FUNCTIONS, PROPERTIES, Unhandled
 from .layers import LAYERS, has_own_code
@@ -193,11 +194,18 @@ class Recorder:
 
 
 def _bound(recorder: Recorder, handler: Any, part: torch.nn.Module) -> Any:
-    original = part.forward
+    original, changed = part.forward, change(part)
 
     def forward(*args: Any, **kwargs: Any) -> Any:
         if not any(isinstance(item, Recorded) for item in _flat([*args, *kwargs.values()])):
             return original(*args, **kwargs)
+        if changed is not None:
+            raise recorder.refuse(
+                f"{type(part).__name__} with {changed}",
+                "the layer is read by its formula, and hooks, changed methods and changed sublayers are not read",
+                "take them off; what they compute can be written in the forward of the model",
+                part,
+            )
         try:
             result = handler(recorder, part, *args, **kwargs)
         except Unhandled as unhandled:
