@@ -94,3 +94,174 @@ def test_parametrised_weights_are_read():
     nn.utils.parametrizations.weight_norm(model.enter.lin)
     reading = read(model, graph())
     reading.compare(lambda attributes: logits(reading.network, reading.inputs.adjacency, attributes))
+
+
+def test_a_subclass_with_a_propagate_of_its_own_is_followed():
+    class Own(pyg.GCNConv):
+        def propagate(self, edge_index, x, edge_weight):
+            return x.tanh()
+
+    model = Between(RELU)
+    model.enter = Own(D, H)
+    assert "tanh" in refusal(model).operation
+
+
+def _slice(h):
+    h[:, :2].relu_()
+    return h
+
+
+def _rows(h):
+    h[2:].mul_(2.0)
+    return h
+
+
+def _all(h):
+    h[:].add_(1.0)
+    return h
+
+
+def _chunk(h):
+    first, _ = h.chunk(2, 1)
+    first += 1.0
+    return h
+
+
+def _split(h):
+    F.leaky_relu(h.split(2, 1)[0], 0.2, inplace=True)
+    return h
+
+
+def _of_a_part(h):
+    h[:, :4][:, :2].sub_(1.0)
+    return h
+
+
+def _behind_the_part(h):
+    part = h[:, :2]
+    h.relu_()
+    return torch.cat([part, h[:, 2:]], 1)
+
+
+@pytest.mark.parametrize("write", [_slice, _rows, _all, _chunk, _split, _of_a_part, _behind_the_part])
+def test_parts_that_are_written_in_place(write):
+    error = refusal(Between(lambda self, x, edge_index: write(x)))
+    assert isinstance(error, UnsupportedModel) and "in place" in str(error) and error.where.startswith(__file__), error
+
+
+def read_and_compared(model, data=None, call=None):
+    from numpy_logits import logits
+
+    from gcnproof.pyg import read
+
+    reading = read(model, data if data is not None else graph(), call)
+    return reading.compare(lambda attributes: logits(reading.network, reading.inputs.adjacency, attributes))
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        lambda self, x, edge_index: x.relu_(),
+        lambda self, x, edge_index: torch.cat([x[:, :2].clone().relu_(), x[:, 2:]], 1),
+        lambda self, x, edge_index: torch.cat([F.relu(part) for part in x.chunk(2, 1)], 1).add_(1.0),
+        lambda self, x, edge_index: x[:, torch.arange(H).flip(0)].relu_() + x,
+    ],
+)
+def test_what_is_written_in_place_and_is_no_part_is_read(between):
+    assert read_and_compared(Between(between)) < 1e-9
+
+
+def test_a_stack_keeps_what_was_put_on_it():
+    def between(self, x, edge_index):
+        stacked = torch.stack([x, 2.0 * x])
+        x.relu_()
+        return stacked.sum(0) + x
+
+    assert read_and_compared(Between(between)) < 1e-9
+
+
+def test_results_written_into_a_given_tensor():
+    error = refusal(Between(lambda self, x, edge_index: torch.add(x, x, out=torch.zeros(NODES, H, dtype=x.dtype))))
+    assert isinstance(error, UnsupportedModel) and "out=" in str(error)
+
+
+def test_a_refusal_that_the_module_catches_is_still_one():
+    def between(self, x, edge_index):
+        try:
+            if x[0].sum() >= 1e6:  # caught
+                x = x * -5
+        except Exception:
+            pass
+        return F.relu(x)
+
+    error = refusal(Between(between))
+    assert isinstance(error, UnsupportedModel) and "# caught" in str(error)
+
+
+def test_a_refusal_that_the_module_catches_before_it_fails():
+    def between(self, x, edge_index):
+        try:
+            x = x.tanh()
+        except Exception:
+            raise RuntimeError("something else") from None
+        return x
+
+    assert "tanh" in refusal(Between(between)).operation
+
+
+def test_a_choice_by_the_type_of_the_tensor():
+    class Choosing(Between):
+        def forward(self, x, edge_index):
+            if type(x) is torch.Tensor and x[0].sum() > D - 1:
+                x = x * -5
+            return super().forward(x, edge_index)
+
+    data = graph()
+    assert data.x[0].sum() < D - 1
+    assert isinstance(refusal(Choosing(RELU), data), MismatchedLogits)
+
+
+class Masked(Between):
+    """A model whose last class is masked."""
+
+    def forward(self, x, edge_index):
+        return super().forward(x, edge_index) + torch.tensor([0.0, 0.0, -1e15], dtype=x.dtype)
+
+
+def test_a_masked_class_does_not_hide_a_random_model():
+    class Random(Masked):
+        def forward(self, x, edge_index):
+            return super().forward(x, edge_index) + torch.rand(1, dtype=x.dtype)
+
+    error = refusal(Random(RELU))
+    assert isinstance(error, UnsupportedModel) and "random" in str(error)
+
+
+def test_a_masked_class_does_not_hide_a_choice():
+    class Choosing(Masked):
+        def forward(self, x, edge_index):
+            return super().forward(-x if type(x) is torch.Tensor else x, edge_index)
+
+    assert isinstance(refusal(Choosing(RELU)), MismatchedLogits)
+    assert read_and_compared(Masked(RELU)) < 1e-9
+
+
+def test_logits_are_compared_by_class_and_by_node():
+    import numpy as np
+
+    from gcnproof.pyg.comparison import _differing
+
+    logits = np.random.default_rng(0).normal(size=(6, 3))
+    same = logits * (1 + 1e-14)
+    assert not _differing(same, logits).any() and not _differing(np.zeros((6, 3)), np.zeros((6, 3))).any()
+    for huge in (np.s_[:, 2], np.s_[4, :]):
+        theirs, ours = logits.copy(), same.copy()
+        theirs[huge] = ours[huge] = -1e9
+        assert not _differing(ours, theirs).any()
+        ours[1, 0] += 0.01
+        assert _differing(ours, theirs).tolist() == [False, True, False, False, False, False]
+    cancelled = logits.copy()
+    cancelled[:, 1] = 0.0
+    noise = cancelled.copy()
+    noise[:, 1] = 1e-16
+    assert not _differing(noise, cancelled).any() and not _differing(cancelled, noise).any()

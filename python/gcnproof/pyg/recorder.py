@@ -37,6 +37,7 @@ class Recorder:
         self.nodes = adjacency.shape[0]
         self.operators = Operators(adjacency)
         self.layers = Layers(self.nodes, attributes)
+        self.refused: UnsupportedModel | None = None
         self._prepare()
 
     def attributes(self) -> Recorded:
@@ -47,10 +48,16 @@ class Recorder:
         """Runs the module by `call`; the network, and the function that turns its logits into probabilities, if there is one."""
         try:
             result = call()
-        except (UnsupportedModel, KeyboardInterrupt):
+        except KeyboardInterrupt:
             raise
+        except UnsupportedModel as error:
+            raise self.refused or error
         except Exception as error:
+            if self.refused is not None:
+                raise self.refused from error
             self._explain(error)
+        if self.refused is not None:
+            raise self.refused
         return self._output(result)
 
     def _explain(self, error: Exception) -> None:
@@ -123,6 +130,8 @@ class Recorder:
             return self._property(getattr(owner, "__name__", ""), func, args)
         if name == "__set__":
             return self.refuse_function("assignment to an attribute of a tensor")
+        if kwargs.get("out") is not None:
+            raise self.refuse(f"`{name}` with out=", "its result is written into a tensor that is there already", "use what it returns, without out=")
         handler = FUNCTIONS.get(name)
         if handler is None:
             return self.refuse_function(name)
@@ -149,8 +158,10 @@ class Recorder:
         raise self.refuse(f"`{plain}`", why, remedy)
 
     def refuse(self, what: str, why: str, remedy: str, module: Any = None) -> UnsupportedModel:
-        """The error about an operation at the place that is being read."""
-        return words.refuse(what, why, remedy, self.names, module)
+        """The error about an operation at the place that is being read. The first one is kept: the module's code may catch it."""
+        error = words.refuse(what, why, remedy, self.names, module)
+        self.refused = self.refused or error
+        return error
 
     # What layers do.
 

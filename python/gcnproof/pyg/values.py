@@ -70,6 +70,8 @@ class Recorded(torch.Tensor):
 
     # A stack of several values: they, and the side along which they lie.
     stack: tuple[list[Recorded], int] | None
+    # What shares its numbers with others: the tensor that parts were taken of, and these parts, have the same list of one flag.
+    shared: list[bool]
 
     @staticmethod
     def __new__(cls, value: Value, recorder: Any, shape: tuple[int, ...] | None = None) -> Recorded:
@@ -79,6 +81,14 @@ class Recorded(torch.Tensor):
         self.value = value
         self.recorder = recorder
         self.stack = None
+        self.shared = [False]
+
+    def share(self, part: Recorded) -> Recorded:
+        """Tells that another tensor is a part of this one: writing into one would change the other."""
+        with torch._C.DisableTorchFunctionSubclass():
+            self.shared[0] = True
+            part.shared = self.shared
+        return part
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
