@@ -265,3 +265,30 @@ def test_logits_are_compared_by_class_and_by_node():
     noise = cancelled.copy()
     noise[:, 1] = 1e-16
     assert not _differing(noise, cancelled).any() and not _differing(cancelled, noise).any()
+
+
+class Beforehand(nn.Module):
+    """Reads features that were computed before the model."""
+
+    def __init__(self, key="x1"):
+        super().__init__()
+        self.first, self.second, self.key = nn.Linear(D, C), nn.Linear(D, C), key
+
+    def forward(self, data):
+        return self.first(data.x) + self.second(data[self.key])
+
+
+def test_features_that_were_computed_beforehand():
+    data = graph()
+    data.x1 = torch.rand(NODES, D)
+    error = refusal(Beforehand(), data)
+    assert isinstance(error, UnsupportedModel) and "`data.x1`" in str(error) and "in forward" in str(error)
+    error = refusal(Beforehand(), data, call=lambda model, data: model.first(data.x) + data.x1[:, :C])
+    assert "`data.x1`" in str(error)
+
+
+def test_other_features_that_are_not_read_are_no_hindrance():
+    data = graph()
+    data.x1, data.pos = torch.rand(NODES, D), torch.rand(NODES, 2)
+    assert read_and_compared(Between(RELU), data) < 1e-9
+    assert read_and_compared(Between(RELU), data, lambda model, data: model(data.to("cpu").x, data.clone().edge_index)) < 1e-9

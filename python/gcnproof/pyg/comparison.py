@@ -19,8 +19,8 @@ TOLERANCE = 1e-9
 ROUNDING = 1e-12
 """What rounding may leave of sums that cancel out, relative to what they are made of."""
 
-MOST_ENTRIES = 4_000_000
-"""How many attributes are filled in at most for the comparison with full rows."""
+MOST_ENTRIES = 500_000
+"""How many attributes are cleared or filled in at most, whole rows of them, for a comparison."""
 
 ROUNDS = 2
 """How often attributes are flipped at random."""
@@ -90,16 +90,16 @@ def _points(attributes: sparse.csr_array, random: np.random.Generator) -> Any:
     nodes, dimension = attributes.shape
     if nodes * dimension == 0:
         return
-    yield " without any attributes", sparse.csr_array(attributes.shape, dtype=np.float64)
-    # On a large graph some rows are filled, the others stay as they are.
-    filled = np.zeros(nodes)
-    filled[random.permutation(nodes)[: max(1, MOST_ENTRIES // dimension)]] = 1.0
-    full = sparse.csr_array(np.ones((int(filled.sum()), dimension)))
-    places = sparse.csr_array((np.ones(full.shape[0]), (np.flatnonzero(filled), np.arange(full.shape[0]))), shape=(nodes, full.shape[0]))
-    result = sparse.csr_array(places @ full + sparse.diags_array(1.0 - filled) @ attributes)
-    result.eliminate_zeros()
-    result.sort_indices()
-    yield " with all attributes at some nodes", result
+    # On a large graph this is done to some of the nodes, the others stay as they are.
+    some = np.sort(random.permutation(nodes)[: max(1, MOST_ENTRIES // dimension)])
+    others = np.ones(nodes)
+    others[some] = 0.0
+    kept = sparse.csr_array(sparse.diags_array(others) @ attributes)
+    full = sparse.csr_array((np.ones(len(some) * dimension), (np.repeat(some, dimension), np.tile(np.arange(dimension), len(some)))), shape=attributes.shape)
+    for when, result in ((" without attributes", kept), (" with all attributes", sparse.csr_array(kept + full))):
+        result.eliminate_zeros()
+        result.sort_indices()
+        yield when, result
 
 
 def _flipped(attributes: sparse.csr_array, random: np.random.Generator, round: int) -> sparse.csr_array:
