@@ -59,7 +59,7 @@ def certify(
 
     `model` and `data` are a PyTorch Geometric module and its Data object, a gcnproof.Network and a gcnproof.Graph, or the paths of
     files. An attacker flips at most `Q` attributes in all and at most `q` in each node: an int, a float below 1 as a share of the
-    attributes (rounded down, at least 1), or an array with one number for each node.
+    attributes (rounded down, at least 1; 0.0 is no flip), or an array with one number for each node.
 
     `complete=True` goes on until every node is decided, `minimize=True` until the worst-case margin of every class pair is known
     exactly; `time_limit` gives a node up after so many seconds of that. `nodes` takes ids, a slice, or a mask. `flips` is "both",
@@ -172,7 +172,8 @@ def check(
 ) -> Proofs:
     """Checks a file of proofs, each replayed in exact arithmetic by code that shares none with the certifier.
 
-    A file states its own budget: `Q` and `q` insist that it is at least that large, `nodes` that each of these nodes is proved.
+    A file states its own budget: `Q` and `q` insist that it is at least that large, `nodes` that each of these nodes is proved. Where
+    the file's budget is larger, what is robust there is robust within `Q` and `q` too; what is not need not be, and has no verdict.
     `exact=True` lets the core alone judge, in exact integers: slow.
     """
     subject = Subject(model, data)
@@ -189,7 +190,28 @@ def check(
             listener,
         )
     verdicts = {int(node): str(verdict) for node, verdict in facts["verdicts"]}
-    return Proofs(facts["success"], facts["accepted"], facts["rejected"], verdicts, facts["unmet"], facts)
+    success, unmet = facts["success"], list(facts["unmet"])
+    if _is_smaller(Q, q, facts.get("statement") or {}):
+        open_ = {node for node, verdict in verdicts.items() if verdict == "non_robust"}
+        verdicts = {node: verdict for node, verdict in verdicts.items() if node not in open_}
+        missing = sorted(open_.intersection(selected(nodes, subject.graph.node_count) or []))
+        if missing:
+            success = False
+            unmet.append(f"nodes that are not robust within the file's larger budget, which says nothing of the smaller one: {', '.join(map(str, missing))}")
+    return Proofs(success, facts["accepted"], facts["rejected"], verdicts, unmet, facts)
+
+
+def _is_smaller(Q: int | None, q: int | None, statement: dict[str, Any]) -> bool:
+    """Is a budget smaller than the one that a file of proofs states?"""
+    budget = statement.get("budget", {})
+    if Q is not None and Q < budget.get("global", 0):
+        return True
+    if q is None:
+        return False
+    stated = budget.get("local")
+    # One number for all nodes, or one for each; what is stated in another way is taken as larger.
+    numbers = stated if isinstance(stated, list) else [stated]
+    return any(not isinstance(number, int) or q < number for number in numbers)
 
 
 def logits(model: Any, data: Any, flips: Any = ()) -> np.ndarray:
