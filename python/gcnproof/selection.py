@@ -84,7 +84,7 @@ def threads(count: Any) -> int | None:
     """A number of threads; None for all cores."""
     if count is None:
         return None
-    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or not 1 <= count <= MOST_THREADS:
+    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or not 1 <= int(count) <= MOST_THREADS:
         raise InputError(f"threads={count!r}", f"give a whole number from 1 to {MOST_THREADS}, or leave it out for all cores")
     return int(count)
 

@@ -44,7 +44,7 @@ impl Certifier {
         self.improve_attacks(&mut pairs, workspace);
         let mut cost = Cost::default();
         if !self.activation_bounds().is_empty() {
-            cost = self.search(target, &mut pairs, workspace);
+            cost = self.search(&mut pairs, workspace);
         } else if minimizing {
             self.minimize_linear(&mut pairs, workspace);
         }
@@ -119,7 +119,7 @@ impl Certifier {
 
     /// Goes on where the bounds have left a pair open, as far as the effort allows. Pairs with the likeliest attack come
     /// first, and the first witness ends it unless the exact margins are asked for.
-    fn search(&self, target: Target, pairs: &mut Pairs, workspace: &mut Workspace) -> Cost {
+    fn search(&self, pairs: &mut Pairs, workspace: &mut Workspace) -> Cost {
         let single = Limits { nodes: 1, ..Limits::default() };
         let (goals, limits) = match self.settings.effort {
             Effort::Bounds => return Cost::default(),
@@ -140,27 +140,8 @@ impl Certifier {
                 if goal == Goal::Decide && (broken || pairs[at].is_settled()) {
                     continue;
                 }
-                // The table of the nodes keeps no proof: where one is asked for, it comes after the search.
-                let per_node = if self.settings.effort == Effort::Optimal { None } else { self.per_node() };
-                let proofs = self.settings.proofs && goal == Goal::Decide;
-                let table = |pairs: &mut Pairs, workspace: &mut Workspace| {
-                    let Some(per_node) = per_node else { return Cost { gave_up: true, ..Cost::default() } };
-                    per_node.search(&self.prepared, (target.node, at), (goal, &clock), pairs, workspace)
-                };
-                let is_done = |pairs: &Pairs| match goal {
-                    Goal::Decide => pairs.any_broken() || pairs[at].is_settled(),
-                    Goal::Minimize { .. } => pairs[at].minimized,
-                };
-                let mut spent = if proofs { Cost::default() } else { table(pairs, workspace) };
-                if !is_done(pairs) {
-                    let quest = Quest { goal, limits, clock: clock.clone(), proofs: self.settings.proofs };
-                    spent.gave_up = false;
-                    spent.add(search_pair(&self.prepared, at, quest, pairs, workspace));
-                    if proofs && spent.gave_up && !is_done(pairs) {
-                        spent.gave_up = table(pairs, workspace).gave_up;
-                    }
-                }
-                cost.add(spent);
+                let quest = Quest { goal, limits, clock: clock.clone(), proofs: self.settings.proofs };
+                cost.add(search_pair(&self.prepared, at, quest, pairs, workspace));
             }
         }
         cost

@@ -1,6 +1,6 @@
 //! `Certifier` and its builder: from a problem to a verdict for every node, and the iterator over the results.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -15,15 +15,12 @@ use crate::problem::graph::Graph;
 use crate::problem::network::Network;
 use crate::problem::{Problem, ProblemError};
 use crate::search::limits::Stop;
-use crate::search::per_node::PerNode;
 
 /// Decides nodes of one problem: a graph, a network and a budget, with everything that all targets share. It owns what it
 /// needs, and threads share it.
 #[derive(Clone, Debug)]
 pub struct Certifier {
     pub(crate) prepared: Arc<Prepared>,
-    /// The nodes by themselves, where the network allows it; made when it is first asked for.
-    per_node: Arc<OnceLock<Option<PerNode>>>,
     pub(crate) settings: Settings,
 }
 
@@ -67,7 +64,7 @@ impl CertifierBuilder {
 
     /// Does all the work that does not depend on a target.
     pub fn build(self) -> Certifier {
-        Certifier { prepared: Arc::new(Prepared::new(self.problem)), per_node: Arc::default(), settings: self.settings }
+        Certifier { prepared: Arc::new(Prepared::new(self.problem)), settings: self.settings }
     }
 }
 
@@ -102,11 +99,6 @@ impl Certifier {
     /// The same problem under another global budget; what does not depend on it is shared.
     pub fn at_global(&self, global: usize) -> Certifier {
         Certifier { prepared: Arc::new(self.prepared.at_global(global)), ..self.clone() }
-    }
-
-    /// The nodes by themselves, if only the last layer passes messages.
-    pub(crate) fn per_node(&self) -> Option<&PerNode> {
-        self.per_node.get_or_init(|| PerNode::new(self.prepared.problem())).as_ref()
     }
 
     /// The graph.
