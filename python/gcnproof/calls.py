@@ -202,16 +202,17 @@ def check(
 
 
 def _is_smaller(Q: int | None, q: int | None, statement: dict[str, Any]) -> bool:
-    """Is a budget smaller than the one that a file of proofs states?"""
+    """Does a budget allow less than the one that a file of proofs states? Per node no more than the global budget counts."""
     budget = statement.get("budget", {})
-    if Q is not None and Q < budget.get("global", 0):
+    whole = budget.get("global", 0)
+    if Q is not None and Q < whole:
         return True
     if q is None:
         return False
     stated = budget.get("local")
     # One number for all nodes, or one for each; what is stated in another way is taken as larger.
     numbers = stated if isinstance(stated, list) else [stated]
-    return any(not isinstance(number, int) or q < number for number in numbers)
+    return any(not isinstance(number, int) or q < min(number, whole) for number in numbers)
 
 
 def logits(model: Any, data: Any, flips: Any = ()) -> np.ndarray:
