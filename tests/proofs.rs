@@ -38,8 +38,7 @@ fn expected(result: &NodeResult) -> Option<Judgement> {
 fn judged(certifier: &Certifier, result: &NodeResult) -> Line {
     let (graph, gcn) = (certifier.graph(), certifier.network());
     let matrices: Vec<_> = gcn.own_matrices();
-    let rules: Vec<Operator> =
-        matrices.iter().map(|matrix| Operator::from_plain((**matrix).clone()).unwrap()).collect();
+    let rules: Vec<Operator> = gcn.layers().iter().map(|layer| layer.operators[0].clone()).collect();
     let header = header(("", ""), (gcn, &rules), certifier.budget(), Convention::Predicted);
     let model = model_file(gcn, "");
     let file = graph.file();

@@ -168,7 +168,7 @@ fn verdicts_margins_and_bounds_are_those_of_brute_force() {
     compare(0..count, Shape::Any);
 }
 
-/// The worst case of each node by itself, and a knapsack over the nodes.
+/// Only the last layer passes messages, as in APPNP.
 #[test]
 fn nodes_by_themselves_before_one_step_of_message_passing() {
     let count = std::env::var("GCNPROOF_TERMS").ok().and_then(|count| count.parse().ok()).unwrap_or(4_000u64);

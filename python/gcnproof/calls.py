@@ -22,9 +22,9 @@ def _path(path: Path | None) -> str | None:
     return None if path is None else os.fspath(path)
 
 
-def _search(complete: bool, minimize: bool, time_limit: float | None, exact_margins: bool = False) -> dict[str, Any]:
+def _search(complete: bool, minimize: bool, time_limit: float | None, exact_margins: bool = False, margins: str = "tight") -> dict[str, Any]:
     limit = None if time_limit is None else float(time_limit)
-    return {"complete": complete, "minimize": minimize, "exact_margins": exact_margins, "time_limit": limit}
+    return {"complete": complete, "minimize": minimize, "exact_margins": exact_margins, "time_limit": limit, "margins": margins}
 
 
 def _tell(facts: dict[str, Any]) -> None:
@@ -47,6 +47,7 @@ def certify(
     freeze_attributes: Any = None,
     class_: Literal["predicted", "labels"] = "predicted",
     bound: Literal["best", "paper", "anchored"] = "best",
+    margins: Literal["fast", "tight"] = "fast",
     time_limit: float | None = None,
     threads: int | None = None,
     progress: bool | Listener = True,
@@ -59,11 +60,12 @@ def certify(
 
     `model` and `data` are a PyTorch Geometric module and its Data object, a gcnproof.Network and a gcnproof.Graph, or the paths of
     files. An attacker flips at most `Q` attributes in all and at most `q` in each node: an int, a float below 1 as a share of the
-    attributes (rounded down, at least 1), or an array with one number for each node.
+    attributes (rounded down, at least 1; 0.0 is no flip), or an array with one number for each node.
 
     `complete=True` goes on until every node is decided, `minimize=True` until the worst-case margin of every class pair is known
     exactly; `time_limit` gives a node up after so many seconds of that. `nodes` takes ids, a slice, or a mask. `flips` is "both",
     "add" or "remove"; nodes and attributes can be frozen. `class_` is the class to be kept: "predicted" or "labels".
+    `margins="tight"` evaluates all bounds also where a node is robust by far; by default the first that shows it is enough.
 
     `out` writes rows to a file (.parquet, .jsonl or .csv) that is valid at every moment: after Ctrl-C, `resume=True` goes on with it;
     `force=True` overwrites it. `proofs` writes a proof of every verdict (.jsonl or .jsonl.zst). Without them no file is touched.
@@ -75,7 +77,7 @@ def certify(
             subject.network,
             _flips(Q, "Q"),
             attacker(subject.graph, q, flips, freeze_nodes, freeze_attributes),
-            _search(complete, minimize, time_limit, exact_margins=minimize),
+            _search(complete, minimize, time_limit, exact_margins=minimize, margins=margins),
             selected(nodes, subject.graph.node_count),
             class_,
             bound,
@@ -172,7 +174,8 @@ def check(
 ) -> Proofs:
     """Checks a file of proofs, each replayed in exact arithmetic by code that shares none with the certifier.
 
-    A file states its own budget: `Q` and `q` insist that it is at least that large, `nodes` that each of these nodes is proved.
+    A file states its own budget: `Q` and `q` insist that it is at least that large, `nodes` that each of these nodes is proved. Where
+    the file's budget is larger, what is robust there is robust within `Q` and `q` too; what is not need not be, and has no verdict.
     `exact=True` lets the core alone judge, in exact integers: slow.
     """
     subject = Subject(model, data)
@@ -189,7 +192,29 @@ def check(
             listener,
         )
     verdicts = {int(node): str(verdict) for node, verdict in facts["verdicts"]}
-    return Proofs(facts["success"], facts["accepted"], facts["rejected"], verdicts, facts["unmet"], facts)
+    success, unmet = facts["success"], list(facts["unmet"])
+    if _is_smaller(Q, q, facts.get("statement") or {}):
+        open_ = {node for node, verdict in verdicts.items() if verdict == "non_robust"}
+        verdicts = {node: verdict for node, verdict in verdicts.items() if node not in open_}
+        missing = sorted(open_.intersection(selected(nodes, subject.graph.node_count) or []))
+        if missing:
+            success = False
+            unmet.append(f"nodes that are not robust within the file's larger budget, which says nothing of the smaller one: {', '.join(map(str, missing))}")
+    return Proofs(success, facts["accepted"], facts["rejected"], verdicts, unmet, facts)
+
+
+def _is_smaller(Q: int | None, q: int | None, statement: dict[str, Any]) -> bool:
+    """Does a budget allow less than the one that a file of proofs states? Per node no more than the global budget counts."""
+    budget = statement.get("budget", {})
+    whole = budget.get("global", 0)
+    if Q is not None and Q < whole:
+        return True
+    if q is None:
+        return False
+    stated = budget.get("local")
+    # One number for all nodes, or one for each; what is stated in another way is taken as larger.
+    numbers = stated if isinstance(stated, list) else [stated]
+    return any(not isinstance(number, int) or q < min(number, whole) for number in numbers)
 
 
 def logits(model: Any, data: Any, flips: Any = ()) -> np.ndarray:

@@ -191,23 +191,28 @@ class _Table(Generic[Row]):
     def apply(self, node: int) -> Any:
         """The attributes with the flips of the node's witness made, so that your own model can be asked.
 
-        With a Data object of PyTorch Geometric these are a new tensor like `data.x`; otherwise a new scipy CSR matrix.
+        The attributes are those that were certified. With a Data object of PyTorch Geometric they are a new tensor like `data.x`; otherwise a new scipy CSR matrix.
         """
         flips = self.witness[self._at(node)]
         if not flips and not self._broken(self._at(node)):
             raise InputError(f"node {node} has no witness", "only non-robust nodes have one")
         x: Any = getattr(self._data, "x", None)
-        if hasattr(x, "detach"):
-            changed = x.detach().clone()
-            changed = changed.to_dense() if str(changed.layout) != "torch.strided" else changed
-            for at, attribute in flips:
-                changed[at, attribute] = 1 - changed[at, attribute]
-            return changed
         if self._graph is None:
             raise InputError("these results were loaded without their graph", "give it: gcnproof.load(path, graph=graph)")
+        certified = self.run.get("input", {}).get("graph")
+        if certified is not None and certified != self._graph.digest:
+            raise InputError("these results are about another graph", "give the graph that was certified: gcnproof.load(path, graph=graph)")
+        attributes = self._graph.attributes
+        if hasattr(x, "detach"):
+            import torch
+
+            # The attributes that were certified, even if the tensor was changed since.
+            changed = torch.from_numpy(attributes.toarray()).to(dtype=x.dtype, device=x.device)
+            for at, attribute in flips:
+                changed[at, attribute] = 1 - int(changed[at, attribute])
+            return changed
         from scipy import sparse
 
-        attributes = self._graph.attributes
         if not flips:
             return attributes.copy()
         rows, columns = np.array(flips).T

@@ -49,7 +49,8 @@ def local(q: Any, nodes: int) -> int | float | np.ndarray:
     if isinstance(q, numbers.Real):
         if not 0 <= float(q) < 1:
             raise InputError(f"q={q}", "a share of the attributes is a float below 1 (0.01 is 1 %); a number of flips is an int")
-        return float(q)
+        # A share in fewer bits is meant as it is written: float32's 0.7 lies below 0.7.
+        return float(str(q)) if isinstance(q, np.floating) else float(q)
     found = _array(q)
     if found.shape != (nodes,) or found.dtype.kind not in "iu":
         raise InputError(
@@ -83,7 +84,7 @@ def threads(count: Any) -> int | None:
     """A number of threads; None for all cores."""
     if count is None:
         return None
-    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or not 1 <= count <= MOST_THREADS:
+    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or not 1 <= int(count) <= MOST_THREADS:
         raise InputError(f"threads={count!r}", f"give a whole number from 1 to {MOST_THREADS}, or leave it out for all cores")
     return int(count)
 

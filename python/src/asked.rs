@@ -69,6 +69,7 @@ pub struct Search {
     minimize: bool,
     exact_margins: bool,
     time_limit: Option<f64>,
+    margins: String,
 }
 
 impl Search {
@@ -92,9 +93,16 @@ impl Search {
             }
             _ => Effort::Bounds,
         };
+        let margins = match self.margins.as_str() {
+            "tight" => Margins::Tight,
+            // Exact minima leave nothing to be fast about.
+            "fast" if self.minimize => Margins::Tight,
+            "fast" => Margins::Fast,
+            other => return Err(wrong(py, &format!("margins={other:?}"), "give 'fast' or 'tight'")),
+        };
         let exact_margins = self.exact_margins && self.minimize;
         let level = Level::from(effort);
-        Ok((effort, EffortRecord { level, time_limit: self.time_limit, node_limit: None, gap: None, margins: Margins::Tight, exact_margins }))
+        Ok((effort, EffortRecord { level, time_limit: self.time_limit, node_limit: None, gap: None, margins, exact_margins }))
     }
 }
 

@@ -12,6 +12,10 @@ mod rows;
 
 use pyo3::prelude::*;
 
+/// As in the program: large buffers are asked for again and again.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[pymodule]
 mod _native {
     #[pymodule_export]

@@ -222,7 +222,7 @@ def test_labels_as_the_class_to_be_kept(problem):
         ({"resume": True, "proofs": "p.jsonl"}, "out="),
         ({"resume": True, "force": True, "out": "rows.csv"}, "one of them"),
         ({"proofs": "p.json"}, ".jsonl"),
-        ({"threads": 0}, "1 or more"),
+        ({"threads": 0}, "from 1 to 1024"),
         ({"freeze_attributes": [77]}, "77"),
         ({"out": "rows.txt"}, "parquet"),
     ],

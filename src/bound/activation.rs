@@ -7,6 +7,7 @@
 
 use rayon::prelude::*;
 
+use crate::bound::layer_bounds::{LayerBounds, UnitBounds, places};
 use crate::bound::line::capped::Cap;
 use crate::number::rounding::{Enclosure, FLOOR, error_of};
 use crate::problem::budget::{Budget, Decided};
@@ -16,101 +17,6 @@ use crate::problem::graph::Graph;
 use crate::problem::matrix::{Pattern, PatternRows};
 use crate::problem::network::{Layer, Network};
 use crate::problem::slice::Slice;
-
-/// `R` and `S` of one representation, row-major over all nodes.
-///
-/// Lines know three kinds of units by their bounds: never active, always active, undecided. A unit without activation is always
-/// active, whatever its sign; so its `R` is 0 here and its `S` the largest size of its value, and what its value really may be
-/// stands in `interval`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LayerBounds {
-    /// Units per node.
-    pub width: usize,
-    /// `R`.
-    pub lower: Vec<f64>,
-    /// `S`.
-    pub upper: Vec<f64>,
-    /// Caps of the units, where they are known: at layer 2.
-    pub caps: Vec<Cap>,
-    /// Which units of a node have no activation; empty if none.
-    pub linear: Vec<bool>,
-    /// The values that units may take, nodes × units, where some have no activation; else empty.
-    pub interval: Vec<(f64, f64)>,
-}
-
-impl LayerBounds {
-    /// Room for the bounds of some nodes.
-    fn unknown(width: usize, nodes: usize) -> LayerBounds {
-        let count = width * nodes;
-        let (lower, upper, caps) = (vec![0.0; count], vec![0.0; count], vec![Cap::default(); count]);
-        LayerBounds { width, lower, upper, caps, linear: Vec::new(), interval: Vec::new() }
-    }
-
-    /// Makes units without activation count as active, and remembers their values.
-    fn straighten(mut self, layer: &Layer) -> LayerBounds {
-        if layer.linear.iter().any(|&linear| linear) {
-            self.linear.clone_from(&layer.linear);
-            self.interval = self.lower.iter().copied().zip(self.upper.iter().copied()).collect();
-            for at in (0..self.lower.len()).filter(|at| layer.is_linear(at % self.width)) {
-                let (r, s) = self.interval[at];
-                self.lower[at] = 0.0;
-                self.upper[at] = r.abs().max(s.abs()).max(f64::MIN_POSITIVE);
-                if let Some(cap) = self.caps.get_mut(at) {
-                    *cap = Cap::default();
-                }
-            }
-        }
-        self
-    }
-
-    /// Has this unit no activation?
-    #[inline]
-    pub fn is_linear(&self, unit: usize) -> bool {
-        self.linear.get(unit).copied().unwrap_or(false)
-    }
-
-    /// The least and the most that a unit of a node may send: its value, cut at zero where it has an activation.
-    fn sent(&self, node: usize, unit: usize) -> (f64, f64) {
-        let at = node * self.width + unit;
-        if self.is_linear(unit) { self.interval[at] } else { (self.lower[at].max(0.0), self.upper[at].max(0.0)) }
-    }
-
-    fn put(&mut self, at: usize, unit: UnitBounds) {
-        (self.lower[at], self.upper[at], self.caps[at]) = (unit.lower, unit.upper, unit.cap);
-    }
-
-    /// `R` of a node.
-    pub fn lower(&self, node: usize) -> &[f64] {
-        &self.lower[node * self.width..][..self.width]
-    }
-
-    /// `S` of a node.
-    pub fn upper(&self, node: usize) -> &[f64] {
-        &self.upper[node * self.width..][..self.width]
-    }
-
-    /// The least and the most that the pre-activations of a node may be.
-    pub fn true_bounds(&self, node: usize) -> impl Iterator<Item = (f64, f64)> + '_ {
-        let first = node * self.width;
-        (0..self.width).map(move |unit| {
-            if self.is_linear(unit) {
-                self.interval[first + unit]
-            } else {
-                (self.lower[first + unit], self.upper[first + unit])
-            }
-        })
-    }
-
-    /// The values that the units of a node may take, where some have no activation.
-    pub fn intervals(&self, node: usize) -> &[(f64, f64)] {
-        &self.interval[node * self.width..][..self.width]
-    }
-
-    /// Caps of a node.
-    pub fn caps(&self, node: usize) -> &[Cap] {
-        &self.caps[node * self.width..][..self.width]
-    }
-}
 
 /// Where an overflow left no number, no bound is known.
 fn outward(lower: f64, upper: f64) -> (f64, f64) {
@@ -202,47 +108,50 @@ impl Reach<'_> {
     }
 }
 
-/// Layer 2 (docs/math.md (3.1)). Cost: `O(h (N (q + nnz(X_n)) + E·min(q, Q)))`, memory `O(N·min(q, Q))` per thread and term; where
-/// terms meet, `D` more for each such entry.
+/// So many nodes have long columns.
+const MANY: usize = 1 << 16;
+
+/// Layer 2 of some nodes (docs/math.md (3.1)). Cost, with `N` nodes in reach of these and `E` entries of the operators between them:
+/// `O(h (N (q + nnz(X_n)) + E·min(q, Q)))`, memory `O(N·min(q, Q))` per thread and term; where terms meet, `D` more for each such entry.
 pub fn first_hidden(
     graph: &Graph,
     network: &Network,
     budget: &Budget,
     columns: &Columns,
     unperturbed: &Representation,
+    nodes: &[u32],
 ) -> LayerBounds {
     let layer = &network.layers()[0];
-    let (nodes, width) = (graph.node_count(), layer.outputs());
+    let width = layer.outputs();
     let free = Decided::default();
-    let units: Vec<Vec<UnitBounds>> = (0..width)
-        .into_par_iter()
-        .map(|unit| {
-            let columns: Vec<_> = (0..layer.passing.terms()).map(|k| columns.unit(k * width + unit)).collect();
-            let terms = columns.iter().map(|&column| largest_changes(graph, budget, column)).collect();
-            let reach = Reach { terms, columns, graph, means: (budget, &free), global: budget.global() };
-            let mut pool = Vec::new();
-            (0..nodes)
-                .map(|m| {
-                    let row = || layer.passing.row(m).map(|(n, entries)| (n, n, entries));
-                    unit_bounds(row, unperturbed.entry(m, unit), &reach, &mut pool)
-                })
-                .collect()
-        })
-        .collect();
-    let mut bounds = LayerBounds::unknown(width, nodes);
-    for (unit, nodes) in units.into_iter().enumerate() {
-        for (m, of_unit) in nodes.into_iter().enumerate() {
-            bounds.put(m * width + unit, of_unit);
+    let reaching = network.senders(1, nodes);
+    let place = places(&reaching, graph.node_count());
+    let mut bounds = LayerBounds::unknown(width, nodes.len());
+    // What is found for a unit is a column, and columns wait to be laid side by side: those of many nodes a few at a time.
+    let units: Vec<usize> = (0..width).collect();
+    let few = if nodes.len() > MANY { rayon::current_num_threads() } else { width };
+    for together in units.chunks(few.max(1)) {
+        let found: Vec<Vec<UnitBounds>> = together
+            .par_iter()
+            .map(|&unit| {
+                let columns: Vec<_> = (0..layer.passing.terms()).map(|k| columns.unit(k * width + unit)).collect();
+                let terms = columns.iter().map(|&column| largest_changes(graph, budget, &reaching, column)).collect();
+                let reach = Reach { terms, columns, graph, means: (budget, &free), global: budget.global() };
+                let mut pool = Vec::new();
+                let of_node = |&m: &u32| {
+                    let row = || layer.passing.row(m as usize).map(|(n, entries)| (place[n] as usize, n, entries));
+                    unit_bounds(row, unperturbed.entry(m as usize, unit), &reach, &mut pool)
+                };
+                nodes.iter().map(of_node).collect()
+            })
+            .collect();
+        for (&unit, column) in together.iter().zip(found) {
+            for (row, of_unit) in column.into_iter().enumerate() {
+                bounds.put(row * width + unit, of_unit);
+            }
         }
     }
-    bounds.straighten(layer)
-}
-
-/// `R`, `S` and the cap of one unit.
-struct UnitBounds {
-    lower: f64,
-    upper: f64,
-    cap: Cap,
+    bounds.of_nodes(nodes, graph.node_count()).straighten(layer)
 }
 
 /// The bounds of a unit around its value `z`, all changes within the budget granted (docs/math.md (3.1), (5.8)).
@@ -287,19 +196,20 @@ fn best_changes<'r, I: Iterator<Item = (usize, usize, &'r [f64])>>(
     pool.iter().sum()
 }
 
-/// `ŝ_nj·` of the formula for one unit `j` and all nodes.
-fn largest_changes(graph: &Graph, budget: &Budget, column: (&[f64], &[u32])) -> LargestChanges {
-    let nodes = graph.node_count();
-    let capacity =
-        budget.locals().iter().map(|&q| q as usize).max().unwrap_or(0).min(budget.global()).min(column.0.len());
-    let mut reach = LargestChanges { capacity, raise: vec![0.0; nodes * capacity], lower: vec![0.0; nodes * capacity] };
+/// `ŝ_nj·` of the formula for one unit `j` and some nodes.
+fn largest_changes(graph: &Graph, budget: &Budget, nodes: &[u32], column: (&[f64], &[u32])) -> LargestChanges {
+    let most = nodes.iter().map(|&n| budget.local(n as usize)).max().unwrap_or(0);
+    let capacity = most.min(budget.global()).min(column.0.len());
+    let zeros = vec![0.0; nodes.len() * capacity];
+    let mut reach = LargestChanges { capacity, lower: zeros.clone(), raise: zeros };
     if capacity == 0 {
         return reach;
     }
     let mut removals = Vec::new();
     let free = Decided::default();
-    for n in 0..nodes {
-        let range = n * capacity..n * capacity + budget.local(n).min(capacity);
+    for (at, &n) in nodes.iter().enumerate() {
+        let n = n as usize;
+        let range = at * capacity..at * capacity + budget.local(n).min(capacity);
         let (raise, lower) = (&mut reach.raise[range.clone()], &mut reach.lower[range]);
         largest_changes_of(graph, (budget, &free), n, column, raise, lower, &mut removals);
     }
@@ -434,10 +344,11 @@ fn fill(
     }
 }
 
-/// Layers 3 and up: interval propagation with bias and clipping, signs of `W` and of `A` split.
-pub fn propagate(layer: &Layer, previous: &LayerBounds) -> LayerBounds {
-    let rows = (0..layer.passing.nodes()).map(|m| m as u32).collect::<Vec<_>>();
-    propagate_rows(layer, &rows, |m| layer.passing.row(m), previous)
+/// Layers 3 and up of some nodes: interval propagation with bias and clipping, signs of `W` and of `A` split. `previous` has the bounds
+/// of all nodes that send to these.
+pub fn propagate(layer: &Layer, nodes: &[u32], previous: &LayerBounds) -> LayerBounds {
+    let row = |m: usize| layer.passing.row(nodes[m] as usize).map(|(n, entries)| (previous.row(n), entries));
+    propagate_rows(layer, nodes, row, previous).of_nodes(nodes, layer.passing.nodes())
 }
 
 /// The same inside a slice: from the bounds of its nodes in representation `l` to those in `l + 1`.

@@ -1,7 +1,7 @@
 //! The backward pass of an objective through a relaxed network (docs/math.md §4): from the target down to representation 2, every
 //! hidden unit above it replaced by a line ([`crate::bound::line::chord`]).
 
-use crate::bound::activation::LayerBounds;
+use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::line::chord::{line, sloped};
 use crate::number::rounding::{Account, FLOOR, error_of};
 use crate::problem::network::Network;

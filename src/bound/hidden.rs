@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::bound::activation::LayerBounds;
+use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::line::capped::Cap;
 use crate::bound::line::envelope::{Envelope, Left};
 use crate::problem::evaluator::Evaluator;

@@ -5,6 +5,7 @@ pub mod attributes;
 pub mod backward;
 pub mod exact;
 pub mod hidden;
+pub mod layer_bounds;
 pub mod line;
 pub mod mixture;
 pub(crate) mod path;

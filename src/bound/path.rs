@@ -1,5 +1,7 @@
 //! The path bound: how far flips can move a margin at most, from sums of weights along paths, without slopes (docs/math.md §17).
 
+use rayon::prelude::*;
+
 use crate::number::rounding::{Enclosure, FLOOR, error_of, gamma};
 use crate::problem::budget::Budget;
 use crate::problem::forward::Representation;
@@ -142,7 +144,7 @@ impl Paths {
             let most_removed = removed.iter().copied().fold(0.0, f64::max);
             Some(Losses { added, removed, most_removed })
         };
-        Some(Paths { classes, pairs: (0..classes * classes).map(pair).collect::<Option<_>>()? })
+        Some(Paths { classes, pairs: (0..classes * classes).into_par_iter().map(pair).collect::<Option<_>>()? })
     }
 
     /// A lower bound of the margin over a class under all admissible flips of the slice's target, for which `reached` was filled

@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
-use crate::bound::activation::{self, Columns, LayerBounds};
+use crate::bound::activation::{self, Columns};
+use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::attributes::Attributes;
 use crate::bound::path::Paths;
 use crate::bound::relaxed::Relaxation;
@@ -32,7 +33,8 @@ pub struct Prepared {
     sums: Arc<Sums>,
     /// Made when it is first asked for.
     paths: Arc<OnceLock<Option<Paths>>>,
-    bounds: Vec<LayerBounds>,
+    /// Those of the nodes that some targets depend on, or of all, made when they are first asked for.
+    bounds: Arc<OnceLock<Vec<LayerBounds>>>,
 }
 
 impl Prepared {
@@ -43,16 +45,24 @@ impl Prepared {
         let attributes = Arc::new(Attributes::new(&network.layers()[0], problem.budget()));
         let columns = Arc::new(Columns::new(network, problem.budget()));
         let sums = Arc::new(Sums::new(graph.node_count()));
-        let mut prepared = Prepared { problem, attributes, columns, unperturbed, sums, paths: Arc::default(), bounds: Vec::new() };
-        prepared.bound_activations();
-        prepared
+        Prepared { problem, attributes, columns, unperturbed, sums, paths: Arc::default(), bounds: Arc::default() }
     }
 
     /// The same problem under another global budget; what does not depend on it is shared.
     pub fn at_global(&self, global: usize) -> Prepared {
-        let mut other = Prepared { problem: self.problem.at_global(global), bounds: Vec::new(), ..self.clone() };
-        other.bound_activations();
-        other
+        Prepared { problem: self.problem.at_global(global), bounds: Arc::default(), ..self.clone() }
+    }
+
+    /// The same problem for some targets only: activation bounds of the nodes that these depend on, and of no others.
+    pub fn for_targets(&self, targets: &[usize]) -> Prepared {
+        let mut needed = vec![targets.iter().map(|&target| target as u32).collect::<Vec<u32>>()];
+        for l in (2..self.network().depth()).rev() {
+            needed.extend(needed.last().map(|above| self.network().senders(l, above)));
+        }
+        // From representation 2 upward, without the targets themselves.
+        needed.reverse();
+        needed.truncate(self.network().depth() - 2);
+        Prepared { bounds: Arc::new(OnceLock::from(self.bound_activations(&needed))), ..self.clone() }
     }
 
     /// Where flips are looked for once some are fixed.
@@ -83,43 +93,42 @@ impl Prepared {
         workspace.evaluator.aim(&workspace.slice);
     }
 
-    fn bound_activations(&mut self) {
-        for l in 2..self.network().depth() {
+    /// Bounds of the nodes that are needed, by representation from 2 upward.
+    fn bound_activations(&self, needed: &[Vec<u32>]) -> Vec<LayerBounds> {
+        let mut found = Vec::with_capacity(needed.len());
+        for (nodes, l) in needed.iter().zip(2..) {
             let bounds = if l == 2 {
-                activation::first_hidden(
-                    self.graph(),
-                    self.network(),
-                    self.budget(),
-                    &self.columns,
-                    &self.unperturbed[0],
-                )
+                let (graph, network, budget) = (self.graph(), self.network(), self.budget());
+                activation::first_hidden(graph, network, budget, &self.columns, &self.unperturbed[0], nodes)
             } else {
-                self.tighten(l, activation::propagate(&self.network().layers()[l - 2], &self.bounds[l - 3]))
+                let propagated = activation::propagate(&self.network().layers()[l - 2], nodes, &found[l - 3]);
+                self.tighten(l, nodes, propagated, &found)
             };
-            self.bounds.push(bounds);
+            found.push(bounds);
         }
+        found
     }
 
     /// The bound of a hidden unit is a certificate problem with that unit as the target: the better of that and of the
     /// propagated interval is kept. Units that already are surely active or inactive gain nothing and are skipped
     /// (docs/math.md (3.3)).
-    fn tighten(&self, l: usize, mut bounds: LayerBounds) -> LayerBounds {
+    fn tighten(&self, l: usize, nodes: &[u32], mut bounds: LayerBounds, below: &[LayerBounds]) -> LayerBounds {
         let width = bounds.width;
         let rows = bounds.lower.par_chunks_mut(width).zip(bounds.upper.par_chunks_mut(width));
-        rows.enumerate().for_each_init(Workspace::default, |workspace, (node, (lower, upper))| {
+        rows.enumerate().for_each_init(Workspace::default, |workspace, (row, (lower, upper))| {
             if lower.iter().zip(upper.iter()).all(|(&r, &s)| r >= 0.0 || s <= 0.0) {
                 return;
             }
-            workspace.slice.cut(self.network(), l, node);
+            workspace.slice.cut(self.network(), l, nodes[row] as usize);
             workspace.selection.forget();
-            workspace.hidden.load(&workspace.slice, &self.unperturbed[0], &self.bounds[0]);
+            workspace.hidden.load(&workspace.slice, &self.unperturbed[0], &below[0]);
             for unit in 0..width {
                 if lower[unit] >= 0.0 || upper[unit] <= 0.0 {
                     continue;
                 }
                 for (sign, slot) in [(1.0, &mut lower[unit]), (-1.0, &mut upper[unit])] {
-                    workspace.backward.run(self.network(), &workspace.slice, &self.bounds, &[(unit, sign)]);
-                    let paper = self.evaluate(workspace, Relaxation::Paper);
+                    workspace.backward.run(self.network(), &workspace.slice, below, &[(unit, sign)]);
+                    let paper = self.evaluate_with(workspace, Relaxation::Paper, below);
                     for bound in [paper, self.evaluate_capped(workspace)] {
                         let bound = sign * bound.lower();
                         // A comparison with NaN is false: the interval stays.
@@ -158,9 +167,13 @@ impl Prepared {
         self.problem.budget()
     }
 
-    /// `R` and `S` of representations `2 … L−1`.
+    /// `R` and `S` of representations `2 … L−1`: of all nodes, or of those that the targets depend on.
     pub fn activation_bounds(&self) -> &[LayerBounds] {
-        &self.bounds
+        self.bounds.get_or_init(|| {
+            let all: Vec<u32> = (0..self.graph().node_count() as u32).collect();
+            let needed = vec![all; self.network().depth() - 2];
+            aside(|| self.bound_activations(&needed))
+        })
     }
 
     /// `Ĥ(2) … Ĥ(L)` without perturbation.
@@ -200,8 +213,16 @@ impl Prepared {
     ) -> Enclosure {
         workspace.slice.cut(self.network(), self.network().depth(), node);
         workspace.selection.forget();
-        workspace.backward.run(self.network(), &workspace.slice, &self.bounds, &[(reference, 1.0), (class, -1.0)]);
+        workspace.backward.run(self.network(), &workspace.slice, self.activation_bounds(), &[(reference, 1.0), (class, -1.0)]);
         self.evaluate(workspace, relaxation)
+    }
+
+    /// Computes what the path bounds of all targets share, where that is not there yet. Threads that ask at the same time do the same
+    /// work, and none waits for another.
+    pub(crate) fn prepare_paths(&self) {
+        if self.paths.get().is_none() {
+            let _ = self.paths.set(Paths::new(self.network(), self.budget()));
+        }
     }
 
     /// Path bounds of a node's margins over some classes; none as soon as one is not positive, or where the network has none.
@@ -212,7 +233,8 @@ impl Prepared {
         others: &[usize],
         workspace: &mut Workspace,
     ) -> Option<Vec<f64>> {
-        let paths = self.paths.get_or_init(|| Paths::new(self.network(), self.budget())).as_ref()?;
+        self.prepare_paths();
+        let paths = self.paths.get()?.as_ref()?;
         let Workspace { slice, reached, .. } = workspace;
         slice.cut(self.network(), self.network().depth(), node);
         if !reached.fill(slice, self.budget()) {
@@ -229,9 +251,13 @@ impl Prepared {
 
     /// The relaxed objective minus the largest loss that the budget allows; the selection holds the flips.
     pub(crate) fn evaluate(&self, workspace: &mut Workspace, relaxation: Relaxation) -> Enclosure {
+        self.evaluate_with(workspace, relaxation, self.activation_bounds())
+    }
+
+    fn evaluate_with(&self, workspace: &mut Workspace, relaxation: Relaxation, bounds: &[LayerBounds]) -> Enclosure {
         let Workspace { slice, backward, relaxed, .. } = workspace;
         let unperturbed = &self.unperturbed[0];
-        match (relaxation, self.bounds.first()) {
+        match (relaxation, bounds.first()) {
             (Relaxation::Anchored, Some(bounds)) if slice.top() > 2 => {
                 relaxed.anchored(backward, slice, unperturbed, bounds);
             }
@@ -293,4 +319,19 @@ impl Prepared {
     pub(crate) fn exact<'b>(&'b self, slice: &'b Slice, units: &'b mut ExactUnits) -> ExactProblem<'b> {
         ExactProblem { graph: self.graph(), network: self.network(), slice, sums: &self.sums, units }
     }
+}
+
+/// Works with threads of its own while the present one waits. A thread of rayon that waits for others takes up other work, and that
+/// might ask for the very thing that is being made.
+fn aside<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let threads = rayon::current_num_threads();
+    let work = || match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+        Ok(pool) => pool.install(work),
+        // Without threads the work is done all the same.
+        Err(_) => work(),
+    };
+    std::thread::scope(|scope| match scope.spawn(work).join() {
+        Ok(found) => found,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::bound::activation::LayerBounds;
+use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::backward::Backward;
 use crate::bound::hidden::{Assumption, Hidden};
 use crate::bound::line::anchored::{Anchor, Unit, anchor};

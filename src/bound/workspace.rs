@@ -1,6 +1,6 @@
 //! The buffers that one thread reuses from target to target.
 
-use crate::bound::activation::LayerBounds;
+use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::backward::Backward;
 use crate::bound::hidden::Hidden;
 use crate::bound::mixture::Multipliers;

@@ -1,6 +1,6 @@
 //! The steps that decide one node, in order: each is taken only for what the steps before have left open.
 //!
-//! The paper's and the anchored bound → mixtures of chord and capped bound → witnesses and local search → column generation → branch and price.
+//! Path bounds → the paper's and the anchored bound → mixtures of chord and capped bound → witnesses and local search → column generation → branch and price.
 
 use std::cmp::Ordering;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use crate::bound::exact::{First, Lines};
 use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::{Certifier, Target};
-use crate::certify::settings::{Bound, Effort, Margins};
+use crate::certify::settings::{Bound, Effort, Margins, Settings};
 use crate::certify::verdict::{Margin, Minimum, NodeResult, Reason, Verdict};
 use crate::number::dyadic::Dyadic;
 use crate::problem::budget::Decided;
@@ -32,13 +32,48 @@ const ROUNDS: usize = 12;
 impl Certifier {
     /// Decides a target for the class `reference` against some of the other classes.
     pub(super) fn decide(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> NodeResult {
-        let minimizing = matches!(self.settings.effort, Effort::Minimize { .. });
-        if self.settings.margins == Margins::Fast
-            && !(minimizing || self.settings.proofs)
-            && let Some(lower) = self.prepared.paths(target.node, target.reference, others, workspace)
-        {
-            return self.robust_by_paths(target, others, &lower, workspace);
+        let quickly = self.decide_by_paths(target, others, workspace);
+        quickly.unwrap_or_else(|| self.decide_by_bounds(target, others, workspace))
+    }
+
+    /// Are path bounds the first step? Not where other bounds are asked for by name or for their numbers.
+    pub(super) fn takes_paths(&self) -> bool {
+        let Settings { bound, margins, effort, .. } = &self.settings;
+        *margins == Margins::Fast && *bound == Bound::Best && !matches!(effort, Effort::Minimize { .. })
+    }
+
+    /// The first step. Nothing if it leaves a class open.
+    pub(super) fn decide_by_paths(
+        &self,
+        target: Target,
+        others: &[usize],
+        workspace: &mut Workspace,
+    ) -> Option<NodeResult> {
+        if !self.takes_paths() {
+            return None;
         }
+        let lower = self.prepared.paths(target.node, target.reference, others, workspace)?;
+        let mut result = self.robust_by_paths(target, others, &lower, workspace);
+        if self.settings.proofs {
+            result.evidence = self.evidence_of_paths(target, others, workspace);
+        }
+        Some(result)
+    }
+
+    /// With one hidden layer the anchored bound is at least the path bound (docs/math.md §17), and its leaf says nothing but its name. Deeper
+    /// networks need multipliers: those of the bounds that the later steps evaluate.
+    fn evidence_of_paths(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> Option<Evidence> {
+        if self.network().depth() > 3 {
+            return self.decide_by_bounds(target, others, workspace).evidence;
+        }
+        let leaf = || Leaf { dual: self.dual_from(Relaxation::Anchored), ..Leaf::default() };
+        let tree = |&class: &usize| ClassProof { class: class as u32, tree: PairProof::leaf(leaf()).0 };
+        Some(Evidence { claim: Ok(Claim::Robust(others.iter().map(tree).collect())), missing: None })
+    }
+
+    /// All other steps.
+    pub(super) fn decide_by_bounds(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> NodeResult {
+        let minimizing = matches!(self.settings.effort, Effort::Minimize { .. });
         self.prepared.aim(target.node, workspace);
         let mut pairs = Pairs::new(&self.prepared, target.node, target.reference, others, minimizing, workspace);
         for at in 0..pairs.len() {
@@ -49,8 +84,8 @@ impl Certifier {
         }
         self.improve_attacks(&mut pairs, workspace);
         let mut cost = Cost::default();
-        if !self.activation_bounds().is_empty() {
-            cost = self.search(target, &mut pairs, workspace);
+        if self.network().depth() > 2 {
+            cost = self.search(&mut pairs, workspace);
         } else if minimizing {
             self.minimize_linear(&mut pairs, workspace);
         }
@@ -152,7 +187,7 @@ impl Certifier {
 
     /// Goes on where the bounds have left a pair open, as far as the effort allows. Pairs with the likeliest attack come
     /// first, and the first witness ends it unless the exact margins are asked for.
-    fn search(&self, target: Target, pairs: &mut Pairs, workspace: &mut Workspace) -> Cost {
+    fn search(&self, pairs: &mut Pairs, workspace: &mut Workspace) -> Cost {
         let single = Limits { nodes: 1, ..Limits::default() };
         let (goals, limits) = match self.settings.effort {
             Effort::Bounds => return Cost::default(),
@@ -173,27 +208,8 @@ impl Certifier {
                 if goal == Goal::Decide && (broken || pairs[at].is_settled()) {
                     continue;
                 }
-                // The table of the nodes keeps no proof: where one is asked for, it comes after the search.
-                let per_node = if self.settings.effort == Effort::Optimal { None } else { self.per_node() };
-                let proofs = self.settings.proofs && goal == Goal::Decide;
-                let table = |pairs: &mut Pairs, workspace: &mut Workspace| {
-                    let Some(per_node) = per_node else { return Cost { gave_up: true, ..Cost::default() } };
-                    per_node.search(&self.prepared, (target.node, at), (goal, &clock), pairs, workspace)
-                };
-                let is_done = |pairs: &Pairs| match goal {
-                    Goal::Decide => pairs.any_broken() || pairs[at].is_settled(),
-                    Goal::Minimize { .. } => pairs[at].minimized,
-                };
-                let mut spent = if proofs { Cost::default() } else { table(pairs, workspace) };
-                if !is_done(pairs) {
-                    let quest = Quest { goal, limits, clock: clock.clone(), proofs: self.settings.proofs };
-                    spent.gave_up = false;
-                    spent.add(search_pair(&self.prepared, at, quest, pairs, workspace));
-                    if proofs && spent.gave_up && !is_done(pairs) {
-                        spent.gave_up = table(pairs, workspace).gave_up;
-                    }
-                }
-                cost.add(spent);
+                let quest = Quest { goal, limits, clock: clock.clone(), proofs: self.settings.proofs };
+                cost.add(search_pair(&self.prepared, at, quest, pairs, workspace));
             }
         }
         cost

@@ -1,10 +1,9 @@
 //! `Certifier` and its builder: from a problem to a verdict for every node, and the iterator over the results.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
-use rayon::prelude::*;
-
-use crate::bound::activation::LayerBounds;
+use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::certify::settings::{Bound, Effort, Margins, Progress, Settings};
@@ -15,15 +14,12 @@ use crate::problem::graph::Graph;
 use crate::problem::network::Network;
 use crate::problem::{Problem, ProblemError};
 use crate::search::limits::Stop;
-use crate::search::per_node::PerNode;
 
 /// Decides nodes of one problem: a graph, a network and a budget, with everything that all targets share. It owns what it
 /// needs, and threads share it.
 #[derive(Clone, Debug)]
 pub struct Certifier {
     pub(crate) prepared: Arc<Prepared>,
-    /// The nodes by themselves, where the network allows it; made when it is first asked for.
-    per_node: Arc<OnceLock<Option<PerNode>>>,
     pub(crate) settings: Settings,
 }
 
@@ -47,7 +43,7 @@ impl CertifierBuilder {
         self
     }
 
-    /// How tight margins are where a node is robust by far; [`Margins::Tight`] by default. Proofs and exact minima need the tight ones.
+    /// How tight margins are where a node is robust by far; [`Margins::Fast`] by default. Exact minima need the tight ones.
     pub fn margins(mut self, margins: Margins) -> CertifierBuilder {
         self.settings.margins = margins;
         self
@@ -73,7 +69,7 @@ impl CertifierBuilder {
 
     /// Does all the work that does not depend on a target.
     pub fn build(self) -> Certifier {
-        Certifier { prepared: Arc::new(Prepared::new(self.problem)), per_node: Arc::default(), settings: self.settings }
+        Certifier { prepared: Arc::new(Prepared::new(self.problem)), settings: self.settings }
     }
 }
 
@@ -99,6 +95,12 @@ impl Certifier {
         self
     }
 
+    /// The same certifier with other margins.
+    pub fn with_margins(mut self, margins: Margins) -> Certifier {
+        self.settings.margins = margins;
+        self
+    }
+
     /// The same certifier, which also keeps what each verdict rests on ([`NodeResult::evidence`]).
     pub fn with_proofs(mut self) -> Certifier {
         self.settings.proofs = true;
@@ -108,11 +110,6 @@ impl Certifier {
     /// The same problem under another global budget; what does not depend on it is shared.
     pub fn at_global(&self, global: usize) -> Certifier {
         Certifier { prepared: Arc::new(self.prepared.at_global(global)), ..self.clone() }
-    }
-
-    /// The nodes by themselves, if only the last layer passes messages.
-    pub(crate) fn per_node(&self) -> Option<&PerNode> {
-        self.per_node.get_or_init(|| PerNode::new(self.prepared.problem())).as_ref()
     }
 
     /// The graph.
@@ -163,7 +160,7 @@ impl Certifier {
     pub fn certify(&self, nodes: impl IntoIterator<Item = usize>) -> Result<Results<'_>, ProblemError> {
         let nodes: Vec<usize> = nodes.into_iter().collect();
         self.prepared.problem().check_nodes(&nodes)?;
-        Ok(Results { certifier: self, nodes: nodes.into_iter(), ready: Vec::new().into_iter() })
+        Ok(Results { certifier: self, nodes: nodes.into_iter(), together: FIRST, ready: Vec::new().into_iter() })
     }
 
     /// Certifies one node for its predicted class.
@@ -192,8 +189,12 @@ impl Certifier {
         predicted: usize,
         workspace: &mut Workspace,
     ) -> NodeResult {
-        let others: Vec<usize> = (0..self.network().class_count()).filter(|&class| class != reference).collect();
-        self.decide(Target { node, reference, predicted }, &others, workspace)
+        self.decide(Target { node, reference, predicted }, &self.others(reference), workspace)
+    }
+
+    /// All classes but one.
+    pub(super) fn others(&self, reference: usize) -> Vec<usize> {
+        (0..self.network().class_count()).filter(|&class| class != reference).collect()
     }
 
     /// Certifies that a node keeps its predicted class against some of the other classes only: the verdict speaks of these.
@@ -213,11 +214,12 @@ impl Certifier {
 pub struct Results<'a> {
     certifier: &'a Certifier,
     nodes: std::vec::IntoIter<usize>,
+    together: usize,
     ready: std::vec::IntoIter<NodeResult>,
 }
 
-/// Nodes per thread that are decided before the next results are handed out: enough that a hard one keeps no thread idle for long.
-const TOGETHER: usize = 32;
+/// Nodes that are decided before the next results are handed out: few at first, so that those who ask for little need not wait.
+const FIRST: usize = 64;
 
 impl Iterator for Results<'_> {
     type Item = NodeResult;
@@ -226,23 +228,18 @@ impl Iterator for Results<'_> {
         if let Some(result) = self.ready.next() {
             return Some(result);
         }
-        let certifier = self.certifier;
-        let stopped = || certifier.settings.stop.is_set();
-        let nodes: Vec<usize> = self.nodes.by_ref().take(TOGETHER * rayon::current_num_threads()).collect();
-        let decide = |workspace: &mut Workspace, node: usize| {
-            let result = (!stopped()).then(|| certifier.certify_node(node, workspace))?;
-            // Cut short, not undecided.
-            if result.limit_hit && stopped() {
-                return None;
-            }
-            if let Progress(Some(told)) = &certifier.settings.progress {
+        let nodes: Vec<usize> = self.nodes.by_ref().take(self.together).collect();
+        self.together = (2 * self.together).min(1 << 14);
+        let results: Mutex<BTreeMap<usize, NodeResult>> = Mutex::default();
+        self.certifier.each(&nodes, |_| None, |result, _| {
+            if let Progress(Some(told)) = &self.certifier.settings.progress {
                 told(&result);
             }
-            Some(result)
-        };
-        let results: Vec<Option<NodeResult>> =
-            nodes.into_par_iter().with_max_len(1).map_init(Workspace::default, decide).collect();
-        let results: Vec<NodeResult> = results.into_iter().map_while(|result| result).collect();
+            results.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(result.node, result);
+        });
+        let results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // A node may have been asked for twice.
+        let results: Vec<NodeResult> = nodes.iter().map_while(|node| results.get(node).cloned()).collect();
         self.ready = results.into_iter();
         self.ready.next()
     }

@@ -2,6 +2,7 @@
 
 mod cascade;
 pub mod certifier;
+mod many;
 pub mod radius;
 pub mod settings;
 pub mod verdict;

@@ -177,7 +177,7 @@ fn search(
             let nodes: Vec<(usize, &mut Radius)> = asked.into_values().flatten().collect();
             nodes.into_par_iter().with_max_len(1).for_each_init(Workspace::default, |workspace, (node, radius)| {
                 while let (Some(q), false) = (radius.next(), stopped()) {
-                    ask(&certifier.at_global(q), node, radius, workspace);
+                    ask(&certifier.at_global(q).for_targets(&[node]), node, radius, workspace);
                 }
             });
             return;

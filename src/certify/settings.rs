@@ -58,9 +58,9 @@ pub enum Effort {
 #[non_exhaustive]
 pub enum Margins {
     /// The bounds that were asked for, evaluated for every node.
-    #[default]
     Tight,
     /// Whatever shows first that a node is robust: path bounds come before all others, and where they suffice no other is evaluated.
+    #[default]
     Fast,
 }
 

@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use gcnproof::internals::record::description;
+use gcnproof::internals::record::{NodeRecord, description};
 use gcnproof::{Bound, Graph};
-use miette::Result;
-use serde_json::json;
+use miette::{IntoDiagnostic, Result};
+use serde::Serialize;
 
 use super::effort::EffortArguments;
 use super::input::{self, Input, LocalArguments};
 use super::logits::LogitsArguments;
 use super::minima;
+use super::proofs::Written;
 use super::run::{Format, RunArguments};
 use super::summary;
 use super::verdicts::{self, Found, Verdicts};
@@ -60,6 +61,17 @@ pub struct Certify {
     proofs: Option<PathBuf>,
     #[command(flatten)]
     run: RunArguments,
+}
+
+/// Standard output for machines.
+#[derive(Serialize)]
+struct Output<'a> {
+    run: &'a description::Description,
+    interrupted: bool,
+    summary: &'a summary::Summary,
+    rows: &'a [NodeRecord],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proofs: Option<Written>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -135,12 +147,8 @@ impl Certify {
                 }
             }
             Format::Json => {
-                let mut output =
-                    json!({ "run": description, "interrupted": interrupted, "summary": summary, "rows": rows });
-                if let Some(proofs) = proofs {
-                    output["proofs"] = json!(proofs);
-                }
-                say!("{output}")?;
+                let output = Output { run: &description, interrupted, summary: &summary, rows: &rows, proofs };
+                say!("{}", serde_json::to_string(&output).into_diagnostic()?)?;
             }
         }
         Ok(if interrupted { 130 } else { 0 })

@@ -21,8 +21,8 @@ pub struct EffortArguments {
     /// With --minimize: write every exact minimum as a fraction ("-3/8") in the column exact_margins
     #[arg(long, requires = "minimize", help_heading = "Effort")]
     pub exact_margins: bool,
-    /// Margins of nodes that are robust by far: tight, or whatever shows it first (no proofs, no exact minima)
-    #[arg(long, value_enum, default_value = "tight", conflicts_with = "minimize", help_heading = "Effort")]
+    /// Margins of nodes that are robust by far: whatever shows it first, or those of all bounds
+    #[arg(long, value_enum, default_value = "fast", conflicts_with = "minimize", help_heading = "Effort")]
     margins: MarginsArgument,
     #[command(flatten)]
     search: SearchArguments,
@@ -44,11 +44,11 @@ pub struct SearchArguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum MarginsArgument {
-    /// All bounds that were asked for
-    Tight,
-    /// Path bounds first: many times faster on large graphs; `lower` is a bound all the same, and the columns of other
-    /// bounds are empty where they were not evaluated
+    /// Path bounds first, many times faster on large graphs: `lower` is a valid bound, and the columns of other bounds are
+    /// empty where they were not evaluated
     Fast,
+    /// All bounds, for every node
+    Tight,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -146,7 +146,8 @@ impl EffortArguments {
             level: Level::from(self.effort()),
             gap: (self.gap > 0.0).then_some(self.gap),
             exact_margins: self.exact_margins,
-            margins: self.margins(),
+            // Exact minima leave nothing to be fast about.
+            margins: if self.minimize { Margins::Tight } else { self.margins() },
             ..self.search.record()
         }
     }

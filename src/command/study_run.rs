@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::internals::record::description::{
     BudgetRecord, CertifyRun, Class, Description, EffortRecord, Identity, Level, NodeSet, RadiusRun, ValidateRun,
 };
@@ -137,17 +136,9 @@ impl Plan {
                     return;
                 }
                 let budget = subject.budget.with_global(self.global);
-                let certifier = certifier(subject.graph, subject.network, budget).effort(effort).build();
-                open.par_iter().for_each_init(Workspace::default, |workspace, &node| {
-                    if !stopped() {
-                        let start = std::time::Instant::now();
-                        let result = certifier.certify_node(node as usize, workspace);
-                        // Cut short, not undecided.
-                        if !(result.limit_hit && stopped()) {
-                            done(NodeRecord::new(subject.graph, result, start.elapsed().as_secs_f64()));
-                        }
-                    }
-                });
+                let certifier = certifier(subject.graph, subject.network, budget).effort(effort).margins(Margins::Tight).build();
+                let open: Vec<usize> = open.iter().map(|&node| node as usize).collect();
+                certifier.each(&open, |_| None, |result, seconds| done(NodeRecord::new(subject.graph, result, seconds)));
             },
         )
     }
@@ -208,7 +199,7 @@ impl Plan {
         let nodes = draw(self.nodes.clone(), count, seed);
         let budget = subject.budget.with_global(self.global);
         let effort = Effort::Minimize { limits: self.limits, gap: 1e-9 };
-        let certifier = certifier(subject.graph, subject.network, budget).effort(effort).build();
+        let certifier = certifier(subject.graph, subject.network, budget).effort(effort).margins(Margins::Tight).build();
         let keys: Vec<u64> = nodes.iter().flat_map(|&node| pair_keys(&certifier, node)).collect();
         let description = Description::Validate(ValidateRun {
             input: subject.identity.clone(),

@@ -109,8 +109,9 @@ impl Group {
 impl Summary {
     /// Counts the rows.
     pub fn new(rows: &[NodeRecord], labelled: &BTreeSet<u64>, seconds: f64, computed: usize) -> Summary {
+        // Of a bound that was not evaluated for every node there is no count.
         let certified = |which: fn(&NodeRecord) -> Option<bool>| {
-            rows.iter().any(|row| which(row).is_some()).then(|| rows.iter().filter(|r| which(r) == Some(true)).count())
+            rows.iter().map(which).try_fold(0, |count, certifies| Some(count + usize::from(certifies?)))
         };
         Summary {
             all: Group::new(rows.iter()),

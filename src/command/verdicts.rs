@@ -6,19 +6,17 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::internals::record::NodeRecord;
 use gcnproof::internals::record::description::{
     BudgetRecord, CertifyRun, Class, Description, EffortRecord, Identity, NodeSet,
 };
-use gcnproof::{Bound, Budget, Certifier, Effort, Graph, Minimum, Network, NodeResult, Operator};
+use gcnproof::{Bound, Budget, Effort, Graph, Minimum, Network, Operator};
 use gcnproof_check::Checker;
 use gcnproof_check::format::Convention;
 use miette::{Result, miette};
-use rayon::prelude::*;
 
 use super::proofs::{Proofs, Written};
-use super::run::{RunArguments, certifier, stopped};
+use super::run::{RunArguments, certifier};
 
 /// What is asked.
 pub struct Verdicts<'a> {
@@ -100,17 +98,9 @@ impl Verdicts<'_> {
                 }
                 let certifier = certifier(graph, network, self.budget).bound(self.bound).effort(self.effort).margins(self.effort_record.margins);
                 let certifier = certifier.proofs(proofs.is_some()).build();
-                open.par_iter().for_each_init(Workspace::default, |workspace, &node| {
-                    if stopped() {
-                        return;
-                    }
-                    let start = Instant::now();
-                    let result = certify_one(&certifier, node as usize, class, workspace);
-                    let seconds = start.elapsed().as_secs_f64();
-                    // Cut short, not undecided: --resume will ask again.
-                    if stopped() && result.limit_hit {
-                        return;
-                    }
+                let open: Vec<usize> = open.iter().map(|&node| node as usize).collect();
+                let label = |node| graph.label(node).map(|label| label as usize).filter(|_| class == Class::Labels);
+                certifier.each(&open, label, |result, seconds| {
                     // First the proof, then the row: a row without its proof would be done again, but may not come back.
                     if let (Some(proofs), Some(checker)) = (&proofs, &checker) {
                         proofs.push(&result, checker);
@@ -122,7 +112,7 @@ impl Verdicts<'_> {
                     }
                     if minimizes {
                         let mut found = found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                        found.insert(node, minima);
+                        found.insert(row.node, minima);
                     }
                     computed.fetch_add(1, Ordering::Relaxed);
                     done(row);
@@ -161,15 +151,6 @@ impl Verdicts<'_> {
         let digests = (self.graph.digest(), self.identity.model.as_str());
         let header = gcnproof::proof::header(digests, (self.network, &self.rules), &self.budget, classes);
         Proofs::open(path, header, self.network, self.run.mode())
-    }
-}
-
-fn certify_one(certifier: &Certifier, node: usize, class: Class, workspace: &mut Workspace) -> NodeResult {
-    match (class, certifier.graph().label(node)) {
-        (Class::Labels, Some(label)) => {
-            certifier.certify_class(node, label as usize, certifier.predicted(node), workspace)
-        }
-        _ => certifier.certify_node(node, workspace),
     }
 }
 

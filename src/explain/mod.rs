@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
+use crate::certify::settings::Margins;
 use crate::certify::verdict::{NodeResult, Verdict};
 use crate::number::rounding::Enclosure;
 use crate::problem::ProblemError;
@@ -120,6 +121,8 @@ pub fn explain(certifier: &Certifier, node: usize) -> Result<Explanation, Proble
     certifier.prepared().problem().check_nodes(&[node])?;
     let mut workspace = Workspace::default();
     let start = std::time::Instant::now();
+    // The bounds are what is explained.
+    let certifier = &certifier.for_targets(&[node]).with_margins(Margins::Tight);
     let result = certifier.certify_node(node, &mut workspace);
     let seconds = start.elapsed().as_secs_f64();
     let reference = result.reference;

@@ -7,6 +7,7 @@ use super::pair::{Measured, PairRecord};
 use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
+use crate::certify::settings::Margins;
 use crate::certify::verdict::Margin;
 use crate::search::optimum::relaxed_optimum_until;
 
@@ -17,6 +18,8 @@ const MET: f64 = 1e-8;
 /// is stopped, they are not to be taken for a result.
 pub fn numbers(certifier: &Certifier, node: usize, classes: &[usize]) -> Vec<PairRecord> {
     let mut workspace = Workspace::default();
+    // The bounds are what is measured.
+    let certifier = &certifier.clone().with_margins(Margins::Tight);
     let start = Instant::now();
     let result = certifier.certify_node(node, &mut workspace);
     let seconds = start.elapsed().as_secs_f64() / result.margins.len().max(1) as f64;

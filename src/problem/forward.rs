@@ -67,7 +67,7 @@ pub fn forward(graph: &Graph, network: &Network) -> Vec<Representation> {
 /// `X W_k`: sums of rows of `W_k`.
 fn send_attributes(graph: &Graph, layer: &Layer) -> Sent {
     let (width, terms) = (layer.outputs(), layer.passing.terms());
-    let mut sent = Sent::zeros(graph.node_count() * width * terms);
+    let mut sent = Sent::zeros(graph.node_count() * width * terms, 0);
     let attributes = graph.attributes();
     sent.value.par_chunks_mut(width).zip(sent.magnitude.par_chunks_mut(width)).enumerate().for_each(
         |(at, (value, magnitude))| {
@@ -87,7 +87,8 @@ fn send_attributes(graph: &Graph, layer: &Layer) -> Sent {
 /// `H W_k`, where `H` is `relu(Ĥ)` but for units without activation.
 fn send_hidden(previous: &Representation, below: &Layer, layer: &Layer) -> Sent {
     let (width, terms) = (layer.outputs(), layer.passing.terms());
-    let mut sent = Sent::zeros(previous.value.len() / previous.width.max(1) * width * terms);
+    let length = previous.value.len() / previous.width.max(1) * width * terms;
+    let mut sent = Sent::zeros(length, length);
     let rows = sent.value.par_chunks_mut(width).zip(sent.magnitude.par_chunks_mut(width));
     rows.zip(sent.inherited.par_chunks_mut(width)).enumerate().for_each(|(at, ((value, magnitude), inherited))| {
         let (n, first) = (at / terms, at % terms * layer.inputs());
@@ -119,7 +120,10 @@ fn pass(layer: &Layer, sent: &Sent, terms: usize) -> Representation {
                     for j in 0..width {
                         value[j] += a * sent.value[at + j];
                         magnitude[j] += a.abs() * sent.magnitude[at + j];
-                        error[j] += a.abs() * sent.inherited[at + j];
+                    }
+                    // What attributes send is exact but for its own sum.
+                    for (error, inherited) in error.iter_mut().zip(sent.inherited.iter().skip(at)) {
+                        *error += a.abs() * inherited;
                     }
                 }
             }
@@ -133,7 +137,7 @@ fn pass(layer: &Layer, sent: &Sent, terms: usize) -> Representation {
 }
 
 impl Sent {
-    fn zeros(length: usize) -> Sent {
-        Sent { value: vec![0.0; length], magnitude: vec![FLOOR; length], inherited: vec![0.0; length] }
+    fn zeros(length: usize, inherited: usize) -> Sent {
+        Sent { value: vec![0.0; length], magnitude: vec![FLOOR; length], inherited: vec![0.0; inherited] }
     }
 }

@@ -576,6 +576,18 @@ impl Network {
         self.layers.iter().map(of_layer).sum()
     }
 
+    /// The nodes whose representation `l` some nodes of representation `l + 1` depend on, in rising order.
+    pub fn senders(&self, l: usize, nodes: &[u32]) -> Vec<u32> {
+        let passing = &self.layers[l - 1].passing;
+        let mut sends = vec![false; passing.nodes()];
+        for &m in nodes {
+            for (n, _) in passing.row(m as usize) {
+                sends[n] = true;
+            }
+        }
+        (0..).zip(sends).filter_map(|(node, sends)| sends.then_some(node)).collect()
+    }
+
     /// `N`: nodes between which messages are passed.
     pub fn node_count(&self) -> usize {
         self.layers[0].passing.nodes()

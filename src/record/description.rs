@@ -164,11 +164,16 @@ pub struct EffortRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<f64>,
     /// Are path bounds enough?
-    #[serde(default, skip_serializing_if = "is_tight")]
+    #[serde(default = "tight", skip_serializing_if = "is_tight")]
     pub margins: Margins,
     /// Are exact margins written?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact_margins: bool,
+}
+
+/// What older runs took.
+fn tight() -> Margins {
+    Margins::Tight
 }
 
 /// Left out, so that older runs can be resumed.

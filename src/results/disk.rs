@@ -2,10 +2,11 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::{ResultError, name, unwritable};
+use super::table::Put;
 
 /// Between the name of a file and the random part of the name of its temporary file.
 const INFIX: &str = ".gcnproof-";
@@ -32,26 +33,34 @@ fn prefix(path: &Path) -> OsString {
 /// Puts `bytes` in the place of the contents of `path`. At every moment, and after a crash at any
 /// moment, the file holds either all of the old or all of the new bytes.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), ResultError> {
-    let attempt = || -> io::Result<()> {
-        let prefix = prefix(path);
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix).suffix(SUFFIX).rand_bytes(RANDOM);
-        // A temporary file is for its owner only; results are as open as the user's umask makes
-        // other files.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let mut file = builder.tempfile_in(folder(path))?;
-        file.write_all(bytes)?;
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|error| error.error)?;
-        // A power cut must not undo this rename and keep a later one. Not every system can sync a
-        // folder.
-        if let Ok(folder) = File::open(folder(path)) {
-            let _ = folder.sync_all();
-        }
-        Ok(())
-    };
-    attempt().map_err(unwritable(path))
+    replace_with(path, |put| put(bytes))
+}
+
+/// The same with the bytes that `write` hands over, part by part.
+pub(super) fn replace_with(
+    path: &Path,
+    write: impl FnOnce(Put) -> Result<(), ResultError>,
+) -> Result<(), ResultError> {
+    let prefix = prefix(path);
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(SUFFIX).rand_bytes(RANDOM);
+    // A temporary file is for its owner only; results are as open as the user's umask makes
+    // other files.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let file = builder.tempfile_in(folder(path)).map_err(unwritable(path))?;
+    let mut buffer = BufWriter::new(file.as_file());
+    write(&mut |bytes| buffer.write_all(bytes).map_err(unwritable(path)))?;
+    buffer.flush().map_err(unwritable(path))?;
+    drop(buffer);
+    file.as_file().sync_all().map_err(unwritable(path))?;
+    file.persist(path).map_err(|error| unwritable(path)(error.error))?;
+    // A power cut must not undo this rename and keep a later one. Not every system can sync a
+    // folder.
+    if let Ok(folder) = File::open(folder(path)) {
+        let _ = folder.sync_all();
+    }
+    Ok(())
 }
 
 /// Deletes the temporary files that killed runs left behind `path`. What cannot be deleted does no

@@ -54,16 +54,19 @@ pub fn write<'a, T: Serialize + 'a>(
     schema: &[Column],
     rows: impl IntoIterator<Item = &'a T>,
 ) -> Result<(), ResultError> {
+    let format = Format::from_path(path)?;
+    // Cells take several times the memory of rows: they are made on the way, part by part.
     let rows = rows.into_iter().enumerate().map(|(row, value)| to_row(path, schema, row, value));
-    let rows = rows.collect::<Result<Vec<Row>, ResultError>>()?;
-    let bytes = match Format::from_path(path)? {
-        Format::Parquet => parquet::encode(schema, &rows).map_err(|problem| problem.to_string()),
-        Format::JsonLines => text::encode_json_lines(schema, &rows).map_err(|problem| problem.to_string()),
-        Format::Csv => text::encode_csv(schema, &rows).map_err(|problem| problem.to_string()),
-    };
-    let bytes = bytes.map_err(|problem| ResultError::Unencodable { file: name(path), problem })?;
-    disk::replace(path, &bytes)
+    let wrong = |problem: String| ResultError::Unencodable { file: name(path), problem };
+    disk::replace_with(path, |put| match format {
+        Format::Parquet => parquet::encode(schema, rows, wrong, put),
+        Format::JsonLines => text::encode_json_lines(schema, rows, wrong, put),
+        Format::Csv => text::encode_csv(schema, rows, wrong, put),
+    })
 }
+
+/// What takes the bytes of a file, one part after the other.
+pub(super) type Put<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), ResultError>;
 
 /// Reads a whole table and leaves its rows as cells.
 pub(super) fn read_rows(path: &Path, schema: &[Column]) -> Result<Vec<Row>, ResultError> {

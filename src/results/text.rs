@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use super::cell::{Cell, Complaint};
 use super::column::{Column, Kind};
 use super::error::{ResultError, other_columns, unreadable};
-use super::table::{Format, Row, arrange, damaged};
+use super::table::{Format, Put, Row, arrange, damaged};
 
 /// One line of JSON lines.
 struct Line<'a>(&'a [Column], &'a Row);
@@ -22,13 +22,20 @@ impl Serialize for Line<'_> {
 }
 
 /// One object per line, its fields in the order of the columns.
-pub(super) fn encode_json_lines(schema: &[Column], rows: &[Row]) -> Result<Vec<u8>, serde_json::Error> {
+pub(super) fn encode_json_lines(
+    schema: &[Column],
+    rows: impl Iterator<Item = Result<Row, ResultError>>,
+    wrong: impl Fn(String) -> ResultError,
+    put: Put,
+) -> Result<(), ResultError> {
     let mut bytes = Vec::new();
     for row in rows {
-        serde_json::to_writer(&mut bytes, &Line(schema, row))?;
+        bytes.clear();
+        serde_json::to_writer(&mut bytes, &Line(schema, &row?)).map_err(|error| wrong(error.to_string()))?;
         bytes.push(b'\n');
+        put(&bytes)?;
     }
-    Ok(bytes)
+    Ok(())
 }
 
 /// Reads what [`encode_json_lines`] wrote; the order of the fields does not matter, nor do blank
@@ -55,23 +62,35 @@ fn in_line(error: &serde_json::Error) -> String {
 }
 
 /// A header and one line per row. Null is an empty cell, lists are JSON.
-pub(super) fn encode_csv(schema: &[Column], rows: &[Row]) -> Result<Vec<u8>, csv::Error> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(schema.iter().map(|column| column.name))?;
+pub(super) fn encode_csv(
+    schema: &[Column],
+    rows: impl Iterator<Item = Result<Row, ResultError>>,
+    wrong: impl Fn(String) -> ResultError,
+    put: Put,
+) -> Result<(), ResultError> {
+    put(&csv_line(schema.iter().map(|column| Ok(column.name.as_bytes().to_vec()))).map_err(&wrong)?)?;
     for row in rows {
-        for cell in row {
-            match cell {
-                Cell::Null => writer.write_field("")?,
-                // The shortest digits that read back as the same double; `inf` and `NaN` as pandas
-                // spells them.
-                Cell::Float(value) => writer.write_field(format!("{value:?}"))?,
-                Cell::Text(value) => writer.write_field(value)?,
-                other => writer.write_field(serde_json::to_vec(other).map_err(std::io::Error::from)?)?,
-            }
-        }
-        writer.write_record(None::<&[u8]>)?;
+        put(&csv_line(row?.iter().map(csv_field)).map_err(&wrong)?)?;
     }
-    writer.into_inner().map_err(|error| error.into_error().into())
+    Ok(())
+}
+
+/// What stands in a cell.
+fn csv_field(cell: &Cell) -> Result<Vec<u8>, serde_json::Error> {
+    Ok(match cell {
+        Cell::Null => Vec::new(),
+        // The shortest digits that read back as the same double; `inf` and `NaN` as pandas spells them.
+        Cell::Float(value) => format!("{value:?}").into_bytes(),
+        Cell::Text(value) => value.clone().into_bytes(),
+        other => serde_json::to_vec(other)?,
+    })
+}
+
+fn csv_line(fields: impl Iterator<Item = Result<Vec<u8>, serde_json::Error>>) -> Result<Vec<u8>, String> {
+    let fields = fields.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(fields).map_err(|error| error.to_string())?;
+    writer.into_inner().map_err(|error| error.to_string())
 }
 
 /// Reads what [`encode_csv`] wrote.

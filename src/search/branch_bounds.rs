@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::bound::activation as bounds;
-use crate::bound::activation::LayerBounds;
+use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::backward::{Located, Sign};
 use crate::bound::hidden::Assumption;
 use crate::bound::line::envelope::Left;
@@ -85,6 +85,7 @@ impl PairSearch<'_, '_> {
                 caps: Vec::new(),
                 linear: hidden.linear.clone(),
                 interval,
+                rows: Vec::new(),
             };
             for &(unit, assumption) in &branch.units {
                 cut(&mut first, unit, assumption == Assumption::Active);

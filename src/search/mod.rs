@@ -12,7 +12,6 @@ pub mod master;
 pub mod optimum;
 pub(crate) mod pair;
 pub(crate) mod pair_search;
-pub(crate) mod per_node;
 mod point;
 mod price;
 mod separation;

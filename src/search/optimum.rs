@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::bound::activation::LayerBounds;
+use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::backward::Located;
 use crate::bound::prepared::Prepared;
 use crate::bound::relaxed::Relaxation;

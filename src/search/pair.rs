@@ -240,7 +240,6 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// The difference of two numbers.
 pub(crate) fn difference(x: Enclosure, y: Enclosure) -> Enclosure {
     let value = x.value - y.value;
     Enclosure { value, error: (x.error + y.error) * (1.0 + 1e-9) + error_of(1, value.abs()) }

@@ -1,7 +1,7 @@
 //! A point of the relaxation, evaluated rigorously: whatever a master suggests, activations between their rows give a margin
 //! that the relaxation's optimum does not exceed.
 
-use crate::bound::activation::LayerBounds;
+use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::number::rounding::{Account, FLOOR, error_of};
@@ -37,7 +37,7 @@ pub(super) fn bounds_in(prepared: &Prepared, slice: &Slice) -> Vec<LayerBounds> 
         let (lower, upper) = (rows(LayerBounds::lower), rows(LayerBounds::upper));
         // What a linear unit may be is not asked here: it passes on what it gets.
         let linear = whole.linear.clone();
-        LayerBounds { width: whole.width, lower, upper, caps: Vec::new(), linear, interval: Vec::new() }
+        LayerBounds { width: whole.width, lower, upper, caps: Vec::new(), linear, interval: Vec::new(), rows: Vec::new() }
     });
     layers.collect()
 }

@@ -36,6 +36,7 @@ def read(model: Any, data: Any, call: Call | None = None) -> Reading:
     from .inputs import call_of, copied, read_data
     from .precision import running
     from .recorder import Recorder
+    from .values import Beforehand
 
     inputs = read_data(data)
     way = call or call_of(copied(model), inputs.data)
@@ -44,6 +45,8 @@ def read(model: Any, data: Any, call: Call | None = None) -> Reading:
         module = copied(model)
         recorder = Recorder(module, inputs.adjacency, inputs.attributes.shape[1])
         given = inputs.with_attributes(recorder.attributes())
+        for key in inputs.beforehand():
+            setattr(given, key, Beforehand.of(getattr(given, key), recorder, key))
         with running(forced):
             return recorder.record(lambda: way(module, given))
 

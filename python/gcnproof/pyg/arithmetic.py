@@ -212,7 +212,8 @@ def _stack(recorder: Any, tensors: Any, dim: int = 0, *, out: Any = None) -> Rec
     at = side(dim, 3)
     shape.insert(at, len(tensors))
     stacked = Recorded(recorder.open_value(tensors[0]), recorder, tuple(shape))
-    stacked.stack = (list(tensors), at)
+    # Copies, as those of PyTorch: the tensors may be changed afterwards.
+    stacked.stack = ([recorder.tensor(recorder.open_value(tensor)) for tensor in tensors], at)
     return stacked
 
 
@@ -232,7 +233,7 @@ def _sum_of_stack(recorder: Any, input: Recorded, dim: Any = None, keepdim: bool
     tensors, at = input.stack
     if keepdim or dim is None or side(dim, 3) != at:
         raise Unhandled("a stack is only summed over what was stacked")
-    result = tensors[0]
+    result = recorder.tensor(recorder.value(tensors[0]))
     for tensor in tensors[1:]:
         result = _add(recorder, result, tensor)
     return _mul(recorder, result, 1.0 / len(tensors)) if _mean else result

@@ -143,10 +143,17 @@ def _dropout(recorder: Any, input: Any, p: float = 0.5, training: bool = True, i
     return input
 
 
+def writable(tensor: Recorded) -> None:
+    """Raises about writing into a tensor of which there are parts, or into a part."""
+    if tensor.shared[0]:
+        raise Unhandled("a part of a tensor, or a tensor with parts (slices, chunks), is changed in place: write it without `_`, `+=` and inplace=True")
+
+
 def written(recorder: Any, tensor: Recorded, value: Value, inplace: bool) -> Recorded:
     """The result of a function, written into its argument if that is asked for."""
     if not inplace:
         return recorder.tensor(value)
+    writable(tensor)
     if tensor.stack is not None or tuple(tensor.shape) != (value.rows, value.width):
         raise Unhandled("the result is written into a tensor of another shape")
     tensor.value = value

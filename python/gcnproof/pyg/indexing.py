@@ -9,7 +9,7 @@ import torch
 from scipy import sparse
 
 from .forms import Form
-from .functions import FUNCTIONS, Unhandled, function, side
+from .functions import FUNCTIONS, Unhandled, function, side, writable
 from .values import Recorded, Value
 
 _PICKED = "some of the nodes are picked; give logits for all nodes, and pick rows after the model"
@@ -28,6 +28,8 @@ def _item(recorder: Any, tensor: Any, key: Any) -> Any:
     if len(keys) > 2 or any(item is None or isinstance(item, int) for item in keys):
         raise Unhandled("single nodes or units are picked, or sides are added")
     rows, units = keys
+    # Slices share the numbers of the tensor, other picks are copies.
+    share = tensor.share if isinstance(rows, slice) and isinstance(units, slice) else lambda part: part
     if isinstance(units, slice):
         start, stop, step = units.indices(value.width)
         if step != 1 or stop <= start:
@@ -39,9 +41,9 @@ def _item(recorder: Any, tensor: Any, key: Any) -> Any:
     if isinstance(rows, slice):
         start, stop, step = rows.indices(value.rows)
         if (start, stop, step) == (0, value.rows, 1):
-            return recorder.tensor(value)
+            return share(recorder.tensor(value))
         rows = torch.arange(start, stop, step)
-    return recorder.tensor(_gathered(recorder, value, torch.as_tensor(rows)))
+    return share(recorder.tensor(_gathered(recorder, value, torch.as_tensor(rows))))
 
 
 def joined_columns(value: Value, picked: np.ndarray) -> Form:
@@ -107,6 +109,7 @@ def _in_place(name: str) -> Any:
     def handler(recorder: Any, base: Any, *args: Any, **kwargs: Any) -> Any:
         result = plain(recorder, base, *args, **kwargs)
         if isinstance(base, Recorded):
+            writable(base)
             base.value = result.value
             return base
         raise Unhandled("what depends on the attributes is written into a plain tensor: make it with x.new_zeros or torch.zeros_like(x)")
@@ -162,6 +165,6 @@ def _split(recorder: Any, input: Recorded, split_size_or_sections: Any, dim: int
         sizes = [min(sizes, value.width - at) for at in range(0, value.width, sizes)]
     parts, at = [], 0
     for size in sizes:
-        parts.append(recorder.tensor(value.columns(at, at + size)))
+        parts.append(input.share(recorder.tensor(value.columns(at, at + size))))
         at += size
     return tuple(parts)

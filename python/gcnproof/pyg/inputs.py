@@ -34,6 +34,22 @@ class Inputs:
         return data
 
 
+    def beforehand(self) -> list[str]:
+        """The names of other tensors with numbers for each node, which may have been computed from the attributes."""
+        nodes, dimension = self.attributes.shape
+        names = []
+        for key in _keys(self.data):
+            item = getattr(self.data, key, None)
+            if key in ("x", "y") or key.startswith(("edge", "adj")) or not isinstance(item, torch.Tensor):
+                continue
+            if item.layout != torch.strided or not item.is_floating_point() or not item.dim() or item.shape[0] != nodes:
+                continue
+            # A square matrix is about pairs of nodes.
+            if tuple(item.shape) != (nodes, nodes) or nodes == dimension:
+                names.append(key)
+        return names
+
+
 def read_data(data: Any) -> Inputs:
     """The parts of a Data object; raises InvalidData where it has none that can be certified."""
     if isinstance(data, torch.nn.Module):
@@ -96,11 +112,15 @@ def _weighted(matrix: sparse.csr_array, first: int) -> None:
     )
 
 
+def _keys(data: Any) -> list[str]:
+    """The names of what a Data object has."""
+    return list(data.keys()) if callable(getattr(data, "keys", None)) else list(vars(data))
+
+
 def _double(data: Any) -> Any:
     """A copy on the CPU, all floats in float64."""
     data = copy.copy(data)
-    keys = list(data.keys()) if callable(getattr(data, "keys", None)) else list(vars(data))
-    for key in keys:
+    for key in _keys(data):
         item = getattr(data, key, None)
         # The attributes are replaced in every run.
         if isinstance(item, torch.Tensor) and key != "x":

@@ -31,7 +31,10 @@ def _layer(kind: type) -> Any:
 def has_own_code(part: torch.nn.Module, kind: type) -> bool:
     """Does a subclass compute something else than its class?"""
     parts = ["forward", "message", "aggregate", "update", "message_and_aggregate", "edge_update", "__norm__"]
-    return any(getattr(type(part), name, None) is not getattr(kind, name, None) for name in parts)
+    if any(getattr(type(part), name, None) is not getattr(kind, name, None) for name in parts):
+        return True
+    # PyTorch Geometric writes `propagate` anew for every class, and keeps what was there.
+    return not getattr(getattr(type(part), "_orig_propagate", None), "__module__", "torch_geometric.").startswith("torch_geometric.")
 
 
 def _pair(recorder: Any, x: Any) -> tuple[Value, Value | None]:

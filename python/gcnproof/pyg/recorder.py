@@ -16,6 +16,7 @@ from scipy import sparse
 from ..errors import UnsupportedModel
 from ..network import Network
 from . import activations, arithmetic, indexing, words  # noqa: F401  (they register their functions)
+from .changes import change
 from .forms import Diagonal, Form, Layers
 from .functions import FUNCTIONS, PROPERTIES, Unhandled
 from .layers import LAYERS, has_own_code
@@ -36,6 +37,7 @@ class Recorder:
         self.nodes = adjacency.shape[0]
         self.operators = Operators(adjacency)
         self.layers = Layers(self.nodes, attributes)
+        self.refused: UnsupportedModel | None = None
         self._prepare()
 
     def attributes(self) -> Recorded:
@@ -46,10 +48,16 @@ class Recorder:
         """Runs the module by `call`; the network, and the function that turns its logits into probabilities, if there is one."""
         try:
             result = call()
-        except (UnsupportedModel, KeyboardInterrupt):
+        except KeyboardInterrupt:
             raise
+        except UnsupportedModel as error:
+            raise self.refused or error
         except Exception as error:
+            if self.refused is not None:
+                raise self.refused from error
             self._explain(error)
+        if self.refused is not None:
+            raise self.refused
         return self._output(result)
 
     def _explain(self, error: Exception) -> None:
@@ -122,6 +130,8 @@ class Recorder:
             return self._property(getattr(owner, "__name__", ""), func, args)
         if name == "__set__":
             return self.refuse_function("assignment to an attribute of a tensor")
+        if kwargs.get("out") is not None:
+            raise self.refuse(f"`{name}` with out=", "its result is written into a tensor that is there already", "use what it returns, without out=")
         handler = FUNCTIONS.get(name)
         if handler is None:
             return self.refuse_function(name)
@@ -148,8 +158,10 @@ class Recorder:
         raise self.refuse(f"`{plain}`", why, remedy)
 
     def refuse(self, what: str, why: str, remedy: str, module: Any = None) -> UnsupportedModel:
-        """The error about an operation at the place that is being read."""
-        return words.refuse(what, why, remedy, self.names, module)
+        """The error about an operation at the place that is being read. The first one is kept: the module's code may catch it."""
+        error = words.refuse(what, why, remedy, self.names, module)
+        self.refused = self.refused or error
+        return error
 
     # What layers do.
 
@@ -193,11 +205,18 @@ class Recorder:
 
 
 def _bound(recorder: Recorder, handler: Any, part: torch.nn.Module) -> Any:
-    original = part.forward
+    original, changed = part.forward, change(part)
 
     def forward(*args: Any, **kwargs: Any) -> Any:
         if not any(isinstance(item, Recorded) for item in _flat([*args, *kwargs.values()])):
             return original(*args, **kwargs)
+        if changed is not None:
+            raise recorder.refuse(
+                f"{type(part).__name__} with {changed}",
+                "the layer is read by its formula, and hooks, changed methods and changed sublayers are not read",
+                "take them off; what they compute can be written in the forward of the model",
+                part,
+            )
         try:
             result = handler(recorder, part, *args, **kwargs)
         except Unhandled as unhandled:

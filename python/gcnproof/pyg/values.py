@@ -70,6 +70,8 @@ class Recorded(torch.Tensor):
 
     # A stack of several values: they, and the side along which they lie.
     stack: tuple[list[Recorded], int] | None
+    # What shares its numbers with others: the tensor that parts were taken of, and these parts, have the same list of one flag.
+    shared: list[bool]
 
     @staticmethod
     def __new__(cls, value: Value, recorder: Any, shape: tuple[int, ...] | None = None) -> Recorded:
@@ -79,6 +81,14 @@ class Recorded(torch.Tensor):
         self.value = value
         self.recorder = recorder
         self.stack = None
+        self.shared = [False]
+
+    def share(self, part: Recorded) -> Recorded:
+        """Tells that another tensor is a part of this one: writing into one would change the other."""
+        with torch._C.DisableTorchFunctionSubclass():
+            self.shared[0] = True
+            part.shared = self.shared
+        return part
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -91,6 +101,54 @@ class Recorded(torch.Tensor):
 
     def __repr__(self, **_: Any) -> str:
         return f"Recorded({tuple(self.shape)})"
+
+
+class Beforehand(torch.Tensor):
+    """Another tensor of the Data object with one row for each node. Whoever computes with it is told that flips would not change it."""
+
+    recorder: Any
+    key: str
+
+    @classmethod
+    def of(cls, tensor: torch.Tensor, recorder: Any, key: str) -> Beforehand:
+        """A tensor under the name that it has in the Data object."""
+        result = tensor.as_subclass(cls)
+        result.recorder, result.key = recorder, key
+        return result
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(func, "__name__", "")
+        own = next((item for item in args if isinstance(item, Beforehand)), None)
+        if own is not None and name in _MOVED:
+            return own
+        with torch._C.DisableTorchFunctionSubclass():
+            if name == "__get__" and getattr(getattr(func, "__self__", None), "__name__", "") in _LOOKED_AT or name in _LOOKED_AT:
+                return func(*args, **(kwargs or {}))
+            own = own if own is not None else next(item for item in _flat([*args, *(kwargs or {}).values()]) if isinstance(item, Beforehand))
+        raise own.recorder.refuse(
+            f"`data.{own.key}` beside `data.x`",
+            "it has a row for each node, and if it was computed from the attributes beforehand, flips of attributes would not change it",
+            "compute it in forward from x; if it does not depend on the attributes, register it as a buffer of the model and read it there",
+        )
+
+
+_MOVED = {"to", "cpu", "cuda", "double", "float", "contiguous", "detach", "clone", "type", "requires_grad_", "pin_memory", "share_memory_", "record_stream"}
+"""What a Data object does to all of its tensors when it is moved or copied."""
+
+_LOOKED_AT = {"size", "dim", "numel", "__len__", "shape", "dtype", "device", "ndim", "layout", "is_sparse", "is_cuda", "requires_grad", "__hash__",
+              "is_floating_point", "is_sparse_csr", "is_nested", "__repr__", "element_size", "nelement"}
+"""What does not depend on the numbers of a tensor."""
+
+
+def _flat(items: Any) -> Any:
+    for item in items:
+        if isinstance(item, (list, tuple)):
+            yield from _flat(item)
+        elif isinstance(item, dict):
+            yield from _flat(item.values())
+        else:
+            yield item
 
 
 def _recorder(args: Any, kwargs: Any) -> Any:

@@ -12,11 +12,12 @@ use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use super::{message, seal};
 use crate::results::cell::Cell;
 use crate::results::column::{Column, Kind};
-use crate::results::table::Row;
+use crate::results::error::ResultError;
+use crate::results::table::{Put, Row};
 
 /// The rows of one row group: enough for compression, few enough for readers that take a group at a
 /// time.
-const GROUP: usize = 1 << 17;
+const GROUP: usize = 1 << 15;
 
 /// One column of the file: values, and the levels that say where rows and lists begin and what is
 /// null.
@@ -113,8 +114,26 @@ fn text(cell: &Cell) -> Option<ByteArray> {
     if let Cell::Text(value) = cell { Some(value.as_str().into()) } else { None }
 }
 
-/// The whole file.
-pub(in crate::results) fn encode(schema: &[Column], rows: &[Row]) -> ParquetResult<Vec<u8>> {
+/// The whole file, made row group by row group.
+pub(in crate::results) fn encode(
+    schema: &[Column],
+    mut rows: impl Iterator<Item = Result<Row, ResultError>>,
+    wrong: impl Fn(String) -> ResultError,
+    put: Put,
+) -> Result<(), ResultError> {
+    let mut misfit = None;
+    let mut next = || {
+        let group = rows.by_ref().take(GROUP).collect::<Result<Vec<Row>, ResultError>>();
+        group.map_err(|error| misfit = Some(error)).ok().filter(|rows| !rows.is_empty())
+    };
+    let bytes = encode_groups(schema, &mut next).map_err(|problem| wrong(problem.to_string()));
+    match misfit {
+        Some(error) => Err(error),
+        None => put(&bytes?),
+    }
+}
+
+fn encode_groups(schema: &[Column], next: &mut dyn FnMut() -> Option<Vec<Row>>) -> ParquetResult<Vec<u8>> {
     let blank = KeyValue::new("gcnproof-checksum".to_owned(), seal::blank());
     let properties = WriterProperties::builder()
         .set_created_by(concat!("gcnproof ", env!("CARGO_PKG_VERSION")).to_owned())
@@ -122,7 +141,8 @@ pub(in crate::results) fn encode(schema: &[Column], rows: &[Row]) -> ParquetResu
         .set_compression(Compression::SNAPPY)
         .build();
     let mut file = SerializedFileWriter::new(Vec::new(), Arc::new(message(schema)?), Arc::new(properties))?;
-    for rows in rows.chunks(GROUP) {
+    while let Some(rows) = next() {
+        let rows = rows.as_slice();
         let mut group = file.next_row_group()?;
         for (place, column) in schema.iter().enumerate() {
             match column.kind {

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::bound::activation::LayerBounds;
+use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::backward::{Backward, Located, Sign};
 use crate::bound::hidden::{Assumption, Hidden};
 use crate::bound::selection::Field;

@@ -1,0 +1,91 @@
+//! Many nodes at once: what is robust by far is decided first, and only what the others depend on is bounded.
+
+use std::sync::{Mutex, MutexGuard};
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use crate::bound::workspace::Workspace;
+use crate::certify::certifier::{Certifier, Target};
+use crate::certify::verdict::NodeResult;
+
+/// Targets whose activation bounds are kept at the same time. Fewer would share less, more would need more memory.
+const TOGETHER: usize = 1 << 14;
+
+/// The buffers of the threads: made once, as large graphs have large ones.
+pub(super) struct Workspaces(Vec<Mutex<Workspace>>);
+
+impl Workspaces {
+    pub(super) fn new() -> Workspaces {
+        // One for each thread of the pool, and one for whoever is none of them.
+        Workspaces((0..=rayon::current_num_threads()).map(|_| Mutex::default()).collect())
+    }
+
+    /// The buffers of the present thread.
+    pub(super) fn mine(&self) -> MutexGuard<'_, Workspace> {
+        let last = self.0.len() - 1;
+        let mine = &self.0[rayon::current_thread_index().map_or(last, |index| index.min(last))];
+        mine.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Certifier {
+    /// The same certifier for some nodes only: activation bounds of what these depend on, and of no others.
+    pub fn for_targets(&self, nodes: &[usize]) -> Certifier {
+        Certifier { prepared: self.prepared.for_targets(nodes).into(), ..self.clone() }
+    }
+
+    /// Decides many nodes, each for the class that `reference` names, or for its predicted one, and hands every result with the seconds
+    /// that it took to `done` as soon as it is there: from any thread, in any order. Nothing new is begun once the certifier is
+    /// stopped, and a node whose search was cut short has no result.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn each(
+        &self,
+        nodes: &[usize],
+        reference: impl Fn(usize) -> Option<usize> + Sync,
+        done: impl Fn(NodeResult, f64) + Sync,
+    ) {
+        let workspaces = Workspaces::new();
+        if self.takes_paths() {
+            self.prepared.prepare_paths();
+        }
+        let stopped = || self.settings.stop.is_set();
+        for together in nodes.chunks(TOGETHER) {
+            let quickly = |&node: &usize| {
+                if stopped() {
+                    return None;
+                }
+                let start = Instant::now();
+                let predicted = self.predicted(node);
+                let target = Target { node, reference: reference(node).unwrap_or(predicted), predicted };
+                match self.decide_by_paths(target, &self.others(target.reference), &mut workspaces.mine()) {
+                    Some(result) => {
+                        done(result, start.elapsed().as_secs_f64());
+                        None
+                    }
+                    None => Some((target, start.elapsed().as_secs_f64())),
+                }
+            };
+            let open: Vec<(Target, f64)> = together.par_iter().filter_map(quickly).collect();
+            if open.is_empty() || stopped() {
+                continue;
+            }
+            let targets: Vec<usize> = open.iter().map(|(target, _)| target.node).collect();
+            let certifier = self.for_targets(&targets);
+            open.into_par_iter().with_max_len(1).for_each(|(target, before)| {
+                if stopped() {
+                    return;
+                }
+                let start = Instant::now();
+                let others = self.others(target.reference);
+                let result = certifier.decide_by_bounds(target, &others, &mut workspaces.mine());
+                // Cut short, not undecided.
+                if !(result.limit_hit && stopped()) {
+                    done(result, before + start.elapsed().as_secs_f64());
+                }
+            });
+        }
+    }
+}
