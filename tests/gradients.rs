@@ -177,6 +177,7 @@ fn gradients_are_those_of_finite_differences() {
 /// The certifier's bound of a class pair with propagated intervals, not tightened.
 fn certified(case: &Case, gcn: &Network, node: usize, pair: (usize, usize), relaxation: Relaxation) -> f64 {
     let unperturbed = forward(&case.graph, gcn);
+    let all: Vec<u32> = (0..case.graph.node_count() as u32).collect();
     let mut intervals = Vec::new();
     for l in 2..gcn.depth() {
         intervals.push(match l {
@@ -186,8 +187,9 @@ fn certified(case: &Case, gcn: &Network, node: usize, pair: (usize, usize), rela
                 &case.budget,
                 &bounds::Columns::new(gcn, &case.budget),
                 &unperturbed[0],
+                &all,
             ),
-            _ => bounds::propagate(&gcn.layers()[l - 2], &intervals[l - 3]),
+            _ => bounds::propagate(&gcn.layers()[l - 2], &all, &intervals[l - 3]),
         });
     }
     let mut slice = Slice::default();

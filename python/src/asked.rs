@@ -102,7 +102,10 @@ impl Search {
         };
         let exact_margins = self.exact_margins && self.minimize;
         let level = Level::from(effort);
-        Ok((effort, EffortRecord { level, time_limit: self.time_limit, node_limit: None, gap: None, margins, exact_margins }))
+        Ok((
+            effort,
+            EffortRecord { level, time_limit: self.time_limit, node_limit: None, gap: None, margins, exact_margins },
+        ))
     }
 }
 

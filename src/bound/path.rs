@@ -132,7 +132,8 @@ impl Paths {
             }
             let (first, above) = (&signed[0], &signed[1..]);
             let last = Effects::of_pair(&above[above.len() - 1], reference, class)?;
-            let effects = above[..above.len() - 1].iter().rev().try_fold(last, |effects, layer| effects.below(layer))?;
+            let effects =
+                above[..above.len() - 1].iter().rev().try_fold(last, |effects, layer| effects.below(layer))?;
             let effects = effects.below(first)?;
             let kept = |losses: Vec<f64>, allowed: bool| -> Vec<f64> {
                 let of = |(d, loss): (usize, f64)| if allowed && !budget.is_frozen(d) { loss } else { 0.0 };
@@ -174,7 +175,7 @@ impl Paths {
                 }
                 let present = graph.attributes().row(node as usize).iter().map(|&d| weight * removed[d as usize]);
                 losses.extend(present.filter(|&loss| loss > threshold));
-                if losses.len() > 4 * global {
+                if losses.len() / 4 > global {
                     threshold = keep_largest(losses, global);
                 }
             }

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::backward::Backward;
 use crate::bound::hidden::{Assumption, Hidden};
+use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::line::anchored::{Anchor, Unit, anchor};
 use crate::bound::line::capped::{Cap, CapCorrection, capped};
 use crate::bound::line::chord::{line, sloped};

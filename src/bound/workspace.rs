@@ -1,8 +1,8 @@
 //! The buffers that one thread reuses from target to target.
 
-use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::backward::Backward;
 use crate::bound::hidden::Hidden;
+use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::mixture::Multipliers;
 use crate::bound::path::Reached;
 use crate::bound::relaxed::Relaxed;

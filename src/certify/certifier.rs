@@ -231,12 +231,16 @@ impl Iterator for Results<'_> {
         let nodes: Vec<usize> = self.nodes.by_ref().take(self.together).collect();
         self.together = (2 * self.together).min(1 << 14);
         let results: Mutex<BTreeMap<usize, NodeResult>> = Mutex::default();
-        self.certifier.each(&nodes, |_| None, |result, _| {
-            if let Progress(Some(told)) = &self.certifier.settings.progress {
-                told(&result);
-            }
-            results.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(result.node, result);
-        });
+        self.certifier.each(
+            &nodes,
+            |_| None,
+            |result, _| {
+                if let Progress(Some(told)) = &self.certifier.settings.progress {
+                    told(&result);
+                }
+                results.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(result.node, result);
+            },
+        );
         let results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         // A node may have been asked for twice.
         let results: Vec<NodeResult> = nodes.iter().map_while(|node| results.get(node).cloned()).collect();

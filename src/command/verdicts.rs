@@ -96,7 +96,10 @@ impl Verdicts<'_> {
                 if open.is_empty() {
                     return;
                 }
-                let certifier = certifier(graph, network, self.budget).bound(self.bound).effort(self.effort).margins(self.effort_record.margins);
+                let certifier = certifier(graph, network, self.budget)
+                    .bound(self.bound)
+                    .effort(self.effort)
+                    .margins(self.effort_record.margins);
                 let certifier = certifier.proofs(proofs.is_some()).build();
                 let open: Vec<usize> = open.iter().map(|&node| node as usize).collect();
                 let label = |node| graph.label(node).map(|label| label as usize).filter(|_| class == Class::Labels);

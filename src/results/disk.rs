@@ -37,10 +37,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), ResultError> {
 }
 
 /// The same with the bytes that `write` hands over, part by part.
-pub(super) fn replace_with(
-    path: &Path,
-    write: impl FnOnce(Put) -> Result<(), ResultError>,
-) -> Result<(), ResultError> {
+pub(super) fn replace_with(path: &Path, write: impl FnOnce(Put) -> Result<(), ResultError>) -> Result<(), ResultError> {
     let prefix = prefix(path);
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).suffix(SUFFIX).rand_bytes(RANDOM);

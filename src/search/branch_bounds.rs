@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use crate::bound::activation as bounds;
-use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::backward::{Located, Sign};
 use crate::bound::hidden::Assumption;
+use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::line::envelope::Left;
 use crate::bound::workspace::Workspace;
 use crate::problem::budget::Decided;

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::backward::Located;
+use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::prepared::Prepared;
 use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;

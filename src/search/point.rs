@@ -37,7 +37,15 @@ pub(super) fn bounds_in(prepared: &Prepared, slice: &Slice) -> Vec<LayerBounds> 
         let (lower, upper) = (rows(LayerBounds::lower), rows(LayerBounds::upper));
         // What a linear unit may be is not asked here: it passes on what it gets.
         let linear = whole.linear.clone();
-        LayerBounds { width: whole.width, lower, upper, caps: Vec::new(), linear, interval: Vec::new(), rows: Vec::new() }
+        LayerBounds {
+            width: whole.width,
+            lower,
+            upper,
+            caps: Vec::new(),
+            linear,
+            interval: Vec::new(),
+            rows: Vec::new(),
+        }
     });
     layers.collect()
 }

@@ -156,6 +156,7 @@ impl Setting<'_> {
             caps: Vec::new(),
             linear: Vec::new(),
             interval: Vec::new(),
+            rows: Vec::new(),
         }];
         for layer in 2..self.case.network.depth() - 1 {
             let below = &bounds[layer - 2];

@@ -1,9 +1,10 @@
 //! Every name of the certifier that these tests use: what is judged, never what judges.
 
-pub use gcnproof::internals::bound::activation::{LayerBounds, first_hidden_in_branch, propagate_in_slice};
+pub use gcnproof::internals::bound::activation::{first_hidden_in_branch, propagate_in_slice};
 pub use gcnproof::internals::bound::attributes::Attributes;
 pub use gcnproof::internals::bound::backward::{Backward, Located};
 pub use gcnproof::internals::bound::hidden::{Assumption, Hidden};
+pub use gcnproof::internals::bound::layer_bounds::LayerBounds;
 pub use gcnproof::internals::bound::line::envelope::{Envelope, Left, Prices};
 pub use gcnproof::internals::bound::relaxed::Relaxed;
 pub use gcnproof::internals::bound::selection::{Field, Selection, Slopes};

@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::backward::{Backward, Located, Sign};
 use crate::bound::hidden::{Assumption, Hidden};
+use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::selection::Field;
 use crate::problem::flip::Flip;
 use crate::problem::network::Network;

@@ -5,9 +5,9 @@
 //! on the sign of its coefficient and on which row is tightest there. If it is taken to be on it, `h` is a linear function
 //! of what comes below and needs no variable. The few others have one: how far they are from the row that they rest on.
 
-use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::backward::Sign;
 use crate::bound::hidden::{Assumption, Hidden};
+use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::line::capped;
 use crate::bound::selection::Field;
 use crate::problem::flip::Flip;
