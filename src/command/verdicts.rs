@@ -13,10 +13,11 @@ use gcnproof::internals::record::description::{
 };
 use gcnproof::{Bound, Budget, Certifier, Effort, Graph, Minimum, Network, NodeResult, Operator};
 use gcnproof_check::Checker;
-use gcnproof_check::format::Convention;
+use gcnproof_check::format::{Convention, Header};
 use miette::{Result, miette};
 use rayon::prelude::*;
 
+use super::ids::Ids;
 use super::proofs::{Proofs, Written};
 use super::run::{RunArguments, certifier, stopped};
 
@@ -32,8 +33,12 @@ pub struct Verdicts<'a> {
     pub rules: Vec<Operator>,
     /// What an attacker may do.
     pub budget: Budget,
-    /// The nodes, in rising order.
+    /// The same for the record.
+    pub budget_record: BudgetRecord,
+    /// The rows of the nodes, in rising order.
     pub nodes: &'a [usize],
+    /// What the rows are called.
+    pub ids: Ids<'a>,
     /// Which bounds certify.
     pub bound: Bound,
     /// The class that is to be kept.
@@ -73,12 +78,11 @@ impl Verdicts<'_> {
     /// If labels are missing, or a file cannot be written.
     pub fn execute(self) -> Result<Found> {
         let Verdicts { graph, network, class, .. } = self;
-        if class == Class::Labels {
-            check_labels(graph, self.nodes, network.class_count())?;
-        }
+        self.check()?;
         let description = self.description();
         let start = Instant::now();
-        let keys: Vec<u64> = self.nodes.iter().map(|&n| n as u64).collect();
+        let ids = self.ids;
+        let keys: Vec<u64> = self.nodes.iter().map(|&row| ids.id(row)).collect();
         let proofs = self.proofs.map(|path| self.open_proofs(path)).transpose()?;
         let file = proofs.as_ref().map(|_| graph.file());
         let statement = proofs.as_ref().zip(file.as_ref()).map(|(proofs, file)| proofs.statement(file)).transpose()?;
@@ -93,19 +97,19 @@ impl Verdicts<'_> {
             &description,
             &keys,
             |row: &NodeRecord| row.node,
-            |node| proofs.as_ref().is_some_and(|proofs| !proofs.has(node)),
+            |id| proofs.as_ref().is_some_and(|proofs| !proofs.has(ids.row(id) as u64)),
             |open, done| {
                 if open.is_empty() {
                     return;
                 }
                 let certifier = certifier(graph, network, self.budget).bound(self.bound).effort(self.effort);
                 let certifier = certifier.proofs(proofs.is_some()).build();
-                open.par_iter().for_each_init(Workspace::default, |workspace, &node| {
+                open.par_iter().for_each_init(Workspace::default, |workspace, &id| {
                     if stopped() {
                         return;
                     }
                     let start = Instant::now();
-                    let result = certify_one(&certifier, node as usize, class, workspace);
+                    let result = certify_one(&certifier, ids.row(id), class, workspace);
                     let seconds = start.elapsed().as_secs_f64();
                     // Cut short, not undecided: --resume will ask again.
                     if stopped() && result.limit_hit {
@@ -116,13 +120,13 @@ impl Verdicts<'_> {
                         proofs.push(&result, checker);
                     }
                     let minima = result.minima.clone();
-                    let mut row = NodeRecord::new(certifier.graph(), result, seconds);
+                    let mut row = ids.name(NodeRecord::new(certifier.graph(), result, seconds));
                     if exact_margins {
                         row = row.with_exact_margins(&minima);
                     }
                     if minimizes {
                         let mut found = found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                        found.insert(node, minima);
+                        found.insert(id, minima);
                     }
                     computed.fetch_add(1, Ordering::Relaxed);
                     done(row);
@@ -141,30 +145,52 @@ impl Verdicts<'_> {
         })
     }
 
-    fn description(&self) -> Description {
+    /// Looks at what can be wrong before any work.
+    ///
+    /// # Errors
+    /// If labels are missing.
+    pub fn check(&self) -> Result<()> {
+        match self.class {
+            Class::Labels => check_labels(self.graph, self.nodes, self.ids, self.network.class_count()),
+            Class::Predicted => Ok(()),
+        }
+    }
+
+    /// What the run is.
+    pub fn description(&self) -> Description {
+        let ids: Vec<usize> = self.nodes.iter().map(|&row| self.ids.id(row) as usize).collect();
         Description::Certify(CertifyRun {
             input: self.identity.clone(),
-            budget: BudgetRecord::new(&self.budget).with_global(self.budget.global()),
+            budget: self.budget_record.clone().with_global(self.budget.global()),
             bound: Some(self.bound),
             effort: Some(self.effort_record),
             class: Some(self.class),
             nodes: self.nodes.len(),
-            node_set: NodeSet::new(self.nodes, self.graph.node_count()),
+            node_set: NodeSet::new(&ids, self.ids.count()),
         })
     }
 
-    fn open_proofs(&self, path: &Path) -> Result<Proofs> {
+    /// Opens a file of proofs for this run.
+    ///
+    /// # Errors
+    /// If the file cannot be used.
+    pub fn open_proofs(&self, path: &Path) -> Result<Proofs> {
+        Proofs::open(path, self.header(), self.network, self.run.mode())
+    }
+
+    /// What the proofs of this run state.
+    pub fn header(&self) -> Header {
         let classes = match self.class {
             Class::Predicted => Convention::Predicted,
             Class::Labels => Convention::Labels,
         };
         let digests = (self.graph.digest(), self.identity.model.as_str());
-        let header = gcnproof::proof::header(digests, (self.network, &self.rules), &self.budget, classes);
-        Proofs::open(path, header, self.network, self.run.mode())
+        gcnproof::proof::header(digests, (self.network, &self.rules), &self.budget, classes)
     }
 }
 
-fn certify_one(certifier: &Certifier, node: usize, class: Class, workspace: &mut Workspace) -> NodeResult {
+/// The verdict on one node.
+pub fn certify_one(certifier: &Certifier, node: usize, class: Class, workspace: &mut Workspace) -> NodeResult {
     match (class, certifier.graph().label(node)) {
         (Class::Labels, Some(label)) => {
             certifier.certify_class(node, label as usize, certifier.predicted(node), workspace)
@@ -190,9 +216,10 @@ pub fn check_proofs_name(path: &Path) -> Result<()> {
 }
 
 /// `--class labels` needs a usable label for every node asked for.
-fn check_labels(graph: &Graph, nodes: &[usize], classes: usize) -> Result<()> {
-    for &node in nodes {
-        match graph.label(node) {
+fn check_labels(graph: &Graph, nodes: &[usize], ids: Ids, classes: usize) -> Result<()> {
+    for &row in nodes {
+        let node = ids.id(row);
+        match graph.label(row) {
             Some(label) if (label as usize) < classes => {}
             Some(label) => {
                 return Err(miette!(
