@@ -15,6 +15,9 @@ wheel=$(scripts/python-wheel.sh) || {
 environment=target/python
 say "installing $wheel without an index"
 "$environment/bin/pip" install --quiet --disable-pip-version-check --no-index --no-deps --force-reinstall "$wheel"
+"$environment/bin/python" -c 'import ray' 2>/dev/null ||
+    "$environment/bin/pip" install --quiet --disable-pip-version-check -r python/requirements-distributed.txt >&2 ||
+    say "SKIPPED: tests of runs over several machines (python/requirements-distributed.txt cannot be installed here)"
 "$environment/bin/pytest" -q python/tests --ignore-glob='*/test_pyg_*' -p no:cacheprovider
 
 [ -x scripts/python-env.sh ] || { say "SKIPPED: tests with torch (there is no scripts/python-env.sh)"; exit 0; }

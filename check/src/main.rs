@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use gcnproof_check::{Expectations, Options, Summary, check, expand_file, matrix_digest, visible};
-use gcnproof_files::{GraphOptions, ModelOptions, read_graph, read_matrix, read_model_with};
+use gcnproof_files::{GraphOptions, ModelOptions, read_graph_or_part, read_matrix, read_model_with};
 
 const HELP: &str = "\
 Checks proofs of the robustness of a graph convolutional network.
@@ -109,7 +109,8 @@ fn run() -> Result<(String, Option<Summary>), String> {
     let [graph, model, proofs] = files.as_slice() else {
         return Err("GRAPH, MODEL and PROOFS are needed (try --help)".into());
     };
-    let graph = read_graph(graph, &graph_options).map_err(|error| error.to_string())?;
+    // Proofs of a part are about the part, as its digest says.
+    let (graph, _) = read_graph_or_part(graph, &graph_options).map_err(|error| error.to_string())?;
     let nodes = graph.attributes.rows;
     if let Some(id) = options.expect.nodes.as_ref().and_then(|expected| expected.beyond(nodes)) {
         return Err(format!("--expect-nodes: there is no node {id}, the graph has {nodes}"));

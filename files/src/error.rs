@@ -66,6 +66,23 @@ pub enum FileError {
         /// What is too large, and the limit.
         problem: String,
     },
+    /// A part of a graph stands where a whole one is needed.
+    #[error(
+        "{file}: is {part} of a graph, and answers for {own} of its {nodes} nodes: the graph itself is needed here"
+    )]
+    #[diagnostic(help(
+        "give the whole graph; `gcnproof certify`, `radius` and `check` take parts, and `gcnproof join` puts their results together"
+    ))]
+    Part {
+        /// The file.
+        file: String,
+        /// Which part of how many.
+        part: String,
+        /// Nodes that it answers for.
+        own: usize,
+        /// Nodes of the whole graph.
+        nodes: usize,
+    },
     /// An array that is needed is not there.
     #[error("{file}: array `{entry}` is missing (the file has: {found})")]
     #[diagnostic(help("{remedy}"))]

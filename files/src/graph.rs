@@ -1,5 +1,6 @@
 //! Graph files: adjacency, 0/1 attributes, labels and names from an npz file.
 
+use crate::part::{self, GraphOrPart};
 use crate::parts::Reader;
 use crate::source::{self, Kind};
 use crate::{FileError, Pattern, digest};
@@ -64,11 +65,31 @@ pub fn read_graph(path: &Path, options: &GraphOptions) -> Result<GraphFile, File
     parse_graph(&path.display().to_string(), &source::read(path)?, options)
 }
 
-/// Reads a graph from the bytes of an npz file; `name` is what errors call it.
+/// Reads a graph, whole or a part of one as `gcnproof partition` writes it.
+///
+/// # Errors
+/// If the file cannot be read or is neither.
+pub fn read_graph_or_part(path: &Path, options: &GraphOptions) -> Result<GraphOrPart, FileError> {
+    parse_graph_or_part(&path.display().to_string(), &source::read(path)?, options)
+}
+
+/// Reads a graph from the bytes of an npz file; `name` is what errors call it. A part of a graph is refused: what it holds of the nodes at its
+/// rim is not what the whole graph has.
 ///
 /// # Errors
 /// If the bytes are not a graph as described in [`GraphFile`].
 pub fn parse_graph(name: &str, bytes: &[u8], options: &GraphOptions) -> Result<GraphFile, FileError> {
+    match parse_graph_or_part(name, bytes, options)? {
+        (graph, None) => Ok(graph),
+        (_, Some(found)) => Err(part::refuse(name, &found)),
+    }
+}
+
+/// Reads a graph, whole or a part, from the bytes of an npz file.
+///
+/// # Errors
+/// If the bytes are neither.
+pub fn parse_graph_or_part(name: &str, bytes: &[u8], options: &GraphOptions) -> Result<GraphOrPart, FileError> {
     if source::kind(bytes) == Kind::Pickle {
         return Err(FileError::UnknownFormat {
             file: name.into(),
@@ -127,8 +148,9 @@ pub fn parse_graph(name: &str, bytes: &[u8], options: &GraphOptions) -> Result<G
             remedy: "name every class, or leave `class_names` out".into(),
         });
     }
+    let found = part::read(name, &mut reader, adjacency.rows)?;
     reader.note_unused()?;
-    Ok(GraphFile {
+    let graph = GraphFile {
         digest: digest::graph(&adjacency, &attributes, labels.as_deref()),
         adjacency,
         attributes,
@@ -137,5 +159,6 @@ pub fn parse_graph(name: &str, bytes: &[u8], options: &GraphOptions) -> Result<G
         attribute_names,
         class_names,
         notes: reader.notes,
-    })
+    };
+    Ok((graph, found))
 }

@@ -51,6 +51,7 @@ mod matrix;
 mod model;
 mod names;
 mod operators;
+mod part;
 mod parts;
 mod selection;
 mod source;
@@ -62,7 +63,7 @@ pub mod write;
 pub use digest::ids as digest_ids;
 pub use digest::matrix as matrix_digest;
 pub use error::FileError;
-pub use graph::{GraphFile, GraphOptions, parse_graph, read_graph};
+pub use graph::{GraphFile, GraphOptions, parse_graph, parse_graph_or_part, read_graph, read_graph_or_part};
 pub use integers::{parse_integers, read_integers};
 pub use logits::read_logits;
 pub use matrix::{parse_matrix, read_array, read_matrix};
@@ -70,6 +71,7 @@ pub use model::{
     LayerFile, ModelFile, ModelOptions, Precision, describe_model, parse_model, parse_model_with, read_model,
     read_model_with,
 };
+pub use part::{GraphOrPart, PartFile};
 pub use selection::{parse_selection, read_selection};
 pub use source::{LARGEST_EMPTY, LARGEST_FILE, LARGEST_INFLATED};
 pub use sparse::{DenseMatrix, Pattern, SparseMatrix};

@@ -229,6 +229,16 @@ impl<'bytes> Reader<'bytes> {
         labels.collect::<Result<_, _>>().map(Some)
     }
 
+    /// A list of integers, if the file has it.
+    pub fn optional_integers(&mut self, name: &str) -> Result<Option<Vec<i64>>, FileError> {
+        if !self.archive.has(name) {
+            return Ok(None);
+        }
+        let array = self.take(name)?;
+        array.flat()?;
+        array.integers().map(Some)
+    }
+
     pub fn names(&mut self, name: &str, of: Option<(usize, &str)>) -> Result<Option<Vec<String>>, FileError> {
         if !self.archive.has(name) || self.archive.is_object(name)? {
             return Ok(None); // A pickle is told about with the other unused arrays.

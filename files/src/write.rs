@@ -1,6 +1,6 @@
 //! Writers of graphs and models, in the forms that this crate reads.
 
-use crate::{DenseMatrix, FileError, GraphFile, LayerFile, Pattern, Precision, description};
+use crate::{DenseMatrix, FileError, GraphFile, LayerFile, PartFile, Pattern, Precision, description};
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use std::collections::BTreeMap;
@@ -17,6 +17,15 @@ use zip::{CompressionMethod, ZipWriter};
 pub fn write_graph_npz(path: &Path, graph: &GraphFile) -> Result<(), FileError> {
     let file = path.display().to_string();
     save(path, &graph_npz(&file, graph)?)
+}
+
+/// Writes a part of a graph, as [`crate::read_graph_or_part`] reads it.
+///
+/// # Errors
+/// As [`write_graph_npz`].
+pub fn write_part_npz(path: &Path, graph: &GraphFile, part: &PartFile) -> Result<(), FileError> {
+    let file = path.display().to_string();
+    save(path, &npz(&file, graph, Some(part))?)
 }
 
 /// Writes a model as safetensors with PyTorch Geometric's names: `convs.0.lin.weight` as
@@ -40,6 +49,10 @@ pub fn write_model_safetensors(
 /// # Errors
 /// As [`write_graph_npz`].
 pub fn graph_npz(name: &str, graph: &GraphFile) -> Result<Vec<u8>, FileError> {
+    npz(name, graph, None)
+}
+
+fn npz(name: &str, graph: &GraphFile, part: Option<&PartFile>) -> Result<Vec<u8>, FileError> {
     let mut npz = Npz { file: name.into(), zip: ZipWriter::new(Cursor::new(Vec::new())) };
     npz.pattern("adj", &graph.adjacency)?;
     npz.pattern("attr", &graph.attributes)?;
@@ -50,6 +63,13 @@ pub fn graph_npz(name: &str, graph: &GraphFile) -> Result<Vec<u8>, FileError> {
     npz.names("node_names", graph.node_names.as_deref())?;
     npz.names("attr_names", graph.attribute_names.as_deref())?;
     npz.names("class_names", graph.class_names.as_deref())?;
+    if let Some(part) = part {
+        npz.integers("part_nodes", part.nodes.iter().map(|&node| u64::from(node)))?;
+        npz.integers("part_own", part.own.iter().map(|&row| u64::from(row)))?;
+        let facts = [part.number, part.parts, part.of, part.hops];
+        npz.integers("part_facts", facts.iter().map(|&fact| fact as u64))?;
+        npz.names("part_whole", Some(std::slice::from_ref(&part.whole)))?;
+    }
     let done = npz.zip.finish();
     done.map(Cursor::into_inner).map_err(|error| unwritable(name, error.to_string()))
 }
@@ -163,6 +183,10 @@ impl Npz {
         self.array(&format!("{prefix}_indptr"), "<i8", pattern.offsets.len(), offsets)?;
         let shape = [pattern.rows, pattern.columns].map(|side| (side as u64).to_le_bytes());
         self.array(&format!("{prefix}_shape"), "<i8", 2, shape.into_iter().flatten())
+    }
+
+    fn integers(&mut self, name: &str, numbers: impl ExactSizeIterator<Item = u64>) -> Result<(), FileError> {
+        self.array(name, "<i8", numbers.len(), numbers.flat_map(u64::to_le_bytes))
     }
 
     fn names(&mut self, name: &str, names: Option<&[String]>) -> Result<(), FileError> {

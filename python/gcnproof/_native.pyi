@@ -6,7 +6,9 @@ from typing import Any, TypeAlias, final
 import numpy as np
 
 __all__ = [
+    "Gathering",
     "Graph",
+    "Job",
     "Network",
     "Rows",
     "build",
@@ -59,6 +61,8 @@ class Network:
     def digest(self) -> str: ...
     @property
     def classes(self) -> int: ...
+    @property
+    def hops(self) -> int: ...
     def logits(self, graph: Graph, flips: list[tuple[int, int]] = ...) -> np.ndarray: ...
 
 @final
@@ -78,6 +82,38 @@ class Rows:
     def row(self, at: int) -> dict[str, Any]: ...
     def witnesses(self) -> list[list[tuple[int, int]]]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+@final
+class Job:
+    """What a run asks of every node, on whichever machine."""
+
+    @staticmethod
+    def verdicts(
+        graph: Graph,
+        network: Network,
+        global_: int,
+        attacker: dict[str, Any],
+        search: dict[str, Any],
+        class_: str,
+        bound: str,
+        proofs: bool,
+    ) -> Job: ...
+    @staticmethod
+    def radii(
+        graph: Graph, network: Network, max_global: int, attacker: dict[str, Any], search: dict[str, Any]
+    ) -> Job: ...
+    def work(self, nodes: list[int], threads: int | None = None) -> tuple[bytes, bytes]: ...
+    def gather(
+        self, nodes: list[int] | None, proofs: str | None, out: str | None, resume: bool, force: bool
+    ) -> Gathering: ...
+
+@final
+class Gathering:
+    """Where the rows of a run come together; it holds the locks of its files."""
+
+    def open(self) -> np.ndarray: ...
+    def push(self, rows: bytes, proofs: bytes) -> None: ...
+    def finish(self) -> tuple[Rows, dict[str, Any]]: ...
 
 _Progress: TypeAlias = Callable[[int, int, str], Any]
 

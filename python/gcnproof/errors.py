@@ -1,5 +1,9 @@
 """What can go wrong: every error of this package is a GcnproofError, with a message that names the part and the remedy."""
 
+from __future__ import annotations
+
+from typing import Any
+
 
 class GcnproofError(Exception):
     """An error of this package."""
@@ -39,6 +43,19 @@ class InputError(GcnproofError, ValueError):
     def __init__(self, message: str, help: str | None = None):
         super().__init__(f"{message}\n  help: {help}" if help else message)
         self.help = help
+
+
+class IncompleteRun(GcnproofError):
+    """A run over several machines that could not do all of its nodes.
+
+    `results` are those of the others, `failures` the batches that are missing, each with its `nodes` and the `errors` of every try.
+    """
+
+    def __init__(self, message: str, help: str, failures: list[Any]):
+        super().__init__(f"{message}\n  help: {help}")
+        self.help = help
+        self.failures = failures
+        self.results: Any = None
 
 
 class GcnproofWarning(UserWarning):

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use gcnproof::command::ids::Ids;
 use gcnproof::command::run::{certifier, stop};
 use gcnproof::command::verdicts::{Verdicts, check_proofs_name};
 use gcnproof::command::{check as checking, explain as explaining, program, radius as radii};
@@ -22,7 +23,7 @@ use crate::objects::object;
 use crate::rows::{Kind, Rows};
 
 /// Nodes that exist, in rising order.
-fn selected(py: Python, graph: &Graph, nodes: Option<Vec<i64>>) -> PyResult<Vec<usize>> {
+pub fn selected(py: Python, graph: &Graph, nodes: Option<Vec<i64>>) -> PyResult<Vec<usize>> {
     let count = graph.0.node_count();
     let Some(nodes) = nodes else { return Ok((0..count).collect()) };
     let id = |node: i64| {
@@ -91,8 +92,10 @@ pub fn certify<'py>(
             network: &network,
             identity: &identity,
             rules,
+            budget_record: BudgetRecord::new(&budget),
             budget,
             nodes: &nodes,
+            ids: Ids::new(&graph, None),
             bound,
             class,
             effort,

@@ -240,7 +240,7 @@ impl Network {
         let message_passing =
             if network.is_named() { gcnproof::proof::rule_names(&network) } else { input::names(&rules) };
         notes.extend(input::unpredictable_labels(graph, &network));
-        let identity = Identity { graph: graph.digest().to_string(), model: digest, message_passing };
+        let identity = Identity { graph: graph.digest().to_string(), model: digest, message_passing, part: None };
         Ok(Network { network: Arc::new(network), identity, rules, notes })
     }
 }
@@ -285,6 +285,12 @@ impl Network {
     #[getter]
     fn classes(&self) -> usize {
         self.network.class_count()
+    }
+
+    /// How many edges away a node may be whose attributes the logits depend on.
+    #[getter]
+    fn hops(&self) -> usize {
+        self.network.hops()
     }
 
     /// The logits of all nodes in float64, with some attributes flipped.

@@ -6,7 +6,9 @@ mod asked;
 mod call;
 mod calls;
 mod errors;
+mod gathering;
 mod inputs;
+mod job;
 mod objects;
 mod rows;
 
@@ -21,7 +23,11 @@ mod _native {
     #[pymodule_export]
     use crate::calls::{build, certify, check, command, explain, interrupt, radius};
     #[pymodule_export]
+    use crate::gathering::Gathering;
+    #[pymodule_export]
     use crate::inputs::{Graph, Network, read_model};
+    #[pymodule_export]
+    use crate::job::Job;
     #[pymodule_export]
     use crate::rows::Rows;
 

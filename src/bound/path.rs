@@ -7,7 +7,7 @@ use crate::problem::budget::Budget;
 use crate::problem::forward::Representation;
 use crate::problem::graph::Graph;
 use crate::problem::matrix::PatternRows;
-use crate::problem::network::{Layer, Network};
+use crate::problem::network::{Layer, Network, Operator};
 use crate::problem::slice::Slice;
 
 /// Numbers in all lists together; a network with more of them has no path bound.
@@ -123,7 +123,8 @@ impl Paths {
         if layers.len() < 2 || numbers > MOST_NUMBERS || layers.iter().any(|layer| layer.passing.terms() != 1) {
             return None;
         }
-        let signed = |layer| Signed { layer, signed: layer.passing.has_negative() };
+        let signed = |layer: &'_ Layer| layer.operators.iter().any(Operator::is_signed);
+        let signed = |layer| Signed { layer, signed: signed(layer) };
         let signed: Vec<Signed> = layers.iter().map(signed).collect();
         let pair = |at: usize| {
             let (reference, class) = (at / classes, at % classes);

@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use gcnproof::Bound;
 use gcnproof::internals::record::{NodeRecord, description};
-use gcnproof::{Bound, Graph};
 use miette::{IntoDiagnostic, Result};
 use serde::Serialize;
 
 use super::effort::EffortArguments;
+use super::ids::Ids;
 use super::input::{self, Input, LocalArguments};
 use super::logits::LogitsArguments;
 use super::minima;
+use super::parts;
 use super::proofs::Written;
 use super::run::{Format, RunArguments};
 use super::summary;
@@ -98,12 +100,14 @@ impl Certify {
         self.run.prepare()?;
         self.effort.check()?;
         self.proofs.as_deref().map_or(Ok(()), verdicts::check_proofs_name)?;
-        let (graph, network, identity) = self.input.read()?;
+        let (graph, network, identity, part) = self.input.read_or_part()?;
+        let ids = Ids::new(&graph, part.as_ref());
+        parts::refuse_logits(part.as_ref(), &self.logits)?;
         self.logits.insist(&graph, &network)?;
-        let (budget, budget_record) = self.local.budget(&graph, self.global)?;
+        let (budget, budget_record) = self.local.budget_of(&graph, part.as_ref(), self.global)?;
         let budget_record = budget_record.with_global(self.global);
-        let nodes = self.nodes(&graph)?;
-        let labelled = summary::labelled(self.labelled.as_deref(), &graph)?;
+        let nodes = ids.asked(self.nodes.as_deref(), &graph)?;
+        let labelled = ids.labelled(self.labelled.as_deref(), &graph)?;
         let bound = match self.bound {
             BoundChoice::Paper => Bound::Paper,
             BoundChoice::Anchored => Bound::Anchored,
@@ -116,7 +120,9 @@ impl Certify {
             identity: &identity,
             rules: self.input.passing.rules()?,
             budget,
+            budget_record: budget_record.clone(),
             nodes: &nodes,
+            ids,
             bound,
             class: match self.class {
                 Class::Predicted => description::Class::Predicted,
@@ -152,9 +158,5 @@ impl Certify {
             }
         }
         Ok(if interrupted { 130 } else { 0 })
-    }
-
-    fn nodes(&self, graph: &Graph) -> Result<Vec<usize>> {
-        input::nodes(self.nodes.as_deref(), graph)
     }
 }

@@ -93,7 +93,8 @@ impl Check {
         if let Some(threads) = self.threads {
             rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global().into_diagnostic()?;
         }
-        let graph = self.options.read(&self.graph)?;
+        // Proofs of a part are about the part, as its digest says, and name nodes by its rows.
+        let (graph, part) = self.options.read_or_part(&self.graph)?;
         let model = self.reading.read(&self.model)?;
         let expect = Expectations {
             message_passing: Vec::new(),
@@ -102,7 +103,11 @@ impl Check {
             direction: self.expect.direction,
             allow_frozen: self.expect.allow_frozen,
             classes: self.expect.classes,
-            nodes: self.expect.nodes,
+            nodes: match (self.expect.nodes, &part) {
+                // It answers for no others.
+                (Some(Nodes::All), Some(part)) => Some(Nodes::Ranges(part.own.iter().map(|&row| (row, row)).collect())),
+                (nodes, _) => nodes,
+            },
         };
         let nodes = graph.node_count();
         if let Some(id) = expect.nodes.as_ref().and_then(|expected| expected.beyond(nodes)) {

@@ -18,10 +18,11 @@ use gcnproof::{Budget, Flip, Graph, Limits, Verdict, embedded, radii};
 use gcnproof_files::write::write_graph_npz;
 use miette::{IntoDiagnostic, Result};
 
+use super::ids::Ids;
 use super::run::{certifier, make_folder, prepare, stopped};
 use super::study::keep_model;
 use super::study_run::{Plan, Results, Subject};
-use super::summary::{self, Group, Summary};
+use super::summary::{Group, Summary};
 
 /// Certify the embedded Cora citation graph: no arguments, no files, a few seconds.
 #[derive(Args, Debug)]
@@ -84,11 +85,12 @@ impl Demo {
                 graph: graph.digest().to_string(),
                 model: name.into(),
                 message_passing: vec!["gcn".into()],
+                part: None,
             },
             budget: budget.clone(),
             budget_record: record.clone(),
         });
-        let labelled = summary::labelled(None, &graph)?;
+        let labelled = Ids::new(&graph, None).labelled(None, &graph)?;
         let (rows, interrupted) = plan.verdicts(&standard)?;
         if interrupted {
             return Ok(130);

@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use gcnproof::internals::record::description::{BudgetRecord, Identity};
+use gcnproof::internals::record::description::{BudgetRecord, Identity, PartRecord};
 use gcnproof::{Budget, Direction, Graph, LocalBudget, Network, NetworkError, Operator};
 use gcnproof_files::{
-    FileError, GraphOptions, ModelFile, ModelOptions, read_graph, read_integers, read_matrix, read_model,
-    read_model_with,
+    FileError, GraphFile, GraphOptions, ModelFile, ModelOptions, PartFile, read_graph, read_graph_or_part,
+    read_integers, read_matrix, read_model, read_model_with,
 };
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
+
+use super::parts;
 
 pub use super::lists::{flips, identifiers, nodes};
 
@@ -36,11 +38,22 @@ impl GraphArguments {
     /// Reads a graph and tells what is worth knowing about it.
     pub fn read(&self, path: &Path) -> Result<Graph> {
         let file = read_graph(path, &self.options()).map_err(|error| no_graph(path, error))?;
-        for note in &file.notes {
-            note!("note: {}: {note}", path.display());
-        }
-        Ok(Graph::from_file(file))
+        Ok(told(path, file))
     }
+
+    /// The same of a graph or of a part of one.
+    pub fn read_or_part(&self, path: &Path) -> Result<(Graph, Option<PartFile>)> {
+        let (file, part) = read_graph_or_part(path, &self.options()).map_err(|error| no_graph(path, error))?;
+        Ok((told(path, file), part))
+    }
+}
+
+/// A graph, after its notes.
+fn told(path: &Path, file: GraphFile) -> Graph {
+    for note in &file.notes {
+        note!("note: {}: {note}", path.display());
+    }
+    Graph::from_file(file)
 }
 
 /// Why a file is no graph; a model in its place is told.
@@ -194,17 +207,45 @@ impl Input {
     /// Reads both files.
     pub fn read(&self) -> Result<(Graph, Network, Identity)> {
         let graph = self.options.read(&self.graph)?;
+        let (network, identity) = self.network(&graph, None)?;
+        Ok((graph, network, identity))
+    }
+
+    /// The same of a graph or of a part of one.
+    pub fn read_or_part(&self) -> Result<(Graph, Network, Identity, Option<PartFile>)> {
+        let (graph, part) = self.options.read_or_part(&self.graph)?;
+        let (network, identity) = self.network(&graph, part.as_ref())?;
+        Ok((graph, network, identity, part))
+    }
+
+    fn network(&self, graph: &Graph, part: Option<&PartFile>) -> Result<(Network, Identity)> {
         let model = self.reading.read(&self.model)?;
         self.passing.check(&model, &self.model)?;
         let rules = self.passing.rules()?;
-        let (of_graph, of_model) = (graph.digest().to_string(), model.digest.clone());
-        let network = fit(model, &rules, &graph, (&self.graph, &self.model))?;
+        if part.is_some() {
+            parts::check_model(&model, &rules, &self.model)?;
+        }
+        let of_model = model.digest.clone();
+        let network = fit(model, &rules, graph, (&self.graph, &self.model))?;
         let message_passing = if network.is_named() { gcnproof::proof::rule_names(&network) } else { names(&rules) };
-        let identity = Identity { graph: of_graph, model: of_model, message_passing };
-        if let Some(words) = unpredictable_labels(&graph, &network) {
+        if let Some(part) = part {
+            parts::check_hops(part, &network, (&self.graph, &self.model))?;
+        }
+        let identity = Identity {
+            // Rows of a part are about the whole graph.
+            graph: part.map_or(graph.digest(), |part| &part.whole).to_string(),
+            model: of_model,
+            message_passing,
+            part: part.map(|part| PartRecord {
+                number: part.number,
+                of: part.parts,
+                graph: graph.digest().to_string(),
+            }),
+        };
+        if let Some(words) = unpredictable_labels(graph, &network) {
             note!("note: {}: {words}", self.graph.display());
         }
-        Ok((graph, network, identity))
+        Ok((network, identity))
     }
 }
 
@@ -270,9 +311,16 @@ pub struct LocalArguments {
 impl LocalArguments {
     /// The budget with a given `Q`, and its record without.
     pub fn budget(&self, graph: &Graph, global: usize) -> Result<(Budget, BudgetRecord)> {
+        self.budget_of(graph, None, global)
+    }
+
+    /// The same of a graph or of a part of one. Files and lists are about all nodes of the whole graph, and so is the record.
+    pub fn budget_of(&self, graph: &Graph, part: Option<&PartFile>, global: usize) -> Result<(Budget, BudgetRecord)> {
+        let nodes = part.map_or(graph.node_count(), |part| part.of);
+        let sizes = (nodes, graph.attribute_count());
         let budget = match &self.local_file {
-            None => Budget::uniform(graph, global, self.local.flips(graph.attribute_count())),
-            Some(path) => Budget::per_node(graph, global, &read_integers(path)?)
+            None => Budget::uniform_of(sizes, global, self.local.flips(graph.attribute_count())),
+            Some(path) => Budget::per_node_of(sizes, global, &read_integers(path)?)
                 .into_diagnostic()
                 .wrap_err_with(|| format!("{} cannot be used as local budgets", path.display()))?,
         };
@@ -284,7 +332,7 @@ impl LocalArguments {
         let mut budget = budget.with_direction(direction);
         if let Some(list) = &self.freeze_nodes {
             budget = budget
-                .freeze_nodes(&identifiers(list, graph.node_count(), "nodes")?)
+                .freeze_nodes(&identifiers(list, nodes, "nodes")?)
                 .into_diagnostic()
                 .wrap_err("--freeze-nodes")?;
         }
@@ -293,6 +341,6 @@ impl LocalArguments {
             budget = budget.freeze_attributes(graph, &attributes).into_diagnostic().wrap_err("--freeze-attributes")?;
         }
         let record = BudgetRecord::new(&budget);
-        Ok((budget, record))
+        Ok((part.map_or_else(|| budget.clone(), |part| budget.restricted(&part.nodes)), record))
     }
 }

@@ -47,13 +47,20 @@ pub fn identifiers(list: &str, count: usize, what: &str) -> Result<Vec<i64>> {
 
 /// The nodes that a command is about: all, or a list, in rising order.
 pub fn nodes(list: Option<&str>, graph: &Graph) -> Result<Vec<usize>> {
-    let Some(list) = list else { return Ok((0..graph.node_count()).collect()) };
+    match list {
+        None => Ok((0..graph.node_count()).collect()),
+        Some(list) => nodes_of(list, graph.node_count()),
+    }
+}
+
+/// The nodes of a list, in rising order, of a graph that has so many.
+pub fn nodes_of(list: &str, count: usize) -> Result<Vec<usize>> {
     let mut nodes = Vec::new();
-    for id in identifiers(list, graph.node_count(), "nodes")? {
+    for id in identifiers(list, count, "nodes")? {
         match usize::try_from(id) {
-            Ok(node) if node < graph.node_count() => nodes.push(node),
+            Ok(node) if node < count => nodes.push(node),
             _ => {
-                let last = graph.node_count() - 1;
+                let last = count.saturating_sub(1);
                 return Err(miette!(help = "ids run from 0", "there is no node {id}: the last one is {last}"));
             }
         }

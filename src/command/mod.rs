@@ -14,11 +14,15 @@ pub mod effort;
 pub mod explain;
 #[cfg(feature = "laboratory")]
 pub mod export;
+pub mod ids;
 pub mod input;
 pub mod inspect;
+pub mod join;
 pub mod lists;
 pub mod logits;
 mod minima;
+pub mod partition;
+pub mod parts;
 pub mod program;
 pub mod proofs;
 pub mod radius;

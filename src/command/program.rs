@@ -30,6 +30,8 @@ enum Command {
     Inspect(Box<super::inspect::Inspect>),
     Train(Box<super::train::Train>),
     Reproduce(Box<super::reproduce::Reproduce>),
+    Partition(Box<super::partition::Partition>),
+    Join(Box<super::join::Join>),
     #[cfg(feature = "laboratory")]
     Validate(Box<super::validate::Validate>),
     #[cfg(feature = "laboratory")]
@@ -78,6 +80,8 @@ impl Cli {
             Command::Inspect(command) => command.execute(),
             Command::Train(command) => command.execute(),
             Command::Reproduce(command) => command.execute(),
+            Command::Partition(command) => command.execute(),
+            Command::Join(command) => command.execute(),
             Command::Validate(command) => command.execute(),
             Command::Export(command) => command.execute(),
             Command::Demo(command) => command.execute(),

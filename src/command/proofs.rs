@@ -9,7 +9,7 @@ use gcnproof::internals::record::NodeRecord;
 use gcnproof::proof::{Missing, ProofError, ProofFile, model_file};
 use gcnproof::results::Mode;
 use gcnproof::{Network, NodeResult, Verdict};
-use gcnproof_check::format::Header;
+use gcnproof_check::format::{Header, Line};
 use gcnproof_check::{Checker, Statement};
 use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 use miette::{Result, miette};
@@ -62,10 +62,14 @@ impl Proofs {
 
     /// Writes the line of a node. A disk that is full does not get better: the run stops, and [`Proofs::finish`] says so.
     pub fn push(&self, result: &NodeResult, checker: &Checker) {
-        let line = result.proof_line(checker);
+        self.add(&result.proof_line(checker));
+    }
+
+    /// Writes a line as it is.
+    pub fn add(&self, line: &Line) {
         let (file, outcome) = &mut *self.state();
         if outcome.is_ok() {
-            *outcome = file.push(&line);
+            *outcome = file.push(line);
             if outcome.is_err() {
                 stop();
             }

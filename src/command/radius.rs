@@ -10,8 +10,10 @@ use miette::Result;
 use serde_json::{Value, json};
 
 use super::effort::SearchArguments;
+use super::ids::Ids;
 use super::input::{self, Input, LocalArguments};
 use super::logits::LogitsArguments;
+use super::parts;
 use super::run::{Format, RunArguments, certifier, stopped};
 
 /// For each node the largest Q that is certified and the smallest Q with a witness (q fixed).
@@ -49,10 +51,13 @@ impl Radius {
     pub fn execute(self) -> Result<u8> {
         self.run.prepare()?;
         self.search.check(false, "add --complete, or leave the limit out")?;
-        let (graph, network, identity) = self.input.read()?;
+        let (graph, network, identity, part) = self.input.read_or_part()?;
+        let ids = Ids::new(&graph, part.as_ref());
+        parts::refuse_logits(part.as_ref(), &self.logits)?;
         self.logits.insist(&graph, &network)?;
-        let (budget, budget_record) = self.local.budget(&graph, 0)?;
-        let nodes = input::nodes(self.nodes.as_deref(), &graph)?;
+        let (budget, budget_record) = self.local.budget_of(&graph, part.as_ref(), 0)?;
+        let rows = ids.asked(self.nodes.as_deref(), &graph)?;
+        let nodes: Vec<usize> = rows.iter().map(|&row| ids.id(row) as usize).collect();
         let description = Description::Radius(RadiusRun {
             input: identity,
             budget: budget_record,
@@ -60,7 +65,7 @@ impl Radius {
             max_global: self.max_global as u64,
             effort: Some(self.search.record()),
             nodes: nodes.len(),
-            node_set: NodeSet::new(&nodes, graph.node_count()),
+            node_set: NodeSet::new(&nodes, ids.count()),
         });
         let keys: Vec<u64> = nodes.iter().map(|&n| n as u64).collect();
         let (rows, interrupted) = self.run.rows(
@@ -72,7 +77,8 @@ impl Radius {
                 let effort = self.search.effort();
                 let certifier = certifier(&graph, &network, budget).effort(effort).build();
                 // Files hold signed integers; nobody has so many attributes.
-                search(&certifier, open, self.max_global.min(i64::MAX as usize), done);
+                let open: Vec<u64> = open.iter().map(|&id| ids.row(id) as u64).collect();
+                search(&certifier, &open, self.max_global.min(i64::MAX as usize), &|row| done(ids.name_radius(row)));
             },
         )?;
         let summary = summarise(&rows, self.max_global);

@@ -187,7 +187,10 @@ impl RunArguments {
 }
 
 /// A run goes on with its own nodes only: rows of two sets in one file would be a third run that nobody asked for.
-fn same_nodes(path: &Path, description: &Description) -> Result<()> {
+///
+/// # Errors
+/// If the file holds rows about others.
+pub fn same_nodes(path: &Path, description: &Description) -> Result<()> {
     // What cannot be read is judged when the file is opened.
     let Ok(Some(sidecar)) = Sidecar::load(path) else { return Ok(()) };
     let Ok(before) = Description::read(&sidecar.fingerprint) else { return Ok(()) };

@@ -5,19 +5,10 @@ use std::fmt::Write;
 
 use gcnproof::internals::record::NodeRecord;
 use gcnproof::internals::record::description::{BudgetRecord, LocalRecord};
-use gcnproof::{Direction, Graph, Reason, Verdict};
-use miette::Result;
+use gcnproof::{Direction, Reason, Verdict};
 use serde::Serialize;
 
-use super::{input, run};
-
-/// The nodes that count as labelled: a list, or all that have a label.
-pub fn labelled(list: Option<&str>, graph: &Graph) -> Result<BTreeSet<u64>> {
-    Ok(match list {
-        Some(list) => input::nodes(Some(list), graph)?.into_iter().map(|n| n as u64).collect(),
-        None => (0..graph.node_count()).filter(|&n| graph.label(n).is_some()).map(|n| n as u64).collect(),
-    })
-}
+use super::run;
 
 /// Counts of one group of nodes.
 #[derive(Clone, Debug, Default, Serialize)]

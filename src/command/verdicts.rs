@@ -12,9 +12,10 @@ use gcnproof::internals::record::description::{
 };
 use gcnproof::{Bound, Budget, Effort, Graph, Minimum, Network, Operator};
 use gcnproof_check::Checker;
-use gcnproof_check::format::Convention;
+use gcnproof_check::format::{Convention, Header};
 use miette::{Result, miette};
 
+use super::ids::Ids;
 use super::proofs::{Proofs, Written};
 use super::run::{RunArguments, certifier};
 
@@ -30,8 +31,12 @@ pub struct Verdicts<'a> {
     pub rules: Vec<Operator>,
     /// What an attacker may do.
     pub budget: Budget,
-    /// The nodes, in rising order.
+    /// The same for the record.
+    pub budget_record: BudgetRecord,
+    /// The rows of the nodes, in rising order.
     pub nodes: &'a [usize],
+    /// What the rows are called.
+    pub ids: Ids<'a>,
     /// Which bounds certify.
     pub bound: Bound,
     /// The class that is to be kept.
@@ -71,12 +76,11 @@ impl Verdicts<'_> {
     /// If labels are missing, or a file cannot be written.
     pub fn execute(self) -> Result<Found> {
         let Verdicts { graph, network, class, .. } = self;
-        if class == Class::Labels {
-            check_labels(graph, self.nodes, network.class_count())?;
-        }
+        self.check()?;
         let description = self.description();
         let start = Instant::now();
-        let keys: Vec<u64> = self.nodes.iter().map(|&n| n as u64).collect();
+        let ids = self.ids;
+        let keys: Vec<u64> = self.nodes.iter().map(|&row| ids.id(row)).collect();
         let proofs = self.proofs.map(|path| self.open_proofs(path)).transpose()?;
         let file = proofs.as_ref().map(|_| graph.file());
         let statement = proofs.as_ref().zip(file.as_ref()).map(|(proofs, file)| proofs.statement(file)).transpose()?;
@@ -91,7 +95,7 @@ impl Verdicts<'_> {
             &description,
             &keys,
             |row: &NodeRecord| row.node,
-            |node| proofs.as_ref().is_some_and(|proofs| !proofs.has(node)),
+            |id| proofs.as_ref().is_some_and(|proofs| !proofs.has(ids.row(id) as u64)),
             |open, done| {
                 if open.is_empty() {
                     return;
@@ -101,7 +105,7 @@ impl Verdicts<'_> {
                     .effort(self.effort)
                     .margins(self.effort_record.margins);
                 let certifier = certifier.proofs(proofs.is_some()).build();
-                let open: Vec<usize> = open.iter().map(|&node| node as usize).collect();
+                let open: Vec<usize> = open.iter().map(|&id| ids.row(id)).collect();
                 let label = |node| graph.label(node).map(|label| label as usize).filter(|_| class == Class::Labels);
                 certifier.each(&open, label, |result, seconds| {
                     // First the proof, then the row: a row without its proof would be done again, but may not come back.
@@ -109,7 +113,7 @@ impl Verdicts<'_> {
                         proofs.push(&result, checker);
                     }
                     let minima = result.minima.clone();
-                    let mut row = NodeRecord::new(certifier.graph(), result, seconds);
+                    let mut row = ids.name(NodeRecord::new(certifier.graph(), result, seconds));
                     if exact_margins {
                         row = row.with_exact_margins(&minima);
                     }
@@ -134,26 +138,47 @@ impl Verdicts<'_> {
         })
     }
 
-    fn description(&self) -> Description {
+    /// Looks at what can be wrong before any work.
+    ///
+    /// # Errors
+    /// If labels are missing.
+    pub fn check(&self) -> Result<()> {
+        match self.class {
+            Class::Labels => check_labels(self.graph, self.nodes, self.ids, self.network.class_count()),
+            Class::Predicted => Ok(()),
+        }
+    }
+
+    /// What the run is.
+    pub fn description(&self) -> Description {
+        let ids: Vec<usize> = self.nodes.iter().map(|&row| self.ids.id(row) as usize).collect();
         Description::Certify(CertifyRun {
             input: self.identity.clone(),
-            budget: BudgetRecord::new(&self.budget).with_global(self.budget.global()),
+            budget: self.budget_record.clone().with_global(self.budget.global()),
             bound: Some(self.bound),
             effort: Some(self.effort_record),
             class: Some(self.class),
             nodes: self.nodes.len(),
-            node_set: NodeSet::new(self.nodes, self.graph.node_count()),
+            node_set: NodeSet::new(&ids, self.ids.count()),
         })
     }
 
-    fn open_proofs(&self, path: &Path) -> Result<Proofs> {
+    /// Opens a file of proofs for this run.
+    ///
+    /// # Errors
+    /// If the file cannot be used.
+    pub fn open_proofs(&self, path: &Path) -> Result<Proofs> {
+        Proofs::open(path, self.header(), self.network, self.run.mode())
+    }
+
+    /// What the proofs of this run state.
+    pub fn header(&self) -> Header {
         let classes = match self.class {
             Class::Predicted => Convention::Predicted,
             Class::Labels => Convention::Labels,
         };
         let digests = (self.graph.digest(), self.identity.model.as_str());
-        let header = gcnproof::proof::header(digests, (self.network, &self.rules), &self.budget, classes);
-        Proofs::open(path, header, self.network, self.run.mode())
+        gcnproof::proof::header(digests, (self.network, &self.rules), &self.budget, classes)
     }
 }
 
@@ -174,9 +199,10 @@ pub fn check_proofs_name(path: &Path) -> Result<()> {
 }
 
 /// `--class labels` needs a usable label for every node asked for.
-fn check_labels(graph: &Graph, nodes: &[usize], classes: usize) -> Result<()> {
-    for &node in nodes {
-        match graph.label(node) {
+fn check_labels(graph: &Graph, nodes: &[usize], ids: Ids, classes: usize) -> Result<()> {
+    for &row in nodes {
+        let node = ids.id(row);
+        match graph.label(row) {
             Some(label) if (label as usize) < classes => {}
             Some(label) => {
                 return Err(miette!(

@@ -117,21 +117,40 @@ pub enum BudgetError {
 impl Budget {
     /// The same local budget `q` for every node.
     pub fn uniform(graph: &Graph, global: usize, local: usize) -> Budget {
-        let local = local.min(graph.attribute_count()) as u32;
-        Budget { global, local: vec![local; graph.node_count()], direction: Direction::Both, frozen: Vec::new() }
+        Budget::uniform_of((graph.node_count(), graph.attribute_count()), global, local)
+    }
+
+    /// The same for a graph of so many nodes and attributes.
+    pub(crate) fn uniform_of((nodes, attributes): (usize, usize), global: usize, local: usize) -> Budget {
+        let local = local.min(attributes) as u32;
+        Budget { global, local: vec![local; nodes], direction: Direction::Both, frozen: Vec::new() }
     }
 
     /// One local budget per node.
     pub fn per_node(graph: &Graph, global: usize, local: &[i64]) -> Result<Budget, BudgetError> {
-        if local.len() != graph.node_count() {
-            return Err(BudgetError::Length { given: local.len(), nodes: graph.node_count() });
+        Budget::per_node_of((graph.node_count(), graph.attribute_count()), global, local)
+    }
+
+    /// The same for a graph of so many nodes and attributes.
+    pub(crate) fn per_node_of(
+        (nodes, attributes): (usize, usize),
+        global: usize,
+        local: &[i64],
+    ) -> Result<Budget, BudgetError> {
+        if local.len() != nodes {
+            return Err(BudgetError::Length { given: local.len(), nodes });
         }
-        let mut budget = Budget::uniform(graph, global, 0);
+        let mut budget = Budget::uniform_of((nodes, attributes), global, 0);
         for (node, (&value, slot)) in local.iter().zip(&mut budget.local).enumerate() {
             let value = usize::try_from(value).map_err(|_| BudgetError::Negative { node, value })?;
-            *slot = value.min(graph.attribute_count()) as u32;
+            *slot = value.min(attributes) as u32;
         }
         Ok(budget)
+    }
+
+    /// The same budget for some of the nodes, in this order.
+    pub(crate) fn restricted(&self, nodes: &[u32]) -> Budget {
+        Budget { local: nodes.iter().map(|&node| self.local[node as usize]).collect(), ..self.clone() }
     }
 
     /// Restricts the flips to one direction.

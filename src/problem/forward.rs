@@ -53,13 +53,15 @@ struct Sent {
 /// `Ĥ(2), …, Ĥ(L)` of the whole graph (docs/math.md (1.1)).
 pub fn forward(graph: &Graph, network: &Network) -> Vec<Representation> {
     let mut representations: Vec<Representation> = Vec::with_capacity(network.layers().len());
-    let longest_row = (0..graph.node_count()).map(|n| graph.attributes().row(n).len()).max().unwrap_or(0);
+    let attributes = |n: usize| graph.attributes().row(n).len();
     for (index, layer) in network.layers().iter().enumerate() {
-        let (sent, terms) = match representations.last() {
-            None => (send_attributes(graph, layer), longest_row),
-            Some(previous) => (send_hidden(previous, &network.layers()[index - 1], layer), previous.width),
-        };
-        representations.push(pass(layer, &sent, terms));
+        representations.push(match representations.last() {
+            None => pass(layer, &send_attributes(graph, layer), attributes),
+            Some(previous) => {
+                let sent = send_hidden(previous, &network.layers()[index - 1], layer);
+                pass(layer, &sent, |_| previous.width)
+            }
+        });
     }
     representations
 }
@@ -104,8 +106,9 @@ fn send_hidden(previous: &Representation, below: &Layer, layer: &Layer) -> Sent 
     sent
 }
 
-/// `Σ_k A_k (…) + b`. `terms` bounds the roundings that each sent value has seen.
-fn pass(layer: &Layer, sent: &Sent, terms: usize) -> Representation {
+/// `Σ_k A_k (…) + b`. `terms` bounds the roundings that what a node sends has seen. No node counts but those of the row: on a part of the
+/// graph, values and errors are the same.
+fn pass(layer: &Layer, sent: &Sent, terms: impl Fn(usize) -> usize + Sync) -> Representation {
     let (width, count) = (layer.outputs(), layer.passing.terms());
     let rows = layer.passing.nodes();
     let mut result = Representation { width, value: vec![0.0; rows * width], error: vec![0.0; rows * width] };
@@ -114,7 +117,9 @@ fn pass(layer: &Layer, sent: &Sent, terms: usize) -> Representation {
             let bias = layer.bias.row(m);
             value.copy_from_slice(bias);
             let mut magnitude: Vec<f64> = bias.iter().map(|b| b.abs()).collect();
+            let mut most = 0;
             for (n, entries) in layer.passing.row(m) {
+                most = most.max(terms(n));
                 for (k, &a) in entries.iter().enumerate() {
                     let at = (n * count + k) * width;
                     for j in 0..width {
@@ -129,7 +134,7 @@ fn pass(layer: &Layer, sent: &Sent, terms: usize) -> Representation {
             }
             for (e, &size) in error.iter_mut().zip(&magnitude) {
                 // The inherited part is a short sum of non-negative terms: a relative 1e-9 covers its own rounding.
-                *e = *e * (1.0 + 1e-9) + error_of(terms + count * layer.passing.row_length(m) + 2, size);
+                *e = *e * (1.0 + 1e-9) + error_of(most + count * layer.passing.row_length(m) + 2, size);
             }
         },
     );

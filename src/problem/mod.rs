@@ -10,6 +10,7 @@ pub mod graph;
 pub mod matrix;
 pub mod network;
 pub mod objective;
+pub mod partition;
 pub mod passing;
 pub mod polynomial;
 pub mod slice;

@@ -110,6 +110,15 @@ impl Operator {
         Ok(Operator::Matrix(Arc::new(matrix)))
     }
 
+    /// Can entries be below 0? By the rule, whatever the graph: parts of a graph are to be treated as the whole.
+    pub(crate) fn is_signed(&self) -> bool {
+        match self {
+            Operator::Polynomial(of, coefficients) => coefficients.iter().any(|&c| c < 0.0) || of.is_signed(),
+            Operator::Matrix(matrix) => (0..matrix.rows()).any(|m| matrix.row(m).1.iter().any(|&entry| entry < 0.0)),
+            _ => false,
+        }
+    }
+
     /// Steps along edges that it takes at once.
     fn hops(&self) -> usize {
         match self {

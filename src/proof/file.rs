@@ -232,7 +232,7 @@ impl ProofFile {
 }
 
 /// The lines of one frame, or one plain line; `None` where nothing whole is left.
-fn next_piece(source: &mut impl BufRead, compressed: bool, longest: usize) -> Option<Vec<u8>> {
+pub(super) fn next_piece(source: &mut impl BufRead, compressed: bool, longest: usize) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     if compressed {
         if source.fill_buf().ok()?.is_empty() {
@@ -271,6 +271,6 @@ impl<R: BufRead> BufRead for Counted<R> {
     }
 }
 
-fn name(path: &Path) -> String {
+pub(super) fn name(path: &Path) -> String {
     path.display().to_string()
 }

@@ -6,6 +6,7 @@
 
 mod error;
 mod file;
+mod join;
 pub(crate) mod leaf;
 mod mend;
 mod missing;
@@ -13,6 +14,7 @@ mod statement;
 
 pub use error::ProofError;
 pub use file::ProofFile;
+pub use join::{Member, join_proofs, read_header};
 pub use missing::Missing;
 pub(crate) use statement::{Shown, line};
 pub use statement::{header, model_file, rule_name, rule_names};

@@ -124,6 +124,20 @@ pub struct Identity {
     pub model: String,
     /// One rule for all layers or one per layer: its name, or the digest of its matrix.
     pub message_passing: Vec<String>,
+    /// The part of the graph that was looked at, if not the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PartRecord>,
+}
+
+/// A part of a graph.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartRecord {
+    /// Which one, from 0.
+    pub number: usize,
+    /// How many there are.
+    pub of: usize,
+    /// Digest of the part.
+    pub graph: String,
 }
 
 /// What an attacker may do.
@@ -353,7 +367,12 @@ mod tests {
     fn sets_of_nodes_are_told_apart() {
         let run = |nodes: &[usize]| {
             Description::Radius(RadiusRun {
-                input: Identity { graph: "g".into(), model: "m".into(), message_passing: vec!["gcn".into()] },
+                input: Identity {
+                    graph: "g".into(),
+                    model: "m".into(),
+                    message_passing: vec!["gcn".into()],
+                    part: None,
+                },
                 budget: BudgetRecord {
                     global: None,
                     local: LocalRecord::Uniform(1),

@@ -1,0 +1,103 @@
+//! Part files: a graph file that holds some nodes of a larger graph, which of them it answers for, and what these are there.
+//!
+//! Besides the arrays of a graph file there are `part_nodes` (the id of each row in the whole graph, rising), `part_own` (the rows that
+//! the part answers for, rising), `part_facts` (number of the part from 0, number of parts, nodes of the whole graph, hops) and
+//! `part_whole` (the digest of the whole graph).
+
+use crate::parts::Reader;
+use crate::{FileError, GraphFile};
+
+/// What a part says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartFile {
+    /// The id of each row in the whole graph, rising.
+    pub nodes: Vec<u32>,
+    /// The rows that the part answers for, rising. All else is there because they depend on it.
+    pub own: Vec<u32>,
+    /// Which part it is, from 0.
+    pub number: usize,
+    /// How many parts there are.
+    pub parts: usize,
+    /// Nodes of the whole graph.
+    pub of: usize,
+    /// How many edges away from its own nodes everything is there.
+    pub hops: usize,
+    /// Digest of the whole graph.
+    pub whole: String,
+}
+
+impl PartFile {
+    /// The row of a node of the whole graph.
+    #[must_use]
+    pub fn row(&self, node: u64) -> Option<usize> {
+        u32::try_from(node).ok().and_then(|node| self.nodes.binary_search(&node).ok())
+    }
+
+    /// The node of the whole graph in a row.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[must_use]
+    pub fn node(&self, row: usize) -> u32 {
+        self.nodes[row]
+    }
+
+    /// Does the part answer for this row?
+    #[must_use]
+    pub fn owns(&self, row: usize) -> bool {
+        u32::try_from(row).is_ok_and(|row| self.own.binary_search(&row).is_ok())
+    }
+
+    /// Which part of how many, in words, counted from 1.
+    #[must_use]
+    pub fn words(&self) -> String {
+        format!("part {} of {}", self.number + 1, self.parts)
+    }
+}
+
+/// Reads the arrays of a part, if the file has them.
+pub(crate) fn read(name: &str, reader: &mut Reader, rows: usize) -> Result<Option<PartFile>, FileError> {
+    let found = ["part_nodes", "part_own", "part_facts"].map(|entry| reader.optional_integers(entry));
+    let [nodes, own, facts] = found;
+    let (Some(nodes), Some(own), Some(facts)) = (nodes?, own?, facts?) else { return Ok(None) };
+    let wrong = |entry: &str, problem: String| FileError::Shape {
+        file: name.into(),
+        entry: entry.into(),
+        problem,
+        remedy: "write the parts again with `gcnproof partition`".into(),
+    };
+    let ids = |entry: &str, values: Vec<i64>, below: usize| {
+        let fine = values.windows(2).all(|pair| pair[0] < pair[1])
+            && values.first().is_none_or(|&first| first >= 0)
+            && values.last().is_none_or(|&last| usize::try_from(last).is_ok_and(|last| last < below));
+        let ids = values.iter().map(|&id| u32::try_from(id)).collect::<Result<Vec<u32>, _>>();
+        ids.ok().filter(|_| fine).ok_or_else(|| wrong(entry, format!("is no list of rising ids below {below}")))
+    };
+    let counts: Option<Vec<usize>> = facts.iter().map(|&fact| usize::try_from(fact).ok()).collect();
+    let Some(&[number, parts, of, hops]) = counts.as_deref() else {
+        return Err(wrong("part_facts", "does not hold four numbers of 0 or more".into()));
+    };
+    if number >= parts {
+        return Err(wrong("part_facts", format!("says that this is part {number} of {parts}, counted from 0")));
+    }
+    if nodes.len() != rows {
+        return Err(wrong("part_nodes", format!("has {} ids for {rows} rows", nodes.len())));
+    }
+    let whole = match reader.names("part_whole", Some((1, "graph")))?.as_deref() {
+        Some([digest]) if digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()) => digest.clone(),
+        _ => return Err(wrong("part_whole", "is no digest of a graph".into())),
+    };
+    let (nodes, own) = (ids("part_nodes", nodes, of)?, ids("part_own", own, rows)?);
+    if own.is_empty() {
+        return Err(wrong("part_own", "has no nodes".into()));
+    }
+    Ok(Some(PartFile { nodes, own, number, parts, of, hops, whole }))
+}
+
+/// Why a part is not read where a whole graph is wanted.
+pub(crate) fn refuse(name: &str, part: &PartFile) -> FileError {
+    FileError::Part { file: name.into(), part: part.words(), own: part.own.len(), nodes: part.of }
+}
+
+/// A graph file, and what it says of itself if it is a part.
+pub type GraphOrPart = (GraphFile, Option<PartFile>);

@@ -1,0 +1,77 @@
+"""What a run asks, in a form that travels: the graph and the network as arrays, and the rest as plain values."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+from ..selection import Subject, is_path
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of every node."""
+
+    kind: str
+    """`certify` or `radius`."""
+    Q: int
+    """For radii, the largest that is tried."""
+    attacker: dict[str, Any]
+    search: dict[str, Any]
+    class_: str = "predicted"
+    bound: str = "best"
+    proofs: bool = False
+
+    def job(self, graph: _native.Graph, network: _native.Network) -> _native.Job:
+        """The same for the native module."""
+        if self.kind == "radius":
+            return _native.Job.radii(graph, network, self.Q, self.attacker, self.search)
+        return _native.Job.verdicts(graph, network, self.Q, self.attacker, self.search, self.class_, self.bound, self.proofs)
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A graph and a network as arrays: Ray keeps them once for each machine, and workers read them where they lie."""
+
+    adjacency: tuple[np.ndarray, np.ndarray, int]
+    attributes: tuple[np.ndarray, np.ndarray, int]
+    labels: np.ndarray | None
+    model: tuple[str, np.ndarray] | tuple[str, dict[str, np.ndarray]]
+    """The name of a model file and its bytes, or a description and its tensors."""
+    digests: tuple[str, str]
+    """Of graph and network, as the driver has them."""
+
+    @classmethod
+    def of(cls, subject: Subject) -> Parcel:
+        """The parcel of a network on a graph."""
+        graph = subject.graph._native()
+        nodes, attributes = graph.shape
+        model: Any
+        if is_path(subject.model):
+            path = os.fspath(subject.model)
+            model = (os.path.basename(path), np.fromfile(path, np.uint8))
+        else:
+            model = subject.model.describe()
+        return cls(
+            (*graph.adjacency(), nodes),
+            (*graph.attributes(), attributes),
+            graph.labels(),
+            model,
+            (graph.digest, subject.network.digest),
+        )
+
+    def open(self) -> tuple[_native.Graph, _native.Network]:
+        """The graph and the network in the native module."""
+        graph = _native.Graph(self.adjacency, self.attributes, self.labels)
+        name, parts = self.model
+        if isinstance(parts, dict):
+            return graph, _native.Network(graph, name, parts)
+        with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:
+            path = os.path.join(folder, name)
+            parts.tofile(path)
+            return graph, _native.Network.read(graph, path)

@@ -1,0 +1,286 @@
+//! A run that several machines share: what it asks of every node. Each machine holds one, and works on the nodes that it is given.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use gcnproof::command::ids::Ids;
+use gcnproof::command::radius as radii;
+use gcnproof::command::run::{Format, RunArguments, certifier};
+use gcnproof::command::verdicts::{Verdicts, check_proofs_name};
+use gcnproof::internals::record::NodeRecord;
+use gcnproof::internals::record::description::{
+    BudgetRecord, Class, Description, EffortRecord, Identity, NodeSet, RadiusRun,
+};
+use gcnproof::{
+    Bound as Bounds, Budget, Certifier, Effort, Graph as PlainGraph, Network as PlainNetwork, NodeResult, Operator, proof,
+};
+use gcnproof_check::{Checker, Statement};
+use gcnproof_files::SparseMatrix;
+use miette::{IntoDiagnostic, Result, miette};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::asked::{Attacker, Search, bound as bounds, files};
+use crate::call::call;
+use crate::calls::selected;
+use crate::errors::{from_report, wrong};
+use crate::gathering::Gathering;
+use crate::inputs::{Graph, Network};
+
+/// What a run asks of every node.
+#[pyclass(frozen, module = "gcnproof._native")]
+pub struct Job(Arc<Asked>);
+
+/// The same, shared with the thread that works.
+struct Asked {
+    graph: Arc<PlainGraph>,
+    network: Arc<PlainNetwork>,
+    identity: Identity,
+    rules: Vec<Operator>,
+    budget: Budget,
+    effort: Effort,
+    effort_record: EffortRecord,
+    task: Task,
+    /// What all nodes share, computed when the first is worked on. A driver never needs it.
+    certifier: OnceLock<Certifier>,
+}
+
+/// What is asked.
+#[derive(Clone, Copy)]
+enum Task {
+    /// Verdicts, with proofs or without.
+    Verdicts { bound: Bounds, class: Class, proofs: bool },
+    /// Radii up to this `Q`.
+    Radii(usize),
+}
+
+/// Rows as JSON lines, and the lines of a file of proofs.
+type Lines = (Vec<u8>, Vec<u8>);
+
+/// Arguments of a part of a run that writes nothing itself.
+fn no_files() -> RunArguments {
+    RunArguments { out: None, resume: false, force: false, format: Format::Json, threads: None }
+}
+
+impl Asked {
+    fn verdicts<'a>(
+        &'a self,
+        nodes: &'a [usize],
+        run: &'a RunArguments,
+        (bound, class): (Bounds, Class),
+    ) -> Verdicts<'a> {
+        Verdicts {
+            graph: &self.graph,
+            network: &self.network,
+            identity: &self.identity,
+            rules: self.rules.clone(),
+            budget: self.budget.clone(),
+            budget_record: BudgetRecord::new(&self.budget),
+            nodes,
+            ids: Ids::new(&self.graph, None),
+            bound,
+            class,
+            effort: self.effort,
+            effort_record: self.effort_record,
+            proofs: None,
+            run,
+        }
+    }
+
+    fn certifier(&self) -> &Certifier {
+        self.certifier.get_or_init(|| {
+            let certifier = certifier(&self.graph, &self.network, self.budget.clone())
+                .effort(self.effort)
+                .margins(self.effort_record.margins);
+            match self.task {
+                Task::Verdicts { bound, proofs, .. } => certifier.bound(bound).proofs(proofs).build(),
+                Task::Radii(_) => certifier.build(),
+            }
+        })
+    }
+
+    fn work(&self, nodes: &[usize]) -> Result<Lines> {
+        match self.task {
+            Task::Verdicts { bound, class, proofs: false } => self.decide(nodes, (bound, class), None),
+            Task::Verdicts { bound, class, proofs: true } => {
+                let run = no_files();
+                let header = self.verdicts(nodes, &run, (bound, class)).header();
+                let (file, model) = (self.graph.file(), proof::model_file(&self.network, &header.model));
+                let matrices: Vec<Arc<SparseMatrix>> = self.network.own_matrices();
+                let statement = Statement::new(&file, &model, &header, &matrices).map_err(|reason| {
+                    miette!(help = "this is a bug of gcnproof: please report it", "proofs: {reason}")
+                })?;
+                self.decide(nodes, (bound, class), Some(&Checker::new(&statement, false)))
+            }
+            Task::Radii(most) => {
+                let keys: Vec<u64> = nodes.iter().map(|&node| node as u64).collect();
+                let rows = Mutex::new(Vec::new());
+                radii::search(self.certifier(), &keys, most.min(i64::MAX as usize), &|row| {
+                    rows.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(row);
+                });
+                let rows = rows.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+                let mut lines = Vec::new();
+                for row in rows {
+                    serde_json::to_writer(&mut lines, &row).into_diagnostic()?;
+                    lines.push(b'\n');
+                }
+                Ok((lines, Vec::new()))
+            }
+        }
+    }
+
+    fn decide(&self, nodes: &[usize], (_, class): (Bounds, Class), checker: Option<&Checker>) -> Result<Lines> {
+        let certifier = self.certifier();
+        let lines = |result: NodeResult, seconds: f64| -> Result<Lines> {
+            let (mut row, mut proof) = Lines::default();
+            if let Some(checker) = checker {
+                result.proof_line(checker).write(&mut proof).into_diagnostic()?;
+            }
+            let minima = result.minima.clone();
+            let mut record = NodeRecord::new(certifier.graph(), result, seconds);
+            if self.effort_record.exact_margins {
+                record = record.with_exact_margins(&minima);
+            }
+            serde_json::to_writer(&mut row, &record).into_diagnostic()?;
+            row.push(b'\n');
+            Ok((row, proof))
+        };
+        let found = Mutex::new(Vec::with_capacity(nodes.len()));
+        let reference = |node| self.graph.label(node).map(|label| label as usize).filter(|_| class == Class::Labels);
+        certifier.each(nodes, reference, |result, seconds| {
+            let node = result.node;
+            let lines = lines(result, seconds);
+            found.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((node, lines));
+        });
+        let mut found = found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        found.sort_unstable_by_key(|(node, _)| *node);
+        let found: Vec<Lines> = found.into_iter().map(|(_, lines)| lines).collect::<Result<_>>()?;
+        let (rows, proofs): (Vec<Vec<u8>>, Vec<Vec<u8>>) = found.into_iter().unzip();
+        Ok((rows.concat(), proofs.concat()))
+    }
+}
+
+#[pymethods]
+impl Job {
+    /// Verdicts.
+    #[staticmethod]
+    #[allow(clippy::too_many_arguments)]
+    fn verdicts(
+        py: Python,
+        graph: &Graph,
+        network: &Network,
+        global_: usize,
+        attacker: Attacker,
+        search: Search,
+        class_: &str,
+        bound: &str,
+        proofs: bool,
+    ) -> PyResult<Job> {
+        let class = match class_ {
+            "predicted" => Class::Predicted,
+            "labels" => Class::Labels,
+            other => return Err(wrong(py, &format!("class_={other:?}"), "give 'predicted' or 'labels'")),
+        };
+        let task = Task::Verdicts { bound: bounds(py, bound)?, class, proofs };
+        Job::new(py, graph, network, global_, attacker, search, task)
+    }
+
+    /// Radii.
+    #[staticmethod]
+    fn radii(
+        py: Python,
+        graph: &Graph,
+        network: &Network,
+        max_global: usize,
+        attacker: Attacker,
+        search: Search,
+    ) -> PyResult<Job> {
+        Job::new(py, graph, network, 0, attacker, search, Task::Radii(max_global))
+    }
+
+    /// Works on some nodes: their rows as JSON lines, and the lines of their proofs.
+    #[pyo3(signature = (nodes, threads=None))]
+    fn work<'py>(
+        &self,
+        py: Python<'py>,
+        nodes: Vec<i64>,
+        threads: Option<usize>,
+    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let nodes = selected(py, &Graph(self.0.graph.clone()), Some(nodes))?;
+        let asked = self.0.clone();
+        let done = call(py, threads, None, move || asked.work(&nodes))?;
+        let (rows, proofs) = done.value;
+        Ok((PyBytes::new(py, &rows), PyBytes::new(py, &proofs)))
+    }
+
+    /// Opens the files of the run, for the one who writes them.
+    fn gather(
+        &self,
+        py: Python,
+        nodes: Option<Vec<i64>>,
+        proofs: Option<PathBuf>,
+        out: Option<PathBuf>,
+        resume: bool,
+        force: bool,
+    ) -> PyResult<Gathering> {
+        let nodes = selected(py, &Graph(self.0.graph.clone()), nodes)?;
+        // Proofs alone can be overwritten, but not gone on with: rows say what is done.
+        let mut run = files(py, out, resume, force && proofs.is_none())?;
+        run.force = force;
+        self.open(&nodes, proofs.as_deref(), &run).map_err(|report| from_report(py, &report))
+    }
+}
+
+impl Job {
+    fn new(
+        py: Python,
+        graph: &Graph,
+        network: &Network,
+        global: usize,
+        attacker: Attacker,
+        search: Search,
+        task: Task,
+    ) -> PyResult<Job> {
+        let (effort, effort_record) = search.effort(py)?;
+        Ok(Job(Arc::new(Asked {
+            budget: attacker.budget(py, &graph.0, global)?,
+            graph: graph.0.clone(),
+            network: network.network.clone(),
+            identity: network.identity.clone(),
+            rules: network.rules.clone(),
+            effort,
+            effort_record,
+            task,
+            certifier: OnceLock::new(),
+        })))
+    }
+
+    fn open(&self, nodes: &[usize], proofs: Option<&Path>, run: &RunArguments) -> Result<Gathering> {
+        let asked = &*self.0;
+        match asked.task {
+            Task::Verdicts { bound, class, .. } => {
+                proofs.map_or(Ok(()), check_proofs_name)?;
+                let verdicts = asked.verdicts(nodes, run, (bound, class));
+                verdicts.check()?;
+                let schema = match asked.effort_record.exact_margins {
+                    true => NodeRecord::EXACT_SCHEMA,
+                    false => NodeRecord::SCHEMA,
+                };
+                let proofs = proofs.map(|path| verdicts.open_proofs(path)).transpose()?;
+                Gathering::verdicts(schema, verdicts.description(), nodes, proofs, run)
+            }
+            Task::Radii(most) => {
+                let description = Description::Radius(RadiusRun {
+                    input: asked.identity.clone(),
+                    budget: BudgetRecord::new(&asked.budget),
+                    bound: None,
+                    max_global: most as u64,
+                    effort: Some(asked.effort_record),
+                    nodes: nodes.len(),
+                    node_set: NodeSet::new(nodes, asked.graph.node_count()),
+                });
+                Gathering::radii(description, nodes, run)
+            }
+        }
+    }
+}
