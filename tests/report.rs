@@ -215,13 +215,14 @@ fn an_empty_result_file_is_named() {
 #[test]
 fn different_budgets_are_told_apart() {
     let folder = Folder::new();
-    let one = folder.certify("a.parquet", &["-Q", "3", "-q", "1"]);
+    // The curve of the paper's bound needs that bound for every node.
+    let one = folder.certify("a.parquet", &["-Q", "3", "-q", "1", "--margins", "tight"]);
     let two = folder.certify("b.parquet", &["-Q", "3", "-q", "5", "--flips", "add"]);
     let (page, _) = folder.report(&[&one, &two, "--graph", GRAPH]);
     assert!(page.contains("different budgets") && page.contains("q = 1") && page.contains("q = 5, only additions"));
     assert!(page.contains("<option value=\"1\">b (q = 5, only additions)</option>"));
     // Two Q of one budget are one curve.
-    let three = folder.certify("c.parquet", &["-Q", "6", "-q", "1"]);
+    let three = folder.certify("c.parquet", &["-Q", "6", "-q", "1", "--margins", "tight"]);
     let (page, told) = folder.report(&[&one, &three]);
     assert!(!page.contains("different budgets"));
     assert_eq!(told["drawn"], 4);

@@ -114,7 +114,7 @@ impl Operator {
     pub(crate) fn is_signed(&self) -> bool {
         match self {
             Operator::Polynomial(of, coefficients) => coefficients.iter().any(|&c| c < 0.0) || of.is_signed(),
-            Operator::Matrix(matrix) => (0..matrix.rows()).any(|m| matrix.row(m).1.iter().any(|&entry| entry < 0.0)),
+            Operator::Matrix(matrix) => matrix.data().iter().any(|&entry| entry < 0.0),
             _ => false,
         }
     }
