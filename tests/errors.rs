@@ -230,6 +230,7 @@ const MASKED: [u64; 4] = [3, 17, 1000, 2707];
 /// The files of a bench that holds every wrong file of the table.
 fn wrong_files() -> Bench {
     let bench = Bench::new();
+    bench.done("partition cora.npz --hops 1 --parts 2 --out parts");
     let cora = std::fs::read(bench.path("cora.npz")).unwrap();
     let model = std::fs::read(bench.path("gcn.safetensors")).unwrap();
     bench.write("empty.npz", b"");
@@ -273,7 +274,7 @@ fn wrong_files() -> Bench {
 }
 
 /// Every kind of wrong file and slip: what it is, and the command.
-const TABLE: [(&str, &str); 44] = [
+const TABLE: [(&str, &str); 46] = [
     ("**Graphs**", ""),
     ("no such file", "inspect nosuch.npz"),
     ("an empty file", "certify empty.npz gcn.safetensors -Q 1"),
@@ -285,6 +286,8 @@ const TABLE: [(&str, &str); 44] = [
     ("labels that are floats", "certify floats.npz gcn.safetensors -Q 1"),
     ("attributes that are not 0 or 1", "certify weighted.npz gcn.safetensors -Q 1"),
     ("a directed graph", "certify directed.npz gcn.safetensors -Q 1"),
+    ("a part where the whole is needed", "inspect parts/part-0.npz"),
+    ("a part with too small a halo", "certify parts/part-1.npz gcn.safetensors -Q 1"),
     ("**Models**", ""),
     ("half a file", "certify cora.npz half.safetensors -Q 1"),
     ("a graph in its place", "certify cora.npz cora.npz -Q 1"),

@@ -57,14 +57,20 @@ impl PartFile {
 
 /// Reads the arrays of a part, if the file has them.
 pub(crate) fn read(name: &str, reader: &mut Reader, rows: usize) -> Result<Option<PartFile>, FileError> {
-    let found = ["part_nodes", "part_own", "part_facts"].map(|entry| reader.optional_integers(entry));
-    let [nodes, own, facts] = found;
-    let (Some(nodes), Some(own), Some(facts)) = (nodes?, own?, facts?) else { return Ok(None) };
+    let arrays = ["part_nodes", "part_own", "part_facts"];
+    let [nodes, own, facts] = arrays.map(|entry| reader.optional_integers(entry));
+    let (nodes, own, facts) = (nodes?, own?, facts?);
     let wrong = |entry: &str, problem: String| FileError::Shape {
         file: name.into(),
         entry: entry.into(),
         problem,
         remedy: "write the parts again with `gcnproof partition`".into(),
+    };
+    let (nodes, own, facts) = match (nodes, own, facts) {
+        (Some(nodes), Some(own), Some(facts)) => (nodes, own, facts),
+        (None, None, None) => return Ok(None),
+        // Half a part must not pass for a whole graph.
+        _ => return Err(wrong("part_*", "has some of the arrays of a part, but not all of them".into())),
     };
     let ids = |entry: &str, values: Vec<i64>, below: usize| {
         let fine = values.windows(2).all(|pair| pair[0] < pair[1])

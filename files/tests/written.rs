@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use gcnproof_files::write::{write_graph_npz, write_model_safetensors};
+use gcnproof_files::write::{write_graph_npz, write_model_safetensors, write_part_npz};
 use gcnproof_files::*;
 use std::collections::BTreeMap;
 
@@ -52,4 +52,52 @@ fn a_model_survives_in_both_precisions() {
     assert_eq!(read_model(&path).unwrap().layers[1].bias[1], 0.1);
     let error = write_model_safetensors(&path, &layers, Precision::F32, &metadata).unwrap_err();
     complete(&error, "model.safetensors", &["convs.1.bias[1]", "0.1", "64 bits"]);
+}
+
+#[test]
+fn a_part_survives_and_is_no_graph() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("part-1.npz");
+    let options = GraphOptions::default();
+    let graph = parse_graph("before.npz", &small_graph().bytes(), &options).unwrap();
+    let whole = "0123456789abcdef".repeat(4);
+    let part = PartFile { nodes: vec![4, 7, 9], own: vec![1], number: 1, parts: 3, of: 10, hops: 0, whole };
+    write_part_npz(&path, &graph, &part).unwrap();
+    assert_eq!(read_graph_or_part(&path, &options).unwrap(), (graph.clone(), Some(part.clone())));
+    assert_eq!((part.row(7), part.row(8), part.node(2), part.owns(1), part.owns(2)), (Some(1), None, 9, true, false));
+    let error = read_graph(&path, &options).unwrap_err();
+    complete(&error, "part-1.npz", &["part 2 of 3", "1 of its 10 nodes", "whole graph"]);
+    write_graph_npz(&path, &graph).unwrap();
+    assert_eq!(read_graph_or_part(&path, &options).unwrap(), (graph, None));
+}
+
+#[test]
+fn a_wrong_part_is_refused() {
+    let whole = unicode(&["0123456789abcdef".repeat(4).as_str()], 64);
+    let fine = || {
+        small_graph()
+            .with("part_nodes", i64s(&[4, 7, 9]))
+            .with("part_own", i64s(&[1]))
+            .with("part_facts", i64s(&[1, 3, 10, 0]))
+            .with("part_whole", whole.clone())
+    };
+    let read = |npz: Npz| parse_graph_or_part("part.npz", &npz.bytes(), &GraphOptions::default());
+    assert!(read(fine()).unwrap().1.is_some());
+    for (npz, words) in [
+        (fine().without("part_own"), ["part_*", "not all"]),
+        (fine().without("part_facts"), ["part_*", "not all"]),
+        (fine().without("part_whole"), ["part_whole", "digest"]),
+        (fine().with("part_whole", unicode(&["abc"], 3)), ["part_whole", "digest"]),
+        (fine().with("part_nodes", i64s(&[4, 7])), ["part_nodes", "2 ids for 3 rows"]),
+        (fine().with("part_nodes", i64s(&[4, 9, 7])), ["part_nodes", "rising"]),
+        (fine().with("part_nodes", i64s(&[4, 7, 10])), ["part_nodes", "below 10"]),
+        (fine().with("part_nodes", i64s(&[-4, 7, 9])), ["part_nodes", "below 10"]),
+        (fine().with("part_own", i64s(&[3])), ["part_own", "below 3"]),
+        (fine().with("part_own", i64s(&[])), ["part_own", "no nodes"]),
+        (fine().with("part_facts", i64s(&[3, 3, 10, 0])), ["part_facts", "part 3 of 3"]),
+        (fine().with("part_facts", i64s(&[1, 3, 10])), ["part_facts", "four numbers"]),
+        (fine().with("part_facts", i64s(&[1, 3, 10, -1])), ["part_facts", "four numbers"]),
+    ] {
+        complete(&read(npz).unwrap_err(), "part.npz", &[words[0], words[1], "gcnproof partition"]);
+    }
 }

@@ -23,7 +23,7 @@ use crate::rows::{Kind, Rows};
 
 /// Rows in a file, or only in memory.
 enum Store<T: Serialize> {
-    File(Journal<T>),
+    File(Box<Journal<T>>),
     Memory(BTreeMap<u64, T>),
 }
 
@@ -62,7 +62,7 @@ impl<T: Serialize + DeserializeOwned + Clone> Store<T> {
             same_nodes(path, description)?;
         }
         let journal = Journal::open(path, schema, key, description.fingerprint(), total, run.mode())?;
-        Ok(Store::File(journal))
+        Ok(Store::File(Box::new(journal)))
     }
 
     fn done(&self) -> &BTreeMap<u64, T> {
