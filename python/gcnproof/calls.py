@@ -47,7 +47,6 @@ def certify(
     freeze_attributes: Any = None,
     class_: Literal["predicted", "labels"] = "predicted",
     bound: Literal["best", "paper", "anchored"] = "best",
-    margins: Literal["fast", "tight"] = "fast",
     time_limit: float | None = None,
     threads: int | None = None,
     progress: bool | Listener = True,
@@ -55,6 +54,7 @@ def certify(
     out: Path | None = None,
     resume: bool = False,
     force: bool = False,
+    margins: Literal["fast", "tight"] = "fast",
 ) -> Results:
     """A verdict for every node: no attack within the budget changes its class, or here is one.
 

@@ -33,7 +33,6 @@ def certify(
     freeze_attributes: Any = None,
     class_: Literal["predicted", "labels"] = "predicted",
     bound: Literal["best", "paper", "anchored"] = "best",
-    margins: Literal["fast", "tight"] = "fast",
     time_limit: float | None = None,
     threads: int | None = None,
     batch: int | None = None,
@@ -42,6 +41,7 @@ def certify(
     out: Path | None = None,
     resume: bool = False,
     force: bool = False,
+    margins: Literal["fast", "tight"] = "fast",
 ) -> Results:
     """A verdict for every node, found by all machines of a Ray cluster: the same rows and files as `gcnproof.certify`.
 
