@@ -310,7 +310,7 @@ Section Leaf.
     zsum items (fun it => zsum (fst it) (fun u => loss u (n, d) (v * weights (snd it) (place u) d))).
 
   (* The same sooner: slopes of all units added up by term, and only units with bends or kinks one by one. *)
-  Definition single (it : list unit2 * list (ready * Z)) : bool := match snd it with [_] => true | _ => false end.
+  Definition single (it : list unit2 * list (ready * Z)) : bool := match snd it with [] | [_] => true | _ => false end.
   Definition straight (alone : bool) (u : unit2) : bool := alone || Z.eqb (rise u) (fall u).
   Definition plain (alone : bool) (u : unit2) : Z * Z := if straight alone u then (rise u, fall u) else (0, 0).
   Definition most (alone : bool) (u : unit2) : Z * Z :=
@@ -375,10 +375,29 @@ Section Leaf.
     | _, _ => false
     end.
 
+  (* Has the unit prices of a node's own? Then its flips may gain even where they change nothing. *)
+  Definition concerns (n : Z) (u : unit2) : bool :=
+    existsb (fun b => match snd b with
+      | Paying up down =>
+          existsb (fun e => Z.eqb (fst (fst e)) n) (own up) || existsb (fun e => Z.eqb (fst (fst e)) n) (own down) ||
+          existsb (fun e => Z.eqb (fst e) n) (nodes (common up)) || existsb (fun e => Z.eqb (fst e) n) (nodes (common down))
+      | _ => false
+      end) (bent u).
+
+  (* By sending node: the units that it reaches, with the entries; and units that it does not reach but that have prices for it. *)
+  Definition near (all : list (list (Z * list (ready * Z)) * list unit2)) : list (Z * (list unit2 * list (ready * Z))) :=
+    flat_map (fun e => map (fun r => (fst r, (snd e, snd r))) (fst e)) all.
+  Definition far (keys : list Z) (all : list (list (Z * list (ready * Z)) * list unit2)) : list (Z * (list unit2 * list (ready * Z))) :=
+    flat_map (fun e => if existsb (fun u => match bent u with [] => false | _ => true end) (snd e)
+      then map (fun n => (n, (snd e, []))) (filter (fun n => existsb (concerns n) (snd e) && negb (existsb (fun r => Z.eqb (fst r) n) (fst e))) keys)
+      else []) all.
+
   Definition largest_loss (width : Z) (lines : list (Z * list unit2)) : result Z :=
     let all := map (fun e => (links made_ready (fst e), snd e)) lines in
-    let rows := group (flat_map (fun e => map (fun r => (fst r, (snd e, snd r))) (fst e)) all) in
-    if forallb (fun e => ascending (fst e)) all && forallb (fun e => aligned (snd e) (ids width)) lines && ascending rows && not_negative (price h)
+    let reached := group (near all) in
+    let rows := match far (map fst reached) all with [] => reached | more => group (near all ++ more) end in
+    if forallb (fun e => ascending (fst e)) all && forallb (fun e => aligned (snd e) (ids width)) lines && ascending reached && ascending rows
+       && not_negative (price h)
     then Got (paid P (price h) + zsum rows row_excess) else Failed.
 
   (* width is that of the top layer, width2 that of layer 2. *)

@@ -134,20 +134,21 @@ Section Row.
   Lemma weights_sent grp j : v * weights grp j d = zsum grp (fun e => snd e * sent (source (fst e)) j).
   Proof. unfold weights, sent. rewrite <- zsum_scale. apply zsum_ext. intros. ring. Qed.
 
-  Lemma line_plain (alone : bool) u (xs : list Z) : (alone = true -> length xs = 1%nat) ->
+  Lemma line_plain (alone : bool) u (xs : list Z) : (alone = true -> (length xs <= 1)%nat) ->
     zsum xs (fun x => snd (plain alone u) * pos (- x) - fst (plain alone u) * pos x) =
     if straight alone u then fall u * pos (- zsum xs (fun x => x)) - rise u * pos (zsum xs (fun x => x)) else 0.
   Proof.
     intros L. unfold plain. destruct (straight alone u) eqn:E; cbn [fst snd].
     - unfold straight in E. apply orb_prop in E as [->|E].
-      + specialize (L eq_refl). destruct xs as [|x [|]]; try discriminate. rewrite !zsum_cons, !zsum_nil, !Z.add_0_r. reflexivity.
+      + specialize (L eq_refl). destruct xs as [|x [|]]; [rewrite !zsum_nil; cbn; lia| |cbn [length] in L; lia].
+        rewrite !zsum_cons, !zsum_nil, !Z.add_0_r. reflexivity.
       + apply Z.eqb_eq in E. rewrite E. set (g := zsum xs (fun x => x)).
         replace (fall u * pos (- g) - fall u * pos g) with (- fall u * g) by (transitivity (- fall u * (pos g - pos (- g))); [f_equal; unfold pos; lia|ring]).
         unfold g. rewrite <- zsum_scale. apply zsum_ext. intros x. transitivity (- fall u * (pos x - pos (- x))); [ring|]. f_equal. unfold pos. lia.
     - apply zsum_zero. intros. lia.
   Qed.
 
-  Lemma line_most (alone : bool) u (xs : list Z) f : (alone = true -> length xs = 1%nat) -> proper u ->
+  Lemma line_most (alone : bool) u (xs : list Z) f : (alone = true -> (length xs <= 1)%nat) -> proper u ->
     loss u f (zsum xs (fun x => x)) <= zsum xs (fun x => snd (most alone u) * pos (- x) - fst (most alone u) * pos x).
   Proof.
     intros L PR. set (g := zsum xs (fun x => x)). set (C := zsum (bent u) fst).
@@ -166,8 +167,8 @@ Section Row.
     assert (C * pos g <= C * p) by (apply Z.mul_le_mono_nonneg_l; lia).
     assert (0 <= pos (- g)) as NN by (unfold pos; lia).
     unfold straight in *. destruct alone; cbn [orb].
-    - specialize (L eq_refl). destruct xs as [|x [|]]; try discriminate.
-      assert (e = 0). { unfold e, q, g. rewrite !zsum_cons, !zsum_nil, !Z.add_0_r. lia. }
+    - specialize (L eq_refl).
+      assert (e = 0). { unfold e, q, g. destruct xs as [|x [|]]; [reflexivity| |cbn [length] in L; lia]. rewrite !zsum_cons, !zsum_nil, !Z.add_0_r. lia. }
       rewrite PG, NG in *. nia.
     - destruct (Z.eqb_spec (rise u) (fall u)) as [E|E].
       + rewrite PG, NG in *. rewrite E. nia.
@@ -176,8 +177,8 @@ Section Row.
         rewrite PG, NG in *. nia.
   Qed.
 
-  Lemma one_alone (it : list unit2 * list (ready * Z)) (f : ready * Z -> Z) : single it = true -> length (map f (snd it)) = 1%nat.
-  Proof. unfold single. rewrite map_length. destruct (snd it) as [|x [|]]; try discriminate. reflexivity. Qed.
+  Lemma one_alone (it : list unit2 * list (ready * Z)) (f : ready * Z -> Z) : single it = true -> (length (map f (snd it)) <= 1)%nat.
+  Proof. unfold single. rewrite map_length. destruct (snd it) as [|x [|]]; try discriminate; cbn [length]; lia. Qed.
 
   Lemma row_loss_plain : row_loss P n items d = products (attributes P n d) (all_slopes made plain items) ws + extra P (specials items) n d.
   Proof.
@@ -238,44 +239,73 @@ Section Largest.
   Lemma largest_loss_sound lines T : proper_lines lines ->
     largest_loss P made h (attribute_rows (count P) width first) width lines = Got T -> zsum F (total_loss P first lines) <= T.
   Proof.
-    intros PL. unfold largest_loss. set (all := map _ lines). set (rows := group _).
-    destruct (forallb _ all && _ && _ && _) eqn:E; [|discriminate]. intros [= <-].
-    apply andb_prop in E as [E NN]. apply andb_prop in E as [E ASC]. apply andb_prop in E as [EA EL].
-    rewrite forallb_forall in EA, EL. pose proof (ascending_nodup _ ASC) as ND.
+    intros PL. unfold largest_loss. set (all := map _ lines). set (reached := group (near all)). set (more := far _ all).
+    set (rows := match more with [] => reached | _ => _ end).
+    destruct (forallb _ all && _ && _ && _ && _) eqn:E; [|discriminate]. intros [= <-].
+    apply andb_prop in E as [E NN]. apply andb_prop in E as [E ASC]. apply andb_prop in E as [E ASR]. apply andb_prop in E as [EA EL].
+    rewrite forallb_forall in EA, EL. pose proof (ascending_nodup _ ASC) as ND. pose proof (ascending_nodup _ ASR) as NDR.
     assert (forall e, In e lines -> NoDup (map fst (links made (fst e)))) as NDL.
     { intros e He. apply ascending_nodup. apply (EA (links made (fst e), snd e)). unfold all. apply in_map_iff. exists e. auto. }
+    (* Whatever is added up over the rows is added up over what is near and what is far. *)
+    assert (forall f, zsum rows (fun g => zsum (snd g) (f (fst g))) = zsum (near all ++ more) (fun e => f (fst e) (snd e))) as SUM.
+    { intros f. unfold rows. destruct more; [rewrite app_nil_r|]; apply group_sum. }
+    assert (forall n g it, In (n, g) rows -> In it g -> In (n, it) (near all ++ more)) as MEM.
+    { intros n g it. unfold rows. destruct more; [rewrite app_nil_r|]; apply group_in. }
     (* What a flip loses is in the row of its node. *)
     set (L := fun (n d : Z) (it : list unit2 * list (ready * Z)) => zsum (fst it) (fun u => loss u (n, d) (change X n d * weights (snd it) (place u) d))).
     assert (forall n d, total_loss P first lines (n, d) <= zsum rows (fun g => if Z.eqb (fst g) n then zsum (snd g) (L n d) else 0)) as TL.
     { intros n d.
       rewrite (zsum_ext rows _ (fun g => zsum (snd g) (fun it => if Z.eqb (fst g) n then L n d it else 0)))
         by (intros g; destruct (Z.eqb (fst g) n); [reflexivity|]; symmetry; apply zsum_zero; reflexivity).
-      unfold rows. rewrite (group_sum _ (fun k it => if Z.eqb k n then L n d it else 0)), zsum_flat_map. unfold all. rewrite zsum_map.
+      rewrite (SUM (fun k it => if Z.eqb k n then L n d it else 0)), zsum_app. unfold near, more, far. rewrite !zsum_flat_map, <- zsum_plus. unfold all. rewrite zsum_map.
       unfold total_loss. apply zsum_le_in. intros [m units] He. cbn [fst snd]. rewrite zsum_map. cbn [fst snd].
       specialize (NDL _ He). cbn [fst] in NDL.
+      match goal with |- _ <= _ + ?r => set (beyond := r) end.
       destruct (in_dec Z.eq_dec n (map fst (links made m))) as [I|NI].
-      - apply in_map_iff in I as ([n' grp] & En & I). cbn [fst] in En. subst n'.
-        rewrite (zsum_key (links made m) n grp (fun r => L n d (units, snd r)) NDL I). unfold L. cbn [fst snd].
+      - assert (beyond = 0) as ->.
+        { unfold beyond. destruct (existsb _ units); [|reflexivity]. rewrite zsum_map, zsum_filter. cbn [fst snd]. apply zsum_zero. intros k _.
+          destruct (existsb (concerns k) units && negb (existsb (fun r => Z.eqb (fst r) k) (links made m))) eqn:EK; [|reflexivity].
+          destruct (Z.eqb_spec k n) as [->|]; [|reflexivity]. exfalso. apply andb_prop in EK as [_ EK]. apply negb_true_iff in EK.
+          assert (existsb (fun r => Z.eqb (fst r) n) (links made m) = true); [|congruence].
+          apply in_map_iff in I as (r & Er & I). apply existsb_exists. exists r. split; [exact I|]. apply Z.eqb_eq. exact Er. }
+        apply in_map_iff in I as ([n' grp] & En & I). cbn [fst] in En. subst n'.
+        rewrite (zsum_key (links made m) n grp (fun r => L n d (units, snd r)) NDL I). unfold L. cbn [fst snd]. rewrite Z.add_0_r.
         apply Z.eq_le_incl, zsum_ext. intros u. f_equal. rewrite <- (links_effect_spec first (count P) ready_width). fold made. fold X.
         apply links_effect_row; assumption.
-      - rewrite (zsum_no_key (links made m) n (fun r => L n d (units, snd r)) NI).
-        rewrite <- (zsum_zero units (fun _ => 0)) by reflexivity. apply zsum_le_in. intros u Hu.
-        rewrite <- (links_effect_spec first (count P) ready_width). fold made. rewrite links_effect_no_row by assumption. unfold loss.
-        assert (zsum (bent u) (fun b => fst b * charged (snd b) (n, d) 0) <= 0); [|cbn; lia].
-        apply Z.le_trans with (zsum (bent u) (fun _ => 0)); [|rewrite zsum_zero; [lia|reflexivity]]. apply zsum_le_in. intros b Hb.
-        destruct (PL _ u He Hu b Hb) as [P1 P2]. specialize (P2 (n, d) 0). change (pos 0) with 0 in P2. nia. }
+      - rewrite (zsum_no_key (links made m) n (fun r => L n d (units, snd r)) NI), Z.add_0_l.
+        assert (zsum units (fun u => loss u (n, d) (effect first (attributes P) m (place u) (n, d))) = L n d (units, [])) as EL0.
+        { unfold L. cbn [fst snd]. apply zsum_ext. intros u. f_equal. rewrite <- (links_effect_spec first (count P) ready_width). fold made.
+          rewrite links_effect_no_row by assumption. unfold weights. rewrite zsum_nil. lia. }
+        rewrite EL0.
+        assert (L n d (units, []) <= 0) as NEG.
+        { unfold L. cbn [fst snd]. apply Z.le_trans with (zsum units (fun _ => 0)); [|rewrite zsum_zero; [lia|reflexivity]].
+          apply zsum_le_in. intros u Hu. unfold weights. rewrite zsum_nil, Z.mul_0_r. unfold loss.
+          assert (zsum (bent u) (fun b => fst b * charged (snd b) (n, d) 0) <= 0); [|cbn; lia].
+          apply Z.le_trans with (zsum (bent u) (fun _ => 0)); [|rewrite zsum_zero; [lia|reflexivity]]. apply zsum_le_in. intros b Hb.
+          destruct (PL _ u He Hu b Hb) as [P1 P2]. specialize (P2 (n, d) 0). change (pos 0) with 0 in P2. nia. }
+        unfold beyond. destruct (existsb _ units); [|rewrite zsum_nil; exact NEG]. rewrite zsum_map, zsum_filter. cbn [fst snd].
+        set (chosen := fun k => existsb (concerns k) units && negb (existsb (fun r => Z.eqb (fst r) k) (links made m))).
+        rewrite (zsum_ext _ _ (fun k => if Z.eqb k n then (if chosen k then L n d (units, []) else 0) else 0))
+          by (intros k; unfold chosen; destruct (_ && _); destruct (Z.eqb k n); reflexivity).
+        destruct (in_dec Z.eq_dec n (map fst reached)) as [I|I].
+        + rewrite (zsum_only _ n (fun k => if chosen k then L n d (units, []) else 0) NDR I). destruct (chosen n); lia.
+        + rewrite zsum_zero; [exact NEG|]. intros k Hk. destruct (Z.eqb_spec k n); [subst; contradiction|reflexivity]. }
     etransitivity; [apply (selection P F (price h) (total_loss P first lines) (map fst rows) A NN)|].
     - intros n d _ NI. etransitivity; [apply TL|]. rewrite (zsum_no_key rows n (fun g => zsum (snd g) (L n d)) NI). apply price_of_nonneg. assumption.
     - apply Z.add_le_mono_l. rewrite zsum_map. apply zsum_le_in. intros [n items] Hr. cbn [fst].
-      assert (forall it, In it items -> exists m, In (m, fst it) lines /\ In (n, snd it) (links made m)) as IT.
-      { intros it Hit. pose proof (group_in _ n items it Hr Hit) as I. apply in_flat_map in I as ([ls us] & I1 & I2). apply in_map_iff in I2 as ([n' grp] & Eq & I2).
-        unfold all in I1. apply in_map_iff in I1 as ([m us'] & Eq' & I1). cbn [fst snd] in *. inversion Eq'; subst. inversion Eq; subst. exists m. auto. }
+      assert (forall it, In it items -> exists m, In (m, fst it) lines /\ (In (n, snd it) (links made m) \/ snd it = [])) as IT.
+      { intros it Hit. pose proof (MEM n items it Hr Hit) as I. apply in_app_or in I as [I|I].
+        - unfold near in I. apply in_flat_map in I as ([ls us] & I1 & I2). apply in_map_iff in I2 as ([n' grp] & Eq & I2).
+          unfold all in I1. apply in_map_iff in I1 as ([m us'] & Eq' & I1). cbn [fst snd] in *. inversion Eq'; subst. inversion Eq; subst. exists m. auto.
+        - unfold more, far in I. apply in_flat_map in I as ([ls us] & I1 & I2). destruct (existsb _ _); [|destruct I2].
+          apply in_map_iff in I2 as (k & Eq & _). unfold all in I1. apply in_map_iff in I1 as ([m us'] & Eq' & I1). cbn [fst snd] in *.
+          inversion Eq'; subst. inversion Eq; subst. exists m. auto. }
       etransitivity; [|apply (row_excess_sound P first ready_width width h n items IN NN)].
       + unfold excess. apply zsum_le_in. intros d _. destruct (free P n d); [|reflexivity].
         assert (total_loss P first lines (n, d) <= row_loss P n items d); [|unfold pos; lia].
         etransitivity; [apply TL|]. rewrite (zsum_key rows n items (fun g => zsum (snd g) (L n d)) ND Hr). reflexivity.
       + intros it Hit. destruct (IT it Hit) as (m & I1 & _). specialize (EL _ I1). cbn [snd] in EL. apply aligned_spec. assumption.
-      + intros it [t a] Hit He. destruct (IT it Hit) as (m & _ & I2). apply (links_ready made m n (snd it) t a); assumption.
+      + intros it [t a] Hit He. destruct (IT it Hit) as (m & _ & [I2|I2]); [apply (links_ready made m n (snd it) t a); assumption|]. rewrite I2 in He. destruct He.
       + intros it u Hit Hu. destruct (IT it Hit) as (m & I1 & _). apply (PL _ u I1 Hu).
   Qed.
 
@@ -291,6 +321,6 @@ Section Largest.
     destruct (descend P sign whole made h net top o) as [[c lines]| |]; cbn [bind]; auto. destruct D as [D1 D2]. cbn [fst snd].
     destruct (largest_loss _ _ _ _ _ lines) as [T| |] eqn:EL; cbn [bind]; auto.
     - apply largest_loss_sound in EL; [|exact D1]. fold X in D2. lia.
-    - unfold largest_loss in EL. destruct (_ && _); discriminate.
+    - unfold largest_loss in EL. destruct (_ && _) in EL; discriminate.
   Qed.
 End Largest.

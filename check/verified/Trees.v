@@ -4,10 +4,10 @@ From Verified Require Import Spec Sums Tables Rules Integers Checker.
 Import ListNotations.
 Open Scope Z_scope.
 
-Inductive tree :=
-| Leaf (h : hints)
-| Flip (f : flip) (without made : tree)
-| Unit (number n i : Z) (active inactive : tree).
+Inductive splits :=
+| Hinted (h : hints)
+| Flip (f : flip) (without made : splits)
+| Unit (number n i : Z) (active inactive : splits).
 
 (* A flip forbidden; a flip made and paid. *)
 Definition forbid (P : problem) (f : flip) : problem :=
@@ -50,9 +50,9 @@ Section Judge.
   Definition target_bound (P : problem) (s : signs) (whole : bounds) (h : hints) (net : network Z) (width : Z) (o : objective) : result Z :=
     bound P s whole (made_ready p) h (weight_rows p) net width (width2 p) o.
 
-  Fixpoint tree_holds (P : problem) (s : signs) (whole : bounds) (o : objective) (t : tree) : bool :=
+  Fixpoint tree_holds (P : problem) (s : signs) (whole : bounds) (o : objective) (t : splits) : bool :=
     match t with
-    | Leaf h => match target_bound P s whole h (of_net p) (classes p) o with Got b => Z.ltb 0 b | Impossible => true | Failed => false end
+    | Hinted h => match target_bound P s whole h (of_net p) (classes p) o with Got b => Z.ltb 0 b | Impossible => true | Failed => false end
     | Flip f without made =>
         tree_holds (forbid P f) s whole o without &&
         (Z.leb (total P) 0 || Z.leb (each P (fst f)) 0 || tree_holds (make P f) s whole o made)
@@ -129,10 +129,10 @@ Section Judge.
     | None => false
     end.
 
-  Inductive claim := Robust (scale : Z) (trees : list (Z * tree)) | Witness (other : Z) (F : list flip).
+  Inductive claim := Robust (scale : Z) (trees : list (Z * splits)) | Witness (other : Z) (F : list flip).
   Inductive verdict := IsRobust | IsBroken | IsTied.
 
-  Definition robust_holds (P : problem) (whole : bounds) (t y scale : Z) (trees : list (Z * tree)) : bool :=
+  Definition robust_holds (P : problem) (whole : bounds) (t y scale : Z) (trees : list (Z * splits)) : bool :=
     Z.ltb 0 scale && Z.leb 0 y && Z.ltb y (classes p) &&
     forallb (fun other => Z.eqb other y ||
       match List.find (fun e => Z.eqb (fst e) other) trees with
