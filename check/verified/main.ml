@@ -1,6 +1,6 @@
 (* The program: reads a statement and proofs from standard input, has them judged by the extracted checker, says what became of each.
 
-   Trusted here: that the statement is read as it is written (`statement`), that every float becomes an integer by the extracted
+   Trusted here: that the statement is read as it is written (`statement`), which nodes a rule joins (`by_rule`), that every float becomes an integer by the extracted
    `to_integer` (`network`), that it is asked about existing nodes and, where classes are labels, about these, and that what is
    printed is what `judge` said. Hints, trees and lines of bounds need not be read correctly. *)
 open Checker
@@ -37,6 +37,20 @@ type statement = {
   nodes : int; attributes : int; present : Bytes.t array; operators : (int * N.t) list array array; layers : stored list; (* the first layer first *)
   total : N.t; each : N.t array; direction : string; frozen : bool array; labels : int option array option } (* the class to keep: predicted, or these *)
 
+(* The rows of an operator that a rule names, by the extracted arithmetic. *)
+let by_rule rule nodes neighbours =
+  let itself = match rule with "gcn" | "mean+self" | "sum+self" | "identity" -> true | "gcn-self" | "mean" | "sum" -> false | _ -> wrong ("an unknown rule '" ^ rule ^ "'") in
+  let row n = List.sort_uniq compare ((if itself then [n] else []) @ (if rule = "identity" then [] else neighbours.(n))) in
+  let rows = Array.init nodes row in
+  let count n = List.length rows.(n) in
+  let known = Hashtbl.create 256 in
+  let once key f = match Hashtbl.find_opt known key with Some x -> x | None -> let x = f () in Hashtbl.add known key x; x in
+  let entry i j = match rule with
+    | "gcn" | "gcn-self" -> once (count i, count j) (fun () -> reciprocal_root (N.of_int (count i)) (N.of_int (count j)))
+    | "mean" | "mean+self" -> once (count i, 0) (fun () -> reciprocal (N.of_int (count i)))
+    | _ -> once (1, 0) (fun () -> reciprocal N.one) in
+  Array.mapi (fun i row -> List.map (fun j -> (j, entry i j)) row) rows
+
 let statement () =
   if read_line () <> "gcnproof-verified 1" then wrong "not a statement of this version";
   let w = headed "graph" in
@@ -49,7 +63,17 @@ let statement () =
       Bytes.set row (d / 8) (Char.chr (Char.code (Bytes.get row (d / 8)) lor (1 lsl (d mod 8))))) (all int (words (read_line ())));
     row) in
   let entry w = let n = int w in if n >= nodes then wrong "a node is out of range"; (n, bits w) in
-  let operators = array (int (headed "operators")) (fun () -> array nodes (fun () -> all entry (words (read_line ())))) in
+  let neighbour w = let n = int w in if n >= nodes then wrong "a node is out of range"; n in
+  let neighbours = array nodes (fun () -> all neighbour (words (read_line ()))) in
+  let operators = array (int (headed "operators")) (fun () ->
+    let rule = word (headed "operator") in
+    let stated = array nodes (fun () -> all entry (words (read_line ()))) in
+    if rule <> "given" then begin
+      let same (n, x) (m, y) = n = m && N.equal x y in
+      let check n row = if not (List.length row = List.length stated.(n) && List.for_all2 same row stated.(n)) then wrong ("an entry is not that of the rule " ^ rule) in
+      Array.iteri check (by_rule rule nodes neighbours)
+    end;
+    stated) in
   let row count () = let w = words (read_line ()) in let list = Array.init count (fun _ -> bits w) in if not (is_end w) then wrong "a row is too long"; list in
   let layer () =
     let w = headed "layer" in

@@ -21,6 +21,9 @@ pub(crate) fn statement(of: &Statement, to: &mut impl Write) -> io::Result<()> {
     for node in 0..attributes.rows {
         words(attributes.row(node), to)?;
     }
+    for node in 0..attributes.rows {
+        words(network.graph.adjacency.row(node), to)?;
+    }
     let first_operators = operators(network, to)?;
     writeln!(to, "layers {}", network.layers.len())?;
     for (at, (layer, file)) in network.layers.iter().zip(&network.model.layers).enumerate() {
@@ -58,13 +61,16 @@ fn operators(network: &Network, to: &mut impl Write) -> io::Result<Vec<usize>> {
         let same = known.iter().find(|(other, _, _)| Arc::ptr_eq(other, &layer.links)).map(|(_, first, _)| *first);
         firsts.push(same.unwrap_or(count));
         if same.is_none() {
-            known.push((layer.links.clone(), count, network.terms[at + 1]));
+            known.push((layer.links.clone(), count, &network.rules[at]));
             count += network.terms[at + 1];
         }
     }
     writeln!(to, "operators {count}")?;
-    for (links, _, terms) in &known {
-        for term in 0..*terms {
+    for (links, _, rules) in &known {
+        for (term, rule) in rules.iter().enumerate() {
+            // The entries are stated in any case; those of these rules are computed there as well, and compared.
+            let words_of_rules = ["gcn", "gcn-self", "mean", "mean+self", "sum", "sum+self", "identity"];
+            writeln!(to, "operator {}", if words_of_rules.contains(&rule.as_str()) { rule } else { "given" })?;
             for node in 0..network.graph.attributes.rows {
                 let row = links.row(node as u32).iter().filter(|link| link.term as usize == term);
                 words(row.map(|link| format!("{} {:x}", link.at, link.entry.bits())), to)?;
