@@ -127,8 +127,9 @@ let network s =
     let w = - Array.fold_left (Array.fold_left (fun least r -> min least (finest r))) 0 l.weights in
     let b = - Array.fold_left (fun least r -> min least (finest r)) 0 l.biases in
     let below = scales.(number) in
-    (* Room for prices that are not multiples of the weights; for biases. *)
-    let w = max w (max b (if number = 1 then 64 else 0) - below - a) in
+    let w = max w (b - below - a) in
+    (* Room for prices between the multiples of what layer 1 consists of. *)
+    let w = if number = 1 then max (w + 32) (64 - a) else w in
     scales.(number + 1) <- below + a + w;
     let weights = Array.map (Array.map (Array.map (integer w))) l.weights in
     let biases = Array.map (Array.map (integer (below + a + w))) l.biases in
