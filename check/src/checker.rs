@@ -95,6 +95,52 @@ impl<'a> Checker<'a> {
         Ok(expanded)
     }
 
+    /// What the proofs are about.
+    pub(crate) fn statement(&self) -> &Statement<'a> {
+        self.statement
+    }
+
+    /// The same proof with every short leaf written out as hints, accepted or not.
+    ///
+    /// # Errors
+    /// If that makes no sense: a tree that is none, or a leaf that is not admissible.
+    pub(crate) fn expand_unjudged(&self, proof: &NodeProof) -> Result<NodeProof, Fault> {
+        let Statement { network, budget, .. } = self.statement;
+        let mut expanded = proof.clone();
+        let Claim::Robust(trees) = &mut expanded.claim else { return Ok(expanded) };
+        if proof.id as usize >= network.graph.attributes.rows {
+            return Err(Reason::Node.into());
+        }
+        let slice = Slice::new(network, network.depth(), proof.id);
+        let scope = Scope { network, budget, slice: &slice };
+        let mut target = Target::new(&self.fast, &slice);
+        for one in trees {
+            let class = [proof.class, one.class].into_iter().find(|class| *class as usize >= network.classes());
+            if let Some(class) = class {
+                return Err(Reason::Class(class).into());
+            }
+            let objective = [(proof.class, 1), (one.class, -1)];
+            let mut found = Vec::new();
+            let seen = scope.tree(&one.tree, |at, path| {
+                let Step::Leaf(leaf) = &one.tree[at] else { return Ok(()) };
+                let short = scope.short(path, leaf)?;
+                let hints = match path.decided.overspent(budget) {
+                    true => Hints::default(),
+                    false => match target.attempt(&objective, path, &short, true) {
+                        Attempt::Empty(hints) | Attempt::Hints(hints, _) => hints.exact(&slice),
+                    },
+                };
+                found.push((at, hints));
+                Ok(())
+            });
+            seen.map_err(|(step, reason)| Fault { class: Some(one.class), step: Some(step), reason })?;
+            for (at, hints) in found {
+                one.tree[at] = Step::Hints(Box::new((&hints).into()));
+            }
+        }
+        Ok(expanded)
+    }
+
     fn judge(&self, proof: &NodeProof, keep: &mut Keep) -> Result<Verdict, Fault> {
         let network = &self.statement.network;
         if proof.id as usize >= network.graph.attributes.rows {

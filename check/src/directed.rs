@@ -83,6 +83,11 @@ impl Stored {
         Dyadic::from_bits(self.0.to_bits()).unwrap_or(Dyadic::ZERO)
     }
 
+    /// Its bits.
+    pub(crate) fn bits(self) -> u64 {
+        self.0.to_bits()
+    }
+
     pub(crate) fn is_positive(self) -> bool {
         self.0 > 0.0
     }

@@ -17,6 +17,7 @@
 //! | `fast` | the rules on hints from floats, rounded outward: accepts sooner what the core would accept | without `--exact` |
 //! | `short`, `expand` | short leaves, and how they become hints | no |
 //! | `checker`, `stream`, `summary` | which leaf is judged by what, a whole file, and what became of it | yes |
+//! | `verified` | hands proofs to the checker that is proved correct (`verified/`), and the statement with them | where that is used |
 //! | `expect`, `report`, `rewrite` | what a file must state, how results are shown, files written out as hints | no |
 //!
 //! With `--exact` a reader needs to trust `FORMAT.md`, the modules marked "yes", `gcnproof-files`, serde and the big integers of dashu.
@@ -40,6 +41,7 @@ mod stream;
 mod strict;
 mod summary;
 mod token;
+mod verified;
 
 pub use checker::{Checker, Fault, Session, Verdict};
 pub use core::dyadic::Dyadic;
@@ -54,3 +56,4 @@ pub use rewrite::{Expanded, expand, expand_file};
 pub use statement::{Decided, Flip, Statement, matrix_digest};
 pub use stream::{Options, check};
 pub use summary::{Rejection, Summary};
+pub use verified::{Judge, SideBySide, find_program, verify};

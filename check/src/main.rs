@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use gcnproof_check::{Expectations, Options, Summary, check, expand_file, matrix_digest, visible};
+use gcnproof_check::{Expectations, Options, SideBySide, Summary, check, expand_file, matrix_digest, verify, visible};
 use gcnproof_files::{GraphOptions, ModelOptions, read_graph_or_part, read_matrix, read_model_with};
 
 const HELP: &str = "\
@@ -24,6 +24,9 @@ Usage: gcnproof-check [OPTIONS] GRAPH MODEL PROOFS
   --binarize, --symmetrize, --unweight   read the graph as the certifier did
   --exact                   the core alone judges, in exact integers (slow)
   --expand FILE             also write the proofs to a new file, every short leaf written out as hints
+  --verified                what is accepted is also judged by the checker that is proved correct, results side by side
+                            (gcnproof-verified, which `make verified` builds; or the program that GCNPROOF_VERIFIED names)
+  --sample N                with --verified: N of the accepted proofs only
 
 What the file must state and prove; what it states is compared right after its first line:
   --expect-Q N              at least N flips in all, with local budgets that leave room for them
@@ -34,16 +37,20 @@ What the file must state and prove; what it states is compared right after its f
   --expect-nodes NODES      all, or ids and ranges such as 0-99,204: each has an accepted proof
 A larger budget than asked for is fine: it proves more of robust nodes.
 
-Exit code: 0 if everything in the file is accepted, at least one node is proved and everything is as expected; 1 if
-not; 2 for wrong usage, or if a file cannot be read.";
+Exit code: 0 if everything in the file is accepted (and verified, where that is asked for), at least one node is
+proved and everything is as expected; 1 if not; 2 for wrong usage, or if a file cannot be read.";
 
 /// The exit code after the reader of standard output has gone away: what a shell reports of `ls | head -1`.
 const CLOSED: u8 = 141;
 
 fn main() -> ExitCode {
     let (text, code) = match run() {
-        Ok((before, Some(summary))) => (format!("{before}{summary}"), summary.exit_code()),
-        Ok((before, None)) => (format!("{before}{HELP}\n"), 0),
+        Ok(Outcome::Checked { before, summary, verified: None }) => (format!("{before}{summary}"), summary.exit_code()),
+        Ok(Outcome::Checked { before, summary, verified: Some(verified) }) => {
+            let code = summary.exit_code().max(u8::from(!verified.success()));
+            (format!("{before}{summary}{verified}"), code)
+        }
+        Ok(Outcome::Help) => (format!("{HELP}\n"), 0),
         Err(problem) => return ExitCode::from(fail(&problem)),
     };
     let mut output = io::stdout().lock();
@@ -60,12 +67,18 @@ fn fail(problem: &str) -> u8 {
     2
 }
 
-/// What is to be said before the summary, and the summary; without one, help is asked for.
-fn run() -> Result<(String, Option<Summary>), String> {
+/// What the command ends with.
+enum Outcome {
+    Help,
+    Checked { before: String, summary: Box<Summary>, verified: Option<SideBySide> },
+}
+
+fn run() -> Result<Outcome, String> {
     let mut files: Vec<PathBuf> = Vec::new();
     let (mut graph_options, mut options) = (GraphOptions::default(), Options::default());
     let mut arguments = std::env::args_os().skip(1);
     let mut expanded: Option<PathBuf> = None;
+    let (mut verified, mut sample) = (false, None);
     let mut reading = ModelOptions::default();
     while let Some(argument) = arguments.next() {
         let Some(name) = argument.to_str().filter(|name| name.starts_with("-")) else {
@@ -73,18 +86,23 @@ fn run() -> Result<(String, Option<Summary>), String> {
             continue;
         };
         match name {
-            "--help" | "-h" => return Ok((String::new(), None)),
+            "--help" | "-h" => return Ok(Outcome::Help),
             "--binarize" => graph_options.binarize = true,
             "--symmetrize" => graph_options.symmetrize = true,
             "--unweight" => graph_options.unweight = true,
             "--exact" => options.exact_only = true,
+            "--verified" => verified = true,
             "--allow-frozen" => options.expect.allow_frozen = true,
             _ => {
                 let mut value = || {
                     let value = arguments.next().and_then(|value| value.into_string().ok());
                     value.ok_or_else(|| format!("{name} needs a value (try --help)"))
                 };
-                if name == "--expand" {
+                if name == "--sample" {
+                    let text = value()?;
+                    let count: usize = text.parse().map_err(|_| format!("--sample needs a number, not '{text}'"))?;
+                    sample = Some(count);
+                } else if name == "--expand" {
                     expanded = Some(PathBuf::from(value()?));
                 } else if name == "--message-passing" {
                     let text = value()?;
@@ -109,6 +127,9 @@ fn run() -> Result<(String, Option<Summary>), String> {
     let [graph, model, proofs] = files.as_slice() else {
         return Err("GRAPH, MODEL and PROOFS are needed (try --help)".into());
     };
+    if sample.is_some() && !verified {
+        return Err("--sample goes with --verified (try --help)".into());
+    }
     // Proofs of a part are about the part, as its digest says.
     let (graph, _) = read_graph_or_part(graph, &graph_options).map_err(|error| error.to_string())?;
     let nodes = graph.attributes.rows;
@@ -122,7 +143,11 @@ fn run() -> Result<(String, Option<Summary>), String> {
         before = format!("written out     {found}: {}\n", to.display());
     }
     let reader = std::fs::File::open(proofs).map_err(|error| format!("{}: {error}", proofs.display()))?;
-    Ok((before, Some(check(&graph, &model, &options, reader, |_| {}))))
+    let summary = Box::new(check(&graph, &model, &options, reader, |_| {}));
+    let verified = (verified && summary.checked)
+        .then(|| verify(&graph, &model, &options, proofs, &summary, sample))
+        .transpose()?;
+    Ok(Outcome::Checked { before, summary, verified })
 }
 
 /// An option that says what must be stated or proved.

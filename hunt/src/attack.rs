@@ -1,7 +1,10 @@
 //! Proofs of false things: own proofs tampered with, proofs forged by climbing on the bound that the checker reports, own
 //! proofs under other headers and on other graphs and models. What is accepted must be true.
 
-use gcnproof_check::Checker;
+use std::cell::RefCell;
+use std::path::Path;
+
+use gcnproof_check::{Checker, Judge};
 use gcnproof_check::format::{Header, NodeProof};
 use serde_json::{Value, json};
 
@@ -27,7 +30,13 @@ pub fn has_envelope(proof: &NodeProof) -> bool {
 }
 
 /// Attacks the checker with proofs about one component.
-pub fn attack(case: &Case, truths: &[Truth], random: &mut Random, counts: &Counts) -> Vec<Finding> {
+pub fn attack(
+    case: &Case,
+    truths: &[Truth],
+    verified: Option<&Path>,
+    random: &mut Random,
+    counts: &Counts,
+) -> Vec<Finding> {
     let Ok(player) = Player::new(case) else { return Vec::new() };
     let mut findings = Vec::new();
     let Ok(statement) = player.statement(&player.header) else { return findings };
@@ -48,15 +57,23 @@ pub fn attack(case: &Case, truths: &[Truth], random: &mut Random, counts: &Count
     }
     let header = json!({ "header": player.header });
     let rules = Rules::new(case);
-    let ring = Ring { case, truths, header: &header, fast: &fast, exact: &exact, counts, rules: &rules };
+    let judge = match start(verified, &fast) {
+        Ok(judge) => judge,
+        Err(problem) => {
+            let (kind, how, proof) = (Kind::Crash, How::Complete, None);
+            findings.push(Finding { kind, message: problem, case: case.clone(), how, node: 0, proof });
+            None
+        }
+    };
+    let ring = Ring { case, truths, header: &header, fast: &fast, exact: &exact, counts, rules: &rules, judge };
     for line in &lines {
         ring.show(line, random, &mut findings);
     }
     tamper(&ring, &lines, random, &mut findings);
     forge(&ring, &lines, random, &mut findings);
-    headers(&player, &ring, &lines, random, &mut findings);
-    variants(&ring, &lines, random, &mut findings);
-    Counts::time(&counts.judging, || made::made_up(&player, &ring, random, &mut findings));
+    headers(&player, &ring, &lines, verified, random, &mut findings);
+    variants(&ring, &lines, verified, random, &mut findings);
+    Counts::time(&counts.judging, || made::made_up(&player, &ring, verified, random, &mut findings));
     findings
 }
 
@@ -172,7 +189,14 @@ fn simple(ring: &Ring, node: usize, random: &mut Random, findings: &mut Vec<Find
 }
 
 /// Own proofs under headers that say something else.
-fn headers(player: &Player, ring: &Ring, lines: &[Value], random: &mut Random, findings: &mut Vec<Finding>) {
+fn headers(
+    player: &Player,
+    ring: &Ring,
+    lines: &[Value],
+    verified: Option<&Path>,
+    random: &mut Random,
+    findings: &mut Vec<Finding>,
+) {
     for _ in 0..ROUNDS[2] {
         if lines.is_empty() {
             return;
@@ -199,12 +223,18 @@ fn headers(player: &Player, ring: &Ring, lines: &[Value], random: &mut Random, f
         if crate::network::Flips::new(&case, 0..case.nodes()).count(3000) >= 3000 {
             continue;
         }
-        transplant(player, &case, &header, (&parsed, &statement), lines, ring.counts, random, findings);
+        transplant((&case, verified), &header, &statement, lines, ring.counts, random, findings);
     }
 }
 
 /// Own proofs on a graph or a model that is a little different.
-fn variants(ring: &Ring, lines: &[Value], random: &mut Random, findings: &mut Vec<Finding>) {
+fn variants(
+    ring: &Ring,
+    lines: &[Value],
+    verified: Option<&Path>,
+    random: &mut Random,
+    findings: &mut Vec<Finding>,
+) {
     for _ in 0..ROUNDS[3] {
         if lines.is_empty() {
             return;
@@ -213,16 +243,14 @@ fn variants(ring: &Ring, lines: &[Value], random: &mut Random, findings: &mut Ve
         let Ok(player) = Player::new(&case) else { continue };
         let Ok(statement) = player.statement(&player.header) else { continue };
         let header = json!({ "header": player.header });
-        transplant(&player, &case, &header, (&player.header, &statement), lines, ring.counts, random, findings);
+        transplant((&case, verified), &header, &statement, lines, ring.counts, random, findings);
     }
 }
 
-#[allow(clippy::too_many_arguments)]
 fn transplant(
-    _: &Player,
-    case: &Case,
+    (case, verified): (&Case, Option<&Path>),
     header: &Value,
-    (_, statement): (&Header, &gcnproof_check::Statement),
+    statement: &gcnproof_check::Statement,
     lines: &[Value],
     counts: &Counts,
     random: &mut Random,
@@ -232,11 +260,17 @@ fn transplant(
     let Ok(exact) = guard(|| Checker::new(statement, true)) else { return };
     let truths = solve(case, counts);
     let rules = Rules::new(case);
-    let ring = Ring { case, truths: &truths, header, fast: &fast, exact: &exact, counts, rules: &rules };
+    let judge = start(verified, &fast).unwrap_or_default();
+    let ring = Ring { case, truths: &truths, header, fast: &fast, exact: &exact, counts, rules: &rules, judge };
     for line in lines {
         Counts::add(&counts.tampered, 1);
         ring.show(line, random, findings);
     }
+}
+
+/// The verified checker, told about a statement.
+pub(crate) fn start(program: Option<&Path>, checker: &Checker) -> Result<Option<RefCell<Judge>>, String> {
+    program.map(|program| Judge::start(program, checker).map(RefCell::new)).transpose()
 }
 
 fn trees(line: &mut Value) -> Option<&mut Vec<Value>> {

@@ -116,12 +116,16 @@ counters! {
     upheld: "Acceptances judged by the independent evaluation of the rules.",
     proved: "Of those, trees that prove their claim.",
     runs: "Runs of the real programs on files.",
+    verified: "Proofs shown to the verified checker.",
+    confirmed: "Of those, accepted (and had to be true).",
+    confirmed_splits: "Of those, with splits.",
     generating: "Nanoseconds of making cases.",
     solving: "Nanoseconds of brute force.",
     certifying: "Nanoseconds of certifying and writing proofs.",
     checking: "Nanoseconds of checking own proofs.",
     attacking: "Nanoseconds of tampering and forging.",
     judging: "Nanoseconds of evaluating the rules.",
+    verifying: "Nanoseconds of the verified checker.",
 }
 
 impl Counts {
@@ -169,6 +173,7 @@ impl Counts {
             ("checking", &self.checking),
             ("tampering and forging", &self.attacking),
             ("rules", &self.judging),
+            ("verified checker", &self.verifying),
         ];
         let one = |(name, count): &(&str, &AtomicU64)| {
             let seconds = Counts::get(count) as f64 * 1e-9;
@@ -184,7 +189,7 @@ impl fmt::Display for Counts {
         write!(
             f,
             "problems {} nodes {} (robust {}) verdicts {} margins {} witnesses {} own proofs {} (envelopes {}) \
-             tampered {} forged {} (envelopes {}, false claims {}, accepted {}) acceptances judged {} made up {} (proved {}) runs {}",
+             tampered {} forged {} (envelopes {}, false claims {}, accepted {}) acceptances judged {} made up {} (proved {}) verified {} (accepted {}, with splits {}) runs {}",
             of(&self.problems),
             of(&self.nodes),
             of(&self.robust),
@@ -201,6 +206,9 @@ impl fmt::Display for Counts {
             of(&self.upheld),
             of(&self.judged),
             of(&self.proved),
+            of(&self.verified),
+            of(&self.confirmed),
+            of(&self.confirmed_splits),
             of(&self.runs),
         )?;
         write!(f, " | findings {}", self.findings())?;

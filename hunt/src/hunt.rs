@@ -39,6 +39,8 @@ pub struct Settings {
     pub attacked: usize,
     /// The program `gcnproof`, to be run on files now and then.
     pub program: Option<PathBuf>,
+    /// The verified checker.
+    pub verified: Option<PathBuf>,
 }
 
 /// Runs a hunt until its end, or until [`STOP`]; `say` gets lines for people.
@@ -123,7 +125,8 @@ fn one(settings: &Settings, number: u64, counts: &Counts) -> Vec<Finding> {
     // Components of a large graph share a model: there fewer are attacked.
     let every = if components > 1000 { settings.attacked * 4 } else { settings.attacked };
     let attacks = components.div_ceil(every.max(1));
-    let mut findings = look(&case, how, if settings.attacked == 0 { 0 } else { attacks }, &mut random, counts);
+    let attacks = if settings.attacked == 0 { 0 } else { attacks };
+    let mut findings = look(&case, how, attacks, settings.verified.as_deref(), &mut random, counts);
     if let Some(program) = settings.program.as_ref().filter(|_| number % 32 == 5) {
         let end = case.components[case.components.len().min(60) - 1].end;
         let mut part = case.part(0..end);

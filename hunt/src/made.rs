@@ -2,11 +2,13 @@
 //! same as the rules about them and about changed ones.
 
 use std::cmp::Ordering;
+use std::path::Path;
 
 use gcnproof_check::Checker;
 use gcnproof_check::format::{Line, NodeProof};
 use serde_json::{Value, json};
 
+use crate::attack::start;
 use crate::evaluate::Whole;
 use crate::finding::{Counts, Finding, Kind};
 use crate::forge;
@@ -19,7 +21,13 @@ use crate::ring::Ring;
 const CHANGED: usize = 6;
 
 /// Makes up a proof for one node and shows it, and changed ones, to the rules and to the checker.
-pub fn made_up(player: &Player, ring: &Ring, random: &mut Random, findings: &mut Vec<Finding>) {
+pub fn made_up(
+    player: &Player,
+    ring: &Ring,
+    verified: Option<&Path>,
+    random: &mut Random,
+    findings: &mut Vec<Finding>,
+) {
     let rules = ring.rules;
     let fragile: Vec<usize> =
         (0..ring.truths.len()).filter(|&node| ring.truths[node].robust() == Some(false)).collect();
@@ -59,6 +67,8 @@ pub fn made_up(player: &Player, ring: &Ring, random: &mut Random, findings: &mut
     let Ok(statement) = player.statement(&player.header) else { return };
     let checkers = [false, true].map(|exact| guard(|| Checker::new(&statement, exact)));
     let [Ok(fast), Ok(exact)] = checkers else { return };
+    // A program of its own, because the bounds are.
+    let judge = start(verified, &fast).unwrap_or_default();
     for line in &lines {
         let Ok(Line::Bounds(bounds)) = serde_json::from_value::<Line>(line.clone()) else {
             report(Kind::Disagreement, "a line of bounds cannot be read".into(), &lines, line);
@@ -72,7 +82,16 @@ pub fn made_up(player: &Player, ring: &Ring, random: &mut Random, findings: &mut
                 return;
             }
         }
+        if let Some(judge) = &judge {
+            let answer = judge.borrow_mut().bounds(&bounds);
+            if answer != Ok(true) {
+                let text = format!("the verified checker refuses a line of bounds: {answer:?}");
+                report(Kind::Disagreement, text, &lines, line);
+                return;
+            }
+        }
     }
+    let ring = &Ring { judge, ..*ring };
     let first = json!({ "node": { "id": node, "class": reference, "claim": { "robust": claims } } });
     for round in 0..=CHANGED {
         let mut line = first.clone();
@@ -101,6 +120,10 @@ pub fn made_up(player: &Player, ring: &Ring, random: &mut Random, findings: &mut
                 continue;
             }
         };
+        let truth = ring.truths[node].robust() == Some(true);
+        if let Some(message) = ring.verified(&fast, &proof, by_rules.is_ok(), truth) {
+            report(if truth { Kind::Disagreement } else { Kind::Accepted }, message, &lines, &line);
+        }
         for (name, checker) in [("rounded", &fast), ("exactly", &exact)] {
             match (guard(|| checker.check(&proof)), &by_rules) {
                 (Err(problem), _) => report(Kind::Crash, format!("checker: {problem}"), &lines, &line),

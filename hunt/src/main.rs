@@ -60,6 +60,13 @@ fn main() -> ExitCode {
         only: arguments.only,
         attacked: arguments.attacked,
         program: arguments.program.or_else(gcnproof_hunt::binary::beside),
+        verified: match gcnproof_check::find_program() {
+            Ok(program) => Some(program),
+            Err(problem) => {
+                println!("without the verified checker: {problem}");
+                None
+            }
+        },
     };
     if let Err(error) = ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed)) {
         eprintln!("gcnproof-hunt: Ctrl-C cannot be caught: {error}");

@@ -1,7 +1,9 @@
-//! Shows a proof to the checker, and judges what it says: by the truth and by the rules of the format.
+//! Shows a proof to the checker, and judges what it says: by the truth, by the rules of the format, and by the verified checker.
 
-use gcnproof_check::format::{Claim, Line, NodeProof};
-use gcnproof_check::{Checker, Reason};
+use std::cell::RefCell;
+
+use gcnproof_check::format::{Claim, Line, NodeProof, Step};
+use gcnproof_check::{Checker, Judge, Reason};
 use serde_json::Value;
 
 use crate::case::Case;
@@ -30,6 +32,8 @@ pub struct Ring<'a> {
     pub counts: &'a Counts,
     /// The rules of the format.
     pub rules: &'a Rules<'a>,
+    /// The verified checker, where it is installed.
+    pub judge: Option<RefCell<Judge>>,
 }
 
 impl Ring<'_> {
@@ -82,6 +86,9 @@ impl Ring<'_> {
         }
         let truth = is_true(self.case, self.truths, line);
         Counts::add(&self.counts.false_claims, usize::from(!truth));
+        if let Some(message) = self.verified(self.fast, &proof, accepted, truth) {
+            report(if truth { Kind::Disagreement } else { Kind::Accepted }, message);
+        }
         match rounded {
             Ok(verdict) => {
                 if let Some(refusal) = Counts::time(&self.counts.judging, || refusal(self.fast, &proof, self.rules)) {
@@ -98,6 +105,29 @@ impl Ring<'_> {
                 Reason::Bound(bound) => bound.upper.to_f64(),
                 _ => f64::NEG_INFINITY,
             }),
+        }
+    }
+}
+
+impl Ring<'_> {
+    /// What is wrong with what the verified checker says of a proof: it must accept what the other one accepts, and nothing false.
+    pub fn verified(&self, checker: &Checker, proof: &NodeProof, accepted: bool, truth: bool) -> Option<String> {
+        let judge = self.judge.as_ref()?;
+        let answer = Counts::time(&self.counts.verifying, || guard(|| judge.borrow_mut().ask(checker, proof)));
+        let verdict = match answer {
+            Ok(Ok((verdict, _))) => verdict,
+            Ok(Err(problem)) | Err(problem) => return Some(format!("verified checker: {problem}")),
+        };
+        Counts::add(&self.counts.verified, 1);
+        Counts::add(&self.counts.confirmed, usize::from(verdict.is_some()));
+        let split = |step: &Step| matches!(step, Step::Unit(..) | Step::Flip(..));
+        if let (Claim::Robust(trees), Some(_)) = (&proof.claim, verdict) {
+            Counts::add(&self.counts.confirmed_splits, usize::from(trees.iter().any(|one| one.tree.iter().any(split))));
+        }
+        match verdict {
+            Some(verdict) if !truth => Some(format!("the verified checker accepts as {verdict:?} what is false")),
+            None if accepted => Some("accepted, but not by the verified checker".into()),
+            _ => None,
         }
     }
 }

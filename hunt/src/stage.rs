@@ -1,6 +1,7 @@
 //! One case from beginning to end: truth, certifier, own proofs, tampered and forged ones.
 
 use std::ops::Range;
+use std::path::Path;
 
 use gcnproof::Verdict;
 use gcnproof_check::Checker;
@@ -15,8 +16,15 @@ use crate::random::Random;
 use crate::truth::{Oracle, Truth};
 
 /// Looks at a whole case; returns what is wrong with it. `attacks` is how many components are taken for tampering and
-/// forging.
-pub fn look(case: &Case, how: How, attacks: usize, random: &mut Random, counts: &Counts) -> Vec<Finding> {
+/// forging; `verified` is the verified checker, to which all these proofs are shown as well.
+pub fn look(
+    case: &Case,
+    how: How,
+    attacks: usize,
+    verified: Option<&Path>,
+    random: &mut Random,
+    counts: &Counts,
+) -> Vec<Finding> {
     Counts::add(&counts.cases, 1);
     Counts::add(&counts.problems, case.components.len());
     let truths = solve(case, counts);
@@ -27,7 +35,7 @@ pub fn look(case: &Case, how: How, attacks: usize, random: &mut Random, counts: 
         }
         let range = case.components[random.below(case.components.len())].clone();
         let part = case.part(range.clone());
-        findings.extend(Counts::time(&counts.attacking, || attack::attack(&part, &truths[range], random, counts)));
+        findings.extend(Counts::time(&counts.attacking, || attack::attack(&part, &truths[range], verified, random, counts)));
     }
     findings
 }

@@ -7,6 +7,10 @@ use gcnproof_hunt::hunt::{Settings, hunt};
 
 #[test]
 fn nothing_is_found_in_a_short_hunt() {
+    let verified = gcnproof_check::find_program();
+    if let Err(problem) = &verified {
+        println!("SKIPPED: the verified checker ({problem})");
+    }
     let settings = Settings {
         seed: 2026,
         time: Some(Duration::from_secs(120)),
@@ -19,6 +23,7 @@ fn nothing_is_found_in_a_short_hunt() {
         only: None,
         attacked: 20,
         program: None,
+        verified: verified.as_ref().ok().cloned(),
     };
     let counts = hunt(&settings, &|line| println!("{line}"));
     assert_eq!(counts.findings(), 0, "{counts}");
@@ -35,5 +40,14 @@ fn nothing_is_found_in_a_short_hunt() {
         ("trees that prove something", &counts.proved, 50),
     ] {
         assert!(Counts::get(count) >= least, "only {} {what}", Counts::get(count));
+    }
+    if verified.is_ok() {
+        for (what, count, least) in [
+            ("proofs shown to the verified checker", &counts.verified, 2_000),
+            ("accepted by it", &counts.confirmed, 500),
+            ("with splits", &counts.confirmed_splits, 50),
+        ] {
+            assert!(Counts::get(count) >= least, "only {} {what}", Counts::get(count));
+        }
     }
 }

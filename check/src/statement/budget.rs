@@ -52,6 +52,16 @@ impl<'a> Budget<'a> {
         self.local[node as usize]
     }
 
+    /// Which way attributes may be flipped.
+    pub(crate) fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// The attributes that cannot be flipped.
+    pub(crate) fn frozen_attributes(&self) -> impl Iterator<Item = usize> {
+        self.frozen.iter().enumerate().filter(|(_, frozen)| **frozen).map(|(attribute, _)| attribute)
+    }
+
     /// May this entry be flipped, given whether the attribute is present? Both ids must exist.
     pub fn permits(&self, (node, attribute): Flip, present: bool) -> bool {
         let forbidden = if present { Direction::Add } else { Direction::Remove };

@@ -42,6 +42,8 @@ pub struct Network<'a> {
     pub widths: Vec<usize>,
     /// Terms of each weight layer, by its number; 0 for 0.
     pub terms: Vec<usize>,
+    /// The rules of the terms of each weight layer.
+    pub rules: Vec<Vec<String>>,
     /// The units of each representation that have no activation, by its number.
     linear: Vec<Vec<bool>>,
     /// For every unit of representation 2, of one term after the other, the attributes by falling weight.
@@ -124,6 +126,7 @@ impl<'a> Network<'a> {
         let mut known: HashMap<Vec<&str>, Arc<Links>> = HashMap::new();
         let (mut layers, mut inputs) = (Vec::new(), attributes);
         let (mut widths, mut terms, mut linear) = (vec![0, 0], vec![0], vec![Vec::new(), Vec::new()]);
+        let mut all_rules = Vec::new();
         for (at, (layer, stated)) in model.layers.iter().zip(stated).enumerate() {
             require_shape(at + 1, at + 1 == count, layer, inputs, nodes)?;
             let rules = rules(at + 1, layer, stated)?;
@@ -151,6 +154,7 @@ impl<'a> Network<'a> {
             layers.push(Layer { links: links.clone(), weight, bias });
             widths.push(outputs);
             terms.push(rules.len());
+            all_rules.push(rules.iter().map(|&rule| rule.to_owned()).collect());
             known.insert(rules, links);
             linear.push(if layer.linear.is_empty() { vec![false; outputs] } else { layer.linear.clone() });
             inputs = outputs;
@@ -166,7 +170,7 @@ impl<'a> Network<'a> {
         let column = |column: usize| -> Vec<Dyadic> { weight.iter().map(|row| row[column].reduced()).collect() };
         let columns = if terms[1] > 1 { terms[1] * widths[2] } else { 0 };
         let columns = (0..columns).map(|at| Integers::new(&column(at))).collect();
-        Ok(Network { graph, model, layers, widths, terms, linear, falling, rows, columns })
+        Ok(Network { graph, model, layers, widths, terms, rules: all_rules, linear, falling, rows, columns })
     }
 
     /// `L`: the number of representations, one more than weight layers.

@@ -1,0 +1,211 @@
+//! The statement and its proofs as the verified checker reads them: lines of words, floats as their bits, hints as mantissas and exponents.
+//!
+//! The statement has to be right. Proofs need not be: whatever is written for them, nothing false is accepted.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use crate::core::dyadic::Dyadic;
+use crate::format::{BoundsLine, Claim, Convention, HintList, Hints, NodeProof, Number, Prices, Step};
+use crate::statement::{Network, Statement};
+
+/// The first line; it names the version of what follows.
+pub(crate) const GREETING: &str = "gcnproof-verified 1";
+
+/// Writes the graph, the network and the budget.
+pub(crate) fn statement(of: &Statement, to: &mut impl Write) -> io::Result<()> {
+    let Statement { network, budget, .. } = of;
+    let attributes = &network.graph.attributes;
+    writeln!(to, "{GREETING}\ngraph {} {}", attributes.rows, attributes.columns)?;
+    for node in 0..attributes.rows {
+        words(attributes.row(node), to)?;
+    }
+    for node in 0..attributes.rows {
+        words(network.graph.adjacency.row(node), to)?;
+    }
+    let first_operators = operators(network, to)?;
+    writeln!(to, "layers {}", network.layers.len())?;
+    for (at, (layer, file)) in network.layers.iter().zip(&network.model.layers).enumerate() {
+        let (inputs, outputs, terms) = (layer.weight.len(), network.widths[at + 2], network.terms[at + 1]);
+        let relu: String = (0..outputs).map(|unit| if network.is_linear(at + 2, unit) { '0' } else { '1' }).collect();
+        // What the last layer says of its units is never used.
+        writeln!(to, "layer {inputs} {outputs} {terms} {} {relu}", file.bias.len() / outputs)?;
+        for term in 0..terms {
+            writeln!(to, "term {}", first_operators[at] + term)?;
+            for row in file.weight.values[term * inputs * outputs..][..inputs * outputs].chunks(outputs) {
+                words(row.iter().map(|x| Bits(x.to_bits())), to)?;
+            }
+        }
+        for row in file.bias.chunks(outputs) {
+            words(row.iter().map(|x| Bits(x.to_bits())), to)?;
+        }
+    }
+    writeln!(to, "budget {} {}", budget.global, budget.direction())?;
+    write!(to, "each ")?;
+    words((0..attributes.rows).map(|node| budget.local(node as u32)), to)?;
+    write!(to, "frozen ")?;
+    words(budget.frozen_attributes(), to)?;
+    if of.classes == Convention::Predicted {
+        return writeln!(to, "classes predicted");
+    }
+    write!(to, "classes labels ")?;
+    let label = |node: usize| network.graph.labels.as_ref().and_then(|labels| labels[node]);
+    words((0..attributes.rows).map(|node| label(node).map_or("-".into(), |label| label.to_string())), to)
+}
+
+/// Writes all operators, each once, and returns the place of each layer's first.
+fn operators(network: &Network, to: &mut impl Write) -> io::Result<Vec<usize>> {
+    let (mut firsts, mut known, mut count) = (Vec::new(), Vec::new(), 0);
+    for (at, layer) in network.layers.iter().enumerate() {
+        let same = known.iter().find(|(other, _, _)| Arc::ptr_eq(other, &layer.links)).map(|(_, first, _)| *first);
+        firsts.push(same.unwrap_or(count));
+        if same.is_none() {
+            known.push((layer.links.clone(), count, &network.rules[at]));
+            count += network.terms[at + 1];
+        }
+    }
+    writeln!(to, "operators {count}")?;
+    for (links, _, rules) in &known {
+        for (term, rule) in rules.iter().enumerate() {
+            // The entries are stated in any case; those of these rules are computed there as well, and compared.
+            let words_of_rules = ["gcn", "gcn-self", "mean", "mean+self", "sum", "sum+self", "identity"];
+            writeln!(to, "operator {}", if words_of_rules.contains(&rule.as_str()) { rule } else { "given" })?;
+            for node in 0..network.graph.attributes.rows {
+                let row = links.row(node as u32).iter().filter(|link| link.term as usize == term);
+                words(row.map(|link| format!("{} {:x}", link.at, link.entry.bits())), to)?;
+            }
+        }
+    }
+    Ok(firsts)
+}
+
+/// The bits of a float.
+struct Bits(u64);
+
+impl std::fmt::Display for Bits {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{:x}", self.0)
+    }
+}
+
+fn words<T: std::fmt::Display>(list: impl IntoIterator<Item = T>, to: &mut impl Write) -> io::Result<()> {
+    for (at, word) in list.into_iter().enumerate() {
+        write!(to, "{}{word}", if at > 0 { " " } else { "" })?;
+    }
+    writeln!(to)
+}
+
+/// The claim of a node whose leaves are all hints, as one line; `None` where one is not.
+pub(crate) fn node(proof: &NodeProof) -> Option<String> {
+    let mut line = format!("node {} {}", proof.id, proof.class);
+    match &proof.claim {
+        Claim::Robust(trees) => {
+            push(&mut line, format_args!("robust {}", trees.len()));
+            for one in trees {
+                push(&mut line, one.class);
+                for step in &one.tree {
+                    match step {
+                        Step::Unit(layer, node, unit) => push(&mut line, format_args!("U {layer} {node} {unit}")),
+                        Step::Flip(node, attribute) => push(&mut line, format_args!("F {node} {attribute}")),
+                        Step::Hints(stated) => hints(&mut line, stated),
+                        Step::Leaf(_) => return None,
+                    }
+                }
+            }
+        }
+        Claim::NonRobust(witness) => {
+            push(&mut line, format_args!("witness {} {}", witness.class, witness.flips.len()));
+            witness.flips.iter().for_each(|(node, attribute)| push(&mut line, format_args!("{node} {attribute}")));
+        }
+    }
+    Some(line)
+}
+
+/// A line of bounds.
+pub(crate) fn bounds(stated: &BoundsLine) -> String {
+    let mut line = format!("bounds {} {}", stated.layer, stated.node);
+    reach(&mut line, &stated.reach);
+    push(&mut line, stated.units.len());
+    for (unit, lower, upper) in &stated.units {
+        push(&mut line, unit);
+        for HintList(list) in [lower, upper] {
+            push(&mut line, list.len());
+            list.iter().for_each(|one| hints(&mut line, one));
+        }
+    }
+    line
+}
+
+fn push(line: &mut String, word: impl std::fmt::Display) {
+    // Writing to a text does not fail.
+    let _ = write!(line, " {word}");
+}
+
+fn number(line: &mut String, Number(x): &Number) {
+    dyadic(line, x);
+}
+
+fn dyadic(line: &mut String, x: &Dyadic) {
+    let reduced = x.reduced();
+    let (mantissa, exponent) = reduced.parts();
+    push(line, format_args!("{mantissa} {exponent}"));
+}
+
+fn prices(line: &mut String, Prices(every, nodes): &Prices) {
+    number(line, every);
+    by_node(line, nodes);
+}
+
+fn by_node(line: &mut String, nodes: &[(u32, Number)]) {
+    push(line, nodes.len());
+    for (node, price) in nodes {
+        push(line, node);
+        number(line, price);
+    }
+}
+
+fn reach(line: &mut String, list: &[(u32, u32, Prices, Prices)]) {
+    push(line, list.len());
+    for (node, unit, up, down) in list {
+        push(line, format_args!("{node} {unit}"));
+        prices(line, up);
+        prices(line, down);
+    }
+}
+
+fn hints(line: &mut String, stated: &Hints) {
+    push(line, "L");
+    push(line, stated.slopes.len());
+    for (layer, node, unit, slope) in &stated.slopes {
+        push(line, format_args!("{layer} {node} {unit}"));
+        number(line, slope);
+    }
+    push(line, stated.lines.len());
+    for (node, unit, rise, fall) in &stated.lines {
+        push(line, format_args!("{node} {unit}"));
+        number(line, rise);
+        number(line, fall);
+    }
+    reach(line, &stated.reach);
+    push(line, stated.levels.len());
+    for (node, unit, weight, level, paid) in &stated.levels {
+        push(line, format_args!("{node} {unit}"));
+        number(line, weight);
+        number(line, level);
+        prices(line, paid);
+    }
+    push(line, stated.envelopes.len());
+    for (node, unit, weight, every, nodes, flips) in &stated.envelopes {
+        push(line, format_args!("{node} {unit}"));
+        number(line, weight);
+        number(line, every);
+        by_node(line, nodes);
+        push(line, flips.len());
+        for (node, attribute, price) in flips {
+            push(line, format_args!("{node} {attribute}"));
+            number(line, price);
+        }
+    }
+    prices(line, &stated.price);
+}

@@ -1,0 +1,157 @@
+(* Trees of splits, lines of bounds, witnesses, and the judgement of a node: definitions only. *)
+From Coq Require Import ZArith List Bool.
+From Verified Require Import Spec Sums Tables Rules Integers Checker.
+Import ListNotations.
+Open Scope Z_scope.
+
+Inductive splits :=
+| Hinted (h : hints)
+| Flip (f : flip) (without made : splits)
+| Unit (number n i : Z) (active inactive : splits).
+
+(* A flip forbidden; a flip made and paid. *)
+Definition forbid (P : problem) (f : flip) : problem :=
+  {| attributes := attributes P; count := count P; permitted := fun n d => if same (n, d) f then false else permitted P n d;
+     total := total P; each := each P |}.
+Definition make (P : problem) (f : flip) : problem :=
+  {| attributes := fun n d => if same (n, d) f then negb (attributes P n d) else attributes P n d; count := count P;
+     permitted := fun n d => if same (n, d) f then false else permitted P n d;
+     total := total P - 1; each := fun n => if Z.eqb n (fst f) then each P n - 1 else each P n |}.
+
+Definition signs := Z -> Z -> Z -> option bool.
+Definition no_signs : signs := fun _ _ _ => None.
+Definition know (s : signs) (number n i : Z) (side : bool) : signs :=
+  fun number' n' i' => if Z.eqb number' number && Z.eqb n' n && Z.eqb i' i then Some side else s number' n' i'.
+
+Definition bounds := Z -> Z -> option (list (Z * Z)).
+
+(* What is computed once for all nodes. *)
+Record prepared := { of_net : network Z; classes : Z; attribute_count : Z; width2 : Z; made_ready : list ready; weight_rows : list (Z * (list (list Z) * Z)) }.
+
+Fixpoint bottom (net : network Z) (top : Z) : option (layer Z * Z) :=
+  match net with
+  | [] => None
+  | l :: below => match below with [] => Some (l, top) | _ => bottom below (inputs l) end
+  end.
+
+Definition prepare (net : network Z) (classes size : Z) : option prepared :=
+  match bottom net classes with
+  | Some (first, width) =>
+      if Z.eqb (inputs first) size
+      then Some {| of_net := net; classes := classes; attribute_count := size; width2 := width; made_ready := all_ready size width first;
+                   weight_rows := attribute_rows size width first |}
+      else None
+  | None => None
+  end.
+
+Section Judge.
+  Variable p : prepared.
+
+  Definition target_bound (P : problem) (s : signs) (whole : bounds) (h : hints) (net : network Z) (width : Z) (o : objective) : result Z :=
+    bound P s whole (made_ready p) h (weight_rows p) net width (width2 p) o.
+
+  Fixpoint tree_holds (P : problem) (s : signs) (whole : bounds) (o : objective) (t : splits) : bool :=
+    match t with
+    | Hinted h => match target_bound P s whole h (of_net p) (classes p) o with Got b => Z.ltb 0 b | Impossible => true | Failed => false end
+    | Flip f without made =>
+        tree_holds (forbid P f) s whole o without &&
+        (Z.leb (total P) 0 || Z.leb (each P (fst f)) 0 || tree_holds (make P f) s whole o made)
+    | Unit number n i active inactive =>
+        tree_holds P (know s number n i true) whole o active && tree_holds P (know s number n i false) whole o inactive
+    end.
+
+  (* Coefficient c for one unit of a node. *)
+  Definition one_unit (width n i c : Z) : objective := [(n, map (fun j => if Z.eqb j i then c else 0) (ids width))].
+  (* scale times the margin of class y over another. *)
+  Definition margin (t y other scale : Z) : objective :=
+    [(t, map (fun j => if Z.eqb j y then scale else if Z.eqb j other then - scale else 0) (ids (classes p)))].
+
+  (* Bounds of the units of one node of a layer above 2, whatever admissible flips are made. *)
+  Record bounds_line := { at_layer : Z; at_node : Z; with_reach : hints; units : list (Z * (list (Z * hints) * list (Z * hints))) }.
+
+  Fixpoint layers_from (net : network Z) (top number : Z) : option (network Z * Z) :=
+    match net with
+    | [] => None
+    | l :: below => if Z.eqb (layer_number net) number then Some (net, top) else layers_from below (inputs l) number
+    end.
+
+  Definition raise_low (P : problem) (whole : bounds) (net : network Z) (width n i : Z) (low : Z) (h : Z * hints) : Z :=
+    if Z.ltb 0 (fst h) then
+      match target_bound P no_signs whole (snd h) net width (one_unit width n i (fst h)) with
+      | Got b => Z.max low (- ((- b) / fst h)) | _ => low end
+    else low.
+  Definition lower_high (P : problem) (whole : bounds) (net : network Z) (width n i : Z) (high : Z) (h : Z * hints) : Z :=
+    if Z.ltb 0 (fst h) then
+      match target_bound P no_signs whole (snd h) net width (one_unit width n i (- fst h)) with
+      | Got b => Z.min high ((- b) / fst h) | _ => high end
+    else high.
+
+  Definition line_bounds (P : problem) (whole : bounds) (l : bounds_line) : option (list (Z * Z)) :=
+    match layers_from (of_net p) (classes p) (at_layer l) with
+    | Some (net, width) =>
+        match intervals P no_signs whole (made_ready p) (with_reach l) (Z.leb 4 (at_layer l)) net width [at_node l] with
+        | Got [(n, b)] =>
+            if Z.eqb n (at_node l) then
+              Some (map (fun q =>
+                match List.find (fun u => Z.eqb (fst u) (fst q)) (units l) with
+                | Some u => (fold_left (raise_low P whole net width n (fst q)) (fst (snd u)) (fst (snd q)),
+                             fold_left (lower_high P whole net width n (fst q)) (snd (snd u)) (snd (snd q)))
+                | None => snd q
+                end) (combine (ids width) b))
+            else None
+        | _ => None
+        end
+    | None => None
+    end.
+
+  Definition no_bounds : bounds := fun _ _ => None.
+  Definition add_line (P : problem) (whole : bounds) (l : bounds_line) : option bounds :=
+    match line_bounds P whole l with
+    | Some b => Some (fun number n => if Z.eqb number (at_layer l) && Z.eqb n (at_node l) then Some b else whole number n)
+    | None => None
+    end.
+
+  (* Witnesses. *)
+  Fixpoint distinct (F : list flip) : bool :=
+    match F with [] => true | f :: rest => negb (existsb (same f) rest) && distinct rest end.
+  Definition is_admissible (P : problem) (F : list flip) : bool :=
+    distinct F && forallb (fun f => permitted P (fst f) (snd f) && Z.leb 0 (snd f) && Z.ltb (snd f) (count P)) F &&
+    Z.leb (size F) (total P) && forallb (fun f => Z.leb (size (of_node (fst f) F)) (each P (fst f))) F.
+
+  Definition logits (P : problem) (t : Z) (F : list flip) : list (Z * Z) :=
+    combine (ids (classes p)) (get (forward (of_net p) (flipped (attributes P) F) (classes p) [t]) t).
+  Definition logit_of (l : list (Z * Z)) (y : Z) : option Z :=
+    match List.find (fun e => Z.eqb (fst e) y) l with Some e => Some (snd e) | None => None end.
+  Definition is_predicted (P : problem) (t y : Z) : bool :=
+    let l := logits P t [] in
+    match logit_of l y with
+    | Some own => forallb (fun e => Z.eqb (fst e) y || Z.ltb (snd e) own || (Z.eqb (snd e) own && Z.ltb y (fst e))) l
+    | None => false
+    end.
+
+  Inductive claim := Robust (scale : Z) (trees : list (Z * splits)) | Witness (other : Z) (F : list flip).
+  Inductive verdict := IsRobust | IsBroken | IsTied.
+
+  Definition robust_holds (P : problem) (whole : bounds) (t y scale : Z) (trees : list (Z * splits)) : bool :=
+    Z.ltb 0 scale && Z.leb 0 y && Z.ltb y (classes p) &&
+    forallb (fun other => Z.eqb other y ||
+      match List.find (fun e => Z.eqb (fst e) other) trees with
+      | Some e => tree_holds P no_signs whole (margin t y other scale) (snd e)
+      | None => false
+      end) (ids (classes p)).
+
+  Definition judge (P : problem) (whole : bounds) (by_prediction : bool) (t y : Z) (c : claim) : option verdict :=
+    if Z.eqb (count P) (attribute_count p) then
+      match c with
+      | Robust scale trees => if robust_holds P whole t y scale trees then Some IsRobust else None
+      | Witness other F =>
+          if is_admissible P F && negb (Z.eqb other y) && (negb by_prediction || is_predicted P t y) then
+            let l := logits P t F in
+            match logit_of l y, logit_of l other with
+            | Some a, Some b => if Z.ltb a b then Some IsBroken else if Z.eqb a b then Some IsTied else None
+            | _, _ => None
+            end
+          else None
+      end
+    else None.
+End Judge.

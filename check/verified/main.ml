@@ -1,0 +1,275 @@
+(* The program: reads a statement and proofs from standard input, has them judged by the extracted checker, says what became of each.
+
+   Trusted here: that the statement is read as it is written (`statement`), which nodes a rule joins (`by_rule`), that every float becomes an integer by the extracted
+   `to_integer` (`network`), that it is asked about existing nodes and, where classes are labels, about these, and that what is
+   printed is what `judge` said. Hints, trees and lines of bounds need not be read correctly. *)
+open Checker
+module N = Number
+
+exception Wrong of string
+let wrong text = raise (Wrong text)
+let line_number = ref 0
+let read_line () = incr line_number; try input_line stdin with End_of_file -> wrong "the input ends too early"
+
+(* The words of a line, one after the other. *)
+type words = { text : string; mutable at : int }
+let words text = { text; at = 0 }
+let is_end w = w.at >= String.length w.text
+let word w =
+  if is_end w then wrong "a word is missing";
+  let stop = match String.index_from_opt w.text w.at ' ' with Some stop -> stop | None -> String.length w.text in
+  let found = String.sub w.text w.at (stop - w.at) in
+  w.at <- stop + 1;
+  found
+let int w = let text = word w in match int_of_string_opt text with Some i when i >= 0 -> i | _ -> wrong ("'" ^ text ^ "' is no count")
+let big w = let text = word w in try N.of_string text with Invalid_argument _ -> wrong ("'" ^ text ^ "' is no integer")
+let bits w = let text = word w in try N.of_string_base 16 text with Invalid_argument _ -> wrong ("'" ^ text ^ "' is no float")
+let rec all read w = if is_end w then [] else let x = read w in x :: all read w
+let many w read = List.init (int w) (fun _ -> read w)
+let expect name w = if word w <> name then wrong ("'" ^ name ^ "' is missing")
+let headed name = let w = words (read_line ()) in expect name w; w
+let array count read = Array.init count (fun _ -> read ())
+let at list i = if N.fits_int i && N.sign i >= 0 && N.to_int i < Array.length list then Some list.(N.to_int i) else None
+
+(* The statement, floats still as their bits. *)
+type stored = { inputs : int; outputs : int; relu : string; operators : int array; weights : N.t array array array; biases : N.t array array }
+type statement = {
+  nodes : int; attributes : int; present : Bytes.t array; operators : (int * N.t) list array array; layers : stored list; (* the first layer first *)
+  total : N.t; each : N.t array; direction : string; frozen : bool array; labels : int option array option } (* the class to keep: predicted, or these *)
+
+(* The rows of an operator that a rule names, by the extracted arithmetic. *)
+let by_rule rule nodes neighbours =
+  let itself = match rule with "gcn" | "mean+self" | "sum+self" | "identity" -> true | "gcn-self" | "mean" | "sum" -> false | _ -> wrong ("an unknown rule '" ^ rule ^ "'") in
+  let row n = List.sort_uniq compare ((if itself then [n] else []) @ (if rule = "identity" then [] else neighbours.(n))) in
+  let rows = Array.init nodes row in
+  let count n = List.length rows.(n) in
+  let known = Hashtbl.create 256 in
+  let once key f = match Hashtbl.find_opt known key with Some x -> x | None -> let x = f () in Hashtbl.add known key x; x in
+  let entry i j = match rule with
+    | "gcn" | "gcn-self" -> once (count i, count j) (fun () -> reciprocal_root (N.of_int (count i)) (N.of_int (count j)))
+    | "mean" | "mean+self" -> once (count i, 0) (fun () -> reciprocal (N.of_int (count i)))
+    | _ -> once (1, 0) (fun () -> reciprocal N.one) in
+  Array.mapi (fun i row -> List.map (fun j -> (j, entry i j)) row) rows
+
+let statement () =
+  if read_line () <> "gcnproof-verified 1" then wrong "not a statement of this version";
+  let w = headed "graph" in
+  let nodes = int w in
+  let attributes = int w in
+  let present = array nodes (fun () ->
+    let row = Bytes.make ((attributes + 7) / 8) '\000' in
+    List.iter (fun d ->
+      if d >= attributes then wrong "an attribute is out of range";
+      Bytes.set row (d / 8) (Char.chr (Char.code (Bytes.get row (d / 8)) lor (1 lsl (d mod 8))))) (all int (words (read_line ())));
+    row) in
+  let entry w = let n = int w in if n >= nodes then wrong "a node is out of range"; (n, bits w) in
+  let neighbour w = let n = int w in if n >= nodes then wrong "a node is out of range"; n in
+  let neighbours = array nodes (fun () -> all neighbour (words (read_line ()))) in
+  let operators = array (int (headed "operators")) (fun () ->
+    let rule = word (headed "operator") in
+    let stated = array nodes (fun () -> all entry (words (read_line ()))) in
+    if rule <> "given" then begin
+      let same (n, x) (m, y) = n = m && N.equal x y in
+      let check n row = if not (List.length row = List.length stated.(n) && List.for_all2 same row stated.(n)) then wrong ("an entry is not that of the rule " ^ rule) in
+      Array.iteri check (by_rule rule nodes neighbours)
+    end;
+    stated) in
+  let row count () = let w = words (read_line ()) in let list = Array.init count (fun _ -> bits w) in if not (is_end w) then wrong "a row is too long"; list in
+  let layer () =
+    let w = headed "layer" in
+    let inputs = int w in let outputs = int w in let terms = int w in let rows = int w in
+    if rows <> 1 && rows <> nodes then wrong "neither one bias for all nodes nor one for each";
+    let relu = word w in
+    if String.length relu <> outputs then wrong "not one activation for each unit";
+    let chosen = Array.make terms 0 in
+    let weights = Array.init terms (fun t ->
+      chosen.(t) <- int (headed "term");
+      if chosen.(t) >= Array.length operators then wrong "there is no such operator";
+      array inputs (row outputs)) in
+    { inputs; outputs; relu; operators = chosen; weights; biases = array rows (row outputs) } in
+  let layers = Array.to_list (array (int (headed "layers")) layer) in
+  let w = headed "budget" in
+  let total = big w in
+  let direction = word w in
+  if not (List.mem direction ["both"; "add"; "remove"]) then wrong "an unknown direction";
+  let each = Array.of_list (all big (headed "each")) in
+  if Array.length each <> nodes then wrong "not one local budget for each node";
+  let frozen = Array.make attributes false in
+  List.iter (fun d -> if d >= attributes then wrong "a frozen attribute is out of range"; frozen.(d) <- true) (all int (headed "frozen"));
+  let w = headed "classes" in
+  let label w = match word w with "-" -> None | text -> (match int_of_string_opt text with Some y -> Some y | None -> wrong "a label is no number") in
+  let labels = match word w with "predicted" -> None | "labels" -> Some (Array.init nodes (fun _ -> label w)) | _ -> wrong "an unknown convention" in
+  { nodes; attributes; present; operators; layers; total; each; direction; frozen; labels }
+
+let problem s =
+  let has n d = Char.code (Bytes.get s.present.(n) (d / 8)) land (1 lsl (d mod 8)) <> 0 in
+  let existing n d f = match N.to_int n, N.to_int d with
+    | n, d when n >= 0 && n < s.nodes && d >= 0 && d < s.attributes -> f n d
+    | _ -> false
+    | exception N.Overflow -> false in
+  { attributes = (fun n d -> existing n d has); count = N.of_int s.attributes;
+    permitted = (fun n d -> existing n d (fun n d ->
+      not s.frozen.(d) && (match s.direction with "add" -> not (has n d) | "remove" -> has n d | _ -> true)));
+    total = s.total; each = (fun n -> Option.value (at s.each n) ~default:N.zero) }
+
+(* Scales. Which ones are chosen is of no importance: `to_integer` refuses what does not become an integer. *)
+let tail m = if N.sign m = 0 then 0 else N.trailing_zeros m
+let least_exponent bits = if N.sign (mantissa bits) = 0 then 0 else N.to_int (exponent bits) + tail (mantissa bits)
+let finest list = Array.fold_left (fun least x -> min least (least_exponent x)) 0 list
+
+let integer shift x = match to_integer (N.of_int shift) x with Some z -> z | None -> wrong "a float is not finite"
+
+(* The integer network, the last layer first, and the scale of every representation from the second on. *)
+let network s =
+  let scales = Array.make (List.length s.layers + 2) 0 in
+  let layer number (l : stored) =
+    let a = - Array.fold_left (fun least k -> Array.fold_left (List.fold_left (fun least (_, x) -> min least (least_exponent x))) least s.operators.(k)) 0 l.operators in
+    let w = - Array.fold_left (Array.fold_left (fun least r -> min least (finest r))) 0 l.weights in
+    let b = - Array.fold_left (fun least r -> min least (finest r)) 0 l.biases in
+    let below = scales.(number) in
+    let w = max w (b - below - a) in
+    (* Room for prices between the multiples of what layer 1 consists of. *)
+    let w = if number = 1 then max (w + 32) (64 - a) else w in
+    scales.(number + 1) <- below + a + w;
+    let weights = Array.map (Array.map (Array.map (integer w))) l.weights in
+    let biases = Array.map (Array.map (integer (below + a + w))) l.biases in
+    let operators = Array.map (fun k -> Array.map (List.map (fun (n, x) -> (N.of_int n, integer a x))) s.operators.(k)) l.operators in
+    let entry rows i j = match at rows i with Some r -> Option.value (at r j) ~default:N.zero | None -> N.zero in
+    let term t = { operator = (fun m -> Option.value (at operators.(t) m) ~default:[]); weight = entry weights.(t) } in
+    let one = Array.length biases = 1 in
+    { terms = List.init (Array.length weights) term; Checker.inputs = N.of_int l.inputs;
+      bias = (fun m j -> if N.sign m < 0 || N.geq m (N.of_int s.nodes) then N.zero else entry biases (if one then N.zero else m) j);
+      relu = (fun j -> N.sign j >= 0 && N.lt j (N.of_int l.outputs) && l.relu.[N.to_int j] = '1') } in
+  let layers = List.mapi (fun i l -> layer (i + 1) l) s.layers in
+  (List.rev layers, scales)
+
+(* From here on nothing needs to be right. Numbers of hints are mantissas and exponents. *)
+type dyadic = N.t * int
+let dyadic w : dyadic = let m = big w in let text = word w in match int_of_string_opt text with Some e -> (m, e) | None -> wrong ("'" ^ text ^ "' is no exponent")
+let up ((m, e) : dyadic) scale = let e = e + scale in if e >= 0 then N.shift_left m e else N.neg (N.shift_right (N.neg m) (- e))
+let id w = N.of_int (int w)
+
+type raw_prices = dyadic * (N.t * dyadic) list
+type raw = {
+  slopes : (N.t * N.t * N.t * dyadic) list; lines : (N.t * N.t * dyadic * dyadic) list; reaches : (N.t * N.t * raw_prices * raw_prices) list;
+  levels : (N.t * N.t * dyadic * dyadic * raw_prices) list;
+  envelopes : (N.t * N.t * dyadic * dyadic * (N.t * dyadic) list * (N.t * N.t * dyadic) list) list; prices : raw_prices }
+
+let raw_reach w = many w (fun w -> let n = id w in let j = id w in
+  let prices w : raw_prices = let every = dyadic w in (every, many w (fun w -> let n = id w in (n, dyadic w))) in
+  let first = prices w in (n, j, first, prices w))
+let raw_prices w : raw_prices = let every = dyadic w in (every, many w (fun w -> let n = id w in (n, dyadic w)))
+let raw w =
+  let slopes = many w (fun w -> let l = id w in let n = id w in let j = id w in (l, n, j, dyadic w)) in
+  let lines = many w (fun w -> let n = id w in let j = id w in let rise = dyadic w in (n, j, rise, dyadic w)) in
+  let reaches = raw_reach w in
+  let levels = many w (fun w -> let n = id w in let j = id w in let c = dyadic w in let t = dyadic w in (n, j, c, t, raw_prices w)) in
+  let envelopes = many w (fun w ->
+    let n = id w in let j = id w in let c = dyadic w in let t = dyadic w in
+    let nodes = many w (fun w -> let n = id w in (n, dyadic w)) in
+    (n, j, c, t, nodes, many w (fun w -> let n = id w in let d = id w in (n, d, dyadic w)))) in
+  { slopes; lines; reaches; levels; envelopes; prices = raw_prices w }
+
+(* The exponent by which an objective of a layer is scaled so that slopes and prices are integers. *)
+let room scales top (r : raw) =
+  let need scale least ((m, e) : dyadic) = if N.sign m = 0 then least else max least (- (e + tail m) - scale) in
+  let at_layer l = scales.(top) - scales.(l) in
+  let room = List.fold_left (fun least (l, _, _, x) -> let l = N.to_int l in if l < Array.length scales then need (at_layer l) least x else least) 0 r.slopes in
+  let room = List.fold_left (fun least (_, _, rise, fall) -> need (at_layer 2) (need (at_layer 2) least rise) fall) room r.lines in
+  let room = List.fold_left (fun least (_, _, c, _, _) -> need (at_layer 2) least c) room r.levels in
+  let room = List.fold_left (fun least (_, _, c, _, _, _) -> need (at_layer 2) least c) room r.envelopes in
+  List.fold_left (fun least (_, x) -> need scales.(top) least x) (need scales.(top) room (fst r.prices)) (snd r.prices)
+
+let cook scales top room (r : raw) : hints =
+  let at_layer l = let l = N.to_int l in if l < Array.length scales then room + scales.(top) - scales.(l) else 0 in
+  let two = scales.(2) and layer2 = room + scales.(top) - scales.(2) in
+  let prices scale ((every, nodes) : raw_prices) = { every = up every scale; nodes = List.map (fun (n, x) -> (n, up x scale)) nodes } in
+  let table list = let t = Hashtbl.create 64 in List.iter (fun (k, x) -> Hashtbl.replace t k x) list; t in
+  let slopes = table (List.map (fun (l, n, j, s) -> ((l, n, j), up s (at_layer l))) r.slopes) in
+  let lines = table (List.map (fun (n, j, rise, fall) -> ((n, j), (up rise layer2, up fall layer2))) r.lines) in
+  let reaches = table (List.map (fun (n, j, a, b) -> ((n, j), (prices two a, prices two b))) r.reaches) in
+  let bends = Hashtbl.create 64 in
+  List.iter (fun (n, j, c, t, p) -> Hashtbl.add bends (n, j) { share = up c layer2; shape = Level (up t two, prices two p) }) r.levels;
+  List.iter (fun (n, j, c, every, nodes, flips) ->
+    let part sign ((m, e) : dyadic) = let m = if sign > 0 then m else N.neg m in up ((if N.sign m > 0 then m else N.zero), e) two in
+    let offer sign = { common = { every = part sign every; nodes = List.map (fun (n, x) -> (n, part sign x)) nodes };
+                       own = List.map (fun (n, d, x) -> ((n, d), part sign x)) flips } in
+    Hashtbl.add bends (n, j) { share = up c layer2; shape = Envelope (offer 1, offer (-1)) }) r.envelopes;
+  let free = { every = N.zero; nodes = [] } in
+  { slope = (fun l n j -> Option.value (Hashtbl.find_opt slopes (l, n, j)) ~default:N.zero);
+    line = (fun n j -> Option.value (Hashtbl.find_opt lines (n, j)) ~default:(N.zero, N.zero));
+    reach = (fun n j -> Option.value (Hashtbl.find_opt reaches (n, j)) ~default:(free, free));
+    bends = (fun n j -> Hashtbl.find_all bends (n, j));
+    price = prices (room + scales.(top)) r.prices }
+
+type raw_tree = RawLeaf of raw | RawFlip of flip * raw_tree * raw_tree | RawUnit of N.t * N.t * N.t * raw_tree * raw_tree
+let rec raw_tree w = match word w with
+  | "L" -> RawLeaf (raw w)
+  | "F" -> let n = id w in let d = id w in let first = raw_tree w in RawFlip ((n, d), first, raw_tree w)
+  | "U" -> let l = id w in let n = id w in let j = id w in let first = raw_tree w in RawUnit (l, n, j, first, raw_tree w)
+  | other -> wrong ("'" ^ other ^ "' is no part of a tree")
+let rec tree_room scales top = function
+  | RawLeaf r -> room scales top r
+  | RawFlip (_, a, b) | RawUnit (_, _, _, a, b) -> max (tree_room scales top a) (tree_room scales top b)
+let rec cook_tree scales top room = function
+  | RawLeaf r -> Hinted (cook scales top room r)
+  | RawFlip (f, a, b) -> Flip (f, cook_tree scales top room a, cook_tree scales top room b)
+  | RawUnit (l, n, j, a, b) -> Unit (l, n, j, cook_tree scales top room a, cook_tree scales top room b)
+
+let bounds_line scales w =
+  let layer = int w in
+  let node = id w in
+  if layer < 3 || layer >= Array.length scales then wrong "there are no bounds of such a layer";
+  let none = ((N.zero, 0), []) in
+  let reaches = raw_reach w in
+  let with_reach = cook scales layer 0 { slopes = []; lines = []; reaches; levels = []; envelopes = []; prices = none } in
+  let hints w = many w (fun w -> expect "L" w; let r = raw w in let room = room scales layer r in (N.shift_left N.one room, cook scales layer room r)) in
+  { at_layer = N.of_int layer; at_node = node; with_reach; units = many w (fun w -> let j = id w in let low = hints w in (j, (low, hints w))) }
+
+let () =
+  try
+    let s = statement () in
+    let net, scales = network s in
+    let top = Array.length scales - 1 in
+    let classes = N.of_int (match List.rev s.layers with last :: _ -> last.outputs | [] -> wrong "there are no layers") in
+    let p = problem s in
+    let prepared = match prepare net classes p.count with Some prepared -> prepared | None -> wrong "the first layer does not take the attributes" in
+    print_endline "ready";
+    let whole = ref no_bounds in
+    let answer (w : words) = match word w with
+      | "bounds" ->
+          let l = bounds_line scales w in
+          (match add_line prepared p !whole l with
+           | Some more -> whole := more; "bounds"
+           | None -> "rejected")
+      | "node" ->
+          let node = int w in
+          let reference = int w in
+          if node >= s.nodes then wrong "there is no such node";
+          (match s.labels with Some labels when labels.(node) <> Some reference -> wrong "the class is not the label" | _ -> ());
+          let t = N.of_int node and y = N.of_int reference in
+          let claim = match word w with
+            | "robust" ->
+                let trees = many w (fun w -> let other = id w in (other, raw_tree w)) in
+                let room = List.fold_left (fun room (_, t) -> max room (tree_room scales top t)) 0 trees in
+                Robust (N.shift_left N.one room, List.map (fun (other, t) -> (other, cook_tree scales top room t)) trees)
+            | "witness" -> let other = id w in Witness (other, many w (fun w -> let n = id w in (n, id w)))
+            | other -> wrong ("'" ^ other ^ "' is no claim") in
+          if not (is_end w) then wrong "something follows the claim";
+          (match judge prepared p !whole (s.labels = None) t y claim with
+            | Some IsRobust -> "robust"
+            | Some IsBroken -> "non-robust"
+            | Some IsTied -> "tie"
+            | None -> "rejected")
+      | other -> wrong ("'" ^ other ^ "' is no line") in
+    let rec go () = match input_line stdin with
+      | text ->
+          incr line_number;
+          (* A proof that cannot be read is rejected, and the next one is looked at. *)
+          print_endline (try answer (words text) with Wrong text -> "rejected: " ^ text | N.Overflow -> "rejected: a number is too large");
+          go ()
+      | exception End_of_file -> () in
+    go ()
+  with
+  | Wrong text -> Printf.eprintf "gcnproof-verified: line %d: %s\n" !line_number text; exit 2
+  | N.Overflow -> Printf.eprintf "gcnproof-verified: line %d: an id is too large\n" !line_number; exit 2

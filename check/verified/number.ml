@@ -1,0 +1,2 @@
+(* The integers of the extracted program: Zarith's. *)
+include Z
