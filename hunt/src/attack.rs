@@ -4,8 +4,8 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use gcnproof_check::{Checker, Judge};
 use gcnproof_check::format::{Header, NodeProof};
+use gcnproof_check::{Checker, Judge};
 use serde_json::{Value, json};
 
 use crate::case::Case;
@@ -228,13 +228,7 @@ fn headers(
 }
 
 /// Own proofs on a graph or a model that is a little different.
-fn variants(
-    ring: &Ring,
-    lines: &[Value],
-    verified: Option<&Path>,
-    random: &mut Random,
-    findings: &mut Vec<Finding>,
-) {
+fn variants(ring: &Ring, lines: &[Value], verified: Option<&Path>, random: &mut Random, findings: &mut Vec<Finding>) {
     for _ in 0..ROUNDS[3] {
         if lines.is_empty() {
             return;

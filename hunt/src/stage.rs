@@ -35,7 +35,9 @@ pub fn look(
         }
         let range = case.components[random.below(case.components.len())].clone();
         let part = case.part(range.clone());
-        findings.extend(Counts::time(&counts.attacking, || attack::attack(&part, &truths[range], verified, random, counts)));
+        findings.extend(Counts::time(&counts.attacking, || {
+            attack::attack(&part, &truths[range], verified, random, counts)
+        }));
     }
     findings
 }

@@ -52,7 +52,10 @@ impl fmt::Display for SideBySide {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let [robust, broken, ties] = self.agreed;
         let (all, asked, seconds): (usize, _, _) = (self.agreed.iter().sum(), self.asked, self.time.as_secs_f64());
-        writeln!(f, "verified    {all} of {asked}: {robust} robust, {broken} non-robust, {ties} ties ({seconds:.1} s)")?;
+        writeln!(
+            f,
+            "verified    {all} of {asked}: {robust} robust, {broken} non-robust, {ties} ties ({seconds:.1} s)"
+        )?;
         if self.bounds > 0 {
             writeln!(f, "            with {} lines of bounds", self.bounds)?;
         }
@@ -109,11 +112,7 @@ pub fn verify(
             }
         }
     }
-    let found = Mutex::new(SideBySide {
-        asked: claims.len(),
-        bounds: stated.len(),
-        ..SideBySide::default()
-    });
+    let found = Mutex::new(SideBySide { asked: claims.len(), bounds: stated.len(), ..SideBySide::default() });
     let waiting = Mutex::new(claims.iter());
     let work = || -> Result<(), String> {
         let mut judge = Judge::start(&program, &checker)?;
@@ -135,7 +134,8 @@ pub fn verify(
             }
         }
     };
-    let programs = std::thread::available_parallelism().map_or(1, usize::from).min(claims.len() / NODES_PER_PROGRAM + 1);
+    let programs =
+        std::thread::available_parallelism().map_or(1, usize::from).min(claims.len() / NODES_PER_PROGRAM + 1);
     std::thread::scope(|scope| {
         let running: Vec<_> = (0..programs).map(|_| scope.spawn(work)).collect();
         let ended = running.into_iter().map(|one| one.join().unwrap_or_else(|_| Err("a thread has panicked".into())));

@@ -46,8 +46,7 @@ impl Judge {
     /// If it cannot be run, or does not understand the statement.
     pub fn start(program: &Path, checker: &Checker) -> Result<Judge, String> {
         let failed = |error: io::Error| format!("{} cannot be run: {error}", program.display());
-        let mut child =
-            Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
+        let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(format!("{} has no input or output", program.display()));
         };
@@ -73,7 +72,9 @@ impl Judge {
     /// # Errors
     /// If the program does not answer, or bounds are not accepted.
     pub fn ask(&mut self, checker: &Checker, proof: &NodeProof) -> Result<(Option<Verdict>, usize), String> {
-        let Ok(expanded) = checker.expand(proof).or_else(|_| checker.expand_unjudged(proof)) else { return Ok((None, 0)) };
+        let Ok(expanded) = checker.expand(proof).or_else(|_| checker.expand_unjudged(proof)) else {
+            return Ok((None, 0));
+        };
         let Some(line) = text::node(&expanded) else { return Ok((None, 0)) };
         let mut bounds = 0;
         if matches!(proof.claim, Claim::Robust(_)) {
