@@ -190,7 +190,10 @@ pub fn check_proofs_name(path: &Path) -> Result<()> {
 }
 
 /// `--class labels` needs a usable label for every node asked for.
-fn check_labels(graph: &Graph, nodes: &[usize], classes: usize) -> Result<()> {
+///
+/// # Errors
+/// With the first node that has none.
+pub fn check_labels(graph: &Graph, nodes: &[usize], classes: usize) -> Result<()> {
     for &node in nodes {
         match graph.label(node) {
             Some(label) if (label as usize) < classes => {}

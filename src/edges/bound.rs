@@ -69,9 +69,10 @@ pub(crate) fn bound(scene: &Scene, pair: &Pair, anchors: &[Anchors], goal: Goal)
             (bounded.lower, bounded.size) = (lower, best.size);
             bounded.used.clear();
             if !clear {
-                case.at(scene, &shares, left, Some(&mut bounded.used));
-                if left != best.price {
-                    case.at(scene, &shares, best.price, Some(&mut bounded.used));
+                // At the best price; where that removes nothing, at one that is too low.
+                case.at(scene, &shares, best.price, Some(&mut bounded.used));
+                if bounded.used.is_empty() {
+                    case.at(scene, &shares, left, Some(&mut bounded.used));
                 }
             }
         }
