@@ -4,7 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use gcnproof::edges::{Edge, EdgeBudget, EdgeCertifier, EdgeClaim, EdgeError, EdgeProblem, EdgeReason, EdgeResult, Step};
+use gcnproof::edges::{
+    Edge, EdgeBudget, EdgeCertifier, EdgeClaim, EdgeError, EdgeProblem, EdgeReason, EdgeResult, Step,
+};
 use gcnproof::internals::number::dyadic::Dyadic;
 use gcnproof::internals::problem::exact::{ExactProblem, ExactUnits, Sums};
 use gcnproof::internals::problem::network::{Layer, Term};
@@ -35,7 +37,8 @@ struct Plain {
 }
 
 const ALL: Effort = Effort::Complete(Limits { nodes: usize::MAX, time: std::time::Duration::MAX });
-const EXACT: Effort = Effort::Minimize { limits: Limits { nodes: usize::MAX, time: std::time::Duration::MAX }, gap: 0.0 };
+const EXACT: Effort =
+    Effort::Minimize { limits: Limits { nodes: usize::MAX, time: std::time::Duration::MAX }, gap: 0.0 };
 
 impl Case {
     fn graph(&self, without: &[(usize, usize)]) -> Graph {
@@ -46,7 +49,10 @@ impl Case {
 
     fn network(&self, graph: &Graph) -> Network {
         let layer = |plain: &Plain| {
-            let term = |(operator, weight): &(Operator, DMatrix<f64>)| Term { operator: operator.clone(), weight: weight.clone() };
+            let term = |(operator, weight): &(Operator, DMatrix<f64>)| Term {
+                operator: operator.clone(),
+                weight: weight.clone(),
+            };
             let terms: Vec<Term> = plain.terms.iter().map(term).collect();
             Layer::of_terms(graph, &terms, &plain.bias, plain.linear.clone()).unwrap()
         };
@@ -102,7 +108,8 @@ impl Case {
         let mut slice = Slice::default();
         slice.cut(&network, network.depth(), node);
         let (sums, mut units) = (Sums::new(graph.node_count()), ExactUnits::default());
-        let mut exact = ExactProblem { graph: &graph, network: &network, slice: &slice, sums: &sums, units: &mut units };
+        let mut exact =
+            ExactProblem { graph: &graph, network: &network, slice: &slice, sums: &sums, units: &mut units };
         let others = (0..network.class_count()).filter(|&class| class != reference);
         others.map(|class| exact.objective(&[(reference, 1.0), (class, -1.0)], &[])).collect()
     }
@@ -155,7 +162,8 @@ fn case(seed: u64) -> Case {
         let by_node = random.chance(10);
         let biases = columns * if by_node { nodes } else { 1 };
         let bias = (0..biases).map(|_| if random.chance(40) { 0.0 } else { number(random, dyadic) }).collect();
-        let linear = if first && random.chance(15) { (0..columns).map(|_| random.chance(50)).collect() } else { vec![] };
+        let linear =
+            if first && random.chance(15) { (0..columns).map(|_| random.chance(50)).collect() } else { vec![] };
         Plain { terms, bias, linear }
     };
     let mut layers = [plain(random, dimension, width, true), plain(random, width, classes, false)];
@@ -346,11 +354,15 @@ fn awkward_graphs_and_budgets() {
     let base = case(11);
     let mut seen = 0;
     for seed in 0..60 {
-        for (global, local, keep_one) in [(0, 3, true), (4, 0, true), (usize::MAX, 1000, true), (usize::MAX, 1000, false)] {
+        for (global, local, keep_one) in
+            [(0, 3, true), (4, 0, true), (usize::MAX, 1000, true), (usize::MAX, 1000, false)]
+        {
             let mut case = Case { edges: Vec::new(), ..case(seed) };
             case.frozen.clear();
             // Node 0 is alone, 1 hangs on 2.
-            case.edges = (1..case.attributes.len().min(4)).flat_map(|i| (i + 1..case.attributes.len().min(5)).map(move |j| (i, j))).collect();
+            case.edges = (1..case.attributes.len().min(4))
+                .flat_map(|i| (i + 1..case.attributes.len().min(5)).map(move |j| (i, j)))
+                .collect();
             (case.global, case.keep_one) = (global, keep_one);
             case.local.fill(local);
             for node in 0..case.attributes.len() {
@@ -437,7 +449,12 @@ fn a_target_of_degree_two_thousand() {
 }
 
 /// Verdicts of all nodes, or of every `step`-th: robust, non-robust, undecided; open before branching, largest tree, seconds a node.
-fn whole(folder: &std::path::Path, (graph, model): (&str, &str), (global, local): (usize, usize), step: usize) -> [usize; 5] {
+fn whole(
+    folder: &std::path::Path,
+    (graph, model): (&str, &str),
+    (global, local): (usize, usize),
+    step: usize,
+) -> [usize; 5] {
     use gcnproof_files::{GraphOptions, read_graph, read_model};
     use rayon::prelude::*;
     let options = GraphOptions { binarize: true, symmetrize: true, unweight: true };

@@ -44,7 +44,15 @@ pub struct Certify {
     #[command(flatten)]
     local: LocalArguments,
     /// With --edges: removed edges in all
-    #[arg(short = 'E', long = "edges-global", value_name = "N", requires = "edges", value_parser = edges::removals, help_heading = "Edges")]
+    #[arg(
+        short = 'E',
+        long = "edges-global",
+        value_name = "N",
+        requires = "edges",
+        conflicts_with_all = ["bound", "omega", "labelled"],
+        value_parser = edges::removals,
+        help_heading = "Edges"
+    )]
     edges_global: Option<usize>,
     #[command(flatten)]
     edges: EdgeArguments,

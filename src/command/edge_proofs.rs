@@ -63,7 +63,11 @@ impl EdgeProofs {
             ));
         }
         let unwritable = |error| {
-            miette!(help = "choose a place where you may write", "--proofs {}: cannot be written: {error}", path.display())
+            miette!(
+                help = "choose a place where you may write",
+                "--proofs {}: cannot be written: {error}",
+                path.display()
+            )
         };
         let file = OpenOptions::new().write(true).create(true).truncate(true).open(path).map_err(unwritable)?;
         let state = State { file, pending: Vec::new(), lines: 0, proofs: 0, bytes: 0, outcome: Ok(()) };

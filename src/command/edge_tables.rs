@@ -78,7 +78,8 @@ impl EdgeSummary {
             let _ = writeln!(text, "  {:<22}{count:>8}", reason.replace('_', " "));
         }
         if !self.witness_sizes.is_empty() {
-            let sizes: Vec<String> = self.witness_sizes.iter().map(|(size, count)| format!("{size}: {count}")).collect();
+            let sizes: Vec<String> =
+                self.witness_sizes.iter().map(|(size, count)| format!("{size}: {count}")).collect();
             let _ = writeln!(text, "\nedges of a witness: nodes   {}", sizes.join("  "));
         }
         let _ = writeln!(
@@ -126,7 +127,8 @@ pub fn minima(rows: &[EdgeRecord], found: &BTreeMap<u64, Vec<Option<EdgeMinimum>
             false => format!("[{}, {}]", float(margin.lower), float(margin.upper)),
         };
         let set = minimum.map_or_else(String::new, |minimum| edges(&minimum.edges));
-        let _ = writeln!(text, "{:>8}  {:<9}{value:<44}{set}", row.node, format!("{} – {}", row.reference, margin.class));
+        let _ =
+            writeln!(text, "{:>8}  {:<9}{value:<44}{set}", row.node, format!("{} – {}", row.reference, margin.class));
     }
     let count = pairs.count();
     if count > LINES {
@@ -159,7 +161,11 @@ pub fn explained(graph: &Graph, result: &EdgeResult, budget: &EdgeBudgetRecord) 
         let _ = writeln!(text, "{shown:<28}{:>22.6}{:>22.6}  {set}", margin.lower, margin.upper);
     }
     if result.verdict == Verdict::NonRobust {
-        let _ = writeln!(text, "\nwithout these edges the class changes{}:", if result.reason == EdgeReason::Tie { " or ties" } else { "" });
+        let _ = writeln!(
+            text,
+            "\nwithout these edges the class changes{}:",
+            if result.reason == EdgeReason::Tie { " or ties" } else { "" }
+        );
         for edge in &result.witness {
             let target = node as u32;
             let near = |v: u32| v == target || graph.adjacency().get(node, v as usize).is_some();

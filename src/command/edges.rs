@@ -59,7 +59,7 @@ pub struct EdgeArguments {
         help_heading = "Edges"
     )]
     pub keep_one_edge: Option<bool>,
-    /// A file with edges that cannot be removed, the ids of both ends one after the other (text, or .npy)
+    /// A file with edges that cannot be removed: the ids of both ends one after the other (text, one per line, or .npy)
     #[arg(long, value_name = "FILE", requires = "edges", help_heading = "Edges")]
     pub freeze_edges: Option<PathBuf>,
 }
@@ -131,7 +131,9 @@ impl EdgeArguments {
 pub fn problem(graph: &Graph, network: &Network, budget: EdgeBudget) -> Result<EdgeProblem> {
     EdgeProblem::new(graph.clone(), network.clone(), budget).map_err(|error| {
         let help = match &error {
-            EdgeError::Operator { .. } => "give a model, or --message-passing, with rules that the graph's edges determine",
+            EdgeError::Operator { .. } => {
+                "give a model, or --message-passing, with rules that the graph's edges determine"
+            }
             EdgeError::Depth { .. } => "give a model with one hidden layer",
             EdgeError::Terms { .. } => "give a model whose first layer passes messages in one term",
             _ => "give a graph, a model and a budget that belong together",
@@ -209,8 +211,7 @@ impl EdgeVerdicts<'_> {
         let minimizes = matches!(self.effort, Effort::Minimize { .. });
         let schema = if exact_margins { EdgeRecord::EXACT_SCHEMA } else { EdgeRecord::SCHEMA };
         let found = Mutex::new(BTreeMap::new());
-        let certifier =
-            EdgeCertifier::new(problem).effort(self.effort).proofs(proofs.is_some()).stop(stopped);
+        let certifier = EdgeCertifier::new(problem).effort(self.effort).proofs(proofs.is_some()).stop(stopped);
         let (rows, interrupted) = self.run.rows(
             schema,
             &description,

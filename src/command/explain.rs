@@ -14,9 +14,9 @@ use miette::{IntoDiagnostic, Result, miette};
 use serde_json::json;
 
 use super::edges::{self, EdgeArguments};
-use super::{edge_tables, effort};
 use super::input::{Input, LocalArguments, flips};
 use super::run::{Format, certifier};
+use super::{edge_tables, effort};
 
 /// Explain one node: its neighbourhood, the worst flips, what its bounds are made of, how it was decided.
 #[derive(Args, Debug)]
@@ -33,7 +33,7 @@ pub struct Explain {
     #[arg(long, value_name = "T")]
     node: usize,
     /// Flips in all
-    #[arg(short = 'Q', long = "global", value_name = "N", default_value_t = 12, value_parser = flips, help_heading = "Budget")]
+    #[arg(short = 'Q', long = "global", value_name = "N", default_value_t = 12, value_parser = flips, help_heading = "Budget", conflicts_with = "edges")]
     global: usize,
     #[command(flatten)]
     local: LocalArguments,

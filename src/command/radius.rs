@@ -34,7 +34,7 @@ pub struct Radius {
     #[command(flatten)]
     local: LocalArguments,
     /// Nothing above this Q is tried
-    #[arg(long = "max-Q", value_name = "N", default_value_t = 1000, value_parser = input::flips, help_heading = "Budget")]
+    #[arg(long = "max-Q", value_name = "N", default_value_t = 1000, value_parser = input::flips, help_heading = "Budget", conflicts_with = "edges")]
     max_global: usize,
     #[command(flatten)]
     edges: EdgeArguments,
@@ -151,7 +151,10 @@ impl Radius {
         let summary = if interrupted { Value::Null } else { summarise(&radii, limit, "edges") };
         match self.run.format {
             Format::Json => {
-                say!("{}", json!({ "run": description, "interrupted": interrupted, "summary": summary, "rows": rows }))?;
+                say!(
+                    "{}",
+                    json!({ "run": description, "interrupted": interrupted, "summary": summary, "rows": rows })
+                )?;
             }
             Format::Table if interrupted => {
                 say!("interrupted after {} of {} nodes: no mean and no percentiles", rows.len(), nodes.len())?;

@@ -1,4 +1,4 @@
-//! The bound of a class pair on a path: the best price for every number of edges removed at the target (docs/math.md (16.11)).
+//! The bound of a class pair on a path: the best price for every number of edges removed at the target (docs/math.md (17.11)).
 
 use crate::edges::case::{Anchors, Case, Priced, weights};
 use crate::edges::pair::Pair;
@@ -133,7 +133,11 @@ fn best_price(case: &Case, scene: &Scene, shares: &Shares, start: f64, enough: f
         if clear(&here, enough) {
             break;
         }
-        if here.cost > budget { low = here } else { high = Some(here) }
+        if here.cost > budget {
+            low = here
+        } else {
+            high = Some(here)
+        }
         price = match high {
             None => short(price * 4.0),
             Some(high) => {

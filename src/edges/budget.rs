@@ -19,7 +19,7 @@ impl Edge {
 }
 
 /// At most [`global`](EdgeBudget::global) edges are removed in all, at most [`local(n)`](EdgeBudget::local) at node `n` (a removal counts at
-/// both ends), none that is frozen; and by default every node that has edges keeps one (docs/math.md (16.2)).
+/// both ends), none that is frozen; and by default every node that has edges keeps one (docs/math.md (17.2)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct EdgeBudget {
     global: usize,
@@ -164,10 +164,11 @@ impl EdgeBudget {
     /// May all of these edges be removed together?
     pub fn admits(&self, graph: &Graph, edges: &[Edge]) -> bool {
         let different: BTreeSet<&Edge> = edges.iter().collect();
-        let there = |e: &Edge| e.0 != e.1 && (e.0 as usize) < graph.node_count() && graph.adjacency().contains(e.0 as usize, e.1);
-        let within = |node: u32| {
-            edges.iter().filter(|e| e.0 == node || e.1 == node).count() <= self.cap(graph, node as usize)
+        let there = |e: &Edge| {
+            e.0 != e.1 && (e.0 as usize) < graph.node_count() && graph.adjacency().contains(e.0 as usize, e.1)
         };
+        let within =
+            |node: u32| edges.iter().filter(|e| e.0 == node || e.1 == node).count() <= self.cap(graph, node as usize);
         different.len() == edges.len()
             && edges.len() <= self.global
             && edges.iter().all(|e| there(e) && !self.frozen.contains(e) && within(e.0) && within(e.1))

@@ -1,4 +1,4 @@
-//! One class pair with a fixed number of edges removed at the target: values of all states, and the bound at a price (docs/math.md (16.10)).
+//! One class pair with a fixed number of edges removed at the target: values of all states, and the bound at a price (docs/math.md (17.10)).
 
 use crate::edges::line::{Lines, Unit};
 use crate::edges::pair::{Coefficients, Pair};
@@ -153,7 +153,7 @@ impl Case {
                     more.push(if grows { values[0].min(0.0) } else { 0.0 });
                 }
                 let constant = lines.constant + there;
-                Kept { constant: constant - lines.error, upper: constant + lines.error, cut, more }
+                Kept { constant: constant - lines.error, upper: constant + lines.above, cut, more }
             });
             let kept = kept.collect();
             let cut = match (of.free && removed > 0, center) {
@@ -182,7 +182,13 @@ impl Case {
 
     /// The best number of removals elsewhere at the sender of a link: value with price, cost, number.
     #[inline]
-    fn best(&self, scene: &Scene, shares: &Shares, price: f64, (place, link, removed): (usize, usize, usize)) -> Choice {
+    fn best(
+        &self,
+        scene: &Scene,
+        shares: &Shares,
+        price: f64,
+        (place, link, removed): (usize, usize, usize),
+    ) -> Choice {
         let more = self.rows[place].kept[removed].more[link];
         let mut best = Choice { value: 0.0, cost: 0.0, removed: 0 };
         if more >= 0.0 {

@@ -154,11 +154,16 @@ impl EdgeCertifier {
         let predicted = self.predicted(&scene, &root);
         let reference = reference.unwrap_or(predicted);
         let anchors = anchors(&scene);
-        let table =
-            Table { target: &target, scene: &scene, anchors: &anchors, clock: &clock, nodes: limits.nodes, root: &root };
+        let table = Table {
+            target: &target,
+            scene: &scene,
+            anchors: &anchors,
+            clock: &clock,
+            nodes: limits.nodes,
+            root: &root,
+        };
         let others: Vec<usize> = (0..problem.network().class_count()).filter(|&class| class != reference).collect();
-        let pairs: Vec<Pair> =
-            others.iter().map(|&class| Pair::new(problem, node as u32, reference, class)).collect();
+        let pairs: Vec<Pair> = others.iter().map(|&class| Pair::new(problem, node as u32, reference, class)).collect();
         let mut course = Course::default();
         let mut known: Vec<Known> = pairs.iter().map(|pair| self.by_bound(&table, pair, &mut course)).collect();
         let mut order: Vec<usize> = (0..pairs.len()).filter(|&at| known[at].open).collect();
@@ -301,8 +306,10 @@ impl EdgeCertifier {
             false => known.margin.lower.max(lower.min(best.margin.floor_f64())),
         };
         known.open = !(best.margin.sign().is_gt() && (complete || known.margin.lower > 0.0));
-        if best.margin.sign().is_le() && course.attack.as_ref().is_none_or(|attack| attack.1.upper > known.margin.upper) {
-            let attack = Attack { edges: best.edges.clone(), tie: best.margin.sign().is_eq(), upper: known.margin.upper };
+        if best.margin.sign().is_le() && course.attack.as_ref().is_none_or(|attack| attack.1.upper > known.margin.upper)
+        {
+            let attack =
+                Attack { edges: best.edges.clone(), tie: best.margin.sign().is_eq(), upper: known.margin.upper };
             course.attack = Some((pair.other, attack));
         }
         known.minimum = complete.then_some(best);

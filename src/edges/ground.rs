@@ -13,7 +13,7 @@ pub(crate) struct Target {
     pub(crate) near: usize,
     /// Nodes within two edges are `0 .. middle`.
     pub(crate) middle: usize,
-    /// The ends of the relevant edges (docs/math.md (16.3)).
+    /// The ends of the relevant edges (docs/math.md (17.3)).
     pub(crate) edges: Vec<[u32; 2]>,
     /// Relevant edges at each node.
     pub(crate) at: Vec<Vec<u32>>,
@@ -101,6 +101,8 @@ impl Target {
 pub(crate) struct Path {
     pub(crate) removed: Vec<u32>,
     pub(crate) kept: Vec<u32>,
+    /// How many decisions that were: groups are kept together.
+    pub(crate) splits: usize,
 }
 
 /// The surroundings of a target on a path.
@@ -137,9 +139,7 @@ impl<'a> Ground<'a> {
             .edges
             .iter()
             .enumerate()
-            .map(|(e, &[a, b])| {
-                left > 0 && !target.frozen[e] && !gone[e] && cap[a as usize] > 0 && cap[b as usize] > 0
-            })
+            .map(|(e, &[a, b])| left > 0 && !target.frozen[e] && !gone[e] && cap[a as usize] > 0 && cap[b as usize] > 0)
             .collect();
         path.kept.iter().for_each(|&edge| free[edge as usize] = false);
         let mut free_at = vec![0; target.ids.len()];
@@ -162,7 +162,7 @@ impl<'a> Ground<'a> {
         (at >= self.target.middle && self.cap[at] >= self.free_at[at]).then_some(n)
     }
 
-    /// The edges that may be kept together with this one where it is kept, since each could take its place (docs/math.md (16.12)).
+    /// The edges that may be kept together with this one where it is kept, since each could take its place (docs/math.md (17.12)).
     pub(crate) fn group(&self, edge: u32) -> Vec<u32> {
         match self.outer(edge) {
             None => vec![edge],
@@ -179,5 +179,61 @@ impl<'a> Ground<'a> {
         edges.len() <= self.budget
             && edges.iter().all(|&edge| self.free[edge as usize])
             && ends().all(|end| ends().filter(|&other| other == end).count() <= self.cap[end as usize] as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::DMatrix;
+
+    use super::*;
+    use crate::edges::budget::EdgeBudget;
+    use crate::problem::graph::Graph;
+    use crate::problem::network::{Layer, Network, Operator};
+
+    /// 0 is the target, 1 its neighbour, 2 and 3 are neighbours of that; 4 hangs on 2 and 3, 5 and 6 on 2 and on 7.
+    fn problem(at_four: i64) -> EdgeProblem {
+        let edges = [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (2, 5), (2, 6), (5, 7), (6, 7)];
+        let graph = Graph::from_lists(&edges, &vec![vec![0]; 8], 1).unwrap();
+        let layer = |columns| Layer::new(&Operator::Gcn, &graph, &DMatrix::from_element(1, columns, 1.0), &vec![0.0; columns]);
+        let network = Network::new(vec![layer(1), layer(2)]).unwrap();
+        let mut local = vec![3; 8];
+        local[4] = at_four;
+        let budget = EdgeBudget::per_node(&graph, 4, &local).unwrap().keep_one(false);
+        EdgeProblem::new(graph, network, budget).unwrap()
+    }
+
+    fn group(problem: &EdgeProblem, edge: Edge, removed: &[Edge]) -> Vec<Edge> {
+        let target = Target::new(problem, 0);
+        let number = |edge: &Edge| (0..target.edges.len() as u32).find(|&e| target.edge(e) == *edge).unwrap();
+        let path = Path { removed: removed.iter().map(number).collect(), kept: Vec::new(), splits: removed.len() };
+        let ground = Ground::new(&target, problem.budget().global(), &path).unwrap();
+        let mut group: Vec<Edge> = ground.group(number(&edge)).into_iter().map(|e| target.edge(e)).collect();
+        group.sort_unstable();
+        group
+    }
+
+    /// An edge stands for another only if the limit at its far end can never forbid it.
+    #[test]
+    fn edges_take_each_others_place_only_where_no_limit_binds() {
+        let (free, bound) = (problem(3), problem(1));
+        let outer = [Edge(2, 4), Edge(2, 5), Edge(2, 6)];
+        assert_eq!(group(&free, Edge(2, 4), &[]), outer);
+        assert_eq!(group(&free, Edge(2, 6), &[]), outer);
+        assert_eq!(group(&bound, Edge(2, 4), &[]), [Edge(2, 4)]);
+        assert_eq!(group(&bound, Edge(2, 5), &[]), outer[1..]);
+        // Removed edges have no place to give.
+        assert_eq!(group(&free, Edge(2, 4), &[Edge(2, 5)]), [Edge(2, 4), Edge(2, 6)]);
+        // An edge at a neighbour of the target is no outer one.
+        assert_eq!(group(&free, Edge(1, 2), &[]), [Edge(1, 2)]);
+    }
+
+    #[test]
+    fn edges_farther_away_are_not_relevant() {
+        let problem = problem(3);
+        let target = Target::new(&problem, 0);
+        let relevant: Vec<Edge> = (0..target.edges.len() as u32).map(|e| target.edge(e)).collect();
+        assert_eq!(relevant.len(), 7);
+        assert!(!relevant.contains(&Edge(5, 7)) && !relevant.contains(&Edge(6, 7)));
     }
 }

@@ -46,6 +46,11 @@ impl<'a> Judge<'a> {
         Judge { scene, pair, path, evaluator }
     }
 
+    /// The path.
+    pub(crate) fn path(&self) -> &Path {
+        self.path
+    }
+
     /// The margin when these free edges are removed beside those of the path.
     pub(crate) fn margin(&mut self, edges: &[u32]) -> Enclosure {
         self.evaluator.margin(self.scene, self.pair, edges)

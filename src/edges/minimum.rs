@@ -9,7 +9,7 @@ use crate::edges::judge::Judge;
 use crate::edges::pair::Pair;
 use crate::edges::problem::EdgeProblem;
 use crate::edges::scene::Scene;
-use crate::edges::search::split;
+use crate::edges::search::{Branches, EASY, children};
 use crate::number::dyadic::Dyadic;
 use crate::number::rounding::Enclosure;
 use crate::search::limits::Clock;
@@ -79,7 +79,7 @@ impl Minimize<'_> {
             return;
         }
         let singles = judge.singles();
-        if path.removed.is_empty() && path.kept.is_empty() {
+        if path.splits == 0 {
             let (edges, margin) = judge.beam(&singles, |_| false);
             self.offer(&judge, &edges, margin);
         }
@@ -106,11 +106,10 @@ impl Minimize<'_> {
         let together = judge.together(&singles, &bounded.used);
         let margin = judge.margin(&together);
         self.offer(&judge, &together, margin);
-        let edge = split(&singles, &bounded);
-        let mut kept = path.clone();
-        kept.kept.extend(scene.ground.group(edge));
-        let mut removed = path.clone();
-        removed.removed.push(edge);
+        let enough = self.best.margin.ceil_f64();
+        let (problem, target, pair) = (self.problem, self.target, self.pair);
+        let branches = Branches { problem, target, pair, enough, careful: self.visited > EASY };
+        let [kept, removed] = children(path, &scene.ground, branches.split(&judge, &singles, &bounded));
         let lower = bounded.lower;
         drop(judge);
         drop(scene);

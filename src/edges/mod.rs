@@ -1,5 +1,5 @@
 //! Removed edges: does any admissible set of removals change the class of a node? Bound, attacks, and a complete search
-//! (docs/math.md §16, `check/FORMAT-EDGES.md`).
+//! (docs/math.md §17, `check/FORMAT-EDGES.md`).
 //!
 //! Operators are recomputed from the edges that are left, by the very expressions that make them from a whole graph; margins
 //! are those of the network in exact arithmetic with these floats.

@@ -43,7 +43,7 @@ impl Pair {
         }
     }
 
-    /// The coefficients of a node that the target receives with these entries, term by term (docs/math.md (16.5)).
+    /// The coefficients of a node that the target receives with these entries, term by term (docs/math.md (17.5)).
     fn coefficients(&self, entries: impl Iterator<Item = f64>, into: &mut Coefficients) {
         for list in [&mut into.value, &mut into.size] {
             list.clear();
@@ -60,7 +60,13 @@ impl Pair {
     }
 
     /// Of a neighbour of the target, so many edges being left at both.
-    pub(crate) fn of_neighbour(&self, scene: &Scene, at_target: usize, (node, at_node): (u32, usize), into: &mut Coefficients) {
+    pub(crate) fn of_neighbour(
+        &self,
+        scene: &Scene,
+        at_target: usize,
+        (node, at_node): (u32, usize),
+        into: &mut Coefficients,
+    ) {
         let looped = &scene.ground.target.looped;
         let size = |own, left| if left == 0 { 0 } else { left + own };
         let entries = scene.problem.second().iter().map(|rule| {
@@ -109,7 +115,7 @@ impl Evaluator {
         }
     }
 
-    /// The margin when these free edges are removed (docs/math.md (16.4)); [`aim`](Self::aim) comes first.
+    /// The margin when these free edges are removed (docs/math.md (17.4)); [`aim`](Self::aim) comes first.
     pub(crate) fn margin(&mut self, scene: &Scene, pair: &Pair, edges: &[u32]) -> Enclosure {
         let messages = scene.problem.messages();
         if !messages.safe {
@@ -157,7 +163,14 @@ impl Evaluator {
     }
 
     /// What a neighbour adds that is kept, with the size of it.
-    fn neighbour(&mut self, scene: &Scene, pair: &Pair, place: usize, changes: &Changes, links: &[(u32, u32)]) -> (f64, f64) {
+    fn neighbour(
+        &mut self,
+        scene: &Scene,
+        pair: &Pair,
+        place: usize,
+        changes: &Changes,
+        links: &[(u32, u32)],
+    ) -> (f64, f64) {
         let of = &scene.around[place];
         let removed = changes.at(of.node);
         let (left, at_target) = (scene.left(of.node) - removed, scene.left(0) - changes.at(0));

@@ -18,7 +18,9 @@ use crate::problem::network::{Network, Operator};
 #[non_exhaustive]
 pub enum EdgeError {
     /// Not one hidden layer.
-    #[error("the model has {layers} weight layers: removed edges are decided for networks of two weight layers (one hidden layer)")]
+    #[error(
+        "the model has {layers} weight layers: removed edges are decided for networks of two weight layers (one hidden layer)"
+    )]
     Depth {
         /// Weight layers of the model.
         layers: usize,
@@ -35,7 +37,9 @@ pub enum EdgeError {
         rule: String,
     },
     /// More than one operator with edges in the first layer.
-    #[error("the first layer has {terms} terms that pass messages along edges: removed edges are decided for one, beside identity terms")]
+    #[error(
+        "the first layer has {terms} terms that pass messages along edges: removed edges are decided for one, beside identity terms"
+    )]
     Terms {
         /// How many.
         terms: usize,
@@ -231,16 +235,15 @@ impl EdgeProblem {
 
     /// The exact margin of class `reference` over `other` at a node when these edges are removed.
     pub(crate) fn exact_margin(&self, node: u32, reference: usize, other: usize, removed: &[Edge]) -> Dyadic {
-        let left = |v: u32| -> Vec<u32> {
-            self.neighbours(v).filter(|&w| !removed.contains(&Edge::between(v, w))).collect()
-        };
+        let left =
+            |v: u32| -> Vec<u32> { self.neighbours(v).filter(|&w| !removed.contains(&Edge::between(v, w))).collect() };
         let at_node = left(node);
         let [first, second] = self.network.layers() else { return Dyadic::ZERO };
         let width = first.outputs();
-        let difference =
-            |k: usize, i: usize| -> Dyadic {
-                &Dyadic::from(second.weight.get(k * width + i, reference)) - &Dyadic::from(second.weight.get(k * width + i, other))
-            };
+        let difference = |k: usize, i: usize| -> Dyadic {
+            &Dyadic::from(second.weight.get(k * width + i, reference))
+                - &Dyadic::from(second.weight.get(k * width + i, other))
+        };
         let bias = second.bias.row(node as usize);
         let mut total = &Dyadic::from(bias[reference]) - &Dyadic::from(bias[other]);
         let weights: Vec<Vec<Dyadic>> =
@@ -299,14 +302,8 @@ fn messages(graph: &Graph, network: &Network, term: Option<usize>) -> Messages {
     let (layer, last) = (&network.layers()[0], &network.layers()[1]);
     let (nodes, width) = (graph.node_count(), layer.outputs());
     let zeros = || vec![0.0; nodes * width];
-    let mut messages = Messages {
-        width,
-        sent: zeros(),
-        sent_size: zeros(),
-        own: zeros(),
-        own_size: zeros(),
-        ..Messages::default()
-    };
+    let mut messages =
+        Messages { width, sent: zeros(), sent_size: zeros(), own: zeros(), own_size: zeros(), ..Messages::default() };
     let (mut longest, mut widest) = (0, 0);
     for n in 0..nodes {
         let present = graph.attributes().row(n);
@@ -322,7 +319,9 @@ fn messages(graph: &Graph, network: &Network, term: Option<usize>) -> Messages {
                 false => (&mut messages.own[range.clone()], &mut messages.own_size[range.clone()]),
             };
             for &d in present {
-                for ((x, s), &w) in into.iter_mut().zip(size.iter_mut()).zip(layer.weight.row(k * layer.inputs() + d as usize)) {
+                for ((x, s), &w) in
+                    into.iter_mut().zip(size.iter_mut()).zip(layer.weight.row(k * layer.inputs() + d as usize))
+                {
                     *x += w;
                     // What is zero throughout stays without error.
                     *s += if w == 0.0 { 0.0 } else { w.abs() + FLOOR };

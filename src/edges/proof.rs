@@ -133,7 +133,8 @@ impl Serialize for Claim<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             EdgeClaim::Robust(trees) => {
-                let trees: Vec<ClassTree> = trees.iter().map(|(class, tree)| ClassTree { class: *class, tree }).collect();
+                let trees: Vec<ClassTree> =
+                    trees.iter().map(|(class, tree)| ClassTree { class: *class, tree }).collect();
                 one(serializer, "robust", &trees)
             }
             EdgeClaim::NonRobust(class, edges) => one(serializer, "non_robust", &Witness { class: *class, edges }),

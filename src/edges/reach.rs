@@ -1,4 +1,4 @@
-//! How far removals can push the units of a node: bounds of all rises and of all falls (docs/math.md (16.7)).
+//! How far removals can push the units of a node: bounds of all rises and of all falls (docs/math.md (17.7)).
 
 use crate::edges::problem::Messages;
 

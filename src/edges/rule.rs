@@ -15,7 +15,7 @@ enum Kind {
     Identity,
 }
 
-/// A rule of message passing that can be recomputed when edges are removed (docs/math.md (16.1)).
+/// A rule of message passing that can be recomputed when edges are removed (docs/math.md (17.1)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
     kind: Kind,

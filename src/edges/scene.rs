@@ -1,4 +1,4 @@
-//! What all class pairs share on a path: the neighbours of the target with their states, anchors and reaches (docs/math.md §16.2).
+//! What all class pairs share on a path: the neighbours of the target with their states, anchors and reaches (docs/math.md §17.2).
 
 use crate::edges::ground::Ground;
 use crate::edges::problem::EdgeProblem;

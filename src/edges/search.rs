@@ -1,4 +1,6 @@
-//! One class pair to the end: is its margin positive for every admissible set of removals? Branch and bound over edges (docs/math.md §16.4).
+//! One class pair to the end: is its margin positive for every admissible set of removals? Branch and bound over edges (docs/math.md §17.4).
+
+use std::collections::BTreeSet;
 
 use crate::edges::bound::{Bounded, Goal, anchors, bound, clear_of, even_suffices};
 use crate::edges::budget::Edge;
@@ -62,11 +64,13 @@ impl Search<'_> {
     /// # Errors
     /// With an attack, or when a limit is hit.
     pub(crate) fn explore(&mut self, path: &Path) -> Result<Vec<Step>, Halt> {
-        if self.visited >= self.nodes || self.clock.is_late() || path.removed.len() + path.kept.len() > DEPTH {
+        if self.visited >= self.nodes || self.clock.is_late() || path.splits > DEPTH {
             return Err(Halt::Limit);
         }
         self.visited += 1;
-        let Some(ground) = Ground::new(self.target, self.problem.budget().global(), path) else { return Ok(Vec::new()) };
+        let Some(ground) = Ground::new(self.target, self.problem.budget().global(), path) else {
+            return Ok(Vec::new());
+        };
         let scene = Scene::new(self.problem, ground);
         let mut judge = Judge::new(&scene, self.pair, path);
         let base = judge.margin(&[]);
@@ -91,10 +95,7 @@ impl Search<'_> {
         if done {
             return Ok(vec![Step::Singles]);
         }
-        let mut kept = path.clone();
-        kept.kept.extend(scene.ground.group(edge));
-        let mut removed = path.clone();
-        removed.removed.push(edge);
+        let [kept, removed] = children(path, &scene.ground, edge);
         let split = Step::Edge(self.target.edge(edge));
         drop(judge);
         drop(scene);
@@ -127,14 +128,72 @@ impl Search<'_> {
         if let Some(attack) = judge.attack(&together, margin) {
             return Err(Halt::Attack(attack));
         }
-        Ok((split(&singles, bounded), false))
+        let (problem, target, pair) = (self.problem, self.target, self.pair);
+        let branches = Branches { problem, target, pair, enough: 0.0, careful: self.visited > EASY };
+        Ok((branches.split(judge, &singles, bounded), false))
     }
 }
 
-/// The most harmful edge among those that the bound's minimiser removes; by its own harm alone a search stalls.
-pub(crate) fn split(singles: &[Single], bounded: &Bounded) -> u32 {
-    let used = singles.iter().find(|single| bounded.used.binary_search(&single.edge).is_ok());
-    used.or(singles.first()).map_or(0, |single| single.edge)
+/// Edges whose branches are bounded before one is split on.
+const CANDIDATES: usize = 8;
+
+/// Branches after which a search is careful: most are over before.
+pub(crate) const EASY: usize = 24;
+
+/// Chooses the edge to split on.
+pub(crate) struct Branches<'a> {
+    pub(crate) problem: &'a EdgeProblem,
+    pub(crate) target: &'a Target,
+    pub(crate) pair: &'a Pair,
+    /// Bounds above this are as good as this.
+    pub(crate) enough: f64,
+    /// Are branches to be bounded before one edge is chosen?
+    pub(crate) careful: bool,
+}
+
+impl Branches<'_> {
+    /// Of the edges that the bound's minimiser removes, the most harmful one; in a careful search the one whose branches have the best bounds: both count, so
+    /// the product of what they gain is compared. By the harm that an edge does alone a search stalls at edges that the bound takes for worse than they are.
+    pub(crate) fn split(&self, judge: &Judge, singles: &[Single], bounded: &Bounded) -> u32 {
+        let ground = &judge.scene.ground;
+        let mut candidates: Vec<u32> = Vec::new();
+        let mut alike: BTreeSet<u32> = BTreeSet::new();
+        for single in singles.iter().filter(|single| bounded.used.binary_search(&single.edge).is_ok()) {
+            // One of a group stands for all.
+            if alike.insert(ground.group(single.edge).into_iter().min().unwrap_or(single.edge)) {
+                candidates.push(single.edge);
+            }
+            if candidates.len() == CANDIDATES {
+                break;
+            }
+        }
+        let first = candidates.first().copied().or(singles.first().map(|single| single.edge)).unwrap_or(0);
+        if candidates.len() < 2 || !self.careful {
+            return first;
+        }
+        let gain = |path: Path| {
+            let ground = Ground::new(self.target, self.problem.budget().global(), &path)?;
+            let scene = Scene::new(self.problem, ground);
+            let below = bound(&scene, self.pair, &anchors(&scene), Goal { enough: self.enough, base: None });
+            Some((below.lower.min(self.enough) - bounded.lower).max(1e-9))
+        };
+        let score = |edge: u32| {
+            let [kept, removed] = children(judge.path(), ground, edge);
+            gain(kept).unwrap_or(f64::MAX) * gain(removed).unwrap_or(f64::MAX)
+        };
+        let scored = candidates.into_iter().map(|edge| (edge, score(edge)));
+        scored.reduce(|best, next| if next.1 > best.1 { next } else { best }).map_or(first, |best| best.0)
+    }
+}
+
+/// The branches of a split: the edge and its group are kept; it is removed.
+pub(crate) fn children(path: &Path, ground: &Ground, edge: u32) -> [Path; 2] {
+    let (mut kept, mut removed) = (path.clone(), path.clone());
+    kept.kept.extend(ground.group(edge));
+    removed.removed.push(edge);
+    kept.splits += 1;
+    removed.splits += 1;
+    [kept, removed]
 }
 
 /// The hints of a bound.

@@ -1,4 +1,4 @@
-//! Who pays for a removal: weights of the views of an edge, and the shares made of them (docs/math.md (16.9)).
+//! Who pays for a removal: weights of the views of an edge, and the shares made of them (docs/math.md (17.9)).
 
 use crate::edges::scene::Scene;
 
@@ -48,7 +48,8 @@ impl Shares {
             if total > 0 { (GRID / total as f64).floor() / GRID } else { 0.0 }
         };
         let order = |v: usize| -> Vec<(f64, u32)> {
-            let others = target.at[v].iter().filter(|&&edge| ground.free[edge as usize] && target.across(edge, v as u32) != 0);
+            let others =
+                target.at[v].iter().filter(|&&edge| ground.free[edge as usize] && target.across(edge, v as u32) != 0);
             let mut order: Vec<(f64, u32)> = others.map(|&edge| (share(edge), edge)).collect();
             order.sort_unstable_by(|x, y| x.0.total_cmp(&y.0).then(x.1.cmp(&y.1)));
             order
