@@ -373,11 +373,8 @@ fn removed_edges_on_the_command_line() {
     let read: Vec<EdgeRecord> = read(Path::new(&rows), EdgeRecord::SCHEMA).unwrap();
     assert_eq!(read.len(), 100);
     assert!(read.iter().all(|row| (row.verdict == Verdict::NonRobust) == !row.witness_edges.is_empty()));
-    let lines: Vec<serde_json::Value> = std::fs::read_to_string(&proofs)
-        .unwrap()
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines: Vec<serde_json::Value> =
+        std::fs::read_to_string(&proofs).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines[0]["header"]["attack"], "edge_removals");
     assert_eq!(lines[0]["header"]["version"], 3);
     assert_eq!(lines.last().unwrap()["end"], 100);
@@ -392,7 +389,20 @@ fn removed_edges_on_the_command_line() {
     let value: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
     let again = value["rows"][0]["witness_edges"].as_array().unwrap();
     assert!(again.iter().all(|edge| !witness.witness_edges.iter().any(|old| edge[0] == old.0 && edge[1] == old.1)));
-    let done = gcnproof(&["radius", GRAPH, MODEL, "--edges", "remove", "-e", "2", "--nodes", "0-9", "--complete", "--format", "json"]);
+    let done = gcnproof(&[
+        "radius",
+        GRAPH,
+        MODEL,
+        "--edges",
+        "remove",
+        "-e",
+        "2",
+        "--nodes",
+        "0-9",
+        "--complete",
+        "--format",
+        "json",
+    ]);
     let value: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
     for row in value["rows"].as_array().unwrap() {
         let (certified, attacked) = (row["certified_edges"].as_u64().unwrap(), row["attacked_edges"].as_u64());

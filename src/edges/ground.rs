@@ -195,7 +195,8 @@ mod tests {
     fn problem(at_four: i64) -> EdgeProblem {
         let edges = [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (2, 5), (2, 6), (5, 7), (6, 7)];
         let graph = Graph::from_lists(&edges, &vec![vec![0]; 8], 1).unwrap();
-        let layer = |columns| Layer::new(&Operator::Gcn, &graph, &DMatrix::from_element(1, columns, 1.0), &vec![0.0; columns]);
+        let layer =
+            |columns| Layer::new(&Operator::Gcn, &graph, &DMatrix::from_element(1, columns, 1.0), &vec![0.0; columns]);
         let network = Network::new(vec![layer(1), layer(2)]).unwrap();
         let mut local = vec![3; 8];
         local[4] = at_four;
