@@ -66,6 +66,7 @@ mod chart;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod command;
+pub mod edges;
 mod explain;
 pub mod laboratory;
 mod number;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use gcnproof::Verdict;
 use gcnproof::internals::problem::matrix::PatternRows;
+use gcnproof::internals::record::edges::EdgeRecord;
 use gcnproof::internals::record::{NodeRecord, RadiusRecord};
 use gcnproof::laboratory::pair::PairRecord;
 use gcnproof::results::read;
@@ -351,4 +352,81 @@ fn the_demo_and_inspect_say_what_they_are_about() {
     assert_eq!((value[0]["nodes"].as_u64(), value[0]["edges"].as_u64()), (Some(2708), Some(5278)));
     assert_eq!(value[0]["two_hop_size"]["max"], 426);
     assert!((value[2]["accuracy_on_labels"].as_f64().unwrap() - 0.837).abs() < 0.001);
+}
+
+/// Verdicts, radii and explanations of removed edges; and what is refused, by name.
+#[test]
+fn removed_edges_on_the_command_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (rows, proofs) = (path("rows.parquet"), path("proofs.jsonl"));
+    let asked = ["certify", GRAPH, MODEL, "--edges", "remove", "-E", "3", "-e", "2", "--nodes", "0-99"];
+    let more = ["--complete", "--out", &rows, "--proofs", &proofs, "--format", "json"];
+    let done = gcnproof(&[&asked[..], &more].concat());
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let value: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(value["run"]["command"], "certify edges");
+    assert_eq!(value["run"]["edges"]["global"], 3);
+    assert_eq!(value["run"]["edges"]["keep_one"], true);
+    assert_eq!(value["summary"]["undecided"], 0);
+    assert!(value["summary"]["non_robust"].as_u64().unwrap() > 5);
+    let read: Vec<EdgeRecord> = read(Path::new(&rows), EdgeRecord::SCHEMA).unwrap();
+    assert_eq!(read.len(), 100);
+    assert!(read.iter().all(|row| (row.verdict == Verdict::NonRobust) == !row.witness_edges.is_empty()));
+    let lines: Vec<serde_json::Value> =
+        std::fs::read_to_string(&proofs).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["header"]["attack"], "edge_removals");
+    assert_eq!(lines[0]["header"]["version"], 3);
+    assert_eq!(lines.last().unwrap()["end"], 100);
+    assert!(lines[1..101].iter().all(|line| line["node"]["claim"].is_object()));
+    let frozen = path("frozen.txt");
+    let witness = &read.iter().find(|row| !row.witness_edges.is_empty()).unwrap();
+    let ends: Vec<String> = witness.witness_edges.iter().map(|edge| format!("{}\n{}\n", edge.1, edge.0)).collect();
+    std::fs::write(&frozen, ends.concat()).unwrap();
+    let node = witness.node.to_string();
+    let budget = ["--edges", "remove", "-E", "3", "-e", "2", "--freeze-edges", &frozen];
+    let done = gcnproof(&[&["certify", GRAPH, MODEL, "--nodes", &node, "--format", "json"], &budget[..]].concat());
+    let value: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    let again = value["rows"][0]["witness_edges"].as_array().unwrap();
+    assert!(again.iter().all(|edge| !witness.witness_edges.iter().any(|old| edge[0] == old.0 && edge[1] == old.1)));
+    let done = gcnproof(&[
+        "radius",
+        GRAPH,
+        MODEL,
+        "--edges",
+        "remove",
+        "-e",
+        "2",
+        "--nodes",
+        "0-9",
+        "--complete",
+        "--format",
+        "json",
+    ]);
+    let value: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    for row in value["rows"].as_array().unwrap() {
+        let (certified, attacked) = (row["certified_edges"].as_u64().unwrap(), row["attacked_edges"].as_u64());
+        assert!(attacked.map_or(certified == 1000, |attacked| attacked == certified + 1), "{row}");
+    }
+    let done = gcnproof(&["explain", GRAPH, MODEL, "--node", &node, "--edges", "remove", "-E", "3", "-e", "2"]);
+    assert!(text(&done.stdout).contains("without these edges the class changes"), "{}", text(&done.stdout));
+    let refused = |arguments: &[&str], words: &[&str]| {
+        let done = gcnproof(&[&["certify", GRAPH, MODEL][..], arguments].concat());
+        let told = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{arguments:?}: {told}");
+        assert!(words.iter().all(|word| told.contains(word)), "{arguments:?}: {told}");
+    };
+    refused(&["--edges", "add", "-E", "3"], &["--edges add", "not decided"]);
+    refused(&["--edges", "both", "-E", "3"], &["--edges both", "not decided"]);
+    refused(&["--edges", "remove", "-E", "3", "-Q", "2"], &["-Q together with --edges"]);
+    refused(&["--edges", "remove", "-E", "3", "-q", "2"], &["--edges", "--local"]);
+    refused(&["--edges", "remove"], &["how many edges"]);
+    refused(&["-E", "3", "-Q", "2"], &["--edges"]);
+    refused(&["--edges", "remove", "-E", "3", "--message-passing", "poly(gcn;0,1)"], &["layer 1", "poly(gcn;0,1)"]);
+    refused(&["--edges", "remove", "-E", "3", "--freeze-edges", "fixtures/none.txt"], &["fixtures/none.txt"]);
+    std::fs::write(&frozen, "0\n1\n5\n").unwrap();
+    refused(&["--edges", "remove", "-E", "3", "--freeze-edges", &frozen], &["no list of pairs"]);
+    let deep = "fixtures/cora_pyg_3layer.safetensors";
+    let done = gcnproof(&["certify", GRAPH, deep, "--edges", "remove", "-E", "3"]);
+    assert!(text(&done.stderr).contains("3 weight layers"), "{}", text(&done.stderr));
 }

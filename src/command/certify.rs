@@ -3,11 +3,15 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use gcnproof::Bound;
+use gcnproof::internals::record::edges::EdgeBudgetRecord;
 use gcnproof::internals::record::{NodeRecord, description};
-use miette::{IntoDiagnostic, Result};
+use gcnproof::{Bound, Graph};
+use miette::{IntoDiagnostic, Result, miette};
 use serde::Serialize;
+use serde_json::json;
 
+use super::edge_tables::{self, EdgeSummary};
+use super::edges::{self, EdgeArguments, EdgeFound, EdgeVerdicts};
 use super::effort::EffortArguments;
 use super::ids::Ids;
 use super::input::{self, Input, LocalArguments};
@@ -31,6 +35,7 @@ use super::verdicts::{self, Found, Verdicts};
   gcnproof certify cora.npz gcn.safetensors -Q 12 --nodes 7 --minimize --exact-margins --format json   (as fractions)
   gcnproof certify cora.npz gcn.safetensors -Q 12 --complete --proofs proofs.jsonl.zst   (see gcnproof check)
   gcnproof certify graph.npz gcn.safetensors -Q 12 --nodes graph.npz:test_mask --logits logits.npy
+  gcnproof certify cora.npz gcn.safetensors --edges remove -E 5 -e 3 --complete   (the attacker removes edges)
   gcnproof certify graph.npz model.npz -Q 3 --message-passing mean,laplacian.npz --format json
 
 Exit codes: 0 done (whatever the verdicts), 2 wrong usage or input, 130 interrupted (resume with --resume).")]
@@ -38,10 +43,23 @@ pub struct Certify {
     #[command(flatten)]
     input: Input,
     /// Flips in all
-    #[arg(short = 'Q', long = "global", value_name = "N", value_parser = input::flips, help_heading = "Budget")]
-    global: usize,
+    #[arg(short = 'Q', long = "global", value_name = "N", value_parser = input::flips, help_heading = "Budget", required_unless_present = "edges")]
+    global: Option<usize>,
     #[command(flatten)]
     local: LocalArguments,
+    /// With --edges: removed edges in all
+    #[arg(
+        short = 'E',
+        long = "edges-global",
+        value_name = "N",
+        requires = "edges",
+        conflicts_with_all = ["bound", "omega", "labelled"],
+        value_parser = edges::removals,
+        help_heading = "Edges"
+    )]
+    edges_global: Option<usize>,
+    #[command(flatten)]
+    edges: EdgeArguments,
     /// Only these nodes: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
     #[arg(long, value_name = "IDS|FILE")]
     nodes: Option<String>,
@@ -94,18 +112,31 @@ enum Class {
     Labels,
 }
 
+impl Class {
+    fn record(self) -> description::Class {
+        match self {
+            Class::Predicted => description::Class::Predicted,
+            Class::Labels => description::Class::Labels,
+        }
+    }
+}
+
 impl Certify {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         self.run.prepare()?;
         self.effort.check()?;
         self.proofs.as_deref().map_or(Ok(()), verdicts::check_proofs_name)?;
+        if self.edges.wanted()? {
+            return self.execute_edges();
+        }
+        let global = self.global.unwrap_or_default();
         let (graph, network, identity, part) = self.input.read_or_part()?;
         let ids = Ids::new(&graph, part.as_ref());
         parts::refuse_logits(part.as_ref(), &self.logits)?;
         self.logits.insist(&graph, &network)?;
-        let (budget, budget_record) = self.local.budget_of(&graph, part.as_ref(), self.global)?;
-        let budget_record = budget_record.with_global(self.global);
+        let (budget, budget_record) = self.local.budget_of(&graph, part.as_ref(), global)?;
+        let budget_record = budget_record.with_global(global);
         let nodes = ids.asked(self.nodes.as_deref(), &graph)?;
         let labelled = ids.labelled(self.labelled.as_deref(), &graph)?;
         let bound = match self.bound {
@@ -124,10 +155,7 @@ impl Certify {
             nodes: &nodes,
             ids,
             bound,
-            class: match self.class {
-                Class::Predicted => description::Class::Predicted,
-                Class::Labels => description::Class::Labels,
-            },
+            class: self.class.record(),
             effort: self.effort.effort(),
             effort_record: self.effort.record(),
             proofs: self.proofs.as_deref(),
@@ -158,5 +186,72 @@ impl Certify {
             }
         }
         Ok(if interrupted { 130 } else { 0 })
+    }
+
+    /// The same for removed edges.
+    fn execute_edges(self) -> Result<u8> {
+        let global = match (self.global, self.edges_global) {
+            (Some(_), _) => {
+                return Err(miette!(
+                    help = "give -E with --edges remove, or -Q without --edges",
+                    "-Q together with --edges: attacks on attributes and edges at once are not decided"
+                ));
+            }
+            (None, Some(global)) => global,
+            (None, None) => {
+                return Err(miette!(
+                    help = "add -E and a number, and -e for the most at one node",
+                    "--edges remove: how many edges may be removed in all?"
+                ));
+            }
+        };
+        let (graph, network, identity) = self.input.read()?;
+        self.logits.insist(&graph, &network)?;
+        let budget = self.edges.budget(&graph, global, self.local.freeze_nodes.as_deref())?;
+        let record = EdgeBudgetRecord::new(&budget, true);
+        let nodes = self.nodes(&graph)?;
+        let minimizes = self.effort.minimizes();
+        let found = EdgeVerdicts {
+            graph: &graph,
+            network: &network,
+            identity: &identity,
+            rules: self.input.passing.rules()?,
+            budget,
+            nodes: &nodes,
+            class: self.class.record(),
+            effort: self.effort.effort(),
+            effort_record: self.effort.record(),
+            proofs: self.proofs.as_deref(),
+            run: &self.run,
+        };
+        let EdgeFound { rows, minima, proofs, interrupted, seconds, description } = found.execute()?;
+        let summary = EdgeSummary::new(&rows, seconds);
+        match self.run.format {
+            Format::Table => {
+                if minimizes {
+                    put!("{}", edge_tables::minima(&rows, &minima))?;
+                }
+                put!("{}", summary.table(&record))?;
+                if interrupted {
+                    say!("interrupted after {} of {} nodes: all numbers are of these alone", rows.len(), nodes.len())?;
+                }
+                if let Some(proofs) = &proofs {
+                    put!("{proofs}")?;
+                }
+            }
+            Format::Json => {
+                let mut output =
+                    json!({ "run": description, "interrupted": interrupted, "summary": summary, "rows": rows });
+                if let Some(proofs) = proofs {
+                    output["proofs"] = json!(proofs);
+                }
+                say!("{output}")?;
+            }
+        }
+        Ok(if interrupted { 130 } else { 0 })
+    }
+
+    fn nodes(&self, graph: &Graph) -> Result<Vec<usize>> {
+        input::nodes(self.nodes.as_deref(), graph)
     }
 }

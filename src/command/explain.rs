@@ -1,24 +1,29 @@
 //! `gcnproof explain`: prints what the verdict on one node rests on.
 
 use std::fmt::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
+use gcnproof::edges::EdgeCertifier;
 use gcnproof::internals::explain::{Attack, Composition};
+use gcnproof::internals::record::description::Identity;
+use gcnproof::internals::record::edges::{EdgeBudgetRecord, EdgeRecord};
 use gcnproof::report::landscape::{attribute_name, class_name};
-use gcnproof::{Effort, Explanation, Graph, Limits, explain};
+use gcnproof::{Effort, Explanation, Graph, Limits, Network, explain};
 use miette::{IntoDiagnostic, Result, miette};
 use serde_json::json;
 
-use super::effort;
+use super::edges::{self, EdgeArguments};
 use super::input::{Input, LocalArguments, flips};
 use super::run::{Format, certifier};
+use super::{edge_tables, effort};
 
 /// Explain one node: its neighbourhood, the worst flips, what its bounds are made of, how it was decided.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   gcnproof explain cora.npz gcn.safetensors --node 163
   gcnproof explain cora.npz gcn.safetensors --node 163 -Q 5 -q 2 --format json
+  gcnproof explain cora.npz gcn.safetensors --node 163 --edges remove -E 5 -e 3
 
 Exit codes: 0 done (whatever the verdict), 2 wrong usage or input.")]
 pub struct Explain {
@@ -28,10 +33,15 @@ pub struct Explain {
     #[arg(long, value_name = "T")]
     node: usize,
     /// Flips in all
-    #[arg(short = 'Q', long = "global", value_name = "N", default_value_t = 12, value_parser = flips, help_heading = "Budget")]
+    #[arg(short = 'Q', long = "global", value_name = "N", default_value_t = 12, value_parser = flips, help_heading = "Budget", conflicts_with = "edges")]
     global: usize,
     #[command(flatten)]
     local: LocalArguments,
+    /// With --edges: removed edges in all
+    #[arg(short = 'E', long = "edges-global", value_name = "N", default_value_t = 5, requires = "edges", value_parser = edges::removals, help_heading = "Edges")]
+    edges_global: usize,
+    #[command(flatten)]
+    edges: EdgeArguments,
     /// Give up after so many seconds of search
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = effort::seconds, help_heading = "Effort")]
     time_limit: f64,
@@ -48,10 +58,13 @@ impl Explain {
             let last = graph.node_count().saturating_sub(1);
             return Err(miette!(help = "ids run from 0", "there is no node {}: the last one is {last}", self.node));
         }
-        let (budget, record) = self.local.budget(&graph, self.global)?;
-        let record = record.with_global(self.global);
         let limits =
             Limits { time: Duration::try_from_secs_f64(self.time_limit).unwrap_or_default(), ..Limits::default() };
+        if self.edges.wanted()? {
+            return self.execute_edges(&graph, &network, &identity, limits);
+        }
+        let (budget, record) = self.local.budget(&graph, self.global)?;
+        let record = record.with_global(self.global);
         let certifier = certifier(&graph, &network, budget).effort(Effort::Complete(limits)).build();
         let told = explain(&certifier, self.node).into_diagnostic()?;
         match self.format {
@@ -60,6 +73,29 @@ impl Explain {
                 let q = certifier.budget().local(self.node);
                 put!("{}", text(&graph, &told, self.global, q))?;
             }
+        }
+        Ok(0)
+    }
+}
+
+impl Explain {
+    /// The same for removed edges: the exact worst case of every class pair, as far as time allows.
+    fn execute_edges(&self, graph: &Graph, network: &Network, identity: &Identity, limits: Limits) -> Result<u8> {
+        let budget = self.edges.budget(graph, self.edges_global, self.local.freeze_nodes.as_deref())?;
+        let record = EdgeBudgetRecord::new(&budget, true);
+        let problem = edges::problem(graph, network, budget)?;
+        let certifier = EdgeCertifier::new(problem).effort(Effort::Minimize { limits, gap: 0.0 });
+        let start = Instant::now();
+        let result = certifier.one(self.node).into_diagnostic()?;
+        let seconds = start.elapsed().as_secs_f64();
+        match self.format {
+            Format::Json => {
+                let minima = result.minima.clone();
+                let row = EdgeRecord::new(graph, result, seconds).with_exact_margins(&minima);
+                let worst: Vec<_> = minima.iter().map(|known| known.as_ref().map(|known| &known.edges)).collect();
+                say!("{}", json!({ "input": identity, "edges": record, "explanation": row, "worst_edges": worst }))?;
+            }
+            Format::Table => put!("{}", edge_tables::explained(graph, &result, &record))?,
         }
         Ok(0)
     }

@@ -10,6 +10,9 @@ pub mod output;
 pub mod certify;
 pub mod check;
 pub mod demo;
+pub mod edge_proofs;
+pub mod edge_tables;
+pub mod edges;
 pub mod effort;
 pub mod explain;
 #[cfg(feature = "laboratory")]

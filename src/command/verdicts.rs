@@ -199,7 +199,10 @@ pub fn check_proofs_name(path: &Path) -> Result<()> {
 }
 
 /// `--class labels` needs a usable label for every node asked for.
-fn check_labels(graph: &Graph, nodes: &[usize], ids: Ids, classes: usize) -> Result<()> {
+///
+/// # Errors
+/// With the first node that has none.
+pub fn check_labels(graph: &Graph, nodes: &[usize], ids: Ids, classes: usize) -> Result<()> {
     for &row in nodes {
         let node = ids.id(row);
         match graph.label(row) {

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::certify::settings::{Bound, Effort, Margins};
 use crate::problem::budget::{Budget, Direction};
 
+pub use super::edges::EdgeRun;
 pub use super::node_set::NodeSet;
 
 /// What a run is, by its command.
@@ -24,6 +25,12 @@ pub enum Description {
     /// A published table.
     #[serde(rename = "reproduce table1")]
     Table1(TableRun),
+    /// Verdicts about removed edges.
+    #[serde(rename = "certify edges")]
+    CertifyEdges(EdgeRun),
+    /// Radii in removed edges.
+    #[serde(rename = "radius edges")]
+    RadiusEdges(EdgeRun),
 }
 
 /// A run of `certify`, or the verdicts of a study.
@@ -238,6 +245,7 @@ impl Description {
         match self {
             Description::Certify(run) => Some((run.nodes, run.node_set.as_ref())),
             Description::Radius(run) => Some((run.nodes, run.node_set.as_ref())),
+            Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some((run.nodes, run.node_set.as_ref())),
             Description::Validate(_) | Description::Table1(_) => None,
         }
     }
@@ -261,6 +269,7 @@ impl Description {
             Description::Certify(run) => Some(&run.input),
             Description::Radius(run) => Some(&run.input),
             Description::Validate(run) => Some(&run.input),
+            Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some(&run.input),
             Description::Table1(_) => None,
         }
     }
@@ -271,7 +280,7 @@ impl Description {
             Description::Certify(run) => Some(&run.budget),
             Description::Radius(run) => Some(&run.budget),
             Description::Validate(run) => Some(&run.budget),
-            Description::Table1(_) => None,
+            Description::Table1(_) | Description::CertifyEdges(_) | Description::RadiusEdges(_) => None,
         }
     }
 
@@ -280,7 +289,7 @@ impl Description {
         match self {
             Description::Certify(run) => run.bound,
             Description::Radius(run) => run.bound,
-            Description::Validate(_) | Description::Table1(_) => None,
+            _ => None,
         }
     }
 
@@ -289,6 +298,7 @@ impl Description {
         let effort = match self {
             Description::Certify(run) => run.effort,
             Description::Radius(run) => run.effort,
+            Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some(run.effort),
             Description::Validate(_) | Description::Table1(_) => None,
         };
         effort.map_or(Level::Bounds, |effort| effort.level)

@@ -1,6 +1,7 @@
 //! Rows of results: one per node, the same fields in every output format.
 
 pub mod description;
+pub mod edges;
 mod node_set;
 pub mod study;
 

@@ -72,6 +72,8 @@ pub fn command_of(run: &Description) -> String {
             }
         }
         Description::Table1(_) => parts.push("reproduce table1".into()),
+        Description::CertifyEdges(_) => parts.push("certify GRAPH MODEL --edges remove".into()),
+        Description::RadiusEdges(_) => parts.push("radius GRAPH MODEL --edges remove".into()),
     }
     parts.join(" ")
 }

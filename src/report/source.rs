@@ -154,6 +154,10 @@ fn read(path: &Path, name: String) -> Result<Source, ReportError> {
         }
         Some(Ok(Description::Radius(_))) => Rows::Radii(results::read(path, RadiusRecord::SCHEMA)?),
         Some(Ok(Description::Validate(_))) => Rows::Pairs(results::read(path, PairRecord::SCHEMA)?),
+        Some(Ok(Description::CertifyEdges(_) | Description::RadiusEdges(_))) => {
+            let problem = "its rows are about removed edges, and a report is made of rows about attributes".to_string();
+            return Err(ReportError::Unknown { file: path.display().to_string(), problem });
+        }
         Some(Ok(Description::Table1(_)) | Err(_)) | None => guess(path)?,
     };
     Ok(Source { path: path.to_path_buf(), name, named: false, rows, run, written: written(path) })

@@ -1,0 +1,365 @@
+//! `EdgeCertifier`: from an edge problem to a verdict for every node.
+
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+
+use crate::certify::settings::Effort;
+use crate::certify::verdict::{Margin, Verdict};
+use crate::edges::bound::{Bounded, Goal, anchors, bound, clear_of, even_suffices};
+use crate::edges::case::Anchors;
+use crate::edges::ground::{Ground, Path, Target};
+use crate::edges::judge::{Attack, Judge, exact};
+use crate::edges::minimum::{EdgeMinimum, Minimize};
+use crate::edges::pair::Pair;
+use crate::edges::problem::EdgeProblem;
+use crate::edges::scene::Scene;
+use crate::edges::search::{Halt, Search, Step, prices};
+use crate::edges::verdict::{EdgeClaim, EdgeReason, EdgeResult};
+use crate::problem::ProblemError;
+use crate::search::limits::{Clock, Limits, Stop};
+
+/// Decides nodes of one edge problem: does any admissible set of removed edges change their class?
+#[derive(Clone, Debug)]
+pub struct EdgeCertifier {
+    problem: EdgeProblem,
+    effort: Effort,
+    proofs: bool,
+    stop: Stop,
+}
+
+/// What is known of a class pair.
+#[derive(Debug)]
+struct Known {
+    margin: Margin,
+    minimum: Option<EdgeMinimum>,
+    tree: Option<Vec<Step>>,
+    open: bool,
+    listed: bool,
+}
+
+/// Everything of one target that its class pairs share.
+struct Table<'a> {
+    target: &'a Target,
+    scene: &'a Scene<'a>,
+    anchors: &'a [Anchors],
+    clock: &'a Clock,
+    nodes: usize,
+    root: &'a Path,
+}
+
+/// What happened on the way.
+#[derive(Default)]
+struct Course {
+    attack: Option<(usize, Attack)>,
+    visited: usize,
+    branched: bool,
+    limit: bool,
+}
+
+impl EdgeCertifier {
+    /// A certifier of a problem: bounds and attacks only.
+    pub fn new(problem: EdgeProblem) -> EdgeCertifier {
+        EdgeCertifier { problem, effort: Effort::Bounds, proofs: false, stop: Stop::default() }
+    }
+
+    /// How far to go.
+    pub fn effort(mut self, effort: Effort) -> EdgeCertifier {
+        self.effort = effort;
+        self
+    }
+
+    /// Is what each verdict rests on to be kept ([`EdgeResult::claim`])?
+    pub fn proofs(mut self, proofs: bool) -> EdgeCertifier {
+        self.proofs = proofs;
+        self
+    }
+
+    /// Searches give up as soon as `asked` says so.
+    pub fn stop(mut self, asked: impl Fn() -> bool + Send + Sync + 'static) -> EdgeCertifier {
+        self.stop = Stop::when(asked);
+        self
+    }
+
+    /// The same certifier with another `E`.
+    pub fn at_global(&self, global: usize) -> EdgeCertifier {
+        EdgeCertifier { problem: self.problem.at_global(global), ..self.clone() }
+    }
+
+    /// The problem.
+    pub fn problem(&self) -> &EdgeProblem {
+        &self.problem
+    }
+
+    /// Certifies nodes for their predicted classes, in parallel.
+    ///
+    /// # Errors
+    /// If the graph has no such node.
+    pub fn certify(&self, nodes: &[usize]) -> Result<Vec<EdgeResult>, ProblemError> {
+        self.problem.check_nodes(nodes)?;
+        Ok(nodes.par_iter().with_max_len(1).map(|&node| self.decide(node, None)).collect())
+    }
+
+    /// Certifies one node for its predicted class.
+    ///
+    /// # Errors
+    /// If the graph has no such node.
+    pub fn one(&self, node: usize) -> Result<EdgeResult, ProblemError> {
+        self.problem.check_nodes(&[node])?;
+        Ok(self.decide(node, None))
+    }
+
+    /// Certifies that a node keeps a class of the network.
+    ///
+    /// # Errors
+    /// If the graph has no such node.
+    pub fn for_class(&self, node: usize, reference: usize) -> Result<EdgeResult, ProblemError> {
+        self.problem.check_nodes(&[node])?;
+        Ok(self.decide(node, Some(reference)))
+    }
+
+    /// The class with the largest exact logit; the smallest number among equals.
+    fn predicted(&self, scene: &Scene, root: &Path) -> usize {
+        let node = scene.ground.target.ids[0];
+        let mut best = 0;
+        for class in 1..self.problem.network().class_count() {
+            let pair = Pair::new(&self.problem, node, best, class);
+            let mut judge = Judge::new(scene, &pair, root);
+            let margin = judge.margin(&[]);
+            let loses = margin.upper() < 0.0 || !(margin.lower() > 0.0) && judge.exact(&[]).sign().is_lt();
+            if loses {
+                best = class;
+            }
+        }
+        best
+    }
+
+    fn limits(&self) -> Limits {
+        match self.effort {
+            Effort::Complete(limits) | Effort::Minimize { limits, .. } => limits,
+            _ => Limits { nodes: 0, time: Duration::MAX },
+        }
+    }
+
+    fn decide(&self, node: usize, reference: Option<usize>) -> EdgeResult {
+        let problem = &self.problem;
+        let root = Path::default();
+        let target = Target::new(problem, node as u32);
+        let Some(ground) = Ground::new(&target, problem.budget().global(), &root) else {
+            unreachable!("nothing is removed at the root")
+        };
+        let scene = Scene::new(problem, ground);
+        let limits = self.limits();
+        let clock = Clock { deadline: Instant::now().checked_add(limits.time), stop: self.stop.clone() };
+        let predicted = self.predicted(&scene, &root);
+        let reference = reference.unwrap_or(predicted);
+        let anchors = anchors(&scene);
+        let table = Table {
+            target: &target,
+            scene: &scene,
+            anchors: &anchors,
+            clock: &clock,
+            nodes: limits.nodes,
+            root: &root,
+        };
+        let others: Vec<usize> = (0..problem.network().class_count()).filter(|&class| class != reference).collect();
+        let pairs: Vec<Pair> = others.iter().map(|&class| Pair::new(problem, node as u32, reference, class)).collect();
+        let mut course = Course::default();
+        let mut known: Vec<Known> = pairs.iter().map(|pair| self.by_bound(&table, pair, &mut course)).collect();
+        let mut order: Vec<usize> = (0..pairs.len()).filter(|&at| known[at].open).collect();
+        order.sort_by(|&x, &y| known[x].margin.lower.total_cmp(&known[y].margin.lower));
+        match self.effort {
+            Effort::Minimize { gap, .. } => {
+                for at in 0..pairs.len() {
+                    self.minimize(&table, &pairs[at], gap, &mut known[at], &mut course);
+                }
+            }
+            _ => {
+                for &at in &order {
+                    if course.attack.is_none() {
+                        self.by_attack(&table, &pairs[at], &mut known[at], &mut course);
+                    }
+                }
+                for &at in &order {
+                    if course.attack.is_none() && known[at].open && matches!(self.effort, Effort::Complete(_)) {
+                        self.by_search(&table, &pairs[at], &mut known[at], &mut course);
+                    }
+                }
+            }
+        }
+        self.conclude((node, reference, predicted), &table, known, course)
+    }
+
+    /// What the bound at the root says.
+    fn by_bound(&self, table: &Table, pair: &Pair, course: &mut Course) -> Known {
+        let scene = table.scene;
+        let mut judge = Judge::new(scene, pair, table.root);
+        let base = judge.margin(&[]);
+        let mut known = Known {
+            margin: Margin { class: pair.other, lower: f64::NEG_INFINITY, upper: base.upper() },
+            minimum: None,
+            tree: None,
+            open: true,
+            listed: false,
+        };
+        if let Some(attack) = judge.attack(&[], base) {
+            known.margin.upper = attack.upper;
+            course.attack.get_or_insert((pair.other, attack));
+        } else if scene.ground.free_edges().next().is_none() {
+            (known.open, known.listed, known.tree) = (false, true, Some(vec![Step::Singles]));
+            known.margin.lower = base.lower().max(0.0);
+        }
+        if !known.open || course.attack.is_some() && !matches!(self.effort, Effort::Minimize { .. }) {
+            return known;
+        }
+        let mut bounded = bound(scene, pair, table.anchors, Goal { enough: 0.0, base: None });
+        known.margin.lower = bounded.lower;
+        if clear_of(&bounded, 0.0) {
+            known.open = false;
+            known.tree = self.proofs.then(|| vec![self.leaf(table, pair, &mut bounded)]);
+        }
+        known
+    }
+
+    fn leaf(&self, table: &Table, pair: &Pair, bounded: &mut Bounded) -> Step {
+        even_suffices(table.scene, pair, table.anchors, bounded);
+        Step::Prices(prices(table.scene, bounded))
+    }
+
+    /// Attacks of one edge, all of them, and of more by beam search.
+    fn by_attack(&self, table: &Table, pair: &Pair, known: &mut Known, course: &mut Course) {
+        let mut judge = Judge::new(table.scene, pair, table.root);
+        let singles = judge.singles();
+        let (edges, margin) = judge.beam(&singles, |margin| margin.upper() < 0.0);
+        known.margin.upper = known.margin.upper.min(margin.upper());
+        if let Some(attack) = judge.attack(&edges, margin) {
+            known.margin.upper = attack.upper;
+            course.attack = Some((pair.other, attack));
+            return;
+        }
+        let one = |single: &crate::edges::judge::Single| judge.attack(&[single.edge], single.margin);
+        if let Some(attack) = singles.iter().find_map(one) {
+            course.attack = Some((pair.other, attack));
+        } else if table.scene.ground.budget == 1 {
+            let base = judge.margin(&[]).lower();
+            let least = singles.iter().map(|single| single.margin.lower()).fold(base, f64::min);
+            known.margin.lower = known.margin.lower.max(least.max(0.0));
+            (known.open, known.listed, known.tree) = (false, true, Some(vec![Step::Singles]));
+        }
+    }
+
+    /// Branch and bound.
+    fn by_search(&self, table: &Table, pair: &Pair, known: &mut Known, course: &mut Course) {
+        let mut search = Search {
+            problem: &self.problem,
+            target: table.target,
+            pair,
+            clock: table.clock,
+            nodes: table.nodes,
+            visited: 0,
+            proofs: self.proofs,
+            lower: f64::INFINITY,
+        };
+        let outcome = search.explore(table.root);
+        course.visited += search.visited;
+        course.branched = true;
+        match outcome {
+            Ok(tree) => {
+                (known.open, known.tree) = (false, Some(tree));
+                known.margin.lower = known.margin.lower.max(search.lower);
+            }
+            Err(Halt::Attack(attack)) => {
+                known.margin.upper = known.margin.upper.min(attack.upper);
+                course.attack = Some((pair.other, attack));
+            }
+            Err(Halt::Limit) => course.limit = true,
+        }
+    }
+
+    /// The exact minimum, and the tree of its sign where proofs are asked for.
+    fn minimize(&self, table: &Table, pair: &Pair, gap: f64, known: &mut Known, course: &mut Course) {
+        let node = table.target.ids[0];
+        let base = exact(&self.problem, node, pair, &[]);
+        let mut search = Minimize {
+            problem: &self.problem,
+            target: table.target,
+            pair,
+            clock: table.clock,
+            nodes: table.nodes,
+            visited: 0,
+            gap,
+            scale: base.approximate().abs(),
+            best: EdgeMinimum { margin: base, edges: Vec::new() },
+            lower: f64::INFINITY,
+            halted: false,
+        };
+        search.explore(table.root);
+        course.visited += search.visited;
+        course.branched |= search.visited > 1;
+        course.limit |= search.halted;
+        let Minimize { best, lower, halted, visited, .. } = search;
+        let lower = if visited == 0 { f64::NEG_INFINITY } else { lower };
+        known.margin.upper = best.margin.ceil_f64();
+        let complete = !halted && lower >= known.margin.upper;
+        known.margin.lower = match complete {
+            true => best.margin.floor_f64(),
+            false => known.margin.lower.max(lower.min(best.margin.floor_f64())),
+        };
+        known.open = !(best.margin.sign().is_gt() && (complete || known.margin.lower > 0.0));
+        if best.margin.sign().is_le() && course.attack.as_ref().is_none_or(|attack| attack.1.upper > known.margin.upper)
+        {
+            let attack =
+                Attack { edges: best.edges.clone(), tie: best.margin.sign().is_eq(), upper: known.margin.upper };
+            course.attack = Some((pair.other, attack));
+        }
+        known.minimum = complete.then_some(best);
+        if self.proofs && !known.open && known.tree.is_none() {
+            let mut again = Course::default();
+            self.by_search(table, pair, known, &mut again);
+            course.visited += again.visited;
+        }
+    }
+
+    fn conclude(
+        &self,
+        (node, reference, predicted): (usize, usize, usize),
+        table: &Table,
+        known: Vec<Known>,
+        course: Course,
+    ) -> EdgeResult {
+        let robust = known.iter().all(|pair| !pair.open);
+        let (verdict, reason) = match &course.attack {
+            Some((_, attack)) if attack.tie => (Verdict::NonRobust, EdgeReason::Tie),
+            Some(_) => (Verdict::NonRobust, EdgeReason::Witness),
+            None if robust && course.branched => (Verdict::Robust, EdgeReason::BranchAndBound),
+            None if robust && known.iter().any(|pair| pair.listed) => (Verdict::Robust, EdgeReason::Listed),
+            None if robust => (Verdict::Robust, EdgeReason::PricedBound),
+            None if course.limit => (Verdict::Undecided, EdgeReason::Limit),
+            None => (Verdict::Undecided, EdgeReason::BoundNotPositive),
+        };
+        let claim = match (&course.attack, verdict) {
+            _ if !self.proofs => None,
+            (Some((class, attack)), _) => Some(EdgeClaim::NonRobust(*class, attack.edges.clone())),
+            (None, Verdict::Robust) => {
+                let trees: Option<Vec<(usize, Vec<Step>)>> =
+                    known.iter().map(|pair| Some((pair.margin.class, pair.tree.clone()?))).collect();
+                trees.map(EdgeClaim::Robust)
+            }
+            _ => None,
+        };
+        EdgeResult {
+            node,
+            reference,
+            predicted,
+            relevant_edges: table.target.edges.len(),
+            verdict,
+            reason,
+            search_nodes: course.visited,
+            limit_hit: course.limit,
+            witness: course.attack.map_or_else(Vec::new, |(_, attack)| attack.edges),
+            claim,
+            minima: known.iter().map(|pair| pair.minimum.clone()).collect(),
+            margins: known.into_iter().map(|pair| pair.margin).collect(),
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! The edge problem: graph, network and budget of removals, and what all targets share.
+
+use std::sync::{Arc, OnceLock};
+
+use thiserror::Error;
+
+use crate::edges::budget::{Edge, EdgeBudget};
+use crate::edges::rule::Rule;
+use crate::number::dyadic::Dyadic;
+use crate::number::rounding::{FLOOR, gamma};
+use crate::problem::ProblemError;
+use crate::problem::graph::Graph;
+use crate::problem::matrix::PatternRows;
+use crate::problem::network::{Network, Operator};
+
+/// Networks whose answers to removed edges are not decided, and parts that do not fit.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum EdgeError {
+    /// Not one hidden layer.
+    #[error(
+        "the model has {layers} weight layers: removed edges are decided for networks of two weight layers (one hidden layer)"
+    )]
+    Depth {
+        /// Weight layers of the model.
+        layers: usize,
+    },
+    /// An operator that edges do not determine in a way that is known here.
+    #[error(
+        "layer {layer} passes messages by {rule}, which cannot be recomputed when edges are removed: only gcn, gcn-self, mean, \
+         mean+self, sum, sum+self and identity can"
+    )]
+    Operator {
+        /// Layer, from 1.
+        layer: usize,
+        /// What it is.
+        rule: String,
+    },
+    /// More than one operator with edges in the first layer.
+    #[error(
+        "the first layer has {terms} terms that pass messages along edges: removed edges are decided for one, beside identity terms"
+    )]
+    Terms {
+        /// How many.
+        terms: usize,
+    },
+    /// The budget is one for another graph.
+    #[error("the budget of edges is for {budget} nodes, but the graph has {graph}")]
+    Budget {
+        /// Local budgets.
+        budget: usize,
+        /// Nodes of the graph.
+        graph: usize,
+    },
+    /// Graph and network do not fit.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+}
+
+/// A graph, a network and a budget of removals that fit together.
+#[derive(Clone, Debug)]
+pub struct EdgeProblem {
+    graph: Arc<Graph>,
+    network: Arc<Network>,
+    budget: EdgeBudget,
+    shared: Arc<Shared>,
+}
+
+/// What does not depend on the budget.
+#[derive(Debug)]
+struct Shared {
+    /// The rule of the first layer's term with edges.
+    rule: Rule,
+    /// Which term that is.
+    term: Option<usize>,
+    /// The rules of the terms of the second layer.
+    second: Vec<Rule>,
+    messages: Messages,
+    exact: Vec<OnceLock<[Vec<Dyadic>; 2]>>,
+}
+
+/// What nodes send in the first layer, in f64: `Y_n` along edges, and `b_n + Z_n` to themselves. The sizes are sums of absolute values; an error is at
+/// most `eps` times the size.
+#[derive(Debug, Default)]
+pub(crate) struct Messages {
+    pub(crate) width: usize,
+    pub(crate) sent: Vec<f64>,
+    pub(crate) sent_size: Vec<f64>,
+    /// Sums of the sizes of a node.
+    pub(crate) total: Vec<f64>,
+    pub(crate) own: Vec<f64>,
+    pub(crate) own_size: Vec<f64>,
+    /// Relative error of everything that is computed from messages: see [`EdgeProblem::new`].
+    pub(crate) eps: f64,
+    /// Are all numbers so small that nothing overflows?
+    pub(crate) safe: bool,
+}
+
+impl Messages {
+    pub(crate) fn sent(&self, node: u32) -> &[f64] {
+        &self.sent[node as usize * self.width..][..self.width]
+    }
+
+    pub(crate) fn sent_size(&self, node: u32) -> &[f64] {
+        &self.sent_size[node as usize * self.width..][..self.width]
+    }
+
+    pub(crate) fn own(&self, node: u32) -> &[f64] {
+        &self.own[node as usize * self.width..][..self.width]
+    }
+
+    pub(crate) fn own_size(&self, node: u32) -> &[f64] {
+        &self.own_size[node as usize * self.width..][..self.width]
+    }
+}
+
+/// Numbers beyond this are left to exact arithmetic.
+const LARGE: f64 = 1e100;
+
+impl EdgeProblem {
+    /// Puts the parts together.
+    ///
+    /// # Errors
+    /// If they do not fit, or removed edges are not decided for such a network.
+    pub fn new(
+        graph: impl Into<Arc<Graph>>,
+        network: impl Into<Arc<Network>>,
+        budget: EdgeBudget,
+    ) -> Result<EdgeProblem, EdgeError> {
+        let (graph, network) = (graph.into(), network.into());
+        let nodes = graph.node_count();
+        if network.node_count() != nodes {
+            return Err(ProblemError::Nodes { network: network.node_count(), graph: nodes }.into());
+        }
+        if network.width(1) != graph.attribute_count() {
+            return Err(ProblemError::Attributes { network: network.width(1), graph: graph.attribute_count() }.into());
+        }
+        if budget.locals().len() != nodes {
+            return Err(EdgeError::Budget { budget: budget.locals().len(), graph: nodes });
+        }
+        let [first, second] = network.layers() else {
+            return Err(EdgeError::Depth { layers: network.layers().len() });
+        };
+        let rules = |layer: usize, operators: &[Operator]| -> Result<Vec<Rule>, EdgeError> {
+            let rule = |operator: &Operator| {
+                Rule::of(operator).ok_or_else(|| EdgeError::Operator { layer, rule: named(operator) })
+            };
+            operators.iter().map(rule).collect()
+        };
+        let (of_first, second) = (rules(1, &first.operators)?, rules(2, &second.operators)?);
+        let along: Vec<usize> = (0..of_first.len()).filter(|&k| !of_first[k].is_identity()).collect();
+        let term = match along.as_slice() {
+            [] => None,
+            [term] => Some(*term),
+            more => return Err(EdgeError::Terms { terms: more.len() }),
+        };
+        let rule = term.map_or(Rule::IDENTITY, |term| of_first[term]);
+        let messages = messages(&graph, &network, term);
+        let exact = (0..nodes).map(|_| OnceLock::new()).collect();
+        let shared = Arc::new(Shared { rule, term, second, messages, exact });
+        Ok(EdgeProblem { graph, network, budget, shared })
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// The budget.
+    pub fn budget(&self) -> &EdgeBudget {
+        &self.budget
+    }
+
+    /// The same problem with another `E`.
+    pub fn at_global(&self, global: usize) -> EdgeProblem {
+        EdgeProblem { budget: self.budget.with_global(global), ..self.clone() }
+    }
+
+    /// Are these nodes of the graph?
+    ///
+    /// # Errors
+    /// With the first that is not.
+    pub fn check_nodes(&self, nodes: &[usize]) -> Result<(), ProblemError> {
+        let count = self.graph.node_count();
+        match nodes.iter().find(|&&node| node >= count) {
+            Some(&node) => Err(ProblemError::Node { node, nodes: count }),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn rule(&self) -> Rule {
+        self.shared.rule
+    }
+
+    pub(crate) fn second(&self) -> &[Rule] {
+        &self.shared.second
+    }
+
+    pub(crate) fn messages(&self) -> &Messages {
+        &self.shared.messages
+    }
+
+    /// Has the graph a self-loop here?
+    pub(crate) fn looped(&self, node: u32) -> bool {
+        self.graph.adjacency().contains(node as usize, node)
+    }
+
+    /// Who is linked to a node, itself left out.
+    pub(crate) fn neighbours(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        self.graph.adjacency().row(node as usize).iter().copied().filter(move |&other| other != node)
+    }
+
+    /// `Y_n` and `b_n + Z_n`, exactly; summed when they are first asked for.
+    fn exact(&self, node: u32) -> &[Vec<Dyadic>; 2] {
+        self.shared.exact[node as usize].get_or_init(|| {
+            let layer = &self.network.layers()[0];
+            let present = self.graph.attributes().row(node as usize);
+            let sum = |k: usize, j: usize| {
+                Dyadic::sum_of(present.iter().map(|&d| layer.weight.get(k * layer.inputs() + d as usize, j)))
+            };
+            let sent = |j| self.shared.term.map_or(Dyadic::ZERO, |term| sum(term, j));
+            let bias = layer.bias.row(node as usize);
+            let own = |j: usize| {
+                let terms = (0..layer.passing.terms()).filter(|&k| Some(k) != self.shared.term);
+                terms.fold(Dyadic::from(bias[j]), |total, k| &total + &sum(k, j))
+            };
+            [(0..layer.outputs()).map(sent).collect(), (0..layer.outputs()).map(own).collect()]
+        })
+    }
+
+    /// The exact margin of class `reference` over `other` at a node when these edges are removed.
+    pub(crate) fn exact_margin(&self, node: u32, reference: usize, other: usize, removed: &[Edge]) -> Dyadic {
+        let left =
+            |v: u32| -> Vec<u32> { self.neighbours(v).filter(|&w| !removed.contains(&Edge::between(v, w))).collect() };
+        let at_node = left(node);
+        let [first, second] = self.network.layers() else { return Dyadic::ZERO };
+        let width = first.outputs();
+        let difference = |k: usize, i: usize| -> Dyadic {
+            &Dyadic::from(second.weight.get(k * width + i, reference))
+                - &Dyadic::from(second.weight.get(k * width + i, other))
+        };
+        let bias = second.bias.row(node as usize);
+        let mut total = &Dyadic::from(bias[reference]) - &Dyadic::from(bias[other]);
+        let weights: Vec<Vec<Dyadic>> =
+            (0..self.second().len()).map(|k| (0..width).map(|i| difference(k, i)).collect()).collect();
+        let size = |rule: Rule, v: u32, left: usize| left + rule.own(self.looped(v));
+        for &m in std::iter::once(&node).chain(&at_node) {
+            let around = if m == node { at_node.clone() } else { left(m) };
+            let entry = |rule: &Rule| match m == node {
+                true => rule.own_entry(at_node.len(), self.looped(node)),
+                false => rule.entry(size(*rule, node, at_node.len()), size(*rule, m, around.len())),
+            };
+            let entries: Vec<f64> = self.second().iter().map(entry).collect();
+            if entries.iter().all(|a| *a == 0.0) {
+                continue;
+            }
+            let rule = self.rule();
+            let own = Dyadic::from(if rule.is_identity() { 0.0 } else { rule.own_entry(around.len(), self.looped(m)) });
+            let senders: Vec<(u32, Dyadic)> = around
+                .iter()
+                .map(|&n| {
+                    let at_n = self.neighbours(n).filter(|&w| !removed.contains(&Edge::between(n, w))).count();
+                    (n, rule.entry(size(rule, m, around.len()), size(rule, n, at_n)).into())
+                })
+                .collect();
+            for i in 0..width {
+                let coefficient = entries
+                    .iter()
+                    .zip(&weights)
+                    .fold(Dyadic::ZERO, |total, (&a, w)| &total + &(&w[i] * &Dyadic::from(a)));
+                if coefficient.sign().is_eq() {
+                    continue;
+                }
+                let [sent, own_part] = self.exact(m);
+                let mut z = &own_part[i] + &(&sent[i] * &own);
+                for (n, a) in &senders {
+                    z += &(&self.exact(*n)[0][i] * a);
+                }
+                let active = if first.is_linear(i) { z } else { z.relu() };
+                total += &(&coefficient * &active);
+            }
+        }
+        total
+    }
+}
+
+/// What an operator is called where it is refused.
+fn named(operator: &Operator) -> String {
+    match operator {
+        Operator::Matrix(_) => "a matrix from a file".into(),
+        Operator::Polynomial(..) => format!("the polynomial {}", operator.name()),
+        _ => operator.name(),
+    }
+}
+
+fn messages(graph: &Graph, network: &Network, term: Option<usize>) -> Messages {
+    let (layer, last) = (&network.layers()[0], &network.layers()[1]);
+    let (nodes, width) = (graph.node_count(), layer.outputs());
+    let zeros = || vec![0.0; nodes * width];
+    let mut messages =
+        Messages { width, sent: zeros(), sent_size: zeros(), own: zeros(), own_size: zeros(), ..Messages::default() };
+    let (mut longest, mut widest) = (0, 0);
+    for n in 0..nodes {
+        let present = graph.attributes().row(n);
+        (longest, widest) = (longest.max(present.len()), widest.max(graph.degree(n)));
+        let range = n * width..(n + 1) * width;
+        for (j, &b) in layer.bias.row(n).iter().enumerate() {
+            messages.own[range.start + j] = b;
+            messages.own_size[range.start + j] = b.abs() + FLOOR;
+        }
+        for k in 0..layer.passing.terms() {
+            let (into, size) = match Some(k) == term {
+                true => (&mut messages.sent[range.clone()], &mut messages.sent_size[range.clone()]),
+                false => (&mut messages.own[range.clone()], &mut messages.own_size[range.clone()]),
+            };
+            for &d in present {
+                for ((x, s), &w) in
+                    into.iter_mut().zip(size.iter_mut()).zip(layer.weight.row(k * layer.inputs() + d as usize))
+                {
+                    *x += w;
+                    // What is zero throughout stays without error.
+                    *s += if w == 0.0 { 0.0 } else { w.abs() + FLOOR };
+                }
+            }
+        }
+        messages.total.push(messages.sent_size[range].iter().sum::<f64>());
+    }
+    // Roundings on the way of any number: attributes, messages, units, terms, and some more.
+    let operations = layer.passing.terms() * longest + 2 * widest + (last.passing.terms() + 2) * (width + 2) + 64;
+    messages.eps = gamma(4 * operations);
+    let small = |values: &[f64]| values.iter().all(|x| x.abs() < LARGE);
+    messages.safe = small(&messages.sent_size)
+        && small(&messages.own_size)
+        && small(last.weight.values())
+        && small(last.bias.values())
+        && messages.eps < 1e-6;
+    messages
+}

@@ -1,0 +1,83 @@
+//! The entries of message-passing operators as functions of how many edges are left at both ends.
+
+use crate::problem::network::Operator;
+
+/// What an entry depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// `1/√(size_i size_j)`.
+    Root,
+    /// `1/size_i`.
+    Mean,
+    /// 1.
+    Sum,
+    /// No edges; every node for itself.
+    Identity,
+}
+
+/// A rule of message passing that can be recomputed when edges are removed (docs/math.md (18.1)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rule {
+    kind: Kind,
+    with_self: bool,
+}
+
+impl Rule {
+    /// No messages.
+    pub(crate) const IDENTITY: Rule = Rule { kind: Kind::Identity, with_self: true };
+
+    /// The rule of an operator; none for matrices of one's own and polynomials.
+    pub(crate) fn of(operator: &Operator) -> Option<Rule> {
+        let (kind, with_self) = match operator {
+            Operator::Gcn => (Kind::Root, true),
+            Operator::GcnWithoutSelf => (Kind::Root, false),
+            Operator::Mean => (Kind::Mean, false),
+            Operator::MeanWithSelf => (Kind::Mean, true),
+            Operator::Sum => (Kind::Sum, false),
+            Operator::SumWithSelf => (Kind::Sum, true),
+            Operator::Identity => return Some(Rule::IDENTITY),
+            _ => return None,
+        };
+        Some(Rule { kind, with_self })
+    }
+
+    /// Does no message run along an edge?
+    pub(crate) fn is_identity(self) -> bool {
+        self.kind == Kind::Identity
+    }
+
+    /// Does an entry depend on how many edges the sender has?
+    pub(crate) fn reads_sender(self) -> bool {
+        self.kind == Kind::Root
+    }
+
+    /// 1 if a node counts itself, because the rule says so or the graph has a self-loop there.
+    pub(crate) fn own(self, looped: bool) -> usize {
+        usize::from(self.with_self || looped)
+    }
+
+    /// The entry between a receiver and a sender of these sizes; 0 where one of them has none, since then there is no entry.
+    #[inline]
+    pub(crate) fn entry(self, receiver: usize, sender: usize) -> f64 {
+        if receiver == 0 || sender == 0 {
+            return 0.0;
+        }
+        match self.kind {
+            // The very expressions of `Operator::matrix`.
+            Kind::Root => 1.0 / (receiver as f64 * sender as f64).sqrt(),
+            Kind::Mean => 1.0 / receiver as f64,
+            Kind::Sum => 1.0,
+            Kind::Identity => 0.0,
+        }
+    }
+
+    /// The entry of a node with itself, `left` edges being left at it; 0 if it does not count itself.
+    #[inline]
+    pub(crate) fn own_entry(self, left: usize, looped: bool) -> f64 {
+        match (self.kind, self.own(looped)) {
+            (Kind::Identity, _) => 1.0,
+            (_, 0) => 0.0,
+            (_, own) => self.entry(left + own, left + own),
+        }
+    }
+}
