@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 
 use crate::bound::activation::{self, Columns};
-use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::attributes::Attributes;
+use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::path::Paths;
 use crate::bound::relaxed::Relaxation;
 use crate::bound::selection::Field;
@@ -213,7 +213,12 @@ impl Prepared {
     ) -> Enclosure {
         workspace.slice.cut(self.network(), self.network().depth(), node);
         workspace.selection.forget();
-        workspace.backward.run(self.network(), &workspace.slice, self.activation_bounds(), &[(reference, 1.0), (class, -1.0)]);
+        workspace.backward.run(
+            self.network(),
+            &workspace.slice,
+            self.activation_bounds(),
+            &[(reference, 1.0), (class, -1.0)],
+        );
         self.evaluate(workspace, relaxation)
     }
 
@@ -323,7 +328,7 @@ impl Prepared {
 
 /// Works with threads of its own while the present one waits. A thread of rayon that waits for others takes up other work, and that
 /// might ask for the very thing that is being made.
-fn aside<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn aside<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     let threads = rayon::current_num_threads();
     let work = || match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(work),

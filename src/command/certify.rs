@@ -8,6 +8,7 @@ use gcnproof::{Bound, Graph};
 use miette::{IntoDiagnostic, Result};
 use serde::Serialize;
 
+use super::deployed::DeployedArguments;
 use super::effort::EffortArguments;
 use super::input::{self, Input, LocalArguments};
 use super::logits::LogitsArguments;
@@ -28,6 +29,7 @@ use super::verdicts::{self, Found, Verdicts};
   gcnproof certify cora.npz gcn.safetensors -Q 12 --nodes 7 --minimize (the exact worst-case margins)
   gcnproof certify cora.npz gcn.safetensors -Q 12 --nodes 7 --minimize --exact-margins --format json   (as fractions)
   gcnproof certify cora.npz gcn.safetensors -Q 12 --complete --proofs proofs.jsonl.zst   (see gcnproof check)
+  gcnproof certify cora.npz gcn.safetensors -Q 12 --deployed float32  (verdicts for every execution in float32)
   gcnproof certify graph.npz gcn.safetensors -Q 12 --nodes graph.npz:test_mask --logits logits.npy
   gcnproof certify graph.npz model.npz -Q 3 --message-passing mean,laplacian.npz --format json
 
@@ -51,6 +53,8 @@ pub struct Certify {
     class: Class,
     #[command(flatten)]
     effort: EffortArguments,
+    #[command(flatten)]
+    deployed: DeployedArguments,
     #[command(flatten)]
     logits: LogitsArguments,
     /// The nodes that count as labelled in the summary: the same as for --nodes [default: those with a label]
@@ -124,6 +128,7 @@ impl Certify {
             },
             effort: self.effort.effort(),
             effort_record: self.effort.record(),
+            deployed: self.deployed.execution(),
             proofs: self.proofs.as_deref(),
             run: &self.run,
         };

@@ -109,7 +109,14 @@ impl Plan {
     fn effort_record(&self, effort: Effort) -> EffortRecord {
         // A limit that is never asked for does not make another run.
         let time_limit = (effort != Effort::Bounds).then_some(self.limits.time.as_secs_f64());
-        EffortRecord { level: Level::from(effort), time_limit, node_limit: None, gap: None, margins: Margins::Tight, exact_margins: false }
+        EffortRecord {
+            level: Level::from(effort),
+            time_limit,
+            node_limit: None,
+            gap: None,
+            margins: Margins::Tight,
+            exact_margins: false,
+        }
     }
 
     /// Verdicts at one `Q`, and whether the run was interrupted.
@@ -121,6 +128,7 @@ impl Plan {
             bound: Some(Bound::Best),
             effort: Some(self.effort_record(effort)),
             class: Some(Class::Predicted),
+            deployed: None,
             nodes: self.nodes.len(),
             node_set: NodeSet::new(&self.nodes, subject.graph.node_count()),
         });
@@ -136,9 +144,14 @@ impl Plan {
                     return;
                 }
                 let budget = subject.budget.with_global(self.global);
-                let certifier = certifier(subject.graph, subject.network, budget).effort(effort).margins(Margins::Tight).build();
+                let certifier =
+                    certifier(subject.graph, subject.network, budget).effort(effort).margins(Margins::Tight).build();
                 let open: Vec<usize> = open.iter().map(|&node| node as usize).collect();
-                certifier.each(&open, |_| None, |result, seconds| done(NodeRecord::new(subject.graph, result, seconds)));
+                certifier.each(
+                    &open,
+                    |_| None,
+                    |result, seconds| done(NodeRecord::new(subject.graph, result, seconds)),
+                );
             },
         )
     }
@@ -163,6 +176,7 @@ impl Plan {
             bound: Some(bound),
             max_global: self.max_global as u64,
             effort: Some(self.effort_record(effort)),
+            deployed: None,
             nodes: self.nodes.len(),
             node_set: NodeSet::new(&self.nodes, subject.graph.node_count()),
         });
@@ -199,7 +213,8 @@ impl Plan {
         let nodes = draw(self.nodes.clone(), count, seed);
         let budget = subject.budget.with_global(self.global);
         let effort = Effort::Minimize { limits: self.limits, gap: 1e-9 };
-        let certifier = certifier(subject.graph, subject.network, budget).effort(effort).margins(Margins::Tight).build();
+        let certifier =
+            certifier(subject.graph, subject.network, budget).effort(effort).margins(Margins::Tight).build();
         let keys: Vec<u64> = nodes.iter().flat_map(|&node| pair_keys(&certifier, node)).collect();
         let description = Description::Validate(ValidateRun {
             input: subject.identity.clone(),
