@@ -127,7 +127,7 @@ impl<'a> Checker<'a> {
                         return Err(Reason::Classes(one.class).into());
                     }
                     let at_class = |reason| Fault { class: Some(one.class), step: None, reason };
-                    problem.error = self.margin_error(proof, one.class).map_err(at_class)?;
+                    problem.error = self.rounded(proof.id, proof.class, one.class).map_err(at_class)?;
                     problem.tree(proof.class, one, keep)?;
                 }
                 match others.next() {
@@ -144,7 +144,7 @@ impl<'a> Checker<'a> {
                     return Err(at_class(Reason::Class(witness.class)));
                 }
                 let made = problem.scope().witness(&witness.flips).map_err(at_class)?;
-                let error = self.margin_error(proof, witness.class).map_err(at_class)?;
+                let error = self.rounded_after(proof, witness.class, &made).map_err(at_class)?;
                 match problem.margin((proof.class, witness.class), &made, &error) {
                     (Ordering::Less, _) => Ok(Verdict::NonRobust),
                     (Ordering::Equal, _) => Ok(Verdict::Tie),
@@ -163,8 +163,15 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn margin_error(&self, proof: &NodeProof, class: u32) -> Result<Dyadic, Reason> {
-        self.rounded(proof.id, proof.class, class)
+    /// The same for the flips of a witness.
+    fn rounded_after(&self, proof: &NodeProof, class: u32, made: &Decided) -> Result<Dyadic, Reason> {
+        match (&self.statement.deployed, &self.rounding) {
+            (None, _) => Ok(Dyadic::ZERO),
+            (Some(_), None) => Err(Reason::Rounding),
+            (Some(_), Some(rounding)) => {
+                rounding.after(made).margin_error(proof.id, proof.class, class).ok_or(Reason::Rounding)
+            }
+        }
     }
 
     /// Asks about the leaves of one node, which must exist.

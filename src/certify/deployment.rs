@@ -7,10 +7,11 @@ use crate::bound::prepared::aside;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
 use crate::certify::settings::Effort;
-use crate::certify::shifted::Shifted;
+use crate::certify::shifted::{Part, Shifted};
 use crate::certify::verdict::{NodeResult, Verdict};
 use crate::deployed::error_table::ErrorTable;
 use crate::problem::flip::Flip;
+use crate::problem::forward::forward;
 use crate::proof::{Evidence, Missing};
 use crate::search::limits::Limits;
 use crate::search::pair::difference;
@@ -143,49 +144,69 @@ impl Certifier {
 
     /// A witness must take some margin below minus its error; where it does not, a stronger one is searched for.
     fn deploy_witness(&self, result: &mut NodeResult, errors: &[f64], workspace: &mut Workspace) -> DeployedVerdict {
-        let logits: Vec<_> = self.prepared.logits(&result.witness, workspace).collect();
-        let margins: Vec<f64> =
-            result.margins.iter().map(|m| difference(logits[result.reference], logits[m.class]).upper()).collect();
-        if let Some(at) = (0..margins.len()).find(|&at| margins[at] < -errors[at]) {
-            result.evidence = result.evidence.take().map(|_| witness(result.margins[at].class, &result.witness));
+        if let Some(class) = self.fools(result, &result.witness, errors, workspace) {
+            result.evidence = result.evidence.take().map(|_| witness(class, &result.witness));
             return DeployedVerdict::NonRobust;
         }
-        let mut order: Vec<usize> = (0..margins.len()).collect();
+        let mut order: Vec<usize> = (0..errors.len()).collect();
         order.sort_by(|&x, &y| (result.margins[x].upper - errors[x]).total_cmp(&(result.margins[y].upper - errors[y])));
         let mut verdict = DeployedVerdict::RoundingDependent;
         for at in order {
             if result.margins[at].lower > -errors[at] {
                 continue;
             }
-            let class = result.margins[at].class;
-            let moved = self.moved(result, class, errors[at], workspace);
-            match moved.verdict {
-                Verdict::NonRobust => {
-                    result.evidence = result.evidence.take().map(|_| witness(class, &moved.flips));
-                    result.witness = moved.flips;
-                    return DeployedVerdict::NonRobust;
-                }
-                Verdict::Robust => {}
-                Verdict::Undecided => verdict = DeployedVerdict::Undecided,
+            let moved = self.moved(result, result.margins[at].class, errors[at], workspace);
+            // Where no margin is below minus the error of all perturbations, that of the worst may still be below minus its own.
+            if let Some(class) = self.fools(result, &moved.flips, errors, workspace) {
+                result.evidence = result.evidence.take().map(|_| witness(class, &moved.flips));
+                result.witness = moved.flips;
+                return DeployedVerdict::NonRobust;
+            }
+            if moved.verdict == Verdict::Undecided {
+                verdict = DeployedVerdict::Undecided;
             }
         }
         verdict
     }
 
+    /// The class for which these flips fool every execution, if there is one: by the error of all perturbations, or by their own.
+    fn fools(&self, result: &NodeResult, flips: &[Flip], errors: &[f64], workspace: &mut Workspace) -> Option<usize> {
+        let logits: Vec<_> = self.prepared.logits(flips, workspace).collect();
+        let pairs: Vec<(usize, f64)> = result
+            .margins
+            .iter()
+            .map(|pair| (pair.class, difference(logits[result.reference], logits[pair.class]).upper()))
+            .collect();
+        if let Some(at) = (0..pairs.len()).find(|&at| pairs[at].1 < -errors[at]) {
+            return Some(pairs[at].0);
+        }
+        let execution = self.settings.deployed.filter(|_| pairs.iter().any(|pair| pair.1 < 0.0))?;
+        let part = Part::new(self, &workspace.slice, flips, None);
+        let problem = part.problem.at_global(0);
+        let unperturbed = forward(problem.graph(), problem.network());
+        let operators = self.errors()?.operator_errors();
+        let table = ErrorTable::with_operators(&problem, &unperturbed, &execution, operators);
+        let own = |class: usize| table.margin_error(part.target, result.reference, class);
+        pairs.iter().find(|&&(class, margin)| margin < -own(class)).map(|pair| pair.0)
+    }
+
     /// The pair with `shift` added to its margin, as the effort allows, and a little further.
     fn moved(&self, result: &NodeResult, class: usize, shift: f64, workspace: &Workspace) -> Moved {
         let few = Limits { nodes: TRIES, ..Limits::default() };
-        let efforts = match self.settings.effort {
-            Effort::Complete(limits) | Effort::Minimize { limits, .. } => [Effort::Bounds, Effort::Complete(limits)],
-            _ => [Effort::Bounds, Effort::Complete(few)],
+        let limits = match self.settings.effort {
+            Effort::Complete(limits) | Effort::Minimize { limits, .. } => limits,
+            _ => few,
         };
+        // Of a margin that may be below minus its error, the least is of interest.
+        let further = if shift > 0.0 { Effort::Minimize { limits, gap: 0.0 } } else { Effort::Complete(limits) };
         let shifted = Shifted::new(self, &workspace.slice, result.reference, shift);
-        let mut found = shifted.decide(efforts[0], class);
-        if found.verdict == Verdict::Undecided {
-            found = shifted.decide(efforts[1], class);
+        let mut found = shifted.decide(Effort::Bounds, class);
+        if found.verdict == Verdict::Undecided || shift > 0.0 && found.verdict == Verdict::Robust {
+            found = shifted.decide(further, class);
         }
         let lower = found.margins.first().map_or(f64::NEG_INFINITY, |margin| margin.lower);
-        let flips = shifted.flips(&found.witness);
+        let least = found.minima.iter().flatten().next().map(|minimum| &minimum.flips);
+        let flips = shifted.flips(least.unwrap_or(&found.witness));
         Moved {
             verdict: found.verdict,
             flips,

@@ -7,7 +7,7 @@ use gcnproof_check::format::{Claim, Leaf, Step};
 
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
-use crate::certify::settings::Effort;
+use crate::certify::settings::{Effort, Margins, Settings};
 use crate::certify::verdict::NodeResult;
 use crate::problem::Problem;
 use crate::problem::budget::Budget;
@@ -19,19 +19,18 @@ use crate::problem::passing::Passing;
 use crate::problem::slice::Slice;
 use crate::proof::Evidence;
 
-/// A target with its slice as a graph of its own. Nodes keep their order.
-pub(super) struct Shifted {
-    certifier: Certifier,
+/// The slice of a target as a graph of its own. Nodes keep their order.
+pub(super) struct Part {
+    pub(super) problem: Problem,
     /// What its nodes are called in the whole graph.
     nodes: Vec<u32>,
-    target: usize,
-    reference: usize,
+    pub(super) target: usize,
 }
 
-impl Shifted {
-    /// Adds `shift` to the logit of `reference` at the target of a slice: rounded away from zero, so that a margin that is positive (negative)
-    /// with a negative (positive) shift exceeds it.
-    pub(super) fn new(of: &Certifier, slice: &Slice, reference: usize, shift: f64) -> Shifted {
+impl Part {
+    /// Cuts the slice out of a problem, after some flips, and with a number added to the logit of a class at the target. That number is rounded
+    /// away from zero, so that a margin that is positive (negative) with a negative (positive) one exceeds it.
+    pub(super) fn new(of: &Certifier, slice: &Slice, flips: &[Flip], shift: Option<(usize, f64)>) -> Part {
         let top = slice.top();
         let mut nodes: Vec<u32> = (1..=top).flat_map(|l| slice.nodes(l).iter().copied()).collect();
         nodes.sort_unstable();
@@ -44,9 +43,9 @@ impl Shifted {
             if bias.len() != layer.outputs() {
                 bias = nodes.iter().flat_map(|&n| layer.bias.row(n as usize)).copied().collect();
             }
-            if l + 1 == top {
+            if let Some((class, shift)) = shift.filter(|_| l + 1 == top) {
                 let at = if bias.len() == layer.outputs() { 0 } else { target * layer.outputs() };
-                let moved = &mut bias[at + reference];
+                let moved = &mut bias[at + class];
                 *moved = if shift < 0.0 { (*moved + shift).next_down() } else { (*moved + shift).next_up() };
             }
             let operators = operators(slice, l, nodes.len(), place);
@@ -60,17 +59,41 @@ impl Shifted {
             }
         });
         let network = Network::new(layers.collect()).expect("a part of a network is one");
-        let attributes: Vec<Vec<usize>> = nodes
+        let mut attributes: Vec<Vec<usize>> = nodes
             .iter()
             .map(|&n| of.graph().attributes().row(n as usize).iter().map(|&d| d as usize).collect())
             .collect();
+        for flip in flips.iter().filter(|flip| nodes.binary_search(&flip.node).is_ok()) {
+            let row = &mut attributes[place(flip.node)];
+            match row.iter().position(|&d| d == flip.attribute as usize) {
+                Some(at) => drop(row.swap_remove(at)),
+                None => row.push(flip.attribute as usize),
+            }
+        }
         let graph =
             Graph::from_lists(&[], &attributes, of.graph().attribute_count()).expect("rows of a graph are rows");
         let budget = part(of.budget(), &graph, &nodes);
         let problem = Problem::new(graph, network, budget).expect("the parts are of one size");
-        let stop = of.settings.stop.clone();
-        let builder = Certifier::builder(problem).bound(of.settings.bound).proofs(of.settings.proofs);
-        Shifted { certifier: builder.stop(move || stop.is_set()).build(), nodes, target, reference }
+        Part { problem, nodes, target }
+    }
+}
+
+/// A target alone, with its margins moved.
+pub(super) struct Shifted {
+    certifier: Certifier,
+    nodes: Vec<u32>,
+    target: usize,
+    reference: usize,
+}
+
+impl Shifted {
+    /// Adds `shift` to the logit of `reference` at the target of a slice.
+    pub(super) fn new(of: &Certifier, slice: &Slice, reference: usize, shift: f64) -> Shifted {
+        let Part { problem, nodes, target } = Part::new(of, slice, &[], Some((reference, shift)));
+        let settings = Settings { deployed: None, margins: Margins::Fast, ..of.settings.clone() };
+        let prepared = Arc::new(of.prepared.part(problem));
+        let certifier = Certifier { prepared, settings, errors: Arc::default(), unflipped: Arc::default() };
+        Shifted { certifier, nodes, target, reference }
     }
 
     /// Decides the margin over one class.

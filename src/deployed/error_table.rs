@@ -63,8 +63,18 @@ fn stored(x: f64) -> f32 {
 impl ErrorTable {
     /// Bounds of all hidden layers. `unperturbed` are the pre-activations without flips.
     pub fn new(problem: &Problem, unperturbed: &[Representation], execution: &Execution) -> ErrorTable {
+        let errors = execution.operator_errors(problem.graph(), problem.network());
+        ErrorTable::with_operators(problem, unperturbed, execution, errors)
+    }
+
+    /// The same with stated errors of operator entries, layer by layer and term by term.
+    pub fn with_operators(
+        problem: &Problem,
+        unperturbed: &[Representation],
+        execution: &Execution,
+        errors: Vec<Vec<u32>>,
+    ) -> ErrorTable {
         let network = problem.network();
-        let errors = execution.operator_errors(problem.graph(), network);
         let layers = network.layers().iter().zip(errors);
         let facts = layers.map(|(layer, errors)| LayerFacts::new(execution, layer, errors)).collect();
         let mut table = ErrorTable { problem: problem.clone(), facts, units: Vec::new(), in_range: true };
@@ -84,6 +94,11 @@ impl ErrorTable {
             }
         }
         table
+    }
+
+    /// By how many unit roundoffs operator entries may differ from ours, layer by layer and term by term.
+    pub fn operator_errors(&self) -> Vec<Vec<u32>> {
+        self.facts.iter().map(|facts| facts.operator_errors.clone()).collect()
     }
 
     /// Does every number of every execution stay in the range of binary32? Where not, nothing is known.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::dyadic::Dyadic;
 use crate::format::Deployed;
 use crate::reason::Reason;
-use crate::statement::{Budget, Network, pairs};
+use crate::statement::{Budget, Decided, Network, pairs};
 
 /// Errors are rounded up to multiples of this power of two, so that numbers stay short.
 const GRID: i64 = -240;
@@ -44,9 +44,11 @@ pub struct Rounding<'a> {
     network: &'a Network<'a>,
     budget: &'a Budget<'a>,
     deployed: Deployed,
-    facts: Vec<Facts>,
+    facts: Arc<Vec<Facts>>,
     /// For every unit of representation 2, of one term after the other: the largest sizes of weights, falling, and the sums of the first of them.
-    falling: Vec<(Vec<Dyadic>, Vec<Dyadic>)>,
+    falling: Arc<Vec<(Vec<Dyadic>, Vec<Dyadic>)>>,
+    /// Where these flips are made and no others.
+    made: Option<Decided>,
     /// Rows that were asked for, by representation and node; none where a number may leave the range.
     rows: Mutex<HashMap<(usize, u32), Option<Arc<Vec<Unit>>>>>,
 }
@@ -88,7 +90,7 @@ impl<'a> Rounding<'a> {
                 longest_row: (0..nodes).map(|m| layer.links.row(m).len()).max().unwrap_or(0),
             }
         });
-        let facts = facts.collect();
+        let facts = Arc::new(facts.collect());
         let most = (0..nodes).map(|n| budget.local(n)).max().unwrap_or(0).min(budget.global);
         let column = |unit: usize| {
             let weights = network.layers[0].weight.iter().enumerate().filter(|(d, _)| !budget.is_frozen(*d as u32));
@@ -99,8 +101,24 @@ impl<'a> Rounding<'a> {
             sizes.iter().for_each(|size| sums.push(&sums[sums.len() - 1] + size));
             (sizes, sums)
         };
-        let falling = (0..network.terms[1] * network.widths[2]).map(column).collect();
-        Ok(Rounding { network, budget, deployed: deployed.clone(), facts, falling, rows: Mutex::default() })
+        let falling = Arc::new((0..network.terms[1] * network.widths[2]).map(column).collect());
+        let deployed = deployed.clone();
+        Ok(Rounding { network, budget, deployed, facts, falling, made: None, rows: Mutex::default() })
+    }
+
+    /// The same after some flips, and without any others.
+    pub fn after(&self, flips: &Decided) -> Rounding<'a> {
+        let (facts, falling) = (self.facts.clone(), self.falling.clone());
+        let deployed = self.deployed.clone();
+        Rounding { made: Some(flips.clone()), facts, falling, deployed, rows: Mutex::default(), ..*self }
+    }
+
+    /// The attributes of a node.
+    fn attributes(&self, node: u32) -> Vec<u32> {
+        let present = self.network.graph.attributes.row(node as usize);
+        let Some(made) = &self.made else { return present.to_vec() };
+        let kept = present.iter().copied().filter(|&d| !made.flipped_in(node).any(|flip| flip == d));
+        kept.chain(made.flipped_in(node).filter(|&d| !self.network.has(node, d))).collect()
     }
 
     /// By how much a computed margin may differ from the exact one, at most; none where nothing is known.
@@ -149,7 +167,7 @@ impl<'a> Rounding<'a> {
         let mut magnitude: Vec<Dyadic> = value.iter().map(Dyadic::size).collect();
         for pair in pairs(layer.links.row(m)) {
             let n = pair[0].at;
-            let local = self.budget.local(n);
+            let local = if self.made.is_some() { 0 } else { self.budget.local(n) };
             flips = flips.saturating_add(local);
             open += usize::from(local > 0);
             for link in pair.iter().filter(|link| !link.entry.is_zero()) {
@@ -159,7 +177,7 @@ impl<'a> Rounding<'a> {
                     farthest[k] = farthest[k].clone().max(a.size());
                 }
                 let mut sent = vec![(Dyadic::ZERO, Dyadic::ZERO); width];
-                for &d in network.graph.attributes.row(n as usize) {
+                for d in self.attributes(n) {
                     seen[k].insert(d);
                     let weights = &layer.weight[d as usize][link.part(width)];
                     sent.iter_mut().zip(weights).for_each(|(sent, w)| {
