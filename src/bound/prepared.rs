@@ -338,7 +338,15 @@ impl Prepared {
 /// Works with threads of its own while the present one waits. A thread of rayon that waits for others takes up other work, and that
 /// might ask for the very thing that is being made.
 pub(crate) fn aside<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    let threads = rayon::current_num_threads();
+    with_threads(rayon::current_num_threads(), work)
+}
+
+/// The same with a single thread: for work inside that of a target, whose buffers other targets must not ask for meanwhile.
+pub(crate) fn alone<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    with_threads(1, work)
+}
+
+fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
     let work = || match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(work),
         // Without threads the work is done all the same.

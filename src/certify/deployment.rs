@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bound::prepared::aside;
+use crate::bound::prepared::{alone, aside};
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
 use crate::certify::settings::Effort;
@@ -12,6 +12,7 @@ use crate::certify::verdict::{NodeResult, Verdict};
 use crate::deployed::error_table::ErrorTable;
 use crate::problem::flip::Flip;
 use crate::problem::forward::forward;
+use crate::problem::slice::Slice;
 use crate::proof::{Evidence, Missing};
 use crate::search::limits::Limits;
 use crate::search::pair::difference;
@@ -181,13 +182,15 @@ impl Certifier {
             return Some(pairs[at].0);
         }
         let execution = self.settings.deployed.filter(|_| pairs.iter().any(|pair| pair.1 < 0.0))?;
-        let part = Part::new(self, &workspace.slice, flips, None);
-        let problem = part.problem.at_global(0);
-        let unperturbed = forward(problem.graph(), problem.network());
-        let operators = self.errors()?.operator_errors();
-        let table = ErrorTable::with_operators(&problem, &unperturbed, &execution, operators);
-        let own = |class: usize| table.margin_error(part.target, result.reference, class);
-        pairs.iter().find(|&&(class, margin)| margin < -own(class)).map(|pair| pair.0)
+        let (operators, slice) = (self.errors()?.operator_errors(), &workspace.slice);
+        alone(|| {
+            let part = Part::new(self, slice, flips, None);
+            let problem = part.problem.at_global(0);
+            let unperturbed = forward(problem.graph(), problem.network());
+            let table = ErrorTable::with_operators(&problem, &unperturbed, &execution, operators);
+            let own = |class: usize| table.margin_error(part.target, result.reference, class);
+            pairs.iter().find(|&&(class, margin)| margin < -own(class)).map(|pair| pair.0)
+        })
     }
 
     /// The pair with `shift` added to its margin, as the effort allows, and a little further.
@@ -199,7 +202,13 @@ impl Certifier {
         };
         // Of a margin that may be below minus its error, the least is of interest.
         let further = if shift > 0.0 { Effort::Minimize { limits, gap: 0.0 } } else { Effort::Complete(limits) };
-        let shifted = Shifted::new(self, &workspace.slice, result.reference, shift);
+        let slice = &workspace.slice;
+        alone(|| self.moved_alone(result, class, shift, slice, further))
+    }
+
+    /// The same in a thread of its own.
+    fn moved_alone(&self, result: &NodeResult, class: usize, shift: f64, slice: &Slice, further: Effort) -> Moved {
+        let shifted = Shifted::new(self, slice, result.reference, shift);
         let mut found = shifted.decide(Effort::Bounds, class);
         if found.verdict == Verdict::Undecided || shift > 0.0 && found.verdict == Verdict::Robust {
             found = shifted.decide(further, class);

@@ -268,3 +268,17 @@ fn weights_of_float64_are_rounded_inside_the_bound() {
     let error = |problem: &Problem| certifier(problem, Execution::FLOAT32).one(0).unwrap().deployed.unwrap().errors[0];
     assert!(error(&stored) > error(&rounded));
 }
+
+#[test]
+fn many_nodes_inside_the_error_are_decided_at_once() {
+    let (graph, network) = gcnproof::embedded::cora();
+    let budget = Budget::uniform(&graph, 2, 2);
+    let problem = Problem::new(graph, network, budget).unwrap();
+    // So few bits that many margins lie inside the error: each is searched once more, by threads that share their buffers.
+    let execution = Execution { precision: 13, ..Execution::FLOAT32 };
+    let certifier = Certifier::builder(problem).deployed(execution).build();
+    let results: Vec<NodeResult> = certifier.certify(0..300).unwrap().collect();
+    let count = |verdict| results.iter().filter(|result| result.deployed.as_ref().unwrap().verdict == verdict).count();
+    assert_eq!(results.len(), 300);
+    assert!(count(DeployedVerdict::Robust) > 0 && count(DeployedVerdict::RoundingDependent) > 0);
+}
