@@ -66,6 +66,7 @@ mod chart;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod command;
+mod deployed;
 pub mod edges;
 mod explain;
 pub mod laboratory;
@@ -79,9 +80,11 @@ mod search;
 pub mod train;
 
 pub use certify::certifier::{Certifier, CertifierBuilder, Results};
+pub use certify::deployment::{Deployed, DeployedVerdict};
 pub use certify::radius::{Radius, radii};
 pub use certify::settings::{Bound, Effort, Margins};
 pub use certify::verdict::{Margin, Minimum, NodeResult, Reason, Verdict};
+pub use deployed::execution::Execution;
 pub use explain::{Explanation, explain};
 pub use nalgebra;
 pub use problem::budget::{Budget, BudgetError, Direction, LocalBudget};
@@ -100,5 +103,5 @@ pub mod internals {
     macro_rules! rooms {
         ($($room:ident)*) => { $(pub mod $room { pub use crate::$room::*; })* };
     }
-    rooms!(bound certify chart explain number problem record search);
+    rooms!(bound certify chart deployed explain number problem record search);
 }

@@ -12,6 +12,7 @@ const ROOMS: [&str; 15] = [
     "results",
     "chart",
     "problem",
+    "deployed",
     "bound",
     "proof",
     "search",

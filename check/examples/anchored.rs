@@ -29,6 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         message_passing: vec!["gcn".into(); model.layers.len()],
         budget,
         classes: Convention::Predicted,
+        deployed: None,
     };
     Line::Header(header).write(&mut to)?;
     for (node, logits) in logits(&graph, &model).iter().enumerate() {

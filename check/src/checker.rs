@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock, RwLock};
 use crate::core::dyadic::Dyadic;
 use crate::core::forward;
 use crate::core::leaf::{self, Path, WholeBounds};
+use crate::core::rounding::Rounding;
 use crate::core::tree::{Scope, is_predicted};
 use crate::directed::Interval;
 use crate::expand::exact_hints;
@@ -53,6 +54,8 @@ pub struct Checker<'a> {
     statement: &'a Statement<'a>,
     fast: Fast<'a>,
     exact_only: bool,
+    /// Where the statement is about the network as it runs.
+    rounding: Option<Rounding<'a>>,
     /// From `bounds` lines.
     stated: RwLock<HashMap<(usize, u32), Arc<WholeBounds>>>,
     /// What short leaves expand to, by layer from 3 and node.
@@ -66,7 +69,9 @@ impl<'a> Checker<'a> {
         let layer = |_| (0..network.graph.attributes.rows).map(|_| OnceLock::new()).collect();
         let expanded = (3..network.depth()).map(layer).collect();
         let stated = RwLock::new(HashMap::new());
-        Checker { statement, fast: Fast::new(network, budget), exact_only, stated, expanded }
+        // What a header states was looked at when the statement was made.
+        let rounding = statement.deployed.as_ref().and_then(|stated| Rounding::new(network, budget, stated).ok());
+        Checker { statement, fast: Fast::new(network, budget), exact_only, rounding, stated, expanded }
     }
 
     /// Accepts or rejects the proof of one node.
@@ -156,7 +161,8 @@ impl<'a> Checker<'a> {
                 return Err(Reason::Reference("label").into());
             }
         }
-        let mut problem = Session { checker: self, slice: &slice, target: Target::new(&self.fast, &slice) };
+        let target = Target::new(&self.fast, &slice);
+        let mut problem = Session { checker: self, slice: &slice, target, error: Dyadic::ZERO, node: proof.id };
         match &proof.claim {
             Claim::Robust(trees) => {
                 // Every other class, ascending. That all margins are positive without a flip is part of what is proved,
@@ -166,6 +172,8 @@ impl<'a> Checker<'a> {
                     if others.next() != Some(one.class) {
                         return Err(Reason::Classes(one.class).into());
                     }
+                    let at_class = |reason| Fault { class: Some(one.class), step: None, reason };
+                    problem.error = self.rounded(proof.id, proof.class, one.class).map_err(at_class)?;
                     problem.tree(proof.class, one, keep)?;
                 }
                 match others.next() {
@@ -182,7 +190,8 @@ impl<'a> Checker<'a> {
                     return Err(at_class(Reason::Class(witness.class)));
                 }
                 let made = problem.scope().witness(&witness.flips).map_err(at_class)?;
-                match problem.margin(proof.class, witness.class, &made) {
+                let error = self.rounded_after(proof, witness.class, &made).map_err(at_class)?;
+                match problem.margin((proof.class, witness.class), &made, &error) {
                     (Ordering::Less, _) => Ok(Verdict::NonRobust),
                     (Ordering::Equal, _) => Ok(Verdict::Tie),
                     (Ordering::Greater, margin) => Err(at_class(Reason::Margin(margin))),
@@ -191,11 +200,32 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// What a margin must exceed so that every execution keeps its sign; 0 for the exact network.
+    fn rounded(&self, node: u32, reference: u32, class: u32) -> Result<Dyadic, Reason> {
+        match (&self.statement.deployed, &self.rounding) {
+            (None, _) => Ok(Dyadic::ZERO),
+            (Some(_), None) => Err(Reason::Rounding),
+            (Some(_), Some(rounding)) => rounding.margin_error(node, reference, class).ok_or(Reason::Rounding),
+        }
+    }
+
+    /// The same for the flips of a witness.
+    fn rounded_after(&self, proof: &NodeProof, class: u32, made: &Decided) -> Result<Dyadic, Reason> {
+        match (&self.statement.deployed, &self.rounding) {
+            (None, _) => Ok(Dyadic::ZERO),
+            (Some(_), None) => Err(Reason::Rounding),
+            (Some(_), Some(rounding)) => {
+                rounding.after(made).margin_error(proof.id, proof.class, class).ok_or(Reason::Rounding)
+            }
+        }
+    }
+
     /// Asks about the leaves of one node, which must exist.
     pub fn session<T>(&self, node: u32, ask: impl FnOnce(&mut Session) -> T) -> T {
         let network = &self.statement.network;
         let slice = Slice::new(network, network.depth(), node);
-        ask(&mut Session { checker: self, slice: &slice, target: Target::new(&self.fast, &slice) })
+        let target = Target::new(&self.fast, &slice);
+        ask(&mut Session { checker: self, slice: &slice, target, error: Dyadic::ZERO, node })
     }
 
     /// Takes the whole bounds that a line states.
@@ -273,6 +303,9 @@ pub struct Session<'a> {
     checker: &'a Checker<'a>,
     slice: &'a Slice,
     target: Target<'a>,
+    node: u32,
+    /// What the bound of the class at hand must exceed: 0 for the exact network.
+    error: Dyadic,
 }
 
 impl Session<'_> {
@@ -282,6 +315,7 @@ impl Session<'_> {
     /// Why it is not.
     pub fn leaf(&mut self, reference: u32, class: u32, path: &Path, step: &Step) -> Result<(), Reason> {
         path.units.iter().try_for_each(|split| self.scope().unit(split.0).map(|_| ()))?;
+        self.error = self.checker.rounded(self.node, reference, class)?;
         self.judge_leaf((reference, class), path, step, false).map(|_| ())
     }
 
@@ -345,7 +379,7 @@ impl Session<'_> {
                 self.checker.statement.since_version_2("hints")?;
                 let whole = |l: usize, node: u32| self.checker.stated_bounds(l, node);
                 let target = leaf::Target { network, budget, slice: self.slice, whole: &whole };
-                return accepted(target.bound(&objective, path, &stated.hints()?)?).map(|()| None);
+                return accepted(target.bound(&objective, path, &stated.hints()?)?, &self.error).map(|()| None);
             }
             Step::Leaf(leaf) => self.scope().short(path, leaf)?,
             Step::Unit(..) | Step::Flip(..) => return Err(Reason::Incomplete),
@@ -353,9 +387,10 @@ impl Session<'_> {
         if path.decided.overspent(budget) {
             return Ok(Some(Hints::default()));
         }
-        let (hints, sooner) = match self.target.attempt(&objective, path, &short, true) {
+        let error = Interval::around(&self.error).upper;
+        let (hints, sooner) = match self.target.attempt(&objective, path, &short, self.error.is_zero()) {
             Attempt::Empty(hints) => (hints, true),
-            Attempt::Hints(hints, bound) => (hints, bound.is_positive()),
+            Attempt::Hints(hints, bound) => (hints, bound.minus(error).is_positive()),
         };
         // The fast path knows only the bounds that the expansion makes.
         if sooner && !self.checker.exact_only && !self.checker.has_stated_bounds() {
@@ -364,26 +399,28 @@ impl Session<'_> {
         let hints = hints.exact(self.slice);
         let whole = |l: usize, node: u32| self.checker.whole(l, node);
         let target = leaf::Target { network, budget, slice: self.slice, whole: &whole };
-        if accepted(target.bound(&objective, path, &hints)?).is_ok() {
+        if accepted(target.bound(&objective, path, &hints)?, &self.error).is_ok() {
             return Ok(Some(hints));
         }
         // Floats may have been too coarse for the hints.
         let hints = exact_hints(&target, &objective, path, &short, &hints.price);
-        accepted(target.bound(&objective, path, &hints)?).map(|()| Some(hints))
+        accepted(target.bound(&objective, path, &hints)?, &self.error).map(|()| Some(hints))
     }
 
-    /// The sign of a margin, and floats around it.
-    fn margin(&self, reference: u32, class: u32, flips: &Decided) -> (Ordering, Interval) {
+    /// The sign of a margin with its error added, which is 0 for the exact network, and floats around it. As deployed, a margin
+    /// that is only just as large as its error breaks nothing.
+    fn margin(&self, (reference, class): (u32, u32), flips: &Decided, error: &Dyadic) -> (Ordering, Interval) {
         if !self.checker.exact_only {
             let logits = self.target.logits(flips);
-            let margin = logits[reference as usize].minus(logits[class as usize]);
+            let margin = logits[reference as usize].minus(logits[class as usize]).plus(Interval::around(error));
             if let Some(sign) = margin.sign() {
-                return (sign, margin);
+                return (if error.is_zero() { sign } else { sign.then(Ordering::Greater) }, margin);
             }
         }
         let logits = forward::logits(&self.checker.statement.network, self.slice, flips);
-        let margin = &logits[reference as usize] - &logits[class as usize];
-        (margin.sign(), Interval::around(&margin))
+        let margin = &(&logits[reference as usize] - &logits[class as usize]) + error;
+        let sign = if error.is_zero() { margin.sign() } else { margin.sign().then(Ordering::Greater) };
+        (sign, Interval::around(&margin))
     }
 
     fn is_predicted(&self, class: u32) -> bool {
@@ -401,9 +438,9 @@ impl Session<'_> {
     }
 }
 
-/// Is the bound of a leaf positive, or the path empty?
-fn accepted(bound: Option<Dyadic>) -> Result<(), Reason> {
-    match bound.filter(|bound| !bound.is_positive()) {
+/// Does the bound of a leaf exceed the error, or is the path empty?
+fn accepted(bound: Option<Dyadic>, error: &Dyadic) -> Result<(), Reason> {
+    match bound.map(|bound| &bound - error).filter(|bound| !bound.is_positive()) {
         None => Ok(()),
         Some(bound) => Err(Reason::Bound(Interval::around(&bound))),
     }

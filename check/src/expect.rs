@@ -28,6 +28,8 @@ pub struct Expectations {
     pub allow_frozen: bool,
     /// The convention must be this one.
     pub classes: Option<Convention>,
+    /// The statement must be about every execution in float32 (true), or about the exact network (false).
+    pub deployed: Option<bool>,
     /// These nodes must have accepted proofs.
     pub nodes: Option<Nodes>,
 }
@@ -77,6 +79,14 @@ impl Expectations {
                 let all = frozen as u64 >= attributes;
                 expect(!all, "attributes that can be flipped".into(), format!("that all {frozen} are frozen"));
             }
+        }
+        if let Some(expected) = self.deployed {
+            // Fewer bits mean larger errors: what holds for them holds for float32.
+            let stated = header.deployed.as_ref().is_some_and(|deployed| deployed.precision <= 24);
+            let words = |deployed: bool| if deployed { "every execution in float32" } else { "the exact network" };
+            let holds = if expected { stated } else { header.deployed.is_none() };
+            let found = header.deployed.as_ref().map_or_else(|| words(false).into(), ToString::to_string);
+            expect(holds, words(expected).into(), found);
         }
         if let Some(classes) = self.classes {
             expect(classes == header.classes, format!("classes {classes}"), format!("classes {}", header.classes));

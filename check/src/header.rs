@@ -24,6 +24,34 @@ pub struct Header {
     pub budget: BudgetStatement,
     /// Which class a node is to keep.
     pub classes: Convention,
+    /// Stated if the proofs are about every execution of the network as it runs, and not about the exact network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployed: Option<Deployed>,
+}
+
+/// What an execution of the network may do (`FORMAT.md` §9).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deployed {
+    /// Bits of a significand: 24 for float32.
+    pub precision: u32,
+    /// By how many unit roundoffs operator entries may differ from the stored ones: for each layer one number for each term.
+    pub operator_error: Vec<Vec<u32>>,
+    /// May subnormal numbers be taken for zero?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flush_subnormals: bool,
+}
+
+impl fmt::Display for Deployed {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.precision {
+            24 => f.write_str("float32")?,
+            bits => write!(f, "numbers of {bits} bits")?,
+        }
+        let errors: Vec<String> = self.operator_error.iter().flatten().take(8).map(u32::to_string).collect();
+        write!(f, ", operator entries within {} units", errors.join(", "))?;
+        f.write_str(if self.flush_subnormals { ", subnormals may be flushed" } else { "" })
+    }
 }
 
 /// What the attacker may do.

@@ -6,11 +6,11 @@
 //! searches for nothing. `FORMAT.md` defines the format and proves that what is accepted is true.
 //!
 //! The network is the one in exact real arithmetic whose weights, biases and message-passing entries are the stored
-//! floats.
+//! floats; or, where the header says so, every execution of it in floating point.
 //!
 //! | module | what | to be trusted |
 //! |---|---|---|
-//! | `core` | the rules in dyadic integers: it alone defines what is accepted | yes |
+//! | `core` | the rules in dyadic integers, rounding errors of the network as it runs included: it alone defines what is accepted | yes |
 //! | `statement` | what graph, model and header mean: network, operators, budget, slice | yes |
 //! | [`mod@format`], `header`, `hints`, `token`, `strict`, `lines` | the lines of a file, read as the format allows them | yes |
 //! | `directed` | floats with their direction in the type | without `--exact` |

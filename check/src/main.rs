@@ -34,6 +34,7 @@ What the file must state and prove; what it states is compared right after its f
   --expect-direction WHICH  both, add or remove: such flips are permitted [with --expect-Q or --expect-q: both]
   --allow-frozen            frozen attributes are fine; without this none may be where a budget or direction is expected
   --expect-classes WHICH    predicted or labels
+  --expect-deployed WHICH   float32: every execution of the network as it runs; exact: the network in exact arithmetic
   --expect-nodes NODES      all, or ids and ranges such as 0-99,204: each has an accepted proof
 A larger budget than asked for is fine: it proves more of robust nodes.
 
@@ -158,6 +159,13 @@ fn expect(name: &str, value: impl FnOnce() -> Result<String, String>, expect: &m
         "--expect-Q" => expect.global = Some(count(value()?)?),
         "--expect-q" => expect.local = Some(count(value()?)?),
         "--expect-direction" => expect.direction = Some(value()?.parse().map_err(wrong)?),
+        "--expect-deployed" => {
+            expect.deployed = Some(match value()?.as_str() {
+                "float32" => true,
+                "exact" => false,
+                _ => return Err(format!("{name}: expected float32 or exact")),
+            });
+        }
         "--expect-classes" => expect.classes = Some(value()?.parse().map_err(wrong)?),
         "--expect-nodes" => expect.nodes = Some(value()?.parse().map_err(wrong)?),
         _ => return Err(format!("unknown option {name} (try --help)")),

@@ -114,6 +114,11 @@ pub enum Reason {
     /// A price outside its range.
     #[error("envelope: price {0} of {1:?} is out of range at place {2} of the list")]
     PriceRange(&'static str, (u32, u32, u32), usize),
+    /// The network as it runs may leave the range of its numbers, or sums are too long for them.
+    #[error(
+        "nothing is known of the network as it runs: numbers may leave the range of the format, or sums are too long for it"
+    )]
+    Rounding,
     /// The bound is not above zero.
     #[error("the bound is not above 0 (it lies in [{:e}, {:e}])", .0.lower, .0.upper)]
     Bound(Interval),

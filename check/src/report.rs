@@ -122,6 +122,9 @@ impl Summary {
             writeln!(f, "            {count}, which no flip may touch: {}{more}", first.join(", "))?;
         }
         writeln!(f, "            message passing {}", shown_rules(&header.message_passing))?;
+        if let Some(deployed) = &header.deployed {
+            writeln!(f, "            as deployed, for every execution in {deployed}")?;
+        }
         writeln!(f, "            classes: {}", header.classes)
     }
 }

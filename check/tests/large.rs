@@ -27,6 +27,7 @@ fn twenty_thousand_listed_flips_take_seconds() {
         message_passing: vec!["gcn".into(); 2],
         budget,
         classes: Convention::Predicted,
+        deployed: None,
     };
     let statement = Statement::new(&graph, &model, &header, &[]).unwrap();
     let (hub, class) = (163, 1);
@@ -91,6 +92,7 @@ fn terms_that_overlap_take_seconds() {
         message_passing: vec![rules.join(" & "); 2],
         budget,
         classes: Convention::Predicted,
+        deployed: None,
     };
     let statement = Statement::new(&graph, &model, &header, &[]).unwrap();
     let leaf = Step::Leaf(Box::new(Leaf { cap: true, ..Leaf::default() }));

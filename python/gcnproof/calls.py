@@ -22,9 +22,23 @@ def _path(path: Path | None) -> str | None:
     return None if path is None else os.fspath(path)
 
 
-def _search(complete: bool, minimize: bool, time_limit: float | None, exact_margins: bool = False, margins: str = "tight") -> dict[str, Any]:
+def _search(
+    complete: bool,
+    minimize: bool,
+    time_limit: float | None,
+    exact_margins: bool = False,
+    margins: str = "tight",
+    deployed: str | None = None,
+    operator_error: int | None = None,
+    flush_subnormals: bool = False,
+    unit_roundoff: float | None = None,
+) -> dict[str, Any]:
     limit = None if time_limit is None else float(time_limit)
-    return {"complete": complete, "minimize": minimize, "exact_margins": exact_margins, "time_limit": limit, "margins": margins}
+    return {
+        "complete": complete, "minimize": minimize, "exact_margins": exact_margins, "time_limit": limit, "margins": margins,
+        "deployed": deployed, "operator_error": operator_error, "flush_subnormals": flush_subnormals,
+        "unit_roundoff": None if unit_roundoff is None else float(unit_roundoff),
+    }
 
 
 def _tell(facts: dict[str, Any]) -> None:
@@ -48,6 +62,10 @@ def certify(
     class_: Literal["predicted", "labels"] = "predicted",
     bound: Literal["best", "paper", "anchored"] = "best",
     time_limit: float | None = None,
+    deployed: Literal["float32"] | None = None,
+    operator_error: int | None = None,
+    flush_subnormals: bool = False,
+    unit_roundoff: float | None = None,
     threads: int | None = None,
     progress: bool | Listener = True,
     proofs: Path | None = None,
@@ -67,6 +85,11 @@ def certify(
     "add" or "remove"; nodes and attributes can be frozen. `class_` is the class to be kept: "predicted" or "labels".
     `margins="tight"` evaluates all bounds also where a node is robust by far; by default the first that shows it is enough.
 
+    `deployed="float32"` also decides what holds for every execution in float32, whatever the order of its sums: `deployed` of a node is
+    "robust", "non_robust", "rounding_dependent" or "undecided". `operator_error` says how far message-passing entries may be from
+    ours, in units of the last place (8 for rules such as gcn and mean by default), `flush_subnormals` that subnormal numbers may
+    be taken for zero, `unit_roundoff` speaks of another format with float32's range (2**-8 for bfloat16).
+
     `out` writes rows to a file (.parquet, .jsonl or .csv) that is valid at every moment: after Ctrl-C, `resume=True` goes on with it;
     `force=True` overwrites it. `proofs` writes a proof of every verdict (.jsonl or .jsonl.zst). Without them no file is touched.
     """
@@ -77,7 +100,7 @@ def certify(
             subject.network,
             _flips(Q, "Q"),
             attacker(subject.graph, q, flips, freeze_nodes, freeze_attributes),
-            _search(complete, minimize, time_limit, exact_margins=minimize, margins=margins),
+            _search(complete, minimize, time_limit, minimize, margins, deployed, operator_error, flush_subnormals, unit_roundoff),
             selected(nodes, subject.graph.node_count),
             class_,
             bound,
@@ -104,6 +127,10 @@ def radius(
     freeze_nodes: Any = None,
     freeze_attributes: Any = None,
     time_limit: float | None = None,
+    deployed: Literal["float32"] | None = None,
+    operator_error: int | None = None,
+    flush_subnormals: bool = False,
+    unit_roundoff: float | None = None,
     threads: int | None = None,
     progress: bool | Listener = True,
     out: Path | None = None,
@@ -121,7 +148,7 @@ def radius(
             subject.network,
             _flips(max_Q, "max_Q"),
             attacker(subject.graph, q, flips, freeze_nodes, freeze_attributes),
-            _search(complete, False, time_limit),
+            _search(complete, False, time_limit, False, "tight", deployed, operator_error, flush_subnormals, unit_roundoff),
             selected(nodes, subject.graph.node_count),
             _threads(threads),
             listener,
@@ -144,6 +171,10 @@ def explain(
     freeze_nodes: Any = None,
     freeze_attributes: Any = None,
     time_limit: float = 30.0,
+    deployed: Literal["float32"] | None = None,
+    operator_error: int | None = None,
+    flush_subnormals: bool = False,
+    unit_roundoff: float | None = None,
     threads: int | None = None,
 ) -> Explanation:
     """What the verdict on one node rests on: its neighbourhood, the worst flips, what its bounds are made of."""
@@ -154,7 +185,7 @@ def explain(
         int(node),
         _flips(Q, "Q"),
         attacker(subject.graph, q, flips, freeze_nodes, freeze_attributes),
-        _search(True, False, time_limit),
+        _search(True, False, time_limit, False, "tight", deployed, operator_error, flush_subnormals, unit_roundoff),
         _threads(threads),
     )
     return Explanation(facts, text)

@@ -47,6 +47,12 @@ class NodeResult:
     seconds: float
     exact_margins: list[str] | None = None
     """With minimize=True, the exact minima as fractions."""
+    deployed: str | None = None
+    """With deployed="float32": `robust`, `non_robust`, `rounding_dependent` or `undecided`, for every execution."""
+    rounding: list[Margin] | None = None
+    """With it, between which numbers the difference of computed and exact margin lies, class pair by class pair."""
+    prediction_depends: bool | None = None
+    """With it: may the class computed without any flip depend on rounding?"""
 
     @property
     def robust(self) -> bool:
@@ -260,7 +266,7 @@ class Results(_Table[NodeResult]):
         return self._columns["worst_class"]
 
     def _row(self, row: dict[str, Any]) -> NodeResult:
-        exact = row.get("exact_margins")
+        exact, rounding = row.get("exact_margins"), row.get("rounding")
         return NodeResult(
             node=row["node"],
             label=row["label"],
@@ -274,6 +280,9 @@ class Results(_Table[NodeResult]):
             neighbourhood=row["neighbourhood"],
             seconds=row["seconds"],
             exact_margins=None if exact is None else exact.split(" "),
+            deployed=row.get("deployed"),
+            rounding=None if rounding is None else [Margin(pair["class"], pair["lower"], pair["upper"]) for pair in rounding],
+            prediction_depends=row.get("prediction_depends"),
         )
 
     def _broken(self, at: int) -> bool:

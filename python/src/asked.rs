@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gcnproof::command::run::{Format, RunArguments};
+use gcnproof::internals::deployed::execution::precision;
 use gcnproof::internals::record::description::{EffortRecord, Level};
-use gcnproof::{Bound, Budget, Direction, Effort, Graph, Limits, LocalBudget, Margins};
+use gcnproof::{Bound, Budget, Direction, Effort, Execution, Graph, Limits, LocalBudget, Margins};
 use numpy::{AllowTypeChange, PyArrayLike1};
 use pyo3::prelude::*;
 
@@ -70,9 +71,35 @@ pub struct Search {
     exact_margins: bool,
     time_limit: Option<f64>,
     margins: String,
+    deployed: Option<String>,
+    operator_error: Option<u32>,
+    flush_subnormals: bool,
+    unit_roundoff: Option<f64>,
 }
 
 impl Search {
+    /// How the network runs, if that is asked about.
+    pub fn execution(&self, py: Python) -> PyResult<Option<Execution>> {
+        let options = self.operator_error.is_some() || self.flush_subnormals || self.unit_roundoff.is_some();
+        match self.deployed.as_deref() {
+            None if options => {
+                let message = "operator_error, flush_subnormals and unit_roundoff speak of a network that is deployed";
+                Err(wrong(py, message, "say deployed='float32', or leave them out"))
+            }
+            None => Ok(None),
+            Some("float32") => {
+                let bits = self.unit_roundoff.map(|unit| precision(&unit.to_string())).transpose();
+                let bits = bits.map_err(|problem| wrong(py, &problem, "float32 has 2**-24"))?;
+                Ok(Some(Execution {
+                    precision: bits.unwrap_or(Execution::FLOAT32.precision),
+                    operator_error: self.operator_error,
+                    flush_subnormals: self.flush_subnormals,
+                }))
+            }
+            Some(other) => Err(wrong(py, &format!("deployed={other:?}"), "give 'float32'")),
+        }
+    }
+
     /// As the library takes it, and for the record.
     pub fn effort(&self, py: Python) -> PyResult<(Effort, EffortRecord)> {
         let time = match self.time_limit {

@@ -42,6 +42,14 @@ pub fn selected(py: Python, graph: &Graph, nodes: Option<Vec<i64>>) -> PyResult<
     Ok(nodes)
 }
 
+/// The same, told how the network runs.
+fn asked(certifier: gcnproof::CertifierBuilder, deployed: Option<gcnproof::Execution>) -> gcnproof::CertifierBuilder {
+    match deployed {
+        Some(execution) => certifier.deployed(execution),
+        None => certifier,
+    }
+}
+
 /// What else there is to say of a run.
 fn facts<'py, T>(py: Python<'py>, done: &Done<T>, more: serde_json::Value) -> PyResult<Bound<'py, PyAny>> {
     let facts = object(py, &more)?;
@@ -71,6 +79,7 @@ pub fn certify<'py>(
 ) -> PyResult<(Rows, Bound<'py, PyAny>)> {
     let budget = attacker.budget(py, &graph.0, global_)?;
     let (effort, effort_record) = search.effort(py)?;
+    let deployed = search.execution(py)?;
     let nodes = selected(py, graph, nodes)?;
     let bound = bounds(py, bound)?;
     let class = match class_ {
@@ -87,7 +96,7 @@ pub fn certify<'py>(
     let (graph, total) = (graph.0.clone(), nodes.len());
     let (network, identity, rules) = (network.network.clone(), network.identity.clone(), network.rules.clone());
     let work = move || {
-        let asked = Verdicts {
+        let work = Verdicts {
             graph: &graph,
             network: &network,
             identity: &identity,
@@ -100,10 +109,11 @@ pub fn certify<'py>(
             class,
             effort,
             effort_record,
+            deployed,
             proofs: proofs.as_deref(),
             run: &run,
         };
-        asked.execute()
+        work.execute()
     };
     let done = call(py, threads, progress, work)?;
     let found = &done.value;
@@ -134,6 +144,7 @@ pub fn radius<'py>(
 ) -> PyResult<(Rows, Bound<'py, PyAny>)> {
     let budget = attacker.budget(py, &graph.0, 0)?;
     let (effort, effort_record) = search.effort(py)?;
+    let deployed = search.execution(py)?;
     let nodes = selected(py, graph, nodes)?;
     let run = files(py, out, resume, force)?;
     let description = Description::Radius(RadiusRun {
@@ -142,6 +153,7 @@ pub fn radius<'py>(
         bound: None,
         max_global: max_global as u64,
         effort: Some(effort_record),
+        deployed,
         nodes: nodes.len(),
         node_set: NodeSet::new(&nodes, graph.0.node_count()),
     });
@@ -151,7 +163,7 @@ pub fn radius<'py>(
         let start = std::time::Instant::now();
         let key = |row: &RadiusRecord| row.node;
         let found = run.rows(RadiusRecord::SCHEMA, &description, &keys, key, |open, done| {
-            let certifier = certifier(&graph, &network, budget).effort(effort).build();
+            let certifier = asked(certifier(&graph, &network, budget).effort(effort), deployed).build();
             radii::search(&certifier, open, max_global.min(i64::MAX as usize), done);
         })?;
         Ok((found, description, start.elapsed().as_secs_f64()))
@@ -179,9 +191,10 @@ pub fn explain<'py>(
     let node = selected(py, graph, Some(vec![node]))?[0];
     let budget = attacker.budget(py, &graph.0, global_)?;
     let (effort, _) = search.effort(py)?;
+    let deployed = search.execution(py)?;
     let (graph, network) = (graph.0.clone(), network.network.clone());
     let work = move || {
-        let certifier = certifier(&graph, &network, budget).effort(effort).build();
+        let certifier = asked(certifier(&graph, &network, budget).effort(effort), deployed).build();
         let told = gcnproof::explain(&certifier, node).into_diagnostic()?;
         let text = explaining::text(&graph, &told, global_, certifier.budget().local(node));
         Ok((serde_json::to_value(&told).into_diagnostic()?, text))

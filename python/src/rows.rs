@@ -59,8 +59,10 @@ impl Rows {
 
     fn schema(&self) -> &'static [Column] {
         match &self.kind {
-            Kind::Nodes(rows) if rows.iter().any(|row| row.exact_margins.is_some()) => NodeRecord::EXACT_SCHEMA,
-            Kind::Nodes(_) => NodeRecord::SCHEMA,
+            Kind::Nodes(rows) => {
+                let exact = rows.iter().any(|row| row.exact_margins.is_some());
+                NodeRecord::schema(exact, rows.iter().any(|row| row.deployed.is_some()))
+            }
             Kind::Radii(_) => RadiusRecord::SCHEMA,
             Kind::Pairs(_) => PairRecord::SCHEMA,
         }
@@ -112,11 +114,12 @@ impl Rows {
     fn read(py: Python, path: PathBuf) -> PyResult<Rows> {
         let sidecar = Sidecar::load(&path).map_err(|error| from_error(py, error))?;
         let (fingerprint, total) = sidecar.map_or((Value::Null, None), |found| (found.fingerprint, Some(found.total)));
-        let exact = || results::read(&path, NodeRecord::EXACT_SCHEMA);
+        let nodes = |exact, deployed| results::read(&path, NodeRecord::schema(exact, deployed));
+        let others = || nodes(true, false).or_else(|_| nodes(false, true)).or_else(|_| nodes(true, true));
         let kind = match fingerprint["command"].as_str() {
             Some("radius") => results::read(&path, RadiusRecord::SCHEMA).map(Kind::Radii),
             Some("validate") => results::read(&path, PairRecord::SCHEMA).map(Kind::Pairs),
-            _ => results::read(&path, NodeRecord::SCHEMA).or_else(|error| exact().map_err(|_| error)).map(Kind::Nodes),
+            _ => nodes(false, false).or_else(|error| others().map_err(|_| error)).map(Kind::Nodes),
         };
         let kind = kind.map_err(|error| from_error(py, error))?;
         let total = total.unwrap_or(each!(&kind, rows => rows.len()));

@@ -65,6 +65,15 @@ impl Prepared {
         Prepared { bounds: Arc::new(OnceLock::from(self.bound_activations(&needed))), ..self.clone() }
     }
 
+    /// Another problem with the same first weights, the same last weights but for biases, and the same frozen attributes, on some of the nodes:
+    /// what depends on weights alone is shared.
+    pub(crate) fn part(&self, problem: Problem) -> Prepared {
+        self.prepare_paths();
+        let unperturbed = Arc::new(forward(problem.graph(), problem.network()));
+        let sums = Arc::new(Sums::new(problem.graph().node_count()));
+        Prepared { problem, unperturbed, sums, bounds: Arc::default(), ..self.clone() }
+    }
+
     /// Where flips are looked for once some are fixed.
     pub(crate) fn field<'a>(&'a self, decided: &'a Decided) -> Field<'a> {
         Field { graph: self.graph(), budget: self.budget(), decided, attributes: &self.attributes }
@@ -328,8 +337,16 @@ impl Prepared {
 
 /// Works with threads of its own while the present one waits. A thread of rayon that waits for others takes up other work, and that
 /// might ask for the very thing that is being made.
-fn aside<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    let threads = rayon::current_num_threads();
+pub(crate) fn aside<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    with_threads(rayon::current_num_threads(), work)
+}
+
+/// The same with a single thread: for work inside that of a target, whose buffers other targets must not ask for meanwhile.
+pub(crate) fn alone<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    with_threads(1, work)
+}
+
+fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
     let work = || match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(work),
         // Without threads the work is done all the same.

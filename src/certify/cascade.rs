@@ -57,14 +57,14 @@ impl Certifier {
         if self.settings.proofs {
             result.evidence = self.evidence_of_paths(target, others, workspace);
         }
-        Some(result)
+        Some(self.deploy(result, workspace))
     }
 
     /// With one hidden layer the anchored bound is at least the path bound (docs/math.md §17), and its leaf says nothing but its name. Deeper
     /// networks need multipliers: those of the bounds that the later steps evaluate.
     fn evidence_of_paths(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> Option<Evidence> {
         if self.network().depth() > 3 {
-            return self.decide_by_bounds(target, others, workspace).evidence;
+            return self.decide_exactly(target, others, workspace).evidence;
         }
         let leaf = || Leaf { dual: self.dual_from(Relaxation::Anchored), ..Leaf::default() };
         let tree = |&class: &usize| ClassProof { class: class as u32, tree: PairProof::leaf(leaf()).0 };
@@ -73,6 +73,12 @@ impl Certifier {
 
     /// All other steps.
     pub(super) fn decide_by_bounds(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> NodeResult {
+        let result = self.decide_exactly(target, others, workspace);
+        self.deploy(result, workspace)
+    }
+
+    /// All other steps, for the network in exact arithmetic.
+    fn decide_exactly(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> NodeResult {
         let minimizing = matches!(self.settings.effort, Effort::Minimize { .. });
         self.prepared.aim(target.node, workspace);
         let mut pairs = Pairs::new(&self.prepared, target.node, target.reference, others, minimizing, workspace);
@@ -115,6 +121,7 @@ impl Certifier {
             masters: 0,
             limit_hit: false,
             witness: Vec::new(),
+            deployed: None,
             evidence: None,
         }
     }
@@ -137,8 +144,9 @@ impl Certifier {
             }
             pairs[at].lower[relaxation as usize] = lower;
             pairs[at].positive[relaxation as usize] = positive;
-            // The later relaxation has the smaller proof, unless it only just holds.
-            if self.settings.proofs && positive && (pairs[at].proof.is_err() || !is_doubtful(bound)) {
+            // The later relaxation has the smaller proof, unless it only just holds. As deployed, a proof must exceed an error.
+            let better = self.settings.deployed.is_none() || lower >= pairs[at].lower();
+            if self.settings.proofs && positive && (pairs[at].proof.is_err() || better && !is_doubtful(bound)) {
                 pairs[at].proof =
                     Ok(PairProof::leaf(default_leaf(&self.prepared, self.dual_from(relaxation), workspace)));
             }
@@ -319,6 +327,7 @@ impl Certifier {
             masters: cost.masters,
             limit_hit: cost.gave_up && !matches!(self.settings.effort, Effort::Optimal),
             witness: witness.map_or_else(Vec::new, |attack| sorted(attack.flips.clone())),
+            deployed: None,
             evidence: None,
         };
         result.evidence = self.settings.proofs.then(|| evidence(&result, pairs, breaks));

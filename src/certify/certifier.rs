@@ -1,13 +1,15 @@
 //! `Certifier` and its builder: from a problem to a verdict for every node, and the iterator over the results.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::certify::settings::{Bound, Effort, Margins, Progress, Settings};
 use crate::certify::verdict::NodeResult;
+use crate::deployed::error_table::ErrorTable;
+use crate::deployed::execution::Execution;
 use crate::problem::budget::Budget;
 use crate::problem::forward::Representation;
 use crate::problem::graph::Graph;
@@ -21,6 +23,10 @@ use crate::search::limits::Stop;
 pub struct Certifier {
     pub(crate) prepared: Arc<Prepared>,
     pub(crate) settings: Settings,
+    /// Error bounds of the network as it runs, made when they are first asked for.
+    pub(super) errors: Arc<OnceLock<ErrorTable>>,
+    /// The same without any flip.
+    pub(super) unflipped: Arc<OnceLock<ErrorTable>>,
 }
 
 /// A certifier that is being set up: see [`Certifier::builder`].
@@ -49,6 +55,13 @@ impl CertifierBuilder {
         self
     }
 
+    /// Also decides what holds for every execution of this kind ([`NodeResult::deployed`]). Not by default. Evidence is then that of the
+    /// verdict as deployed.
+    pub fn deployed(mut self, execution: Execution) -> CertifierBuilder {
+        self.settings.deployed = Some(execution);
+        self
+    }
+
     /// Is what each verdict rests on to be kept ([`NodeResult::evidence`])? Not by default.
     pub fn proofs(mut self, proofs: bool) -> CertifierBuilder {
         self.settings.proofs = proofs;
@@ -69,7 +82,8 @@ impl CertifierBuilder {
 
     /// Does all the work that does not depend on a target.
     pub fn build(self) -> Certifier {
-        Certifier { prepared: Arc::new(Prepared::new(self.problem)), settings: self.settings }
+        let prepared = Arc::new(Prepared::new(self.problem));
+        Certifier { prepared, settings: self.settings, errors: Arc::default(), unflipped: Arc::default() }
     }
 }
 
@@ -109,7 +123,7 @@ impl Certifier {
 
     /// The same problem under another global budget; what does not depend on it is shared.
     pub fn at_global(&self, global: usize) -> Certifier {
-        Certifier { prepared: Arc::new(self.prepared.at_global(global)), ..self.clone() }
+        Certifier { prepared: Arc::new(self.prepared.at_global(global)), errors: Arc::default(), ..self.clone() }
     }
 
     /// The graph.

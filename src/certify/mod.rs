@@ -2,7 +2,9 @@
 
 mod cascade;
 pub mod certifier;
+pub mod deployment;
 mod many;
 pub mod radius;
 pub mod settings;
+mod shifted;
 pub mod verdict;

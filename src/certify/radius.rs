@@ -11,6 +11,7 @@ use rayon::prelude::*;
 
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
+use crate::certify::deployment::DeployedVerdict;
 use crate::certify::settings::Effort;
 use crate::certify::verdict::Verdict;
 use crate::problem::ProblemError;
@@ -157,7 +158,14 @@ fn search(
         if stopped() && result.limit_hit {
             return;
         }
-        radius.learn(certifier.budget().global(), result.verdict, result.witness);
+        // As deployed, what depends on rounding is neither.
+        let verdict = match result.deployed.as_ref().map(|deployed| deployed.verdict) {
+            None => result.verdict,
+            Some(DeployedVerdict::Robust) => Verdict::Robust,
+            Some(DeployedVerdict::NonRobust) => Verdict::NonRobust,
+            Some(_) => Verdict::Undecided,
+        };
+        radius.learn(certifier.budget().global(), verdict, result.witness);
         radius.seconds += start.elapsed().as_secs_f64();
         if radius.next().is_none() {
             progress(node, radius);

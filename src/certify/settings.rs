@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::bound::relaxed::Relaxation;
 use crate::certify::verdict::NodeResult;
+use crate::deployed::execution::Execution;
 use crate::search::limits::{Limits, Stop};
 
 /// Which bounds are evaluated.
@@ -70,6 +71,8 @@ pub(crate) struct Settings {
     pub(crate) bound: Bound,
     pub(crate) effort: Effort,
     pub(crate) margins: Margins,
+    /// How the network runs, if verdicts are to hold for that.
+    pub(crate) deployed: Option<Execution>,
     /// Is what each verdict rests on to be kept?
     pub(crate) proofs: bool,
     pub(crate) stop: Stop,

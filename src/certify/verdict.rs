@@ -4,6 +4,7 @@ use gcnproof_check::Checker;
 use gcnproof_check::format::Line;
 use serde::{Deserialize, Serialize};
 
+use crate::certify::deployment::Deployed;
 use crate::number::dyadic::Dyadic;
 use crate::problem::flip::Flip;
 use crate::proof::{Evidence, Shown, line};
@@ -129,6 +130,8 @@ pub struct NodeResult {
     pub limit_hit: bool,
     /// The flips of a non-robust node.
     pub witness: Vec<Flip>,
+    /// What holds for the network as it runs, if the certifier was told how it does.
+    pub deployed: Option<Deployed>,
     /// What the verdict rests on, if the certifier was told to keep it.
     pub evidence: Option<Evidence>,
 }

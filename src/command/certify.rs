@@ -10,6 +10,7 @@ use miette::{IntoDiagnostic, Result, miette};
 use serde::Serialize;
 use serde_json::json;
 
+use super::deployed::DeployedArguments;
 use super::edge_tables::{self, EdgeSummary};
 use super::edges::{self, EdgeArguments, EdgeFound, EdgeVerdicts};
 use super::effort::EffortArguments;
@@ -34,6 +35,7 @@ use super::verdicts::{self, Found, Verdicts};
   gcnproof certify cora.npz gcn.safetensors -Q 12 --nodes 7 --minimize (the exact worst-case margins)
   gcnproof certify cora.npz gcn.safetensors -Q 12 --nodes 7 --minimize --exact-margins --format json   (as fractions)
   gcnproof certify cora.npz gcn.safetensors -Q 12 --complete --proofs proofs.jsonl.zst   (see gcnproof check)
+  gcnproof certify cora.npz gcn.safetensors -Q 12 --deployed float32  (verdicts for every execution in float32)
   gcnproof certify graph.npz gcn.safetensors -Q 12 --nodes graph.npz:test_mask --logits logits.npy
   gcnproof certify cora.npz gcn.safetensors --edges remove -E 5 -e 3 --complete   (the attacker removes edges)
   gcnproof certify graph.npz model.npz -Q 3 --message-passing mean,laplacian.npz --format json
@@ -71,6 +73,8 @@ pub struct Certify {
     class: Class,
     #[command(flatten)]
     effort: EffortArguments,
+    #[command(flatten)]
+    deployed: DeployedArguments,
     #[command(flatten)]
     logits: LogitsArguments,
     /// The nodes that count as labelled in the summary: the same as for --nodes [default: those with a label]
@@ -158,6 +162,7 @@ impl Certify {
             class: self.class.record(),
             effort: self.effort.effort(),
             effort_record: self.effort.record(),
+            deployed: self.deployed.execution(),
             proofs: self.proofs.as_deref(),
             run: &self.run,
         };

@@ -82,6 +82,9 @@ struct Expected {
     /// The class that a node keeps must be this one: predicted or labels
     #[arg(long = "expect-classes", value_name = "WHICH")]
     classes: Option<Convention>,
+    /// The proofs must be about every execution in float32, or about the network in exact arithmetic
+    #[arg(long = "expect-deployed", value_name = "WHICH", value_parser = ["float32", "exact"])]
+    deployed: Option<String>,
     /// Each of these nodes must have an accepted proof: all, or ids and ranges such as 0-99,204
     #[arg(long = "expect-nodes", value_name = "NODES")]
     nodes: Option<Nodes>,
@@ -103,6 +106,7 @@ impl Check {
             direction: self.expect.direction,
             allow_frozen: self.expect.allow_frozen,
             classes: self.expect.classes,
+            deployed: self.expect.deployed.map(|which| which == "float32"),
             nodes: match (self.expect.nodes, &part) {
                 // It answers for no others.
                 (Some(Nodes::All), Some(part)) => Some(Nodes::Ranges(part.own.iter().map(|&row| (row, row)).collect())),

@@ -13,6 +13,7 @@ use gcnproof::{Effort, Explanation, Graph, Limits, Network, explain};
 use miette::{IntoDiagnostic, Result, miette};
 use serde_json::json;
 
+use super::deployed::DeployedArguments;
 use super::edges::{self, EdgeArguments};
 use super::input::{Input, LocalArguments, flips};
 use super::run::{Format, certifier};
@@ -45,6 +46,8 @@ pub struct Explain {
     /// Give up after so many seconds of search
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = effort::seconds, help_heading = "Effort")]
     time_limit: f64,
+    #[command(flatten)]
+    deployed: DeployedArguments,
     /// Standard output: a table or JSON
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
     format: Format,
@@ -65,7 +68,12 @@ impl Explain {
         }
         let (budget, record) = self.local.budget(&graph, self.global)?;
         let record = record.with_global(self.global);
-        let certifier = certifier(&graph, &network, budget).effort(Effort::Complete(limits)).build();
+        let certifier = certifier(&graph, &network, budget).effort(Effort::Complete(limits));
+        let certifier = match self.deployed.execution() {
+            Some(execution) => certifier.deployed(execution),
+            None => certifier,
+        };
+        let certifier = certifier.build();
         let told = explain(&certifier, self.node).into_diagnostic()?;
         match self.format {
             Format::Json => say!("{}", json!({ "input": identity, "budget": record, "explanation": told }))?,
@@ -142,6 +150,17 @@ pub fn text(graph: &Graph, told: &Explanation, global: usize, local: usize) -> S
             number(line.margin.lower),
             number(line.margin.upper)
         );
+    }
+    if let Some(deployed) = &told.deployed {
+        let _ = writeln!(text, "\nas deployed: {}", deployed.verdict.replace('_', "-"));
+        for line in &deployed.rounding {
+            let shown: String = class(line.class).chars().take(27).collect();
+            let error = line.upper.map_or("not known".to_string(), |error| format!("at most {error:.3e}"));
+            let _ = writeln!(text, "  {shown:<27} rounding moves the margin by {error}");
+        }
+        if deployed.prediction_depends {
+            text.push_str("  the class without any flip may depend on rounding\n");
+        }
     }
     attack(&mut text, graph, told, &told.attack);
     for part in &told.composition {

@@ -13,6 +13,7 @@ use miette::Result;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
+use super::deployed::{DeployedArguments, note_rounding};
 use super::edges::{self, EdgeArguments};
 use super::effort::SearchArguments;
 use super::ids::Ids;
@@ -49,6 +50,8 @@ pub struct Radius {
     #[command(flatten)]
     search: SearchArguments,
     #[command(flatten)]
+    deployed: DeployedArguments,
+    #[command(flatten)]
     logits: LogitsArguments,
     #[command(flatten)]
     run: RunArguments,
@@ -80,9 +83,11 @@ impl Radius {
             bound: None,
             max_global: self.max_global as u64,
             effort: Some(self.search.record()),
+            deployed: self.deployed.execution(),
             nodes: nodes.len(),
             node_set: NodeSet::new(&nodes, ids.count()),
         });
+        note_rounding(self.deployed.execution(), &network);
         let keys: Vec<u64> = nodes.iter().map(|&n| n as u64).collect();
         let (rows, interrupted) = self.run.rows(
             RadiusRecord::SCHEMA,
@@ -91,7 +96,12 @@ impl Radius {
             |row: &RadiusRecord| row.node,
             |open, done| {
                 let effort = self.search.effort();
-                let certifier = certifier(&graph, &network, budget).effort(effort).build();
+                let certifier = certifier(&graph, &network, budget).effort(effort);
+                let certifier = match self.deployed.execution() {
+                    Some(execution) => certifier.deployed(execution),
+                    None => certifier,
+                };
+                let certifier = certifier.build();
                 // Files hold signed integers; nobody has so many attributes.
                 let open: Vec<u64> = open.iter().map(|&id| ids.row(id) as u64).collect();
                 search(&certifier, &open, self.max_global.min(i64::MAX as usize), &|row| done(ids.name_radius(row)));

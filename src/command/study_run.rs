@@ -128,6 +128,7 @@ impl Plan {
             bound: Some(Bound::Best),
             effort: Some(self.effort_record(effort)),
             class: Some(Class::Predicted),
+            deployed: None,
             nodes: self.nodes.len(),
             node_set: NodeSet::new(&self.nodes, subject.graph.node_count()),
         });
@@ -175,6 +176,7 @@ impl Plan {
             bound: Some(bound),
             max_global: self.max_global as u64,
             effort: Some(self.effort_record(effort)),
+            deployed: None,
             nodes: self.nodes.len(),
             node_set: NodeSet::new(&self.nodes, subject.graph.node_count()),
         });

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use gcnproof::internals::record::NodeRecord;
 use gcnproof::internals::record::description::{BudgetRecord, LocalRecord};
-use gcnproof::{Direction, Reason, Verdict};
+use gcnproof::{DeployedVerdict, Direction, Reason, Verdict};
 use serde::Serialize;
 
 use super::run;
@@ -42,12 +42,54 @@ pub struct Summary {
     pub certified_by_anchored: Option<usize>,
     /// Non-robust nodes whose witness reaches exactly zero.
     pub ties: usize,
+    /// Counts of the verdicts for the network as it runs, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deployed: Option<DeployedCounts>,
     /// What decided how many nodes, in the order of the cascade, and the time spent on them.
     pub steps: Vec<Step>,
     /// Wall-clock seconds of this run.
     pub seconds: f64,
     /// Nodes that this run has worked on; the others were there before.
     pub computed: usize,
+}
+
+/// Nodes by their verdict as deployed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct DeployedCounts {
+    /// No execution loses the class.
+    pub robust: usize,
+    /// Every execution is fooled by the witness.
+    pub non_robust: usize,
+    /// Rounding may decide.
+    pub rounding_dependent: usize,
+    /// Nothing is known.
+    pub undecided: usize,
+    /// The class without any flip may depend on rounding.
+    pub predictions_that_depend: usize,
+    /// The median over the nodes of their largest error bound.
+    pub median_error: Option<f64>,
+}
+
+impl DeployedCounts {
+    fn new(rows: &[NodeRecord]) -> Option<DeployedCounts> {
+        let count = |verdict| rows.iter().filter(|row| row.deployed == Some(verdict)).count();
+        rows.iter().any(|row| row.deployed.is_some()).then(|| {
+            let largest = |row: &NodeRecord| {
+                let errors = row.rounding.iter().flatten().map(|margin| margin.upper);
+                errors.reduce(|x, y| Some(x?.max(y?))).flatten()
+            };
+            let mut errors: Vec<f64> = rows.iter().filter_map(largest).collect();
+            errors.sort_by(f64::total_cmp);
+            DeployedCounts {
+                robust: count(DeployedVerdict::Robust),
+                non_robust: count(DeployedVerdict::NonRobust),
+                rounding_dependent: count(DeployedVerdict::RoundingDependent),
+                undecided: count(DeployedVerdict::Undecided),
+                predictions_that_depend: rows.iter().filter(|row| row.prediction_depends == Some(true)).count(),
+                median_error: errors.get(errors.len() / 2).copied(),
+            }
+        })
+    }
 }
 
 /// One step of the cascade.
@@ -111,6 +153,7 @@ impl Summary {
             certified_by_paper: certified(|row| row.paper_certifies),
             certified_by_anchored: certified(|row| row.anchored_certifies),
             ties: rows.iter().filter(|row| row.reason == Reason::Tie).count(),
+            deployed: DeployedCounts::new(rows),
             steps: STEPS
                 .iter()
                 .map(|&(step, decides)| {
@@ -180,6 +223,20 @@ impl Summary {
         text.push('\n');
         if self.ties > 0 {
             let _ = writeln!(text, "ties (worst margin found is exactly 0): {}", self.ties);
+        }
+        if let Some(deployed) = &self.deployed {
+            let _ = writeln!(
+                text,
+                "as deployed: {} robust, {} non-robust, {} rounding-dependent, {} undecided; {} predictions may depend on rounding",
+                deployed.robust,
+                deployed.non_robust,
+                deployed.rounding_dependent,
+                deployed.undecided,
+                deployed.predictions_that_depend
+            );
+            if let Some(error) = deployed.median_error {
+                let _ = writeln!(text, "rounding moves a margin by at most {error:.2e} (median over nodes)");
+            }
         }
         let rate = run::rate(self.computed as u64, self.seconds);
         let _ = match (self.all.nodes.saturating_sub(self.computed), self.computed) {

@@ -10,11 +10,12 @@ use gcnproof::internals::record::NodeRecord;
 use gcnproof::internals::record::description::{
     BudgetRecord, CertifyRun, Class, Description, EffortRecord, Identity, NodeSet,
 };
-use gcnproof::{Bound, Budget, Effort, Graph, Minimum, Network, Operator};
+use gcnproof::{Bound, Budget, Effort, Execution, Graph, Minimum, Network, Operator};
 use gcnproof_check::Checker;
-use gcnproof_check::format::{Convention, Header};
+use gcnproof_check::format::{Convention, Deployed, Header};
 use miette::{Result, miette};
 
+use super::deployed::note_rounding;
 use super::ids::Ids;
 use super::proofs::{Proofs, Written};
 use super::run::{RunArguments, certifier};
@@ -45,6 +46,8 @@ pub struct Verdicts<'a> {
     pub effort: Effort,
     /// The same for the record.
     pub effort_record: EffortRecord,
+    /// How the network runs, if verdicts are to hold for that too.
+    pub deployed: Option<Execution>,
     /// Where proofs go.
     pub proofs: Option<&'a Path>,
     /// Where rows go.
@@ -87,7 +90,8 @@ impl Verdicts<'_> {
         let checker = statement.as_ref().map(|statement| Checker::new(statement, false));
         let exact_margins = self.effort_record.exact_margins;
         let minimizes = matches!(self.effort, Effort::Minimize { .. });
-        let schema = if exact_margins { NodeRecord::EXACT_SCHEMA } else { NodeRecord::SCHEMA };
+        let schema = NodeRecord::schema(exact_margins, self.deployed.is_some());
+        note_rounding(self.deployed, network);
         let found = Mutex::new(BTreeMap::new());
         let computed = AtomicUsize::new(0);
         let (rows, interrupted) = self.run.rows_again(
@@ -104,6 +108,10 @@ impl Verdicts<'_> {
                     .bound(self.bound)
                     .effort(self.effort)
                     .margins(self.effort_record.margins);
+                let certifier = match self.deployed {
+                    Some(execution) => certifier.deployed(execution),
+                    None => certifier,
+                };
                 let certifier = certifier.proofs(proofs.is_some()).build();
                 let open: Vec<usize> = open.iter().map(|&id| ids.row(id)).collect();
                 let label = |node| graph.label(node).map(|label| label as usize).filter(|_| class == Class::Labels);
@@ -158,6 +166,7 @@ impl Verdicts<'_> {
             bound: Some(self.bound),
             effort: Some(self.effort_record),
             class: Some(self.class),
+            deployed: self.deployed,
             nodes: self.nodes.len(),
             node_set: NodeSet::new(&ids, self.ids.count()),
         })
@@ -178,7 +187,13 @@ impl Verdicts<'_> {
             Class::Labels => Convention::Labels,
         };
         let digests = (self.graph.digest(), self.identity.model.as_str());
-        gcnproof::proof::header(digests, (self.network, &self.rules), &self.budget, classes)
+        let mut header = gcnproof::proof::header(digests, (self.network, &self.rules), &self.budget, classes);
+        header.deployed = self.deployed.map(|execution| Deployed {
+            precision: execution.precision,
+            operator_error: execution.operator_errors(self.graph, self.network),
+            flush_subnormals: execution.flush_subnormals,
+        });
+        header
     }
 }
 

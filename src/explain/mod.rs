@@ -9,8 +9,9 @@ use serde::Serialize;
 use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
+use crate::certify::deployment::Deployed;
 use crate::certify::settings::Margins;
-use crate::certify::verdict::{NodeResult, Verdict};
+use crate::certify::verdict::{Margin, NodeResult, Verdict};
 use crate::number::rounding::Enclosure;
 use crate::problem::ProblemError;
 use crate::problem::exact::ExactUnits;
@@ -78,6 +79,17 @@ pub struct Attack {
     pub steps: Vec<Step>,
 }
 
+/// A node as it runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeployedLine {
+    /// The verdict.
+    pub verdict: &'static str,
+    /// Between which numbers the difference of computed and exact margin lies, class pair by class pair.
+    pub rounding: Vec<MarginRecord>,
+    /// May the class computed without any flip depend on rounding?
+    pub prediction_depends: bool,
+}
+
 /// Everything that is told of a node.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
@@ -105,6 +117,9 @@ pub struct Explanation {
     pub limit_hit: bool,
     /// Time for the verdict.
     pub seconds: f64,
+    /// What holds for the network as it runs, if the certifier was told how it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deployed: Option<DeployedLine>,
     /// The class pairs.
     pub classes: Vec<ClassLine>,
     /// The strongest perturbation found.
@@ -163,10 +178,20 @@ pub fn explain(certifier: &Certifier, node: usize) -> Result<Explanation, Proble
         masters: result.masters as u64,
         limit_hit: result.limit_hit,
         seconds,
+        deployed: result.deployed.as_ref().map(|deployed| deployed_line(&result, deployed)),
         classes,
         attack,
         composition: composition.collect(),
     })
+}
+
+fn deployed_line(result: &NodeResult, deployed: &Deployed) -> DeployedLine {
+    let around = |(margin, &error): (&Margin, &f64)| Margin { lower: -error, upper: error, ..*margin };
+    DeployedLine {
+        verdict: deployed.verdict.name(),
+        rounding: result.margins.iter().zip(&deployed.errors).map(around).map(MarginRecord::from).collect(),
+        prediction_depends: deployed.prediction_depends,
+    }
 }
 
 fn around(certifier: &Certifier, node: usize) -> Vec<Ring> {

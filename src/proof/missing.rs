@@ -24,13 +24,15 @@ pub enum Missing {
     Witness,
     /// The line would be longer than the format allows.
     LineTooLong,
+    /// No execution is shown to keep the class, and none to lose it.
+    Rounding,
     /// A line that another version has written.
     Other,
 }
 
 impl Missing {
     /// All that this version writes.
-    const WRITTEN: [Missing; 8] = [
+    const WRITTEN: [Missing; 9] = [
         Missing::NotAskedFor,
         Missing::Undecided,
         Missing::NoBound,
@@ -39,6 +41,7 @@ impl Missing {
         Missing::NoLeaf,
         Missing::Witness,
         Missing::LineTooLong,
+        Missing::Rounding,
     ];
 
     /// In words. No text is the beginning of another.
@@ -52,6 +55,7 @@ impl Missing {
             Missing::NoLeaf => "robust by a bound that no leaf of the format shows",
             Missing::Witness => "the checker does not accept the witness",
             Missing::LineTooLong => "the proof is longer than 8388608 bytes",
+            Missing::Rounding => "as deployed the node is rounding-dependent or undecided",
             Missing::Other => "another reason",
         }
     }

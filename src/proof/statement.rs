@@ -68,6 +68,7 @@ pub fn header(
             frozen_attributes: frozen.map(|(d, _)| d as u32).collect(),
         },
         classes,
+        deployed: None,
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::certify::settings::{Bound, Effort, Margins};
+use crate::deployed::execution::Execution;
 use crate::problem::budget::{Budget, Direction};
 
 pub use super::edges::EdgeRun;
@@ -54,6 +55,9 @@ pub struct CertifyRun {
     /// Which nodes, if not all of the graph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_set: Option<NodeSet>,
+    /// How the network runs, where verdicts hold for that too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployed: Option<Execution>,
 }
 
 /// A run of `radius`, or the radii of a study.
@@ -76,6 +80,9 @@ pub struct RadiusRun {
     /// Which nodes, if not all of the graph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_set: Option<NodeSet>,
+    /// How the network runs, where verdicts hold for that too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployed: Option<Execution>,
 }
 
 /// A run of `validate`, or the class pairs of a study.
@@ -392,6 +399,7 @@ mod tests {
                 bound: None,
                 max_global: 3,
                 effort: None,
+                deployed: None,
                 nodes: nodes.len(),
                 node_set: NodeSet::new(nodes, 10),
             })

@@ -7,6 +7,7 @@ pub mod study;
 
 use serde::{Deserialize, Serialize};
 
+use crate::certify::deployment::DeployedVerdict;
 use crate::certify::verdict::{Margin, Minimum, NodeResult, Reason, Verdict};
 use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
@@ -51,6 +52,16 @@ pub struct NodeRecord {
     /// one is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exact_margins: Option<String>,
+    /// On request the verdict for the network as it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployed: Option<DeployedVerdict>,
+    /// With it, between which numbers the difference of computed and exact margin lies, class pair by class pair; null where nothing
+    /// is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounding: Option<Vec<MarginRecord>>,
+    /// With it: may the class computed without any flip depend on rounding?
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prediction_depends: Option<bool>,
 }
 
 /// A [`Margin`] whose missing numbers are null.
@@ -73,12 +84,24 @@ impl From<Margin> for MarginRecord {
 
 impl NodeRecord {
     /// The columns of a file of such rows, without exact margins.
-    pub const SCHEMA: &'static [Column] = Self::COLUMNS.split_at(Self::COLUMNS.len() - 1).0;
+    pub const SCHEMA: &'static [Column] = &Self::COLUMNS;
 
     /// The columns of a file of such rows, with exact margins.
-    pub const EXACT_SCHEMA: &'static [Column] = Self::COLUMNS;
+    pub const EXACT_SCHEMA: &'static [Column] = &joined::<17>(&Self::COLUMNS, &Self::EXACT);
 
-    const COLUMNS: &'static [Column] = &[
+    /// Those of a run with exact margins or without, and with verdicts for the network as it runs or without.
+    pub fn schema(exact: bool, deployed: bool) -> &'static [Column] {
+        const DEPLOYED: &[Column] = &joined::<19>(NodeRecord::SCHEMA, &NodeRecord::DEPLOYED);
+        const ALL: &[Column] = &joined::<20>(NodeRecord::EXACT_SCHEMA, &NodeRecord::DEPLOYED);
+        match (exact, deployed) {
+            (false, false) => Self::SCHEMA,
+            (true, false) => Self::EXACT_SCHEMA,
+            (false, true) => DEPLOYED,
+            (true, true) => ALL,
+        }
+    }
+
+    const COLUMNS: [Column; 16] = [
         Column { name: "node", kind: Kind::Integer },
         Column { name: "label", kind: Kind::OptionalInteger },
         Column { name: "predicted", kind: Kind::Integer },
@@ -95,7 +118,14 @@ impl NodeRecord {
         Column { name: "margins", kind: Kind::Margins },
         Column { name: "witness", kind: Kind::Flips },
         Column { name: "seconds", kind: Kind::Float },
-        Column { name: "exact_margins", kind: Kind::OptionalText },
+    ];
+
+    const EXACT: [Column; 1] = [Column { name: "exact_margins", kind: Kind::OptionalText }];
+
+    const DEPLOYED: [Column; 3] = [
+        Column { name: "deployed", kind: Kind::OptionalText },
+        Column { name: "rounding", kind: Kind::Margins },
+        Column { name: "prediction_depends", kind: Kind::OptionalBoolean },
     ];
 
     /// The same row with the exact margins of a result.
@@ -108,6 +138,10 @@ impl NodeRecord {
 
     /// The row of a result.
     pub fn new(graph: &Graph, result: NodeResult, seconds: f64) -> NodeRecord {
+        let rounding = result.deployed.as_ref().map(|deployed| {
+            let around = |(margin, &error): (&Margin, &f64)| Margin { lower: -error, upper: error, ..*margin };
+            result.margins.iter().zip(&deployed.errors).map(around).map(MarginRecord::from).collect()
+        });
         NodeRecord {
             node: result.node as u64,
             label: graph.label(result.node).map(u64::from),
@@ -126,6 +160,9 @@ impl NodeRecord {
             witness: result.witness,
             seconds,
             exact_margins: None,
+            deployed: result.deployed.as_ref().map(|deployed| deployed.verdict),
+            rounding,
+            prediction_depends: result.deployed.as_ref().map(|deployed| deployed.prediction_depends),
         }
     }
 
@@ -133,6 +170,17 @@ impl NodeRecord {
     pub fn worst_lower(&self) -> Option<f64> {
         self.margins.iter().map(|m| m.lower).reduce(|x, y| Some(x?.min(y?))).flatten()
     }
+}
+
+/// Columns after columns.
+const fn joined<const N: usize>(first: &[Column], second: &[Column]) -> [Column; N] {
+    let mut all = [first[0]; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = if at < first.len() { first[at] } else { second[at - first.len()] };
+        at += 1;
+    }
+    all
 }
 
 /// What `radius` says of a node.

@@ -150,7 +150,7 @@ fn read(path: &Path, name: String) -> Result<Source, ReportError> {
     let rows = match run.as_ref().map(|run| &run.description) {
         Some(Ok(Description::Certify(run))) => {
             let exact = run.effort.as_ref().is_some_and(|effort| effort.exact_margins);
-            Rows::Nodes(results::read(path, if exact { NodeRecord::EXACT_SCHEMA } else { NodeRecord::SCHEMA })?)
+            Rows::Nodes(results::read(path, NodeRecord::schema(exact, run.deployed.is_some()))?)
         }
         Some(Ok(Description::Radius(_))) => Rows::Radii(results::read(path, RadiusRecord::SCHEMA)?),
         Some(Ok(Description::Validate(_))) => Rows::Pairs(results::read(path, PairRecord::SCHEMA)?),
@@ -172,9 +172,11 @@ type Table = fn(&Path) -> Result<Rows, ResultError>;
 
 /// Tries one table after the other.
 fn guess(path: &Path) -> Result<Rows, ReportError> {
-    let tables: [Table; 4] = [
+    let tables: [Table; 6] = [
         |path| results::read(path, NodeRecord::SCHEMA).map(Rows::Nodes),
         |path| results::read(path, NodeRecord::EXACT_SCHEMA).map(Rows::Nodes),
+        |path| results::read(path, NodeRecord::schema(false, true)).map(Rows::Nodes),
+        |path| results::read(path, NodeRecord::schema(true, true)).map(Rows::Nodes),
         |path| results::read(path, RadiusRecord::SCHEMA).map(Rows::Radii),
         |path| results::read(path, PairRecord::SCHEMA).map(Rows::Pairs),
     ];

@@ -189,5 +189,8 @@ fn row(node: u64) -> NodeRecord {
         },
         seconds: 1e-4 * (1 + mix(9) % 50) as f64,
         exact_margins: None,
+        deployed: None,
+        rounding: None,
+        prediction_depends: None,
     }
 }

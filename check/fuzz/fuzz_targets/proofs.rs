@@ -51,6 +51,7 @@ fuzz_target!(|data: &[u8]| {
             message_passing: vec!["gcn".into(); if deep { 3 } else { 2 }],
             budget,
             classes: Convention::Labels,
+            deployed: None,
         };
         Line::Header(header).write(&mut file).expect("a vector takes all bytes");
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
 pub use crate::directed::numerator;
-pub use crate::header::{BudgetStatement, Convention, Direction, Header, Local, longest_header};
+pub use crate::header::{BudgetStatement, Convention, Deployed, Direction, Header, Local, longest_header};
 use crate::reason::Reason;
 use crate::strict;
 pub(crate) use hints::WholeHints;

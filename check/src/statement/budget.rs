@@ -62,6 +62,16 @@ impl<'a> Budget<'a> {
         self.frozen.iter().enumerate().filter(|(_, frozen)| **frozen).map(|(attribute, _)| attribute)
     }
 
+    /// Is this attribute untouchable?
+    pub fn is_frozen(&self, attribute: u32) -> bool {
+        self.frozen[attribute as usize]
+    }
+
+    /// May absent attributes be added?
+    pub fn adds(&self) -> bool {
+        self.direction != Direction::Remove
+    }
+
     /// May this entry be flipped, given whether the attribute is present? Both ids must exist.
     pub fn permits(&self, (node, attribute): Flip, present: bool) -> bool {
         let forbidden = if present { Direction::Add } else { Direction::Remove };

@@ -18,7 +18,8 @@ pub use links::{Link, pairs};
 pub use network::Network;
 pub use slice::Slice;
 
-use crate::format::{Convention, Header, OLDEST_VERSION, VERSION};
+use crate::core::rounding::Rounding;
+use crate::format::{Convention, Deployed, Header, OLDEST_VERSION, VERSION};
 use crate::reason::Reason;
 
 /// The network and the budget that a header speaks of.
@@ -26,6 +27,7 @@ pub struct Statement<'a> {
     pub(crate) network: Network<'a>,
     pub(crate) budget: Budget<'a>,
     pub(crate) classes: Convention,
+    pub(crate) deployed: Option<Deployed>,
     version: u32,
 }
 
@@ -44,6 +46,9 @@ impl<'a> Statement<'a> {
             let known = format!("this checker reads {OLDEST_VERSION} to {VERSION}");
             return Err(Reason::Header(format!("version {}, but {known}", header.version)));
         }
+        if header.version < 2 && header.deployed.is_some() {
+            return Err(Reason::Version("statements about the network as it runs"));
+        }
         for (what, stated, given) in [("graph", &header.graph, &graph.digest), ("model", &header.model, &model.digest)]
         {
             if stated != given {
@@ -54,12 +59,17 @@ impl<'a> Statement<'a> {
                 )));
             }
         }
-        Ok(Statement {
+        let statement = Statement {
             network: Network::new(graph, model, header, matrices)?,
             budget: Budget::new(&header.budget, graph)?,
             classes: header.classes,
+            deployed: header.deployed.clone(),
             version: header.version,
-        })
+        };
+        if let Some(deployed) = &statement.deployed {
+            Rounding::new(&statement.network, &statement.budget, deployed)?;
+        }
+        Ok(statement)
     }
 
     /// Refuses what version 1 does not have.

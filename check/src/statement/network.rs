@@ -24,6 +24,11 @@ pub struct Layer {
 }
 
 impl Layer {
+    /// All biases.
+    pub fn biases(&self) -> impl Iterator<Item = &Dyadic> + Clone {
+        self.bias.iter().flatten()
+    }
+
     /// `b(l)` of a node.
     pub fn bias(&self, node: u32) -> &[Dyadic] {
         if self.bias.len() == 1 { &self.bias[0] } else { &self.bias[node as usize] }

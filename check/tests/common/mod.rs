@@ -61,6 +61,7 @@ pub fn world(attributes: &[&[u8]], columns: usize, layers: Vec<LayerFile>, globa
             frozen_attributes: Vec::new(),
         },
         classes: Convention::Predicted,
+        deployed: None,
     };
     let (metadata, notes) = (Default::default(), Vec::new());
     let model =

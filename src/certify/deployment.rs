@@ -1,0 +1,243 @@
+//! Verdicts for the network as it runs: margins are compared with the error of every execution, and what lies inside it is searched
+//! once more, with the margin moved by the error.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bound::prepared::{alone, aside};
+use crate::bound::workspace::Workspace;
+use crate::certify::certifier::Certifier;
+use crate::certify::settings::Effort;
+use crate::certify::shifted::{Part, Shifted};
+use crate::certify::verdict::{NodeResult, Verdict};
+use crate::deployed::error_table::ErrorTable;
+use crate::problem::flip::Flip;
+use crate::problem::forward::forward;
+use crate::problem::slice::Slice;
+use crate::proof::{Evidence, Missing};
+use crate::search::limits::Limits;
+use crate::search::pair::difference;
+use gcnproof_check::format::{Claim, ClassProof, Witness};
+
+/// What is known of a node as it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum DeployedVerdict {
+    /// No execution, on no admissible input, lets another class reach the first: every worst-case margin exceeds its error bound.
+    Robust,
+    /// Every execution is fooled by the witness: its exact margin is below minus its error bound.
+    NonRobust,
+    /// Neither: the exact worst-case margin lies within the error bound around zero, so that rounding may decide.
+    RoundingDependent,
+    /// None of these could be shown.
+    Undecided,
+}
+
+impl DeployedVerdict {
+    /// The name used in every output format.
+    pub fn name(self) -> &'static str {
+        match self {
+            DeployedVerdict::Robust => "robust",
+            DeployedVerdict::NonRobust => "non_robust",
+            DeployedVerdict::RoundingDependent => "rounding_dependent",
+            DeployedVerdict::Undecided => "undecided",
+        }
+    }
+}
+
+/// What is said of a node as it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deployed {
+    /// The verdict.
+    pub verdict: DeployedVerdict,
+    /// For each class pair of the result: by how much a computed margin may differ from the exact one. Not finite where numbers may
+    /// leave the range of the format, or sums are too long for it.
+    pub errors: Vec<f64>,
+    /// May the class computed without any flip depend on rounding?
+    pub prediction_depends: bool,
+}
+
+/// Tree nodes of a search that nobody has asked for: so much is tried before a node is given up.
+const TRIES: usize = 300;
+
+/// How a pair stands once its margin was moved.
+struct Moved {
+    verdict: Verdict,
+    flips: Vec<Flip>,
+    lower: f64,
+    evidence: Option<Evidence>,
+}
+
+impl Certifier {
+    /// Error bounds of this problem as it is deployed, if it is.
+    pub fn errors(&self) -> Option<&ErrorTable> {
+        let execution = self.settings.deployed?;
+        let table = || ErrorTable::new(self.prepared.problem(), self.unperturbed(), &execution);
+        Some(self.errors.get_or_init(|| aside(table)))
+    }
+
+    /// The same without any flip.
+    fn unflipped(&self) -> Option<&ErrorTable> {
+        let execution = self.settings.deployed?;
+        let table = || ErrorTable::new(&self.prepared.problem().at_global(0), self.unperturbed(), &execution);
+        Some(self.unflipped.get_or_init(|| aside(table)))
+    }
+
+    /// Adds what holds of the result as deployed. The workspace still has the target's slice.
+    pub(super) fn deploy(&self, mut result: NodeResult, workspace: &mut Workspace) -> NodeResult {
+        let Some(table) = self.errors() else { return result };
+        let pairs = || result.margins.iter().map(|margin| (result.node, result.reference, margin.class));
+        let errors: Vec<f64> = pairs().map(|(node, y, class)| table.margin_error(node, y, class)).collect();
+        let prediction_depends = self.prediction_depends(&result, &errors);
+        let verdict = match result.verdict {
+            _ if !errors.iter().all(|error| error.is_finite()) => DeployedVerdict::Undecided,
+            Verdict::Robust => self.deploy_robust(&mut result, &errors, workspace),
+            Verdict::NonRobust => self.deploy_witness(&mut result, &errors, workspace),
+            Verdict::Undecided => DeployedVerdict::Undecided,
+        };
+        if self.settings.proofs && matches!(verdict, DeployedVerdict::RoundingDependent | DeployedVerdict::Undecided) {
+            result.evidence = Some(Evidence { claim: Err(Missing::Rounding), missing: None });
+        }
+        // Cut short, not undecided.
+        result.limit_hit |= verdict == DeployedVerdict::Undecided && self.settings.stop.is_set();
+        result.deployed = Some(Deployed { verdict, errors, prediction_depends });
+        result
+    }
+
+    /// Is every margin without flips above its error? First by what is known anyhow, which is not smaller than the error without flips.
+    fn prediction_depends(&self, result: &NodeResult, errors: &[f64]) -> bool {
+        let logits = &self.unperturbed()[self.network().depth() - 2];
+        let (node, y) = (result.node, result.predicted);
+        let margin = |class: usize| difference(logits.entry(node, y), logits.entry(node, class)).lower();
+        let known = |class: usize| {
+            let place = result.margins.iter().position(|margin| margin.class == class && result.reference == y);
+            place.is_some_and(|place| margin(class) > errors[place])
+        };
+        let shown = |class: usize| {
+            known(class) || self.unflipped().is_some_and(|table| margin(class) > table.margin_error(node, y, class))
+        };
+        !(0..self.network().class_count()).all(|class| class == y || shown(class))
+    }
+
+    /// Every pair's lower bound must exceed its error; where it does not, tighter bounds are asked for.
+    fn deploy_robust(&self, result: &mut NodeResult, errors: &[f64], workspace: &Workspace) -> DeployedVerdict {
+        let mut verdict = DeployedVerdict::Robust;
+        for (at, &error) in errors.iter().enumerate() {
+            if result.margins[at].lower > error {
+                continue;
+            }
+            let margin = result.margins[at];
+            // A perturbation inside the error is known: no bound can exceed it.
+            let inside = margin.upper <= error;
+            let moved = if inside { None } else { Some(self.moved(result, margin.class, -error, workspace)) };
+            match moved {
+                Some(Moved { verdict: Verdict::Robust, lower, evidence, .. }) => {
+                    let lower = (lower + error).next_down();
+                    result.margins[at].lower = margin.lower.max(lower);
+                    exchange(&mut result.evidence, margin.class, evidence);
+                }
+                Some(Moved { verdict: Verdict::Undecided, .. }) => verdict = DeployedVerdict::Undecided,
+                None | Some(Moved { verdict: Verdict::NonRobust, .. }) => return DeployedVerdict::RoundingDependent,
+            }
+        }
+        verdict
+    }
+
+    /// A witness must take some margin below minus its error; where it does not, a stronger one is searched for.
+    fn deploy_witness(&self, result: &mut NodeResult, errors: &[f64], workspace: &mut Workspace) -> DeployedVerdict {
+        if let Some(class) = self.fools(result, &result.witness, errors, workspace) {
+            result.evidence = result.evidence.take().map(|_| witness(class, &result.witness));
+            return DeployedVerdict::NonRobust;
+        }
+        let mut order: Vec<usize> = (0..errors.len()).collect();
+        order.sort_by(|&x, &y| (result.margins[x].upper - errors[x]).total_cmp(&(result.margins[y].upper - errors[y])));
+        let mut verdict = DeployedVerdict::RoundingDependent;
+        for at in order {
+            if result.margins[at].lower > -errors[at] {
+                continue;
+            }
+            let moved = self.moved(result, result.margins[at].class, errors[at], workspace);
+            // Where no margin is below minus the error of all perturbations, that of the worst may still be below minus its own.
+            if let Some(class) = self.fools(result, &moved.flips, errors, workspace) {
+                result.evidence = result.evidence.take().map(|_| witness(class, &moved.flips));
+                result.witness = moved.flips;
+                return DeployedVerdict::NonRobust;
+            }
+            if moved.verdict == Verdict::Undecided {
+                verdict = DeployedVerdict::Undecided;
+            }
+        }
+        verdict
+    }
+
+    /// The class for which these flips fool every execution, if there is one: by the error of all perturbations, or by their own.
+    fn fools(&self, result: &NodeResult, flips: &[Flip], errors: &[f64], workspace: &mut Workspace) -> Option<usize> {
+        let logits: Vec<_> = self.prepared.logits(flips, workspace).collect();
+        let pairs: Vec<(usize, f64)> = result
+            .margins
+            .iter()
+            .map(|pair| (pair.class, difference(logits[result.reference], logits[pair.class]).upper()))
+            .collect();
+        if let Some(at) = (0..pairs.len()).find(|&at| pairs[at].1 < -errors[at]) {
+            return Some(pairs[at].0);
+        }
+        let execution = self.settings.deployed.filter(|_| pairs.iter().any(|pair| pair.1 < 0.0))?;
+        let (operators, slice) = (self.errors()?.operator_errors(), &workspace.slice);
+        alone(|| {
+            let part = Part::new(self, slice, flips, None);
+            let problem = part.problem.at_global(0);
+            let unperturbed = forward(problem.graph(), problem.network());
+            let table = ErrorTable::with_operators(&problem, &unperturbed, &execution, operators);
+            let own = |class: usize| table.margin_error(part.target, result.reference, class);
+            pairs.iter().find(|&&(class, margin)| margin < -own(class)).map(|pair| pair.0)
+        })
+    }
+
+    /// The pair with `shift` added to its margin, as the effort allows, and a little further.
+    fn moved(&self, result: &NodeResult, class: usize, shift: f64, workspace: &Workspace) -> Moved {
+        let few = Limits { nodes: TRIES, ..Limits::default() };
+        let limits = match self.settings.effort {
+            Effort::Complete(limits) | Effort::Minimize { limits, .. } => limits,
+            _ => few,
+        };
+        // Of a margin that may be below minus its error, the least is of interest.
+        let further = if shift > 0.0 { Effort::Minimize { limits, gap: 0.0 } } else { Effort::Complete(limits) };
+        let slice = &workspace.slice;
+        alone(|| self.moved_alone(result, class, shift, slice, further))
+    }
+
+    /// The same in a thread of its own.
+    fn moved_alone(&self, result: &NodeResult, class: usize, shift: f64, slice: &Slice, further: Effort) -> Moved {
+        let shifted = Shifted::new(self, slice, result.reference, shift);
+        let mut found = shifted.decide(Effort::Bounds, class);
+        if found.verdict == Verdict::Undecided || shift > 0.0 && found.verdict == Verdict::Robust {
+            found = shifted.decide(further, class);
+        }
+        let lower = found.margins.first().map_or(f64::NEG_INFINITY, |margin| margin.lower);
+        let least = found.minima.iter().flatten().next().map(|minimum| &minimum.flips);
+        let flips = shifted.flips(least.unwrap_or(&found.witness));
+        Moved {
+            verdict: found.verdict,
+            flips,
+            lower,
+            evidence: found.evidence.map(|evidence| shifted.evidence(evidence)),
+        }
+    }
+}
+
+/// The proof of one class is taken from another evidence.
+fn exchange(evidence: &mut Option<Evidence>, class: usize, other: Option<Evidence>) {
+    let (Some(Evidence { claim: Ok(Claim::Robust(trees)), .. }), Some(other)) = (evidence, other) else { return };
+    let Ok(Claim::Robust(found)) = other.claim else { return };
+    let tree = |proof: ClassProof| proof.tree;
+    if let (Some(own), Some(tree)) =
+        (trees.iter_mut().find(|own| own.class as usize == class), found.into_iter().next().map(tree))
+    {
+        own.tree = tree;
+    }
+}
+
+fn witness(class: usize, flips: &[Flip]) -> Evidence {
+    let flips = flips.iter().map(|&flip| flip.into()).collect();
+    Evidence { claim: Ok(Claim::NonRobust(Witness { class: class as u32, flips })), missing: None }
+}

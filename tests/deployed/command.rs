@@ -1,0 +1,117 @@
+//! The command line with `--deployed`: rows in all formats, proofs, radii, explanations, wrong usage.
+
+use std::process::{Command, Output};
+
+use gcnproof::internals::record::NodeRecord;
+use gcnproof::results::read;
+use gcnproof::{DeployedVerdict, Verdict};
+use serde_json::Value;
+
+const GRAPH: &str = "fixtures/cora.npz";
+const MODEL: &str = "fixtures/cora_pyg.safetensors";
+
+fn gcnproof(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_gcnproof")).args(arguments).output().unwrap()
+}
+
+fn certified(more: &[&str]) -> Output {
+    let mut arguments = vec!["certify", GRAPH, MODEL, "-Q", "5", "--nodes", "0-59,100"];
+    arguments.extend(more);
+    let done = gcnproof(&arguments);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    done
+}
+
+fn rows(more: &[&str], extension: &str, deployed: bool) -> Vec<NodeRecord> {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join(format!("rows.{extension}"));
+    certified(&[more, &["--out", out.to_str().unwrap()]].concat());
+    let mut rows: Vec<NodeRecord> = read(&out, NodeRecord::schema(false, deployed)).unwrap();
+    rows.iter_mut().for_each(|row| row.seconds = 0.0);
+    rows
+}
+
+#[test]
+fn rows_have_verdicts_as_deployed_in_every_format_and_only_when_asked() {
+    let asked = ["--deployed", "float32"];
+    let found = rows(&asked, "parquet", true);
+    assert_eq!(found, rows(&asked, "jsonl", true));
+    assert_eq!(found, rows(&asked, "csv", true));
+    let exact = rows(&[], "parquet", false);
+    for (with, without) in found.iter().zip(&exact) {
+        assert_eq!((with.verdict, with.reason), (without.verdict, without.reason));
+        assert_eq!((without.deployed, &without.rounding, without.prediction_depends), (None, &None, None));
+        let errors: Vec<f64> = with.rounding.iter().flatten().map(|pair| pair.upper.unwrap()).collect();
+        assert!(errors.len() == 6 && errors.iter().all(|&error| error > 0.0 && error < 0.01), "{errors:?}");
+        match with.deployed {
+            Some(DeployedVerdict::Robust) => {
+                assert_eq!(with.verdict, Verdict::Robust);
+                let lower = with.margins.iter().map(|margin| margin.lower.unwrap());
+                assert!(lower.zip(&errors).all(|(lower, error)| lower > *error));
+            }
+            Some(DeployedVerdict::NonRobust) => assert_eq!(with.verdict, Verdict::NonRobust),
+            other => assert!(other.is_some()),
+        }
+    }
+    assert!(found.iter().any(|row| row.deployed == Some(DeployedVerdict::Robust)));
+    assert!(found.iter().any(|row| row.deployed == Some(DeployedVerdict::NonRobust)));
+    let json: Value = serde_json::from_slice(&certified(&["--format", "json"]).stdout).unwrap();
+    assert!(json["rows"][0].get("deployed").is_none() && json["summary"].get("deployed").is_none());
+    assert!(json["run"].get("deployed").is_none());
+    let json: Value =
+        serde_json::from_slice(&certified(&["--format", "json", "--deployed", "float32"]).stdout).unwrap();
+    assert_eq!(json["run"]["deployed"]["precision"], 24);
+    assert!(json["summary"]["deployed"]["robust"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn proofs_state_what_they_are_about() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let (deployed, exact) = (path("deployed.jsonl"), path("exact.jsonl"));
+    certified(&["--deployed", "float32", "--proofs", &deployed]);
+    certified(&["--proofs", &exact]);
+    let check = |file: &str, expected: &str| {
+        let done = gcnproof(&["check", GRAPH, MODEL, file, "--expect-deployed", expected]);
+        (done.status.code(), String::from_utf8_lossy(&done.stdout).into_owned())
+    };
+    let (code, told) = check(&deployed, "float32");
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("as deployed, for every execution in float32"), "{told}");
+    assert_eq!(check(&deployed, "exact").0, Some(1));
+    assert_eq!(check(&exact, "float32").0, Some(1));
+    assert_eq!(check(&exact, "exact").0, Some(0));
+}
+
+#[test]
+fn radii_and_explanations_speak_of_executions() {
+    let radius = |more: &[&str]| {
+        let arguments =
+            [&["radius", GRAPH, MODEL, "--nodes", "0-19", "--max-Q", "30", "--format", "json"], more].concat();
+        let value: Value = serde_json::from_slice(&gcnproof(&arguments).stdout).unwrap();
+        let rows = value["rows"].as_array().unwrap();
+        rows.iter().map(|row| row["certified_q_global"].as_u64().map_or(-1, |q| q as i64)).collect::<Vec<i64>>()
+    };
+    let (exact, deployed) = (radius(&[]), radius(&["--deployed", "float32"]));
+    assert!(exact.iter().zip(&deployed).all(|(exact, deployed)| deployed <= exact), "{exact:?} {deployed:?}");
+    // With four bits nothing holds.
+    let coarse = radius(&["--deployed", "float32", "--unit-roundoff", "2^-4"]);
+    assert!(coarse.iter().all(|&q| q == -1), "{coarse:?}");
+    let told = gcnproof(&["explain", GRAPH, MODEL, "--node", "7", "--deployed", "float32"]);
+    assert!(String::from_utf8_lossy(&told.stdout).contains("as deployed: "));
+}
+
+#[test]
+fn options_of_executions_need_an_execution() {
+    for wrong in [
+        &["--operator-error", "3"][..],
+        &["--flush-subnormals"],
+        &["--unit-roundoff", "2^-8"],
+        &["--deployed", "float16"],
+        &["--deployed", "float32", "--unit-roundoff", "0.3"],
+        &["--deployed", "float32", "--operator-error", "-1"],
+    ] {
+        let done = gcnproof(&[&["certify", GRAPH, MODEL, "-Q", "1"], wrong].concat());
+        assert_eq!(done.status.code(), Some(2), "{wrong:?}");
+    }
+}
