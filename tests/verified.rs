@@ -50,16 +50,16 @@ fn proofs_of_the_embedded_graph_are_verified() {
     }
     let fixture = |name: &str| root().join("fixtures").join(name);
     for model in ["cora_standard.safetensors", "cora_robust.safetensors"] {
-        let nodes = ["-Q", "12", "-q", "1%", "--complete", "--nodes", "0-59,700-799"];
+        let nodes = ["-Q", "12", "-q", "1%", "--complete", "--nodes", "0-29,700-769"];
         let [robust, broken, _] = agree(&fixture("cora.npz"), &fixture(model), &nodes);
-        assert!(robust > 20 && broken > 20 && robust + broken == 160, "{robust} {broken}");
+        assert!(robust > 10 && broken > 10 && robust + broken == 100, "{robust} {broken}");
     }
     let [robust, broken, _] = agree(
         &fixture("cora.npz"),
         &fixture("cora_pyg_3layer.safetensors"),
-        &["-Q", "2", "-q", "1%", "--nodes", "0-5"],
+        &["-Q", "2", "-q", "1%", "--nodes", "0-2"],
     );
-    assert!(robust + broken >= 5, "{robust} {broken}");
+    assert!(robust + broken >= 2, "{robust} {broken}");
 }
 
 /// Several terms, overlapping operators, linear units, biases by node, skips.

@@ -123,8 +123,9 @@ impl Paths {
         if layers.len() < 2 || numbers > MOST_NUMBERS || layers.iter().any(|layer| layer.passing.terms() != 1) {
             return None;
         }
-        let signed = |layer: &'_ Layer| layer.operators.iter().any(Operator::is_signed);
-        let signed = |layer| Signed { layer, signed: signed(layer) };
+        // By the entries, which are what counts; and by the rule, so that parts of a graph are treated as the whole.
+        let is_signed = |layer: &Layer| layer.passing.has_negative() || layer.operators.iter().any(Operator::is_signed);
+        let signed = |layer| Signed { layer, signed: is_signed(layer) };
         let signed: Vec<Signed> = layers.iter().map(signed).collect();
         let pair = |at: usize| {
             let (reference, class) = (at / classes, at % classes);

@@ -48,6 +48,11 @@ impl Passing {
         passing
     }
 
+    /// Is any entry below 0?
+    pub fn has_negative(&self) -> bool {
+        self.values.iter().any(|&value| value < 0.0)
+    }
+
     /// `K`: the number of terms.
     pub fn terms(&self) -> usize {
         self.terms

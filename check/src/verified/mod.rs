@@ -51,10 +51,11 @@ impl SideBySide {
 impl fmt::Display for SideBySide {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let [robust, broken, ties] = self.agreed;
-        let (all, asked, seconds): (usize, _, _) = (self.agreed.iter().sum(), self.asked, self.time.as_secs_f64());
+        let (all, asked): (usize, _) = (self.agreed.iter().sum(), self.asked);
+        let (seconds, tenths) = (self.time.as_secs(), self.time.subsec_millis() / 100);
         writeln!(
             f,
-            "verified    {all} of {asked}: {robust} robust, {broken} non-robust, {ties} ties ({seconds:.1} s)"
+            "verified    {all} of {asked}: {robust} robust, {broken} non-robust, {ties} ties ({seconds}.{tenths} s)"
         )?;
         if self.bounds > 0 {
             writeln!(f, "            with {} lines of bounds", self.bounds)?;
