@@ -126,7 +126,8 @@ impl Expectations {
             let needed = global.min(all);
             let stated = format!("E = {}", removals.global);
             expect(removals.global >= needed, format!("E = {global} or more"), stated);
-            let room = degrees.iter().enumerate().map(|(node, &degree)| u128::from(local(node).min(degree))).sum::<u128>() / 2;
+            let room =
+                degrees.iter().enumerate().map(|(node, &degree)| u128::from(local(node).min(degree))).sum::<u128>() / 2;
             let stated = format!("local budgets for only {room} removals in all");
             expect(room >= u128::from(needed), format!("E = {global} or more"), stated);
         }

@@ -12,8 +12,8 @@ use crate::checker::{Checker, Fault};
 use crate::format::{BoundsLine, Header, Line, NodeProof, Unproved, VERSION};
 use crate::lines::{LONGEST_LINE, Lines, Raw};
 use crate::statement::Statement;
-use crate::summary::Stated;
 use crate::stream::{Options, Stop, in_order, read_header};
+use crate::summary::Stated;
 
 /// What became of a file that was written again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -147,7 +147,8 @@ pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFil
     let rules = model.layers.iter().flat_map(|layer| &layer.operators).map(|rule| rule.len() + 3);
     let (rules, edges) = (rules.sum(), graph.adjacency.indices.len() / 2);
     let longest = longest_header(nodes, attributes, layers).saturating_add(rules);
-    let longest = longest.max(edges::format::longest_header(nodes, edges, layers.saturating_mul(80).saturating_add(rules)));
+    let longest =
+        longest.max(edges::format::longest_header(nodes, edges, layers.saturating_mul(80).saturating_add(rules)));
     let line = lines.header(longest).map_err(|error| Stop::Unreadable(1, error))?;
     let bytes = line.unwrap_or_else(|| Err(order("the file is empty"))).map_err(wrong)?;
     if [r#"{"node":"#, r#"{"unproved":"#, r#"{"bounds":"#, r#"{"end":"#]

@@ -43,7 +43,10 @@ fn bounds_hold(cases: u64, first: u64) -> [usize; 2] {
                 let of_path = outcomes.iter().filter(|outcome| case.takes(&path, &outcome.edges));
                 let margins: Vec<&Big> = of_path.map(|outcome| &outcome.margins[at].1).collect();
                 let below = |margin: &&Big| margin.minus(&Big::from(bound)).sign() == Ordering::Less;
-                assert!(!margins.iter().any(below), "seed {seed}, class {class}, bound {bound:e}, {splits:?}, {hints:?}");
+                assert!(
+                    !margins.iter().any(below),
+                    "seed {seed}, class {class}, bound {bound:e}, {splits:?}, {hints:?}"
+                );
                 counts[0] += 1;
                 let near = |margin: &&Big| margin.minus(&Big::from(bound)).approximate() <= 1e-9;
                 counts[1] += usize::from(margins.iter().any(near));
@@ -98,35 +101,37 @@ fn grown_proofs_are_accepted_where_listing_says_robust_and_nowhere_else() {
 /// Every set of removals, admissible or not, as a witness: accepted exactly where it is admissible and breaks the class.
 #[test]
 fn witnesses_are_accepted_exactly_where_they_are_admissible_and_break_the_class() {
-    let accepted: usize = (0..300u64).into_par_iter().map(|seed| {
-        let mut random = Random::new(700_000 + seed);
-        let case = Case::random(&mut random);
-        let Some(reference) = case.reference() else { return 0 };
-        let predicted = case.header.classes == gcnproof_check::format::Convention::Predicted;
-        let all = case.edges();
-        let mut accepted = 0;
-        for mask in 0u32..1 << all.len().min(8) {
-            let edges: Vec<_> = (0..all.len()).filter(|&at| mask >> at & 1 == 1).map(|at| all[at]).collect();
-            let logits = case.logits(&edges);
-            for class in 0..logits.len() as u32 {
-                let claim = Claim::NonRobust(Witness { class, edges: edges.clone() });
-                let proof = NodeProof { id: case.node, class: reference, claim };
-                let margin = logits[reference as usize].minus(&logits[class as usize]).sign();
-                let expected = case.is_admissible(&edges) && class != reference && margin != Ordering::Greater;
-                let found = case.judge(&proof);
-                assert_eq!(found.is_ok(), expected, "seed {seed}: {proof:?} {found:?}");
-                accepted += usize::from(expected);
+    let accepted: usize = (0..300u64)
+        .into_par_iter()
+        .map(|seed| {
+            let mut random = Random::new(700_000 + seed);
+            let case = Case::random(&mut random);
+            let Some(reference) = case.reference() else { return 0 };
+            let predicted = case.header.classes == gcnproof_check::format::Convention::Predicted;
+            let all = case.edges();
+            let mut accepted = 0;
+            for mask in 0u32..1 << all.len().min(8) {
+                let edges: Vec<_> = (0..all.len()).filter(|&at| mask >> at & 1 == 1).map(|at| all[at]).collect();
+                let logits = case.logits(&edges);
+                for class in 0..logits.len() as u32 {
+                    let claim = Claim::NonRobust(Witness { class, edges: edges.clone() });
+                    let proof = NodeProof { id: case.node, class: reference, claim };
+                    let margin = logits[reference as usize].minus(&logits[class as usize]).sign();
+                    let expected = case.is_admissible(&edges) && class != reference && margin != Ordering::Greater;
+                    let found = case.judge(&proof);
+                    assert_eq!(found.is_ok(), expected, "seed {seed}: {proof:?} {found:?}");
+                    accepted += usize::from(expected);
+                }
+                if predicted {
+                    let claim = Claim::NonRobust(Witness { class: reference, edges });
+                    let other = (reference + 1) % logits.len() as u32;
+                    let proof = NodeProof { id: case.node, class: other, claim };
+                    assert!(case.judge(&proof).is_err());
+                }
             }
-            if predicted {
-                let claim = Claim::NonRobust(Witness { class: reference, edges });
-                let other = (reference + 1) % logits.len() as u32;
-                let proof = NodeProof { id: case.node, class: other, claim };
-                assert!(case.judge(&proof).is_err());
-            }
-        }
-        accepted
-    })
-    .sum();
+            accepted
+        })
+        .sum();
     assert!(accepted > 1_000, "{accepted}");
 }
 
@@ -141,13 +146,39 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
 }
 
 const WORDS: [&str; 14] = [
-    "gcn", "gcn-self", "sum", "sum+self", "mean", "mean+self", "identity", "predicted", "labels", "edge_removals", "1p-3",
-    "-1p2", "1p0", "5p-60",
+    "gcn",
+    "gcn-self",
+    "sum",
+    "sum+self",
+    "mean",
+    "mean+self",
+    "identity",
+    "predicted",
+    "labels",
+    "edge_removals",
+    "1p-3",
+    "-1p2",
+    "1p0",
+    "5p-60",
 ];
 
 const KEYS: [&str; 16] = [
-    "edge", "singles", "prices", "mu", "views", "robust", "non_robust", "edges", "flips", "budget", "keep_one", "frozen",
-    "local", "global", "attack", "tree",
+    "edge",
+    "singles",
+    "prices",
+    "mu",
+    "views",
+    "robust",
+    "non_robust",
+    "edges",
+    "flips",
+    "budget",
+    "keep_one",
+    "frozen",
+    "local",
+    "global",
+    "attack",
+    "tree",
 ];
 
 /// One change somewhere in a line.
@@ -240,8 +271,7 @@ fn alter(case: &mut Case, random: &mut Random) {
         let (i, j) = (random.below(nodes), random.below(nodes));
         let old = case.world.graph.adjacency.clone();
         let flips = |a: usize, b: usize| (a, b) == (i, j) || (b, a) == (i, j);
-        case.world.graph.adjacency =
-            common::pattern(nodes, nodes, |a, b| old.contains(a, b as u32) != flips(a, b));
+        case.world.graph.adjacency = common::pattern(nodes, nodes, |a, b| old.contains(a, b as u32) != flips(a, b));
         return;
     }
     let layer = &mut case.world.model.layers[random.below(2)];
@@ -412,7 +442,8 @@ fn statements_about_edges_and_about_attributes_are_not_confused() {
     let summary = case.run(format!("{}\n{flips}\n{{\"end\":1}}\n", good.lines().next().unwrap()).as_bytes());
     assert!(summary.checked && summary.proved() == 0 && summary.rejected == 1, "{summary}");
     // Nothing can be written out.
-    let written = gcnproof_check::expand(&case.world.graph, &case.world.model, &Options::default(), good.as_bytes(), Vec::new());
+    let written =
+        gcnproof_check::expand(&case.world.graph, &case.world.model, &Options::default(), good.as_bytes(), Vec::new());
     assert!(written.unwrap_err().to_string().contains("nothing to write out"));
 }
 

@@ -199,13 +199,7 @@ impl<N: Number> Leaf<'_, N> {
     }
 
     /// The least over the states of all links, exactly `r` of them cut.
-    fn least(
-        &self,
-        neighbour: &Neighbour,
-        senders: &[Sender<N>],
-        lines: &Lines<N>,
-        (removed, r): (usize, usize),
-    ) -> N {
+    fn least(&self, neighbour: &Neighbour, senders: &[Sender<N>], lines: &Lines<N>, (removed, r): (usize, usize)) -> N {
         let (scene, price) = (self.scene, &self.prices[removed]);
         let budget = scene.budget - removed;
         let mut sum = lines.constant.clone();

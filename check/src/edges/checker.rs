@@ -184,7 +184,8 @@ impl<'a> Checker<'a> {
             return Err(Reason::Singles(scene.budget));
         }
         let ground = scene.state.ground;
-        let pairs = (Pair::new(scene.network, node, reference, class), Pair::new(scene.network, node, reference, class));
+        let pairs =
+            (Pair::new(scene.network, node, reference, class), Pair::new(scene.network, node, reference, class));
         let rounded: Option<Margins<Interval>> = (!self.exact_only).then(|| Margins::new(scene, &pairs.0));
         let exact: OnceCell<Margins<Dyadic>> = OnceCell::new();
         let positive = |extra: Option<usize>| {

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use gcnproof_files::{GraphFile, LayerFile, ModelFile};
+use gcnproof_files::{GraphFile, ModelFile};
 
 use super::number::{Number, Row};
 use super::rule::Rule;
@@ -30,16 +30,15 @@ pub struct Network<'a> {
     pub linear: Vec<bool>,
     /// Classes.
     pub classes: usize,
-    first: &'a LayerFile,
+    /// Terms of the first layer.
+    first: usize,
+    weights: Vec<Stored>,
+    bias: Vec<Stored>,
     /// Which term of the first layer passes along edges.
     passing: Option<usize>,
     second_bias: Vec<Dyadic>,
     sent: Vec<OnceLock<Row>>,
     fixed: Vec<OnceLock<Row>>,
-}
-
-fn exact(x: f64) -> Dyadic {
-    Stored::new(x).exact()
 }
 
 impl<'a> Network<'a> {
@@ -68,8 +67,9 @@ impl<'a> Network<'a> {
             return Err(Reason::Header("more than one term of the first layer passes along edges".into()));
         }
         let (width, classes) = (first.weight.columns, second.weight.columns);
+        let of_classes = Stored::all(&second.weight.values);
         let column = |term: usize, class: usize| -> Vec<Dyadic> {
-            (0..width).map(|unit| exact(second.weight.values[(term * width + unit) * classes + class])).collect()
+            (0..width).map(|unit| of_classes[(term * width + unit) * classes + class].exact()).collect()
         };
         let terms = of_second.iter().enumerate().map(|(term, &rule)| {
             let weights = (0..classes).map(|class| column(term, class)).collect();
@@ -83,9 +83,11 @@ impl<'a> Network<'a> {
             terms: terms.collect(),
             linear: if first.linear.is_empty() { vec![false; width] } else { first.linear.clone() },
             classes,
-            first,
+            first: of_first.len(),
+            weights: Stored::all(&first.weight.values),
+            bias: Stored::all(&first.bias),
             passing,
-            second_bias: second.bias.iter().map(|&x| exact(x)).collect(),
+            second_bias: Stored::all(&second.bias).into_iter().map(Stored::exact).collect(),
             sent: empty(),
             fixed: empty(),
         })
@@ -105,8 +107,8 @@ impl<'a> Network<'a> {
     fn add(&self, node: u32, term: usize, sums: &mut [Dyadic]) {
         let (attributes, width) = (self.graph.attributes.columns, self.linear.len());
         for &d in self.graph.attributes.row(node as usize) {
-            let weights = &self.first.weight.values[(term * attributes + d as usize) * width..][..width];
-            sums.iter_mut().zip(weights).for_each(|(sum, &w)| *sum += &exact(w));
+            let weights = &self.weights[(term * attributes + d as usize) * width..][..width];
+            sums.iter_mut().zip(weights).for_each(|(sum, w)| *sum += &w.exact());
         }
     }
 
@@ -124,11 +126,10 @@ impl<'a> Network<'a> {
     /// `b_n + Z_n`: what the node has whatever is removed.
     pub fn fixed<N: Number>(&self, node: u32) -> &[N] {
         N::of_row(self.fixed[node as usize].get_or_init(|| {
-            let (bias, width) = (&self.first.bias, self.linear.len());
+            let (bias, width) = (&self.bias, self.linear.len());
             let start = if bias.len() == width { 0 } else { node as usize * width };
-            let mut sums: Vec<Dyadic> = bias[start..][..width].iter().map(|&x| exact(x)).collect();
-            let terms = self.first.operators.len().max(1);
-            (0..terms).filter(|&term| Some(term) != self.passing).for_each(|term| self.add(node, term, &mut sums));
+            let mut sums: Vec<Dyadic> = bias[start..][..width].iter().map(|x| x.exact()).collect();
+            (0..self.first).filter(|&term| Some(term) != self.passing).for_each(|term| self.add(node, term, &mut sums));
             Row::new(sums)
         }))
     }

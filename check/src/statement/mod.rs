@@ -23,7 +23,12 @@ use crate::format::{Convention, Header, OLDEST_VERSION, VERSION};
 use crate::reason::Reason;
 
 /// Refuses digests of other files.
-pub(crate) fn require_digests(graph: &GraphFile, model: &ModelFile, of_graph: &str, of_model: &str) -> Result<(), Reason> {
+pub(crate) fn require_digests(
+    graph: &GraphFile,
+    model: &ModelFile,
+    of_graph: &str,
+    of_model: &str,
+) -> Result<(), Reason> {
     for (what, stated, given) in [("graph", of_graph, &graph.digest), ("model", of_model, &model.digest)] {
         if stated != given {
             // The digest in an untrusted file may be as long as a header.

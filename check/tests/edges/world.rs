@@ -138,6 +138,9 @@ impl Case {
         let outcomes = self.outcomes(reference);
         let margins = outcomes.iter().flat_map(|outcome| outcome.margins.iter().map(|margin| margin.1.approximate()));
         let worst = margins.fold(f64::INFINITY, f64::min);
+        if !worst.is_finite() {
+            return;
+        }
         let (nodes, classes) = (self.world.graph.attributes.rows, self.world.classes());
         let bias = &mut self.world.model.layers[1].bias;
         let at = if bias.len() == nodes * classes && nodes > 1 { self.node as usize * classes } else { 0 };
@@ -204,8 +207,10 @@ impl Case {
         let gone = |i: usize, j: usize| removed.contains(&(i.min(j) as u32, i.max(j) as u32));
         let left = |i: usize, j: usize| adjacency.contains(i, j as u32) && !gone(i, j);
         let graph = GraphFile { adjacency: pattern(adjacency.rows, adjacency.rows, left), ..self.bare() };
-        let world = World { graph, model: self.world.model.clone(), matrices: Vec::new(), header: self.world.header.clone() };
-        let terms = |at: usize| -> Vec<Vec<Vec<f64>>> { world.rules(at).iter().map(|rule| world.dense(rule)).collect() };
+        let world =
+            World { graph, model: self.world.model.clone(), matrices: Vec::new(), header: self.world.header.clone() };
+        let terms =
+            |at: usize| -> Vec<Vec<Vec<f64>>> { world.rules(at).iter().map(|rule| world.dense(rule)).collect() };
         let bias = |at: usize, node: usize| -> Vec<Big> {
             let layer = &world.model.layers[at];
             let outputs = layer.weight.columns;
@@ -252,9 +257,8 @@ impl Case {
     /// Every admissible set with the margins after it.
     pub fn outcomes(&self, reference: u32) -> Vec<Outcome> {
         let all = self.edges();
-        let sets = (0u32..1 << all.len()).map(|mask| {
-            (0..all.len()).filter(|&at| mask >> at & 1 == 1).map(|at| all[at]).collect::<Vec<Edge>>()
-        });
+        let sets = (0u32..1 << all.len())
+            .map(|mask| (0..all.len()).filter(|&at| mask >> at & 1 == 1).map(|at| all[at]).collect::<Vec<Edge>>());
         let sent = self.sent();
         let outcome = |edges: Vec<Edge>| {
             let logits = self.logits_of(&sent, &edges);
@@ -270,9 +274,8 @@ impl Case {
     pub fn breaks(outcomes: &[Outcome]) -> Vec<(Witness, Ordering)> {
         let of = |outcome: &Outcome| {
             let broken = outcome.margins.iter().filter(|margin| margin.1.sign() != Ordering::Greater);
-            let witness = |margin: &(u32, Big)| {
-                (Witness { class: margin.0, edges: outcome.edges.clone() }, margin.1.sign())
-            };
+            let witness =
+                |margin: &(u32, Big)| (Witness { class: margin.0, edges: outcome.edges.clone() }, margin.1.sign());
             broken.map(witness).collect::<Vec<_>>()
         };
         outcomes.iter().flat_map(of).collect()
@@ -327,13 +330,26 @@ impl Case {
         let mut path = Path::default();
         for &(edge, second) in splits {
             let group = self.group(&path, edge);
-            if second { path.removed.insert(edge) } else { path.kept.extend(group); true };
+            if second {
+                path.removed.insert(edge)
+            } else {
+                path.kept.extend(group);
+                true
+            };
         }
         path
     }
 
     fn neighbours(&self, node: u32) -> BTreeSet<u32> {
-        let of = |&(i, j): &Edge| if i == node { Some(j) } else if j == node { Some(i) } else { None };
+        let of = |&(i, j): &Edge| {
+            if i == node {
+                Some(j)
+            } else if j == node {
+                Some(i)
+            } else {
+                None
+            }
+        };
         self.edges().iter().filter_map(of).collect()
     }
 
@@ -375,7 +391,15 @@ impl Case {
         let Some(n) = [edge, (edge.1, edge.0)].into_iter().find(|&ends| outer(ends)).map(|ends| ends.0) else {
             return vec![edge];
         };
-        let other = |&(i, j): &Edge| if i == n { Some(j) } else if j == n { Some(i) } else { None };
+        let other = |&(i, j): &Edge| {
+            if i == n {
+                Some(j)
+            } else if j == n {
+                Some(i)
+            } else {
+                None
+            }
+        };
         free.iter().copied().filter(|edge| other(edge).is_some_and(|x| outer((n, x)))).collect()
     }
 
