@@ -101,7 +101,7 @@ fn grown_proofs_are_accepted_where_listing_says_robust_and_nowhere_else() {
 /// Every set of removals, admissible or not, as a witness: accepted exactly where it is admissible and breaks the class.
 #[test]
 fn witnesses_are_accepted_exactly_where_they_are_admissible_and_break_the_class() {
-    let accepted: usize = (0..300u64)
+    let accepted: usize = (0..100u64)
         .into_par_iter()
         .map(|seed| {
             let mut random = Random::new(700_000 + seed);
@@ -132,7 +132,7 @@ fn witnesses_are_accepted_exactly_where_they_are_admissible_and_break_the_class(
             accepted
         })
         .sum();
-    assert!(accepted > 1_000, "{accepted}");
+    assert!(accepted > 300, "{accepted}");
 }
 
 /// All places of a JSON value, as pointers.
