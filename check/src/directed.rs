@@ -200,6 +200,11 @@ impl Down {
         self.0 == 0.0
     }
 
+    /// The float itself as the number meant: a smaller one would do as well.
+    pub(crate) fn point(self) -> Interval {
+        Interval { lower: self, upper: Up(self.0) }
+    }
+
     pub(crate) fn rough(self) -> Rough {
         Rough(self.0)
     }
@@ -394,6 +399,11 @@ impl Interval {
             return Interval::ANY;
         }
         Interval { lower: Down((value - error).next_down()), upper: Up((value + error).next_up()) }
+    }
+
+    /// The number, if only one is in it and that is finite.
+    pub(crate) fn as_stored(self) -> Option<Stored> {
+        (self.lower.0 == self.upper.0 && self.lower.0.is_finite()).then_some(Stored(self.lower.0))
     }
 
     pub(crate) fn positive_part(self) -> Interval {

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use gcnproof_files::GraphFile;
 
 use crate::checker::Verdict;
+use crate::edges;
 use crate::format::{BudgetStatement, Convention, Direction, Header, Local};
 use crate::report::shown_rules;
 
@@ -24,8 +25,14 @@ pub struct Expectations {
     pub local: Option<u64>,
     /// Flips in this direction must be permitted. Where a budget is expected the default is [`Direction::Both`].
     pub direction: Option<Direction>,
-    /// May attributes be frozen although a budget or direction is expected?
+    /// May attributes or edges be frozen although a budget or direction is expected?
     pub allow_frozen: bool,
+    /// `E` of removed edges must be at least this, and the local budgets must leave room for so many removals.
+    pub removals: Option<u64>,
+    /// `e` of every node must be at least this, and `E` must leave room for so many removals.
+    pub removals_at_node: Option<u64>,
+    /// Must nodes be able to lose their last edge?
+    pub last_edges: bool,
     /// The convention must be this one.
     pub classes: Option<Convention>,
     /// The statement must be about every execution in float32 (true), or about the exact network (false).
@@ -38,17 +45,14 @@ impl Expectations {
     /// What the header states otherwise, in words. A flip more than there are attributes means nothing, so that `Q` need not
     /// be above `N·D`, nor `q` above `D`.
     pub fn unmet(&self, header: &Header, graph: &GraphFile) -> Vec<String> {
-        let mut unmet = Vec::new();
+        let mut unmet = self.unmet_by_both(&header.message_passing, header.classes);
         let mut expect = |holds: bool, expected: String, stated: String| {
             if !holds {
                 unmet.push(format!("expected {expected}, stated {stated}"));
             }
         };
-        let (rules, stated) = (&self.message_passing, &header.message_passing);
-        let same = rules.is_empty() || rules == stated || (rules.len() == 1 && stated.iter().all(|s| *s == rules[0]));
-        let names = [rules, stated].map(|rules| format!("message passing {}", shown_rules(rules)));
-        let [expected_names, stated_names] = names;
-        expect(same, expected_names, stated_names);
+        let removals = self.removals.is_some() || self.removals_at_node.is_some() || self.last_edges;
+        expect(!removals, "removed edges".into(), "flips of attributes".into());
         let (nodes, attributes) = (graph.attributes.rows as u64, graph.attributes.columns as u64);
         let budget = &header.budget;
         let room = Room::new(budget, nodes, attributes);
@@ -88,8 +92,72 @@ impl Expectations {
             let found = header.deployed.as_ref().map_or_else(|| words(false).into(), ToString::to_string);
             expect(holds, words(expected).into(), found);
         }
-        if let Some(classes) = self.classes {
-            expect(classes == header.classes, format!("classes {classes}"), format!("classes {}", header.classes));
+        unmet
+    }
+
+    /// What the header of any file states otherwise.
+    fn unmet_by_both(&self, stated: &Vec<String>, of_classes: Convention) -> Vec<String> {
+        let mut unmet = Vec::new();
+        let rules = &self.message_passing;
+        let same = rules.is_empty() || rules == stated || (rules.len() == 1 && stated.iter().all(|s| *s == rules[0]));
+        if !same {
+            let [rules, stated] = [rules, stated].map(|rules| shown_rules(rules));
+            unmet.push(format!("expected message passing {rules}, stated message passing {stated}"));
+        }
+        if let Some(classes) = self.classes.filter(|&classes| classes != of_classes) {
+            unmet.push(format!("expected classes {classes}, stated classes {of_classes}"));
+        }
+        unmet
+    }
+
+    /// What a header about removed edges states otherwise. More removals than a node has edges mean nothing, so that `e` need not be above that, nor `E`
+    /// above the number of edges.
+    pub fn unmet_removals(&self, header: &edges::format::Header, graph: &GraphFile) -> Vec<String> {
+        let mut unmet = self.unmet_by_both(&header.message_passing, header.classes);
+        let mut expect = |holds: bool, expected: String, stated: String| {
+            if !holds {
+                unmet.push(format!("expected {expected}, stated {stated}"));
+            }
+        };
+        let flips = self.global.is_some() || self.local.is_some() || self.direction.is_some();
+        expect(!flips, "flips of attributes".into(), "removed edges".into());
+        expect(self.deployed != Some(true), "every execution in float32".into(), "the exact network".into());
+        let removals = &header.edges;
+        let degree = |node: usize| {
+            let row = graph.adjacency.row(node);
+            (row.len() - usize::from(row.contains(&(node as u32)))) as u64
+        };
+        let degrees: Vec<u64> = (0..graph.adjacency.rows).map(degree).collect();
+        let local = |node: usize| match &removals.local {
+            Local::Uniform(e) => *e,
+            Local::PerNode(list) => list.get(node).copied().unwrap_or(0),
+        };
+        let all = degrees.iter().sum::<u64>() / 2;
+        if let Some(global) = self.removals {
+            let needed = global.min(all);
+            let stated = format!("E = {}", removals.global);
+            expect(removals.global >= needed, format!("E = {global} or more"), stated);
+            let room =
+                degrees.iter().enumerate().map(|(node, &degree)| u128::from(local(node).min(degree))).sum::<u128>() / 2;
+            let stated = format!("local budgets for only {room} removals in all");
+            expect(room >= u128::from(needed), format!("E = {global} or more"), stated);
+        }
+        if let Some(least) = self.removals_at_node {
+            let expected = format!("e = {least} or more for every node");
+            let short = |&node: &usize| local(node) < least.min(degrees[node]);
+            if let Some(node) = (0..degrees.len()).find(short) {
+                expect(false, expected.clone(), format!("e = {} for node {node}", local(node)));
+            }
+            let needed = least.min(degrees.iter().copied().max().unwrap_or(0));
+            expect(removals.global >= needed, expected, format!("E = {}", removals.global));
+        }
+        if self.last_edges {
+            let expected = "that nodes can lose their last edge".into();
+            expect(!removals.keep_one, expected, "that every node keeps one".into());
+        }
+        if (self.removals.is_some() || self.removals_at_node.is_some() || self.last_edges) && !self.allow_frozen {
+            let frozen = removals.frozen.len();
+            expect(frozen == 0, "no frozen edges".into(), format!("{frozen}"));
         }
         unmet
     }

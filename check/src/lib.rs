@@ -10,6 +10,7 @@
 //!
 //! | module | what | to be trusted |
 //! |---|---|---|
+//! | [`edges`] | proofs against removed edges: their lines, and the rules in both kinds of numbers | yes |
 //! | `core` | the rules in dyadic integers, rounding errors of the network as it runs included: it alone defines what is accepted | yes |
 //! | `statement` | what graph, model and header mean: network, operators, budget, slice | yes |
 //! | [`mod@format`], `header`, `hints`, `token`, `strict`, `lines` | the lines of a file, read as the format allows them | yes |
@@ -25,6 +26,7 @@
 mod checker;
 mod core;
 mod directed;
+pub mod edges;
 mod expand;
 mod expect;
 mod fast;
@@ -55,5 +57,5 @@ pub use report::visible;
 pub use rewrite::{Expanded, expand, expand_file};
 pub use statement::{Decided, Flip, Statement, matrix_digest};
 pub use stream::{Options, check};
-pub use summary::{Rejection, Summary};
+pub use summary::{Rejection, Stated, Summary};
 pub use verified::{Judge, SideBySide, find_program, verify};

@@ -14,7 +14,7 @@ Checks proofs of the robustness of a graph convolutional network.
 Usage: gcnproof-check [OPTIONS] GRAPH MODEL PROOFS
 
   GRAPH    npz file           MODEL    safetensors or npz file
-  PROOFS   JSON lines, plain or zstd (see FORMAT.md)
+  PROOFS   JSON lines, plain or zstd (see FORMAT.md, FORMAT-EDGES.md)
 
   --message-passing RULES   insist on these rules, one or one per layer with commas between: gcn, gcn-self, mean,
                             mean+self, sum, sum+self, identity, poly(RULE;c0,c1,...), or a matrix file; those of the
@@ -32,7 +32,10 @@ What the file must state and prove; what it states is compared right after its f
   --expect-Q N              at least N flips in all, with local budgets that leave room for them
   --expect-q N              at least N flips in every node, with a Q that leaves room for them
   --expect-direction WHICH  both, add or remove: such flips are permitted [with --expect-Q or --expect-q: both]
-  --allow-frozen            frozen attributes are fine; without this none may be where a budget or direction is expected
+  --expect-E N              proofs against removed edges: at least N in all, with local budgets that leave room for them
+  --expect-e N              the same, at least N at every node, with an E that leaves room for them
+  --expect-last-edges       the same, nodes may lose their last edge
+  --allow-frozen            frozen attributes or edges are fine; without this none may be where a budget is expected
   --expect-classes WHICH    predicted or labels
   --expect-deployed WHICH   float32: every execution of the network as it runs; exact: the network in exact arithmetic
   --expect-nodes NODES      all, or ids and ranges such as 0-99,204: each has an accepted proof
@@ -93,6 +96,7 @@ fn run() -> Result<Outcome, String> {
             "--unweight" => graph_options.unweight = true,
             "--exact" => options.exact_only = true,
             "--verified" => verified = true,
+            "--expect-last-edges" => options.expect.last_edges = true,
             "--allow-frozen" => options.expect.allow_frozen = true,
             _ => {
                 let mut value = || {
@@ -158,6 +162,8 @@ fn expect(name: &str, value: impl FnOnce() -> Result<String, String>, expect: &m
     match name {
         "--expect-Q" => expect.global = Some(count(value()?)?),
         "--expect-q" => expect.local = Some(count(value()?)?),
+        "--expect-E" => expect.removals = Some(count(value()?)?),
+        "--expect-e" => expect.removals_at_node = Some(count(value()?)?),
         "--expect-direction" => expect.direction = Some(value()?.parse().map_err(wrong)?),
         "--expect-deployed" => {
             expect.deployed = Some(match value()?.as_str() {

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use crate::directed::Interval;
+use crate::edges::Edge;
 use crate::statement::Flip;
 
 /// Why something is rejected. A proof that is not understood is rejected, never guessed at.
@@ -51,6 +52,24 @@ pub enum Reason {
     /// Flips that do not ascend, so that one might be listed twice.
     #[error("flip {0:?} is listed twice or out of order")]
     FlipOrder(Flip),
+    /// An edge that the graph does not have, or that is frozen.
+    #[error("edge {0:?} is no edge of the graph, is not written with its smaller end first, or is frozen")]
+    Edge(Edge),
+    /// A split on an edge that is not free.
+    #[error("edge {0:?} is not free on its path")]
+    NotFree(Edge),
+    /// Edges that do not ascend, so that one might be listed twice.
+    #[error("edge {0:?} is listed twice or out of order")]
+    EdgeOrder(Edge),
+    /// More removals than the budget allows.
+    #[error("the removed edges exceed the budget")]
+    Removals,
+    /// A leaf that is to be listed, but has too many sets.
+    #[error("singles: {0} further removals are left, but only one may be")]
+    Singles(usize),
+    /// Weights of a pair that the path does not have.
+    #[error("hints: views of {0:?}, which are no neighbour of the target on the path and another neighbour of that")]
+    View((u32, u32)),
     /// More flips than the budget allows.
     #[error("the flips exceed the budget")]
     Budget,
@@ -122,7 +141,7 @@ pub enum Reason {
     /// The bound is not above zero.
     #[error("the bound is not above 0 (it lies in [{:e}, {:e}])", .0.lower, .0.upper)]
     Bound(Interval),
-    /// The margin is above zero, so the flips prove nothing.
-    #[error("the margin under these flips is above 0 (it lies in [{:e}, {:e}])", .0.lower, .0.upper)]
+    /// The margin is above zero, so the changes prove nothing.
+    #[error("the margin after these changes is above 0 (it lies in [{:e}, {:e}])", .0.lower, .0.upper)]
     Margin(Interval),
 }

@@ -3,9 +3,10 @@
 use std::fmt;
 
 use crate::checker::Verdict;
+use crate::edges::{self, format::Removals};
 use crate::expect::Room;
 use crate::format::{Header, Local};
-use crate::summary::Summary;
+use crate::summary::{Stated, Summary};
 
 /// Characters of one text from a file that are shown, at most.
 const SHOWN_TEXT: usize = 500;
@@ -43,7 +44,10 @@ fn plural(count: u128, one: &str) -> String {
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if let Some(header) = &self.header {
-            self.statement(f, header)?;
+            match header {
+                Stated::Flips(header) => self.statement(f, header)?,
+                Stated::Removals(header) => self.removals(f, header)?,
+            }
         }
         let [robust, non_robust, ties] = [Verdict::Robust, Verdict::NonRobust, Verdict::Tie].map(|v| self.count(v));
         let (proved, nodes) = (self.proved(), self.verdicts.len());
@@ -90,6 +94,30 @@ impl Summary {
             Summary { unmet, .. } if !unmet.is_empty() => "not everything that was expected is proved",
             _ => "everything in the file is accepted",
         }
+    }
+
+    fn removals(&self, f: &mut fmt::Formatter, header: &edges::format::Header) -> fmt::Result {
+        let Removals { global, local, keep_one, frozen } = &header.edges;
+        let (most, local) = match local {
+            Local::Uniform(e) => (*e, format!("e = {e} at a node")),
+            Local::PerNode(list) => {
+                let (smallest, largest) = (list.iter().min().unwrap_or(&0), list.iter().max().unwrap_or(&0));
+                (*largest, format!("e = {smallest} to {largest} at a node"))
+            }
+        };
+        let last = if *keep_one { "every node keeps one edge" } else { "nodes may lose all edges" };
+        writeln!(f, "statement   removed edges: E = {global} in all, {local}, {last}")?;
+        if *global == 0 || most == 0 {
+            writeln!(f, "            no edge at all can be removed: this says only which class a node has as it is")?;
+        }
+        if !frozen.is_empty() {
+            let first: Vec<String> = frozen.iter().take(SHOWN.1).map(|(i, j)| format!("{i}-{j}")).collect();
+            let more = if frozen.len() > SHOWN.1 { ", …" } else { "" };
+            let count = plural(frozen.len() as u128, "frozen edge");
+            writeln!(f, "            {count}, which cannot be removed: {}{more}", first.join(", "))?;
+        }
+        writeln!(f, "            message passing {}", shown_rules(&header.message_passing))?;
+        writeln!(f, "            classes: {}", header.classes)
     }
 
     fn statement(&self, f: &mut fmt::Formatter, header: &Header) -> fmt::Result {

@@ -13,6 +13,7 @@ use crate::format::{BoundsLine, Header, Line, NodeProof, Unproved, VERSION};
 use crate::lines::{LONGEST_LINE, Lines, Raw};
 use crate::statement::Statement;
 use crate::stream::{Options, Stop, in_order, read_header};
+use crate::summary::Stated;
 
 /// What became of a file that was written again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +72,9 @@ pub fn expand(
         Stop::Unreadable(_, error) => error,
         Stop::Unmet => invalid("the header is not what was expected".into()),
     })?;
+    let Stated::Flips(header) = header else {
+        return Err(invalid("proofs against removed edges have no short leaves: there is nothing to write out".into()));
+    };
     // What is not asked for is not worth the work.
     let unmet = options.expect.unmet(&header, graph);
     if !unmet.is_empty() {

@@ -7,12 +7,13 @@ use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 use rayon::prelude::*;
 
 use crate::checker::{Checker, Fault, Verdict};
+use crate::edges;
 use crate::expect::Expectations;
-use crate::format::{Header, LONGEST_REASON, Line, NodeProof, Unproved, longest_header};
+use crate::format::{LONGEST_REASON, Line, NodeProof, Unproved, longest_header};
 use crate::lines::{Lines, Raw};
 use crate::reason::Reason;
 use crate::statement::Statement;
-use crate::summary::Summary;
+use crate::summary::{Stated, Summary};
 
 /// What else may be said to a check.
 #[derive(Default)]
@@ -72,17 +73,39 @@ fn run(
     progress: &mut dyn FnMut(u64),
     summary: &mut Summary,
 ) -> Result<(), Stop> {
-    let wrong = |line: u64, problem: &str| Stop::Wrong(line, Reason::Order(problem.into()));
     let mut lines = Lines::new(reader).map_err(|error| Stop::Unreadable(1, error))?;
     let header = summary.header.insert(read_header(&mut lines, graph, model)?);
-    summary.unmet = options.expect.unmet(header, graph);
-    let statement = Statement::new(graph, model, header, &options.matrices);
-    let statement = statement.map_err(|reason| Stop::Wrong(1, reason))?;
+    summary.unmet = match header {
+        Stated::Flips(header) => options.expect.unmet(header, graph),
+        Stated::Removals(header) => options.expect.unmet_removals(header, graph),
+    };
+    let wrong_header = |reason| Stop::Wrong(1, reason);
+    match header {
+        Stated::Flips(header) => {
+            let statement = Statement::new(graph, model, header, &options.matrices).map_err(wrong_header)?;
+            let checker = Checker::new(&statement, options.exact_only);
+            run_lines(lines, |line| judge(&checker, line), progress, summary)
+        }
+        Stated::Removals(header) => {
+            let statement = edges::Statement::new(graph, model, header).map_err(wrong_header)?;
+            let checker = edges::Checker::new(&statement, options.exact_only);
+            run_lines(lines, |line| judge_removals(&checker, line), progress, summary)
+        }
+    }
+}
+
+/// All lines after the header, if that is as expected.
+fn run_lines(
+    mut lines: Lines,
+    judge: impl Fn(Raw) -> Judged + Sync,
+    progress: &mut dyn FnMut(u64),
+    summary: &mut Summary,
+) -> Result<(), Stop> {
+    let wrong = |line: u64, problem: &str| Stop::Wrong(line, Reason::Order(problem.into()));
     if !summary.unmet.is_empty() {
         return Err(Stop::Unmet);
     }
     summary.checked = true;
-    let checker = Checker::new(&statement, options.exact_only);
     let mut seen = vec![false; summary.verdicts.len()];
     let (mut nodes, mut ended) = (0, false);
     loop {
@@ -91,7 +114,7 @@ fn run(
         if batch.is_empty() && failure.is_none() {
             break;
         }
-        let judged = judge_all(&checker, batch);
+        let judged = in_order(batch, &judge);
         for (line, judged) in (first..).zip(judged) {
             if ended {
                 return Err(wrong(line, "a line follows the end line"));
@@ -117,12 +140,15 @@ fn run(
 }
 
 /// The first line. No list in it is longer than what it counts, so that its size is bounded by that of the graph.
-pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFile) -> Result<Header, Stop> {
+pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFile) -> Result<Stated, Stop> {
     let wrong = |reason| Stop::Wrong(1, reason);
     let order = |problem: &str| Reason::Order(problem.into());
     let (nodes, attributes, layers) = (graph.attributes.rows, graph.attributes.columns, model.layers.len());
     let rules = model.layers.iter().flat_map(|layer| &layer.operators).map(|rule| rule.len() + 3);
-    let longest = longest_header(nodes, attributes, layers).saturating_add(rules.sum());
+    let (rules, edges) = (rules.sum(), graph.adjacency.indices.len() / 2);
+    let longest = longest_header(nodes, attributes, layers).saturating_add(rules);
+    let longest =
+        longest.max(edges::format::longest_header(nodes, edges, layers.saturating_mul(80).saturating_add(rules)));
     let line = lines.header(longest).map_err(|error| Stop::Unreadable(1, error))?;
     let bytes = line.unwrap_or_else(|| Err(order("the file is empty"))).map_err(wrong)?;
     if [r#"{"node":"#, r#"{"unproved":"#, r#"{"bounds":"#, r#"{"end":"#]
@@ -131,11 +157,22 @@ pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFil
     {
         return Err(wrong(order("the first line is not a header")));
     }
-    match Line::read(&bytes, nodes.max(attributes).max(layers)).map_err(wrong)? {
-        Line::Header(header) => Ok(header),
+    // A line with an attack is never about attributes, nor one without about edges: each refuses what the other requires.
+    let most = nodes.max(layers);
+    if bytes.windows(ATTACK.len()).any(|part| part == ATTACK) {
+        return match edges::format::Line::read(&bytes, most.max(edges)).map_err(wrong)? {
+            edges::format::Line::Header(header) => Ok(Stated::Removals(header)),
+            _ => Err(wrong(order("the first line is not a header"))),
+        };
+    }
+    match Line::read(&bytes, most.max(attributes)).map_err(wrong)? {
+        Line::Header(header) => Ok(Stated::Flips(header)),
         _ => Err(wrong(order("the first line is not a header"))),
     }
 }
+
+/// How a header that is not about attributes names what it is about.
+const ATTACK: &[u8] = br#""attack":"#;
 
 /// Enters what became of a line between the header and the end. `seen` are the nodes of earlier lines.
 fn record(line: u64, judged: Judged, seen: &mut [bool], summary: &mut Summary) {
@@ -169,12 +206,8 @@ enum Judged {
     Other(Reason),
 }
 
-/// Lines in parallel; but a line of bounds counts for the lines after it and not for those before.
-fn judge_all(checker: &Checker, batch: Vec<Raw>) -> Vec<Judged> {
-    in_order(batch, |line| judge(checker, line))
-}
-
-/// Does something with every line: in parallel between two lines of bounds, and with those one by one.
+/// Does something with every line: in parallel between two lines of bounds, and with those one by one, because a line of bounds counts for the lines
+/// after it and not for those before.
 pub(crate) fn in_order<T: Send>(batch: Vec<Raw>, each: impl Fn(Raw) -> T + Sync) -> Vec<T> {
     let is_bounds = |line: &Raw| line.as_ref().is_ok_and(|bytes| bytes.starts_with(br#"{"bounds":"#));
     let (mut done, mut waiting) = (Vec::with_capacity(batch.len()), Vec::new());
@@ -193,10 +226,7 @@ pub(crate) fn in_order<T: Send>(batch: Vec<Raw>, each: impl Fn(Raw) -> T + Sync)
 fn judge(checker: &Checker, line: Raw) -> Judged {
     match line.and_then(|bytes| Line::read(&bytes, usize::MAX)) {
         Ok(Line::Node(proof)) => Judged::Node(proof.id, checker.check(&proof)),
-        Ok(Line::Unproved(unproved)) if unproved.reason.len() > LONGEST_REASON => {
-            Judged::Other(Reason::TooLarge(format!("a reason of more than {LONGEST_REASON} bytes")))
-        }
-        Ok(Line::Unproved(unproved)) => Judged::Unproved(unproved),
+        Ok(Line::Unproved(unproved)) => without_proof(unproved),
         Ok(Line::End(count)) => Judged::End(count),
         Ok(Line::Bounds(line)) => match checker.bounds(&line) {
             Ok(()) => Judged::Bounds,
@@ -205,6 +235,24 @@ fn judge(checker: &Checker, line: Raw) -> Judged {
         Ok(Line::Header(_)) => Judged::Other(Reason::Order("a second header".into())),
         Err(reason) => Judged::Other(reason),
     }
+}
+
+fn judge_removals(checker: &edges::Checker, line: Raw) -> Judged {
+    use edges::format::Line;
+    match line.and_then(|bytes| Line::read(&bytes, usize::MAX)) {
+        Ok(Line::Node(proof)) => Judged::Node(proof.id, checker.check(&proof)),
+        Ok(Line::Unproved(unproved)) => without_proof(unproved),
+        Ok(Line::End(count)) => Judged::End(count),
+        Ok(Line::Header(_)) => Judged::Other(Reason::Order("a second header".into())),
+        Err(reason) => Judged::Other(reason),
+    }
+}
+
+fn without_proof(unproved: Unproved) -> Judged {
+    if unproved.reason.len() > LONGEST_REASON {
+        return Judged::Other(Reason::TooLarge(format!("a reason of more than {LONGEST_REASON} bytes")));
+    }
+    Judged::Unproved(unproved)
 }
 
 /// Reads one proof from one line, for those who want to look at it.

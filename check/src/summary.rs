@@ -2,7 +2,10 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::checker::{Fault, Verdict};
+use crate::edges;
 use crate::format::{Header, Unproved};
 use crate::report::visible;
 
@@ -36,11 +39,31 @@ impl fmt::Display for Rejection {
     }
 }
 
+/// What a file is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Stated {
+    /// Flips of attributes.
+    Flips(Header),
+    /// Removed edges.
+    Removals(edges::format::Header),
+}
+
+impl Stated {
+    /// One rule per weight layer.
+    pub fn message_passing(&self) -> &[String] {
+        match self {
+            Stated::Flips(header) => &header.message_passing,
+            Stated::Removals(header) => &header.message_passing,
+        }
+    }
+}
+
 /// What became of a file.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// What is proved about what; `None` if not even that was readable.
-    pub header: Option<Header>,
+    pub header: Option<Stated>,
     /// The number of attributes of the graph.
     pub attributes: usize,
     /// Were the lines after the header looked at? Not where the header does not fit the files or what was expected.

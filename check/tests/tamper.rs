@@ -5,7 +5,7 @@ mod common;
 
 use common::{Random, World};
 use gcnproof_check::format::*;
-use gcnproof_check::{Summary, Verdict, check};
+use gcnproof_check::{Stated, Summary, Verdict, check};
 use rayon::prelude::*;
 use serde_json::Value;
 
@@ -35,7 +35,8 @@ fn assert_true(mut world: World, summary: &Summary, context: &str) -> bool {
     for (node, verdict) in summary.verdicts.iter().enumerate() {
         let Some(verdict) = *verdict else { continue };
         any = true;
-        world.header = summary.header.clone().unwrap();
+        let Some(Stated::Flips(header)) = summary.header.clone() else { panic!("{context}") };
+        world.header = header;
         let node = node as u32;
         let reference = world.reference(node).expect("an accepted proof has a reference class");
         let (truth, breaks) = world.truth(node, reference);

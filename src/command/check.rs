@@ -34,7 +34,7 @@ pub struct Check {
     graph: PathBuf,
     /// The trained model (.safetensors or .npz)
     model: PathBuf,
-    /// The proofs (.jsonl or .jsonl.zst; check/FORMAT.md)
+    /// The proofs (.jsonl or .jsonl.zst; check/FORMAT.md, check/FORMAT-EDGES.md)
     proofs: PathBuf,
     #[command(flatten)]
     options: GraphArguments,
@@ -76,7 +76,16 @@ struct Expected {
     /// Flips in this direction must be permitted: both, add or remove [with --expect-Q or --expect-q: both]
     #[arg(long = "expect-direction", value_name = "WHICH")]
     direction: Option<Direction>,
-    /// Frozen attributes are fine; without this none may be where a budget or direction is expected
+    /// The proofs must be against removed edges: at least N in all, and local budgets that leave room for them
+    #[arg(long = "expect-E", value_name = "N")]
+    removals: Option<u64>,
+    /// The proofs must be against removed edges: at least N at every node, and an E that leaves room for them
+    #[arg(long = "expect-e", value_name = "N")]
+    removals_at_node: Option<u64>,
+    /// The proofs must be against removed edges, and nodes may lose their last edge
+    #[arg(long)]
+    expect_last_edges: bool,
+    /// Frozen attributes or edges are fine; without this none may be where a budget or direction is expected
     #[arg(long)]
     allow_frozen: bool,
     /// The class that a node keeps must be this one: predicted or labels
@@ -104,6 +113,9 @@ impl Check {
             global: self.expect.global,
             local: self.expect.local,
             direction: self.expect.direction,
+            removals: self.expect.removals,
+            removals_at_node: self.expect.removals_at_node,
+            last_edges: self.expect.expect_last_edges,
             allow_frozen: self.expect.allow_frozen,
             classes: self.expect.classes,
             deployed: self.expect.deployed.map(|which| which == "float32"),

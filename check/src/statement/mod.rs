@@ -16,11 +16,31 @@ pub use gcnproof_files::matrix_digest;
 pub use integers::{Combination, Integers};
 pub use links::{Link, pairs};
 pub use network::Network;
+pub(crate) use network::require_fit;
 pub use slice::Slice;
 
 use crate::core::rounding::Rounding;
 use crate::format::{Convention, Deployed, Header, OLDEST_VERSION, VERSION};
 use crate::reason::Reason;
+
+/// Refuses digests of other files.
+pub(crate) fn require_digests(
+    graph: &GraphFile,
+    model: &ModelFile,
+    of_graph: &str,
+    of_model: &str,
+) -> Result<(), Reason> {
+    for (what, stated, given) in [("graph", of_graph, &graph.digest), ("model", of_model, &model.digest)] {
+        if stated != given {
+            // The digest in an untrusted file may be as long as a header.
+            let stated: String = stated.chars().take(64).collect();
+            return Err(Reason::Header(format!(
+                "the proofs are about another {what}: its digest is {stated}, the {what} given has {given}"
+            )));
+        }
+    }
+    Ok(())
+}
 
 /// The network and the budget that a header speaks of.
 pub struct Statement<'a> {
@@ -49,16 +69,7 @@ impl<'a> Statement<'a> {
         if header.version < 2 && header.deployed.is_some() {
             return Err(Reason::Version("statements about the network as it runs"));
         }
-        for (what, stated, given) in [("graph", &header.graph, &graph.digest), ("model", &header.model, &model.digest)]
-        {
-            if stated != given {
-                // The digest in an untrusted file may be as long as a header.
-                let stated: String = stated.chars().take(64).collect();
-                return Err(Reason::Header(format!(
-                    "the proofs are about another {what}: its digest is {stated}, the {what} given has {given}"
-                )));
-            }
-        }
+        require_digests(graph, model, &header.graph, &header.model)?;
         let statement = Statement {
             network: Network::new(graph, model, header, matrices)?,
             budget: Budget::new(&header.budget, graph)?,

@@ -99,6 +99,41 @@ fn require_shape(number: usize, last: bool, layer: &LayerFile, inputs: usize, no
     Ok(())
 }
 
+/// Refuses a graph, a model and stated rules that do not fit together; otherwise the rules of the terms of every layer.
+pub(crate) fn require_fit<'r>(
+    graph: &GraphFile,
+    model: &'r ModelFile,
+    stated: &'r [String],
+) -> Result<Vec<Vec<&'r str>>, Reason> {
+    let count = model.layers.len();
+    if stated.len() != count || stated.is_empty() {
+        return Err(Reason::Header(format!("{} message-passing rules, {count} layers", stated.len())));
+    }
+    let (nodes, attributes) = (graph.attributes.rows, graph.attributes.columns);
+    let first = &model.layers[0];
+    let taken = first.weight.rows / first.operators.len().max(1);
+    if taken != attributes {
+        return Err(Reason::Files(format!("the model takes {taken} attributes, the graph has {attributes}")));
+    }
+    if graph.adjacency.rows != nodes {
+        let found = graph.adjacency.rows;
+        return Err(Reason::Files(format!("{found} nodes have neighbours, but {nodes} have attributes")));
+    }
+    if model.layers[count - 1].weight.columns < 2 {
+        return Err(Reason::Files("the model has fewer than two classes".into()));
+    }
+    let (mut found, mut inputs) = (Vec::new(), attributes);
+    for (at, (layer, stated)) in model.layers.iter().zip(stated).enumerate() {
+        require_shape(at + 1, at + 1 == count, layer, inputs, nodes)?;
+        found.push(rules(at + 1, layer, stated)?);
+        if ![&layer.weight.values, &layer.bias].into_iter().all(|list| Stored::are_finite(list)) {
+            return Err(Reason::Files("a weight or a bias is not a finite number".into()));
+        }
+        inputs = layer.weight.columns;
+    }
+    Ok(found)
+}
+
 impl<'a> Network<'a> {
     /// The network that a header speaks of. `matrices` are those that a `matrix:` rule may name.
     ///
@@ -110,31 +145,14 @@ impl<'a> Network<'a> {
         header: &Header,
         matrices: &[Arc<SparseMatrix>],
     ) -> Result<Network<'a>, Reason> {
-        let (stated, count) = (&header.message_passing, model.layers.len());
-        if stated.len() != count || stated.is_empty() {
-            return Err(Reason::Header(format!("{} message-passing rules, {count} layers", stated.len())));
-        }
-        let (nodes, attributes) = (graph.attributes.rows, graph.attributes.columns);
-        let first = &model.layers[0];
-        let taken = first.weight.rows / first.operators.len().max(1);
-        if taken != attributes {
-            return Err(Reason::Files(format!("the model takes {taken} attributes, the graph has {attributes}")));
-        }
-        if graph.adjacency.rows != nodes {
-            let found = graph.adjacency.rows;
-            return Err(Reason::Files(format!("{found} nodes have neighbours, but {nodes} have attributes")));
-        }
-        if model.layers[count - 1].weight.columns < 2 {
-            return Err(Reason::Files("the model has fewer than two classes".into()));
-        }
+        let stated = require_fit(graph, model, &header.message_passing)?;
+        let attributes = graph.attributes.columns;
         let mut operators = Operators::new(graph, matrices.iter().chain(&model.matrices));
         let mut known: HashMap<Vec<&str>, Arc<Links>> = HashMap::new();
         let (mut layers, mut inputs) = (Vec::new(), attributes);
         let (mut widths, mut terms, mut linear) = (vec![0, 0], vec![0], vec![Vec::new(), Vec::new()]);
         let mut all_rules = Vec::new();
-        for (at, (layer, stated)) in model.layers.iter().zip(stated).enumerate() {
-            require_shape(at + 1, at + 1 == count, layer, inputs, nodes)?;
-            let rules = rules(at + 1, layer, stated)?;
+        for (layer, rules) in model.layers.iter().zip(stated) {
             let links = match known.get(&rules) {
                 Some(links) => links.clone(),
                 None => {
@@ -142,9 +160,6 @@ impl<'a> Network<'a> {
                     Arc::new(Links::new(&of_terms))
                 }
             };
-            if ![&layer.weight.values, &layer.bias].into_iter().all(|list| Stored::are_finite(list)) {
-                return Err(Reason::Files("a weight or a bias is not a finite number".into()));
-            }
             let outputs = layer.weight.columns;
             let exact = |values: &[_]| -> Vec<Dyadic> { Stored::all(values).into_iter().map(Stored::exact).collect() };
             let row = |input: usize| {

@@ -1,0 +1,242 @@
+//! The bound of a leaf with prices (`FORMAT-EDGES.md` §4): the least that the margin can be, for any prices and weights.
+
+use super::anchor::{self, Anchor, Anchors, Kept};
+use super::format::Prices;
+use super::network::Pair;
+use super::number::{Line, Number};
+use super::reach::Sender;
+use super::scene::{Link, Neighbour, Scene};
+use super::share::Shares;
+use crate::directed::Stored;
+use crate::reason::Reason;
+
+/// The prices of a leaf for every number of removals at the target.
+///
+/// # Errors
+/// If one is negative, or if there are more than such numbers.
+pub fn prices<N: Number>(scene: &Scene, hints: &Prices) -> Result<Vec<N>, Reason> {
+    let numbers = scene.most_at_target() + 1;
+    if hints.mu.len() > numbers {
+        return Err(Reason::HintOrder("mu"));
+    }
+    if hints.mu.iter().any(|mu| mu.0.is_negative()) {
+        return Err(Reason::HintSign("mu"));
+    }
+    let of = |at: usize| hints.mu.get(at).or(hints.mu.last()).map_or(N::zero(), |mu| N::of(&mu.0));
+    Ok((0..numbers).map(of).collect())
+}
+
+/// The lines of a node's units in one state.
+struct Lines<N> {
+    constant: N,
+    slopes: Vec<[N; 2]>,
+}
+
+impl<N: Number> Lines<N> {
+    fn new(coefficients: &[N], anchor: &Anchor<N>, linear: &[bool]) -> Lines<N> {
+        let mut lines = Lines { constant: N::zero(), slopes: Vec::with_capacity(linear.len()) };
+        for (unit, g) in coefficients.iter().enumerate() {
+            let [rise, fall] = &anchor.reach[unit];
+            let Line { constant, up, down } = N::line(g, &anchor.z[unit], [rise, fall], linear[unit]);
+            lines.constant = lines.constant.plus(&constant);
+            lines.slopes.push([up, down]);
+        }
+        lines
+    }
+
+    /// The values of `+1` and `−1` times what a node sends.
+    fn values(&self, sent: &[N]) -> [N; 2] {
+        let mut values = [N::zero(), N::zero()];
+        for (y, [up, down]) in sent.iter().zip(&self.slopes) {
+            let (rise, fall) = (y.positive_part(), y.negated().positive_part());
+            if !rise.is_zero() {
+                values[0] = values[0].plus(&up.times(&rise));
+                values[1] = values[1].minus(&down.times(&rise));
+            }
+            if !fall.is_zero() {
+                values[0] = values[0].minus(&down.times(&fall));
+                values[1] = values[1].plus(&up.times(&fall));
+            }
+        }
+        values
+    }
+}
+
+/// The value of `factor` times a message, from those of `+1` and `−1` times it.
+fn times<N: Number>(factor: &N, values: &[N; 2]) -> N {
+    let plus = factor.positive_part().times(&values[0]);
+    let less = factor.negated().positive_part();
+    if less.is_zero() { plus } else { plus.plus(&less.times(&values[1])) }
+}
+
+/// A leaf for one class pair.
+struct Leaf<'a, N> {
+    scene: &'a Scene<'a, 'a>,
+    cached: Option<&'a Anchors<'a, N>>,
+    pair: &'a Pair<N>,
+    shares: &'a Shares,
+    prices: &'a [N],
+}
+
+/// A lower bound of the margin of a class pair over all sets of the path. `cached` are the anchors of the scene, if they are at hand.
+///
+/// # Errors
+/// If the hints are not admissible.
+pub fn bound<N: Number>(
+    scene: &Scene,
+    pair: &Pair<N>,
+    hints: &Prices,
+    cached: Option<&Anchors<N>>,
+) -> Result<N, Reason> {
+    let prices = prices(scene, hints)?;
+    let shares = Shares::new(scene, hints)?;
+    let leaf = Leaf { scene, cached, pair, shares: &shares, prices: &prices };
+    let centers: Vec<Option<Lines<N>>> = (0..prices.len()).map(|removed| leaf.center(removed)).collect();
+    // For every number of removals at the target: the sum so far, and by how much cuts change it.
+    let start = |center: &Option<Lines<N>>| match center {
+        Some(lines) => pair.bias.plus(&lines.constant),
+        None => pair.bias.clone(),
+    };
+    let mut sums: Vec<(N, Vec<N>)> = centers.iter().map(|center| (start(center), Vec::new())).collect();
+    for (place, neighbour) in scene.neighbours.iter().enumerate() {
+        for (removed, kept) in leaf.kept(place, &centers).into_iter().enumerate() {
+            let (sum, swaps) = &mut sums[removed];
+            if neighbour.free {
+                let entry = scene.center_entry(neighbour, removed, 0);
+                let cut = match &centers[removed] {
+                    Some(lines) => lines.values(leaf.sent(neighbour.node))[1].scaled(entry),
+                    None => N::zero(),
+                };
+                swaps.push(cut.minus(&kept));
+            }
+            *sum = sum.plus(&kept);
+        }
+    }
+    let totals = sums.into_iter().enumerate().map(|(removed, (sum, swaps))| {
+        let paid = prices[removed].times(&N::count(scene.budget - removed));
+        sum.plus(&N::sum_of_smallest(swaps, removed)).minus(&paid)
+    });
+    // There is at least the case without removals at the target.
+    Ok(totals.reduce(|least, next| least.least(&next)).unwrap_or(N::zero()))
+}
+
+impl<N: Number> Leaf<'_, N> {
+    fn sent(&self, node: usize) -> &[N] {
+        self.scene.network.sent(self.scene.id(node))
+    }
+
+    /// `u` along edges or from the node to itself, by the entries of the terms.
+    fn coefficients(&self, entry: impl Fn(usize) -> Stored) -> Vec<N> {
+        let mut sums = vec![N::zero(); self.scene.network.linear.len()];
+        for (term, weights) in self.pair.weights.iter().enumerate() {
+            let entry = entry(term);
+            if !entry.is_zero() {
+                sums.iter_mut().zip(weights).for_each(|(sum, w)| *sum = sum.plus(&w.scaled(entry)));
+            }
+        }
+        sums
+    }
+
+    /// The lines of the target's own units; `None` where the second layer does not take them.
+    fn center(&self, removed: usize) -> Option<Lines<N>> {
+        let (scene, network) = (self.scene, self.scene.network);
+        let fresh;
+        let anchor = match self.cached {
+            Some(anchors) => anchors.centers[removed].as_ref(),
+            None => {
+                fresh = anchor::center(scene, removed);
+                fresh.as_ref()
+            }
+        }?;
+        let here = scene.with(scene.target(), removed);
+        let coefficients = self.coefficients(|term| scene.own_entry(network.terms[term].rule, here));
+        Some(Lines::new(&coefficients, anchor, &network.linear))
+    }
+
+    /// The least that a kept neighbour adds, with prices, for every number of removals at the target.
+    fn kept(&self, place: usize, centers: &[Option<Lines<N>>]) -> Vec<N> {
+        let neighbour = &self.scene.neighbours[place];
+        let scene = self.scene;
+        let mut least: Vec<Option<N>> = vec![None; self.prices.len()];
+        let values: Vec<Option<[N; 2]>> =
+            centers.iter().map(|lines| Some(lines.as_ref()?.values(self.sent(neighbour.node)))).collect();
+        let fresh;
+        let all = match self.cached {
+            Some(anchors) => &anchors.around[place],
+            None => {
+                fresh = anchor::around(scene, neighbour);
+                &fresh
+            }
+        };
+        for (r, kept) in all.iter().enumerate() {
+            for (removed, mut value) in self.states(neighbour, r, kept).into_iter().enumerate() {
+                if let Some(values) = &values[removed] {
+                    let before = N::stored(scene.center_entry(neighbour, removed, 0));
+                    let gain = N::stored(scene.center_entry(neighbour, removed, r)).minus(&before);
+                    value = value.plus(&times(&gain, values));
+                }
+                least[removed] = Some(match &least[removed] {
+                    Some(least) => least.least(&value),
+                    None => value,
+                });
+            }
+        }
+        // Without removals at the neighbour there is always a state.
+        least.into_iter().map(|least| least.unwrap_or(N::zero())).collect()
+    }
+
+    /// What a neighbour kept with `r` removals adds at least by its own units, for 0, 1, … removals at the target.
+    fn states(&self, neighbour: &Neighbour, r: usize, kept: &Kept<N>) -> Vec<N> {
+        let (scene, network) = (self.scene, self.scene.network);
+        let here = scene.with(neighbour.node, r);
+        let case = |(removed, anchor): (usize, &Anchor<N>)| {
+            let target = scene.with(scene.target(), removed);
+            let coefficients = self.coefficients(|term| scene.entry(network.terms[term].rule, target, here));
+            let lines = Lines::new(&coefficients, anchor, &network.linear);
+            self.least(neighbour, &kept.senders, &lines, (removed, r))
+        };
+        kept.cases.iter().enumerate().map(case).collect()
+    }
+
+    /// The least over the states of all links, exactly `r` of them cut.
+    fn least(&self, neighbour: &Neighbour, senders: &[Sender<N>], lines: &Lines<N>, (removed, r): (usize, usize)) -> N {
+        let (scene, price) = (self.scene, &self.prices[removed]);
+        let budget = scene.budget - removed;
+        let mut sum = lines.constant.clone();
+        let mut swaps = Vec::new();
+        for (link, sender) in neighbour.links.iter().zip(senders) {
+            let cut = sender.cut.filter(|_| r > 0);
+            if cut.is_none() && sender.gains.is_empty() {
+                continue;
+            }
+            let values = lines.values(sender.sent);
+            let best = self.best(neighbour, (link, sender), &values, (removed, budget - r));
+            if let Some(entry) = cut {
+                let paid = price.times(&N::of(&self.shares.cut(neighbour, link)));
+                swaps.push(values[1].scaled(entry).plus(&paid).minus(&best));
+            }
+            sum = sum.plus(&best);
+        }
+        sum.plus(&N::sum_of_smallest(swaps, r))
+    }
+
+    /// The least over the numbers of removals elsewhere at the sender of a link that is kept.
+    fn best(
+        &self,
+        neighbour: &Neighbour,
+        (link, sender): (&Link, &Sender<N>),
+        values: &[N; 2],
+        (removed, room): (usize, usize),
+    ) -> N {
+        let paid = removed > 0 && link.to_target;
+        let others = link.others - usize::from(link.to_target && !paid);
+        let most = self.scene.cap(link.node).min(others).min(room + usize::from(paid)).min(sender.gains.len());
+        let costs = self.shares.elsewhere(neighbour, link, paid, most);
+        let mut best = N::zero();
+        for (gain, cost) in sender.gains.iter().zip(&costs[1..]) {
+            let priced = self.prices[removed].times(&N::of(cost));
+            best = best.least(&times(gain, values).plus(&priced));
+        }
+        best
+    }
+}

@@ -1,0 +1,167 @@
+//! The format of proofs against removed edges: plain data, read by the checker and written by whoever proves.
+
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+
+use super::Edge;
+use crate::format::{Convention, Local, Number, Unproved};
+use crate::reason::Reason;
+use crate::strict;
+
+/// The version of these files.
+pub const VERSION: u32 = 3;
+
+/// One line of a file: a [`Header`], then nodes with and without proof, then their number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Line {
+    /// First line: what is proved about what.
+    Header(Header),
+    /// The proof of one node.
+    Node(NodeProof),
+    /// A node without proof.
+    Unproved(Unproved),
+    /// Last line: how many nodes came before.
+    End(u64),
+}
+
+impl Line {
+    /// Writes the line and a line feed.
+    ///
+    /// # Errors
+    /// If the writer fails.
+    pub fn write(&self, mut to: impl Write) -> io::Result<()> {
+        serde_json::to_writer(&mut to, self)?;
+        to.write_all(b"\n")
+    }
+
+    /// Reads a line without its line feed, exactly as the format says. No list in it may have more than `longest` entries.
+    ///
+    /// # Errors
+    /// [`Reason::Syntax`].
+    pub fn read(bytes: &[u8], longest: usize) -> Result<Line, Reason> {
+        strict::read(bytes, longest).map_err(|problem| Reason::Syntax(problem.chars().take(200).collect()))
+    }
+}
+
+/// The statement that all proofs of a file share. No line is both this and a header about attributes: each requires a key that
+/// the other refuses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// [`VERSION`].
+    pub version: u32,
+    /// What the attacker does.
+    pub attack: Attack,
+    /// [`gcnproof_files::GraphFile::digest`].
+    pub graph: String,
+    /// [`gcnproof_files::ModelFile::digest`].
+    pub model: String,
+    /// One rule per weight layer; those of its terms, joined by ` & `, where the model names them.
+    pub message_passing: Vec<String>,
+    /// Which edges, and how many.
+    pub edges: Removals,
+    /// Which class a node is to keep.
+    pub classes: Convention,
+}
+
+/// What the attacker does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Attack {
+    /// Edges are removed.
+    EdgeRemovals,
+}
+
+/// Which edges may be removed, and how many.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Removals {
+    /// `E`: in all.
+    pub global: u64,
+    /// `e`: at a node. A removal counts at both ends.
+    pub local: Local,
+    /// Does every node that has edges keep one?
+    pub keep_one: bool,
+    /// Edges that cannot be removed, ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frozen: Vec<Edge>,
+}
+
+/// The proof of one node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodeProof {
+    /// The node.
+    pub id: u32,
+    /// The class that it keeps or loses.
+    pub class: u32,
+    /// What is proved.
+    pub claim: Claim,
+}
+
+/// What is proved of a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Claim {
+    /// No admissible set of removals makes another class as large: one tree for each other class, classes ascending.
+    Robust(Vec<ClassProof>),
+    /// These removals do.
+    NonRobust(Witness),
+}
+
+/// Why one other class stays below.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassProof {
+    /// The other class.
+    pub class: u32,
+    /// A binary tree in preorder: a split is followed by its first and then its second subtree.
+    pub tree: Vec<Step>,
+}
+
+/// A node of a tree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// First neither it nor its group is removed, then it is.
+    Edge(u32, u32),
+    /// At most one more removal: all are listed.
+    Singles(Nothing),
+    /// A bound above 0, by hints.
+    Prices(Box<Prices>),
+}
+
+/// An object without keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+/// The hints of a leaf.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Prices {
+    /// The price of a removal for 0, 1, … removals at the target; the last stands for all that follow.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mu: Vec<Number>,
+    /// `[m, n, c, s]`: weights of the views of a pair, ascending by pair.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub views: Vec<(u32, u32, u32, u32)>,
+}
+
+/// A set of removals after which the other class is as large or larger.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Witness {
+    /// The other class.
+    pub class: u32,
+    /// Ascending.
+    pub edges: Vec<Edge>,
+}
+
+/// Bytes of the header, at most: every node may have a local budget of 20 digits, every edge may be frozen.
+pub fn longest_header(nodes: usize, edges: usize, rules: usize) -> usize {
+    let parts = [(nodes, 21), (edges, 24), (rules, 1)];
+    parts.iter().fold(1 << 16, |sum, &(count, bytes)| count.saturating_mul(bytes).saturating_add(sum))
+}

@@ -1,0 +1,59 @@
+//! Message-passing rules whose entries are recomputed from the edges that are left.
+
+use crate::directed::{Stored, reciprocal, reciprocal_root};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Root,
+    Mean,
+    Sum,
+    Identity,
+}
+
+/// A rule of one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    kind: Kind,
+    /// Does it add every node to its own neighbours?
+    pub adds_self: bool,
+}
+
+impl Rule {
+    /// Every node sends to itself alone.
+    pub const IDENTITY: Rule = Rule { kind: Kind::Identity, adds_self: true };
+
+    /// A rule by its name; `None` for what has no edges to remove.
+    pub fn named(name: &str) -> Option<Rule> {
+        let (kind, adds_self) = match name {
+            "gcn" => (Kind::Root, true),
+            "gcn-self" => (Kind::Root, false),
+            "mean" => (Kind::Mean, false),
+            "mean+self" => (Kind::Mean, true),
+            "sum" => (Kind::Sum, false),
+            "sum+self" => (Kind::Sum, true),
+            "identity" => (Kind::Identity, true),
+            _ => return None,
+        };
+        Some(Rule { kind, adds_self })
+    }
+
+    /// Does anything pass along edges?
+    pub fn has_edges(self) -> bool {
+        self.kind != Kind::Identity
+    }
+
+    /// Do entries depend on the size of the sender?
+    pub fn reads_sender(self) -> bool {
+        self.kind == Kind::Root
+    }
+
+    /// The entry from a node to itself or along an edge, by the sizes of receiver and sender; 0 where one of them is 0.
+    pub fn entry(self, receiver: usize, sender: usize) -> Stored {
+        match self.kind {
+            Kind::Sum | Kind::Identity => Stored::ONE,
+            Kind::Mean if receiver > 0 => Stored::new(reciprocal(receiver)),
+            Kind::Root if receiver > 0 && sender > 0 => Stored::new(reciprocal_root(receiver, sender)),
+            Kind::Mean | Kind::Root => Stored::ZERO,
+        }
+    }
+}

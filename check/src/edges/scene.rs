@@ -1,0 +1,138 @@
+//! A leaf's graph: the neighbours of the target, theirs, the edges that are free, and entries for any number of edges left.
+
+use super::network::Network;
+use super::number::Number;
+use super::rule::Rule;
+use super::state::State;
+use crate::directed::Stored;
+
+/// A neighbour `n ≠ t` of a neighbour `m` of the target.
+pub struct Link {
+    pub node: usize,
+    pub edge: usize,
+    /// Is `{m, n}` free?
+    pub free: bool,
+    /// Free edges at `n` but `{m, n}`.
+    pub others: usize,
+    /// Is `{t, n}` free?
+    pub to_target: bool,
+}
+
+/// A neighbour `m` of the target.
+pub struct Neighbour {
+    pub node: usize,
+    /// Is `{t, m}` free?
+    pub free: bool,
+    /// Free edges at `m` but `{t, m}`.
+    pub others: usize,
+    pub links: Vec<Link>,
+    /// `κ`: how many of its links one removal elsewhere can change.
+    pub touched: usize,
+}
+
+/// What a leaf is about.
+pub struct Scene<'n, 's> {
+    pub network: &'n Network<'n>,
+    pub state: &'s State<'s>,
+    /// By edge.
+    pub free: Vec<bool>,
+    /// `B₀`.
+    pub budget: usize,
+    pub neighbours: Vec<Neighbour>,
+    /// `κ` of the target.
+    pub touched: usize,
+    /// Free edges at the target.
+    pub free_at_target: usize,
+}
+
+impl<'n, 's> Scene<'n, 's> {
+    /// The graph of a path.
+    pub fn new(network: &'n Network<'n>, state: &'s State<'s>) -> Scene<'n, 's> {
+        let ground = state.ground;
+        let free: Vec<bool> = (0..ground.edges.len()).map(|edge| state.is_free(edge)).collect();
+        let free_at = |node: usize| ground.at[node].iter().filter(|link| free[link.1]).count();
+        let counts: Vec<usize> = (0..ground.ids.len()).map(free_at).collect();
+        let left = |node: usize| ground.at[node].iter().copied().filter(|link| !state.removed[link.1]);
+        let mut to_target = vec![false; ground.ids.len()];
+        left(ground.target).for_each(|(m, edge)| to_target[m] = free[edge]);
+        // Does a free edge join two of these nodes?
+        let mut marked = vec![false; ground.ids.len()];
+        let mut touched = |nodes: &[usize]| {
+            nodes.iter().for_each(|&node| marked[node] = true);
+            let joins = |&node: &usize| ground.at[node].iter().any(|&(other, edge)| marked[other] && free[edge]);
+            let joined = nodes.iter().any(joins);
+            nodes.iter().for_each(|&node| marked[node] = false);
+            if joined { 2 } else { 1 }
+        };
+        let mut neighbours = Vec::new();
+        for (m, edge) in left(ground.target) {
+            let links = left(m).filter(|link| link.0 != ground.target).map(|(n, edge)| Link {
+                node: n,
+                edge,
+                free: free[edge],
+                others: counts[n] - usize::from(free[edge]),
+                to_target: to_target[n],
+            });
+            let links: Vec<Link> = links.collect();
+            let senders: Vec<usize> = links.iter().map(|link| link.node).collect();
+            let others = counts[m] - usize::from(free[edge]);
+            neighbours.push(Neighbour { node: m, free: free[edge], others, touched: touched(&senders), links });
+        }
+        let around: Vec<usize> = neighbours.iter().map(|neighbour| neighbour.node).collect();
+        let touched = touched(&around);
+        let budget = state.budget.min(free.iter().filter(|&&free| free).count());
+        Scene { network, state, budget, neighbours, touched, free_at_target: counts[ground.target], free }
+    }
+
+    pub fn target(&self) -> usize {
+        self.state.ground.target
+    }
+
+    pub fn id(&self, node: usize) -> u32 {
+        self.state.ground.ids[node]
+    }
+
+    /// `cap`.
+    pub fn cap(&self, node: usize) -> usize {
+        self.state.cap[node]
+    }
+
+    /// `R_t`.
+    pub fn most_at_target(&self) -> usize {
+        self.cap(self.target()).min(self.free_at_target).min(self.budget)
+    }
+
+    /// `d_v` when `more` edges are removed there: the node and its edges left.
+    pub fn with(&self, node: usize, more: usize) -> (u32, usize) {
+        (self.id(node), self.state.left[node] - more)
+    }
+
+    /// The entry of a rule along an edge, by receiver and sender with the edges left there.
+    pub fn entry(&self, rule: Rule, receiver: (u32, usize), sender: (u32, usize)) -> Stored {
+        if !rule.has_edges() {
+            return Stored::ZERO;
+        }
+        let size = |(id, left): (u32, usize)| self.network.size(rule, id, left);
+        rule.entry(size(receiver), size(sender))
+    }
+
+    /// `a(d_t − r_t, d_m − r)` of the first layer.
+    pub fn center_entry(&self, neighbour: &Neighbour, removed: usize, more: usize) -> Stored {
+        let target = self.with(self.target(), removed);
+        self.entry(self.network.rule, target, self.with(neighbour.node, more))
+    }
+
+    /// The entry from a node to itself.
+    pub fn own_entry(&self, rule: Rule, (id, left): (u32, usize)) -> Stored {
+        let size = self.network.size(rule, id, left);
+        if self.network.own(rule, id) { rule.entry(size, size) } else { Stored::ZERO }
+    }
+
+    /// Adds an entry times what a node sends.
+    pub fn add<N: Number>(&self, entry: Stored, node: u32, sums: &mut [N]) {
+        if !entry.is_zero() {
+            let sent = self.network.sent::<N>(node);
+            sums.iter_mut().zip(sent).for_each(|(sum, y)| *sum = sum.plus(&y.scaled(entry)));
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What header, graph and model mean together.
+
+use gcnproof_files::{GraphFile, ModelFile};
+
+use super::budget::{Budget, neighbours};
+use super::format::{Header, VERSION};
+use super::network::Network;
+use crate::format::Convention;
+use crate::reason::Reason;
+use crate::statement::require_digests;
+
+/// The network and the budget that a header speaks of.
+pub struct Statement<'a> {
+    pub(super) graph: &'a GraphFile,
+    pub(super) network: Network<'a>,
+    pub(super) budget: Budget,
+    pub(super) classes: Convention,
+}
+
+impl<'a> Statement<'a> {
+    /// Checks that header, graph and model belong together.
+    ///
+    /// # Errors
+    /// If they do not, or if the model has no proofs against removed edges.
+    pub fn new(graph: &'a GraphFile, model: &'a ModelFile, header: &Header) -> Result<Statement<'a>, Reason> {
+        if header.version != VERSION {
+            let known = format!("proofs against removed edges have version {VERSION}");
+            return Err(Reason::Header(format!("version {}, but {known}", header.version)));
+        }
+        require_digests(graph, model, &header.graph, &header.model)?;
+        let network = Network::new(graph, model, &header.message_passing)?;
+        let nodes = graph.adjacency.rows as u32;
+        for node in 0..nodes {
+            let one_way = |&other: &u32| other >= nodes || !graph.adjacency.contains(other as usize, node);
+            if let Some(other) = neighbours(&graph.adjacency, node).find(one_way) {
+                return Err(Reason::Files(format!("the graph has an edge from {node} to {other}, but none back")));
+            }
+        }
+        let budget = Budget::new(&header.edges, &graph.adjacency)?;
+        Ok(Statement { graph, network, budget, classes: header.classes })
+    }
+}
