@@ -61,6 +61,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Where edges are removed instead, [`edges`] has the problem, its brute force and its MILP.
+//!
 //! # Whom to believe
 //!
 //! No solver. Each [`solver::Answer`] comes with a [`safe::Review`]: residuals recomputed, and for an LP a dual bound
@@ -79,6 +81,7 @@
 
 mod bounds;
 pub mod dual;
+pub mod edges;
 pub mod enumeration;
 pub mod export;
 pub mod formulation;
