@@ -242,6 +242,8 @@ fn whole(description: &Description, nodes: usize, node_set: Option<NodeSet>) -> 
         Description::Radius(run) => {
             (run.input.part, run.nodes, run.node_set) = (None, nodes, node_set);
         }
+        // Runs against removed edges take whole graphs only.
+        Description::CertifyEdges(_) | Description::RadiusEdges(_) => {}
         Description::Validate(_) | Description::Table1(_) => {}
     }
     whole

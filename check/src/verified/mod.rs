@@ -17,7 +17,7 @@ use crate::format::{BoundsLine, Line, NodeProof};
 use crate::lines::Lines;
 use crate::statement::Statement;
 use crate::stream::{Options, Stop, read_header};
-use crate::summary::Summary;
+use crate::summary::{Stated, Summary};
 pub use program::{Judge, find_program};
 
 /// Nodes that are shown one by one, at most.
@@ -91,6 +91,16 @@ pub fn verify(
         Stop::Unreadable(_, error) => at(error),
         Stop::Unmet => format!("{}: the header is not what was expected", proofs.display()),
     })?;
+    let header = match header {
+        Stated::Flips(header) => header,
+        Stated::Removals(_) => {
+            return Err(format!(
+                "{}: the verified checker knows flips of attributes, and these proofs are about removed edges: \
+                 check them without --verified",
+                proofs.display()
+            ));
+        }
+    };
     let statement = Statement::new(graph, model, &header, &options.matrices);
     let statement = statement.map_err(|reason| format!("{}: line 1: {reason}", proofs.display()))?;
     let checker = Checker::new(&statement, options.exact_only);
