@@ -84,6 +84,7 @@ impl Asked {
             effort: self.effort,
             effort_record: self.effort_record,
             proofs: None,
+            deployed: None,
             run,
         }
     }
@@ -277,6 +278,7 @@ impl Job {
                     bound: None,
                     max_global: most as u64,
                     effort: Some(asked.effort_record),
+                    deployed: None,
                     nodes: nodes.len(),
                     node_set: NodeSet::new(nodes, asked.graph.node_count()),
                 });
