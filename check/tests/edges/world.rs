@@ -281,7 +281,7 @@ impl Case {
         outcomes.iter().flat_map(of).collect()
     }
 
-    /// Judges a proof, rounded and exactly: what exact numbers accept, rounded ones accept.
+    /// Judges a proof, rounded and exactly. What exact numbers accept, rounded ones accept, because they ask exact numbers where they are not sure.
     pub fn judge(&self, proof: &NodeProof) -> Result<Verdict, Fault> {
         let statement = Statement::new(&self.world.graph, &self.world.model, &self.header)?;
         let [rounded, exact] = [false, true].map(|exact_only| Checker::new(&statement, exact_only).check(proof));
@@ -290,7 +290,11 @@ impl Case {
                 assert_eq!(*verdict, Verdict::Robust);
                 assert!(matches!(fault.reason, Reason::Bound(_)), "{fault:?}");
             }
-            (Err(one), Err(other)) => assert_eq!((one.class, one.step), (other.class, other.step)),
+            // Slopes are rounded differently, so that the one may go past a leaf where the other stops.
+            (Err(one), Err(other)) => {
+                let same = (one.class, one.step) == (other.class, other.step);
+                assert!(same || matches!(other.reason, Reason::Bound(_)), "{one:?} {other:?}");
+            }
             _ => assert_eq!(rounded, exact),
         }
         rounded

@@ -126,8 +126,9 @@ impl Builder<'_> {
                 };
                 add(choices.iter().map(term).collect(), true);
             }
-            // Room for the rounding of the sums.
-            let slack = 1e-9 * (1.0 + lower.abs() + upper.abs());
+            // Room for the rounding of the sums, and far more than the solver's tolerance: with boxes that the optimum touches it called
+            // feasible programs infeasible.
+            let slack = 1e-3 * (1.0 + lower.abs() + upper.abs());
             let (lower, upper) = (lower - slack, upper + slack);
             let name = format!("{node}_{unit}");
             let z = self.program.add_variable(format!("z_{name}"), lower, upper);
