@@ -15,8 +15,8 @@ mod statement;
 
 pub use error::ProofError;
 pub use file::ProofFile;
-pub use line::{FileHeader, Part};
 pub use join::{Member, join_proofs, read_header};
+pub use line::{FileHeader, Part};
 pub use missing::Missing;
 pub(crate) use statement::{Shown, line, local, passing, short};
 pub use statement::{header, model_file, rule_name, rule_names};
