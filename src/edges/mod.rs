@@ -4,6 +4,7 @@
 //! Operators are recomputed from the edges that are left, by the very expressions that make them from a whole graph; margins
 //! are those of the network in exact arithmetic with these floats.
 
+mod anchors;
 mod bound;
 mod budget;
 mod case;
@@ -12,6 +13,7 @@ mod ground;
 mod judge;
 mod line;
 mod mend;
+mod messages;
 mod minimum;
 mod pair;
 mod problem;
@@ -22,6 +24,7 @@ mod rule;
 mod scene;
 mod search;
 mod share;
+mod steps;
 mod verdict;
 
 pub use budget::{Edge, EdgeBudget, EdgeBudgetError};
