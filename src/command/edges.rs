@@ -44,7 +44,7 @@ pub struct EdgeArguments {
         value_enum,
         value_name = "ATTACK",
         help_heading = "Edges",
-        conflicts_with_all = ["local", "local_file", "flips", "freeze_attributes"]
+        conflicts_with_all = ["local", "local_file", "flips", "freeze_attributes", "deployed"]
     )]
     pub edges: Option<EdgeAttack>,
     /// Removed edges per node, at both ends of each [default: no limit of its own]

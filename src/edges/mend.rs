@@ -31,7 +31,7 @@ impl<'a> Mend<'a> {
         Mend { problem, result, target: None, splits: SPLITS }
     }
 
-    /// Puts a split in place of the leaf at `step`, with leaves of its own below. `false` if there is nothing to split on.
+    /// Puts a split in place of the leaf at `step`, with leaves of its own below, or lists its sets. `false` if neither helps.
     pub(crate) fn split(&mut self, tree: &mut ClassProof, step: usize) -> bool {
         let node = self.result.node as u32;
         let problem = self.problem;
@@ -42,8 +42,10 @@ impl<'a> Mend<'a> {
         let pair = Pair::new(problem, node, self.result.reference, tree.class as usize);
         let Some(ground) = Ground::new(target, problem.budget().global(), &path) else { return false };
         if ground.budget < 2 {
-            // All sets are listed: no split says more.
-            return false;
+            // All sets can be listed; where they are, no split says more.
+            let listed = matches!(tree.tree[step], Element::Singles(_));
+            tree.tree[step] = element(&Step::Singles);
+            return !listed;
         }
         let scene = Scene::new(problem, ground);
         let mut judge = Judge::new(&scene, &pair, &path);

@@ -79,13 +79,12 @@ fn cut_of(group: &Group, landscape: Option<&Landscape>, tally: Tally) -> Sheet {
         .collect();
     let sizes: Vec<(String, usize)> = tally.sizes.iter().map(|(size, count)| (size.to_string(), *count)).collect();
     let plots = vec![
-        bars("Where they are", ("edge", "share of all edges cut"), &met, tally.edges, Ink::Vermillion),
-        bars(
+        lying("Where they are", "share of all edges cut", &met, tally.edges),
+        standing(
             "How many it takes",
-            ("edges of the smallest attack known", "share of all attacks"),
+            ["edges of the smallest attack known", "share of all attacks"],
             &sizes,
             tally.attacks,
-            Ink::Blue,
         ),
     ];
     let unsure = match landscape {
@@ -101,20 +100,31 @@ fn cut_of(group: &Group, landscape: Option<&Landscape>, tally: Tally) -> Sheet {
     Figure { number: 6, name, title, caption, plots, columns: 2, height: 330.0, numbers }.into()
 }
 
-fn bars(title: &str, (x, y): (&str, &str), counts: &[(String, usize)], whole: usize, ink: Ink) -> Plot {
+/// Bars from left to right: their names are long. The first stands at the top.
+fn lying(title: &str, x: &str, counts: &[(String, usize)], whole: usize) -> Plot {
+    let most = counts.iter().map(|(_, count)| percent(*count, whole)).fold(1.0, f64::max);
+    let names = counts.iter().rev().map(|(name, _)| name.clone()).collect();
+    let x = Axis { unit: " %", ..Axis::linear(x, 0.0, 1.2 * most) };
+    let mut plot = Plot::new(title, x, Axis::named("", names));
+    let bar = |(at, (name, count)): (usize, &(String, usize))| {
+        let share = percent(*count, whole);
+        let (at, told) = (at as f64, format!("{name}: {count}"));
+        Bar { x: (0.0, share), y: (at - 0.38, at + 0.38), told, label: format!("{share:.1} %") }
+    };
+    plot.mark("", Shape::Bars(counts.iter().rev().enumerate().map(bar).collect()), Ink::Vermillion, 0.9);
+    plot
+}
+
+/// Bars that stand side by side.
+fn standing(title: &str, [x, y]: [&str; 2], counts: &[(String, usize)], whole: usize) -> Plot {
     let most = counts.iter().map(|(_, count)| percent(*count, whole)).fold(1.0, f64::max);
     let x = Axis::named(x, counts.iter().map(|(name, _)| name.clone()).collect());
     let mut plot = Plot::new(title, x, Axis { unit: " %", ..Axis::linear(y, 0.0, 1.15 * most) });
     let bar = |(at, (name, count)): (usize, &(String, usize))| {
         let share = percent(*count, whole);
-        let at = at as f64;
-        Bar {
-            x: (at - 0.38, at + 0.38),
-            y: (0.0, share),
-            told: format!("{name}: {count}"),
-            label: format!("{share:.1} %"),
-        }
+        let (at, told) = (at as f64, format!("{name} edges: {count} nodes"));
+        Bar { x: (at - 0.38, at + 0.38), y: (0.0, share), told, label: format!("{share:.1} %") }
     };
-    plot.mark("", Shape::Bars(counts.iter().enumerate().map(bar).collect()), ink, 0.9);
+    plot.mark("", Shape::Bars(counts.iter().enumerate().map(bar).collect()), Ink::Blue, 0.9);
     plot
 }

@@ -150,6 +150,7 @@ pub fn sheet(sheet: Sheet, names: &[&str]) -> Sheet {
                 plot.title = words(&plot.title);
                 plot.x.label = words(&plot.x.label);
                 plot.y.label = words(&plot.y.label);
+                plot.marks.iter_mut().for_each(|mark| mark.name = around(&mark.name));
             }
             figure.numbers.header.iter_mut().for_each(|name| *name = words(name));
             Sheet::Drawn(figure)
