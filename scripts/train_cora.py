@@ -3,7 +3,7 @@
     $(scripts/python-env.sh)/bin/python scripts/train_cora.py fixtures/cora.npz FOLDER [NAME …]
 
 Writes FOLDER/NAME.safetensors (docs/model-format.md) and FOLDER/NAME_logits.npy, the module's own logits in float64, for GraphSAGE,
-TAG, GCN with jumping knowledge, SGC and APPNP. 20 nodes of each class are trained on, 500 others tell which epoch is kept, the rest are
+TAG, GCN with jumping knowledge, SGC, APPNP, GraphSAGE with sums in place of means, and a GCN without normalisation. 20 nodes of each class are trained on, 500 others tell which epoch is kept, the rest are
 the test.
 """
 
@@ -20,6 +20,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch_geometric import nn as pyg
 from torch_geometric.nn import models
+from torch_geometric.utils import add_self_loops
 
 HIDDEN, EPOCHS = 16, 200
 
@@ -68,11 +69,33 @@ def weight(linear):
     return linear.weight.T
 
 
-def describe_sage(model):
-    """Two terms a layer: the mean of the neighbours, and the node itself."""
+def describe_sage(model, rule="mean"):
+    """Two terms a layer: the mean, or the sum, of the neighbours, and the node itself."""
     first, second = model.convs
     for name, source, layer, activation in [("hidden", "x", first, "relu"), ("logits", "hidden", second, "none")]:
-        yield name, [(source, "mean", weight(layer.lin_l)), (source, "identity", weight(layer.lin_r))], layer.lin_l.bias, activation
+        yield name, [(source, rule, weight(layer.lin_l)), (source, "identity", weight(layer.lin_r))], layer.lin_l.bias, activation
+
+
+def describe_sums(model):
+    """Sums over the neighbours and the node itself."""
+    first, second = model.convs
+    yield "hidden", [("x", "sum+self", weight(first.lin))], first.bias, "relu"
+    yield "logits", [("hidden", "sum+self", weight(second.lin))], second.bias, "none"
+
+
+class Sums(nn.Module):
+    """A GCN of two layers whose messages are not normalised."""
+
+    def __init__(self, attributes, classes):
+        super().__init__()
+        self.convs = nn.ModuleList([pyg.GCNConv(attributes, HIDDEN, normalize=False), pyg.GCNConv(HIDDEN, classes, normalize=False)])
+
+    def forward(self, x, edge_index):
+        """The logits."""
+        edge_index, _ = add_self_loops(edge_index, num_nodes=len(x))
+        first, second = self.convs
+        x = F.dropout(first(F.dropout(x, 0.5, self.training), edge_index).relu(), 0.5, self.training)
+        return second(x, edge_index)
 
 
 def describe_tag(model):
@@ -110,6 +133,8 @@ NETWORKS = {
     "gcn_jk": (lambda d, k: models.GCN(d, HIDDEN, 2, k, dropout=0.5, jk="cat"), describe_jk),
     "sgc": (lambda d, k: pyg.SGConv(d, k, K=2), describe_sgc),
     "appnp": (Appnp, describe_appnp),
+    "sage_sum": (lambda d, k: models.GraphSAGE(d, HIDDEN, 2, k, dropout=0.5, aggr="sum"), lambda model: describe_sage(model, "sum")),
+    "gcn_sum": (Sums, describe_sums),
 }
 
 

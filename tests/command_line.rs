@@ -379,6 +379,23 @@ fn removed_edges_on_the_command_line() {
     assert_eq!(lines[0]["header"]["version"], 3);
     assert_eq!(lines.last().unwrap()["end"], 100);
     assert!(lines[1..101].iter().all(|line| line["node"]["claim"].is_object()));
+    // A file of proofs that was cut off is gone on with, and says the same in the end.
+    let whole = std::fs::read_to_string(&proofs).unwrap();
+    let kept: String = whole.lines().take(41).map(|line| format!("{line}\n")).collect();
+    std::fs::write(&proofs, kept + "{\"node\":{\"id\"").unwrap();
+    let done = gcnproof(&[&asked[..], &more, &["--resume"]].concat());
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(String::from).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted(&std::fs::read_to_string(&proofs).unwrap()), sorted(&whole));
+    let done = gcnproof(&["check", GRAPH, MODEL, &proofs, "--expect-E", "3", "--expect-e", "2"]);
+    assert!(done.status.success(), "{}", text(&done.stdout));
+    let other = ["certify", GRAPH, MODEL, "--edges", "remove", "-E", "4", "-e", "2", "--nodes", "0-99", "--complete"];
+    let done = gcnproof(&[&other[..], &["--proofs", &proofs, "--out", &path("other.csv"), "--resume"]].concat());
+    assert!(text(&done.stderr).contains("its proofs are about another"), "{}", text(&done.stderr));
     let frozen = path("frozen.txt");
     let witness = &read.iter().find(|row| !row.witness_edges.is_empty()).unwrap();
     let ends: Vec<String> = witness.witness_edges.iter().map(|edge| format!("{}\n{}\n", edge.1, edge.0)).collect();

@@ -5,13 +5,18 @@
 use std::collections::BTreeSet;
 
 use gcnproof::edges::{
-    Edge, EdgeBudget, EdgeCertifier, EdgeClaim, EdgeError, EdgeProblem, EdgeReason, EdgeResult, Step,
+    Edge, EdgeBudget, EdgeCertifier, EdgeClaim, EdgeError, EdgeProblem, EdgeReason, EdgeResult, Prices, Step,
+    edge_header,
 };
 use gcnproof::internals::number::dyadic::Dyadic;
 use gcnproof::internals::problem::exact::{ExactProblem, ExactUnits, Sums};
 use gcnproof::internals::problem::network::{Layer, Term};
 use gcnproof::internals::problem::slice::Slice;
+use gcnproof::proof::{model_file, rule_name, rule_names};
 use gcnproof::{Effort, Graph, Limits, Network, Operator, Verdict};
+use gcnproof_check::edges::format::{Claim, Line, Step as Element};
+use gcnproof_check::edges::{Checker, Statement};
+use gcnproof_check::format::Convention;
 use gcnproof_verify::random::Stream;
 use nalgebra::DMatrix;
 
@@ -283,6 +288,76 @@ fn no_verdict_contradicts_brute_force_and_exact_margins_are_equal() {
     }
 }
 
+impl Case {
+    /// Lets the checker of this case's statement look at something.
+    fn checked<T>(&self, look: impl FnOnce(&Checker) -> T) -> T {
+        let graph = self.graph(&[]);
+        let network = self.network(&graph);
+        let mut model = model_file(&network, "model");
+        for (layer, plain) in model.layers.iter_mut().zip(&self.layers) {
+            layer.operators = plain.terms.iter().map(|term| rule_name(&term.0)).collect();
+        }
+        let digests = (graph.digest(), "model");
+        let mut header = edge_header(digests, (&network, &[]), &self.budget(&graph), Convention::Predicted);
+        header.message_passing = rule_names(&network);
+        let file = graph.file();
+        let statement = Statement::new(&file, &model, &header).unwrap();
+        look(&Checker::new(&statement, false))
+    }
+}
+
+/// The line of every node is a proof that the checker accepts. Where hints are lost, splits take their place, or the line says that there is no proof.
+#[test]
+fn every_proof_is_shown_to_the_checker() {
+    let (mut whole, mut mended, mut given_up, mut wrong) = (0, 0, 0, 0);
+    for seed in 0..count(5000) / 4 {
+        let mut case = case(seed);
+        let node = (seed / 3) as usize % case.attributes.len();
+        let sets = case.sets();
+        shift(seed, &mut case, node, &sets);
+        let certifier = EdgeCertifier::new(case.problem()).effort(ALL).proofs(true);
+        let result = certifier.one(node).unwrap();
+        case.checked(|checker| {
+            let line = certifier.proof_line(&result, checker);
+            assert!(matches!(line, Line::Node(_)), "seed {seed}: {line:?}");
+            whole += 1;
+            let mut lost = result.clone();
+            match &mut lost.claim {
+                Some(EdgeClaim::Robust(trees)) => {
+                    for step in trees.iter_mut().flat_map(|(_, tree)| tree) {
+                        if matches!(step, Step::Prices(_)) {
+                            *step = Step::Prices(Prices::default());
+                        }
+                    }
+                }
+                Some(EdgeClaim::NonRobust(_, edges)) => edges.clear(),
+                None => {}
+            }
+            let line = certifier.proof_line(&lost, checker);
+            match &line {
+                Line::Node(proof) => {
+                    assert!(checker.check(proof).is_ok(), "seed {seed}");
+                    // Splits and lists have taken the place of hints.
+                    if let (Claim::Robust(trees), Some(EdgeClaim::Robust(before))) = (&proof.claim, &lost.claim) {
+                        let now = trees.iter().flat_map(|tree| &tree.tree);
+                        let now = now.filter(|step| !matches!(step, Element::Prices(_))).count();
+                        let was = before.iter().flat_map(|(_, tree)| tree);
+                        let was = was.filter(|step| !matches!(step, Step::Prices(_))).count();
+                        mended += usize::from(now > was);
+                    }
+                }
+                Line::Unproved(_) if lost.verdict == Verdict::NonRobust => wrong += 1,
+                Line::Unproved(_) => given_up += 1,
+                _ => panic!("seed {seed}: {line:?}"),
+            }
+        });
+    }
+    println!(
+        "{whole} proofs; without hints: {mended} mended, {given_up} given up; {wrong} witnesses that do nothing refused"
+    );
+    assert!(count(5000) < 5000 || mended > 4 && wrong > 50 && given_up < 5, "the problems have become too easy");
+}
+
 /// A tree is one binary tree, with splits on different edges, and says something about every other class.
 fn structure(seed: u64, result: &EdgeResult) {
     match result.claim.as_ref().unwrap_or_else(|| panic!("seed {seed}: no claim: {result:?}")) {
@@ -346,6 +421,51 @@ fn one_removal_can_touch_two_neighbours() {
             let truth = truth.into_iter().reduce(Dyadic::min).unwrap();
             compare(0, &case, &result, &[truth]);
         }
+    }
+}
+
+/// Edges that a file lists twice, or in both directions, are one edge and are removed as one; loops are none and stay.
+#[test]
+fn repeated_edges_are_one_edge_and_loops_stay() {
+    for seed in 0..40 {
+        let plain = Case { edges: vec![(0, 1), (0, 2), (1, 2), (1, 3)], frozen: vec![], loops: vec![], ..case(seed) };
+        if plain.attributes.len() < 4 {
+            continue;
+        }
+        let certify = |graph: Graph, node: usize| {
+            let network = plain.network(&graph);
+            let budget = EdgeBudget::uniform(&graph, 2, 2);
+            let certifier = EdgeCertifier::new(EdgeProblem::new(graph, network, budget).unwrap());
+            certifier.effort(EXACT).one(node).unwrap()
+        };
+        let graph = |edges: &[(usize, usize)]| Graph::from_lists(edges, &plain.attributes, plain.dimension).unwrap();
+        let repeated: Vec<(usize, usize)> = plain.edges.iter().flat_map(|&(i, j)| [(i, j), (j, i), (i, j)]).collect();
+        let looped: Vec<(usize, usize)> = plain.edges.iter().copied().chain([(0, 0), (2, 2)]).collect();
+        for node in 0..4 {
+            let (once, twice) = (certify(graph(&plain.edges), node), certify(graph(&repeated), node));
+            assert_eq!((once.margins, once.relevant_edges), (twice.margins, twice.relevant_edges), "seed {seed}");
+            let with_loops = certify(graph(&looped), node);
+            let edges = with_loops.minima.iter().flatten().flat_map(|minimum| &minimum.edges);
+            assert!(edges.chain(&with_loops.witness).all(|edge| edge.0 < edge.1), "seed {seed}: a loop was removed");
+        }
+    }
+}
+
+/// A node without edges has one verdict, whatever the budget: that of its class as it is.
+#[test]
+fn an_isolated_node_depends_on_no_edge() {
+    for seed in 0..40 {
+        let mut case = case(seed);
+        let alone = case.attributes.len() - 1;
+        case.edges.retain(|edge| edge.1 != alone);
+        case.frozen.clear();
+        case.loops.clear();
+        (case.global, case.keep_one) = (usize::MAX, false);
+        case.local.fill(1000);
+        let result = EdgeCertifier::new(case.problem()).effort(ALL).proofs(true).one(alone).unwrap();
+        let unchanged = case.margins(&[], alone, result.reference).into_iter().all(|margin| margin.sign().is_gt());
+        assert_eq!((result.verdict == Verdict::Robust, result.relevant_edges), (unchanged, 0), "seed {seed}");
+        assert!(result.witness.is_empty() && result.verdict != Verdict::Undecided);
     }
 }
 
@@ -444,8 +564,17 @@ fn a_target_of_degree_two_thousand() {
     for node in [0, 1] {
         let result = EdgeCertifier::new(problem.clone()).effort(ALL).proofs(true).one(node).unwrap();
         assert_ne!(result.verdict, Verdict::Undecided);
-        assert!(result.claim.is_some());
+        let certifier = EdgeCertifier::new(problem.clone());
+        let line = case.checked(|checker| certifier.proof_line(&result, checker));
+        assert!(matches!(line, Line::Node(_)), "{line:?}");
     }
+    // All that nobody limits, too: every leaf may go.
+    let all = EdgeBudget::uniform(problem.graph(), usize::MAX, usize::MAX);
+    let problem = EdgeProblem::new(problem.graph().clone(), problem.network().clone(), all).unwrap();
+    let limits = Limits { nodes: 2, time: std::time::Duration::from_secs(20) };
+    let start = std::time::Instant::now();
+    let result = EdgeCertifier::new(problem).effort(Effort::Complete(limits)).one(1).unwrap();
+    println!("no limits: {:?} by {:?} in {:.2} s", result.verdict, result.reason, start.elapsed().as_secs_f64());
 }
 
 /// Verdicts of all nodes, or of every `step`-th: robust, non-robust, undecided; open before branching, largest tree, seconds a node.

@@ -269,12 +269,23 @@ fn wrong_files() -> Bench {
     bench.write("splits.npy", &npy("|b1", &[5, 2], &[1; 10]));
     bench.write("unnormalised.npy", &doubles(&[5, 2], &small_logits(|_, _, _| 1.0, relu, false, false)));
     bench.write("notes.txt", b"not a proof\n");
+    std::fs::copy("fixtures/cora_pyg_3layer.safetensors", bench.path("deep.safetensors")).unwrap();
+    bench.write("three_ids.txt", b"0\n1\n2\n");
+    bench.write("no_edge.txt", b"0\n3\n");
+    bench.write("three_budgets.txt", b"1\n1\n1\n");
+    let diagonal = [
+        ("indptr", integers(&[0, 1, 2, 3, 4, 5])),
+        ("indices", integers(&[0, 1, 2, 3, 4])),
+        ("data", doubles(&[5], &[0.5; 5])),
+        ("shape", integers(&[5, 5])),
+    ];
+    bench.write("operator.npz", &npz(&diagonal));
     bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out done.csv --proofs done.jsonl");
     bench
 }
 
 /// Every kind of wrong file and slip: what it is, and the command.
-const TABLE: [(&str, &str); 46] = [
+const TABLE: [(&str, &str); 57] = [
     ("**Graphs**", ""),
     ("no such file", "inspect nosuch.npz"),
     ("an empty file", "certify empty.npz gcn.safetensors -Q 1"),
@@ -315,6 +326,23 @@ const TABLE: [(&str, &str); 46] = [
     ("more than all attributes", "certify cora.npz gcn.safetensors -Q 1 -q 200%"),
     ("half a flip", "certify cora.npz gcn.safetensors -Q 2.5"),
     ("a limit without a search", "certify cora.npz gcn.safetensors -Q 1 --time-limit 5"),
+    ("**Removed edges**", ""),
+    ("added edges", "certify cora.npz gcn.safetensors --edges add -E 5"),
+    ("edges and attributes at once", "certify cora.npz gcn.safetensors --edges remove -E 5 -Q 3"),
+    ("no number of edges", "certify cora.npz gcn.safetensors --edges remove -e 3"),
+    ("half an edge", "certify cora.npz gcn.safetensors --edges remove -E 2.5"),
+    (
+        "a matrix from a file",
+        "certify small.npz small.safetensors --layers encoder,classifier --message-passing operator.npz --edges remove -E 1",
+    ),
+    ("two hidden layers", "certify cora.npz deep.safetensors --edges remove -E 1"),
+    ("an odd number of ends", "certify cora.npz gcn.safetensors --edges remove -E 1 --freeze-edges three_ids.txt"),
+    ("an edge that is not there", "certify cora.npz gcn.safetensors --edges remove -E 1 --freeze-edges no_edge.txt"),
+    (
+        "budgets of another graph",
+        "certify cora.npz gcn.safetensors --edges remove -E 1 --edges-local-file three_budgets.txt",
+    ),
+    ("verdicts for a deployed network", "certify cora.npz gcn.safetensors --edges remove -E 1 --deployed float32"),
     ("**Output**", ""),
     ("a finished run", "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out done.csv"),
     ("proofs of a finished run", "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --proofs done.jsonl"),

@@ -153,6 +153,36 @@ fn a_capped_mean_is_told_as_one() {
 
 /// A study keeps graph and model for its report; a report without them is made all the same.
 #[test]
+fn removed_edges_are_reported_in_their_own_words() {
+    let folder = Folder::new();
+    let run = |name: &str, words: &[&str]| {
+        let out = folder.at(name);
+        let edges = ["--nodes", "0-79", "--edges", "remove", "-e", "3", "--complete", "--out", &out];
+        let done = gcnproof(&[&[words[0], GRAPH, MODEL], &words[1..], &edges[..]].concat());
+        assert!(done.status.success(), "{}", message(&done));
+        out
+    };
+    let (two, five) = (run("edges-2.parquet", &["certify", "-E", "2"]), run("edges-5.csv", &["certify", "-E", "5"]));
+    let radii = run("edges-radii.jsonl", &["radius", "--max-E", "8"]);
+    for files in [&[&*five][..], &[&*two, &*five], &[&*two, &*five, &*radii]] {
+        for more in [&["--graph", GRAPH, "--model", MODEL][..], &["--graph", GRAPH], &[]] {
+            let (page, summary) = folder.report(&[files, more].concat());
+            assert!(summary["drawn"].as_u64().unwrap() >= 3, "{summary}");
+            assert!(page.contains("Which edges attackers cut") && page.contains("E, removed edges in all"));
+            assert!(page.contains("data-removals") && !page.contains("Q, flips in all"));
+            let visible = page.split("<script").next().unwrap();
+            assert!(!visible.contains("Q = ") && !visible.contains("flips"), "{files:?}");
+            assert!(page.contains("certify GRAPH MODEL --edges remove -E 5 -e 3 --complete"));
+        }
+    }
+    let numbers = std::fs::read_to_string(folder.path("page-figures").join("fig6_cuts_edges.csv")).unwrap();
+    assert!(numbers.contains("at the target") && numbers.lines().count() > 6, "{numbers}");
+    let flips = folder.certify("flips.csv", &["-Q", "2"]);
+    let refused = folder.refused(&[&five, &flips]);
+    assert!(refused.contains("different attacks") && refused.contains("flips.csv"), "{refused}");
+}
+
+#[test]
 fn a_study_keeps_what_its_report_needs() {
     let folder = Folder::new();
     let study = folder.at("study");

@@ -25,7 +25,7 @@ from .errors import (
 from .files import load
 from .graph import Graph
 from .network import Layer, Network, Polynomial, Term
-from .results import Explanation, Margin, NodeResult, Proofs, Radii, Radius, Results
+from .results import EdgeNodeResult, EdgeRadii, EdgeRadius, EdgeResults, Explanation, Margin, NodeResult, Proofs, Radii, Radius, Results
 from .runs import Study, Training, Validation, report, study, train, validate
 
 __version__: str = _native.build()["version"]
@@ -43,6 +43,10 @@ def from_pyg(model: Any, data: Any, **options: Any) -> tuple[Graph, Network]:
 
 
 __all__ = [
+    "EdgeNodeResult",
+    "EdgeRadii",
+    "EdgeRadius",
+    "EdgeResults",
     "Explanation",
     "GcnproofError",
     "GcnproofWarning",

@@ -11,8 +11,9 @@ import numpy as np
 from . import _native
 from .errors import GcnproofWarning
 from .progress import Listener, Progress
-from .results import Explanation, Proofs, Radii, Results
-from .selection import Subject, attacker, flips as _flips, selected, threads as _threads
+from .results import EdgeRadii, EdgeResults, Explanation, Proofs, Radii, Results
+from .selection import Subject, attacker, attacks_edges, flips as _flips, needed, removals as _removals, remover, selected
+from .selection import threads as _threads
 
 Path = str | os.PathLike[str]
 Direction = Literal["both", "add", "remove"]
@@ -50,9 +51,14 @@ def _tell(facts: dict[str, Any]) -> None:
 def certify(
     model: Any,
     data: Any,
-    Q: int,
-    q: Any,
+    Q: int | None = None,
+    q: Any = None,
     *,
+    edges: Literal["remove"] | None = None,
+    E: int | None = None,
+    e: Any = None,
+    keep_one_edge: bool = True,
+    freeze_edges: Any = None,
     complete: bool = False,
     minimize: bool = False,
     nodes: Any = None,
@@ -80,6 +86,11 @@ def certify(
     files. An attacker flips at most `Q` attributes in all and at most `q` in each node: an int, a float below 1 as a share of the
     attributes (rounded down, at least 1; 0.0 is no flip), or an array with one number for each node.
 
+    `edges="remove"` attacks edges instead: at most `E` are removed in all and at most `e` at each node (an int, an array with one number for
+    each node, or None for no limit of its own); a removal counts at both ends, and operators are recomputed from the edges that are
+    left. `keep_one_edge` says whether every node that has edges keeps one; `freeze_edges` are pairs of ids that cannot be removed.
+    The results are EdgeResults, whose witnesses are edges.
+
     `complete=True` goes on until every node is decided, `minimize=True` until the worst-case margin of every class pair is known
     exactly; `time_limit` gives a node up after so many seconds of that. `nodes` takes ids, a slice, or a mask. `flips` is "both",
     "add" or "remove"; nodes and attributes can be frozen. `class_` is the class to be kept: "predicted" or "labels".
@@ -93,6 +104,32 @@ def certify(
     `out` writes rows to a file (.parquet, .jsonl or .csv) that is valid at every moment: after Ctrl-C, `resume=True` goes on with it;
     `force=True` overwrites it. `proofs` writes a proof of every verdict (.jsonl or .jsonl.zst). Without them no file is touched.
     """
+    on_edges = attacks_edges(
+        edges, E=E, e=e, keep_one_edge=keep_one_edge, freeze_edges=freeze_edges, Q=Q, q=q, flips=flips, freeze_attributes=freeze_attributes,
+        bound=bound, deployed=deployed, operator_error=operator_error, flush_subnormals=flush_subnormals, unit_roundoff=unit_roundoff,
+    )
+    if on_edges:
+        most = _removals(needed(E, "E", "say how many edges may be removed in all: E=5"), "E")
+        subject = Subject(model, data)
+        with Progress(progress, "certify") as listener:
+            rows, facts = _native.certify_edges(
+                subject.graph._native(),
+                subject.network,
+                most,
+                remover(subject.graph, e, keep_one_edge, freeze_nodes, freeze_edges),
+                _search(complete, minimize, time_limit, minimize),
+                selected(nodes, subject.graph.node_count),
+                class_,
+                _threads(threads),
+                listener,
+                _path(proofs),
+                _path(out),
+                resume,
+                force,
+            )
+        _tell(facts)
+        return EdgeResults(rows, facts, subject.graph, subject.data)
+    Q, q = _needed_flips(Q, q)
     subject = Subject(model, data)
     with Progress(progress, "certify") as listener:
         rows, facts = _native.certify(
@@ -115,12 +152,22 @@ def certify(
     return Results(rows, facts, subject.graph, subject.data)
 
 
+def _needed_flips(Q: int | None, q: Any) -> tuple[int, Any]:
+    remedy = "say how many attributes may be flipped in all (Q) and in each node (q), or edges='remove' with E and e"
+    return needed(Q, "Q", remedy), needed(q, "q", remedy)
+
+
 def radius(
     model: Any,
     data: Any,
-    q: Any,
+    q: Any = None,
     *,
     max_Q: int = 1000,
+    edges: Literal["remove"] | None = None,
+    e: Any = None,
+    max_E: int = 1000,
+    keep_one_edge: bool = True,
+    freeze_edges: Any = None,
     complete: bool = False,
     nodes: Any = None,
     flips: Direction = "both",
@@ -139,8 +186,32 @@ def radius(
 ) -> Radii:
     """For every node the largest Q that is certified and the smallest Q with a witness, up to `max_Q`; `complete=True` closes the gap.
 
-    The other arguments are those of `certify`.
+    With `edges="remove"` the same for E, the number of removed edges, up to `max_E`: EdgeRadii. The other arguments are those of `certify`.
     """
+    on_edges = attacks_edges(
+        edges, e=e, max_E=max_E, keep_one_edge=keep_one_edge, freeze_edges=freeze_edges, q=q, max_Q=max_Q, flips=flips,
+        freeze_attributes=freeze_attributes, deployed=deployed, operator_error=operator_error, flush_subnormals=flush_subnormals,
+        unit_roundoff=unit_roundoff,
+    )
+    if on_edges:
+        subject = Subject(model, data)
+        with Progress(progress, "radius") as listener:
+            rows, facts = _native.radius_edges(
+                subject.graph._native(),
+                subject.network,
+                _removals(max_E, "max_E"),
+                remover(subject.graph, e, keep_one_edge, freeze_nodes, freeze_edges),
+                _search(complete, False, time_limit),
+                selected(nodes, subject.graph.node_count),
+                _threads(threads),
+                listener,
+                _path(out),
+                resume,
+                force,
+            )
+        _tell(facts)
+        return EdgeRadii(rows, facts, subject.graph, subject.data)
+    q = needed(q, "q", "say how many attributes may be flipped in each node, or edges='remove'")
     subject = Subject(model, data)
     with Progress(progress, "radius") as listener:
         rows, facts = _native.radius(
@@ -164,9 +235,14 @@ def explain(
     model: Any,
     data: Any,
     node: int,
-    Q: int = 12,
-    q: Any = 0.01,
+    Q: int | None = None,
+    q: Any = None,
     *,
+    edges: Literal["remove"] | None = None,
+    E: int | None = None,
+    e: Any = None,
+    keep_one_edge: bool = True,
+    freeze_edges: Any = None,
     flips: Direction = "both",
     freeze_nodes: Any = None,
     freeze_attributes: Any = None,
@@ -177,7 +253,28 @@ def explain(
     unit_roundoff: float | None = None,
     threads: int | None = None,
 ) -> Explanation:
-    """What the verdict on one node rests on: its neighbourhood, the worst flips, what its bounds are made of."""
+    """What the verdict on one node rests on: its neighbourhood, the worst flips, what its bounds are made of.
+
+    The budget is Q = 12 and q = 0.01 if nothing is said. With `edges="remove"`: the exact worst case of every class pair, with the edges
+    that attain it, for E = 5 if nothing is said.
+    """
+    on_edges = attacks_edges(
+        edges, E=E, e=e, keep_one_edge=keep_one_edge, freeze_edges=freeze_edges, Q=Q, q=q, flips=flips, freeze_attributes=freeze_attributes,
+        deployed=deployed, operator_error=operator_error, flush_subnormals=flush_subnormals, unit_roundoff=unit_roundoff,
+    )
+    if on_edges:
+        subject = Subject(model, data)
+        facts, text = _native.explain_edges(
+            subject.graph._native(),
+            subject.network,
+            int(node),
+            _removals(5 if E is None else E, "E"),
+            remover(subject.graph, e, keep_one_edge, freeze_nodes, freeze_edges),
+            _search(False, True, time_limit),
+            _threads(threads),
+        )
+        return Explanation(facts, text)
+    Q, q = 12 if Q is None else Q, 0.01 if q is None else q
     subject = Subject(model, data)
     facts, text = _native.explain(
         subject.graph._native(),
@@ -198,6 +295,8 @@ def check(
     *,
     Q: int | None = None,
     q: int | None = None,
+    E: int | None = None,
+    e: int | None = None,
     nodes: Any = None,
     exact: bool = False,
     threads: int | None = None,
@@ -205,8 +304,8 @@ def check(
 ) -> Proofs:
     """Checks a file of proofs, each replayed in exact arithmetic by code that shares none with the certifier.
 
-    A file states its own budget: `Q` and `q` insist that it is at least that large, `nodes` that each of these nodes is proved. Where
-    the file's budget is larger, what is robust there is robust within `Q` and `q` too; what is not need not be, and has no verdict.
+    A file states its own budget: `Q` and `q` insist that it is at least that large, or `E` and `e` where it is about removed edges, `nodes` that each of these nodes is proved. Where
+    the file's budget is larger, what is robust there is robust within the smaller one too; what is not need not be, and has no verdict.
     `exact=True` lets the core alone judge, in exact integers: slow.
     """
     subject = Subject(model, data)
@@ -217,6 +316,8 @@ def check(
             os.fspath(proofs),
             None if Q is None else _flips(Q, "Q"),
             None if q is None else _flips(q, "q"),
+            None if E is None else _removals(E, "E"),
+            None if e is None else _removals(e, "e"),
             selected(nodes, subject.graph.node_count),
             exact,
             _threads(threads),
@@ -224,7 +325,8 @@ def check(
         )
     verdicts = {int(node): str(verdict) for node, verdict in facts["verdicts"]}
     success, unmet = facts["success"], list(facts["unmet"])
-    if _is_smaller(Q, q, facts.get("statement") or {}):
+    statement = facts.get("statement") or {}
+    if _is_smaller(Q, q, statement.get("budget", {})) or _is_smaller(E, e, statement.get("edges", {})):
         open_ = {node for node, verdict in verdicts.items() if verdict == "non_robust"}
         verdicts = {node: verdict for node, verdict in verdicts.items() if node not in open_}
         missing = sorted(open_.intersection(selected(nodes, subject.graph.node_count) or []))
@@ -234,9 +336,8 @@ def check(
     return Proofs(success, facts["accepted"], facts["rejected"], verdicts, unmet, facts)
 
 
-def _is_smaller(Q: int | None, q: int | None, statement: dict[str, Any]) -> bool:
+def _is_smaller(Q: int | None, q: int | None, budget: dict[str, Any]) -> bool:
     """Does a budget allow less than the one that a file of proofs states? Per node no more than the global budget counts."""
-    budget = statement.get("budget", {})
     whole = budget.get("global", 0)
     if Q is not None and Q < whole:
         return True

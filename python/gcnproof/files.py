@@ -13,7 +13,7 @@ from . import _native
 from .errors import GcnproofWarning, InputError
 from .graph import Graph
 from .network import Layer, Network, Polynomial, Term
-from .results import Radii, Results
+from .results import EdgeRadii, EdgeResults, Radii, Results
 
 TABLES = (".parquet", ".jsonl", ".csv")
 """How the names of results files end."""
@@ -40,7 +40,8 @@ def load(
         if rows.kind == "validate":
             raise InputError(f"{name}: holds class pairs of validate", "read it with pandas or polars")
         of = Graph.load(graph) if isinstance(graph, (str, os.PathLike)) else graph
-        return Radii(rows, graph=of) if rows.kind == "radius" else Results(rows, graph=of)
+        kinds: dict[str, type[Results] | type[Radii]] = {"radius": Radii, "certify edges": EdgeResults, "radius edges": EdgeRadii}
+        return kinds.get(rows.kind, Results)(rows, graph=of)
     rules = [message_passing] if isinstance(message_passing, str) else list(message_passing)
     if not name.lower().endswith(".npz"):
         return _network(name, rules, list(layers))

@@ -147,7 +147,7 @@ class _Table(Generic[Row]):
 
     @cached_property
     def witness(self) -> list[list[tuple[int, int]]]:
-        """The flips that break each node, as (node, attribute)."""
+        """The flips that break each node, as (node, attribute); or the edges without which it changes its class, as pairs of ids."""
         return self._rows.witnesses()
 
     def __len__(self) -> int:
@@ -416,6 +416,138 @@ class Radii(_Table[Radius]):
         found = self.summary()
         cells = "".join(f"<tr><th style='text-align:left'>{key.replace('_', ' ')}</th><td>{value}</td></tr>" for key, value in found.items())
         return f"<table>{cells}</table>"
+
+
+@dataclass(frozen=True)
+class EdgeNodeResult:
+    """What is known of a node against removed edges."""
+
+    node: int
+    label: int | None
+    predicted: int
+    reference: int
+    """The class that is to be kept."""
+    verdict: str
+    """`robust`, `non_robust` or `undecided`."""
+    reason: str
+    """What the verdict rests on."""
+    margins: list[Margin]
+    witness: list[tuple[int, int]]
+    """The edges without which it changes its class, as pairs of ids; empty unless it is non-robust."""
+    degree: int
+    relevant_edges: int
+    """Edges whose removal can change something about it."""
+    seconds: float
+    exact_margins: list[str] | None = None
+    """With minimize=True, the exact minima as fractions."""
+
+    @property
+    def robust(self) -> bool:
+        """Is it certified?"""
+        return self.verdict == "robust"
+
+
+@dataclass(frozen=True)
+class EdgeRadius:
+    """How many removed edges a node withstands."""
+
+    node: int
+    label: int | None
+    predicted: int
+    certified: int | None
+    """The largest E that is certified; None if not even 0 is (a tie)."""
+    attacked: int | None
+    """The smallest E with a witness; None if none was found."""
+    witness: list[tuple[int, int]]
+    degree: int
+    relevant_edges: int
+    seconds: float
+
+
+def _without(table: _Table[Any], node: int) -> Any:
+    """The edges that are left without those of the node's witness."""
+    at = table._at(node)
+    edges = table.witness[at]
+    if not edges and not table._broken(at):
+        raise InputError(f"node {node} has no witness", "only non-robust nodes have one")
+    if table._graph is None:
+        raise InputError("these results were loaded without their graph", "give it: gcnproof.load(path, graph=graph)")
+    certified = table.run.get("input", {}).get("graph")
+    if certified is not None and certified != table._graph.digest:
+        raise InputError("these results are about another graph", "give the graph that was certified: gcnproof.load(path, graph=graph)")
+    gone = {(a, b) for pair in edges for a, b in (pair, pair[::-1])}
+    edge_index: Any = getattr(table._data, "edge_index", None)
+    if hasattr(edge_index, "detach"):
+        import torch
+
+        kept = [(int(a), int(b)) not in gone for a, b in edge_index.T.tolist()]
+        return edge_index[:, torch.tensor(kept, dtype=torch.bool, device=edge_index.device)]
+    left = table._graph.adjacency.tolil(copy=True)
+    for a, b in gone:
+        left[a, b] = 0
+    return left.tocsr()
+
+
+class EdgeResults(Results):
+    """The verdicts of `certify` with edges="remove"; witnesses are edges, as pairs of ids."""
+
+    def _row(self, row: dict[str, Any]) -> EdgeNodeResult:  # type: ignore[override]
+        exact = row.get("exact_margins")
+        return EdgeNodeResult(
+            node=row["node"],
+            label=row["label"],
+            predicted=row["predicted"],
+            reference=row["reference"],
+            verdict=row["verdict"],
+            reason=row["reason"],
+            margins=[Margin(margin["class"], margin["lower"], margin["upper"]) for margin in row["margins"]],
+            witness=[(a, b) for a, b in row["witness_edges"]],
+            degree=row["degree"],
+            relevant_edges=row["relevant_edges"],
+            seconds=row["seconds"],
+            exact_margins=None if exact is None else exact.split(" "),
+        )
+
+    def apply(self, node: int) -> Any:
+        """The edges that are left without those of the node's witness, so that your own model can be asked.
+
+        With a Data object of PyTorch Geometric they are a new `edge_index`; otherwise a new scipy CSR matrix.
+        """
+        return _without(self, node)
+
+    def _budget(self) -> str:
+        return _edge_budget(self.run.get("edges", {}))
+
+
+def _edge_budget(budget: dict[str, Any]) -> str:
+    local = budget.get("local")
+    e = "given by node" if isinstance(local, list) else "any" if local is not None and local >= 2**32 - 1 else local
+    keep = "" if budget.get("keep_one", True) else ", last edges too"
+    return f"removed edges: E = {budget.get('global')}, e = {e}{keep}" if budget else "an unknown budget"
+
+
+class EdgeRadii(Radii):
+    """What `radius` with edges="remove" found: for every node the largest E that is certified and the smallest E with a witness."""
+
+    def _row(self, row: dict[str, Any]) -> EdgeRadius:  # type: ignore[override]
+        return EdgeRadius(
+            node=row["node"],
+            label=row["label"],
+            predicted=row["predicted"],
+            certified=row["certified_edges"],
+            attacked=row["attacked_edges"],
+            witness=[(a, b) for a, b in row["witness_edges"]],
+            degree=row["degree"],
+            relevant_edges=row["relevant_edges"],
+            seconds=row["seconds"],
+        )
+
+    def apply(self, node: int) -> Any:
+        """The edges that are left without those of the node's witness: a new `edge_index`, or a scipy CSR matrix."""
+        return _without(self, node)
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("Radii(", "EdgeRadii(").replace("certified Q", "certified E")
 
 
 class Explanation(dict):  # type: ignore[type-arg]

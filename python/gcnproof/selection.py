@@ -69,6 +69,89 @@ def attacker(graph: Graph, q: Any, flips: str, freeze_nodes: Any, freeze_attribu
     }
 
 
+def remover(graph: Graph, e: Any, keep_one_edge: bool, freeze_nodes: Any, freeze_edges: Any) -> dict[str, Any]:
+    """What an attacker may do to edges, as the native module takes it."""
+    return {
+        "e": None if e is None else _removals(e, graph.node_count),
+        "keep_one_edge": bool(keep_one_edge),
+        "freeze_nodes": selected(freeze_nodes, graph.node_count) or [],
+        "freeze_edges": _pairs(freeze_edges),
+    }
+
+
+def _removals(e: Any, nodes: int) -> int | np.ndarray:
+    """`e`: removed edges at each node, or an array with a number for each."""
+    if isinstance(e, bool) or (isinstance(e, numbers.Real) and (not isinstance(e, numbers.Integral) or e < 0)):
+        raise InputError(f"e={e!r}", "give a whole number of edges, 0 or more, or an array with one number for each node")
+    if isinstance(e, numbers.Integral):
+        return int(e)
+    found = _array(e)
+    if found.shape != (nodes,) or found.dtype.kind not in "iu":
+        raise InputError(
+            f"e is an array of {found.dtype} with the sides {found.shape}", f"give one whole number for each of the {nodes} nodes"
+        )
+    return found.astype(np.int64, copy=False)
+
+
+def _pairs(edges: Any) -> list[tuple[int, int]]:
+    """Edges as pairs of ids, or as an array with two rows as PyTorch Geometric has them."""
+    if edges is None:
+        return []
+    found = _array(list(edges) if isinstance(edges, (set, frozenset)) else edges)
+    if found.size == 0:
+        return []
+    if found.ndim != 2 or found.dtype.kind not in "iu" or 2 not in found.shape:
+        raise InputError(
+            f"freeze_edges: an array of {found.dtype} with the sides {found.shape}", "give pairs of ids, one for each edge"
+        )
+    rows = found if found.shape[1] == 2 else found.T
+    return [(int(a), int(b)) for a, b in rows]
+
+
+def removals(count: Any, name: str) -> int:
+    """A number of removed edges."""
+    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 0:
+        raise InputError(f"{name}={count!r}", "give a whole number of edges, 0 or more")
+    return int(count)
+
+
+#: What speaks of attributes alone, and of edges alone, with the value that says nothing.
+_OF_FLIPS = {"Q": None, "q": None, "flips": "both", "freeze_attributes": None, "bound": "best", "max_Q": 1000}
+_OF_EDGES = {"E": None, "e": None, "keep_one_edge": True, "freeze_edges": None, "max_E": 1000}
+_DEPLOYED = {"deployed": None, "operator_error": None, "flush_subnormals": False, "unit_roundoff": None}
+
+
+def attacks_edges(edges: Any, **given: Any) -> bool:
+    """Are edges attacked? Refuses what is not decided, and arguments that speak of the other attack."""
+    if edges is None:
+        for name in _said(given, _OF_EDGES):
+            raise InputError(f"{name} without edges", "say edges='remove', or leave it out")
+        return False
+    if edges in ("add", "both"):
+        raise InputError(f"edges={edges!r}: attacks that add edges are not decided", "say edges='remove'")
+    if edges != "remove":
+        raise InputError(f"edges={edges!r}", "say edges='remove'")
+    for name in _said(given, _OF_FLIPS):
+        raise InputError(
+            f"{name} together with edges: attacks on attributes and edges at once are not decided",
+            "say E and e with edges='remove', or Q and q without edges",
+        )
+    for name in _said(given, _DEPLOYED):
+        raise InputError(f"{name} together with edges: verdicts about removed edges are those of the exact network", "leave it out")
+    return True
+
+
+def _said(given: dict[str, Any], defaults: dict[str, Any]) -> list[str]:
+    return [name for name, nothing in defaults.items() if name in given and given[name] is not nothing and given[name] != nothing]
+
+
+def needed(value: Any, name: str, remedy: str) -> Any:
+    """An argument that cannot be left out here."""
+    if value is None:
+        raise InputError(f"{name} is missing", remedy)
+    return value
+
+
 def flips(count: Any, name: str) -> int:
     """A number of flips."""
     if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 0:

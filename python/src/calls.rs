@@ -51,7 +51,7 @@ fn asked(certifier: gcnproof::CertifierBuilder, deployed: Option<gcnproof::Execu
 }
 
 /// What else there is to say of a run.
-fn facts<'py, T>(py: Python<'py>, done: &Done<T>, more: serde_json::Value) -> PyResult<Bound<'py, PyAny>> {
+pub fn facts<'py, T>(py: Python<'py>, done: &Done<T>, more: serde_json::Value) -> PyResult<Bound<'py, PyAny>> {
     let facts = object(py, &more)?;
     facts.set_item("notes", done.notes.clone())?;
     Ok(facts)
@@ -225,6 +225,8 @@ pub fn check<'py>(
     proofs: PathBuf,
     global_: Option<u64>,
     local: Option<u64>,
+    edges_global: Option<u64>,
+    edges_local: Option<u64>,
     nodes: Option<Vec<i64>>,
     exact: bool,
     threads: Option<usize>,
@@ -234,7 +236,14 @@ pub fn check<'py>(
     let words = |nodes: Vec<usize>| nodes.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
     let nodes = nodes.map(|nodes| words(nodes).parse::<Nodes>());
     let nodes = nodes.transpose().map_err(|problem| wrong(py, &problem.to_string(), "give ids of nodes"))?;
-    let expect = Expectations { global: global_, local, nodes, ..Expectations::default() };
+    let expect = Expectations {
+        global: global_,
+        local,
+        removals: edges_global,
+        removals_at_node: edges_local,
+        nodes,
+        ..Expectations::default()
+    };
     let model = gcnproof::proof::model_file(&network.network, &network.identity.model);
     let matrices = network.network.own_matrices();
     let options = Options { exact_only: exact, expect, matrices };

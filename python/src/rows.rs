@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use arrow_array::RecordBatchIterator;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use gcnproof::internals::record::description::Description;
-use gcnproof::internals::record::{NodeRecord, RadiusRecord};
+use gcnproof::internals::record::edges::{EdgeRadiusRecord, EdgeRecord};
+use gcnproof::internals::record::{MarginRecord, NodeRecord, RadiusRecord};
 use gcnproof::laboratory::pair::PairRecord;
 use gcnproof::results::{self, Column, Journal, Mode, Sidecar};
 use numpy::{IntoPyArray, PyArray1};
@@ -27,6 +28,10 @@ pub enum Kind {
     Radii(Vec<RadiusRecord>),
     /// Class pairs.
     Pairs(Vec<PairRecord>),
+    /// Verdicts about removed edges.
+    EdgeNodes(Vec<EdgeRecord>),
+    /// Radii in removed edges.
+    EdgeRadii(Vec<EdgeRadiusRecord>),
 }
 
 /// The rows of a run and what the run was.
@@ -47,6 +52,8 @@ macro_rules! each {
             Kind::Nodes($rows) => $body,
             Kind::Radii($rows) => $body,
             Kind::Pairs($rows) => $body,
+            Kind::EdgeNodes($rows) => $body,
+            Kind::EdgeRadii($rows) => $body,
         }
     };
 }
@@ -65,6 +72,9 @@ impl Rows {
             }
             Kind::Radii(_) => RadiusRecord::SCHEMA,
             Kind::Pairs(_) => PairRecord::SCHEMA,
+            Kind::EdgeNodes(rows) if rows.iter().any(|row| row.exact_margins.is_some()) => EdgeRecord::EXACT_SCHEMA,
+            Kind::EdgeNodes(_) => EdgeRecord::SCHEMA,
+            Kind::EdgeRadii(_) => EdgeRadiusRecord::SCHEMA,
         }
     }
 
@@ -101,9 +111,9 @@ fn signed(number: Option<u64>) -> i64 {
 }
 
 /// The class pair with the smallest lower bound; one whose bound is not known counts as the smallest.
-fn worst(row: &NodeRecord) -> (f64, i64) {
-    let lower = |margin: &gcnproof::internals::record::MarginRecord| margin.lower.unwrap_or(f64::NEG_INFINITY);
-    let worst = row.margins.iter().min_by(|a, b| lower(a).total_cmp(&lower(b)));
+fn worst(margins: &[MarginRecord]) -> (f64, i64) {
+    let lower = |margin: &MarginRecord| margin.lower.unwrap_or(f64::NEG_INFINITY);
+    let worst = margins.iter().min_by(|a, b| lower(a).total_cmp(&lower(b)));
     worst.map_or((f64::NAN, -1), |margin| (margin.lower.unwrap_or(f64::NAN), signed(Some(margin.class))))
 }
 
@@ -119,6 +129,10 @@ impl Rows {
         let kind = match fingerprint["command"].as_str() {
             Some("radius") => results::read(&path, RadiusRecord::SCHEMA).map(Kind::Radii),
             Some("validate") => results::read(&path, PairRecord::SCHEMA).map(Kind::Pairs),
+            Some("radius edges") => results::read(&path, EdgeRadiusRecord::SCHEMA).map(Kind::EdgeRadii),
+            Some("certify edges") => results::read(&path, EdgeRecord::SCHEMA)
+                .or_else(|error| results::read(&path, EdgeRecord::EXACT_SCHEMA).map_err(|_| error))
+                .map(Kind::EdgeNodes),
             _ => nodes(false, false).or_else(|error| others().map_err(|_| error)).map(Kind::Nodes),
         };
         let kind = kind.map_err(|error| from_error(py, error))?;
@@ -134,6 +148,8 @@ impl Rows {
             Kind::Nodes(rows) => self.save_as(rows, &path, |row| row.node, mode),
             Kind::Radii(rows) => self.save_as(rows, &path, |row| row.node, mode),
             Kind::Pairs(rows) => self.save_as(rows, &path, PairRecord::key, mode),
+            Kind::EdgeNodes(rows) => self.save_as(rows, &path, |row| row.node, mode),
+            Kind::EdgeRadii(rows) => self.save_as(rows, &path, |row| row.node, mode),
         });
         saved.map_err(|error| from_error(py, error))
     }
@@ -142,13 +158,15 @@ impl Rows {
         each!(&self.kind, rows => rows.len())
     }
 
-    /// What the rows are about: `certify`, `radius` or `validate`.
+    /// What the rows are about: `certify`, `radius` or `validate`; `certify edges` or `radius edges`.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.kind {
             Kind::Nodes(_) => "certify",
             Kind::Radii(_) => "radius",
             Kind::Pairs(_) => "validate",
+            Kind::EdgeNodes(_) => "certify edges",
+            Kind::EdgeRadii(_) => "radius edges",
         }
     }
 
@@ -174,8 +192,8 @@ impl Rows {
                 columns.set_item("reference", column(py, rows, |row| row.reference as i64))?;
                 columns.set_item("verdict", rows.iter().map(|row| row.verdict.name()).collect::<Vec<_>>())?;
                 columns.set_item("reason", rows.iter().map(|row| row.reason.name()).collect::<Vec<_>>())?;
-                columns.set_item("margin", column(py, rows, |row| worst(row).0))?;
-                columns.set_item("worst_class", column(py, rows, |row| worst(row).1))?;
+                columns.set_item("margin", column(py, rows, |row| worst(&row.margins).0))?;
+                columns.set_item("worst_class", column(py, rows, |row| worst(&row.margins).1))?;
                 columns.set_item("flips", column(py, rows, |row| row.witness.len() as i64))?;
                 columns.set_item("degree", column(py, rows, |row| row.degree as i64))?;
                 columns.set_item("neighbourhood", column(py, rows, |row| row.neighbourhood as i64))?;
@@ -190,6 +208,31 @@ impl Rows {
                 columns.set_item("attacked", column(py, rows, |row| signed(row.attacked_q_global)))?;
                 columns.set_item("degree", column(py, rows, |row| row.degree as i64))?;
                 columns.set_item("neighbourhood", column(py, rows, |row| row.neighbourhood as i64))?;
+                columns.set_item("seconds", column(py, rows, |row| row.seconds))?;
+            }
+            Kind::EdgeNodes(rows) => {
+                columns.set_item("node", column(py, rows, |row| row.node as i64))?;
+                columns.set_item("label", column(py, rows, |row| signed(row.label)))?;
+                columns.set_item("predicted", column(py, rows, |row| row.predicted as i64))?;
+                columns.set_item("reference", column(py, rows, |row| row.reference as i64))?;
+                columns.set_item("verdict", rows.iter().map(|row| row.verdict.name()).collect::<Vec<_>>())?;
+                columns.set_item("reason", rows.iter().map(|row| row.reason.name()).collect::<Vec<_>>())?;
+                columns.set_item("margin", column(py, rows, |row| worst(&row.margins).0))?;
+                columns.set_item("worst_class", column(py, rows, |row| worst(&row.margins).1))?;
+                columns.set_item("removed", column(py, rows, |row| row.witness_edges.len() as i64))?;
+                columns.set_item("degree", column(py, rows, |row| row.degree as i64))?;
+                columns.set_item("relevant_edges", column(py, rows, |row| row.relevant_edges as i64))?;
+                columns.set_item("limit_hit", column(py, rows, |row| row.limit_hit))?;
+                columns.set_item("seconds", column(py, rows, |row| row.seconds))?;
+            }
+            Kind::EdgeRadii(rows) => {
+                columns.set_item("node", column(py, rows, |row| row.node as i64))?;
+                columns.set_item("label", column(py, rows, |row| signed(row.label)))?;
+                columns.set_item("predicted", column(py, rows, |row| row.predicted as i64))?;
+                columns.set_item("certified", column(py, rows, |row| signed(row.certified_edges)))?;
+                columns.set_item("attacked", column(py, rows, |row| signed(row.attacked_edges)))?;
+                columns.set_item("degree", column(py, rows, |row| row.degree as i64))?;
+                columns.set_item("relevant_edges", column(py, rows, |row| row.relevant_edges as i64))?;
                 columns.set_item("seconds", column(py, rows, |row| row.seconds))?;
             }
             Kind::Pairs(_) => {
@@ -211,13 +254,16 @@ impl Rows {
         }
     }
 
-    /// The flips of every witness.
+    /// The flips, or the edges, of every witness.
     fn witnesses(&self) -> Vec<Vec<(u32, u32)>> {
         let flips = |witness: &[gcnproof::Flip]| witness.iter().map(|&flip| flip.into()).collect();
+        let edges = |witness: &[gcnproof::edges::Edge]| witness.iter().map(|edge| (edge.0, edge.1)).collect();
         match &self.kind {
             Kind::Nodes(rows) => rows.iter().map(|row| flips(&row.witness)).collect(),
             Kind::Radii(rows) => rows.iter().map(|row| flips(&row.witness)).collect(),
             Kind::Pairs(_) => Vec::new(),
+            Kind::EdgeNodes(rows) => rows.iter().map(|row| edges(&row.witness_edges)).collect(),
+            Kind::EdgeRadii(rows) => rows.iter().map(|row| edges(&row.witness_edges)).collect(),
         }
     }
 

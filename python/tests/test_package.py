@@ -35,7 +35,8 @@ def test_the_signature_of_certify():
     names = list(inspect.signature(gcnproof.certify).parameters)
     assert names[:4] == ["model", "data", "Q", "q"]
     assert names[4:] == (
-        "complete minimize nodes flips freeze_nodes freeze_attributes class_ bound time_limit threads progress proofs out resume force margins"
+        "edges E e keep_one_edge freeze_edges complete minimize nodes flips freeze_nodes freeze_attributes class_ bound time_limit deployed operator_error "
+        "flush_subnormals unit_roundoff threads progress proofs out resume force margins"
     ).split()
 
 

@@ -6,17 +6,21 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use gcnproof::edges::{EdgeBudget, EdgeCertifier, EdgeError, EdgeHeader, EdgeMinimum, EdgeProblem, EdgeResult};
+use gcnproof::edges::{EdgeBudget, EdgeCertifier, EdgeError, EdgeMinimum, EdgeProblem, EdgeResult, edge_header};
 use gcnproof::internals::record::description::{Class, Description, EffortRecord, Identity, NodeSet};
 use gcnproof::internals::record::edges::{EdgeBudgetRecord, EdgeRecord, EdgeRun};
 use gcnproof::{Effort, Graph, Network, Operator};
+use gcnproof_check::edges::Checker;
+use gcnproof_check::edges::format::Header;
+use gcnproof_check::format::Convention;
 use gcnproof_files::read_integers;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use rayon::prelude::*;
 
-use super::edge_proofs::{EdgeProofs, Written};
+use super::edge_proofs::EdgeProofs;
 use super::ids::Ids;
-use super::input::{self, identifiers};
+use super::input::identifiers;
+use super::proofs::Written;
 use super::run::{RunArguments, stopped};
 use super::verdicts::check_labels;
 
@@ -40,7 +44,7 @@ pub struct EdgeArguments {
         value_enum,
         value_name = "ATTACK",
         help_heading = "Edges",
-        conflicts_with_all = ["local", "local_file", "flips", "freeze_attributes"]
+        conflicts_with_all = ["local", "local_file", "flips", "freeze_attributes", "deployed"]
     )]
     pub edges: Option<EdgeAttack>,
     /// Removed edges per node, at both ends of each [default: no limit of its own]
@@ -207,17 +211,22 @@ impl EdgeVerdicts<'_> {
         });
         let start = Instant::now();
         let keys: Vec<u64> = self.nodes.iter().map(|&n| n as u64).collect();
-        let proofs = self.proofs.map(|path| EdgeProofs::open(path, &self.header(), self.run.mode())).transpose()?;
+        let open = |path| EdgeProofs::open(path, self.header(), network, self.run.mode());
+        let proofs = self.proofs.map(open).transpose()?;
+        let file = proofs.as_ref().map(|_| graph.file());
+        let statement = proofs.as_ref().zip(file.as_ref()).map(|(proofs, file)| proofs.statement(file)).transpose()?;
+        let checker = statement.as_ref().map(|statement| Checker::new(statement, false));
         let exact_margins = self.effort_record.exact_margins;
         let minimizes = matches!(self.effort, Effort::Minimize { .. });
         let schema = if exact_margins { EdgeRecord::EXACT_SCHEMA } else { EdgeRecord::SCHEMA };
         let found = Mutex::new(BTreeMap::new());
         let certifier = EdgeCertifier::new(problem).effort(self.effort).proofs(proofs.is_some()).stop(stopped);
-        let (rows, interrupted) = self.run.rows(
+        let (rows, interrupted) = self.run.rows_again(
             schema,
             &description,
             &keys,
             |row: &EdgeRecord| row.node,
+            |node| proofs.as_ref().is_some_and(|proofs| !proofs.has(node)),
             |open, done| {
                 open.par_iter().with_max_len(1).for_each(|&node| {
                     if stopped() {
@@ -230,8 +239,9 @@ impl EdgeVerdicts<'_> {
                     if stopped() && result.limit_hit {
                         return;
                     }
-                    if let Some(proofs) = &proofs {
-                        proofs.push(&result);
+                    // First the proof, then the row: a row without its proof would be done again, but may not come back.
+                    if let (Some(proofs), Some(checker)) = (&proofs, &checker) {
+                        proofs.push(&certifier, &result, checker);
                     }
                     let minima = result.minima.clone();
                     let mut row = EdgeRecord::new(graph, result, seconds);
@@ -245,7 +255,7 @@ impl EdgeVerdicts<'_> {
                 });
             },
         )?;
-        let proofs = proofs.map(|proofs| proofs.finish(!interrupted)).transpose()?;
+        let proofs = proofs.map(|proofs| proofs.finish(!interrupted, &rows)).transpose()?;
         Ok(EdgeFound {
             rows,
             minima: found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()),
@@ -256,15 +266,10 @@ impl EdgeVerdicts<'_> {
         })
     }
 
-    fn header(&self) -> EdgeHeader {
+    fn header(&self) -> Header {
         let digests = (self.graph.digest(), self.identity.model.as_str());
-        let mut rules = input::names(&self.rules);
-        if self.network.is_named() {
-            rules = gcnproof::proof::rule_names(self.network);
-        } else if let [one] = rules.as_slice() {
-            rules = vec![one.clone(); self.network.layers().len()];
-        }
-        EdgeHeader::new(digests, rules, &self.budget, self.class == Class::Labels)
+        let classes = if self.class == Class::Labels { Convention::Labels } else { Convention::Predicted };
+        edge_header(digests, (self.network, &self.rules), &self.budget, classes)
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use gcnproof::internals::record::NodeRecord;
-use gcnproof::proof::{Missing, ProofError, ProofFile, model_file};
+use gcnproof::proof::{FileHeader, Missing, ProofError, ProofFile, model_file};
 use gcnproof::results::Mode;
 use gcnproof::{Network, NodeResult, Verdict};
 use gcnproof_check::format::{Header, Line};
@@ -82,18 +82,25 @@ impl Proofs {
         outcome?;
         file.finish(complete)?;
         let robust = rows.iter().filter(|row| row.verdict == Verdict::Robust).count();
-        let without: usize = file.unproved().values().sum();
-        Ok(Written {
-            file: self.path,
-            proofs: file.done().len() - without,
-            without_proof: file.unproved().clone(),
-            bytes: file.bytes(),
-            bytes_per_robust_node: (robust > 0).then(|| file.bytes() as f64 / robust as f64),
-        })
+        Ok(Written::new(self.path, &file, robust))
     }
 
     fn state(&self) -> MutexGuard<'_, (ProofFile, Result<(), ProofError>)> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Written {
+    /// What is in a file; so many of its nodes are robust.
+    pub fn new<H: FileHeader>(path: PathBuf, file: &ProofFile<H>, robust: usize) -> Written {
+        let without: usize = file.unproved().values().sum();
+        Written {
+            file: path,
+            proofs: file.done().len() - without,
+            without_proof: file.unproved().clone(),
+            bytes: file.bytes(),
+            bytes_per_robust_node: (robust > 0).then(|| file.bytes() as f64 / robust as f64),
+        }
     }
 }
 

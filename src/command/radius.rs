@@ -153,15 +153,7 @@ impl Radius {
             &description,
             &keys,
             |row: &EdgeRadiusRecord| row.node,
-            |open, done| {
-                open.par_iter().with_max_len(1).for_each(|&node| {
-                    let start = Instant::now();
-                    let radius = (!stopped()).then(|| edge_radius(&certifier, node as usize, limit));
-                    if let Some(Ok(radius)) = radius.filter(|_| !stopped()) {
-                        done(EdgeRadiusRecord::new(graph, node as usize, radius, start.elapsed().as_secs_f64()));
-                    }
-                });
-            },
+            |open, done| search_edges(&certifier, open, limit, done),
         )?;
         let radii: Vec<(Option<u64>, Option<u64>)> =
             rows.iter().map(|row| (row.certified_edges, row.attacked_edges)).collect();
@@ -180,6 +172,18 @@ impl Radius {
         }
         Ok(if interrupted { 130 } else { 0 })
     }
+}
+
+/// Searches the radii of the open nodes in removed edges, and hands each row on as soon as it is done.
+pub fn search_edges(certifier: &EdgeCertifier, open: &[u64], limit: usize, done: &(dyn Fn(EdgeRadiusRecord) + Sync)) {
+    let graph = certifier.problem().graph();
+    open.par_iter().with_max_len(1).for_each(|&node| {
+        let start = Instant::now();
+        let radius = (!stopped()).then(|| edge_radius(certifier, node as usize, limit));
+        if let Some(Ok(radius)) = radius.filter(|_| !stopped()) {
+            done(EdgeRadiusRecord::new(graph, node as usize, radius, start.elapsed().as_secs_f64()));
+        }
+    });
 }
 
 /// Searches the radii of the open nodes in batches, and hands each row on as soon as it is done.

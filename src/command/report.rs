@@ -79,11 +79,14 @@ impl Report {
                 .map_or_else(String::new, |s| s.to_string_lossy().into_owned()),
         };
         let kept = sources.models.clone();
-        let groups = Groups::new(sources)?;
+        let mut groups = Groups::new(sources)?;
         let landscape = match &path {
             Some(path) => Some(Landscape::read(path, &name, &options, groups.graph.as_deref())?),
             None => None,
         };
+        if let Some(landscape) = &landscape {
+            groups.measure(landscape);
+        }
         if landscape.is_none() && !self.models.is_empty() {
             return Err(miette!(help = "give the graph as well: --graph FILE", "--model needs the graph"));
         }

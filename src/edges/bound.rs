@@ -1,9 +1,10 @@
 //! The bound of a class pair on a path: the best price for every number of edges removed at the target (docs/math.md (18.11)).
 
-use crate::edges::case::{Anchors, Case, Priced, weights};
+use crate::edges::anchors::Anchors;
+use crate::edges::case::{Case, Priced};
 use crate::edges::pair::Pair;
 use crate::edges::scene::Scene;
-use crate::edges::share::{EVEN, Shares, Weight};
+use crate::edges::share::{EVEN, Shares, Weight, weights};
 
 /// What all class pairs share at each number of edges removed at the target, from 0.
 pub(crate) fn anchors(scene: &Scene) -> Vec<Anchors> {

@@ -1,45 +1,11 @@
 //! One class pair with a fixed number of edges removed at the target: values of all states, and the bound at a price (docs/math.md (18.10)).
 
-use crate::edges::line::{Lines, Unit};
+use crate::edges::anchors::Anchors;
+use crate::edges::line::Lines;
 use crate::edges::pair::{Coefficients, Pair};
 use crate::edges::scene::{Around, Scene};
-use crate::edges::share::{Shares, Weight};
+use crate::edges::share::Shares;
 use crate::number::rounding::{UNIT, gamma};
-
-/// The units of every neighbour of the target in every state, and of the target, when `removed` edges are removed at it: what all class pairs share.
-#[derive(Debug)]
-pub(crate) struct Anchors {
-    removed: usize,
-    /// By neighbour and number of edges removed there.
-    units: Vec<Vec<Vec<Unit>>>,
-    center: Vec<Unit>,
-}
-
-impl Anchors {
-    pub(crate) fn new(scene: &Scene, removed: usize) -> Anchors {
-        let eps = scene.problem.messages().eps;
-        let at_target = scene.left(0) - removed;
-        let budget = scene.ground.budget - removed;
-        let states = |of: &Around| -> Vec<Vec<Unit>> {
-            let state = |r: usize| {
-                let state = &of.states[r];
-                let (mut z, mut size) = (state.z.clone(), state.size.clone());
-                scene.add(scene.entry((of.node, scene.left(of.node) - r), (0, at_target)), 0, &mut z, &mut size);
-                let touches = of.touched * (budget - r) + removed.min(of.to_target);
-                let unit = |i: usize| Unit::new(z[i], eps * size[i], state.reach.of(i, touches));
-                (0..z.len()).map(unit).collect()
-            };
-            (0..of.states.len().min(budget + 1)).map(state).collect()
-        };
-        let units = scene.around.iter().map(states).collect();
-        let center = scene.centers.get(removed).map_or_else(Vec::new, |center| {
-            let touches = scene.center_touched * budget;
-            let unit = |i: usize| Unit::new(center.z[i], eps * center.size[i], center.reach.of(i, touches));
-            (0..center.z.len()).map(unit).collect()
-        });
-        Anchors { removed, units, center }
-    }
-}
 
 /// A neighbour that is kept with so many edges removed at it.
 #[derive(Debug)]
@@ -339,15 +305,4 @@ impl Case {
                     && row.kept.iter().enumerate().skip(1).all(|(r, kept)| least(kept, r) >= row.kept[0].upper)
             })
     }
-}
-
-/// Weights in proportion to what one removal does in each view, and a little for every view.
-pub(crate) fn weights(decreases: &[Vec<[f64; 2]>]) -> Vec<Vec<Weight>> {
-    let largest = decreases.iter().flatten().flatten().copied().fold(0.0, f64::max);
-    let weight = |decrease: f64| match decrease / largest {
-        share if share.is_finite() => 1 + (1000.0 * share).round() as u32,
-        _ => 1,
-    };
-    let link = |&[cut, other]: &[f64; 2]| Weight { cut: weight(cut), other: weight(other) };
-    decreases.iter().map(|row| row.iter().map(link).collect()).collect()
 }

@@ -78,10 +78,12 @@ impl Minimize<'_> {
         if scene.ground.free_edges().next().is_none() {
             return;
         }
-        let singles = judge.singles();
+        let mut singles = None;
         if path.splits == 0 {
-            let (edges, margin) = judge.beam(&singles, |_| false);
+            let all = judge.singles();
+            let (edges, margin) = judge.beam(&all, |_| false);
             self.offer(&judge, &edges, margin);
+            singles = Some(all);
         }
         let enough = self.best.margin.ceil_f64();
         let bounded = bound(&scene, self.pair, &anchors(&scene), Goal { enough, base: Some(base.upper()) });
@@ -92,6 +94,8 @@ impl Minimize<'_> {
             self.lower = self.lower.min(bounded.lower);
             return;
         }
+        // Most branches end before: they cost as much as a bound.
+        let singles = singles.unwrap_or_else(|| judge.singles());
         let mut alike = BTreeSet::new();
         for single in &singles {
             let [n, x] = self.target.edges[single.edge as usize];

@@ -4,6 +4,7 @@
 //! Operators are recomputed from the edges that are left, by the very expressions that make them from a whole graph; margins
 //! are those of the network in exact arithmetic with these floats.
 
+mod anchors;
 mod bound;
 mod budget;
 mod case;
@@ -11,6 +12,8 @@ mod certifier;
 mod ground;
 mod judge;
 mod line;
+mod mend;
+mod messages;
 mod minimum;
 mod pair;
 mod problem;
@@ -21,13 +24,14 @@ mod rule;
 mod scene;
 mod search;
 mod share;
+mod steps;
 mod verdict;
 
 pub use budget::{Edge, EdgeBudget, EdgeBudgetError};
 pub use certifier::EdgeCertifier;
 pub use minimum::EdgeMinimum;
 pub use problem::{EdgeError, EdgeProblem};
-pub use proof::{EdgeHeader, end_line, header_line, node_line};
+pub use proof::edge_header;
 pub use radius::{EdgeRadius, edge_radius};
 pub use search::{Prices, Step};
 pub use verdict::{EdgeClaim, EdgeReason, EdgeResult};

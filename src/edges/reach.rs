@@ -1,6 +1,6 @@
 //! How far removals can push the units of a node: bounds of all rises and of all falls (docs/math.md (18.7)).
 
-use crate::edges::problem::Messages;
+use crate::edges::messages::Messages;
 
 /// What a sender can change: a cut takes `cut` of its message, each of up to `cap` removals elsewhere adds at most `rate` of it.
 #[derive(Clone, Copy, Debug)]

@@ -82,3 +82,14 @@ impl Shares {
         &self.other[place][self.starts[place][link]..self.starts[place][link + 1]]
     }
 }
+
+/// Weights in proportion to what one removal does in each view, and a little for every view.
+pub(crate) fn weights(decreases: &[Vec<[f64; 2]>]) -> Vec<Vec<Weight>> {
+    let largest = decreases.iter().flatten().flatten().copied().fold(0.0, f64::max);
+    let weight = |decrease: f64| match decrease / largest {
+        share if share.is_finite() => 1 + (1000.0 * share).round() as u32,
+        _ => 1,
+    };
+    let link = |&[cut, other]: &[f64; 2]| Weight { cut: weight(cut), other: weight(other) };
+    decreases.iter().map(|row| row.iter().map(link).collect()).collect()
+}

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gcnproof_check::LONGEST_LINE;
-use gcnproof_check::format::{Header, Line, Unproved};
+use gcnproof_check::format::{Header, Unproved};
 use ruzstd::decoding::StreamingDecoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use super::error::ProofError;
+use super::line::{FileHeader, Part};
 use super::missing::Missing;
 use crate::results::Mode;
 
@@ -22,9 +23,9 @@ const FRAME: usize = 256 << 10;
 /// … or when the last one is so long ago.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A file of proofs that is being written: JSON lines, compressed if its name ends in `.zst`.
+/// A file of proofs that is being written: JSON lines, compressed if its name ends in `.zst`. Its header says what they are about.
 #[derive(Debug)]
-pub struct ProofFile {
+pub struct ProofFile<H: FileHeader = Header> {
     path: PathBuf,
     file: File,
     compressed: bool,
@@ -35,15 +36,15 @@ pub struct ProofFile {
     unproved: BTreeMap<Missing, usize>,
     bytes: u64,
     /// The header, until it is written.
-    header: Option<Header>,
+    header: Option<H>,
 }
 
-impl ProofFile {
+impl<H: FileHeader> ProofFile<H> {
     /// Opens a file of proofs. Nothing in it is changed before the first [`ProofFile::push`].
     ///
     /// # Errors
     /// If the file cannot be used, or must not be overwritten.
-    pub fn open(path: &Path, header: &Header, mode: Mode) -> Result<ProofFile, ProofError> {
+    pub fn open(path: &Path, header: &H, mode: Mode) -> Result<ProofFile<H>, ProofError> {
         let unwritable = |source| ProofError::Unwritable { file: name(path), source };
         let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let file = options.map_err(unwritable)?;
@@ -75,14 +76,14 @@ impl ProofFile {
         let cut = self.file.set_len(self.bytes).and_then(|()| self.file.seek(SeekFrom::Start(self.bytes)));
         cut.map_err(|source| self.unwritable(source))?;
         if self.bytes == 0 {
-            self.write(&Line::Header(header))?;
+            self.write(&header.line())?;
             self.flush()?;
         }
         Ok(())
     }
 
-    fn write(&mut self, line: &Line) -> Result<(), ProofError> {
-        line.write(&mut self.pending).map_err(|source| self.unwritable(source))
+    fn write(&mut self, line: &H::Line) -> Result<(), ProofError> {
+        H::write(line, &mut self.pending).map_err(|source| self.unwritable(source))
     }
 
     fn unwritable(&self, source: io::Error) -> ProofError {
@@ -108,11 +109,11 @@ impl ProofFile {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn push(&mut self, line: &Line) -> Result<(), ProofError> {
-        let id = match line {
-            Line::Node(proof) => proof.id,
-            Line::Unproved(unproved) => unproved.id,
-            Line::Header(_) | Line::Bounds(_) | Line::End(_) => return Ok(()),
+    pub fn push(&mut self, line: &H::Line) -> Result<(), ProofError> {
+        let id = match H::part(line) {
+            Part::Node(id) => id,
+            Part::Unproved(unproved) => unproved.id,
+            Part::Header(_) | Part::Other | Part::End => return Ok(()),
         };
         self.begin()?;
         if !self.done.insert(id) {
@@ -120,14 +121,14 @@ impl ProofFile {
         }
         let start = self.pending.len();
         self.write(line)?;
-        if let Line::Unproved(unproved) = line {
+        if let Part::Unproved(unproved) = H::part(line) {
             self.count(unproved);
         }
         if self.pending.len() - start > LONGEST_LINE {
             self.pending.truncate(start);
             let unproved = Unproved { id, reason: Missing::LineTooLong.to_string() };
             self.count(&unproved);
-            self.write(&Line::Unproved(unproved))?;
+            self.write(&H::unproved(unproved))?;
         }
         if self.pending.len() >= FRAME || self.last.elapsed() >= PAUSE { self.flush() } else { Ok(()) }
     }
@@ -140,7 +141,7 @@ impl ProofFile {
         self.begin()?;
         self.flush()?;
         if complete {
-            self.write(&Line::End(self.done.len() as u64))?;
+            self.write(&H::end(self.done.len() as u64))?;
             self.flush()?;
         }
         self.file.sync_all().map_err(|source| self.unwritable(source))
@@ -169,7 +170,7 @@ impl ProofFile {
     }
 
     /// Takes over what is there: whole frames and lines, up to the end line or to where it was cut short.
-    fn inherit(&mut self, header: &Header, mode: Mode) -> Result<(), ProofError> {
+    fn inherit(&mut self, header: &H, mode: Mode) -> Result<(), ProofError> {
         let unreadable = |source| ProofError::Unreadable { file: name(&self.path), source };
         let file = || name(&self.path);
         let mut source = Counted { inner: BufReader::new(&self.file), count: 0 };
@@ -181,31 +182,31 @@ impl ProofFile {
         let mut complete = false;
         // A header with a budget for every node may be longer than any other line.
         let mut own = Vec::new();
-        Line::Header(header.clone()).write(&mut own).map_err(unreadable)?;
+        H::write(&header.clone().line(), &mut own).map_err(unreadable)?;
         let longest = LONGEST_LINE.max(own.len());
         // A frame or a line that is cut short or damaged ends what can be kept.
         while let Some(text) = next_piece(&mut source, self.compressed, longest) {
             let mut lines = text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-            let parsed: Option<Vec<Line>> = lines.try_fold(Vec::new(), |mut all, line| {
-                all.push(Line::read(line, usize::MAX).ok()?);
+            let parsed: Option<Vec<H::Line>> = lines.try_fold(Vec::new(), |mut all, line| {
+                all.push(H::read(line)?);
                 Some(all)
             });
             let Some(parsed) = parsed else { break };
-            for line in parsed {
-                match line {
-                    Line::Header(found) if first && found == *header => {}
-                    Line::Header(_) if first && mode == Mode::Resume => {
+            for line in &parsed {
+                match H::part(line) {
+                    Part::Header(found) if first && found == header => {}
+                    Part::Header(_) if first && mode == Mode::Resume => {
                         return Err(ProofError::OtherRun { file: file() });
                     }
-                    Line::Header(_) if first => {}
-                    Line::Node(proof) => drop(done.insert(proof.id)),
-                    Line::Unproved(one) => {
+                    Part::Header(_) if first => {}
+                    Part::Node(id) => drop(done.insert(id)),
+                    Part::Unproved(one) => {
                         done.insert(one.id);
-                        unproved.push(one);
+                        unproved.push(one.clone());
                     }
-                    Line::End(_) => complete = true,
+                    Part::End => complete = true,
                     // Not a line of ours.
-                    Line::Header(_) | Line::Bounds(_) => break,
+                    Part::Header(_) | Part::Other => break,
                 }
                 first = false;
             }

@@ -8,6 +8,7 @@ mod error;
 mod file;
 mod join;
 pub(crate) mod leaf;
+mod line;
 mod mend;
 mod missing;
 mod statement;
@@ -15,8 +16,9 @@ mod statement;
 pub use error::ProofError;
 pub use file::ProofFile;
 pub use join::{Member, join_proofs, read_header};
+pub use line::{FileHeader, Part};
 pub use missing::Missing;
-pub(crate) use statement::{Shown, line};
+pub(crate) use statement::{Shown, line, local, passing, short};
 pub use statement::{header, model_file, rule_name, rule_names};
 
 use gcnproof_check::format::{Claim, Leaf, Step};

@@ -31,6 +31,26 @@ pub fn rule_names(network: &Network) -> Vec<String> {
     network.layers().iter().map(terms).collect()
 }
 
+/// The rules of all layers by name; `rules` is one for all layers, or one per layer, where the model does not say.
+pub(crate) fn passing(network: &Network, rules: &[Operator]) -> Vec<String> {
+    if network.is_named() {
+        return rule_names(network);
+    }
+    let names: Vec<String> = rules.iter().map(rule_name).collect();
+    match names.as_slice() {
+        [one] => vec![one.clone(); network.layers().len()],
+        _ => names,
+    }
+}
+
+/// Local budgets, as one number where they are all the same.
+pub(crate) fn local(locals: &[u32]) -> Local {
+    match locals.first() {
+        Some(&q) if locals.iter().all(|&other| other == q) => Local::Uniform(u64::from(q)),
+        _ => Local::PerNode(locals.iter().map(|&q| u64::from(q)).collect()),
+    }
+}
+
 /// The header of a file of proofs. `rules` is one for all layers, or one per layer.
 pub fn header(
     (graph, model): (&str, &str),
@@ -38,18 +58,6 @@ pub fn header(
     budget: &Budget,
     classes: Convention,
 ) -> Header {
-    let mut message_passing: Vec<String> = rules.iter().map(rule_name).collect();
-    if network.is_named() {
-        message_passing = rule_names(network);
-    } else if let [one] = message_passing.as_slice() {
-        message_passing = vec![one.clone(); network.layers().len()];
-    }
-    let locals = budget.locals();
-    let uniform = locals.windows(2).all(|pair| pair[0] == pair[1]);
-    let local = match locals.first() {
-        Some(&q) if uniform => Local::Uniform(u64::from(q)),
-        _ => Local::PerNode(locals.iter().map(|&q| u64::from(q)).collect()),
-    };
     let direction = match budget.direction() {
         Direction::Both => FlipDirection::Both,
         Direction::Add => FlipDirection::Add,
@@ -60,10 +68,10 @@ pub fn header(
         version: VERSION,
         graph: graph.to_string(),
         model: model.to_string(),
-        message_passing,
+        message_passing: passing(network, rules),
         budget: BudgetStatement {
             global: budget.global() as u64,
-            local,
+            local: local(budget.locals()),
             direction,
             frozen_attributes: frozen.map(|(d, _)| d as u32).collect(),
         },
@@ -130,7 +138,8 @@ pub fn line(verdict: &Shown, checker: &Checker) -> Line {
     }
 }
 
-fn short(reason: &str) -> String {
+/// A reason no longer than the format allows.
+pub(crate) fn short(reason: &str) -> String {
     let mut end = reason.len().min(LONGEST_REASON);
     while !reason.is_char_boundary(end) {
         end -= 1;

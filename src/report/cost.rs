@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::group::{Group, Verdicts};
+use super::removals;
 use super::sheet::{Sheet, percent, quantile, slug, thinned};
 use crate::certify::verdict::{Reason, Verdict};
 use crate::chart::axis::Axis;
@@ -87,6 +88,10 @@ fn effort_of(group: &Group, span: &Span) -> Sheet {
     let Some(Verdicts { rows, global, .. }) = group.headline() else {
         return Sheet::missing(7, &title, "No verdicts: results of `certify` are needed.");
     };
+    let (name_of, reason_name): (fn(Reason) -> &'static str, fn(Reason) -> &'static str) = match group.removals {
+        true => (removals::step_name, removals::reason_name),
+        false => (step_name, Reason::name),
+    };
     let mut numbers = Numbers::new(&["model", "node", "neighbourhood", "seconds", "decided_by", "tree_nodes"]);
     for row in rows {
         numbers.push([
@@ -94,12 +99,12 @@ fn effort_of(group: &Group, span: &Span) -> Sheet {
             row.node.to_string(),
             row.neighbourhood.to_string(),
             number(row.seconds),
-            row.reason.name().to_string(),
+            reason_name(row.reason).to_string(),
             row.search_nodes.to_string(),
         ]);
     }
     let mut plots: Vec<Plot> = against_size(rows, span).into_iter().collect();
-    plots.push(steps(rows, span));
+    plots.push(steps(rows, span, name_of));
     let (cactus, compared) = cactus(group, span);
     plots.extend(cactus);
     let total: f64 = rows.iter().map(|row| row.seconds).filter(|s| s.is_finite()).sum();
@@ -141,7 +146,7 @@ fn against_size(rows: &[NodeRecord], span: &Span) -> Option<Plot> {
     Some(plot)
 }
 
-fn steps(rows: &[NodeRecord], span: &Span) -> Plot {
+fn steps(rows: &[NodeRecord], span: &Span, name_of: fn(Reason) -> &'static str) -> Plot {
     let mut met: Vec<(Reason, Ink, usize, f64)> = Vec::new();
     for (reason, ink) in STEPS {
         let decided = || rows.iter().filter(|row| row.reason == reason);
@@ -150,14 +155,14 @@ fn steps(rows: &[NodeRecord], span: &Span) -> Plot {
         }
     }
     met.reverse();
-    let names = met.iter().map(|(reason, ..)| step_name(*reason).to_string()).collect();
+    let names = met.iter().map(|(reason, ..)| name_of(*reason).to_string()).collect();
     let x = Axis { unit: " %", ..Axis::linear("share of nodes", 0.0, 1.25 * span.share) };
     let mut plot = Plot::new("What decided", x, Axis::named("", names));
     for (at, (reason, ink, count, seconds)) in met.into_iter().enumerate() {
         let bar = Bar {
             x: (0.0, percent(count, rows.len())),
             y: (at as f64 - 0.38, at as f64 + 0.38),
-            told: format!("{}: {count} nodes, {seconds:.2} s", step_name(reason)),
+            told: format!("{}: {count} nodes, {seconds:.2} s", name_of(reason)),
             label: format!("{count}"),
         };
         plot.mark("", Shape::Bars(vec![bar]), ink, 0.9);

@@ -58,6 +58,13 @@ pub enum ReportError {
         /// Which files, by graph.
         files: String,
     },
+    /// The results are about different attacks.
+    #[error("the results are about different attacks, on attributes and on edges: {files}")]
+    #[diagnostic(help("make one report of the runs with --edges and one of the others"))]
+    Attacks {
+        /// Which files, by attack.
+        files: String,
+    },
     /// The graph is not the one that the results were computed on.
     #[error("{graph}: the results were computed on another graph ({file})")]
     #[diagnostic(help(

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::error::ReportError;
+use super::landscape::Landscape;
 use super::origin;
+use super::removals;
 use super::source::{Rows, Run, Source, Sources};
 use super::training::TrainingLog;
 use crate::certify::settings::Bound;
@@ -13,6 +15,7 @@ use crate::laboratory::pair::PairRecord;
 use crate::problem::budget::Direction;
 use crate::problem::flip::Flip;
 use crate::record::description::{BudgetRecord, Description, Identity, Level, LocalRecord};
+use crate::record::edges::{EdgeBudgetRecord, EdgeRun};
 use crate::record::{NodeRecord, RadiusRecord};
 
 /// By what means nodes were decided, the weakest first.
@@ -87,6 +90,8 @@ pub struct Group {
     pub identity: Option<Identity>,
     /// The budget in words, or that it is not known.
     pub budget: String,
+    /// Are edges removed? Then witnesses are edges, by their two ends.
+    pub removals: bool,
     /// `q` of every node, if it is the same for all and both directions and all attributes are free.
     pub local: Option<u64>,
     /// Verdicts, by `Q` and method.
@@ -108,6 +113,8 @@ pub struct Groups {
     pub training: Vec<TrainingLog>,
     /// What a reader has to know: unfinished runs, unknown budgets.
     pub notices: Vec<String>,
+    /// Are edges removed, in all of them?
+    pub removals: bool,
     /// The graph of all results, by its digest.
     pub graph: Option<String>,
     /// The files, each with its date and a command that makes the same.
@@ -119,8 +126,12 @@ pub struct Groups {
 impl Groups {
     /// Puts sources in order.
     pub fn new(sources: Sources) -> Result<Groups, ReportError> {
-        let mut all =
-            Groups { graph: one_graph(&sources.files)?, commands: sources.commands.clone(), ..Groups::default() };
+        let mut all = Groups {
+            graph: one_graph(&sources.files)?,
+            removals: one_attack(&sources.files)?,
+            commands: sources.commands.clone(),
+            ..Groups::default()
+        };
         if !sources.missing.is_empty() {
             let files = sources.missing.join(", ");
             all.notices.push(format!("The study is not finished: {files} not there yet. Run it again to go on."));
@@ -144,9 +155,12 @@ impl Groups {
             let key = Key::of(run.as_ref(), path);
             let at = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
                 let budget = run.as_ref().and_then(Description::budget);
+                let edges = run.as_ref().and_then(edges_of);
+                let known = budget.map(words).or(edges.map(|run| removals::budget(&run.edges)));
                 all.groups.push(Group {
                     name: called.clone(),
-                    budget: budget.map_or_else(|| "budget not known".into(), words),
+                    budget: known.unwrap_or_else(|| "budget not known".into()),
+                    removals: edges.is_some(),
                     local: budget.and_then(plain),
                     identity: run.as_ref().and_then(|run| run.input().cloned()),
                     ..Group::default()
@@ -165,6 +179,18 @@ impl Groups {
         }
         all.tell_budgets();
         Ok(all)
+    }
+
+    /// Counts what a graph alone knows: how many nodes the rows about removed edges depend on.
+    pub fn measure(&mut self, landscape: &Landscape) {
+        for group in self.groups.iter_mut().filter(|group| group.removals) {
+            for row in group.verdicts.iter_mut().flat_map(|verdicts| &mut verdicts.rows) {
+                row.neighbourhood = removals::measure(landscape, row.node);
+            }
+            for row in group.radii.iter_mut().flat_map(|radii| &mut radii.rows) {
+                row.neighbourhood = removals::measure(landscape, row.node);
+            }
+        }
     }
 
     fn notice(&mut self, file: &str, rows: &Rows, run: Option<&Run>) {
@@ -217,6 +243,7 @@ impl Group {
     fn take(&mut self, rows: Rows, run: Option<&Description>) {
         let method = Method::of(run);
         let global = run.and_then(|run| run.budget()?.global);
+        let global = global.or(run.and_then(edges_of).and_then(|run| run.edges.global));
         match rows {
             Rows::Nodes(rows) => {
                 self.verdicts.push(Verdicts { method, global, rows });
@@ -226,6 +253,7 @@ impl Group {
                 let seen = rows.iter().flat_map(|row| [row.certified_q_global, row.attacked_q_global]);
                 let limit = match run {
                     Some(Description::Radius(run)) => run.max_global,
+                    Some(Description::RadiusEdges(EdgeRun { max_global: Some(limit), .. })) => *limit,
                     _ => seen.flatten().max().unwrap_or(0),
                 };
                 self.radii.push(Radii { method, limit, rows });
@@ -287,15 +315,42 @@ fn common(one: &str, other: &str) -> String {
 enum Key {
     /// Input and local budget.
     Run(Identity, BudgetRecord),
+    /// The same of removed edges.
+    Edges(Identity, EdgeBudgetRecord),
     /// Without its run, a file is only like itself.
     File(PathBuf),
 }
 
 impl Key {
     fn of(run: Option<&Description>, path: PathBuf) -> Key {
+        if let Some(run) = run.and_then(edges_of) {
+            return Key::Edges(run.input.clone(), EdgeBudgetRecord { global: None, ..run.edges.clone() });
+        }
         let parts = run.and_then(|run| Some((run.input()?.clone(), run.budget()?.without_global())));
         parts.map_or(Key::File(path), |(input, budget)| Key::Run(input, budget))
     }
+}
+
+/// A run about removed edges.
+fn edges_of(run: &Description) -> Option<&EdgeRun> {
+    match run {
+        Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some(run),
+        _ => None,
+    }
+}
+
+/// Are edges removed in all sources that speak of an attack?
+fn one_attack(files: &[Source]) -> Result<bool, ReportError> {
+    let attacks = files.iter().filter(|source| !matches!(source.rows, Rows::Training(_)));
+    let (edges, others): (Vec<&Source>, Vec<&Source>) = attacks
+        .partition(|source| source.run.as_ref().and_then(|run| edges_of(run.description.as_ref().ok()?)).is_some());
+    if !edges.is_empty() && !others.is_empty() {
+        let list = |sources: &[&Source]| {
+            sources.iter().map(|source| source.path.display().to_string()).collect::<Vec<_>>().join(" and ")
+        };
+        return Err(ReportError::Attacks { files: format!("{} against {}", list(&others), list(&edges)) });
+    }
+    Ok(!edges.is_empty())
 }
 
 /// The local budget in a few words.

@@ -2,7 +2,8 @@
 //!
 //! [`source`] reads files and tells what they are, [`group`] puts together what belongs to one model and budget,
 //! [`landscape`] adds what only the graph knows, `chart` draws. Each figure has a file of its own: [`curve`] (1), [`compared`] (2),
-//! [`tightness`] (3), [`surroundings`] (4), [`dynamics`] (5), [`flips`] (6), [`cost`] (7). [`table`] holds the nodes, [`explorer`]
+//! [`tightness`] (3), [`surroundings`] (4), [`dynamics`] (5), [`flips`] or [`cuts`] (6), [`cost`] (7). [`removals`] brings results about removed
+//! edges into the same form. [`table`] holds the nodes, [`explorer`]
 //! what the page's map and drawings need, [`models`] the networks for it, [`origin`] date and commands, and [`page`] puts everything
 //! together. Nothing is computed here that a verdict rests on.
 
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 pub mod compared;
 pub mod cost;
 pub mod curve;
+pub mod cuts;
 pub mod dynamics;
 pub mod error;
 pub mod explorer;
@@ -23,6 +25,7 @@ pub mod models;
 pub mod origin;
 pub mod page;
 pub mod published;
+pub mod removals;
 pub mod sheet;
 pub mod source;
 pub mod surroundings;
@@ -103,6 +106,14 @@ impl Report {
         if self.groups.training.is_empty() {
             let why = "No training log was given: `gcnproof train` writes one.";
             sheets.push(Sheet::missing(5, "Training dynamics", why));
+        }
+        if self.groups.removals {
+            let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+            sheets.extend(cost::effort(groups));
+            sheets = sheets.into_iter().map(|sheet| removals::sheet(sheet, &names)).collect();
+            sheets.extend(cuts::cut(groups, landscape));
+            sheets.sort_by_key(Sheet::number);
+            return sheets;
         }
         sheets.extend(flips::flipped(groups, landscape));
         sheets.extend(cost::effort(groups));

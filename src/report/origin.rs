@@ -4,6 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::problem::budget::Direction;
 use crate::record::description::{BudgetRecord, Description, EffortRecord, Level, LocalRecord};
+use crate::record::edges::EdgeBudgetRecord;
 
 /// How a report was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,8 +73,17 @@ pub fn command_of(run: &Description) -> String {
             }
         }
         Description::Table1(_) => parts.push("reproduce table1".into()),
-        Description::CertifyEdges(_) => parts.push("certify GRAPH MODEL --edges remove".into()),
-        Description::RadiusEdges(_) => parts.push("radius GRAPH MODEL --edges remove".into()),
+        Description::CertifyEdges(run) => {
+            parts.push("certify GRAPH MODEL --edges remove".into());
+            edges(&mut parts, &run.edges);
+            effort(&mut parts, Some(&run.effort));
+        }
+        Description::RadiusEdges(run) => {
+            parts.push("radius GRAPH MODEL --edges remove".into());
+            parts.extend(run.max_global.map(|most| format!("--max-E {most}")));
+            edges(&mut parts, &run.edges);
+            effort(&mut parts, Some(&run.effort));
+        }
     }
     parts.join(" ")
 }
@@ -91,6 +101,18 @@ fn budget(parts: &mut Vec<String>, budget: &BudgetRecord) {
     });
     let frozen = budget.frozen_attributes.len();
     parts.extend((frozen > 0).then(|| format!("--freeze-attributes … ({frozen} of them)")));
+}
+
+fn edges(parts: &mut Vec<String>, budget: &EdgeBudgetRecord) {
+    parts.extend(budget.global.map(|e| format!("-E {e}")));
+    parts.extend(match &budget.local {
+        LocalRecord::Uniform(e) if *e >= u64::from(u32::MAX) => None,
+        LocalRecord::Uniform(e) => Some(format!("-e {e}")),
+        LocalRecord::PerNode(_) => Some("--edges-local-file FILE".into()),
+    });
+    parts.extend((!budget.keep_one).then(|| "--keep-one-edge=false".to_string()));
+    let frozen = budget.frozen.len();
+    parts.extend((frozen > 0).then(|| format!("--freeze-edges … ({frozen} of them)")));
 }
 
 fn effort(parts: &mut Vec<String>, effort: Option<&EffortRecord>) {

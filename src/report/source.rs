@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::error::ReportError;
+use super::removals;
 use super::training::{self, TrainingLog};
 use crate::laboratory::pair::PairRecord;
 use crate::record::description::Description;
+use crate::record::edges::{EdgeRadiusRecord, EdgeRecord};
 use crate::record::study;
 use crate::record::study::Manifest;
 use crate::record::{NodeRecord, RadiusRecord};
@@ -154,9 +156,12 @@ fn read(path: &Path, name: String) -> Result<Source, ReportError> {
         }
         Some(Ok(Description::Radius(_))) => Rows::Radii(results::read(path, RadiusRecord::SCHEMA)?),
         Some(Ok(Description::Validate(_))) => Rows::Pairs(results::read(path, PairRecord::SCHEMA)?),
-        Some(Ok(Description::CertifyEdges(_) | Description::RadiusEdges(_))) => {
-            let problem = "its rows are about removed edges, and a report is made of rows about attributes".to_string();
-            return Err(ReportError::Unknown { file: path.display().to_string(), problem });
+        Some(Ok(Description::CertifyEdges(run))) => {
+            let schema = if run.effort.exact_margins { EdgeRecord::EXACT_SCHEMA } else { EdgeRecord::SCHEMA };
+            Rows::Nodes(removals::nodes(results::read(path, schema)?))
+        }
+        Some(Ok(Description::RadiusEdges(_))) => {
+            Rows::Radii(removals::radii(results::read(path, EdgeRadiusRecord::SCHEMA)?))
         }
         Some(Ok(Description::Table1(_)) | Err(_)) | None => guess(path)?,
     };

@@ -10,8 +10,9 @@ use super::explorer::attack::{Attacks, Weighing};
 use super::explorer::knowledge::Knowledge;
 use super::group::Group;
 use super::landscape::{Landscape, attribute_name, class_name};
+use super::removals;
 use super::surroundings::predictions;
-use crate::certify::verdict::Verdict;
+use crate::certify::verdict::{Reason, Verdict};
 use crate::record::{NodeRecord, RadiusRecord};
 
 /// Digits that are shown of a margin.
@@ -37,7 +38,8 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Wei
         return None;
     }
     let knowledge = Knowledge::new(group);
-    let attacks = Attacks::new(group, weighing);
+    // What a flip does to a margin is weighed, what a removal does is not: an edge counts together with others alone.
+    let attacks = Attacks::new(group, weighing.filter(|_| !group.removals));
     let mut columns = Columns { lines: &lines, all: Vec::new() };
     columns.numbers("node", "node", "ids start at 0", |node, _| Some(node as f64));
     columns.verdicts(&knowledge);
@@ -58,7 +60,7 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Wei
         let texts: Vec<&str> = lines.keys().map(|node| names.get(*node as usize).map_or("", String::as_str)).collect();
         columns.all.push(json!({ "key": "name", "title": "name", "kind": "text", "values": texts }));
     }
-    let (witnesses, words) = witnesses(&attacks, landscape, lines.keys());
+    let (witnesses, words) = witnesses(&attacks, landscape.filter(|_| !group.removals), lines.keys());
     columns.all.push(json!({
         "key": "attack", "title": "smallest attack known", "about": "sorted by its number of flips", "kind": "attack",
         "values": witnesses,
@@ -68,7 +70,16 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Wei
     }
     columns.surroundings(landscape, &everywhere(group, weighing));
     if group.headline().is_some() {
-        columns.cost();
+        columns.cost(if group.removals { removals::step_name } else { step_name });
+    }
+    if group.removals {
+        for column in &mut columns.all {
+            for key in ["title", "about"] {
+                if let Some(text) = column[key].as_str() {
+                    column[key] = json!(removals::words(text));
+                }
+            }
+        }
     }
     let rows: Vec<u64> = lines.keys().copied().collect();
     let logits = weighing.and_then(Weighing::logits);
@@ -98,7 +109,9 @@ fn about(group: &Group) -> String {
         None => "verdicts at a Q that is not known".to_string(),
     });
     let radii = group.best_radii().map(|radii| format!("radii up to Q = {} by {}", radii.limit, radii.method.name()));
-    let parts: Vec<String> = [Some(group.budget.clone()), verdicts, radii].into_iter().flatten().collect();
+    let said = |text: String| if group.removals { removals::words(&text) } else { text };
+    let parts: Vec<String> =
+        [Some(group.budget.clone()), verdicts.map(said), radii.map(said)].into_iter().flatten().collect();
     parts.join("; ")
 }
 
@@ -242,9 +255,9 @@ impl Columns<'_> {
         }
     }
 
-    fn cost(&mut self) {
+    fn cost(&mut self, name_of: fn(Reason) -> &'static str) {
         self.choices("step", "decided by", "step of the cascade", |line| {
-            line.verdict.map(|row| step_name(row.reason).to_string())
+            line.verdict.map(|row| name_of(row.reason).to_string())
         });
         self.numbers("tree", "tree", "nodes of the search tree", |_, line| Some(line.verdict?.search_nodes as f64));
         self.numbers("ms", "ms", "milliseconds", |_, line| {

@@ -9,6 +9,7 @@ use super::Report;
 use super::curve;
 use super::group::{Group, Method};
 use super::mean::Mean;
+use super::removals;
 use super::sheet::{Sheet, percent};
 use crate::certify::verdict::Verdict;
 use crate::chart::svg::escaped;
@@ -48,18 +49,19 @@ pub fn html(report: &Report, sheets: &[Sheet], folder: &str) -> String {
         include_str!("page.css")
     );
     let _ = writeln!(page, "<p class=\"facts\">{}</p>", escaped(&facts(report)));
-    navigation(&mut page, report, sheets);
+    let names = names(report);
+    navigation(&mut page, report, sheets, &names);
     for notice in &report.groups.notices {
         let _ = writeln!(page, "<p class=\"notice\">{}</p>", escaped(notice));
     }
     page.push_str("</header>\n<main>\n");
-    overview(&mut page, &report.groups.groups);
+    overview(&mut page, &report.groups.groups, report.groups.removals);
     for number in 1..=7 {
-        figures(&mut page, number, sheets.iter().filter(|sheet| sheet.number() == number), folder);
+        figures(&mut page, number, sheets.iter().filter(|sheet| sheet.number() == number), (folder, names[number - 1]));
     }
     absent(&mut page, sheets);
     nodes::section(&mut page, report);
-    guarantees(&mut page);
+    guarantees(&mut page, report.groups.removals);
     sources::section(&mut page, report);
     let _ = write!(
         page,
@@ -85,9 +87,18 @@ fn facts(report: &Report) -> String {
     facts.join(" · ")
 }
 
-fn navigation(page: &mut String, report: &Report, sheets: &[Sheet]) {
+/// The figures by name.
+fn names(report: &Report) -> [&'static str; 7] {
+    let mut names = NAMES;
+    if report.groups.removals {
+        names[5] = "Which edges attackers cut";
+    }
+    names
+}
+
+fn navigation(page: &mut String, report: &Report, sheets: &[Sheet], names: &[&str]) {
     page.push_str("<nav aria-label=\"sections\">");
-    for (at, name) in NAMES.iter().enumerate() {
+    for (at, name) in names.iter().enumerate() {
         if drawn(sheets, at + 1) {
             let _ = write!(page, "<a href=\"#figure-{}\">{} {name}</a> ", at + 1, at + 1);
         }
@@ -105,15 +116,18 @@ fn drawn(sheets: &[Sheet], number: usize) -> bool {
 }
 
 /// One line per model and set of verdicts.
-fn overview(page: &mut String, groups: &[Group]) {
+fn overview(page: &mut String, groups: &[Group], removals: bool) {
+    let letter = if removals { "E" } else { "Q" };
+    let mean_title = format!("mean certified {letter}");
     let verdicts = || groups.iter().flat_map(|group| group.verdicts.iter().map(move |verdicts| (group, verdicts)));
     if verdicts().next().is_none() {
         return;
     }
-    page.push_str(
+    let _ = writeln!(
+        page,
         "<div class=\"scroll\"><table id=\"overview\" class=\"cards\"><thead><tr><th>model</th><th>budget</th><th>decided by</th>\
          <th class=\"n\">nodes</th><th class=\"n\">robust</th><th class=\"n\">non-robust</th><th class=\"n\">undecided</th>\
-         <th class=\"n\">accuracy</th><th class=\"n\">mean certified Q</th></tr></thead><tbody>\n",
+         <th class=\"n\">accuracy</th><th class=\"n\">{mean_title}</th></tr></thead><tbody>",
     );
     for (group, run) in verdicts() {
         let rows = &run.rows;
@@ -123,13 +137,13 @@ fn overview(page: &mut String, groups: &[Group]) {
         let right = rows.iter().filter(|row| row.label == Some(row.predicted)).count();
         let accuracy =
             if labelled == 0 { "no labels".to_string() } else { format!("{:.1} %", percent(right, labelled)) };
-        let global = run.global.map_or("Q not known".to_string(), |q| format!("Q = {q}"));
+        let global = run.global.map_or(format!("{letter} not known"), |q| format!("{letter} = {q}"));
         let curves = curve::curves(group);
         let mean = |method: Method| curves.iter().find(|curve| curve.method == method)?.mean_radius;
         let radius = curves
             .last()
             .and_then(|curve| curve.mean_radius)
-            .map_or("–".to_string(), |best| mean_cell(best, mean(Method::Paper)));
+            .map_or("–".to_string(), |best| mean_cell(best, mean(Method::Paper), letter));
         let cells = [
             ("model", "", escaped(&group.name)),
             ("budget", "", format!("{global}, {}", escaped(&group.budget))),
@@ -139,7 +153,7 @@ fn overview(page: &mut String, groups: &[Group]) {
             ("non-robust", "n", share(Verdict::NonRobust)),
             ("undecided", "n", share(Verdict::Undecided)),
             ("accuracy", "n", accuracy),
-            ("mean certified Q", "n", radius),
+            (mean_title.as_str(), "n", radius),
         ];
         page.push_str("<tr>");
         for (label, class, content) in cells {
@@ -151,14 +165,20 @@ fn overview(page: &mut String, groups: &[Group]) {
 }
 
 /// The mean, and what share of the nodes is at the cap: their true radius may be larger.
-fn mean_cell(best: Mean, paper: Option<Mean>) -> String {
-    let cap = (best.capped > 0.0).then(|| format!("{:.1} % of the nodes at the cap, Q = {}", best.capped, best.limit));
+fn mean_cell(best: Mean, paper: Option<Mean>, letter: &str) -> String {
+    let cap =
+        (best.capped > 0.0).then(|| format!("{:.1} % of the nodes at the cap, {letter} = {}", best.capped, best.limit));
     let paper = paper.map(|paper| format!("the paper's bound: {}", paper.short()));
     let below: Vec<String> = [cap, paper].into_iter().flatten().collect();
     format!("{}<br><small class=\"soft\">{}</small>", best.short(), below.join("; "))
 }
 
-fn figures<'a>(page: &mut String, number: usize, sheets: impl Iterator<Item = &'a Sheet>, folder: &str) {
+fn figures<'a>(
+    page: &mut String,
+    number: usize,
+    sheets: impl Iterator<Item = &'a Sheet>,
+    (folder, heading): (&str, &str),
+) {
     let figures = sheets.filter_map(|sheet| match sheet {
         Sheet::Drawn(figure) => Some(figure),
         Sheet::Missing { .. } => None,
@@ -167,7 +187,7 @@ fn figures<'a>(page: &mut String, number: usize, sheets: impl Iterator<Item = &'
         let name = escaped(&figure.name);
         page.push_str("<section class=\"figure\">");
         if at == 0 {
-            let _ = writeln!(page, "<h2 id=\"figure-{number}\">Figure {number}: {}</h2>", NAMES[number - 1]);
+            let _ = writeln!(page, "<h2 id=\"figure-{number}\">Figure {number}: {heading}</h2>");
         }
         let _ = writeln!(
             page,
@@ -201,9 +221,8 @@ fn absent(page: &mut String, sheets: &[Sheet]) {
     }
 }
 
-fn guarantees(page: &mut String) {
-    page.push_str(
-        "<section id=\"guarantees\"><h2>What is guaranteed</h2>\n<ul>\n\
+fn guarantees(page: &mut String, removals: bool) {
+    let text = "<section id=\"guarantees\"><h2>What is guaranteed</h2>\n<ul>\n\
          <li><b>Which network.</b> The one in exact real arithmetic whose weights, biases and message-passing entries are the \
          stored floating-point numbers.</li>\n\
          <li><b>Robust.</b> No admissible set of flips changes the class: a lower bound on every margin is positive after all \
@@ -213,6 +232,20 @@ fn guarantees(page: &mut String) {
          <li><b>Undecided.</b> Neither was shown. Nothing is claimed.</li>\n\
          <li><b>Margins</b> in the table are rounded so that they still hold: lower bounds down, attacks up.</li>\n\
          <li><b>Not covered.</b> Changes of edges, of weights, of attributes that are not binary. Times are measured, curves \
-         drawn dashed are published by others: neither is part of any guarantee.</li>\n</ul></section>\n",
+         drawn dashed are published by others: neither is part of any guarantee.</li>\n</ul></section>\n";
+    if !removals {
+        page.push_str(text);
+        return;
+    }
+    page.push_str(
+        &removals::words(text)
+            .replace(
+                "Changes of edges, of weights, of attributes that are not binary.",
+                "Added edges, changes of attributes and weights.",
+            )
+            .replace(
+                "message-passing entries are the stored",
+                "message-passing entries, made anew from the edges that are left, are",
+            ),
     );
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::chart::svg::escaped;
 use crate::report::Report;
 use crate::report::explorer::attack::Weighing;
-use crate::report::{explorer, table};
+use crate::report::{explorer, removals, table};
 
 /// The controls and empty places; the script fills them.
 const CONTROLS: &str = "<div class=\"bar dial\" hidden><label for=\"q\">Q, flips in all</label>\
@@ -61,7 +61,8 @@ pub fn section(page: &mut String, report: &Report) {
     if tables.is_empty() {
         return;
     }
-    page.push_str("<section id=\"nodes\"><h2>Nodes</h2>\n<div class=\"bar\">");
+    let about = if report.groups.removals { " data-removals" } else { "" };
+    let _ = write!(page, "<section id=\"nodes\"{about}><h2>Nodes</h2>\n<div class=\"bar\">");
     if tables.len() > 1 {
         page.push_str("<label>model <select class=\"model\">");
         for (at, table) in tables.iter().enumerate() {
@@ -75,9 +76,10 @@ pub fn section(page: &mut String, report: &Report) {
         (None, _) => NO_MAP,
         (Some(_), None) => LARGE,
     };
+    let controls = if report.groups.removals { removals::words(CONTROLS) } else { CONTROLS.to_string() };
     let _ = write!(
         page,
-        "<span class=\"about soft\"></span></div>\n{CONTROLS}<div class=\"explorer\">{map}\
+        "<span class=\"about soft\"></span></div>\n{controls}<div class=\"explorer\">{map}\
          <section class=\"one\" aria-label=\"one node\" tabindex=\"-1\"></section></div>\n{TABLE}"
     );
     if let Some(landscape) = drawn {

@@ -26,6 +26,10 @@ const unpack = (text, type) => {
 const grouped = (x) => x.toLocaleString('en');
 const plural = (count, word) => `${grouped(count)} ${word}${count === 1 ? '' : 's'}`;
 
+// Words about flips as words about removed edges, where the page is about these.
+const removals = root !== null && root.hasAttribute('data-removals');
+const say = (text) => (removals ? text.replace(/\bQ\b/g, 'E').replace(/\bflip(s?)\b/g, 'removed edge$1') : text);
+
 // Four digits; `side` -1 rounds down and 1 rounds up, so that a bound that is shown still holds.
 const brief = (x, side = 0) => {
   if (!Number.isFinite(x)) return '–';

@@ -101,6 +101,9 @@ const flipsOf = (data, row) => {
   const list = data.column.attack.lists[row];
   if (!list) return null;
   const flips = [];
+  // An edge by its two ends, where edges are removed.
+  for (let i = 0; removals && i < list.length; i += 2) flips.push({ node: list[i], other: Math.floor(list[i + 1] / 3) });
+  if (removals) return flips;
   for (let i = 0; i < list.length; i += 2) {
     const attribute = Math.floor(list[i + 1] / 3);
     flips.push({ node: list[i], word: data.words[attribute] || `word ${attribute}`, kind: list[i + 1] % 3 });
@@ -112,6 +115,7 @@ const SIGNS = ['−', '+', '±'];
 const told = (data, row) => {
   const flips = flipsOf(data, row);
   const own = data.column.node.values[row];
+  if (removals) return flips && flips.map(({ node, other }) => `remove the edge ${node} – ${other}`);
   return flips && flips.map(({ node, word, kind }) =>
     `${DEEDS[kind][0]} ${word} ${DEEDS[kind][1]} ${node === own ? 'the node itself' : `node ${node}`}`);
 };

@@ -3,8 +3,8 @@ const slider = find('#q');
 
 const announce = (counts) => {
   const [robust, broken, open] = [counts[ROBUST], counts[NONROBUST], counts[UNDECIDED]];
-  find('.tally').textContent = `Q = ${state.q}: ${grouped(robust)} robust, ${grouped(broken)} non-robust, ${grouped(open)} undecided`;
-  slider.setAttribute('aria-valuetext', `Q = ${state.q}: ${robust} robust, ${broken} non-robust, ${open} undecided`);
+  find('.tally').textContent = `${say('Q')} = ${state.q}: ${grouped(robust)} robust, ${grouped(broken)} non-robust, ${grouped(open)} undecided`;
+  slider.setAttribute('aria-valuetext', `${say('Q')} = ${state.q}: ${robust} robust, ${broken} non-robust, ${open} undecided`);
 };
 
 const paintMap = (counts) => {
@@ -71,7 +71,7 @@ const showModel = (at) => {
   showNode();
 };
 
-// #node=194, and if wanted &Q=5 and &model=2 (from 1).
+// #node=194, and if wanted &Q=5 (&E=5 where edges are removed) and &model=2 (from 1).
 const follow = () => {
   const asked = new URLSearchParams(location.hash.slice(1));
   const model = Number(asked.get('model')) - 1;
@@ -79,8 +79,9 @@ const follow = () => {
     if (choose) choose.value = model;
     showModel(model);
   }
-  const q = Number(asked.get('Q'));
-  if (asked.has('Q') && Number.isInteger(q) && q >= 0 && q <= Number(slider.max) && state.q !== null) setQ(q);
+  const letter = say('Q');
+  const q = Number(asked.get(letter));
+  if (asked.has(letter) && Number.isInteger(q) && q >= 0 && q <= Number(slider.max) && state.q !== null) setQ(q);
   if (!asked.has('node') || !/^\d+$/.test(asked.get('node'))) return;
   state.node = Number(asked.get('node'));
   showNode();

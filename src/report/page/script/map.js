@@ -106,9 +106,23 @@ const map = (() => {
         pen.arc(across(n), down(n), size, 0, 7);
         pen.stroke();
       };
+      // A removed edge: dashed.
+      const cut = ({ node, other }) => {
+        pen.strokeStyle = theme('--vermillion');
+        pen.lineWidth = 3 * view.ratio;
+        pen.setLineDash([5 * view.ratio, 4 * view.ratio]);
+        pen.beginPath();
+        pen.moveTo(across(node), down(node));
+        pen.lineTo(across(other), down(other));
+        pen.stroke();
+        pen.setLineDash([]);
+      };
       const row = data.rowOf.get(state.node);
       const flips = row === undefined ? null : flipsOf(data, row);
-      for (const flip of flips || []) if (flip.node !== state.node) ring(flip.node, r + 3 * view.ratio, theme('--ink'));
+      for (const flip of flips || []) {
+        if (flip.other !== undefined) cut(flip);
+        else if (flip.node !== state.node) ring(flip.node, r + 3 * view.ratio, theme('--ink'));
+      }
       pen.lineWidth = 3.5 * view.ratio;
       ring(state.node, r + 6 * view.ratio, theme('--ink'));
     }
@@ -116,7 +130,7 @@ const map = (() => {
 
   const describe = (counts) => {
     canvas.setAttribute('aria-label',
-      `Map of the graph with ${plural(graph.nodes, 'node')}${state.q === null ? '' : ` at Q = ${state.q}`}: ${counts[ROBUST]} robust, ` +
+      `Map of the graph with ${plural(graph.nodes, 'node')}${state.q === null ? '' : say(` at Q = ${state.q}`)}: ${counts[ROBUST]} robust, ` +
       `${counts[NONROBUST]} non-robust, ${counts[UNDECIDED]} undecided. The table below lists the same nodes.`);
   };
 

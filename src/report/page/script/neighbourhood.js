@@ -1,5 +1,5 @@
 // The neighbourhood of a node: the node in the middle, the others on rings by their distance. Colour is the predicted class, shape
-// the verdict at Q, a thick edge an attacked node.
+// the verdict at Q, a thick edge an attacked node; removed edges are dashed and red.
 const MOST_DRAWN = 300;
 const FARTHEST = 8;
 
@@ -39,12 +39,30 @@ const drawNeighbourhood = (data, node, flips) => {
   const reach = row === undefined || !data.column.reach ? NaN : data.column.reach.values[row];
   const { rings, parent } = ringsAround(node, reach);
   const attacked = new Map();
-  for (const flip of flips || []) attacked.set(flip.node, [...(attacked.get(flip.node) || []), flip]);
+  const cuts = new Map();
+  for (const flip of flips || []) {
+    if (flip.other === undefined) attacked.set(flip.node, [...(attacked.get(flip.node) || []), flip]);
+    else cuts.set(flip.node, [...(cuts.get(flip.node) || []), flip.other]);
+  }
+  const isCut = (a, b) => (cuts.get(a) || []).includes(b) || (cuts.get(b) || []).includes(a);
+  // Both ends of a removed edge are drawn, the outer one on a ring of its own.
+  for (const [a, others] of cuts) {
+    for (const b of others) {
+      for (const [near, far] of [[a, b], [b, a]]) {
+        if (!parent.has(near) || parent.has(far)) continue;
+        const at = rings.findIndex((ring) => ring.includes(near)) + 1;
+        if (!rings[at]) rings[at] = [];
+        parent.set(far, near);
+        rings[at].push(far);
+      }
+    }
+  }
+  const ends = new Set([...cuts].flatMap(([a, others]) => [a, ...others]));
   const total = rings.reduce((sum, ring) => sum + ring.length, 0);
   // Too many to be told apart: the nearest, and whoever is attacked.
   let room = MOST_DRAWN;
   const shown = rings.map((ring) => {
-    const first = ring.filter((n, at) => at < room || attacked.has(n));
+    const first = ring.filter((n, at) => at < room || attacked.has(n) || ends.has(n));
     room -= first.length;
     return first;
   }).filter((ring) => ring.length > 0);
@@ -88,14 +106,16 @@ const drawNeighbourhood = (data, node, flips) => {
   });
   const size = drawn.size > 120 ? 3.4 : drawn.size > 40 ? 5 : 7;
   const picture = draw('svg', { viewBox: '-215 -215 430 430', class: drawn.size > 120 ? 'rings many' : 'rings', role: 'group',
-    'aria-label': `Neighbourhood of node ${node}: ${plural(total, 'node')} within ${plural(rings.length - 1, 'hop')}, ${plural(attacked.size, 'attacked node')}` });
+    'aria-label': `Neighbourhood of node ${node}: ${plural(total, 'node')} within ${plural(rings.length - 1, 'hop')}, ${cuts.size ? plural(flips.length, 'removed edge') : plural(attacked.size, 'attacked node')}` });
   for (let distance = 1; distance < shown.length; distance++) picture.append(draw('circle', { r: distance * gap, class: 'orbit' }));
   for (const a of drawn) {
     for (const b of graph.neighbours(a)) {
       if (a < b && drawn.has(b)) {
         const [[x1, y1], [x2, y2]] = [place.get(a), place.get(b)];
         const tree = parent.get(a) === b || parent.get(b) === a;
-        picture.append(draw('line', { x1: x1.toFixed(1), y1: y1.toFixed(1), x2: x2.toFixed(1), y2: y2.toFixed(1), class: tree ? 'link' : 'link weak' }));
+        const line = draw('line', { x1: x1.toFixed(1), y1: y1.toFixed(1), x2: x2.toFixed(1), y2: y2.toFixed(1), class: isCut(a, b) ? 'cut' : tree ? 'link' : 'link weak' });
+        if (isCut(a, b)) line.append(draw('title', {}, `removed: the edge ${a} – ${b}`));
+        picture.append(line);
       }
     }
   }

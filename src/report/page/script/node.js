@@ -11,11 +11,11 @@ const factsOf = (data, node, row) => {
 const sentence = (data, node, row) => {
   const verdict = verdictOf(data, node);
   const { certified, attacked, limit } = data.explorer;
-  if (limit === null) return `Verdict: ${verdict}, at a Q that is not known.`;
+  if (limit === null) return say(`Verdict: ${verdict}, at a Q that is not known.`);
   const safe = certified[row] < 0 ? 'no Q is certified' : `it is safe up to Q ${certified[row] >= limit ? '≥' : '='} ${certified[row]}`;
   const broken = attacked[row] < 0 ? 'no attack is known'
     : attacked[row] === 0 ? 'it is broken without a flip' : `the smallest attack known has ${plural(attacked[row], 'flip')}`;
-  return `At Q = ${state.q}: ${verdict}. In all, ${safe}, and ${broken}.`;
+  return say(`At Q = ${state.q}: ${verdict}. In all, ${safe}, and ${broken}.`);
 };
 
 // A row for each class: between the proved bound and the best attack lies the true worst-case margin.
@@ -61,21 +61,21 @@ const marginTable = (data, row) => {
   const result = make('table', { class: 'margins' });
   const top = make('thead');
   top.append(head);
-  result.append(make('caption', {}, `Margins at ${margins.Q === null ? 'the Q of the verdict' : `Q = ${margins.Q}`}, in logits: the worst case lies between ` +
-    'the bound and the margin of the best attack that the run at that Q found, the witness. Exact: where it is known. At zero or below the class is lost. Clean: without an attack.'), top, body);
+  result.append(make('caption', {}, say(`Margins at ${margins.Q === null ? 'the Q of the verdict' : `Q = ${margins.Q}`}, in logits: the worst case lies between ` +
+    'the bound and the margin of the best attack that the run at that Q found, the witness. Exact: where it is known. At zero or below the class is lost. Clean: without an attack.')), top, body);
   return result;
 };
 
 const flipTable = (data, node, row, flips) => {
-  if (flips === null) return make('p', { class: 'soft' }, 'No attack is known: there are no flips to show.');
-  if (flips.length === 0) return make('p', { class: 'soft' }, 'No flip is needed: it ties or fails already.');
+  if (flips === null) return make('p', { class: 'soft' }, say('No attack is known: there are no flips to show.'));
+  if (flips.length === 0) return make('p', { class: 'soft' }, say('No flip is needed: it ties or fails already.'));
   const known = data.explorer;
   const weighed = !!known.effects && known.first[row + 1] - known.first[row] === flips.length;
   const against = weighed ? known.against[row] : -1;
   const clean = weighed && known.margins && known.margins.clean ? known.margins.clean[row * known.classes.length + against] : NaN;
   const result = make('table', { class: 'flips' });
   const [top, body, head] = [make('thead'), make('tbody'), make('tr')];
-  const titles = weighed ? ['', 'flip', 'contributes', 'margin then'] : ['', 'flip'];
+  const titles = weighed ? ['', 'flip', 'contributes', 'margin then'] : ['', say('flip')];
   titles.forEach((title, at) => head.append(make('th', { scope: 'col', class: at > 1 ? 'n' : '' }, title)));
   top.append(head);
   let margin = clean;
@@ -83,7 +83,10 @@ const flipTable = (data, node, row, flips) => {
   flips.forEach((flip, at) => {
     const line = make('tr');
     const cell = make('td');
-    if (flip.node === node || !graph) cell.textContent = words[at];
+    if (flip.other !== undefined && graph) {
+      // Both ends can be opened.
+      cell.append('the edge ', make('a', { href: `#node=${flip.node}` }, String(flip.node)), ' – ', make('a', { href: `#node=${flip.other}` }, String(flip.other)));
+    } else if (flip.node === node || !graph) cell.textContent = words[at];
     else {
       // The node of a flip can be opened as well.
       const cut = words[at].lastIndexOf('node ');
@@ -100,9 +103,19 @@ const flipTable = (data, node, row, flips) => {
   const how = weighed
     ? `The smallest attack known, against ${className(data, against)}${Number.isFinite(clean) ? ` (margin ${brief(clean)} without it)` : ''}. Each flip is the one that lowers ` +
       'the margin most after those above it, as in “gcnproof explain”; “contributes” is by how much. They add up.'
+    : removals ? 'The smallest attack known: without these edges, all of them, the class changes or ties.'
     : 'The smallest attack known. What each flip contributes is not known: the model was not given (--model).';
   result.append(make('caption', {}, how), top, body);
   return result;
+};
+
+// How a removed edge is drawn.
+const cutKey = () => {
+  const entry = make('span', { class: 'key' });
+  const picture = draw('svg', { width: 22, height: 14, viewBox: '0 -7 22 14', 'aria-hidden': 'true' });
+  picture.append(draw('line', { x1: 1, x2: 21, y1: 0, y2: 0, class: 'cut' }));
+  entry.append(picture, 'removed edge');
+  return entry;
 };
 
 const showNode = () => {
@@ -111,7 +124,7 @@ const showNode = () => {
   const node = state.node;
   if (node === null) {
     panel.replaceChildren(make('h3', {}, 'One node'), make('p', { class: 'soft' },
-      graph ? 'Choose a node on the map or in the table: its neighbourhood, margins and flips appear here.' : 'Choose a node in the table: its margins and flips appear here.'));
+      say(graph ? 'Choose a node on the map or in the table: its neighbourhood, margins and flips appear here.' : 'Choose a node in the table: its margins and flips appear here.')));
     return;
   }
   const row = data.rowOf.get(node);
@@ -130,13 +143,13 @@ const showNode = () => {
     const legend = make('p', { class: 'legend soft' });
     const met = [...new Set(rings.flat().map((n) => classOf(data, n)))].sort((a, b) => a - b);
     legend.append(...met.map((at) => key(className(data, at), classInk(at), 'robust')), ...VERDICTS.slice(0, 3).map((v) => key(v, theme('--soft'), v)),
-      key('attacked', theme('--paper'), 'robust', { stroke: theme('--ink'), 'stroke-width': 2.4 }));
+      removals ? cutKey() : key('attacked', theme('--paper'), 'robust', { stroke: theme('--ink'), 'stroke-width': 2.4 }));
     const less = drawn < total ? ` ${grouped(drawn)} of them are drawn: the nearest, and those that are attacked.` : '';
     const size = flips ? flips.length : 0;
     const marks = size === 0 ? '' : state.q !== null && state.q < size
-      ? ` Marked: the smallest attack known; it needs ${plural(size, 'flip')}, more than Q = ${state.q}.` : ' Marked: the smallest attack known.';
+      ? say(` Marked: the smallest attack known; it needs ${plural(size, 'flip')}, more than Q = ${state.q}.`) : ' Marked: the smallest attack known.';
     parts.push(picture, legend, make('p', { class: 'soft' },
-      `${plural(total, 'node')} within ${plural(hops, 'hop')}, on rings by distance; shapes are verdicts${state.q === null ? '' : ` at Q = ${state.q}`}.${less}${marks}`));
+      `${plural(total, 'node')} within ${plural(hops, 'hop')}, on rings by distance; shapes are verdicts${state.q === null ? '' : say(` at Q = ${state.q}`)}.${less}${marks}`));
   }
   if (row !== undefined) {
     const margins = marginTable(data, row);

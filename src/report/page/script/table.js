@@ -83,11 +83,11 @@ const cellText = (column, row) => {
 
 const attackCell = (cell, words) => {
   if (words === null) cell.textContent = 'none known';
-  else if (words.length === 0) cell.textContent = 'no flip is needed: it ties already';
+  else if (words.length === 0) cell.textContent = say('no flip is needed: it ties already');
   else if (words.length <= 3) cell.textContent = words.join(', ');
   else {
     const details = make('details');
-    details.append(make('summary', {}, `${words[0]}, ${words[1]}, … (${words.length} flips)`), words.slice(2).join(', '));
+    details.append(make('summary', {}, say(`${words[0]}, ${words[1]}, … (${words.length} flips)`)), words.slice(2).join(', '));
     cell.append(details);
   }
 };
@@ -140,7 +140,7 @@ const drawTable = () => {
   const away = data.columns.filter((column) => column.more || OFF_PAPER.includes(column.key)).map((column) => column.title).join(', ');
   find('.printed').textContent =
     `This table shows ${last - first === count ? `all ${grouped(count)} nodes` : `nodes ${grouped(first + 1)} to ${grouped(last)} of ${grouped(count)}`}` +
-    `${filtered}${sorted}, with verdicts at ${state.q === null ? 'a Q that is not known' : `Q = ${state.q}`}.${rest}` +
+    `${filtered}${sorted}, with verdicts at ${say(state.q === null ? 'a Q that is not known' : `Q = ${state.q}`)}.${rest}` +
     (away ? ` Left out on paper: ${away}.` : '');
   cue();
 };

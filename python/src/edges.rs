@@ -1,0 +1,207 @@
+//! The calls about removed edges: certify, radius, explain.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use gcnproof::command::edges::{EdgeVerdicts, problem};
+use gcnproof::command::run::stopped;
+use gcnproof::command::verdicts::check_proofs_name;
+use gcnproof::command::{edge_tables, radius as radii};
+use gcnproof::edges::{EdgeBudget, EdgeCertifier};
+use gcnproof::internals::record::description::{Class, Description, NodeSet};
+use gcnproof::internals::record::edges::{EdgeBudgetRecord, EdgeRadiusRecord, EdgeRecord, EdgeRun};
+use miette::IntoDiagnostic;
+use numpy::{AllowTypeChange, PyArrayLike1};
+use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::asked::{Search, files};
+use crate::call::call;
+use crate::calls::{facts, selected};
+use crate::errors::{from_report, raise, wrong};
+use crate::inputs::{Graph, Network};
+use crate::objects::object;
+use crate::rows::{Kind, Rows};
+
+/// `e`: a number of removed edges at every node, or one for each.
+#[derive(FromPyObject)]
+pub enum Local<'py> {
+    /// So many.
+    Uniform(usize),
+    /// Node by node.
+    PerNode(PyArrayLike1<'py, i64, AllowTypeChange>),
+}
+
+/// The attacker's means where edges are removed.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Remover<'py> {
+    e: Option<Local<'py>>,
+    keep_one_edge: bool,
+    freeze_nodes: Vec<i64>,
+    freeze_edges: Vec<(i64, i64)>,
+}
+
+impl Remover<'_> {
+    /// As the library takes them.
+    fn budget(&self, py: Python, graph: &gcnproof::Graph, global: usize) -> PyResult<EdgeBudget> {
+        let refused = |error: gcnproof::edges::EdgeBudgetError| {
+            raise(py, "InputError", &error.to_string(), Some("give a budget that belongs to the graph"))
+        };
+        let budget = match &self.e {
+            None => EdgeBudget::uniform(graph, global, u32::MAX as usize),
+            Some(Local::Uniform(e)) => EdgeBudget::uniform(graph, global, *e),
+            Some(Local::PerNode(local)) => {
+                let local: Vec<i64> = local.as_array().iter().copied().collect();
+                EdgeBudget::per_node(graph, global, &local).map_err(refused)?
+            }
+        };
+        let budget = budget.keep_one(self.keep_one_edge).freeze_nodes(&self.freeze_nodes).map_err(refused)?;
+        budget.freeze_edges(graph, &self.freeze_edges).map_err(refused)
+    }
+}
+
+/// A verdict for every node.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn certify_edges<'py>(
+    py: Python<'py>,
+    graph: &Graph,
+    network: &Network,
+    global_: usize,
+    remover: Remover,
+    search: Search,
+    nodes: Option<Vec<i64>>,
+    class_: &str,
+    threads: Option<usize>,
+    progress: Option<&Bound<'py, PyAny>>,
+    proofs: Option<PathBuf>,
+    out: Option<PathBuf>,
+    resume: bool,
+    force: bool,
+) -> PyResult<(Rows, Bound<'py, PyAny>)> {
+    let budget = remover.budget(py, &graph.0, global_)?;
+    let (effort, effort_record) = search.effort(py)?;
+    let nodes = selected(py, graph, nodes)?;
+    let class = match class_ {
+        "predicted" => Class::Predicted,
+        "labels" => Class::Labels,
+        other => return Err(wrong(py, &format!("class_={other:?}"), "give 'predicted' or 'labels'")),
+    };
+    if let Some(path) = &proofs {
+        check_proofs_name(path).map_err(|report| from_report(py, &report))?;
+    }
+    // Proofs alone can be overwritten, but not gone on with: rows say what is done.
+    let mut run = files(py, out, resume, force && proofs.is_none())?;
+    run.force = force;
+    let (graph, total) = (graph.0.clone(), nodes.len());
+    let (network, identity, rules) = (network.network.clone(), network.identity.clone(), network.rules.clone());
+    let work = move || {
+        let work = EdgeVerdicts {
+            graph: &graph,
+            network: &network,
+            identity: &identity,
+            rules,
+            budget,
+            nodes: &nodes,
+            class,
+            effort,
+            effort_record,
+            proofs: proofs.as_deref(),
+            run: &run,
+        };
+        work.execute()
+    };
+    let done = call(py, threads, progress, work)?;
+    let found = &done.value;
+    let more = json!({ "seconds": found.seconds, "interrupted": found.interrupted, "proofs": found.proofs });
+    let facts = facts(py, &done, more)?;
+    let found = done.value;
+    Ok((Rows::new(Kind::EdgeNodes(found.rows), &found.description, total), facts))
+}
+
+/// For every node the largest certified and the smallest attacked `E`.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn radius_edges<'py>(
+    py: Python<'py>,
+    graph: &Graph,
+    network: &Network,
+    max_global: usize,
+    remover: Remover,
+    search: Search,
+    nodes: Option<Vec<i64>>,
+    threads: Option<usize>,
+    progress: Option<&Bound<'py, PyAny>>,
+    out: Option<PathBuf>,
+    resume: bool,
+    force: bool,
+) -> PyResult<(Rows, Bound<'py, PyAny>)> {
+    let budget = remover.budget(py, &graph.0, 0)?;
+    let (effort, effort_record) = search.effort(py)?;
+    let nodes = selected(py, graph, nodes)?;
+    let run = files(py, out, resume, force)?;
+    let limit = max_global.min(i64::MAX as usize);
+    let description = Description::RadiusEdges(EdgeRun {
+        input: network.identity.clone(),
+        edges: EdgeBudgetRecord::new(&budget, false),
+        max_global: Some(limit as u64),
+        effort: effort_record,
+        class: Class::Predicted,
+        nodes: nodes.len(),
+        node_set: NodeSet::new(&nodes, graph.0.node_count()),
+    });
+    let (graph, network, total) = (graph.0.clone(), network.network.clone(), nodes.len());
+    let work = move || {
+        let certifier = EdgeCertifier::new(problem(&graph, &network, budget)?).effort(effort).stop(stopped);
+        let keys: Vec<u64> = nodes.iter().map(|&node| node as u64).collect();
+        let start = Instant::now();
+        let key = |row: &EdgeRadiusRecord| row.node;
+        let found = run.rows(EdgeRadiusRecord::SCHEMA, &description, &keys, key, |open, done| {
+            radii::search_edges(&certifier, open, limit, done);
+        })?;
+        Ok((found, description, start.elapsed().as_secs_f64()))
+    };
+    let done = call(py, threads, progress, work)?;
+    let ((_, interrupted), _, seconds) = &done.value;
+    let facts = facts(py, &done, json!({ "seconds": seconds, "interrupted": interrupted }))?;
+    let ((rows, _), description, _) = done.value;
+    Ok((Rows::new(Kind::EdgeRadii(rows), &description, total), facts))
+}
+
+/// The exact worst case of a node: as a dictionary, and as text.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn explain_edges<'py>(
+    py: Python<'py>,
+    graph: &Graph,
+    network: &Network,
+    node: i64,
+    global_: usize,
+    remover: Remover,
+    search: Search,
+    threads: Option<usize>,
+) -> PyResult<(Bound<'py, PyAny>, String)> {
+    let node = selected(py, graph, Some(vec![node]))?[0];
+    let budget = remover.budget(py, &graph.0, global_)?;
+    let (effort, _) = search.effort(py)?;
+    let (graph, network) = (graph.0.clone(), network.network.clone());
+    let work = move || {
+        let record = EdgeBudgetRecord::new(&budget, true);
+        let certifier = EdgeCertifier::new(problem(&graph, &network, budget)?).effort(effort).stop(stopped);
+        let start = Instant::now();
+        let result = certifier.one(node).into_diagnostic()?;
+        let seconds = start.elapsed().as_secs_f64();
+        let text = edge_tables::explained(&graph, &result, &record);
+        let minima = result.minima.clone();
+        let worst: Vec<_> = minima.iter().map(|known| known.as_ref().map(|known| &known.edges)).collect();
+        let mut told = json!({ "worst_edges": worst, "edges": record });
+        let row = EdgeRecord::new(&graph, result, seconds).with_exact_margins(&minima);
+        if let (Some(told), Ok(serde_json::Value::Object(row))) = (told.as_object_mut(), serde_json::to_value(&row)) {
+            told.extend(row);
+        }
+        Ok((told, text))
+    };
+    let done = call(py, threads, None, work)?;
+    Ok((object(py, &done.value.0)?, done.value.1))
+}

@@ -1,0 +1,98 @@
+//! Splits leaves of proofs that the checker does not accept.
+
+use gcnproof_check::edges::format::{ClassProof, Step as Element};
+
+use crate::edges::bound::{Goal, anchors, bound};
+use crate::edges::budget::Edge;
+use crate::edges::ground::{Ground, Path, Target};
+use crate::edges::judge::Judge;
+use crate::edges::pair::Pair;
+use crate::edges::problem::EdgeProblem;
+use crate::edges::proof::element;
+use crate::edges::scene::Scene;
+use crate::edges::search::{Branches, Step, children, prices};
+use crate::edges::verdict::EdgeResult;
+
+/// Splits that may be added to the trees of a node: each is followed by a look of the checker at the whole proof.
+const SPLITS: usize = 64;
+
+/// Mends the trees of one node.
+pub(crate) struct Mend<'a> {
+    problem: &'a EdgeProblem,
+    result: &'a EdgeResult,
+    target: Option<Target>,
+    /// How many more may be added.
+    splits: usize,
+}
+
+impl<'a> Mend<'a> {
+    /// Nothing is done before it is asked for.
+    pub(crate) fn new(problem: &'a EdgeProblem, result: &'a EdgeResult) -> Mend<'a> {
+        Mend { problem, result, target: None, splits: SPLITS }
+    }
+
+    /// Puts a split in place of the leaf at `step`, with leaves of its own below, or lists its sets. `false` if neither helps.
+    pub(crate) fn split(&mut self, tree: &mut ClassProof, step: usize) -> bool {
+        let node = self.result.node as u32;
+        let problem = self.problem;
+        let target = self.target.get_or_insert_with(|| Target::new(problem, node));
+        let Some(left) = self.splits.checked_sub(1) else { return false };
+        self.splits = left;
+        let Some(path) = path(problem, target, &tree.tree[..step]) else { return false };
+        let pair = Pair::new(problem, node, self.result.reference, tree.class as usize);
+        let Some(ground) = Ground::new(target, problem.budget().global(), &path) else { return false };
+        if ground.budget < 2 {
+            // All sets can be listed; where they are, no split says more.
+            let listed = matches!(tree.tree[step], Element::Singles(_));
+            tree.tree[step] = element(&Step::Singles);
+            return !listed;
+        }
+        let scene = Scene::new(problem, ground);
+        let mut judge = Judge::new(&scene, &pair, &path);
+        let singles = judge.singles();
+        // Whatever the bound is, its minimiser is to be known.
+        let bounded = bound(&scene, &pair, &anchors(&scene), Goal { enough: f64::INFINITY, base: None });
+        let branches = Branches { problem, target, pair: &pair, enough: 0.0, careful: true };
+        let edge = branches.split(&judge, &singles, &bounded);
+        let split = Step::Edge(target.edge(edge));
+        let mut steps = vec![element(&split)];
+        for below in children(&path, &scene.ground, edge) {
+            let Some(leaf) = leaf(problem, target, &pair, &below) else { return false };
+            steps.push(element(&leaf));
+        }
+        tree.tree.splice(step..=step, steps);
+        true
+    }
+}
+
+/// A leaf for a path: as tight as it gets.
+fn leaf(problem: &EdgeProblem, target: &Target, pair: &Pair, path: &Path) -> Option<Step> {
+    let ground = Ground::new(target, problem.budget().global(), path)?;
+    if ground.budget < 2 {
+        return Some(Step::Singles);
+    }
+    let scene = Scene::new(problem, ground);
+    let bounded = bound(&scene, pair, &anchors(&scene), Goal { enough: f64::INFINITY, base: None });
+    Some(Step::Prices(prices(&scene, &bounded)))
+}
+
+/// The path to the place behind the beginning of a tree: its splits whose subtrees are not over.
+fn path(problem: &EdgeProblem, target: &Target, before: &[Element]) -> Option<Path> {
+    let mut open: Vec<(u32, bool)> = Vec::new();
+    for step in before {
+        if let &Element::Edge(i, j) = step {
+            let edge = (0..target.edges.len() as u32).find(|&edge| target.edge(edge) == Edge(i, j))?;
+            open.push((edge, false));
+            continue;
+        }
+        while open.pop_if(|split| split.1).is_some() {}
+        open.last_mut()?.1 = true;
+    }
+    let mut path = Path::default();
+    for (edge, second) in open {
+        let ground = Ground::new(target, problem.budget().global(), &path)?;
+        let [kept, removed] = children(&path, &ground, edge);
+        path = if second { removed } else { kept };
+    }
+    Some(path)
+}

@@ -1,0 +1,175 @@
+//! The steps of a verdict, class pair by class pair: bound, attack, search, minimum.
+
+use crate::certify::settings::Effort;
+use crate::certify::verdict::Margin;
+use crate::edges::anchors::Anchors;
+use crate::edges::bound::{Bounded, Goal, bound, clear_of, even_suffices};
+use crate::edges::certifier::EdgeCertifier;
+use crate::edges::ground::{Path, Target};
+use crate::edges::judge::{Attack, Judge, Single, exact};
+use crate::edges::minimum::{EdgeMinimum, Minimize};
+use crate::edges::pair::Pair;
+use crate::edges::scene::Scene;
+use crate::edges::search::{Halt, Search, Step, prices};
+use crate::search::limits::Clock;
+
+/// What is known of a class pair.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) margin: Margin,
+    pub(super) minimum: Option<EdgeMinimum>,
+    pub(super) tree: Option<Vec<Step>>,
+    pub(super) open: bool,
+    pub(super) listed: bool,
+}
+
+/// Everything of one target that its class pairs share.
+pub(super) struct Table<'a> {
+    pub(super) target: &'a Target,
+    pub(super) scene: &'a Scene<'a>,
+    pub(super) anchors: &'a [Anchors],
+    pub(super) clock: &'a Clock,
+    pub(super) nodes: usize,
+    pub(super) root: &'a Path,
+}
+
+/// What happened on the way.
+#[derive(Default)]
+pub(super) struct Course {
+    pub(super) attack: Option<(usize, Attack)>,
+    pub(super) visited: usize,
+    pub(super) branched: bool,
+    pub(super) limit: bool,
+}
+
+impl EdgeCertifier {
+    /// What the bound at the root says.
+    pub(super) fn by_bound(&self, table: &Table, pair: &Pair, course: &mut Course) -> Known {
+        let scene = table.scene;
+        let mut judge = Judge::new(scene, pair, table.root);
+        let base = judge.margin(&[]);
+        let mut known = Known {
+            margin: Margin { class: pair.other, lower: f64::NEG_INFINITY, upper: base.upper() },
+            minimum: None,
+            tree: None,
+            open: true,
+            listed: false,
+        };
+        if let Some(attack) = judge.attack(&[], base) {
+            known.margin.upper = attack.upper;
+            course.attack.get_or_insert((pair.other, attack));
+        } else if scene.ground.free_edges().next().is_none() {
+            (known.open, known.listed, known.tree) = (false, true, Some(vec![Step::Singles]));
+            known.margin.lower = base.lower().max(0.0);
+        }
+        if !known.open || course.attack.is_some() && !matches!(self.effort, Effort::Minimize { .. }) {
+            return known;
+        }
+        let mut bounded = bound(scene, pair, table.anchors, Goal { enough: 0.0, base: None });
+        known.margin.lower = bounded.lower;
+        if clear_of(&bounded, 0.0) {
+            known.open = false;
+            known.tree = self.proofs.then(|| vec![self.leaf(table, pair, &mut bounded)]);
+        }
+        known
+    }
+
+    fn leaf(&self, table: &Table, pair: &Pair, bounded: &mut Bounded) -> Step {
+        even_suffices(table.scene, pair, table.anchors, bounded);
+        Step::Prices(prices(table.scene, bounded))
+    }
+
+    /// Attacks of one edge, all of them, and of more by beam search.
+    pub(super) fn by_attack(&self, table: &Table, pair: &Pair, known: &mut Known, course: &mut Course) {
+        let mut judge = Judge::new(table.scene, pair, table.root);
+        let singles = judge.singles();
+        let (edges, margin) = judge.beam(&singles, |margin| margin.upper() < 0.0);
+        known.margin.upper = known.margin.upper.min(margin.upper());
+        if let Some(attack) = judge.attack(&edges, margin) {
+            known.margin.upper = attack.upper;
+            course.attack = Some((pair.other, attack));
+            return;
+        }
+        let one = |single: &Single| judge.attack(&[single.edge], single.margin);
+        if let Some(attack) = singles.iter().find_map(one) {
+            course.attack = Some((pair.other, attack));
+        } else if table.scene.ground.budget == 1 {
+            let base = judge.margin(&[]).lower();
+            let least = singles.iter().map(|single| single.margin.lower()).fold(base, f64::min);
+            known.margin.lower = known.margin.lower.max(least.max(0.0));
+            (known.open, known.listed, known.tree) = (false, true, Some(vec![Step::Singles]));
+        }
+    }
+
+    /// Branch and bound.
+    pub(super) fn by_search(&self, table: &Table, pair: &Pair, known: &mut Known, course: &mut Course) {
+        let mut search = Search {
+            problem: &self.problem,
+            target: table.target,
+            pair,
+            clock: table.clock,
+            nodes: table.nodes,
+            visited: 0,
+            proofs: self.proofs,
+            lower: f64::INFINITY,
+        };
+        let outcome = search.explore(table.root);
+        course.visited += search.visited;
+        course.branched = true;
+        match outcome {
+            Ok(tree) => {
+                (known.open, known.tree) = (false, Some(tree));
+                known.margin.lower = known.margin.lower.max(search.lower);
+            }
+            Err(Halt::Attack(attack)) => {
+                known.margin.upper = known.margin.upper.min(attack.upper);
+                course.attack = Some((pair.other, attack));
+            }
+            Err(Halt::Limit) => course.limit = true,
+        }
+    }
+
+    /// The exact minimum, and the tree of its sign where proofs are asked for.
+    pub(super) fn minimize(&self, table: &Table, pair: &Pair, gap: f64, known: &mut Known, course: &mut Course) {
+        let node = table.target.ids[0];
+        let base = exact(&self.problem, node, pair, &[]);
+        let mut search = Minimize {
+            problem: &self.problem,
+            target: table.target,
+            pair,
+            clock: table.clock,
+            nodes: table.nodes,
+            visited: 0,
+            gap,
+            scale: base.approximate().abs(),
+            best: EdgeMinimum { margin: base, edges: Vec::new() },
+            lower: f64::INFINITY,
+            halted: false,
+        };
+        search.explore(table.root);
+        course.visited += search.visited;
+        course.branched |= search.visited > 1;
+        course.limit |= search.halted;
+        let Minimize { best, lower, halted, visited, .. } = search;
+        let lower = if visited == 0 { f64::NEG_INFINITY } else { lower };
+        known.margin.upper = best.margin.ceil_f64();
+        let complete = !halted && lower >= known.margin.upper;
+        known.margin.lower = match complete {
+            true => best.margin.floor_f64(),
+            false => known.margin.lower.max(lower.min(best.margin.floor_f64())),
+        };
+        known.open = !(best.margin.sign().is_gt() && (complete || known.margin.lower > 0.0));
+        if best.margin.sign().is_le() && course.attack.as_ref().is_none_or(|attack| attack.1.upper > known.margin.upper)
+        {
+            let attack =
+                Attack { edges: best.edges.clone(), tie: best.margin.sign().is_eq(), upper: known.margin.upper };
+            course.attack = Some((pair.other, attack));
+        }
+        known.minimum = complete.then_some(best);
+        if self.proofs && !known.open && known.tree.is_none() {
+            let mut again = Course::default();
+            self.by_search(table, pair, known, &mut again);
+            course.visited += again.visited;
+        }
+    }
+}
