@@ -200,6 +200,7 @@ def check(
     q: int | None = None,
     nodes: Any = None,
     exact: bool = False,
+    deployed: Literal["float32", "exact"] | None = None,
     threads: int | None = None,
     progress: bool | Listener = True,
 ) -> Proofs:
@@ -207,7 +208,8 @@ def check(
 
     A file states its own budget: `Q` and `q` insist that it is at least that large, `nodes` that each of these nodes is proved. Where
     the file's budget is larger, what is robust there is robust within `Q` and `q` too; what is not need not be, and has no verdict.
-    `exact=True` lets the core alone judge, in exact integers: slow.
+    `exact=True` lets the core alone judge, in exact integers: slow. `deployed="float32"` insists that the file is about every execution
+    in float32, `deployed="exact"` that it is about the network in exact arithmetic.
     """
     subject = Subject(model, data)
     with Progress(progress, "check") as listener:
@@ -219,6 +221,7 @@ def check(
             None if q is None else _flips(q, "q"),
             selected(nodes, subject.graph.node_count),
             exact,
+            deployed,
             _threads(threads),
             listener,
         )

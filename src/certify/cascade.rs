@@ -53,18 +53,18 @@ impl Certifier {
             return None;
         }
         let lower = self.prepared.paths(target.node, target.reference, others, workspace)?;
-        let mut result = self.robust_by_paths(target, others, &lower, workspace);
+        let mut result = self.deploy_by_far(self.robust_by_paths(target, others, &lower, workspace), workspace)?;
         if self.settings.proofs {
             result.evidence = self.evidence_of_paths(target, others, workspace);
         }
-        Some(self.deploy(result, workspace))
+        Some(result)
     }
 
     /// With one hidden layer the anchored bound is at least the path bound (docs/math.md §17), and its leaf says nothing but its name. Deeper
     /// networks need multipliers: those of the bounds that the later steps evaluate.
     fn evidence_of_paths(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> Option<Evidence> {
         if self.network().depth() > 3 {
-            return self.decide_exactly(target, others, workspace).evidence;
+            return self.decide_by_bounds(target, others, workspace).evidence;
         }
         let leaf = || Leaf { dual: self.dual_from(Relaxation::Anchored), ..Leaf::default() };
         let tree = |&class: &usize| ClassProof { class: class as u32, tree: PairProof::leaf(leaf()).0 };

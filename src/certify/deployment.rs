@@ -76,19 +76,28 @@ impl Certifier {
         Some(self.errors.get_or_init(|| aside(table)))
     }
 
-    /// The same without any flip.
-    fn unflipped(&self) -> Option<&ErrorTable> {
-        let execution = self.settings.deployed?;
-        let table = || ErrorTable::new(&self.prepared.problem().at_global(0), self.unperturbed(), &execution);
-        Some(self.unflipped.get_or_init(|| aside(table)))
+    /// Those of the pairs of a result.
+    fn margin_errors(&self, result: &NodeResult) -> Option<Vec<f64>> {
+        let classes: Vec<usize> = result.margins.iter().map(|margin| margin.class).collect();
+        Some(self.errors()?.margin_errors(result.node, result.reference, &classes))
+    }
+
+    /// Adds what holds as deployed of a node that is robust by bounds that are not the tightest. Nothing if these do not exceed the
+    /// error: others may.
+    pub(super) fn deploy_by_far(&self, mut result: NodeResult, workspace: &Workspace) -> Option<NodeResult> {
+        let Some(errors) = self.margin_errors(&result) else { return Some(result) };
+        if !result.margins.iter().zip(&errors).all(|(margin, &error)| margin.lower > error) {
+            return None;
+        }
+        let prediction_depends = self.prediction_depends(&result, &errors, &workspace.slice);
+        result.deployed = Some(Deployed { verdict: DeployedVerdict::Robust, errors, prediction_depends });
+        Some(result)
     }
 
     /// Adds what holds of the result as deployed. The workspace still has the target's slice.
     pub(super) fn deploy(&self, mut result: NodeResult, workspace: &mut Workspace) -> NodeResult {
-        let Some(table) = self.errors() else { return result };
-        let pairs = || result.margins.iter().map(|margin| (result.node, result.reference, margin.class));
-        let errors: Vec<f64> = pairs().map(|(node, y, class)| table.margin_error(node, y, class)).collect();
-        let prediction_depends = self.prediction_depends(&result, &errors);
+        let Some(errors) = self.margin_errors(&result) else { return result };
+        let prediction_depends = self.prediction_depends(&result, &errors, &workspace.slice);
         let verdict = match result.verdict {
             _ if !errors.iter().all(|error| error.is_finite()) => DeployedVerdict::Undecided,
             Verdict::Robust => self.deploy_robust(&mut result, &errors, workspace),
@@ -105,7 +114,7 @@ impl Certifier {
     }
 
     /// Is every margin without flips above its error? First by what is known anyhow, which is not smaller than the error without flips.
-    fn prediction_depends(&self, result: &NodeResult, errors: &[f64]) -> bool {
+    fn prediction_depends(&self, result: &NodeResult, errors: &[f64], slice: &Slice) -> bool {
         let logits = &self.unperturbed()[self.network().depth() - 2];
         let (node, y) = (result.node, result.predicted);
         let margin = |class: usize| difference(logits.entry(node, y), logits.entry(node, class)).lower();
@@ -113,10 +122,27 @@ impl Certifier {
             let place = result.margins.iter().position(|margin| margin.class == class && result.reference == y);
             place.is_some_and(|place| margin(class) > errors[place])
         };
-        let shown = |class: usize| {
-            known(class) || self.unflipped().is_some_and(|table| margin(class) > table.margin_error(node, y, class))
+        let open: Vec<usize> =
+            (0..self.network().class_count()).filter(|&class| class != y && !known(class)).collect();
+        if open.is_empty() {
+            return false;
+        }
+        let own = self.own_errors(slice, &[], y, &open);
+        !open.iter().zip(own).all(|(&class, error)| margin(class) > error)
+    }
+
+    /// Error bounds of the slice's target after these flips and without any others.
+    fn own_errors(&self, slice: &Slice, flips: &[Flip], reference: usize, classes: &[usize]) -> Vec<f64> {
+        let (Some(execution), Some(table)) = (self.settings.deployed, self.errors()) else {
+            return vec![f64::INFINITY; classes.len()];
         };
-        !(0..self.network().class_count()).all(|class| class == y || shown(class))
+        alone(|| {
+            let part = Part::new(self, slice, flips, None);
+            let problem = part.problem.at_global(0);
+            let unperturbed = forward(problem.graph(), problem.network());
+            let own = ErrorTable::with_operators(&problem, &unperturbed, &execution, table.operator_errors());
+            own.margin_errors(part.target, reference, classes)
+        })
     }
 
     /// Every pair's lower bound must exceed its error; where it does not, tighter bounds are asked for.
@@ -181,16 +207,13 @@ impl Certifier {
         if let Some(at) = (0..pairs.len()).find(|&at| pairs[at].1 < -errors[at]) {
             return Some(pairs[at].0);
         }
-        let execution = self.settings.deployed.filter(|_| pairs.iter().any(|pair| pair.1 < 0.0))?;
-        let (operators, slice) = (self.errors()?.operator_errors(), &workspace.slice);
-        alone(|| {
-            let part = Part::new(self, slice, flips, None);
-            let problem = part.problem.at_global(0);
-            let unperturbed = forward(problem.graph(), problem.network());
-            let table = ErrorTable::with_operators(&problem, &unperturbed, &execution, operators);
-            let own = |class: usize| table.margin_error(part.target, result.reference, class);
-            pairs.iter().find(|&&(class, margin)| margin < -own(class)).map(|pair| pair.0)
-        })
+        let negative: Vec<(usize, f64)> = pairs.into_iter().filter(|pair| pair.1 < 0.0).collect();
+        if negative.is_empty() {
+            return None;
+        }
+        let classes: Vec<usize> = negative.iter().map(|pair| pair.0).collect();
+        let own = self.own_errors(&workspace.slice, flips, result.reference, &classes);
+        negative.iter().zip(own).find(|&(&(_, margin), error)| margin < -error).map(|(pair, _)| pair.0)
     }
 
     /// The pair with `shift` added to its margin, as the effort allows, and a little further.
