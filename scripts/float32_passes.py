@@ -69,7 +69,7 @@ def read_rows(path, nodes, classes):
                 continue
             node = row["node"]
             reference[node], verdicts[node] = row["reference"], row["deployed"]
-            witnesses[node] = [(flip["node"], flip["attribute"]) for flip in row["witness"]]
+            witnesses[node] = [tuple(flip) for flip in row["witness"]]
             for pair in row["rounding"]:
                 bound[node, pair["class"]] = pair["upper"]
     return bound, reference, verdicts, witnesses

@@ -218,23 +218,36 @@ impl Certifier {
 
     /// The pair with `shift` added to its margin, as the effort allows, and a little further.
     fn moved(&self, result: &NodeResult, class: usize, shift: f64, workspace: &Workspace) -> Moved {
-        let few = Limits { nodes: TRIES, ..Limits::default() };
-        let limits = match self.settings.effort {
-            Effort::Complete(limits) | Effort::Minimize { limits, .. } => limits,
-            _ => few,
-        };
-        // Of a margin that may be below minus its error, the least is of interest.
-        let further = if shift > 0.0 { Effort::Minimize { limits, gap: 0.0 } } else { Effort::Complete(limits) };
         let slice = &workspace.slice;
-        alone(|| self.moved_alone(result, class, shift, slice, further))
+        let mut moved = alone(|| self.moved_alone(result, class, shift, slice));
+        if shift > 0.0 && moved.verdict == Verdict::Robust && moved.flips.is_empty() {
+            // Nothing is below minus the error of all perturbations; something may be below minus that of the present witness alone.
+            let own = self.own_errors(slice, &result.witness, result.reference, &[class])[0];
+            if own < shift {
+                moved.flips = alone(|| {
+                    let shifted = Shifted::new(self, slice, result.reference, own);
+                    shifted.flips(&shifted.decide(Effort::Bounds, class).witness)
+                });
+            }
+        }
+        moved
     }
 
     /// The same in a thread of its own.
-    fn moved_alone(&self, result: &NodeResult, class: usize, shift: f64, slice: &Slice, further: Effort) -> Moved {
+    fn moved_alone(&self, result: &NodeResult, class: usize, shift: f64, slice: &Slice) -> Moved {
         let shifted = Shifted::new(self, slice, result.reference, shift);
+        let limits = match self.settings.effort {
+            Effort::Complete(limits) | Effort::Minimize { limits, .. } => Some(limits),
+            _ => None,
+        };
         let mut found = shifted.decide(Effort::Bounds, class);
-        if found.verdict == Verdict::Undecided || shift > 0.0 && found.verdict == Verdict::Robust {
-            found = shifted.decide(further, class);
+        if found.verdict == Verdict::Undecided {
+            let few = Limits { nodes: TRIES, ..Limits::default() };
+            found = shifted.decide(Effort::Complete(limits.unwrap_or(few)), class);
+        }
+        // Of a margin that is not below minus the error of all perturbations, the least may still be below minus its own.
+        if let Some(limits) = limits.filter(|_| shift > 0.0 && found.verdict == Verdict::Robust) {
+            found = shifted.decide(Effort::Minimize { limits, gap: 0.0 }, class);
         }
         let lower = found.margins.first().map_or(f64::NEG_INFINITY, |margin| margin.lower);
         let least = found.minima.iter().flatten().next().map(|minimum| &minimum.flips);

@@ -171,7 +171,7 @@ fn mutate(value: &mut Value, random: &mut Stream) {
     match spot {
         Value::Number(number) => {
             let old = number.as_i64().unwrap_or(0);
-            let others = [old + 1, old - 1, 2 * old, -old, 0, 1, 2, 24, 53, 1 << 20, i64::MAX, old / 2];
+            let others = [old.wrapping_add(1), old.wrapping_sub(1), -(old / 2), 0, 1, 2, 24, 53, 1 << 20, i64::MAX, old / 2];
             *spot = Value::from(others[random.below(others.len())]);
         }
         Value::Bool(flag) => *flag = !*flag,
