@@ -94,14 +94,20 @@ impl Certifier {
         Some(result)
     }
 
-    /// Adds what holds of the result as deployed. The workspace still has the target's slice.
-    pub(super) fn deploy(&self, mut result: NodeResult, workspace: &mut Workspace) -> NodeResult {
+    /// Adds what holds of the result as deployed. `broken` is the class whose margin the witness was found for. The workspace still has
+    /// the target's slice.
+    pub(super) fn deploy(
+        &self,
+        mut result: NodeResult,
+        broken: Option<usize>,
+        workspace: &mut Workspace,
+    ) -> NodeResult {
         let Some(errors) = self.margin_errors(&result) else { return result };
         let prediction_depends = self.prediction_depends(&result, &errors, &workspace.slice);
         let verdict = match result.verdict {
             _ if !errors.iter().all(|error| error.is_finite()) => DeployedVerdict::Undecided,
             Verdict::Robust => self.deploy_robust(&mut result, &errors, workspace),
-            Verdict::NonRobust => self.deploy_witness(&mut result, &errors, workspace),
+            Verdict::NonRobust => self.deploy_witness(&mut result, broken, &errors, workspace),
             Verdict::Undecided => DeployedVerdict::Undecided,
         };
         if self.settings.proofs && matches!(verdict, DeployedVerdict::RoundingDependent | DeployedVerdict::Undecided) {
@@ -170,8 +176,18 @@ impl Certifier {
     }
 
     /// A witness must take some margin below minus its error; where it does not, a stronger one is searched for.
-    fn deploy_witness(&self, result: &mut NodeResult, errors: &[f64], workspace: &mut Workspace) -> DeployedVerdict {
-        if let Some(class) = self.fools(result, &result.witness, errors, workspace) {
+    fn deploy_witness(
+        &self,
+        result: &mut NodeResult,
+        broken: Option<usize>,
+        errors: &[f64],
+        workspace: &mut Workspace,
+    ) -> DeployedVerdict {
+        // The margin over the class that it was found for is known, and mostly enough.
+        let mut pairs = result.margins.iter().zip(errors);
+        let known = pairs.find(|(margin, error)| Some(margin.class) == broken && margin.upper < -**error);
+        let fooled = known.map(|(margin, _)| margin.class);
+        if let Some(class) = fooled.or_else(|| self.fools(result, &result.witness, errors, workspace)) {
             result.evidence = result.evidence.take().map(|_| witness(class, &result.witness));
             return DeployedVerdict::NonRobust;
         }
