@@ -44,7 +44,10 @@ pub fn selected(py: Python, graph: &Graph, nodes: Option<Vec<i64>>) -> PyResult<
 }
 
 /// The same, told how the network runs.
-pub fn as_deployed(certifier: gcnproof::CertifierBuilder, deployed: Option<gcnproof::Execution>) -> gcnproof::CertifierBuilder {
+pub fn as_deployed(
+    certifier: gcnproof::CertifierBuilder,
+    deployed: Option<gcnproof::Execution>,
+) -> gcnproof::CertifierBuilder {
     match deployed {
         Some(execution) => certifier.deployed(execution),
         None => certifier,

@@ -13,8 +13,8 @@ use gcnproof::internals::record::description::{
     BudgetRecord, Class, Description, EffortRecord, Identity, NodeSet, RadiusRun,
 };
 use gcnproof::{
-    Bound as Bounds, Budget, Certifier, Effort, Execution, Graph as PlainGraph, Network as PlainNetwork, NodeResult, Operator,
-    proof,
+    Bound as Bounds, Budget, Certifier, Effort, Execution, Graph as PlainGraph, Network as PlainNetwork, NodeResult,
+    Operator, proof,
 };
 use gcnproof_check::{Checker, Statement};
 use gcnproof_files::SparseMatrix;

@@ -15,10 +15,10 @@ use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use rayon::prelude::*;
 
 use super::edge_proofs::{EdgeProofs, Written};
+use super::ids::Ids;
 use super::input::{self, identifiers};
 use super::run::{RunArguments, stopped};
 use super::verdicts::check_labels;
-use super::ids::Ids;
 
 /// What may be done to edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

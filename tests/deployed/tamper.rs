@@ -171,7 +171,8 @@ fn mutate(value: &mut Value, random: &mut Stream) {
     match spot {
         Value::Number(number) => {
             let old = number.as_i64().unwrap_or(0);
-            let others = [old.wrapping_add(1), old.wrapping_sub(1), -(old / 2), 0, 1, 2, 24, 53, 1 << 20, i64::MAX, old / 2];
+            let others =
+                [old.wrapping_add(1), old.wrapping_sub(1), -(old / 2), 0, 1, 2, 24, 53, 1 << 20, i64::MAX, old / 2];
             *spot = Value::from(others[random.below(others.len())]);
         }
         Value::Bool(flag) => *flag = !*flag,
@@ -187,7 +188,8 @@ fn mutate(value: &mut Value, random: &mut Stream) {
             let key = map.keys().nth(random.below(map.len())).cloned().unwrap_or_default();
             let old = map.remove(&key).unwrap_or_default();
             if random.chance(50) {
-                let keys = ["deployed", "precision", "operator_error", "flush_subnormals", "robust", "non_robust", "class"];
+                let keys =
+                    ["deployed", "precision", "operator_error", "flush_subnormals", "robust", "non_robust", "class"];
                 map.insert(keys[random.below(keys.len())].into(), old);
             }
         }

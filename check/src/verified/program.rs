@@ -47,7 +47,9 @@ impl Judge {
     pub fn start(program: &Path, checker: &Checker) -> Result<Judge, String> {
         if checker.statement().deployed.is_some() {
             let why = "the verified checker knows the network in exact arithmetic";
-            return Err(format!("{why}, and these proofs are about the network as it runs: check them without --verified"));
+            return Err(format!(
+                "{why}, and these proofs are about the network as it runs: check them without --verified"
+            ));
         }
         let failed = |error: io::Error| format!("{} cannot be run: {error}", program.display());
         let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
