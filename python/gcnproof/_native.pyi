@@ -105,6 +105,7 @@ class Job:
     def radii(
         graph: Graph, network: Network, max_global: int, attacker: dict[str, Any], search: dict[str, Any]
     ) -> Job: ...
+    def notes(self) -> list[str]: ...
     def work(self, nodes: list[int], threads: int | None = None) -> tuple[bytes, bytes]: ...
     def gather(
         self, nodes: list[int] | None, proofs: str | None, out: str | None, resume: bool, force: bool
@@ -205,6 +206,7 @@ def check(
     edges_local: int | None,
     nodes: list[int] | None,
     exact: bool,
+    deployed: str | None,
     threads: int | None,
     progress: _Progress | None,
 ) -> dict[str, Any]: ...

@@ -299,6 +299,7 @@ def check(
     e: int | None = None,
     nodes: Any = None,
     exact: bool = False,
+    deployed: Literal["float32", "exact"] | None = None,
     threads: int | None = None,
     progress: bool | Listener = True,
 ) -> Proofs:
@@ -306,7 +307,8 @@ def check(
 
     A file states its own budget: `Q` and `q` insist that it is at least that large, or `E` and `e` where it is about removed edges, `nodes` that each of these nodes is proved. Where
     the file's budget is larger, what is robust there is robust within the smaller one too; what is not need not be, and has no verdict.
-    `exact=True` lets the core alone judge, in exact integers: slow.
+    `exact=True` lets the core alone judge, in exact integers: slow. `deployed="float32"` insists that the file is about every execution
+    in float32, `deployed="exact"` that it is about the network in exact arithmetic.
     """
     subject = Subject(model, data)
     with Progress(progress, "check") as listener:
@@ -320,6 +322,7 @@ def check(
             None if e is None else _removals(e, "e"),
             selected(nodes, subject.graph.node_count),
             exact,
+            deployed,
             _threads(threads),
             listener,
         )

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use gcnproof::command::deployed::note_rounding;
 use gcnproof::command::ids::Ids;
 use gcnproof::command::run::{certifier, stop};
 use gcnproof::command::verdicts::{Verdicts, check_proofs_name};
@@ -43,7 +44,10 @@ pub fn selected(py: Python, graph: &Graph, nodes: Option<Vec<i64>>) -> PyResult<
 }
 
 /// The same, told how the network runs.
-fn asked(certifier: gcnproof::CertifierBuilder, deployed: Option<gcnproof::Execution>) -> gcnproof::CertifierBuilder {
+pub fn as_deployed(
+    certifier: gcnproof::CertifierBuilder,
+    deployed: Option<gcnproof::Execution>,
+) -> gcnproof::CertifierBuilder {
     match deployed {
         Some(execution) => certifier.deployed(execution),
         None => certifier,
@@ -161,9 +165,10 @@ pub fn radius<'py>(
     let work = move || {
         let keys: Vec<u64> = nodes.iter().map(|&node| node as u64).collect();
         let start = std::time::Instant::now();
+        note_rounding(deployed, &network);
         let key = |row: &RadiusRecord| row.node;
         let found = run.rows(RadiusRecord::SCHEMA, &description, &keys, key, |open, done| {
-            let certifier = asked(certifier(&graph, &network, budget).effort(effort), deployed).build();
+            let certifier = as_deployed(certifier(&graph, &network, budget).effort(effort), deployed).build();
             radii::search(&certifier, open, max_global.min(i64::MAX as usize), done);
         })?;
         Ok((found, description, start.elapsed().as_secs_f64()))
@@ -194,7 +199,7 @@ pub fn explain<'py>(
     let deployed = search.execution(py)?;
     let (graph, network) = (graph.0.clone(), network.network.clone());
     let work = move || {
-        let certifier = asked(certifier(&graph, &network, budget).effort(effort), deployed).build();
+        let certifier = as_deployed(certifier(&graph, &network, budget).effort(effort), deployed).build();
         let told = gcnproof::explain(&certifier, node).into_diagnostic()?;
         let text = explaining::text(&graph, &told, global_, certifier.budget().local(node));
         Ok((serde_json::to_value(&told).into_diagnostic()?, text))
@@ -229,9 +234,16 @@ pub fn check<'py>(
     edges_local: Option<u64>,
     nodes: Option<Vec<i64>>,
     exact: bool,
+    deployed: Option<&str>,
     threads: Option<usize>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let deployed = match deployed {
+        None => None,
+        Some("float32") => Some(true),
+        Some("exact") => Some(false),
+        Some(other) => return Err(wrong(py, &format!("deployed={other:?}"), "give 'float32' or 'exact'")),
+    };
     let nodes = nodes.map(|nodes| selected(py, graph, Some(nodes))).transpose()?;
     let words = |nodes: Vec<usize>| nodes.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
     let nodes = nodes.map(|nodes| words(nodes).parse::<Nodes>());
@@ -242,6 +254,7 @@ pub fn check<'py>(
         removals: edges_global,
         removals_at_node: edges_local,
         nodes,
+        deployed,
         ..Expectations::default()
     };
     let model = gcnproof::proof::model_file(&network.network, &network.identity.model);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use gcnproof::command::deployed::rounding_note;
 use gcnproof::command::ids::Ids;
 use gcnproof::command::radius as radii;
 use gcnproof::command::run::{Format, RunArguments, certifier};
@@ -12,8 +13,8 @@ use gcnproof::internals::record::description::{
     BudgetRecord, Class, Description, EffortRecord, Identity, NodeSet, RadiusRun,
 };
 use gcnproof::{
-    Bound as Bounds, Budget, Certifier, Effort, Graph as PlainGraph, Network as PlainNetwork, NodeResult, Operator,
-    proof,
+    Bound as Bounds, Budget, Certifier, Effort, Execution, Graph as PlainGraph, Network as PlainNetwork, NodeResult,
+    Operator, proof,
 };
 use gcnproof_check::{Checker, Statement};
 use gcnproof_files::SparseMatrix;
@@ -23,7 +24,7 @@ use pyo3::types::PyBytes;
 
 use crate::asked::{Attacker, Search, bound as bounds, files};
 use crate::call::call;
-use crate::calls::selected;
+use crate::calls::{as_deployed, selected};
 use crate::errors::{from_report, wrong};
 use crate::gathering::Gathering;
 use crate::inputs::{Graph, Network};
@@ -41,6 +42,8 @@ struct Asked {
     budget: Budget,
     effort: Effort,
     effort_record: EffortRecord,
+    /// How the network runs, if that is asked about.
+    deployed: Option<Execution>,
     task: Task,
     /// What all nodes share, computed when the first is worked on. A driver never needs it.
     certifier: OnceLock<Certifier>,
@@ -84,7 +87,7 @@ impl Asked {
             effort: self.effort,
             effort_record: self.effort_record,
             proofs: None,
-            deployed: None,
+            deployed: self.deployed,
             run,
         }
     }
@@ -94,6 +97,7 @@ impl Asked {
             let certifier = certifier(&self.graph, &self.network, self.budget.clone())
                 .effort(self.effort)
                 .margins(self.effort_record.margins);
+            let certifier = as_deployed(certifier, self.deployed);
             match self.task {
                 Task::Verdicts { bound, proofs, .. } => certifier.bound(bound).proofs(proofs).build(),
                 Task::Radii(_) => certifier.build(),
@@ -200,6 +204,11 @@ impl Job {
         Job::new(py, graph, network, 0, attacker, search, Task::Radii(max_global))
     }
 
+    /// What a user should know before any node is worked on.
+    fn notes(&self) -> Vec<String> {
+        rounding_note(self.0.deployed, &self.0.network).into_iter().collect()
+    }
+
     /// Works on some nodes: their rows as JSON lines, and the lines of their proofs.
     #[pyo3(signature = (nodes, threads=None))]
     fn work<'py>(
@@ -244,6 +253,7 @@ impl Job {
         task: Task,
     ) -> PyResult<Job> {
         let (effort, effort_record) = search.effort(py)?;
+        let deployed = search.execution(py)?;
         Ok(Job(Arc::new(Asked {
             budget: attacker.budget(py, &graph.0, global)?,
             graph: graph.0.clone(),
@@ -252,6 +262,7 @@ impl Job {
             rules: network.rules.clone(),
             effort,
             effort_record,
+            deployed,
             task,
             certifier: OnceLock::new(),
         })))
@@ -264,10 +275,7 @@ impl Job {
                 proofs.map_or(Ok(()), check_proofs_name)?;
                 let verdicts = asked.verdicts(nodes, run, (bound, class));
                 verdicts.check()?;
-                let schema = match asked.effort_record.exact_margins {
-                    true => NodeRecord::EXACT_SCHEMA,
-                    false => NodeRecord::SCHEMA,
-                };
+                let schema = NodeRecord::schema(asked.effort_record.exact_margins, asked.deployed.is_some());
                 let proofs = proofs.map(|path| verdicts.open_proofs(path)).transpose()?;
                 Gathering::verdicts(schema, verdicts.description(), nodes, proofs, run)
             }
@@ -278,7 +286,7 @@ impl Job {
                     bound: None,
                     max_global: most as u64,
                     effort: Some(asked.effort_record),
-                    deployed: None,
+                    deployed: asked.deployed,
                     nodes: nodes.len(),
                     node_set: NodeSet::new(nodes, asked.graph.node_count()),
                 });

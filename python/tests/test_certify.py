@@ -252,21 +252,3 @@ def test_the_command_line_says_the_same(fixtures, cora, standard, tmp_path):
     ours = gcnproof.certify(standard, cora, 8, 0.01, nodes=NODES, complete=True, progress=False)
     assert (theirs.verdict == ours.verdict).all() and (theirs.margin == ours.margin).all()
     assert theirs.run == ours.run
-
-
-def test_what_holds_as_deployed_is_said_beside_the_exact_verdict():
-    graph, network = small()
-    exact = gcnproof.certify(network, graph, Q=1, q=1, progress=False)
-    with pytest.warns(gcnproof.GcnproofWarning, match="rounded"):
-        found = gcnproof.certify(network, graph, Q=1, q=1, deployed="float32", progress=False)
-    assert [one.verdict for one in exact] == [one.verdict for one in found]
-    assert all(one.deployed is None for one in exact)
-    for one in found:
-        assert one.deployed in ("robust", "non_robust", "rounding_dependent", "undecided")
-        assert all(pair.lower == -pair.upper < 0 for pair in one.rounding)
-        if one.deployed == "robust":
-            assert all(margin.lower > pair.upper for margin, pair in zip(one.margins, one.rounding))
-    with pytest.raises(gcnproof.InputError, match="deployed"):
-        gcnproof.certify(network, graph, Q=1, q=1, operator_error=3, progress=False)
-    with pytest.raises(gcnproof.InputError, match="float32"):
-        gcnproof.certify(network, graph, Q=1, q=1, deployed="bfloat16", progress=False)

@@ -53,18 +53,18 @@ impl Certifier {
             return None;
         }
         let lower = self.prepared.paths(target.node, target.reference, others, workspace)?;
-        let mut result = self.robust_by_paths(target, others, &lower, workspace);
+        let mut result = self.deploy_by_far(self.robust_by_paths(target, others, &lower, workspace), workspace)?;
         if self.settings.proofs {
             result.evidence = self.evidence_of_paths(target, others, workspace);
         }
-        Some(self.deploy(result, workspace))
+        Some(result)
     }
 
     /// With one hidden layer the anchored bound is at least the path bound (docs/math.md §17), and its leaf says nothing but its name. Deeper
     /// networks need multipliers: those of the bounds that the later steps evaluate.
     fn evidence_of_paths(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> Option<Evidence> {
         if self.network().depth() > 3 {
-            return self.decide_exactly(target, others, workspace).evidence;
+            return self.decide_by_bounds(target, others, workspace).evidence;
         }
         let leaf = || Leaf { dual: self.dual_from(Relaxation::Anchored), ..Leaf::default() };
         let tree = |&class: &usize| ClassProof { class: class as u32, tree: PairProof::leaf(leaf()).0 };
@@ -73,12 +73,17 @@ impl Certifier {
 
     /// All other steps.
     pub(super) fn decide_by_bounds(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> NodeResult {
-        let result = self.decide_exactly(target, others, workspace);
-        self.deploy(result, workspace)
+        let (result, broken) = self.decide_exactly(target, others, workspace);
+        self.deploy(result, broken, workspace)
     }
 
-    /// All other steps, for the network in exact arithmetic.
-    fn decide_exactly(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> NodeResult {
+    /// All other steps, for the network in exact arithmetic; and the class whose margin the witness was found for, if there is one.
+    fn decide_exactly(
+        &self,
+        target: Target,
+        others: &[usize],
+        workspace: &mut Workspace,
+    ) -> (NodeResult, Option<usize>) {
         let minimizing = matches!(self.settings.effort, Effort::Minimize { .. });
         self.prepared.aim(target.node, workspace);
         let mut pairs = Pairs::new(&self.prepared, target.node, target.reference, others, minimizing, workspace);
@@ -287,7 +292,13 @@ impl Certifier {
     }
 
     /// What the pairs show of the target, and what that rests on.
-    fn conclude(&self, target: Target, pairs: &Pairs, cost: Cost, workspace: &Workspace) -> NodeResult {
+    fn conclude(
+        &self,
+        target: Target,
+        pairs: &Pairs,
+        cost: Cost,
+        workspace: &Workspace,
+    ) -> (NodeResult, Option<usize>) {
         let certifies = |relaxation: Relaxation| {
             let evaluated = self.settings.bound.relaxations().contains(&relaxation);
             evaluated.then(|| pairs.iter().all(|pair| pair.positive[relaxation as usize]))
@@ -331,7 +342,7 @@ impl Certifier {
             evidence: None,
         };
         result.evidence = self.settings.proofs.then(|| evidence(&result, pairs, breaks));
-        result
+        (result, breaks.map(|pair| pair.class))
     }
 }
 

@@ -25,8 +25,6 @@ pub struct Certifier {
     pub(crate) settings: Settings,
     /// Error bounds of the network as it runs, made when they are first asked for.
     pub(super) errors: Arc<OnceLock<ErrorTable>>,
-    /// The same without any flip.
-    pub(super) unflipped: Arc<OnceLock<ErrorTable>>,
 }
 
 /// A certifier that is being set up: see [`Certifier::builder`].
@@ -83,7 +81,7 @@ impl CertifierBuilder {
     /// Does all the work that does not depend on a target.
     pub fn build(self) -> Certifier {
         let prepared = Arc::new(Prepared::new(self.problem));
-        Certifier { prepared, settings: self.settings, errors: Arc::default(), unflipped: Arc::default() }
+        Certifier { prepared, settings: self.settings, errors: Arc::default() }
     }
 }
 

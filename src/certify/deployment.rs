@@ -76,23 +76,38 @@ impl Certifier {
         Some(self.errors.get_or_init(|| aside(table)))
     }
 
-    /// The same without any flip.
-    fn unflipped(&self) -> Option<&ErrorTable> {
-        let execution = self.settings.deployed?;
-        let table = || ErrorTable::new(&self.prepared.problem().at_global(0), self.unperturbed(), &execution);
-        Some(self.unflipped.get_or_init(|| aside(table)))
+    /// Those of the pairs of a result.
+    fn margin_errors(&self, result: &NodeResult) -> Option<Vec<f64>> {
+        let classes: Vec<usize> = result.margins.iter().map(|margin| margin.class).collect();
+        Some(self.errors()?.margin_errors(result.node, result.reference, &classes))
     }
 
-    /// Adds what holds of the result as deployed. The workspace still has the target's slice.
-    pub(super) fn deploy(&self, mut result: NodeResult, workspace: &mut Workspace) -> NodeResult {
-        let Some(table) = self.errors() else { return result };
-        let pairs = || result.margins.iter().map(|margin| (result.node, result.reference, margin.class));
-        let errors: Vec<f64> = pairs().map(|(node, y, class)| table.margin_error(node, y, class)).collect();
-        let prediction_depends = self.prediction_depends(&result, &errors);
+    /// Adds what holds as deployed of a node that is robust by bounds that are not the tightest. Nothing if these do not exceed the
+    /// error: others may.
+    pub(super) fn deploy_by_far(&self, mut result: NodeResult, workspace: &Workspace) -> Option<NodeResult> {
+        let Some(errors) = self.margin_errors(&result) else { return Some(result) };
+        if !result.margins.iter().zip(&errors).all(|(margin, &error)| margin.lower > error) {
+            return None;
+        }
+        let prediction_depends = self.prediction_depends(&result, &errors, &workspace.slice);
+        result.deployed = Some(Deployed { verdict: DeployedVerdict::Robust, errors, prediction_depends });
+        Some(result)
+    }
+
+    /// Adds what holds of the result as deployed. `broken` is the class whose margin the witness was found for. The workspace still has
+    /// the target's slice.
+    pub(super) fn deploy(
+        &self,
+        mut result: NodeResult,
+        broken: Option<usize>,
+        workspace: &mut Workspace,
+    ) -> NodeResult {
+        let Some(errors) = self.margin_errors(&result) else { return result };
+        let prediction_depends = self.prediction_depends(&result, &errors, &workspace.slice);
         let verdict = match result.verdict {
             _ if !errors.iter().all(|error| error.is_finite()) => DeployedVerdict::Undecided,
             Verdict::Robust => self.deploy_robust(&mut result, &errors, workspace),
-            Verdict::NonRobust => self.deploy_witness(&mut result, &errors, workspace),
+            Verdict::NonRobust => self.deploy_witness(&mut result, broken, &errors, workspace),
             Verdict::Undecided => DeployedVerdict::Undecided,
         };
         if self.settings.proofs && matches!(verdict, DeployedVerdict::RoundingDependent | DeployedVerdict::Undecided) {
@@ -105,7 +120,7 @@ impl Certifier {
     }
 
     /// Is every margin without flips above its error? First by what is known anyhow, which is not smaller than the error without flips.
-    fn prediction_depends(&self, result: &NodeResult, errors: &[f64]) -> bool {
+    fn prediction_depends(&self, result: &NodeResult, errors: &[f64], slice: &Slice) -> bool {
         let logits = &self.unperturbed()[self.network().depth() - 2];
         let (node, y) = (result.node, result.predicted);
         let margin = |class: usize| difference(logits.entry(node, y), logits.entry(node, class)).lower();
@@ -113,10 +128,27 @@ impl Certifier {
             let place = result.margins.iter().position(|margin| margin.class == class && result.reference == y);
             place.is_some_and(|place| margin(class) > errors[place])
         };
-        let shown = |class: usize| {
-            known(class) || self.unflipped().is_some_and(|table| margin(class) > table.margin_error(node, y, class))
+        let open: Vec<usize> =
+            (0..self.network().class_count()).filter(|&class| class != y && !known(class)).collect();
+        if open.is_empty() {
+            return false;
+        }
+        let own = self.own_errors(slice, &[], y, &open);
+        !open.iter().zip(own).all(|(&class, error)| margin(class) > error)
+    }
+
+    /// Error bounds of the slice's target after these flips and without any others.
+    fn own_errors(&self, slice: &Slice, flips: &[Flip], reference: usize, classes: &[usize]) -> Vec<f64> {
+        let (Some(execution), Some(table)) = (self.settings.deployed, self.errors()) else {
+            return vec![f64::INFINITY; classes.len()];
         };
-        !(0..self.network().class_count()).all(|class| class == y || shown(class))
+        alone(|| {
+            let part = Part::new(self, slice, flips, None);
+            let problem = part.problem.at_global(0);
+            let unperturbed = forward(problem.graph(), problem.network());
+            let own = ErrorTable::with_operators(&problem, &unperturbed, &execution, table.operator_errors());
+            own.margin_errors(part.target, reference, classes)
+        })
     }
 
     /// Every pair's lower bound must exceed its error; where it does not, tighter bounds are asked for.
@@ -144,8 +176,18 @@ impl Certifier {
     }
 
     /// A witness must take some margin below minus its error; where it does not, a stronger one is searched for.
-    fn deploy_witness(&self, result: &mut NodeResult, errors: &[f64], workspace: &mut Workspace) -> DeployedVerdict {
-        if let Some(class) = self.fools(result, &result.witness, errors, workspace) {
+    fn deploy_witness(
+        &self,
+        result: &mut NodeResult,
+        broken: Option<usize>,
+        errors: &[f64],
+        workspace: &mut Workspace,
+    ) -> DeployedVerdict {
+        // The margin over the class that it was found for is known, and mostly enough.
+        let mut pairs = result.margins.iter().zip(errors);
+        let known = pairs.find(|(margin, error)| Some(margin.class) == broken && margin.upper < -**error);
+        let fooled = known.map(|(margin, _)| margin.class);
+        if let Some(class) = fooled.or_else(|| self.fools(result, &result.witness, errors, workspace)) {
             result.evidence = result.evidence.take().map(|_| witness(class, &result.witness));
             return DeployedVerdict::NonRobust;
         }
@@ -181,37 +223,47 @@ impl Certifier {
         if let Some(at) = (0..pairs.len()).find(|&at| pairs[at].1 < -errors[at]) {
             return Some(pairs[at].0);
         }
-        let execution = self.settings.deployed.filter(|_| pairs.iter().any(|pair| pair.1 < 0.0))?;
-        let (operators, slice) = (self.errors()?.operator_errors(), &workspace.slice);
-        alone(|| {
-            let part = Part::new(self, slice, flips, None);
-            let problem = part.problem.at_global(0);
-            let unperturbed = forward(problem.graph(), problem.network());
-            let table = ErrorTable::with_operators(&problem, &unperturbed, &execution, operators);
-            let own = |class: usize| table.margin_error(part.target, result.reference, class);
-            pairs.iter().find(|&&(class, margin)| margin < -own(class)).map(|pair| pair.0)
-        })
+        let negative: Vec<(usize, f64)> = pairs.into_iter().filter(|pair| pair.1 < 0.0).collect();
+        if negative.is_empty() {
+            return None;
+        }
+        let classes: Vec<usize> = negative.iter().map(|pair| pair.0).collect();
+        let own = self.own_errors(&workspace.slice, flips, result.reference, &classes);
+        negative.iter().zip(own).find(|&(&(_, margin), error)| margin < -error).map(|(pair, _)| pair.0)
     }
 
     /// The pair with `shift` added to its margin, as the effort allows, and a little further.
     fn moved(&self, result: &NodeResult, class: usize, shift: f64, workspace: &Workspace) -> Moved {
-        let few = Limits { nodes: TRIES, ..Limits::default() };
-        let limits = match self.settings.effort {
-            Effort::Complete(limits) | Effort::Minimize { limits, .. } => limits,
-            _ => few,
-        };
-        // Of a margin that may be below minus its error, the least is of interest.
-        let further = if shift > 0.0 { Effort::Minimize { limits, gap: 0.0 } } else { Effort::Complete(limits) };
         let slice = &workspace.slice;
-        alone(|| self.moved_alone(result, class, shift, slice, further))
+        let mut moved = alone(|| self.moved_alone(result, class, shift, slice));
+        if shift > 0.0 && moved.verdict == Verdict::Robust && moved.flips.is_empty() {
+            // Nothing is below minus the error of all perturbations; something may be below minus that of the present witness alone.
+            let own = self.own_errors(slice, &result.witness, result.reference, &[class])[0];
+            if own < shift {
+                moved.flips = alone(|| {
+                    let shifted = Shifted::new(self, slice, result.reference, own);
+                    shifted.flips(&shifted.decide(Effort::Bounds, class).witness)
+                });
+            }
+        }
+        moved
     }
 
     /// The same in a thread of its own.
-    fn moved_alone(&self, result: &NodeResult, class: usize, shift: f64, slice: &Slice, further: Effort) -> Moved {
+    fn moved_alone(&self, result: &NodeResult, class: usize, shift: f64, slice: &Slice) -> Moved {
         let shifted = Shifted::new(self, slice, result.reference, shift);
+        let limits = match self.settings.effort {
+            Effort::Complete(limits) | Effort::Minimize { limits, .. } => Some(limits),
+            _ => None,
+        };
         let mut found = shifted.decide(Effort::Bounds, class);
-        if found.verdict == Verdict::Undecided || shift > 0.0 && found.verdict == Verdict::Robust {
-            found = shifted.decide(further, class);
+        if found.verdict == Verdict::Undecided {
+            let few = Limits { nodes: TRIES, ..Limits::default() };
+            found = shifted.decide(Effort::Complete(limits.unwrap_or(few)), class);
+        }
+        // Of a margin that is not below minus the error of all perturbations, the least may still be below minus its own.
+        if let Some(limits) = limits.filter(|_| shift > 0.0 && found.verdict == Verdict::Robust) {
+            found = shifted.decide(Effort::Minimize { limits, gap: 0.0 }, class);
         }
         let lower = found.margins.first().map_or(f64::NEG_INFINITY, |margin| margin.lower);
         let least = found.minima.iter().flatten().next().map(|minimum| &minimum.flips);

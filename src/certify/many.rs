@@ -51,6 +51,8 @@ impl Certifier {
         if self.takes_paths() {
             self.prepared.prepare_paths();
         }
+        // With all threads, before each of them asks for it.
+        self.errors();
         let stopped = || self.settings.stop.is_set();
         for together in nodes.chunks(TOGETHER) {
             let quickly = |&node: &usize| {

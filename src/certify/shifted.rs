@@ -92,7 +92,7 @@ impl Shifted {
         let Part { problem, nodes, target } = Part::new(of, slice, &[], Some((reference, shift)));
         let settings = Settings { deployed: None, margins: Margins::Fast, ..of.settings.clone() };
         let prepared = Arc::new(of.prepared.part(problem));
-        let certifier = Certifier { prepared, settings, errors: Arc::default(), unflipped: Arc::default() };
+        let certifier = Certifier { prepared, settings, errors: Arc::default() };
         Shifted { certifier, nodes, target, reference }
     }
 

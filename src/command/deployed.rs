@@ -16,7 +16,7 @@ pub enum Deployment {
 #[command(next_help_heading = "Deployment")]
 pub struct DeployedArguments {
     /// Also decide what holds for every execution in this format, whatever the order of its sums (see docs/guarantee.md)
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "edges")]
     deployed: Option<Deployment>,
     /// With --deployed: how far message-passing entries may be from ours, in units of the last place [default: 8 for rules such as gcn
     /// and mean, 0 for sum, identity and matrices of float32 numbers]
@@ -41,14 +41,22 @@ impl DeployedArguments {
     }
 }
 
-/// Says that weights are rounded when the network is deployed, where they are.
+/// That weights are rounded when the network is deployed, where they are.
+pub fn rounding_note(execution: Option<Execution>, network: &Network) -> Option<String> {
+    let layers = execution?.rounded_layers(network);
+    if layers.is_empty() {
+        return None;
+    }
+    let layers = layers.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    Some(format!(
+        "note: weights or biases of layer {layers} are no numbers of the format: they are rounded to it when deployed, which is inside \
+         the error bound"
+    ))
+}
+
+/// Says so.
 pub fn note_rounding(execution: Option<Execution>, network: &Network) {
-    let layers = execution.map_or_else(Vec::new, |execution| execution.rounded_layers(network));
-    if !layers.is_empty() {
-        let layers = layers.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-        note!(
-            "note: weights or biases of layer {layers} are no numbers of the format: they are rounded to it when deployed, which is \
-             inside the error bound"
-        );
+    if let Some(told) = rounding_note(execution, network) {
+        note!("{told}");
     }
 }

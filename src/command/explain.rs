@@ -13,7 +13,7 @@ use gcnproof::{Effort, Explanation, Graph, Limits, Network, explain};
 use miette::{IntoDiagnostic, Result, miette};
 use serde_json::json;
 
-use super::deployed::DeployedArguments;
+use super::deployed::{DeployedArguments, note_rounding};
 use super::edges::{self, EdgeArguments};
 use super::input::{Input, LocalArguments, flips};
 use super::run::{Format, certifier};
@@ -69,6 +69,7 @@ impl Explain {
         let (budget, record) = self.local.budget(&graph, self.global)?;
         let record = record.with_global(self.global);
         let certifier = certifier(&graph, &network, budget).effort(Effort::Complete(limits));
+        note_rounding(self.deployed.execution(), &network);
         let certifier = match self.deployed.execution() {
             Some(execution) => certifier.deployed(execution),
             None => certifier,

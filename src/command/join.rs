@@ -99,8 +99,10 @@ impl Join {
         self.check_parts(numbers.collect(), first.part.of)?;
         match &first.description {
             Description::Radius(_) => self.write(&all, RadiusRecord::SCHEMA, |row: &RadiusRecord| row.node),
-            Description::Certify(run) if run.effort.is_some_and(|effort| effort.exact_margins) => {
-                self.write(&all, NodeRecord::EXACT_SCHEMA, |row: &NodeRecord| row.node)
+            Description::Certify(run) => {
+                let exact_margins = run.effort.is_some_and(|effort| effort.exact_margins);
+                let schema = NodeRecord::schema(exact_margins, run.deployed.is_some());
+                self.write(&all, schema, |row: &NodeRecord| row.node)
             }
             _ => self.write(&all, NodeRecord::SCHEMA, |row: &NodeRecord| row.node),
         }

@@ -10,7 +10,7 @@ pub mod output;
 pub mod certify;
 pub mod check;
 pub mod demo;
-mod deployed;
+pub mod deployed;
 pub mod edge_proofs;
 pub mod edge_tables;
 pub mod edges;

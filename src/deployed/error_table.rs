@@ -5,33 +5,13 @@
 use rayon::prelude::*;
 
 use crate::deployed::execution::Execution;
+use crate::deployed::first;
 use crate::deployed::row::{Counts, LayerFacts, up};
-use crate::number::rounding::Enclosure;
+use crate::deployed::units::{Entry, Units};
 use crate::problem::Problem;
-use crate::problem::budget::Budget;
 use crate::problem::forward::Representation;
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::Layer;
-
-/// What is known of the units of one representation, node after node.
-#[derive(Clone, Debug, Default)]
-struct Units {
-    width: usize,
-    /// How far computed activations may be from the exact ones.
-    error: Vec<f32>,
-    /// How large they may be, computed.
-    size: Vec<f32>,
-    /// How far flips can move them, exactly. Empty where no layer above needs it.
-    reach: Vec<f32>,
-    /// The largest of the sizes.
-    largest: f64,
-}
-
-impl Units {
-    fn row<'a>(&self, of: &'a [f32], node: usize) -> &'a [f32] {
-        &of[node * self.width..][..self.width]
-    }
-}
 
 /// What one row of a layer receives, by term and input, and what its outputs are wrong by.
 #[derive(Clone, Debug, Default)]
@@ -55,11 +35,6 @@ pub struct ErrorTable {
     in_range: bool,
 }
 
-/// Not below `x`, in half the memory.
-fn stored(x: f64) -> f32 {
-    (x as f32).next_up()
-}
-
 impl ErrorTable {
     /// Bounds of all hidden layers. `unperturbed` are the pre-activations without flips.
     pub fn new(problem: &Problem, unperturbed: &[Representation], execution: &Execution) -> ErrorTable {
@@ -78,7 +53,7 @@ impl ErrorTable {
         let layers = network.layers().iter().zip(errors);
         let facts = layers.map(|(layer, errors)| LayerFacts::new(execution, layer, errors)).collect();
         let mut table = ErrorTable { problem: problem.clone(), facts, units: Vec::new(), in_range: true };
-        table.units.push(table.first(&unperturbed[0]));
+        table.units.push(first::units(problem, &table.facts[0], &unperturbed[0]));
         let present = problem.graph().attributes();
         let most = (0..present.rows()).map(|n| present.row(n).len()).max().unwrap_or(0);
         let mut inputs = most.saturating_add(problem.budget().global()).min(network.width(1));
@@ -106,84 +81,42 @@ impl ErrorTable {
         self.in_range
     }
 
-    /// By how much a computed margin of two classes at a node may differ from the exact one, at most; not finite where nothing is known.
-    pub fn margin_error(&self, node: usize, reference: usize, class: usize) -> f64 {
+    /// By how much computed margins of a class over others may differ from the exact ones at a node, at most; not finite where nothing
+    /// is known.
+    pub fn margin_errors(&self, node: usize, reference: usize, classes: &[usize]) -> Vec<f64> {
         let network = self.problem.network();
         let last = network.layers().len() - 1;
         if !self.in_range {
-            return f64::INFINITY;
+            return vec![f64::INFINITY; classes.len()];
         }
         if last == 0 {
             let own = self.units[0].row(&self.units[0].error, node);
-            return up(f64::from(own[reference]) + f64::from(own[class]), 2);
+            let both = |&class: &usize| up(f64::from(own[reference]) + f64::from(own[class]), 2);
+            return classes.iter().map(both).collect();
         }
         let (layer, facts, below) = (&network.layers()[last], &self.facts[last], &self.units[last - 1]);
         let received = self.receive(layer, below, node);
         let relative = facts.relative(&received.counts, 2);
         let bias = layer.bias.row(node);
-        let mut magnitude = bias[reference].abs() + bias[class].abs();
-        // Both margins see the same errors of the layer below.
-        let mut inherited = 0.0;
+        // By class: what comes from below, of which both logits see the same, and the magnitudes of sums.
+        let mut sums: Vec<(f64, f64)> =
+            classes.iter().map(|&class| (0.0, bias[reference].abs() + bias[class].abs())).collect();
         for (i, (&error, &size)) in received.error.iter().zip(&received.size).enumerate() {
-            let (w, v) = (layer.weight.get(i, reference), layer.weight.get(i, class));
-            inherited += error * (w - v).abs();
-            magnitude += size * (w.abs() + v.abs());
+            let weights = layer.weight.row(i);
+            let w = weights[reference];
+            for ((inherited, magnitude), &class) in sums.iter_mut().zip(classes) {
+                *inherited += error * (w - weights[class]).abs();
+                *magnitude += size * (w.abs() + weights[class].abs());
+            }
         }
         let underflow = 2.0 * facts.underflows(&received.counts, below.largest);
-        up(inherited + relative * magnitude + underflow, received.size.len() + 4)
+        let terms = received.size.len() + 4;
+        sums.into_iter().map(|(inherited, magnitude)| up(inherited + relative * magnitude + underflow, terms)).collect()
     }
 
-    /// Representation 2 (docs/math.md (19.3)).
-    fn first(&self, unperturbed: &Representation) -> Units {
-        let (graph, network) = (self.problem.graph(), self.problem.network());
-        let (layer, facts, budget) = (&network.layers()[0], &self.facts[0], self.problem.budget());
-        let (width, terms) = (layer.outputs(), layer.passing.terms());
-        let sums = magnitudes(&self.problem, layer);
-        let changes = LargestWeights::new(layer, budget);
-        let mut units = Units::zeros(width, graph.node_count(), network.depth() > 3);
-        let rows = units.rows();
-        let stamps = || (vec![0u32; layer.inputs() * terms], 0u32);
-        rows.enumerate().for_each_init(stamps, |(seen, now), (m, (error, size, reach))| {
-            *now += 1;
-            let mut counts = Counts { inputs: vec![0; terms], entries: vec![0; terms] };
-            let (mut flips, mut open) = (0usize, 0usize);
-            let mut largest = vec![0.0f64; terms];
-            let mut magnitude: Vec<f64> = layer.bias.row(m).iter().map(|b| b.abs()).collect();
-            for (n, entries) in layer.passing.row(m) {
-                let local = budget.local(n);
-                flips = flips.saturating_add(local);
-                open += usize::from(local > 0);
-                for (k, a) in entries.iter().enumerate().filter(|entry| *entry.1 != 0.0) {
-                    counts.entries[k] += 1;
-                    if local > 0 {
-                        largest[k] = largest[k].max(a.abs());
-                    }
-                    let sent = &sums[(n * terms + k) * width..][..width];
-                    magnitude.iter_mut().zip(sent).for_each(|(sum, &x)| *sum += a.abs() * f64::from(x));
-                    for &d in graph.attributes().row(n) {
-                        let stamp = &mut seen[k * layer.inputs() + d as usize];
-                        counts.inputs[k] += usize::from(*stamp != *now);
-                        *stamp = *now;
-                    }
-                }
-            }
-            let flips = flips.min(budget.global());
-            let added = if budget.direction().adds() { flips } else { 0 };
-            counts.inputs.iter_mut().for_each(|inputs| *inputs = inputs.saturating_add(added).min(layer.inputs()));
-            let relative = facts.relative(&counts, 1);
-            let underflow = facts.underflows(&counts, 1.0);
-            let roundings = layer.passing.row_length(m) * terms + 8;
-            for (j, &magnitude) in magnitude.iter().enumerate() {
-                let moved: f64 =
-                    largest.iter().enumerate().map(|(k, a)| a * changes.sum(k * width + j, open, flips)).sum();
-                let moved = up(moved, terms + flips.min(1 << 20));
-                let most = if added > 0 { magnitude + moved } else { magnitude };
-                let wrong = up(relative * most + underflow, roundings);
-                let entry = Entry { value: unperturbed.entry(m, j), moved, wrong };
-                entry.put(layer.is_linear(j) || network.depth() == 2, (&mut error[j], &mut size[j]), reach.get_mut(j));
-            }
-        });
-        units.close()
+    /// The same of one pair.
+    pub fn margin_error(&self, node: usize, reference: usize, class: usize) -> f64 {
+        self.margin_errors(node, reference, &[class])[0]
     }
 
     /// Representation `l + 2` from the one below (docs/math.md (19.4)).
@@ -240,108 +173,5 @@ impl ErrorTable {
         let counted = |k: usize| received.size[k * width..][..width].iter().filter(|&&size| size != 0.0).count();
         received.counts.inputs = (0..terms).map(counted).collect();
         received
-    }
-}
-
-/// One unit: its exact value without flips, how far flips move it, and what computing it is wrong by.
-struct Entry {
-    value: Enclosure,
-    moved: f64,
-    wrong: f64,
-}
-
-impl Entry {
-    /// Error, size and reach of the activation.
-    fn put(&self, linear: bool, (error, size): (&mut f32, &mut f32), reach: Option<&mut f32>) {
-        let highest = (self.value.upper() + self.moved).next_up();
-        let lowest = (self.value.lower() - self.moved).next_down();
-        let farthest = if linear { highest.abs().max(lowest.abs()) } else { highest.max(0.0) };
-        // Surely inactive, computed or exact: zero, and nothing is wrong with it. A comparison with NaN is false.
-        let dead = !linear && (highest + 1.01 * self.wrong).next_up() < 0.0;
-        (*error, *size) = if dead { (0.0, 0.0) } else { (stored(self.wrong), stored(up(farthest + self.wrong, 2))) };
-        if let Some(reach) = reach {
-            *reach = if !linear && highest < 0.0 { 0.0 } else { stored(self.moved) };
-        }
-    }
-}
-
-/// A row of errors, of sizes and of reaches.
-type UnitRows<'a> = (&'a mut [f32], &'a mut [f32], &'a mut [f32]);
-
-impl Units {
-    fn zeros(width: usize, nodes: usize, reaches: bool) -> Units {
-        let zeros = || vec![0.0; width * nodes];
-        let reach = if reaches { zeros() } else { Vec::new() };
-        Units { width, error: zeros(), size: zeros(), reach, largest: 0.0 }
-    }
-
-    fn rows(&mut self) -> impl IndexedParallelIterator<Item = UnitRows<'_>> {
-        let width = self.width;
-        let nodes = self.error.len() / width.max(1);
-        let mut reaches: Vec<&mut [f32]> = self.reach.chunks_mut(width).collect();
-        reaches.resize_with(nodes, Default::default);
-        let rows = self.error.par_chunks_mut(width).zip(self.size.par_chunks_mut(width));
-        rows.zip(reaches).map(|((error, size), reach)| (error, size, reach))
-    }
-
-    fn close(mut self) -> Units {
-        // NaN must not be lost: it says that nothing is known.
-        let larger = |x: f64, &y: &f32| if f64::from(y) > x || y.is_nan() { f64::from(y) } else { x };
-        self.largest = self.size.iter().fold(0.0, larger);
-        self
-    }
-}
-
-/// `|X| |W_k(1)|` of every node and term, from above.
-fn magnitudes(problem: &Problem, layer: &Layer) -> Vec<f32> {
-    let (width, terms) = (layer.outputs(), layer.passing.terms());
-    let attributes = problem.graph().attributes();
-    let mut sums = vec![0.0f32; attributes.rows() * terms * width];
-    sums.par_chunks_mut(width).enumerate().for_each_init(
-        || vec![0.0f64; width],
-        |exact, (at, row)| {
-            let (present, first) = (attributes.row(at / terms), at % terms * layer.inputs());
-            exact.fill(0.0);
-            for &d in present {
-                let weights = layer.weight.row(first + d as usize);
-                exact.iter_mut().zip(weights).for_each(|(sum, w)| *sum += w.abs());
-            }
-            row.iter_mut().zip(&*exact).for_each(|(to, &sum)| *to = stored(up(sum, present.len())));
-        },
-    );
-    sums
-}
-
-/// The largest absolute weights of every unit of layer 1, in falling order, and what the first so many sum up to.
-struct LargestWeights(Vec<(Vec<f64>, Vec<f64>)>);
-
-impl LargestWeights {
-    fn new(layer: &Layer, budget: &Budget) -> LargestWeights {
-        let (width, terms, inputs) = (layer.outputs(), layer.passing.terms(), layer.inputs());
-        let most = budget.locals().iter().max().map_or(0, |&q| q as usize).min(budget.global()).min(inputs);
-        let of_unit = |unit: usize| {
-            let (k, j) = (unit / width, unit % width);
-            let free = (0..inputs).filter(|&d| !budget.is_frozen(d));
-            let mut weights: Vec<f64> = free.map(|d| layer.weight.get(k * inputs + d, j).abs()).collect();
-            weights.sort_unstable_by(|x, y| y.total_cmp(x));
-            weights.truncate(most + 1);
-            let mut sums = vec![0.0];
-            for w in &weights {
-                sums.push(sums[sums.len() - 1] + w);
-            }
-            (weights, sums)
-        };
-        LargestWeights((0..width * terms).into_par_iter().map(of_unit).collect())
-    }
-
-    /// Of `flips` flips at `nodes` nodes, from above but for rounding: each weight counts at most once for each node.
-    fn sum(&self, unit: usize, nodes: usize, flips: usize) -> f64 {
-        if nodes == 0 {
-            return 0.0;
-        }
-        let (weights, sums) = &self.0[unit];
-        let (whole, rest) = (flips / nodes, flips % nodes);
-        let next = weights.get(whole).copied().unwrap_or(0.0);
-        nodes as f64 * sums[whole.min(weights.len())] + rest as f64 * next
     }
 }

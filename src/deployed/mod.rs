@@ -2,4 +2,6 @@
 
 pub mod error_table;
 pub mod execution;
+mod first;
 mod row;
+mod units;

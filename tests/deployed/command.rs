@@ -102,6 +102,55 @@ fn radii_and_explanations_speak_of_executions() {
 }
 
 #[test]
+fn models_of_float64_say_that_they_are_rounded() {
+    let told = |model: &str| {
+        let [graph, model] = ["graph.npz", "model.safetensors"].map(|name| format!("fixtures/pyg/{model}/{name}"));
+        let done = gcnproof(&["certify", &graph, &model, "-Q", "1", "-q", "1", "--deployed", "float32"]);
+        assert!(done.status.success());
+        String::from_utf8_lossy(&done.stderr).into_owned()
+    };
+    assert!(told("gcn").contains("layer 1, 2") && told("gcn").contains("rounded to it when deployed"));
+    let done = certified(&["--deployed", "float32"]);
+    assert!(!String::from_utf8_lossy(&done.stderr).contains("rounded"), "weights of float32 are not rounded");
+    // Nothing is said where nobody asks how the network runs.
+    let exact = gcnproof(&["certify", "fixtures/pyg/gcn/graph.npz", "fixtures/pyg/gcn/model.safetensors", "-Q", "1"]);
+    assert!(!String::from_utf8_lossy(&exact.stderr).contains("rounded"));
+}
+
+#[test]
+fn parts_of_a_graph_say_what_the_whole_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let done = |arguments: &[&str]| {
+        let done = gcnproof(arguments);
+        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    };
+    done(&["partition", GRAPH, MODEL, "--parts", "2", "--out", &path("parts")]);
+    let certify = |graph: &str, name: &str| {
+        let (rows, proofs) = (path(&format!("{name}.jsonl")), path(&format!("{name}-proofs.jsonl")));
+        let options = ["-Q", "5", "--deployed", "float32", "--out", &rows, "--proofs", &proofs];
+        done(&[&["certify", graph, MODEL][..], &options].concat());
+    };
+    certify(GRAPH, "whole");
+    certify(&path("parts/part-0.npz"), "0");
+    certify(&path("parts/part-1.npz"), "1");
+    done(&["join", &path("0.jsonl"), &path("1.jsonl"), "--out", &path("joined.jsonl")]);
+    let proofs = [path("0-proofs.jsonl"), path("1-proofs.jsonl"), path("joined-proofs.jsonl"), path("parts")];
+    done(&["join", &proofs[0], &proofs[1], "--out", &proofs[2], "--parts", &proofs[3]]);
+    let rows = |name: &str| {
+        let mut rows: Vec<NodeRecord> = read(path(name).as_ref(), NodeRecord::schema(false, true)).unwrap();
+        rows.iter_mut().for_each(|row| row.seconds = 0.0);
+        rows
+    };
+    assert_eq!(rows("joined.jsonl"), rows("whole.jsonl"));
+    let lines = |name: &str| {
+        let text = std::fs::read_to_string(path(name)).unwrap();
+        text.lines().map(str::to_owned).collect::<std::collections::BTreeSet<String>>()
+    };
+    assert_eq!(lines("joined-proofs.jsonl"), lines("whole-proofs.jsonl"));
+}
+
+#[test]
 fn options_of_executions_need_an_execution() {
     for wrong in [
         &["--operator-error", "3"][..],
@@ -110,6 +159,7 @@ fn options_of_executions_need_an_execution() {
         &["--deployed", "float16"],
         &["--deployed", "float32", "--unit-roundoff", "0.3"],
         &["--deployed", "float32", "--operator-error", "-1"],
+        &["--deployed", "float32", "--edges", "remove", "-E", "1"],
     ] {
         let done = gcnproof(&[&["certify", GRAPH, MODEL, "-Q", "1"], wrong].concat());
         assert_eq!(done.status.code(), Some(2), "{wrong:?}");

@@ -7,6 +7,7 @@ mod cases;
 mod command;
 mod proofs;
 mod simulation;
+mod tamper;
 
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::internals::problem::network::{Layer, Term};

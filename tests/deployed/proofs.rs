@@ -12,7 +12,7 @@ fn rules(network: &Network) -> Vec<Operator> {
     network.layers().iter().map(|layer| layer.operators[0].clone()).collect()
 }
 
-fn stated(problem: &Problem, execution: Option<Execution>) -> Header {
+pub fn stated(problem: &Problem, execution: Option<Execution>) -> Header {
     let (graph, network) = (problem.graph(), problem.network());
     let mut header = header((graph.digest(), ""), (network, &rules(network)), problem.budget(), Convention::Predicted);
     header.deployed = execution.map(|execution| Deployed {
@@ -24,7 +24,7 @@ fn stated(problem: &Problem, execution: Option<Execution>) -> Header {
 }
 
 /// Asks the checker of a header.
-fn with_checker<T>(problem: &Problem, header: &Header, exact: bool, ask: impl FnOnce(&Checker) -> T) -> T {
+pub fn with_checker<T>(problem: &Problem, header: &Header, exact: bool, ask: impl FnOnce(&Checker) -> T) -> T {
     let (graph, model) = (problem.graph().file(), model_file(problem.network(), ""));
     let statement = Statement::new(&graph, &model, header, &problem.network().own_matrices()).unwrap();
     ask(&Checker::new(&statement, exact))

@@ -15,8 +15,8 @@ pub use budget::{Budget, Decided, Flip};
 pub use gcnproof_files::matrix_digest;
 pub use integers::{Combination, Integers};
 pub use links::{Link, pairs};
-pub use network::Network;
 pub(crate) use network::require_fit;
+pub use network::{Layer, Network};
 pub use slice::Slice;
 
 use crate::core::rounding::Rounding;

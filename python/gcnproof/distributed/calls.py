@@ -34,6 +34,10 @@ def certify(
     class_: Literal["predicted", "labels"] = "predicted",
     bound: Literal["best", "paper", "anchored"] = "best",
     time_limit: float | None = None,
+    deployed: Literal["float32"] | None = None,
+    operator_error: int | None = None,
+    flush_subnormals: bool = False,
+    unit_roundoff: float | None = None,
     threads: int | None = None,
     batch: int | None = None,
     progress: bool | Listener = True,
@@ -57,7 +61,7 @@ def certify(
         "certify",
         _flips(Q, "Q"),
         attacker(subject.graph, q, flips, freeze_nodes, freeze_attributes),
-        _search(complete, minimize, time_limit, exact_margins=minimize, margins=margins),
+        _search(complete, minimize, time_limit, minimize, margins, deployed, operator_error, flush_subnormals, unit_roundoff),
         class_,
         bound,
         proofs is not None,
@@ -79,6 +83,10 @@ def radius(
     freeze_nodes: Any = None,
     freeze_attributes: Any = None,
     time_limit: float | None = None,
+    deployed: Literal["float32"] | None = None,
+    operator_error: int | None = None,
+    flush_subnormals: bool = False,
+    unit_roundoff: float | None = None,
     threads: int | None = None,
     batch: int | None = None,
     progress: bool | Listener = True,
@@ -95,7 +103,7 @@ def radius(
         "radius",
         _flips(max_Q, "max_Q"),
         attacker(subject.graph, q, flips, freeze_nodes, freeze_attributes),
-        _search(complete, False, time_limit),
+        _search(complete, False, time_limit, False, "tight", deployed, operator_error, flush_subnormals, unit_roundoff),
     )
     rows, facts, problem = _run(subject, asked, nodes, address, threads, batch, progress, None, out, resume, force)
     return _ended(Radii(rows, facts, subject.graph, subject.data), problem)
@@ -121,7 +129,8 @@ def _run(
     ray = engine()
     graph = subject.graph._native()
     # What is wrong with the arguments is found here, before any machine is asked.
-    gathering = asked.job(graph, subject.network).gather(
+    job = asked.job(graph, subject.network)
+    gathering = job.gather(
         selected(nodes, subject.graph.node_count), _path(proofs), _path(out), resume, force
     )
     open_ = gathering.open()
@@ -142,7 +151,7 @@ def _run(
                 ray.shutdown()
     else:
         rows, facts = gathering.finish()
-    _tell(facts)
+    _tell({"notes": [*job.notes(), *facts.get("notes", [])]})
     return rows, facts, problem
 
 

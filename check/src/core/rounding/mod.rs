@@ -1,7 +1,11 @@
 //! What rounding may do to a margin of the network as it runs (`FORMAT.md` §9), in dyadic integers.
 
+mod layer;
+
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use layer::{Counts, Facts, power};
 
 use super::dyadic::Dyadic;
 use crate::format::Deployed;
@@ -10,9 +14,6 @@ use crate::statement::{Budget, Decided, Network, pairs};
 
 /// Errors are rounded up to multiples of this power of two, so that numbers stay short.
 const GRID: i64 = -240;
-
-/// Magnitudes must stay below this power of two: far from the end of binary32's range.
-const RANGE: i64 = 120;
 
 /// A unit: its value without flips, how far flips move it, and its activation: how large and how wrong it may be, computed.
 #[derive(Clone)]
@@ -23,27 +24,10 @@ struct Unit {
     error: Dyadic,
 }
 
-/// What is said of a layer whatever the node.
-struct Facts {
-    weight_rounding: usize,
-    bias_rounding: usize,
-    largest_weight: Dyadic,
-    largest_bias: Dyadic,
-    largest_entry: Dyadic,
-    longest_row: usize,
-}
-
-/// Inputs that may differ from zero, and entries of the row, by term.
-struct Counts {
-    inputs: Vec<usize>,
-    entries: Vec<usize>,
-}
-
 /// Error bounds of a statement about the network as it runs.
 pub struct Rounding<'a> {
     network: &'a Network<'a>,
     budget: &'a Budget<'a>,
-    deployed: Deployed,
     facts: Arc<Vec<Facts>>,
     /// For every unit of representation 2, of one term after the other: the largest sizes of weights, falling, and the sums of the first of them.
     falling: Arc<Vec<(Vec<Dyadic>, Vec<Dyadic>)>>,
@@ -51,14 +35,6 @@ pub struct Rounding<'a> {
     made: Option<Decided>,
     /// Rows that were asked for, by representation and node; none where a number may leave the range.
     rows: Mutex<HashMap<(usize, u32), Option<Arc<Vec<Unit>>>>>,
-}
-
-fn power(exponent: i64) -> Dyadic {
-    Dyadic::new(1.into(), exponent)
-}
-
-fn largest<'d>(numbers: impl Iterator<Item = &'d Dyadic>) -> Dyadic {
-    numbers.map(Dyadic::size).max().unwrap_or_default()
 }
 
 fn sum(numbers: impl Iterator<Item = Dyadic>) -> Dyadic {
@@ -77,20 +53,8 @@ impl<'a> Rounding<'a> {
             return wrong("the operator errors are not one number for each term of each layer");
         }
         let nodes = network.graph.attributes.rows as u32;
-        let facts = network.layers.iter().map(|layer| {
-            let rounds = |x: &Dyadic| x.reduced().bits() > deployed.precision as usize;
-            let biases = layer.biases();
-            let entries = (0..nodes).flat_map(|m| layer.links.row(m)).map(|link| link.entry.exact());
-            Facts {
-                weight_rounding: usize::from(layer.weight.iter().flatten().any(rounds)),
-                bias_rounding: usize::from(biases.clone().any(rounds)),
-                largest_weight: largest(layer.weight.iter().flatten()),
-                largest_bias: largest(biases),
-                largest_entry: entries.map(|a| a.size()).max().unwrap_or_default(),
-                longest_row: (0..nodes).map(|m| layer.links.row(m).len()).max().unwrap_or(0),
-            }
-        });
-        let facts = Arc::new(facts.collect());
+        let facts = network.layers.iter().zip(&deployed.operator_error);
+        let facts = Arc::new(facts.map(|(layer, errors)| Facts::new(layer, nodes, deployed, errors)).collect());
         let most = (0..nodes).map(|n| budget.local(n)).max().unwrap_or(0).min(budget.global);
         let column = |unit: usize| {
             let weights = network.layers[0].weight.iter().enumerate().filter(|(d, _)| !budget.is_frozen(*d as u32));
@@ -102,15 +66,13 @@ impl<'a> Rounding<'a> {
             (sizes, sums)
         };
         let falling = Arc::new((0..network.terms[1] * network.widths[2]).map(column).collect());
-        let deployed = deployed.clone();
-        Ok(Rounding { network, budget, deployed, facts, falling, made: None, rows: Mutex::default() })
+        Ok(Rounding { network, budget, facts, falling, made: None, rows: Mutex::default() })
     }
 
     /// The same after some flips, and without any others.
     pub fn after(&self, flips: &Decided) -> Rounding<'a> {
         let (facts, falling) = (self.facts.clone(), self.falling.clone());
-        let deployed = self.deployed.clone();
-        Rounding { made: Some(flips.clone()), facts, falling, deployed, rows: Mutex::default(), ..*self }
+        Rounding { made: Some(flips.clone()), facts, falling, rows: Mutex::default(), ..*self }
     }
 
     /// The attributes of a node.
@@ -130,7 +92,7 @@ impl<'a> Rounding<'a> {
         }
         let layer = &self.network.layers[l - 2];
         let (received, counts, size) = self.receive(l, node)?;
-        let relative = self.relative(l, &counts, 2)?;
+        let relative = self.facts[l - 2].relative(&counts, 2)?;
         let mut magnitude = sum(pair.iter().map(|&unit| layer.bias(node)[unit].size()));
         let mut inherited = Dyadic::ZERO;
         let width = self.network.widths[l];
@@ -140,7 +102,8 @@ impl<'a> Rounding<'a> {
             inherited += &(&unit.error * &(w - v).size());
             magnitude += &(&unit.size * &(&w.size() + &v.size()));
         }
-        let underflow = &self.underflow(l, &counts, &size) + &self.underflow(l, &counts, &size);
+        let underflow = self.facts[l - 2].underflow(&counts, &size);
+        let underflow = &underflow + &underflow;
         Some(&(&inherited + &(&relative * &magnitude)) + &underflow)
     }
 
@@ -197,9 +160,9 @@ impl<'a> Rounding<'a> {
             *inputs = seen.len().saturating_add(added).min(layer.weight.len());
         }
         let one = power(0);
-        self.stays_in_range(2, &counts, &one)?;
-        let relative = self.relative(2, &counts, 1)?;
-        let underflow = self.underflow(2, &counts, &one);
+        self.facts[0].stays_in_range(&counts, &one)?;
+        let relative = self.facts[0].relative(&counts, 1)?;
+        let underflow = self.facts[0].underflow(&counts, &one);
         let unit = |j: usize| {
             let moved = sum(farthest.iter().enumerate().map(|(k, a)| a * &self.changes(k * width + j, open, flips)));
             let most = if added > 0 { &magnitude[j] + &moved } else { magnitude[j].clone() };
@@ -225,8 +188,8 @@ impl<'a> Rounding<'a> {
     fn hidden(&self, l: usize, m: u32) -> Option<Vec<Unit>> {
         let (network, layer) = (self.network, &self.network.layers[l - 2]);
         let (received, counts, size) = self.receive(l, m)?;
-        let relative = self.relative(l, &counts, 2)?;
-        let underflow = self.underflow(l, &counts, &size);
+        let relative = self.facts[l - 2].relative(&counts, 2)?;
+        let underflow = self.facts[l - 2].underflow(&counts, &size);
         let (inputs, width) = (network.widths[l - 1], network.widths[l]);
         let unit = |j: usize| {
             let bias = &layer.bias(m)[j];
@@ -268,49 +231,8 @@ impl<'a> Rounding<'a> {
         for (k, count) in counts.inputs.iter_mut().enumerate() {
             *count = received[k * inputs..][..inputs].iter().filter(|unit| !unit.size.is_zero()).count();
         }
-        self.stays_in_range(l, &counts, &size)?;
+        self.facts[l - 2].stays_in_range(&counts, &size)?;
         Some((received, counts, size))
-    }
-
-    /// `γ`, from above: `x/(1 − x) ≤ x (1 + x + 2x²)` for `x ≤ 1/2`.
-    fn relative(&self, l: usize, counts: &Counts, products: usize) -> Option<Dyadic> {
-        let facts = &self.facts[l - 2];
-        let leaves: Vec<usize> = counts.inputs.iter().zip(&counts.entries).map(|(&d, &r)| d.max(r)).collect();
-        let all: usize = leaves.iter().sum();
-        let mut most = all + facts.bias_rounding;
-        for (k, &error) in self.deployed.operator_error[l - 2].iter().enumerate() {
-            if counts.entries[k] > 0 {
-                let sums = counts.inputs[k] + counts.entries[k] - 1 + (all - leaves[k]);
-                most = most.max(sums + products + error as usize + facts.weight_rounding);
-            }
-        }
-        let x = &Dyadic::from(most) * &power(-i64::from(self.deployed.precision));
-        if x >= power(-1) {
-            return None;
-        }
-        let square = &x * &x;
-        Some(&x * &(&(&power(0) + &x) + &(&square + &square)))
-    }
-
-    /// What underflow adds.
-    fn underflow(&self, l: usize, counts: &Counts, size: &Dyadic) -> Dyadic {
-        let pairs = counts.inputs.iter().zip(&counts.entries);
-        let operations = pairs.map(|(&d, &r)| (d + 1).saturating_mul(r + 1)).fold(1usize, usize::saturating_add);
-        let precision = if self.deployed.flush_subnormals { 0 } else { i64::from(self.deployed.precision) };
-        &(&Dyadic::from(operations) * &power(4 - 126 - precision)) * &self.factors(l, size)
-    }
-
-    fn factors(&self, l: usize, size: &Dyadic) -> Dyadic {
-        let (facts, one) = (&self.facts[l - 2], power(0));
-        &(&(&one + size) * &(&one + &facts.largest_weight)) * &(&one + &facts.largest_entry)
-    }
-
-    /// None where a number may leave the range of binary32.
-    fn stays_in_range(&self, l: usize, counts: &Counts, size: &Dyadic) -> Option<()> {
-        let (facts, inputs) = (&self.facts[l - 2], counts.inputs.iter().max().copied().unwrap_or(0));
-        let summed = [inputs + 1, facts.longest_row + 1, counts.inputs.len() + 1];
-        let summed = summed.iter().fold(power(0), |product, &count| &product * &Dyadic::from(count));
-        (&(&summed * &self.factors(l, size)) + &facts.largest_bias < power(RANGE)).then_some(())
     }
 }
 
