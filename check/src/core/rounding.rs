@@ -27,6 +27,8 @@ struct Unit {
 struct Facts {
     weight_rounding: usize,
     bias_rounding: usize,
+    /// By term: 1 where an entry of the operator is no number of the format, so that an execution rounds it.
+    entry_rounding: Vec<usize>,
     largest_weight: Dyadic,
     largest_bias: Dyadic,
     largest_entry: Dyadic,
@@ -77,11 +79,16 @@ impl<'a> Rounding<'a> {
             return wrong("the operator errors are not one number for each term of each layer");
         }
         let nodes = network.graph.attributes.rows as u32;
-        let facts = network.layers.iter().map(|layer| {
+        let facts = network.layers.iter().zip(&network.terms[1..]).map(|(layer, &terms)| {
             let rounds = |x: &Dyadic| x.reduced().bits() > deployed.precision as usize;
             let biases = layer.biases();
             let entries = (0..nodes).flat_map(|m| layer.links.row(m)).map(|link| link.entry.exact());
+            let mut entry_rounding = vec![0; terms];
+            for link in (0..nodes).flat_map(|m| layer.links.row(m)).filter(|link| rounds(&link.entry.exact())) {
+                entry_rounding[link.term as usize] = 1;
+            }
             Facts {
+                entry_rounding,
                 weight_rounding: usize::from(layer.weight.iter().flatten().any(rounds)),
                 bias_rounding: usize::from(biases.clone().any(rounds)),
                 largest_weight: largest(layer.weight.iter().flatten()),
@@ -281,7 +288,8 @@ impl<'a> Rounding<'a> {
         for (k, &error) in self.deployed.operator_error[l - 2].iter().enumerate() {
             if counts.entries[k] > 0 {
                 let sums = counts.inputs[k] + counts.entries[k] - 1 + (all - leaves[k]);
-                most = most.max(sums + products + error as usize + facts.weight_rounding);
+                let error = (error as usize).max(facts.entry_rounding[k]);
+                most = most.max(sums + products + error + facts.weight_rounding);
             }
         }
         let x = &Dyadic::from(most) * &power(-i64::from(self.deployed.precision));
