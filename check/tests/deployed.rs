@@ -140,6 +140,11 @@ fn simulate(seed: u64) -> [f64; 2] {
     let mut random = Random::new(seed);
     let mut world = if random.chance(50) { World::random(&mut random) } else { World::random_terms(&mut random) };
     let precision = [6, 7, 8, 10, 12, 24][random.below(6)];
+    // The brute force tells floats of its numbers that are not near the end of their range.
+    let tiny = |x: &f64| *x != 0.0 && x.abs() < 1e-100;
+    if world.model.layers.iter().any(|layer| layer.weight.values.iter().chain(&layer.bias).any(tiny)) {
+        return [0.0; 2];
+    }
     let errors: Vec<Vec<u32>> =
         (0..world.depth()).map(|at| world.rules(at).iter().map(|_| [0, 0, 1, 2][random.below(4)]).collect()).collect();
     // The reference is the class that loses, so that bounds are not positive and are told.
@@ -173,10 +178,6 @@ fn simulate(seed: u64) -> [f64; 2] {
     for flips in world.admissible() {
         let logits: Vec<f64> = world.logits(0, &flips).iter().map(|x| x.approximate()).collect();
         let margin = logits[reference as usize] - logits[class as usize];
-        if !margin.is_finite() {
-            // The approximation of a number of the brute force has its own range.
-            continue;
-        }
         let claim = Claim::NonRobust(Witness { class, flips: flips.clone() });
         let own = told(&deployed, claim);
         for _ in 0..6 {
