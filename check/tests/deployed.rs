@@ -104,6 +104,7 @@ impl Worst<'_> {
                                 summands.push(if sent == 0.0 { 0.0 } else { self.product(a, sent, sign) });
                             }
                         } else {
+                            #[allow(clippy::needless_range_loop)] // An input of all senders.
                             for i in 0..inputs {
                                 let here = sign * layer.weight.get(k * inputs + i, j).signum();
                                 let products = senders.iter().map(|&n| {

@@ -41,6 +41,12 @@ struct Counts {
     entries: Vec<usize>,
 }
 
+/// The units of a row; none where a number may leave the range.
+type Known = Option<Arc<Vec<Unit>>>;
+
+/// Sizes of weights, falling, and the sums of the first of them.
+type Falling = (Vec<Dyadic>, Vec<Dyadic>);
+
 /// Error bounds of a statement about the network as it runs.
 pub struct Rounding<'a> {
     network: &'a Network<'a>,
@@ -48,11 +54,11 @@ pub struct Rounding<'a> {
     deployed: Deployed,
     facts: Arc<Vec<Facts>>,
     /// For every unit of representation 2, of one term after the other: the largest sizes of weights, falling, and the sums of the first of them.
-    falling: Arc<Vec<(Vec<Dyadic>, Vec<Dyadic>)>>,
+    falling: Arc<Vec<Falling>>,
     /// Where these flips are made and no others.
     made: Option<Decided>,
     /// Rows that were asked for, by representation and node; none where a number may leave the range.
-    rows: Mutex<HashMap<(usize, u32), Option<Arc<Vec<Unit>>>>>,
+    rows: Mutex<HashMap<(usize, u32), Known>>,
 }
 
 fn power(exponent: i64) -> Dyadic {
