@@ -11,7 +11,7 @@ use gcnproof_files::GraphFile;
 
 use crate::checker::Verdict;
 use crate::edges;
-use crate::format::{BudgetStatement, Convention, Direction, Header, Local};
+use crate::format::{BudgetStatement, Convention, Deployed, Direction, Header, Local};
 use crate::report::shown_rules;
 
 /// What a file must state and prove. Nothing is expected by default.
@@ -90,7 +90,12 @@ impl Expectations {
             let words = |deployed: bool| if deployed { "every execution in float32" } else { "the exact network" };
             let holds = if expected { stated } else { header.deployed.is_none() };
             let found = header.deployed.as_ref().map_or_else(|| words(false).into(), ToString::to_string);
-            expect(holds, words(expected).into(), found);
+            expect(holds, words(expected).into(), found.clone());
+            let exact =
+                header.deployed.as_ref().filter(|_| expected).and_then(|d| too_exact(d, &header.message_passing));
+            if let Some((rule, least)) = exact {
+                expect(false, format!("operator entries of {rule} within {least} units or more"), found);
+            }
         }
         unmet
     }
@@ -158,6 +163,13 @@ impl Expectations {
         if (self.removals.is_some() || self.removals_at_node.is_some() || self.last_edges) && !self.allow_frozen {
             let frozen = removals.frozen.len();
             expect(frozen == 0, "no frozen edges".into(), format!("{frozen}"));
+        } else if self.removals.unwrap_or(0) > 0 || self.removals_at_node.unwrap_or(0) > 0 {
+            let frozen = removals.frozen.len() as u64;
+            expect(
+                all == 0 || frozen < all,
+                "edges that can be removed".into(),
+                format!("that all {frozen} are frozen"),
+            );
         }
         unmet
     }
@@ -178,6 +190,20 @@ impl Expectations {
         let first = first.join(", ");
         Some(format!("expected proofs of nodes {expected}, without accepted proof are {count} of them: {first}{more}"))
     }
+}
+
+/// Units of float32 by which entries that a framework computes at run time may differ from the stored ones.
+const RULE_ERROR: u64 = 8;
+
+/// The first rule whose entries are stated to be closer to the stored ones than what a framework computes in float32, and how close they may be.
+/// A statement about such entries is about no execution. Those of `sum` and `identity` are exact; matrices are read from a file.
+fn too_exact(deployed: &Deployed, rules: &[String]) -> Option<(String, u64)> {
+    let computed = |rule: &str| ["gcn", "mean", "poly(gcn", "poly(mean"].iter().any(|name| rule.starts_with(name));
+    // In units of fewer bits, which are larger.
+    let least = (RULE_ERROR << deployed.precision.min(24)).div_ceil(1 << 24);
+    let terms = rules.iter().zip(&deployed.operator_error).flat_map(|(rules, errors)| rules.split(" & ").zip(errors));
+    let mut short = terms.filter(|(rule, error)| computed(rule) && u64::from(**error) < least);
+    short.next().map(|(rule, _)| (rule.chars().take(100).collect(), least))
 }
 
 /// How many flips the local budgets leave room for.

@@ -46,7 +46,13 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 impl LayerFacts {
-    pub(super) fn new(execution: &Execution, layer: &Layer, operator_errors: Vec<u32>) -> LayerFacts {
+    pub(super) fn new(execution: &Execution, layer: &Layer, mut operator_errors: Vec<u32>) -> LayerFacts {
+        // Entries that are no numbers of the format are rounded, whatever error is allowed.
+        for (_, values) in (0..layer.passing.nodes()).flat_map(|m| layer.passing.row(m)) {
+            for (error, &entry) in operator_errors.iter_mut().zip(values) {
+                *error = (*error).max(u32::from(!execution.holds(entry)));
+            }
+        }
         let rounded = |values: &[f64]| usize::from(!values.iter().all(|&x| execution.holds(x)));
         let rows = 0..layer.passing.nodes();
         let entries = rows.clone().flat_map(|m| layer.passing.row(m)).flat_map(|(_, values)| values.iter().copied());

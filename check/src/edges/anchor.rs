@@ -2,7 +2,7 @@
 
 use super::number::Number;
 use super::reach::{Sender, reach};
-use super::scene::{Neighbour, Scene};
+use super::scene::{Link, Neighbour, Scene};
 use crate::directed::Stored;
 
 /// The units of a node in one state.
@@ -35,17 +35,23 @@ const MOST: usize = 1 << 21;
 impl<'n, N: Number> Anchors<'n, N> {
     /// `None` where they are too many to be kept.
     pub fn new(scene: &Scene<'n, '_>) -> Option<Anchors<'n, N>> {
-        let states = |neighbour: &Neighbour| most(scene, neighbour) + 1;
-        let count = scene.neighbours.iter().map(states).sum::<usize>() * (scene.most_at_target() + 1);
-        (count.saturating_mul(scene.network.linear.len()) <= MOST).then(|| Anchors {
+        let (width, cases) = (scene.network.linear.len(), scene.most_at_target() + 1);
+        let count = |neighbour: &Neighbour| {
+            let gains = |link: &Link| scene.cap(link.node).min(link.others).min(scene.budget);
+            let gains = neighbour.links.iter().map(gains).fold(0, usize::saturating_add);
+            (most(scene, neighbour) + 1).saturating_mul(cases.saturating_mul(width).saturating_add(gains))
+        };
+        let count = scene.neighbours.iter().map(count).fold(0, usize::saturating_add);
+        let around = |neighbour: &Neighbour| (0..=most(scene, neighbour)).map(|r| kept(scene, neighbour, r)).collect();
+        (count <= MOST).then(|| Anchors {
             centers: (0..=scene.most_at_target()).map(|removed| center(scene, removed)).collect(),
-            around: scene.neighbours.iter().map(|neighbour| around(scene, neighbour)).collect(),
+            around: scene.neighbours.iter().map(around).collect(),
         })
     }
 }
 
 /// How many removals there can be at a neighbour that is kept.
-fn most(scene: &Scene, neighbour: &Neighbour) -> usize {
+pub fn most(scene: &Scene, neighbour: &Neighbour) -> usize {
     scene.cap(neighbour.node).min(neighbour.others).min(scene.budget)
 }
 
@@ -86,12 +92,8 @@ pub fn center<N: Number>(scene: &Scene, removed: usize) -> Option<Anchor<N>> {
     Some(Anchor { z, reach })
 }
 
-/// A neighbour kept with 0, 1, … removals.
-pub fn around<'n, N: Number>(scene: &Scene<'n, '_>, neighbour: &Neighbour) -> Vec<Kept<'n, N>> {
-    (0..=most(scene, neighbour)).map(|r| kept(scene, neighbour, r)).collect()
-}
-
-fn kept<'n, N: Number>(scene: &Scene<'n, '_>, neighbour: &Neighbour, r: usize) -> Kept<'n, N> {
+/// A neighbour kept with `r` removals.
+pub fn kept<'n, N: Number>(scene: &Scene<'n, '_>, neighbour: &Neighbour, r: usize) -> Kept<'n, N> {
     let (network, rule) = (scene.network, scene.network.rule);
     let here = scene.with(neighbour.node, r);
     let mut base = network.fixed::<N>(here.0).to_vec();

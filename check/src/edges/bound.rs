@@ -160,15 +160,16 @@ impl<N: Number> Leaf<'_, N> {
         let mut least: Vec<Option<N>> = vec![None; self.prices.len()];
         let values: Vec<Option<[N; 2]>> =
             centers.iter().map(|lines| Some(lines.as_ref()?.values(self.sent(neighbour.node)))).collect();
-        let fresh;
-        let all = match self.cached {
-            Some(anchors) => &anchors.around[place],
-            None => {
-                fresh = anchor::around(scene, neighbour);
-                &fresh
-            }
-        };
-        for (r, kept) in all.iter().enumerate() {
+        // One number of removals at a time: what all of them need together grows with the cube of a degree.
+        for r in 0..=anchor::most(scene, neighbour) {
+            let fresh;
+            let kept = match self.cached {
+                Some(anchors) => &anchors.around[place][r],
+                None => {
+                    fresh = anchor::kept(scene, neighbour, r);
+                    &fresh
+                }
+            };
             for (removed, mut value) in self.states(neighbour, r, kept).into_iter().enumerate() {
                 if let Some(values) = &values[removed] {
                     let before = N::stored(scene.center_entry(neighbour, removed, 0));

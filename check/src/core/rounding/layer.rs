@@ -11,7 +11,7 @@ const RANGE: i64 = 120;
 pub(super) struct Facts {
     precision: i64,
     flush_subnormals: bool,
-    /// Units by which entries of each term's operator may differ.
+    /// Units by which entries of each term's operator may differ: as stated, and 1 at least where an execution rounds an entry.
     operator_error: Vec<u32>,
     weight_rounding: usize,
     bias_rounding: usize,
@@ -40,16 +40,22 @@ impl Facts {
     pub(super) fn new(layer: &Layer, nodes: u32, deployed: &Deployed, operator_error: &[u32]) -> Facts {
         let rounds = |x: &Dyadic| x.reduced().bits() > deployed.precision as usize;
         let biases = layer.biases();
-        let entries = (0..nodes).flat_map(|m| layer.links.row(m)).map(|link| link.entry.exact());
+        let mut operator_error = operator_error.to_vec();
+        let mut largest_entry = Dyadic::ZERO;
+        for link in (0..nodes).flat_map(|m| layer.links.row(m)) {
+            let (entry, error) = (link.entry.exact(), &mut operator_error[link.term as usize]);
+            *error = (*error).max(u32::from(rounds(&entry)));
+            largest_entry = largest_entry.max(entry.size());
+        }
         Facts {
             precision: i64::from(deployed.precision),
             flush_subnormals: deployed.flush_subnormals,
-            operator_error: operator_error.to_vec(),
+            operator_error,
             weight_rounding: usize::from(layer.weight.iter().flatten().any(rounds)),
             bias_rounding: usize::from(biases.clone().any(rounds)),
             largest_weight: largest(layer.weight.iter().flatten()),
             largest_bias: largest(biases),
-            largest_entry: entries.map(|a| a.size()).max().unwrap_or_default(),
+            largest_entry,
             longest_row: (0..nodes).map(|m| layer.links.row(m).len()).max().unwrap_or(0),
         }
     }
