@@ -273,13 +273,7 @@ fn wrong_files() -> Bench {
     bench.write("three_ids.txt", b"0\n1\n2\n");
     bench.write("no_edge.txt", b"0\n3\n");
     bench.write("three_budgets.txt", b"1\n1\n1\n");
-    let diagonal = [
-        ("indptr", integers(&[0, 1, 2, 3, 4, 5])),
-        ("indices", integers(&[0, 1, 2, 3, 4])),
-        ("data", doubles(&[5], &[0.5; 5])),
-        ("shape", integers(&[5, 5])),
-    ];
-    bench.write("operator.npz", &npz(&diagonal));
+    bench.write("operator.npy", &doubles(&[5, 5], &[0.5; 25]));
     bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out done.csv --proofs done.jsonl");
     bench
 }
@@ -333,7 +327,7 @@ const TABLE: [(&str, &str); 57] = [
     ("half an edge", "certify cora.npz gcn.safetensors --edges remove -E 2.5"),
     (
         "a matrix from a file",
-        "certify small.npz small.safetensors --layers encoder,classifier --message-passing operator.npz --edges remove -E 1",
+        "certify small.npz small.safetensors --layers encoder,classifier --message-passing operator.npy --edges remove -E 1",
     ),
     ("two hidden layers", "certify cora.npz deep.safetensors --edges remove -E 1"),
     ("an odd number of ends", "certify cora.npz gcn.safetensors --edges remove -E 1 --freeze-edges three_ids.txt"),

@@ -80,7 +80,8 @@ fn facts(report: &Report) -> String {
         let (nodes, attributes) = (graph.node_count(), graph.attribute_count());
         facts.push(format!("{}: {nodes} nodes, {edges} edges, {attributes} attributes", landscape.name));
     } else if !report.groups.groups.is_empty() {
-        facts.push("graph not given (--graph): distances, directions of flips and names are not known".to_string());
+        let what = if report.groups.removals { "distances" } else { "distances, directions of flips" };
+        facts.push(format!("graph not given (--graph): {what} and names are not known"));
     }
     facts.extend(report.groups.groups.iter().map(|group| format!("{}: {}", group.name, group.budget)));
     facts.push(format!("gcnproof {}, {}", env!("CARGO_PKG_VERSION"), report.origin.date));
