@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bound::prepared::{alone, aside};
+use crate::bound::aside::{alone, aside};
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
 use crate::certify::settings::Effort;
@@ -128,8 +128,7 @@ impl Certifier {
             let place = result.margins.iter().position(|margin| margin.class == class && result.reference == y);
             place.is_some_and(|place| margin(class) > errors[place])
         };
-        let open: Vec<usize> =
-            (0..self.network().class_count()).filter(|&class| class != y && !known(class)).collect();
+        let open: Vec<usize> = (0..self.network().class_count()).filter(|&class| class != y && !known(class)).collect();
         if open.is_empty() {
             return false;
         }
