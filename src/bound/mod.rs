@@ -1,6 +1,7 @@
 //! Lower bounds of one class pair: valid for every admissible perturbation, rounding included.
 
 pub mod activation;
+pub(crate) mod aside;
 pub mod attributes;
 pub mod backward;
 pub mod exact;

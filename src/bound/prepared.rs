@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 
 use crate::bound::activation::{self, Columns};
+use crate::bound::aside::aside;
 use crate::bound::attributes::Attributes;
 use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::path::Paths;
@@ -333,27 +334,4 @@ impl Prepared {
     pub(crate) fn exact<'b>(&'b self, slice: &'b Slice, units: &'b mut ExactUnits) -> ExactProblem<'b> {
         ExactProblem { graph: self.graph(), network: self.network(), slice, sums: &self.sums, units }
     }
-}
-
-/// Works with threads of its own while the present one waits. A thread of rayon that waits for others takes up other work, and that
-/// might ask for the very thing that is being made.
-pub(crate) fn aside<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    with_threads(rayon::current_num_threads(), work)
-}
-
-/// The same with a single thread: for work inside that of a target, whose buffers other targets must not ask for meanwhile.
-pub(crate) fn alone<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    with_threads(1, work)
-}
-
-fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
-    let work = || match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
-        Ok(pool) => pool.install(work),
-        // Without threads the work is done all the same.
-        Err(_) => work(),
-    };
-    std::thread::scope(|scope| match scope.spawn(work).join() {
-        Ok(found) => found,
-        Err(panic) => std::panic::resume_unwind(panic),
-    })
 }

@@ -92,13 +92,13 @@ impl Shifted {
         let Part { problem, nodes, target } = Part::new(of, slice, &[], Some((reference, shift)));
         let settings = Settings { deployed: None, margins: Margins::Fast, ..of.settings.clone() };
         let prepared = Arc::new(of.prepared.part(problem));
-        let certifier = Certifier { prepared, settings, errors: Arc::default() };
+        let certifier = Certifier { prepared, settings, errors: Arc::default() }.for_targets(&[target]);
         Shifted { certifier, nodes, target, reference }
     }
 
     /// Decides the margin over one class.
     pub(super) fn decide(&self, effort: Effort, class: usize) -> NodeResult {
-        let certifier = self.certifier.clone().with_effort(effort).for_targets(&[self.target]);
+        let certifier = self.certifier.clone().with_effort(effort);
         certifier.certify_against(self.target, self.reference, &[class], &mut Workspace::default())
     }
 

@@ -3,19 +3,18 @@
 use rayon::prelude::*;
 
 use crate::deployed::row::{Counts, LayerFacts, up};
-use crate::deployed::units::{Entry, Units, stored};
+use crate::deployed::units::{Entry, Units};
 use crate::problem::Problem;
 use crate::problem::budget::Budget;
-use crate::problem::forward::Representation;
+use crate::problem::forward::{Representation, first_magnitudes};
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::Layer;
 
-/// Representation 2.
+/// Representation 2. `unperturbed` is what the forward pass gives for it.
 pub(super) fn units(problem: &Problem, facts: &LayerFacts, unperturbed: &Representation) -> Units {
     let (graph, network) = (problem.graph(), problem.network());
     let (layer, budget) = (&network.layers()[0], problem.budget());
     let (width, terms) = (layer.outputs(), layer.passing.terms());
-    let sums = magnitudes(problem, layer);
     let changes = LargestWeights::new(layer, budget);
     let mut units = Units::zeros(width, graph.node_count(), network.depth() > 3);
     let rows = units.rows();
@@ -25,7 +24,6 @@ pub(super) fn units(problem: &Problem, facts: &LayerFacts, unperturbed: &Represe
         let mut counts = Counts { inputs: vec![0; terms], entries: vec![0; terms] };
         let (mut flips, mut open) = (0usize, 0usize);
         let mut largest = vec![0.0f64; terms];
-        let mut magnitude: Vec<f64> = layer.bias.row(m).iter().map(|b| b.abs()).collect();
         for (n, entries) in layer.passing.row(m) {
             let local = budget.local(n);
             flips = flips.saturating_add(local);
@@ -35,8 +33,6 @@ pub(super) fn units(problem: &Problem, facts: &LayerFacts, unperturbed: &Represe
                 if local > 0 {
                     largest[k] = largest[k].max(a.abs());
                 }
-                let sent = &sums[(n * terms + k) * width..][..width];
-                magnitude.iter_mut().zip(sent).for_each(|(sum, &x)| *sum += a.abs() * f64::from(x));
                 for &d in graph.attributes().row(n) {
                     let stamp = &mut seen[k * layer.inputs() + d as usize];
                     counts.inputs[k] += usize::from(*stamp != *now);
@@ -49,38 +45,17 @@ pub(super) fn units(problem: &Problem, facts: &LayerFacts, unperturbed: &Represe
         counts.inputs.iter_mut().for_each(|inputs| *inputs = inputs.saturating_add(added).min(layer.inputs()));
         let relative = facts.relative(&counts, 1);
         let underflow = facts.underflows(&counts, 1.0);
-        let roundings = layer.passing.row_length(m) * terms + 8;
         let spread = Spread { nodes: open, each: flips / open.max(1), rest: flips % open.max(1) };
-        for (j, &magnitude) in magnitude.iter().enumerate() {
+        for (j, magnitude) in first_magnitudes(graph, layer, unperturbed, m).enumerate() {
             let moved: f64 = largest.iter().enumerate().map(|(k, a)| a * changes.sum(k * width + j, spread)).sum();
             let moved = up(moved, terms + flips.min(1 << 20));
             let most = if added > 0 { magnitude + moved } else { magnitude };
-            let wrong = up(relative * most + underflow, roundings);
+            let wrong = up(relative * most + underflow, 8);
             let entry = Entry { value: unperturbed.entry(m, j), moved, wrong };
             entry.put(layer.is_linear(j) || network.depth() == 2, (&mut error[j], &mut size[j]), reach.get_mut(j));
         }
     });
     units.close()
-}
-
-/// `|X| |W_k(1)|` of every node and term, from above.
-fn magnitudes(problem: &Problem, layer: &Layer) -> Vec<f32> {
-    let (width, terms) = (layer.outputs(), layer.passing.terms());
-    let attributes = problem.graph().attributes();
-    let mut sums = vec![0.0f32; attributes.rows() * terms * width];
-    sums.par_chunks_mut(width).enumerate().for_each_init(
-        || vec![0.0f64; width],
-        |exact, (at, row)| {
-            let (present, first) = (attributes.row(at / terms), at % terms * layer.inputs());
-            exact.fill(0.0);
-            for &d in present {
-                let weights = layer.weight.row(first + d as usize);
-                exact.iter_mut().zip(weights).for_each(|(sum, w)| *sum += w.abs());
-            }
-            row.iter_mut().zip(&*exact).for_each(|(to, &sum)| *to = stored(up(sum, present.len())));
-        },
-    );
-    sums
 }
 
 /// The largest absolute weights of every unit of layer 1, in falling order, and what the first so many sum up to.

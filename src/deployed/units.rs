@@ -26,7 +26,7 @@ impl Units {
 }
 
 /// Not below `x`, in half the memory.
-pub(super) fn stored(x: f64) -> f32 {
+fn stored(x: f64) -> f32 {
     (x as f32).next_up()
 }
 

@@ -25,6 +25,12 @@ pub fn error_of(operations: usize, magnitude: f64) -> f64 {
     gamma(2 * operations + 8) * magnitude + operations as f64 * f64::MIN_POSITIVE
 }
 
+/// The magnitude that an error of [`error_of`] stands for: not below the exact one.
+pub fn magnitude_of(operations: usize, error: f64) -> f64 {
+    // The magnitude was computed with as many roundings, the error and this quotient with a few more.
+    error / gamma(2 * operations + 8) * (1.0 + gamma(2 * operations + 64))
+}
+
 /// Put under every magnitude that is multiplied on: it makes the relative bound cover what intermediate products lose
 /// by underflow (`k·2⁻¹⁰⁷⁵ ≤ γ_k · FLOOR` for every `k`).
 pub const FLOOR: f64 = 1e-290;

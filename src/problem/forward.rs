@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::number::rounding::{Enclosure, FLOOR, error_of};
+use crate::number::rounding::{Enclosure, FLOOR, error_of, magnitude_of};
 use crate::problem::graph::Graph;
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::{Layer, Network};
@@ -134,11 +134,28 @@ fn pass(layer: &Layer, sent: &Sent, terms: impl Fn(usize) -> usize + Sync) -> Re
             }
             for (e, &size) in error.iter_mut().zip(&magnitude) {
                 // The inherited part is a short sum of non-negative terms: a relative 1e-9 covers its own rounding.
-                *e = *e * (1.0 + 1e-9) + error_of(most + count * layer.passing.row_length(m) + 2, size);
+                *e = *e * (1.0 + 1e-9) + error_of(roundings(layer, m, most), size);
             }
         },
     );
     result
+}
+
+/// Roundings that an entry of a row passes, where what is sent has passed so many.
+fn roundings(layer: &Layer, m: usize, sent: usize) -> usize {
+    sent + layer.passing.terms() * layer.passing.row_length(m) + 2
+}
+
+/// `Σ_k |A_k| |X| |W_k| + |b|` of a row of `Ĥ(2)`, from above: the errors of the forward pass are proportional to it.
+pub fn first_magnitudes<'a>(
+    graph: &'a Graph,
+    layer: &'a Layer,
+    first: &'a Representation,
+    m: usize,
+) -> impl Iterator<Item = f64> + 'a {
+    let most = layer.passing.row(m).map(|(n, _)| graph.attributes().row(n).len()).max().unwrap_or(0);
+    let roundings = roundings(layer, m, most);
+    first.errors(m).iter().map(move |&error| magnitude_of(roundings, error))
 }
 
 impl Sent {
