@@ -77,6 +77,16 @@ impl Losses<'_> {
         (FloatPrices::default(), Interval::ANY.upper, None)
     }
 
+    /// Every free flip that may lose something, and a number not below what it loses.
+    pub(crate) fn positive(&self, mut each: impl FnMut(Flip, Up)) {
+        let steep: Vec<Vec<Steep>> = (0..self.lines.len()).map(|m| self.steep(m)).collect();
+        let mut places = self.places(&steep);
+        let mut present = vec![false; self.network.exact.graph.attributes.columns];
+        for (row, attribute, loss) in self.collect(Stored::ZERO, &steep, &mut places, &mut present) {
+            each((places[row].node, attribute), loss);
+        }
+    }
+
     /// The best prices not below `least` for the flips found, what they give, and how many flips of what sum may be made.
     fn settle(
         &self,
