@@ -199,6 +199,11 @@ impl Case {
         let (classes, deep) = (self.world.classes() as u32, self.world.depth() > 1);
         let style = random.below(4);
         let mut lines = Vec::new();
+        if self.world.depth() > 2 && random.chance(50) {
+            // Bounds of units above layer 2 that some leaves need, as the expansion makes them.
+            let of = checker.expanded_bounds(random.below(self.size()) as u32);
+            lines.extend(of.into_iter().map(Line::Bounds));
+        }
         for n in 0..self.size() as u32 {
             let class = truth.predicted[n as usize];
             let others = (0..classes).filter(|&y| y != class);
