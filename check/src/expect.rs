@@ -99,7 +99,9 @@ impl Expectations {
         let count = graph.attributes.rows;
         let most = header.attacked_nodes.filter(|&most| most < count as u64);
         if let (Some(most), true) = (most, budget || self.attacked_nodes.is_some()) {
-            let expected = self.attacked_nodes.map_or("flips in all nodes".into(), |least| format!("flips in {least} nodes or more"));
+            let expected = self
+                .attacked_nodes
+                .map_or("flips in all nodes".into(), |least| format!("flips in {least} nodes or more"));
             let holds = self.attacked_nodes.is_some_and(|least| most >= least);
             expect(holds, expected, format!("flips in at most {most}"));
         }

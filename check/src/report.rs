@@ -142,7 +142,9 @@ impl Summary {
         };
         match &header.nodes {
             None => writeln!(f, "            predictions of all nodes count{right}"),
-            Some(nodes) => writeln!(f, "            predictions of {} count{right}", plural(nodes.len() as u128, "node")),
+            Some(nodes) => {
+                writeln!(f, "            predictions of {} count{right}", plural(nodes.len() as u128, "node"))
+            }
         }
     }
 

@@ -164,14 +164,7 @@ pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFil
     let longest = longest.saturating_add(nodes.saturating_mul(11));
     let line = lines.header(longest).map_err(|error| Stop::Unreadable(1, error))?;
     let bytes = line.unwrap_or_else(|| Err(order("the file is empty"))).map_err(wrong)?;
-    let others = [
-        r#"{"node":"#,
-        r#"{"unproved":"#,
-        r#"{"bounds":"#,
-        r#"{"end":"#,
-        r#"{"share":"#,
-        r#"{"claim":"#,
-    ];
+    let others = [r#"{"node":"#, r#"{"unproved":"#, r#"{"bounds":"#, r#"{"end":"#, r#"{"share":"#, r#"{"claim":"#];
     if others.iter().any(|other| bytes.starts_with(other.as_bytes())) {
         return Err(wrong(order("the first line is not a header")));
     }

@@ -215,7 +215,8 @@ fn mutate(value: &mut Value, random: &mut Random) {
             *spot = Value::from(new[random.below(new.len())]);
         }
         Value::String(text) => {
-            let words = ["gcn", "sum", "sum+self", "mean", "identity", "both", "add", "remove", "predicted", "labels", "x"];
+            let words =
+                ["gcn", "sum", "sum+self", "mean", "identity", "both", "add", "remove", "predicted", "labels", "x"];
             *text = words[random.below(words.len())].into();
         }
         Value::Array(list) if !list.is_empty() => {
@@ -231,7 +232,19 @@ fn mutate(value: &mut Value, random: &mut Random) {
             let key = map.keys().nth(random.below(map.len())).cloned().unwrap_or_default();
             let old = map.remove(&key).unwrap_or_default();
             if random.chance(60) {
-                let keys = ["weight", "size", "leaves", "prices", "price", "nodes", "attacked_nodes", "share", "node", "leaf", "hints"];
+                let keys = [
+                    "weight",
+                    "size",
+                    "leaves",
+                    "prices",
+                    "price",
+                    "nodes",
+                    "attacked_nodes",
+                    "share",
+                    "node",
+                    "leaf",
+                    "hints",
+                ];
                 map.insert(keys[random.below(keys.len())].into(), old);
             }
         }
@@ -502,7 +515,10 @@ fn wrong_lines_are_refused() {
         (r#"{"share":{"id":1,"class":0,"size":-1}}"#, "not a line"),
         (r#"{"share":{"id":1,"class":0,"size":16777216,"leaves":[[0,{"leaf":{}}]]}}"#, "class 0 is missing"),
         (r#"{"share":{"id":1,"class":0,"size":16777216,"leaves":[[2,{"leaf":{}}]]}}"#, "class 2 is missing"),
-        (r#"{"share":{"id":1,"class":0,"size":16777216,"leaves":[[1,{"leaf":{}}],[1,{"leaf":{}}]]}}"#, "class 1 is missing"),
+        (
+            r#"{"share":{"id":1,"class":0,"size":16777216,"leaves":[[1,{"leaf":{}}],[1,{"leaf":{}}]]}}"#,
+            "class 1 is missing",
+        ),
         (r#"{"share":{"id":1,"class":0,"size":16777216,"leaves":[[1,{"flip":[0,0]}]]}}"#, "not a line"),
         (r#"{"share":{"id":1,"class":0,"size":16777216,"leaves":[[1,{"leaf":{"dual":2}}]]}}"#, "layer 2"),
         (r#"{"share":{"id":1,"class":0,"size":16777216,"leaves":null}}"#, "not a line"),
@@ -511,7 +527,10 @@ fn wrong_lines_are_refused() {
         (r#"{"unproved":{"id":1,"reason":"x"}}"#, "not a line"),
         (r#"{"end":1}"#, "not a line"),
         (r#"{"node":{"id":1,"class":0,"claim":{"robust":[{"class":1,"tree":[{"leaf":{}}]}]}}}"#, "not above 0"),
-        (r#"{"node":{"id":1,"class":0,"claim":{"non_robust":{"class":1,"flips":[[1,0],[1,1]]}}}}"#, "robust nodes only"),
+        (
+            r#"{"node":{"id":1,"class":0,"claim":{"non_robust":{"class":1,"flips":[[1,0],[1,1]]}}}}"#,
+            "robust nodes only",
+        ),
         (r#"{"node":{"id":0,"class":0,"claim":{"robust":[{"class":1,"tree":[{"leaf":{}}]}]}}}"#, "already proved"),
         (r#"{"bounds":{"layer":3,"node":0,"units":[]}}"#, "before the first share"),
         (r#"{"header":{"version":2}}"#, "not a line"),

@@ -119,9 +119,8 @@ impl<'a> Checker<'a> {
             return (outcome.0, Err(reason));
         }
         let Statement { nodes, attacked_nodes, .. } = self.statement;
-        let total = |rounded: &Worth| {
-            missing.saturating_add(self.exact.most(rounded, claim, &nodes.budget, *attacked_nodes))
-        };
+        let total =
+            |rounded: &Worth| missing.saturating_add(self.exact.most(rounded, claim, &nodes.budget, *attacked_nodes));
         let shown = |total: u128| u64::try_from(total >> 48).unwrap_or(u64::MAX);
         outcome.0.shown = shown(total(&self.rounded));
         let again = std::mem::take(&mut *locked(&self.again));
@@ -170,7 +169,8 @@ impl<'a> Checker<'a> {
             let counts = required.is_none_or(|label| self.nodes.session(node, |session| session.is_predicted(label)));
             if counts { [1, 0, 0, u64::from(ONE)] } else { [0; 4] }
         });
-        let [counted, safe, shared, missing] = of_nodes.reduce(|| [0; 4], |a, b| std::array::from_fn(|at| a[at] + b[at]));
+        let [counted, safe, shared, missing] =
+            of_nodes.reduce(|| [0; 4], |a, b| std::array::from_fn(|at| a[at] + b[at]));
         (Outcome { counted, safe, shared, shown: u64::MAX }, u128::from(missing) * u128::from(ONE))
     }
 }

@@ -60,7 +60,9 @@ impl<'a> Statement<'a> {
         named.filter_map(|node| match self.label(node) {
             None => Some((node, None)),
             // What is without label, or has one that no class has, is never right.
-            Some(label) => label.filter(|&label| (label as usize) < self.nodes.network.classes()).map(|y| (node, Some(y))),
+            Some(label) => {
+                label.filter(|&label| (label as usize) < self.nodes.network.classes()).map(|y| (node, Some(y)))
+            }
         })
     }
 

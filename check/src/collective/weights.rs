@@ -81,8 +81,7 @@ impl Session<'_> {
         // The fast path knows only the bounds that the expansion makes.
         if !exact && constant.is_positive() && !self.checker.has_stated_bounds() {
             weights.exact = false;
-            let losses = self.target.losses(&hints, &path.decided, step);
-            losses.positive(|flip, loss| weights.raise(flip, loss.share_of(constant)));
+            self.target.losses(&hints, &path.decided, step).raise_shares(constant, &mut weights.rows);
             return Ok(());
         }
         let whole = |l: usize, node: u32| self.checker.whole(l, node);

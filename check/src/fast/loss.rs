@@ -77,13 +77,40 @@ impl Losses<'_> {
         (FloatPrices::default(), Interval::ANY.upper, None)
     }
 
-    /// Every free flip that may lose something, and a number not below what it loses.
-    pub(crate) fn positive(&self, mut each: impl FnMut(Flip, Up)) {
+    /// Raises the shares that free flips of some rows have of a constant, in units of 2⁻²⁴, to numbers not below `loss / constant`. The rows are of
+    /// nodes with flips to make, each with the shares of all attributes.
+    pub(crate) fn raise_shares(&self, constant: Down, rows: &mut [(u32, Vec<u32>)]) {
         let steep: Vec<Vec<Steep>> = (0..self.lines.len()).map(|m| self.steep(m)).collect();
-        let mut places = self.places(&steep);
         let mut present = vec![false; self.network.exact.graph.attributes.columns];
-        for (row, attribute, loss) in self.collect(Stored::ZERO, &steep, &mut places, &mut present) {
-            each((places[row].node, attribute), loss);
+        let width = self.network.columns.len().max(1);
+        for (node, shares) in rows {
+            let Some(place) = self.slice.place(1, *node) else { continue };
+            let (most, lines) = self.slopes(place, *node, &steep);
+            let attributes = self.network.exact.graph.attributes.row(*node as usize);
+            attributes.iter().for_each(|&d| present[d as usize] = true);
+            for (weights, &(d, norm)) in self.network.by_norm_weights.chunks_exact(width).zip(&self.network.by_norm) {
+                // Cauchy and Schwarz.
+                let largest = most.losing.times_up(norm);
+                if largest.is_zero() {
+                    break;
+                }
+                let (share, is_present) = (&mut shares[d as usize], present[d as usize]);
+                if largest.share_of(constant) <= *share || !self.budget.permits((*node, d), is_present) {
+                    continue;
+                }
+                let mut loss = most.loss(weights, norm, is_present);
+                if let Some(lines) = lines.as_ref().filter(|_| loss.is_positive()) {
+                    loss = loss.least(lines.loss(weights, norm, is_present).plus(self.bent(
+                        place,
+                        (*node, d),
+                        is_present,
+                    )));
+                }
+                if loss.is_positive() {
+                    *share = loss.share_of(constant).max(*share);
+                }
+            }
+            attributes.iter().for_each(|&d| present[d as usize] = false);
         }
     }
 

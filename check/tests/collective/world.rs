@@ -55,8 +55,7 @@ impl Case {
         let mut world = larger(random);
         let (columns, classes) = (world.graph.attributes.columns, 2 + random.below(2));
         let weight = |random: &mut Random| random.below(9) as f64 / 2.0 - 2.0;
-        let rows: Vec<Vec<f64>> =
-            (0..columns).map(|_| (0..classes).map(|_| weight(random)).collect()).collect();
+        let rows: Vec<Vec<f64>> = (0..columns).map(|_| (0..classes).map(|_| weight(random)).collect()).collect();
         let bias: Vec<f64> = (0..classes).map(|_| 2.0 * weight(random)).collect();
         world.model.layers = vec![layer(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>(), &bias)];
         world.header.message_passing = vec![["sum+self", "identity", "sum"][random.below(3)].into()];
@@ -277,7 +276,8 @@ impl Case {
         };
         let priced = (0..self.size() as u32).filter(|_| random.chance(40)).collect::<Vec<_>>();
         let prices = if random.chance(60) { priced } else { Vec::new() };
-        let prices = prices.into_iter().map(|n| (n, [one / 2, one / 4, random.next() % one][random.below(3)])).collect();
+        let prices =
+            prices.into_iter().map(|n| (n, [one / 2, one / 4, random.next() % one][random.below(3)])).collect();
         Claim { lines: lines.len() as u64, bound, price, prices }
     }
 
