@@ -9,7 +9,7 @@ use crate::core::forward;
 use crate::core::leaf::{self, Path, WholeBounds};
 use crate::core::rounding::Rounding;
 use crate::core::tree::{Scope, is_predicted};
-use crate::directed::Interval;
+use crate::directed::{Interval, Up};
 use crate::expand::exact_hints;
 use crate::fast::{Attempt, Fast, Target};
 use crate::format::{BoundsLine, Claim, ClassProof, Convention, Leaf, NodeProof, Step};
@@ -98,6 +98,11 @@ impl<'a> Checker<'a> {
             }
         }
         Ok(expanded)
+    }
+
+    /// The attributes by falling norm of their weights, with numbers not below that norm.
+    pub(crate) fn by_norm(&self) -> &[(u32, Up)] {
+        &self.fast.network.by_norm
     }
 
     /// What the proofs are about.

@@ -295,6 +295,12 @@ impl Up {
         if share < ONE && whole.0 > 0.0 { share.max(0.0) as u32 } else { 1 << 24 }
     }
 
+    /// `self / whole` for a number that is not negative and a positive whole.
+    pub(crate) fn over(self, whole: Down) -> Up {
+        let quotient = (self.0.max(0.0) / whole.0).next_up();
+        Up(if whole.0 > 0.0 && !quotient.is_nan() { quotient } else { f64::INFINITY })
+    }
+
     /// The order in which the largest are picked.
     pub(crate) fn order(self, other: Up) -> Ordering {
         self.0.total_cmp(&other.0)

@@ -6,7 +6,9 @@ use rayon::prelude::*;
 
 use super::ONE;
 use super::format::{Claim, Share};
+use super::limit::{Deferred, limits};
 use super::statement::Statement;
+use super::weights::Look;
 use super::worth::Worth;
 use crate::checker::{self, Fault, Verdict};
 use crate::format::{self, BoundsLine, NodeProof};
@@ -20,6 +22,8 @@ pub(crate) struct Checker<'a> {
     /// From shares with exact weights, and from those with rounded ones.
     exact: Worth,
     rounded: Worth,
+    /// Shares whose weights wait for the prices.
+    deferred: Mutex<Vec<Deferred>>,
     /// The shares with rounded weights, should the claim need better ones.
     again: Mutex<Vec<Share>>,
     /// By node: `α + β` of its accepted share.
@@ -49,6 +53,7 @@ impl<'a> Checker<'a> {
             exact_only,
             exact: Worth::new(count),
             rounded: Worth::new(count),
+            deferred: Mutex::default(),
             again: Mutex::default(),
             shares: (0..count).map(|_| Mutex::default()).collect(),
         }
@@ -92,8 +97,18 @@ impl<'a> Checker<'a> {
             if !session.is_predicted(share.class) {
                 return Err(Reason::Reference("predicted class").into());
             }
-            let weights = session.weights(share, self.exact_only)?;
-            if !self.statement.counts(share.id, share.class) {
+            // What sizes are depends on all weights; otherwise only flips above their price matter.
+            let norms = if self.exact_only || share.size > 0 { None } else { session.weight_norms(share) };
+            let counts = self.statement.counts(share.id, share.class);
+            if let Some(norms) = norms {
+                if counts {
+                    locked(&self.deferred).push(Deferred { share: share.clone(), norms });
+                    *locked(&self.shares[share.id as usize]) = Some(both);
+                }
+                return Ok(());
+            }
+            let weights = session.weights(share, if self.exact_only { Look::Exact } else { Look::Rounded })?;
+            if !counts {
                 return Ok(());
             }
             let budget = &self.statement.nodes.budget;
@@ -113,11 +128,12 @@ impl<'a> Checker<'a> {
     /// # Errors
     /// If prices are out of order, or the lines do not show it.
     pub(crate) fn claim(&self, claim: &Claim, verdicts: &[Option<Verdict>]) -> (Outcome, Result<(), Reason>) {
+        if let Err(reason) = self.require_prices(claim) {
+            return (self.counted(verdicts).0, Err(reason));
+        }
+        self.weigh_deferred(claim);
         let mut outcome = self.counted(verdicts);
         let missing = outcome.1;
-        if let Err(reason) = self.require_prices(claim) {
-            return (outcome.0, Err(reason));
-        }
         let Statement { nodes, attacked_nodes, .. } = self.statement;
         let total =
             |rounded: &Worth| missing.saturating_add(self.exact.most(rounded, claim, &nodes.budget, *attacked_nodes));
@@ -127,7 +143,7 @@ impl<'a> Checker<'a> {
         if outcome.0.shown > claim.bound && !again.is_empty() {
             // Floats may have been too coarse.
             again.par_iter().for_each(|share| {
-                let weights = self.nodes.session(share.id, |session| session.weights(share, true));
+                let weights = self.nodes.session(share.id, |session| session.weights(share, Look::Exact));
                 match weights {
                     Ok(weights) => self.exact.add(share, &weights, &nodes.budget),
                     // What floats find above 0 is above 0: this does not happen, and were it so, the node would have no share.
@@ -142,6 +158,23 @@ impl<'a> Checker<'a> {
         let outcome = outcome.0;
         let fine = outcome.shown <= claim.bound;
         (outcome, if fine { Ok(()) } else { Err(Reason::Claim { claimed: claim.bound, shown: outcome.shown }) })
+    }
+
+    /// Adds the shares that waited for the prices, as far as flips may be worth more.
+    fn weigh_deferred(&self, claim: &Claim) {
+        let deferred = std::mem::take(&mut *locked(&self.deferred));
+        let Statement { nodes, attacked_nodes, .. } = self.statement;
+        let others = [&self.exact, &self.rounded];
+        let limits = limits(&deferred, others, claim, attacked_nodes.is_none(), self.nodes.by_norm());
+        deferred.par_iter().for_each(|Deferred { share, .. }| {
+            let weights = self.nodes.session(share.id, |session| session.weights(share, Look::Within(&limits)));
+            match weights {
+                Ok(weights) => self.rounded.add(share, &weights, &nodes.budget),
+                // This does not happen, and were it so, the node would have no share.
+                Err(_) => *locked(&self.shares[share.id as usize]) = None,
+            }
+        });
+        locked(&self.again).extend(deferred.into_iter().map(|one| one.share));
     }
 
     fn require_prices(&self, claim: &Claim) -> Result<(), Reason> {

@@ -150,6 +150,13 @@ pub struct Claim {
     pub prices: Vec<(u32, u64)>,
 }
 
+impl Claim {
+    /// `η` of a node.
+    pub fn price_of(&self, node: u32) -> u64 {
+        self.prices.binary_search_by_key(&node, |entry| entry.0).map_or(0, |at| self.prices[at].1)
+    }
+}
+
 fn is_zero(x: &u32) -> bool {
     *x == 0
 }

@@ -5,6 +5,7 @@
 //! | [`format`](self::format) | the lines of a file |
 //! | `statement` | what header, graph and model mean, and which predictions count |
 //! | `weights` | the weights of flips by a share line: exactly, or not below that from floats rounded outward |
+//! | `limit` | which flips need a closer look than Cauchy and Schwarz |
 //! | `size` | the sizes of flips, from their weights |
 //! | `worth` | what all share lines add up to for every flip, and the sum that bounds the number of broken predictions |
 //! | `checker` | one line, and the claim |
@@ -12,6 +13,7 @@
 
 mod checker;
 pub mod format;
+mod limit;
 mod size;
 mod statement;
 mod stream;

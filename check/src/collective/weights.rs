@@ -1,5 +1,7 @@
 //! The weights of flips by a share line (`FORMAT-COLLECTIVE.md` (1)): exactly, or not below that from floats rounded outward.
 
+use std::collections::BTreeMap;
+
 use dashu_int::IBig;
 
 use super::ONE;
@@ -7,7 +9,7 @@ use super::format::{Leaf, Share};
 use crate::checker::{Fault, Session};
 use crate::core::dyadic::Dyadic;
 use crate::core::leaf::{Path, Target};
-use crate::directed::Interval;
+use crate::directed::{Interval, Up};
 use crate::expand::exact_hints;
 use crate::format::Step;
 use crate::hints::{Hints, Prices};
@@ -31,22 +33,68 @@ impl Weights {
     }
 }
 
+/// How closely weights are looked at.
+#[derive(Clone, Copy)]
+pub(super) enum Look<'l> {
+    /// By the core alone.
+    Exact,
+    /// From floats where they suffice.
+    Rounded,
+    /// The same, of so many attributes of each node by falling norm. There are no weights of others.
+    Within(&'l [usize]),
+}
+
+impl Look<'_> {
+    fn limit(&self, node: u32) -> usize {
+        match self {
+            Look::Exact | Look::Rounded => usize::MAX,
+            Look::Within(limits) => limits[node as usize],
+        }
+    }
+}
+
 impl Session<'_> {
+    /// What the weights of a share line are at most, by node and for a norm of 1, if floats suffice for its constants.
+    pub(super) fn weight_norms(&mut self, share: &Share) -> Option<Vec<(u32, Up)>> {
+        let network = &self.checker.statement().network;
+        let (classes, usual) = (network.classes() as u32, Leaf::usual(network.depth()));
+        if self.checker.has_stated_bounds() {
+            return None;
+        }
+        let mut norms: BTreeMap<u32, Up> = BTreeMap::new();
+        let mut listed = share.leaves.iter().peekable();
+        for class in (0..classes).filter(|&class| class != share.class) {
+            let leaf = listed.next_if(|entry| entry.0 == class).map_or(&usual, |entry| &entry.1);
+            let (Leaf::Leaf(leaf), path) = (leaf, Path::default()) else { return None };
+            let short = self.scope().short(&path, leaf).ok()?;
+            let (hints, constant, step) = self.target.relaxed(&[(share.class, 1), (class, -1)], &path, &short)?;
+            if !constant.is_positive() {
+                return None;
+            }
+            for (node, norm) in self.target.losses(&hints, &path.decided, step).row_norms() {
+                let known = norms.entry(node).or_insert(Up::ZERO);
+                *known = known.most(norm.over(constant));
+            }
+        }
+        listed.next().is_none().then(|| norms.into_iter().collect())
+    }
+
     /// The weights of a share line, whose class must be the predicted one.
     ///
     /// # Errors
     /// If a leaf is not admissible, or its constant is not above 0.
-    pub(super) fn weights(&mut self, share: &Share, exact: bool) -> Result<Weights, Fault> {
+    pub(super) fn weights(&mut self, share: &Share, look: Look) -> Result<Weights, Fault> {
         let Statement { network, budget, .. } = self.checker.statement();
         let (classes, depth) = (network.classes() as u32, network.depth());
         let free = self.slice.nodes(1).iter().filter(|&&node| budget.local(node).min(budget.global) > 0);
+        let free = free.filter(|&&node| look.limit(node) > 0);
         let rows = free.map(|&node| (node, vec![0; network.graph.attributes.columns])).collect();
         let mut weights = Weights { rows, exact: true };
         let mut listed = share.leaves.iter().peekable();
         let usual = Leaf::usual(depth);
         for class in (0..classes).filter(|&class| class != share.class) {
             let leaf = listed.next_if(|entry| entry.0 == class).map_or(&usual, |entry| &entry.1);
-            let judged = self.leaf_weights((share.class, class), leaf.clone().into(), exact, &mut weights);
+            let judged = self.leaf_weights((share.class, class), leaf.clone().into(), look, &mut weights);
             judged.map_err(|reason| Fault { class: Some(class), step: None, reason })?;
         }
         match listed.next() {
@@ -60,7 +108,7 @@ impl Session<'_> {
         &mut self,
         (reference, class): (u32, u32),
         leaf: Step,
-        exact: bool,
+        look: Look,
         weights: &mut Weights,
     ) -> Result<(), Reason> {
         let Statement { network, budget, .. } = self.checker.statement();
@@ -79,9 +127,10 @@ impl Session<'_> {
             return Err(Reason::Bound(Interval::ANY));
         };
         // The fast path knows only the bounds that the expansion makes.
-        if !exact && constant.is_positive() && !self.checker.has_stated_bounds() {
+        if !matches!(look, Look::Exact) && constant.is_positive() && !self.checker.has_stated_bounds() {
             weights.exact = false;
-            self.target.losses(&hints, &path.decided, step).raise_shares(constant, &mut weights.rows);
+            let losses = self.target.losses(&hints, &path.decided, step);
+            losses.raise_shares(constant, &mut weights.rows, |node| look.limit(node));
             return Ok(());
         }
         let whole = |l: usize, node: u32| self.checker.whole(l, node);

@@ -20,6 +20,16 @@ impl Worth {
         Worth { rows: (0..nodes).map(|_| Mutex::default()).collect() }
     }
 
+    /// The number of nodes.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The largest `v` of a node.
+    pub(super) fn largest(&self, node: usize) -> u64 {
+        self.row(node).iter().copied().max().unwrap_or(0)
+    }
+
     /// Adds a share line. There are at most [`super::format::MOST_SHARES`], so that no sum is too large.
     pub(super) fn add(&self, share: &Share, weights: &Weights, budget: &Budget) {
         let sizes = (share.size > 0).then(|| Sizes::new(weights, budget));
@@ -49,8 +59,7 @@ impl Worth {
                 above.sort_unstable_by(|a, b| b.cmp(a));
                 return sum(above.into_iter().take(left).map(u128::from));
             }
-            let own = claim.prices.binary_search_by_key(&(node as u32), |entry| entry.0);
-            let own = own.map_or(0, |at| claim.prices[at].1);
+            let own = claim.price_of(node as u32);
             let paid = (left as u128).saturating_mul(own.into());
             let above = worth.map(|v| u128::from(v.saturating_sub(claim.price).saturating_sub(own)));
             paid.saturating_add(sum(above))
