@@ -9,7 +9,7 @@ use crate::core::forward;
 use crate::core::leaf::{self, Path, WholeBounds};
 use crate::core::rounding::Rounding;
 use crate::core::tree::{Scope, is_predicted};
-use crate::directed::Interval;
+use crate::directed::{Interval, Up};
 use crate::expand::exact_hints;
 use crate::fast::{Attempt, Fast, Target};
 use crate::format::{BoundsLine, Claim, ClassProof, Convention, Leaf, NodeProof, Step};
@@ -98,6 +98,11 @@ impl<'a> Checker<'a> {
             }
         }
         Ok(expanded)
+    }
+
+    /// The attributes by falling norm of their weights, with numbers not below that norm.
+    pub(crate) fn by_norm(&self) -> &[(u32, Up)] {
+        &self.fast.network.by_norm
     }
 
     /// What the proofs are about.
@@ -255,17 +260,17 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    fn has_stated_bounds(&self) -> bool {
+    pub(crate) fn has_stated_bounds(&self) -> bool {
         !self.stated.read().unwrap_or_else(std::sync::PoisonError::into_inner).is_empty()
     }
 
-    fn stated_bounds(&self, l: usize, node: u32) -> Option<Arc<WholeBounds>> {
+    pub(crate) fn stated_bounds(&self, l: usize, node: u32) -> Option<Arc<WholeBounds>> {
         let stated = self.stated.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         stated.get(&(l, node)).cloned()
     }
 
     /// Whole bounds for short leaves: those stated, or what the expansion makes of the defaults.
-    fn whole(&self, l: usize, node: u32) -> Option<Arc<WholeBounds>> {
+    pub(crate) fn whole(&self, l: usize, node: u32) -> Option<Arc<WholeBounds>> {
         if let Some(stated) = self.stated_bounds(l, node) {
             return Some(stated);
         }
@@ -300,9 +305,9 @@ type Keep<'k> = Option<&'k mut Vec<(u32, usize, Hints)>>;
 
 /// One node, whose leaves can be asked about one by one.
 pub struct Session<'a> {
-    checker: &'a Checker<'a>,
-    slice: &'a Slice,
-    target: Target<'a>,
+    pub(crate) checker: &'a Checker<'a>,
+    pub(crate) slice: &'a Slice,
+    pub(crate) target: Target<'a>,
     node: u32,
     /// What the bound of the class at hand must exceed: 0 for the exact network.
     error: Dyadic,
@@ -342,7 +347,7 @@ impl Session<'_> {
         free.find(|flip| network.layers[0].weight[flip.1 as usize].iter().any(|w| !w.is_zero()))
     }
 
-    fn scope(&self) -> Scope<'_> {
+    pub(crate) fn scope(&self) -> Scope<'_> {
         let Statement { network, budget, .. } = self.checker.statement;
         Scope { network, budget, slice: self.slice }
     }
@@ -423,7 +428,7 @@ impl Session<'_> {
         (sign, Interval::around(&margin))
     }
 
-    fn is_predicted(&self, class: u32) -> bool {
+    pub(crate) fn is_predicted(&self, class: u32) -> bool {
         let none = Decided::default();
         if !self.checker.exact_only {
             let logits = self.target.logits(&none);

@@ -287,6 +287,20 @@ impl Up {
         self.0 == 0.0
     }
 
+    /// Not below `⌈2²⁴ · self / whole⌉` for a number that is not negative and a positive whole, and at most 2²⁴ where that is.
+    pub(crate) fn share_of(self, whole: Down) -> u32 {
+        const ONE: f64 = (1u32 << 24) as f64;
+        // Rounded up, the quotient is not below the exact one; a power of two keeps its bits.
+        let share = ((self.0 / whole.0).next_up() * ONE).ceil();
+        if share < ONE && whole.0 > 0.0 { share.max(0.0) as u32 } else { 1 << 24 }
+    }
+
+    /// `self / whole` for a number that is not negative and a positive whole.
+    pub(crate) fn over(self, whole: Down) -> Up {
+        let quotient = (self.0.max(0.0) / whole.0).next_up();
+        Up(if whole.0 > 0.0 && !quotient.is_nan() { quotient } else { f64::INFINITY })
+    }
+
     /// The order in which the largest are picked.
     pub(crate) fn order(self, other: Up) -> Ordering {
         self.0.total_cmp(&other.0)

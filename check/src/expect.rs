@@ -10,9 +10,11 @@ use std::str::FromStr;
 use gcnproof_files::GraphFile;
 
 use crate::checker::Verdict;
+use crate::collective;
 use crate::edges;
 use crate::format::{BudgetStatement, Convention, Deployed, Direction, Header, Local};
 use crate::report::shown_rules;
+use crate::summary::Collective;
 
 /// What a file must state and prove. Nothing is expected by default.
 #[derive(Clone, Debug, Default)]
@@ -37,9 +39,17 @@ pub struct Expectations {
     pub classes: Option<Convention>,
     /// The statement must be about every execution in float32 (true), or about the exact network (false).
     pub deployed: Option<bool>,
-    /// These nodes must have accepted proofs.
+    /// These nodes must have accepted proofs; or, of one attack for the whole graph, their predictions must count.
     pub nodes: Option<Nodes>,
+    /// The file must be about one attack for the whole graph, which breaks at most so many predictions.
+    pub bound: Option<u64>,
+    /// The attack must be able to change the attributes of at least so many nodes. Where a budget is expected the default is all.
+    pub attacked_nodes: Option<u64>,
 }
+
+/// How the two kinds of statements about flips are called.
+const OF_NODES: &str = "proofs about single nodes";
+const OF_ALL: &str = "one attack for the whole graph";
 
 impl Expectations {
     /// What the header states otherwise, in words. A flip more than there are attributes means nothing, so that `Q` need not
@@ -53,8 +63,82 @@ impl Expectations {
         };
         let removals = self.removals.is_some() || self.removals_at_node.is_some() || self.last_edges;
         expect(!removals, "removed edges".into(), "flips of attributes".into());
+        let one_attack = self.bound.is_some() || self.attacked_nodes.is_some();
+        expect(!one_attack, OF_ALL.into(), OF_NODES.into());
+        unmet.extend(self.unmet_budget(&header.budget, graph));
+        let mut expect = |holds: bool, expected: String, stated: String| {
+            if !holds {
+                unmet.push(format!("expected {expected}, stated {stated}"));
+            }
+        };
+        if let Some(expected) = self.deployed {
+            // Fewer bits mean larger errors: what holds for them holds for float32.
+            let stated = header.deployed.as_ref().is_some_and(|deployed| deployed.precision <= 24);
+            let words = |deployed: bool| if deployed { "every execution in float32" } else { "the exact network" };
+            let holds = if expected { stated } else { header.deployed.is_none() };
+            let found = header.deployed.as_ref().map_or_else(|| words(false).into(), ToString::to_string);
+            expect(holds, words(expected).into(), found.clone());
+            let exact =
+                header.deployed.as_ref().filter(|_| expected).and_then(|d| too_exact(d, &header.message_passing));
+            if let Some((rule, least)) = exact {
+                expect(false, format!("operator entries of {rule} within {least} units or more"), found);
+            }
+        }
+        unmet
+    }
+
+    /// What a header about one attack states otherwise. Without an expected bound it meets no expectation: all others are then about single nodes.
+    pub fn unmet_collective(&self, header: &collective::format::Header, graph: &GraphFile) -> Vec<String> {
+        let mut unmet = self.unmet_by_both(&header.message_passing, header.classes);
+        let mut expect = |holds: bool, expected: String, stated: String| {
+            if !holds {
+                unmet.push(format!("expected {expected}, stated {stated}"));
+            }
+        };
+        let removals = self.removals.is_some() || self.removals_at_node.is_some() || self.last_edges;
+        expect(!removals, "removed edges".into(), "flips of attributes".into());
+        let budget = self.global.is_some() || self.local.is_some() || self.direction.is_some();
+        let other = budget || self.classes.is_some() || self.nodes.is_some() || self.deployed.is_some();
+        expect(self.bound.is_some() || !other, OF_NODES.into(), OF_ALL.into());
+        expect(self.deployed != Some(true), "every execution in float32".into(), "the exact network".into());
+        let count = graph.attributes.rows;
+        let most = header.attacked_nodes.filter(|&most| most < count as u64);
+        if let (Some(most), true) = (most, budget || self.attacked_nodes.is_some()) {
+            let expected = self
+                .attacked_nodes
+                .map_or("flips in all nodes".into(), |least| format!("flips in {least} nodes or more"));
+            let holds = self.attacked_nodes.is_some_and(|least| most >= least);
+            expect(holds, expected, format!("flips in at most {most}"));
+        }
+        if let (Some(expected), Some(stated)) = (&self.nodes, &header.nodes) {
+            let absent = expected.of(count).find(|&node| stated.binary_search(&(node as u32)).is_err());
+            if let Some(node) = absent {
+                expect(false, format!("that nodes {expected} count"), format!("that node {node} does not"));
+            }
+        }
+        unmet.extend(self.unmet_budget(&header.budget, graph));
+        unmet
+    }
+
+    /// What a proof about one attack shows otherwise, in words.
+    pub(crate) fn exceeded(&self, claim: Option<&Collective>) -> Option<String> {
+        let most = self.bound?;
+        let expected = format!("expected that at most {most} predictions are broken");
+        match claim.filter(|claim| claim.proved) {
+            None => Some(format!("{expected}, nothing is proved")),
+            Some(claim) => (claim.claimed > most).then(|| format!("{expected}, proved at most {}", claim.claimed)),
+        }
+    }
+
+    /// What a budget of flips states otherwise.
+    fn unmet_budget(&self, budget: &BudgetStatement, graph: &GraphFile) -> Vec<String> {
+        let mut unmet = Vec::new();
+        let mut expect = |holds: bool, expected: String, stated: String| {
+            if !holds {
+                unmet.push(format!("expected {expected}, stated {stated}"));
+            }
+        };
         let (nodes, attributes) = (graph.attributes.rows as u64, graph.attributes.columns as u64);
-        let budget = &header.budget;
         let room = Room::new(budget, nodes, attributes);
         if let Some(global) = self.global {
             let needed = global.min(nodes.saturating_mul(attributes));
@@ -82,19 +166,6 @@ impl Expectations {
             } else if any {
                 let all = frozen as u64 >= attributes;
                 expect(!all, "attributes that can be flipped".into(), format!("that all {frozen} are frozen"));
-            }
-        }
-        if let Some(expected) = self.deployed {
-            // Fewer bits mean larger errors: what holds for them holds for float32.
-            let stated = header.deployed.as_ref().is_some_and(|deployed| deployed.precision <= 24);
-            let words = |deployed: bool| if deployed { "every execution in float32" } else { "the exact network" };
-            let holds = if expected { stated } else { header.deployed.is_none() };
-            let found = header.deployed.as_ref().map_or_else(|| words(false).into(), ToString::to_string);
-            expect(holds, words(expected).into(), found.clone());
-            let exact =
-                header.deployed.as_ref().filter(|_| expected).and_then(|d| too_exact(d, &header.message_passing));
-            if let Some((rule, least)) = exact {
-                expect(false, format!("operator entries of {rule} within {least} units or more"), found);
             }
         }
         unmet
@@ -126,6 +197,8 @@ impl Expectations {
         };
         let flips = self.global.is_some() || self.local.is_some() || self.direction.is_some();
         expect(!flips, "flips of attributes".into(), "removed edges".into());
+        let one_attack = self.bound.is_some() || self.attacked_nodes.is_some();
+        expect(!one_attack, OF_ALL.into(), "removed edges".into());
         expect(self.deployed != Some(true), "every execution in float32".into(), "the exact network".into());
         let removals = &header.edges;
         let degree = |node: usize| {

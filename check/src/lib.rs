@@ -10,6 +10,7 @@
 //!
 //! | module | what | to be trusted |
 //! |---|---|---|
+//! | [`collective`] | proofs about one attack for the whole graph: their lines, the rules, and a whole file | yes |
 //! | [`edges`] | proofs against removed edges: their lines, and the rules in both kinds of numbers | yes |
 //! | `core` | the rules in dyadic integers, rounding errors of the network as it runs included: it alone defines what is accepted | yes |
 //! | `statement` | what graph, model and header mean: network, operators, budget, slice | yes |
@@ -24,6 +25,7 @@
 //! With `--exact` a reader needs to trust `FORMAT.md`, the modules marked "yes", `gcnproof-files`, serde and the big integers of dashu.
 
 mod checker;
+pub mod collective;
 mod core;
 mod directed;
 pub mod edges;
@@ -57,5 +59,5 @@ pub use report::visible;
 pub use rewrite::{Expanded, expand, expand_file};
 pub use statement::{Decided, Flip, Statement, matrix_digest};
 pub use stream::{Options, check};
-pub use summary::{Rejection, Stated, Summary};
+pub use summary::{Collective, Rejection, Stated, Summary};
 pub use verified::{Judge, SideBySide, find_program, verify};

@@ -14,7 +14,7 @@ Checks proofs of the robustness of a graph convolutional network.
 Usage: gcnproof-check [OPTIONS] GRAPH MODEL PROOFS
 
   GRAPH    npz file           MODEL    safetensors or npz file
-  PROOFS   JSON lines, plain or zstd (see FORMAT.md, FORMAT-EDGES.md)
+  PROOFS   JSON lines, plain or zstd (see FORMAT.md, FORMAT-EDGES.md, FORMAT-COLLECTIVE.md)
 
   --message-passing RULES   insist on these rules, one or one per layer with commas between: gcn, gcn-self, mean,
                             mean+self, sum, sum+self, identity, poly(RULE;c0,c1,...), or a matrix file; those of the
@@ -39,6 +39,9 @@ What the file must state and prove; what it states is compared right after its f
   --expect-classes WHICH    predicted or labels
   --expect-deployed WHICH   float32: every execution of the network as it runs; exact: the network in exact arithmetic
   --expect-nodes NODES      all, or ids and ranges such as 0-99,204: each has an accepted proof
+  --expect-bound B          a proof about one attack for the whole graph: at most B predictions are broken; with it,
+                            --expect-nodes says whose predictions must count
+  --expect-attacked-nodes N the same, the attack may reach at least N nodes [where a budget is expected: all]
 A larger budget than asked for is fine: it proves more of robust nodes.
 
 Exit code: 0 if everything in the file is accepted (and verified, where that is asked for), at least one node is
@@ -162,6 +165,8 @@ fn expect(name: &str, value: impl FnOnce() -> Result<String, String>, expect: &m
     match name {
         "--expect-Q" => expect.global = Some(count(value()?)?),
         "--expect-q" => expect.local = Some(count(value()?)?),
+        "--expect-bound" => expect.bound = Some(count(value()?)?),
+        "--expect-attacked-nodes" => expect.attacked_nodes = Some(count(value()?)?),
         "--expect-E" => expect.removals = Some(count(value()?)?),
         "--expect-e" => expect.removals_at_node = Some(count(value()?)?),
         "--expect-direction" => expect.direction = Some(value()?.parse().map_err(wrong)?),

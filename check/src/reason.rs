@@ -138,10 +138,29 @@ pub enum Reason {
         "nothing is known of the network as it runs: numbers may leave the range of the format, or sums are too long for it"
     )]
     Rounding,
+    /// Shares of a node of more than the whole.
+    #[error("weight and size add up to more than 2^24")]
+    Share,
+    /// A claim about one attack that its lines do not show.
+    #[error("{}", shown_claim(*.claimed, *.shown))]
+    Claim {
+        /// So many predictions are broken at most, says the file.
+        claimed: u64,
+        /// So many, say its lines.
+        shown: u64,
+    },
     /// The bound is not above zero.
     #[error("the bound is not above 0 (it lies in [{:e}, {:e}])", .0.lower, .0.upper)]
     Bound(Interval),
     /// The margin is above zero, so the changes prove nothing.
     #[error("the margin after these changes is above 0 (it lies in [{:e}, {:e}])", .0.lower, .0.upper)]
     Margin(Interval),
+}
+
+/// What lines show instead of a claim.
+fn shown_claim(claimed: u64, shown: u64) -> String {
+    match shown {
+        u64::MAX => format!("the lines show nothing, but the claim is that at most {claimed} predictions are broken"),
+        _ => format!("the lines show that at most {shown} predictions are broken, but the claim is {claimed}"),
+    }
 }

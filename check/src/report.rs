@@ -3,9 +3,10 @@
 use std::fmt;
 
 use crate::checker::Verdict;
+use crate::collective;
 use crate::edges::{self, format::Removals};
 use crate::expect::Room;
-use crate::format::{Header, Local};
+use crate::format::{Convention, Header, Local};
 use crate::summary::{Stated, Summary};
 
 /// Characters of one text from a file that are shown, at most.
@@ -45,20 +46,29 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if let Some(header) = &self.header {
             match header {
-                Stated::Flips(header) => self.statement(f, header)?,
+                Stated::Flips(header) => self.statement(f, "statement   ", header)?,
+                Stated::Collective(header) => self.one_attack(f, header)?,
                 Stated::Removals(header) => self.removals(f, header)?,
             }
         }
         let [robust, non_robust, ties] = [Verdict::Robust, Verdict::NonRobust, Verdict::Tie].map(|v| self.count(v));
         let (proved, nodes) = (self.proved(), self.verdicts.len());
-        if self.checked {
+        let one_attack = matches!(self.header, Some(Stated::Collective(_)));
+        if let Some(claim) = &self.collective {
+            let (counted, safe, shared) = (claim.counted, claim.safe, claim.shared);
+            let others = counted - safe - shared;
+            let proved = if claim.proved { "" } else { " (not proved)" };
+            writeln!(f, "claim       at most {} of {counted} predictions are broken{proved}", claim.claimed)?;
+            writeln!(f, "            {safe} are never broken, {shared} have a share, {others} have neither")?;
+        }
+        if self.checked && !one_attack {
             writeln!(f, "accepted    {proved}: {robust} robust, {non_robust} non-robust, {ties} ties")?;
         }
         writeln!(f, "rejected    {}", self.rejected)?;
         for rejection in self.rejections.iter().take(SHOWN.0) {
             writeln!(f, "            {rejection}")?;
         }
-        if self.checked {
+        if self.checked && !one_attack {
             writeln!(f, "covered     {proved} of {nodes} nodes")?;
             let (reason, refused, silent) = (self.unproved, self.refused, self.unmentioned());
             let without = nodes - proved;
@@ -90,7 +100,7 @@ impl Summary {
             }
             Summary { checked: false, .. } => "rejected: nothing after the header was checked",
             summary if !summary.accepted() => "not everything in the file is accepted",
-            summary if summary.proved() == 0 => "nothing is proved",
+            summary if !summary.proves() => "nothing is proved",
             Summary { unmet, .. } if !unmet.is_empty() => "not everything that was expected is proved",
             _ => "everything in the file is accepted",
         }
@@ -120,7 +130,25 @@ impl Summary {
         writeln!(f, "            classes: {}", header.classes)
     }
 
-    fn statement(&self, f: &mut fmt::Formatter, header: &Header) -> fmt::Result {
+    fn one_attack(&self, f: &mut fmt::Formatter, header: &collective::format::Header) -> fmt::Result {
+        writeln!(f, "statement   one attack for the whole graph")?;
+        self.statement(f, "            ", &header.of_single_nodes())?;
+        if let Some(most) = header.attacked_nodes {
+            writeln!(f, "            flips in the attributes of at most {}", plural(most.into(), "node"))?;
+        }
+        let right = match header.classes {
+            Convention::Predicted => "",
+            Convention::Labels => ", where they are right without flips",
+        };
+        match &header.nodes {
+            None => writeln!(f, "            predictions of all nodes count{right}"),
+            Some(nodes) => {
+                writeln!(f, "            predictions of {} count{right}", plural(nodes.len() as u128, "node"))
+            }
+        }
+    }
+
+    fn statement(&self, f: &mut fmt::Formatter, start: &str, header: &Header) -> fmt::Result {
         let budget = &header.budget;
         let (nodes, attributes) = (self.verdicts.len() as u64, self.attributes as u64);
         let room = Room::new(budget, nodes, attributes);
@@ -135,7 +163,7 @@ impl Summary {
                 format!("q = {smallest} to {} per node (room for {sum} in all)", room.largest)
             }
         };
-        writeln!(f, "statement   Q = {} flips in all, {local}, direction {}", budget.global, budget.direction)?;
+        writeln!(f, "{start}Q = {} flips in all, {local}, direction {}", budget.global, budget.direction)?;
         let frozen = &budget.frozen_attributes;
         if budget.global == 0 || room.sum == 0 || frozen.len() as u64 >= attributes {
             writeln!(

@@ -72,8 +72,15 @@ pub fn expand(
         Stop::Unreadable(_, error) => error,
         Stop::Unmet => invalid("the header is not what was expected".into()),
     })?;
-    let Stated::Flips(header) = header else {
-        return Err(invalid("proofs against removed edges have no short leaves: there is nothing to write out".into()));
+    let header = match header {
+        Stated::Flips(header) => header,
+        Stated::Removals(_) => {
+            let problem = "proofs against removed edges have no short leaves: there is nothing to write out";
+            return Err(invalid(problem.into()));
+        }
+        Stated::Collective(_) => {
+            return Err(invalid("proofs about one attack for the whole graph are not written out".into()));
+        }
     };
     // What is not asked for is not worth the work.
     let unmet = options.expect.unmet(&header, graph);

@@ -7,6 +7,7 @@ use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 use rayon::prelude::*;
 
 use crate::checker::{Checker, Fault, Verdict};
+use crate::collective;
 use crate::edges;
 use crate::expect::Expectations;
 use crate::format::{LONGEST_REASON, Line, NodeProof, Unproved, longest_header};
@@ -59,7 +60,10 @@ pub fn check(
         }
     }
     if summary.checked {
-        let missing = options.expect.missing(&summary.verdicts);
+        let missing = match &summary.header {
+            Some(Stated::Collective(_)) => options.expect.exceeded(summary.collective.as_ref()),
+            _ => options.expect.missing(&summary.verdicts),
+        };
         summary.unmet.extend(missing);
     }
     summary
@@ -78,6 +82,7 @@ fn run(
     summary.unmet = match header {
         Stated::Flips(header) => options.expect.unmet(header, graph),
         Stated::Removals(header) => options.expect.unmet_removals(header, graph),
+        Stated::Collective(header) => options.expect.unmet_collective(header, graph),
     };
     let wrong_header = |reason| Stop::Wrong(1, reason);
     match header {
@@ -90,6 +95,12 @@ fn run(
             let statement = edges::Statement::new(graph, model, header).map_err(wrong_header)?;
             let checker = edges::Checker::new(&statement, options.exact_only);
             run_lines(lines, |line| judge_removals(&checker, line), progress, summary)
+        }
+        Stated::Collective(header) => {
+            let statement =
+                collective::Statement::new(graph, model, header, &options.matrices).map_err(wrong_header)?;
+            let checker = collective::Checker::new(&statement, options.exact_only);
+            collective::run(lines, &checker, progress, summary)
         }
     }
 }
@@ -149,16 +160,22 @@ pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFil
     let longest = longest_header(nodes, attributes, layers).saturating_add(rules);
     let longest =
         longest.max(edges::format::longest_header(nodes, edges, layers.saturating_mul(80).saturating_add(rules)));
+    // A file about one attack may name all nodes besides.
+    let longest = longest.saturating_add(nodes.saturating_mul(11));
     let line = lines.header(longest).map_err(|error| Stop::Unreadable(1, error))?;
     let bytes = line.unwrap_or_else(|| Err(order("the file is empty"))).map_err(wrong)?;
-    if [r#"{"node":"#, r#"{"unproved":"#, r#"{"bounds":"#, r#"{"end":"#]
-        .iter()
-        .any(|other| bytes.starts_with(other.as_bytes()))
-    {
+    let others = [r#"{"node":"#, r#"{"unproved":"#, r#"{"bounds":"#, r#"{"end":"#, r#"{"share":"#, r#"{"claim":"#];
+    if others.iter().any(|other| bytes.starts_with(other.as_bytes())) {
         return Err(wrong(order("the first line is not a header")));
     }
     // A line with an attack is never about attributes, nor one without about edges: each refuses what the other requires.
     let most = nodes.max(layers);
+    if bytes.starts_with(br#"{"collective":"#) {
+        return match collective::format::Line::read(&bytes, most.max(attributes)).map_err(wrong)? {
+            collective::format::Line::Collective(header) => Ok(Stated::Collective(header)),
+            _ => Err(wrong(order("the first line is not a header"))),
+        };
+    }
     if bytes.windows(ATTACK.len()).any(|part| part == ATTACK) {
         return match edges::format::Line::read(&bytes, most.max(edges)).map_err(wrong)? {
             edges::format::Line::Header(header) => Ok(Stated::Removals(header)),

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::checker::{Fault, Verdict};
+use crate::collective;
 use crate::edges;
 use crate::format::{Header, Unproved};
 use crate::report::visible;
@@ -47,6 +48,8 @@ pub enum Stated {
     Flips(Header),
     /// Removed edges.
     Removals(edges::format::Header),
+    /// One attack by flips of attributes for the whole graph.
+    Collective(collective::format::Header),
 }
 
 impl Stated {
@@ -55,8 +58,26 @@ impl Stated {
         match self {
             Stated::Flips(header) => &header.message_passing,
             Stated::Removals(header) => &header.message_passing,
+            Stated::Collective(header) => &header.message_passing,
         }
     }
+}
+
+/// What became of a claim about one attack for the whole graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Collective {
+    /// The predictions that count.
+    pub counted: u64,
+    /// Those of them that an accepted line shows to be never broken.
+    pub safe: u64,
+    /// Those of them that have an accepted share.
+    pub shared: u64,
+    /// So many predictions are broken at most, says the file.
+    pub claimed: u64,
+    /// So many, say its accepted lines; fewer perhaps in exact numbers, if floats suffice for the claim. The largest number where they say nothing.
+    pub shown: u64,
+    /// Is the claim accepted?
+    pub proved: bool,
 }
 
 /// What became of a file.
@@ -80,6 +101,8 @@ pub struct Summary {
     pub rejected: u64,
     /// The first of them, in the order of the file.
     pub rejections: Vec<Rejection>,
+    /// What a file about one attack claims, if it got that far.
+    pub collective: Option<Collective>,
     /// What was expected and is not so, with what is stated or proved instead.
     pub unmet: Vec<String>,
     /// Did the system fail to read the file?
@@ -108,9 +131,17 @@ impl Summary {
         (self.verdicts.len() as u64).saturating_sub(mentioned)
     }
 
+    /// Is something proved: a claim about one attack, or a node?
+    pub fn proves(&self) -> bool {
+        match self.header {
+            Some(Stated::Collective(_)) => self.collective.is_some_and(|claim| claim.proved),
+            _ => self.proved() > 0,
+        }
+    }
+
     /// Is everything accepted, something proved, and everything as expected?
     pub fn success(&self) -> bool {
-        self.accepted() && self.proved() > 0 && self.unmet.is_empty()
+        self.accepted() && self.proves() && self.unmet.is_empty()
     }
 
     /// The exit code of a command that checks: 0 for a success, 2 where the file could not be read, otherwise 1.

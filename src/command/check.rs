@@ -34,7 +34,7 @@ pub struct Check {
     graph: PathBuf,
     /// The trained model (.safetensors or .npz)
     model: PathBuf,
-    /// The proofs (.jsonl or .jsonl.zst; check/FORMAT.md, check/FORMAT-EDGES.md)
+    /// The proofs (.jsonl or .jsonl.zst; check/FORMAT.md, check/FORMAT-EDGES.md, check/FORMAT-COLLECTIVE.md)
     proofs: PathBuf,
     #[command(flatten)]
     options: GraphArguments,
@@ -94,9 +94,16 @@ struct Expected {
     /// The proofs must be about every execution in float32, or about the network in exact arithmetic
     #[arg(long = "expect-deployed", value_name = "WHICH", value_parser = ["float32", "exact"])]
     deployed: Option<String>,
-    /// Each of these nodes must have an accepted proof: all, or ids and ranges such as 0-99,204
+    /// Each of these nodes must have an accepted proof: all, or ids and ranges such as 0-99,204; with --expect-bound, its
+    /// prediction must count
     #[arg(long = "expect-nodes", value_name = "NODES")]
     nodes: Option<Nodes>,
+    /// The proof must be about one attack for the whole graph, and show that it breaks at most B predictions
+    #[arg(long = "expect-bound", value_name = "B")]
+    bound: Option<u64>,
+    /// The proof must be about one attack, in the attributes of N nodes or more [where a budget is expected: of all]
+    #[arg(long = "expect-attacked-nodes", value_name = "N")]
+    attacked_nodes: Option<u64>,
 }
 
 impl Check {
@@ -124,6 +131,8 @@ impl Check {
                 (Some(Nodes::All), Some(part)) => Some(Nodes::Ranges(part.own.iter().map(|&row| (row, row)).collect())),
                 (nodes, _) => nodes,
             },
+            bound: self.expect.bound,
+            attacked_nodes: self.expect.attacked_nodes,
         };
         let nodes = graph.node_count();
         if let Some(id) = expect.nodes.as_ref().and_then(|expected| expected.beyond(nodes)) {
@@ -215,6 +224,7 @@ fn machine(summary: &Summary) -> Value {
         "success": summary.success(),
         "checked": summary.checked,
         "unmet": summary.unmet,
+        "collective": summary.collective,
         "without_proof": summary.verdicts.len() - summary.proved(),
         "without_proof_with_reason": summary.unproved,
         "without_proof_rejected": summary.refused,

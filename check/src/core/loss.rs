@@ -5,7 +5,7 @@ use dashu_int::IBig;
 use super::dyadic::Dyadic;
 use super::select::Free;
 use crate::hints::{Envelope, Hints, Level, Prices};
-use crate::statement::{Integers, Link, pairs};
+use crate::statement::{Flip, Integers, Link, pairs};
 
 /// The bends of the units of one node of layer 2: unit, whether `z' < 0` where there is a level, and bend.
 #[derive(Default)]
@@ -69,8 +69,8 @@ impl Losses<'_> {
         total
     }
 
-    /// Every free flip that loses more than its price, by its node, and by how much more.
-    pub fn exceeding(&self, prices: &Prices, mut each: impl FnMut(u32, Dyadic)) {
+    /// Every free flip that loses more than its price, and by how much more.
+    pub fn exceeding(&self, prices: &Prices, mut each: impl FnMut(Flip, Dyadic)) {
         let Free { network, slice, .. } = *self.free;
         let bends = self.bends.iter().any(|bends| !bends.levels.is_empty() || !bends.envelopes.is_empty());
         for (place, &node) in slice.nodes(1).iter().enumerate() {
@@ -96,7 +96,7 @@ impl Losses<'_> {
                     loss += &self.bent(place, node, d, is_present);
                 }
                 if loss > price {
-                    each(node, &loss - &price);
+                    each((node, d), &loss - &price);
                 }
             }
         }

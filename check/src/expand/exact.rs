@@ -219,7 +219,7 @@ pub(crate) fn exact_hints(
         let prices = Prices { every: floor.clone(), nodes: Vec::new() };
         // Hints made here are admissible; were they not, the core would say so.
         let _ = target.relaxed(objective, path, &hints, |_, losses| {
-            losses.exceeding(&prices, |node, excess| found.push((node, &excess + &floor)));
+            losses.exceeding(&prices, |flip, excess| found.push((flip.0, &excess + &floor)));
         });
         hints.price = best_prices(&free, &found, &floor);
         if hints.price.every > floor || floor.is_zero() {

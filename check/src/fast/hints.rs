@@ -70,6 +70,7 @@ impl UnitPrices {
 }
 
 /// What a short leaf was expanded into, by place in the slice.
+#[derive(Default)]
 pub(crate) struct FloatHints {
     pub(crate) slopes: Vec<(Unit, Stored)>,
     /// `rise` and `fall` of the units of the nodes of `V(2)`.

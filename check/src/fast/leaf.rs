@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::hints::{EnvelopeUse, FloatHints, FloatPrices, LevelUse};
+use super::hints::{EnvelopeUse, FloatHints, LevelUse};
 use super::loss::Losses;
 use super::row::Row;
 use super::whole::Fast;
@@ -78,35 +78,59 @@ impl<'a> Target<'a> {
 
     /// Expands a short leaf and bounds what it shows. With `only_sign` the prices may be any that make the bound positive.
     pub(crate) fn attempt(&mut self, objective: &[(u32, i8)], path: &Path, short: &Short, only_sign: bool) -> Attempt {
-        let region = match &self.memory {
+        let Some((mut hints, total, step)) = self.relaxed(objective, path, short) else {
+            return Attempt::Empty(Box::new(self.without_lines(path)));
+        };
+        let (price, lost, worst) = self.losses(&hints, &path.decided, step).price(only_sign.then_some(total));
+        (hints.price, hints.worst) = (price, worst);
+        Attempt::Hints(Box::new(hints), total.minus(lost))
+    }
+
+    /// What the losses of an expanded leaf depend on; `step` is the one of its grid.
+    pub(crate) fn losses<'l>(&'l self, hints: &'l FloatHints, decided: &'l Decided, step: Stored) -> Losses<'l> {
+        let (network, budget, slice) = (&*self.fast.network, self.fast.budget, self.slice);
+        let FloatHints { lines, linear, levels, envelopes, rows, .. } = hints;
+        Losses { network, budget, slice, decided, lines, linear, levels, envelopes, rows, step }
+    }
+
+    /// Hints for a path that surely no perturbation takes.
+    fn without_lines(&self, path: &Path) -> FloatHints {
+        let mut hints = FloatHints { rows: self.known_region(path).rows.clone(), ..FloatHints::default() };
+        hints.lines = vec![vec![[Stored::ZERO; 2]; self.fast.network.width()]; hints.rows.len()];
+        hints.linear = vec![Vec::new(); hints.rows.len()];
+        hints.levels = vec![Vec::new(); hints.rows.len()];
+        hints.envelopes = vec![Vec::new(); hints.rows.len()];
+        hints
+    }
+
+    /// The region of a path, from memory if it is that of the last.
+    fn known_region(&self, path: &Path) -> Arc<Region> {
+        match &self.memory {
             Some((known, region)) if known == path => region.clone(),
             _ => Arc::new(self.region(path)),
-        };
+        }
+    }
+
+    /// Expands a short leaf: its hints but the prices, the constant from below, and the step of its grid. `None` if surely no perturbation takes
+    /// the path.
+    pub(crate) fn relaxed(
+        &mut self,
+        objective: &[(u32, i8)],
+        path: &Path,
+        short: &Short,
+    ) -> Option<(FloatHints, Down, Stored)> {
+        let region = self.known_region(path);
         self.memory = Some((path.clone(), region.clone()));
-        let (network, slice, top) = (&*self.fast.network, self.slice, self.slice.top());
+        if region.empty {
+            return None;
+        }
+        let (network, top) = (&*self.fast.network, self.slice.top());
         let mut phi = vec![vec![Interval::ZERO; network.exact.widths[top]]];
         for &(unit, sign) in objective {
             phi[0][unit as usize] = if sign < 0 { -Interval::from(Stored::ONE) } else { Stored::ONE.into() };
         }
         let mut total = Down::ZERO;
-        let mut hints = FloatHints {
-            slopes: Vec::new(),
-            lines: Vec::new(),
-            linear: Vec::new(),
-            levels: Vec::new(),
-            envelopes: Vec::new(),
-            rows: region.rows.clone(),
-            price: FloatPrices::default(),
-            grid: None,
-            worst: None,
-        };
-        if region.empty {
-            hints.lines = vec![vec![[Stored::ZERO; 2]; network.width()]; hints.rows.len()];
-            hints.linear = vec![Vec::new(); hints.rows.len()];
-            hints.levels = vec![Vec::new(); hints.rows.len()];
-            hints.envelopes = vec![Vec::new(); hints.rows.len()];
-            return Attempt::Empty(Box::new(hints));
-        }
+        let mut hints = FloatHints { rows: region.rows.clone(), ..FloatHints::default() };
         if top == 2 {
             let mut lines = vec![[Stored::ZERO; 2]; phi[0].len()];
             for &(unit, sign) in objective {
@@ -126,12 +150,7 @@ impl<'a> Target<'a> {
             }
         }
         let step = self.choose_grid(&mut hints);
-        let FloatHints { lines, linear, levels, envelopes, rows, .. } = &hints;
-        let (budget, decided) = (self.fast.budget, &path.decided);
-        let losses = Losses { network, budget, slice, decided, lines, linear, levels, envelopes, rows, step };
-        let (price, lost, worst) = losses.price(only_sign.then_some(total));
-        (hints.price, hints.worst) = (price, worst);
-        Attempt::Hints(Box::new(hints), total.minus(lost))
+        Some((hints, total, step))
     }
 
     /// Slopes of the units of layer `l ≥ 3`.

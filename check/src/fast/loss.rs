@@ -77,6 +77,50 @@ impl Losses<'_> {
         (FloatPrices::default(), Interval::ANY.upper, None)
     }
 
+    /// By rows with flips to make, numbers not below what their flips lose divided by the norm of the attribute's weights; 0 for rows that are left out.
+    pub(crate) fn row_norms(&self) -> impl Iterator<Item = (u32, Up)> {
+        let steep: Vec<Vec<Steep>> = (0..self.lines.len()).map(|m| self.steep(m)).collect();
+        self.places(&steep).into_iter().map(|row| (row.node, row.norm))
+    }
+
+    /// Raises the shares that free flips of some rows have of a constant, in units of 2⁻²⁴, to numbers not below `loss / constant`. The rows are of
+    /// nodes with flips to make, each with the shares of all attributes; of a row so many attributes are looked at as `limit` says, by falling norm.
+    pub(crate) fn raise_shares(&self, constant: Down, rows: &mut [(u32, Vec<u32>)], limit: impl Fn(u32) -> usize) {
+        let steep: Vec<Vec<Steep>> = (0..self.lines.len()).map(|m| self.steep(m)).collect();
+        let mut present = vec![false; self.network.exact.graph.attributes.columns];
+        let width = self.network.columns.len().max(1);
+        for (node, shares) in rows {
+            let Some(place) = self.slice.place(1, *node) else { continue };
+            let (most, lines) = self.slopes(place, *node, &steep);
+            let attributes = self.network.exact.graph.attributes.row(*node as usize);
+            attributes.iter().for_each(|&d| present[d as usize] = true);
+            let ordered = self.network.by_norm_weights.chunks_exact(width).zip(&self.network.by_norm);
+            for (weights, &(d, norm)) in ordered.take(limit(*node)) {
+                // Cauchy and Schwarz.
+                let largest = most.losing.times_up(norm);
+                if largest.is_zero() {
+                    break;
+                }
+                let (share, is_present) = (&mut shares[d as usize], present[d as usize]);
+                if largest.share_of(constant) <= *share || !self.budget.permits((*node, d), is_present) {
+                    continue;
+                }
+                let mut loss = most.loss(weights, norm, is_present);
+                if let Some(lines) = lines.as_ref().filter(|_| loss.is_positive()) {
+                    loss = loss.least(lines.loss(weights, norm, is_present).plus(self.bent(
+                        place,
+                        (*node, d),
+                        is_present,
+                    )));
+                }
+                if loss.is_positive() {
+                    *share = loss.share_of(constant).max(*share);
+                }
+            }
+            attributes.iter().for_each(|&d| present[d as usize] = false);
+        }
+    }
+
     /// The best prices not below `least` for the flips found, what they give, and how many flips of what sum may be made.
     fn settle(
         &self,

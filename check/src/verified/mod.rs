@@ -100,6 +100,13 @@ pub fn verify(
                 proofs.display()
             ));
         }
+        Stated::Collective(_) => {
+            return Err(format!(
+                "{}: the verified checker knows proofs about single nodes, and this one is about one attack for the \
+                 whole graph: check it without --verified",
+                proofs.display()
+            ));
+        }
     };
     let statement = Statement::new(graph, model, &header, &options.matrices);
     let statement = statement.map_err(|reason| format!("{}: line 1: {reason}", proofs.display()))?;

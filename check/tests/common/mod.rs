@@ -297,9 +297,14 @@ impl World {
 
     /// Does the target depend on this node at this representation (counted from 1)?
     pub fn reaches(&self) -> Vec<Vec<bool>> {
+        self.reaches_of(0)
+    }
+
+    /// The same of another target.
+    pub fn reaches_of(&self, target: u32) -> Vec<Vec<bool>> {
         let nodes = self.graph.attributes.rows;
         let mut reached = vec![vec![false; nodes]; self.depth() + 2];
-        reached[self.depth() + 1][0] = true;
+        reached[self.depth() + 1][target as usize] = true;
         for at in (0..self.depth()).rev() {
             for dense in self.rules(at).into_iter().map(|rule| self.dense(rule)) {
                 for (m, n) in (0..nodes).flat_map(|m| (0..nodes).map(move |n| (m, n))) {
@@ -458,15 +463,20 @@ impl World {
 
     /// Random admissible multipliers for some units.
     pub fn random_leaf(&self, random: &mut Random) -> Leaf {
+        self.random_leaf_of(random, 0)
+    }
+
+    /// The same of another target.
+    pub fn random_leaf_of(&self, random: &mut Random, target: u32) -> Leaf {
         let mut leaf = Leaf::default();
         if self.depth() > 1 && random.chance(40) {
             leaf.dual = Some(2 + random.below(self.depth() - 1) as u32);
         }
         leaf.cap = random.chance(50);
         if self.depth() > 1 && random.chance(50) {
-            leaf.envelope = Some(Box::new(self.random_envelope(random)));
+            leaf.envelope = Some(Box::new(self.random_envelope_of(random, target)));
         }
-        let (nodes, reached) = (self.graph.attributes.rows as u32, self.reaches());
+        let (nodes, reached) = (self.graph.attributes.rows as u32, self.reaches_of(target));
         for layer in 2..=self.depth() as u32 {
             for node in (0..nodes).filter(|&node| reached[layer as usize][node as usize]) {
                 let units = 0..self.model.layers[layer as usize - 2].weight.columns as u32;
@@ -485,8 +495,13 @@ impl World {
 
     /// An envelope of some units, with prices of either sign for some nodes and flips.
     pub fn random_envelope(&self, random: &mut Random) -> Envelope {
+        self.random_envelope_of(random, 0)
+    }
+
+    /// The same of another target.
+    pub fn random_envelope_of(&self, random: &mut Random, target: u32) -> Envelope {
         let exponent = [-1, -1, -2, -20, -20, -52, -1074, 900][random.below(8)];
-        let reached = self.reaches();
+        let reached = self.reaches_of(target);
         let nodes = (0..self.graph.attributes.rows as u32).filter(|&node| reached[1][node as usize]);
         let nodes = nodes.filter(|_| random.chance(60)).collect();
         let flips = self.permitted().into_iter().filter(|flip| reached[1][flip.0 as usize]);

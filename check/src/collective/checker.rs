@@ -1,0 +1,213 @@
+//! Checks the lines between header and claim one by one, and then the claim.
+
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use super::ONE;
+use super::format::{Claim, Share};
+use super::limit::{Deferred, limits};
+use super::statement::Statement;
+use super::weights::Look;
+use super::worth::Worth;
+use crate::checker::{self, Fault, Verdict};
+use crate::format::{self, BoundsLine, NodeProof};
+use crate::reason::Reason;
+
+/// Judges the lines of a statement. Shared by all threads.
+pub(crate) struct Checker<'a> {
+    statement: &'a Statement<'a>,
+    nodes: checker::Checker<'a>,
+    exact_only: bool,
+    /// From shares with exact weights, and from those with rounded ones.
+    exact: Worth,
+    rounded: Worth,
+    /// Shares whose weights wait for the prices.
+    deferred: Mutex<Vec<Deferred>>,
+    /// The shares with rounded weights, should the claim need better ones.
+    again: Mutex<Vec<Share>>,
+    /// By node: `α + β` of its accepted share.
+    shares: Vec<Mutex<Option<u32>>>,
+}
+
+/// What a claim rests on, and what follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// The predictions that count.
+    pub(crate) counted: u64,
+    /// Those of them that are never broken.
+    pub(crate) safe: u64,
+    /// Those of them that have a share.
+    pub(crate) shared: u64,
+    /// The smallest number that the lines show: no more predictions are broken.
+    pub(crate) shown: u64,
+}
+
+impl<'a> Checker<'a> {
+    /// With `exact_only` no floats take part.
+    pub(crate) fn new(statement: &'a Statement<'a>, exact_only: bool) -> Checker<'a> {
+        let count = statement.nodes.network.graph.attributes.rows;
+        Checker {
+            statement,
+            nodes: checker::Checker::new(&statement.nodes, exact_only),
+            exact_only,
+            exact: Worth::new(count),
+            rounded: Worth::new(count),
+            deferred: Mutex::default(),
+            again: Mutex::default(),
+            shares: (0..count).map(|_| Mutex::default()).collect(),
+        }
+    }
+
+    /// Accepts or rejects a node that is never broken.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub(crate) fn node(&self, proof: &NodeProof) -> Result<Verdict, Fault> {
+        match proof.claim {
+            format::Claim::Robust(_) => self.nodes.check(proof),
+            format::Claim::NonRobust(_) => {
+                Err(Reason::Order("a claim about one attack rests on robust nodes only".into()).into())
+            }
+        }
+    }
+
+    /// Takes the whole bounds that a line states.
+    ///
+    /// # Errors
+    /// If they are not admissible, or stated before.
+    pub(crate) fn bounds(&self, line: &BoundsLine) -> Result<(), Reason> {
+        self.nodes.bounds(line)
+    }
+
+    /// Accepts or rejects what it takes to break a node, which must exist and have no other line.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub(crate) fn share(&self, share: &Share) -> Result<(), Fault> {
+        let network = &self.statement.nodes.network;
+        if share.class as usize >= network.classes() {
+            return Err(Reason::Class(share.class).into());
+        }
+        let both = share.weight.checked_add(share.size).filter(|&both| both <= ONE).ok_or(Reason::Share)?;
+        if let Some(pair) = share.leaves.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
+            return Err(Reason::Classes(pair[1].0).into());
+        }
+        self.nodes.session(share.id, |session| {
+            if !session.is_predicted(share.class) {
+                return Err(Reason::Reference("predicted class").into());
+            }
+            // What sizes are depends on all weights; otherwise only flips above their price matter.
+            let norms = if self.exact_only || share.size > 0 { None } else { session.weight_norms(share) };
+            let counts = self.statement.counts(share.id, share.class);
+            if let Some(norms) = norms {
+                if counts {
+                    locked(&self.deferred).push(Deferred { share: share.clone(), norms });
+                    *locked(&self.shares[share.id as usize]) = Some(both);
+                }
+                return Ok(());
+            }
+            let weights = session.weights(share, if self.exact_only { Look::Exact } else { Look::Rounded })?;
+            if !counts {
+                return Ok(());
+            }
+            let budget = &self.statement.nodes.budget;
+            if weights.exact {
+                self.exact.add(share, &weights, budget);
+            } else {
+                self.rounded.add(share, &weights, budget);
+                locked(&self.again).push(share.clone());
+            }
+            *locked(&self.shares[share.id as usize]) = Some(both);
+            Ok(())
+        })
+    }
+
+    /// Accepts or rejects the claim, after all other lines; `verdicts` are those of the nodes.
+    ///
+    /// # Errors
+    /// If prices are out of order, or the lines do not show it.
+    pub(crate) fn claim(&self, claim: &Claim, verdicts: &[Option<Verdict>]) -> (Outcome, Result<(), Reason>) {
+        if let Err(reason) = self.require_prices(claim) {
+            return (self.counted(verdicts).0, Err(reason));
+        }
+        self.weigh_deferred(claim);
+        let mut outcome = self.counted(verdicts);
+        let missing = outcome.1;
+        let Statement { nodes, attacked_nodes, .. } = self.statement;
+        let total =
+            |rounded: &Worth| missing.saturating_add(self.exact.most(rounded, claim, &nodes.budget, *attacked_nodes));
+        let shown = |total: u128| u64::try_from(total >> 48).unwrap_or(u64::MAX);
+        outcome.0.shown = shown(total(&self.rounded));
+        let again = std::mem::take(&mut *locked(&self.again));
+        if outcome.0.shown > claim.bound && !again.is_empty() {
+            // Floats may have been too coarse.
+            again.par_iter().for_each(|share| {
+                let weights = self.nodes.session(share.id, |session| session.weights(share, Look::Exact));
+                match weights {
+                    Ok(weights) => self.exact.add(share, &weights, &nodes.budget),
+                    // What floats find above 0 is above 0: this does not happen, and were it so, the node would have no share.
+                    Err(_) => *locked(&self.shares[share.id as usize]) = None,
+                }
+            });
+            outcome = self.counted(verdicts);
+            let missing = outcome.1;
+            let most = self.exact.most(&Worth::new(verdicts.len()), claim, &nodes.budget, *attacked_nodes);
+            outcome.0.shown = shown(missing.saturating_add(most));
+        }
+        let outcome = outcome.0;
+        let fine = outcome.shown <= claim.bound;
+        (outcome, if fine { Ok(()) } else { Err(Reason::Claim { claimed: claim.bound, shown: outcome.shown }) })
+    }
+
+    /// Adds the shares that waited for the prices, as far as flips may be worth more.
+    fn weigh_deferred(&self, claim: &Claim) {
+        let deferred = std::mem::take(&mut *locked(&self.deferred));
+        let Statement { nodes, attacked_nodes, .. } = self.statement;
+        let others = [&self.exact, &self.rounded];
+        let limits = limits(&deferred, others, claim, attacked_nodes.is_none(), self.nodes.by_norm());
+        deferred.par_iter().for_each(|Deferred { share, .. }| {
+            let weights = self.nodes.session(share.id, |session| session.weights(share, Look::Within(&limits)));
+            match weights {
+                Ok(weights) => self.rounded.add(share, &weights, &nodes.budget),
+                // This does not happen, and were it so, the node would have no share.
+                Err(_) => *locked(&self.shares[share.id as usize]) = None,
+            }
+        });
+        locked(&self.again).extend(deferred.into_iter().map(|one| one.share));
+    }
+
+    fn require_prices(&self, claim: &Claim) -> Result<(), Reason> {
+        if let Some(pair) = claim.prices.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
+            return Err(Reason::Order(format!("the price of node {} is listed twice or out of order", pair[1].0)));
+        }
+        let count = self.shares.len();
+        match claim.prices.last() {
+            Some((node, _)) if *node as usize >= count => Err(Reason::Node),
+            _ => Ok(()),
+        }
+    }
+
+    /// The predictions that count, and what those that may be broken lack in shares, in units of 2⁻⁴⁸.
+    fn counted(&self, verdicts: &[Option<Verdict>]) -> (Outcome, u128) {
+        let candidates: Vec<(u32, Option<u32>)> = self.statement.candidates().collect();
+        let of_nodes = candidates.into_par_iter().map(|(node, required)| {
+            // What is accepted as robust for the label is predicted.
+            if verdicts[node as usize] == Some(Verdict::Robust) {
+                return [1, 1, 0, 0];
+            }
+            if let Some(share) = *locked(&self.shares[node as usize]) {
+                return [1, 0, 1, u64::from(ONE - share)];
+            }
+            let counts = required.is_none_or(|label| self.nodes.session(node, |session| session.is_predicted(label)));
+            if counts { [1, 0, 0, u64::from(ONE)] } else { [0; 4] }
+        });
+        let [counted, safe, shared, missing] =
+            of_nodes.reduce(|| [0; 4], |a, b| std::array::from_fn(|at| a[at] + b[at]));
+        (Outcome { counted, safe, shared, shown: u64::MAX }, u128::from(missing) * u128::from(ONE))
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

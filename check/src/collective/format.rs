@@ -1,0 +1,166 @@
+//! The format of proofs about one attack for the whole graph: plain data, read by the checker and written by whoever proves.
+
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::format::{self, BoundsLine, BudgetStatement, Convention, Hints, NodeProof, Step};
+use crate::reason::Reason;
+use crate::strict;
+
+/// The version of these files.
+pub const VERSION: u32 = 1;
+
+/// Lines with shares in a file, at most: so many of them add up to less than 2⁶⁴ for every flip.
+pub const MOST_SHARES: usize = (1 << 16) - 1;
+
+/// One line of a file: a [`Header`], then nodes that are never broken, bounds that their proofs use and shares of others, then the [`Claim`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Line {
+    /// First line: what is claimed about what.
+    Collective(Header),
+    /// A node that no admissible perturbation breaks.
+    Node(NodeProof),
+    /// Bounds of the units of a node of a layer above 2.
+    Bounds(BoundsLine),
+    /// What it takes to break a node.
+    Share(Share),
+    /// Last line: how many predictions are broken at most.
+    Claim(Claim),
+}
+
+impl Line {
+    /// Writes the line and a line feed.
+    ///
+    /// # Errors
+    /// If the writer fails.
+    pub fn write(&self, mut to: impl Write) -> io::Result<()> {
+        serde_json::to_writer(&mut to, self)?;
+        to.write_all(b"\n")
+    }
+
+    /// Reads a line without its line feed, exactly as the format says. No list in it may have more than `longest` entries.
+    ///
+    /// # Errors
+    /// [`Reason::Syntax`].
+    pub fn read(bytes: &[u8], longest: usize) -> Result<Line, Reason> {
+        strict::read(bytes, longest).map_err(|problem| Reason::Syntax(problem.chars().take(200).collect()))
+    }
+}
+
+/// What is claimed about what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// [`VERSION`].
+    pub version: u32,
+    /// [`gcnproof_files::GraphFile::digest`].
+    pub graph: String,
+    /// [`gcnproof_files::ModelFile::digest`].
+    pub model: String,
+    /// One rule per weight layer; those of its terms, joined by ` & `, where the model names them.
+    pub message_passing: Vec<String>,
+    /// What the attacker may do.
+    pub budget: BudgetStatement,
+    /// `M`: in the rows of how many nodes; of any number if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attacked_nodes: Option<u64>,
+    /// Whether all predictions count, or those that are right.
+    pub classes: Convention,
+    /// The nodes whose predictions count, ascending; all if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<Vec<u32>>,
+}
+
+impl Header {
+    /// The header of proofs about single nodes under the same budget.
+    pub fn of_single_nodes(&self) -> format::Header {
+        format::Header {
+            version: format::VERSION,
+            graph: self.graph.clone(),
+            model: self.model.clone(),
+            message_passing: self.message_passing.clone(),
+            budget: self.budget.clone(),
+            classes: self.classes,
+            deployed: None,
+        }
+    }
+}
+
+/// What it takes to break a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// The node.
+    pub id: u32,
+    /// Its predicted class.
+    pub class: u32,
+    /// `α`, in units of 2⁻²⁴.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub weight: u32,
+    /// `β`, in units of 2⁻²⁴.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub size: u32,
+    /// Leaves that are not the usual ones, ascending by class.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leaves: Vec<(u32, Leaf)>,
+}
+
+/// A bound of a margin that is linear in the flips.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Leaf {
+    /// Stated briefly.
+    Leaf(Box<format::Leaf>),
+    /// By hints.
+    Hints(Box<Hints>),
+}
+
+impl Leaf {
+    /// The leaf of a class that a share line does not list; `depth` is the number of representations.
+    pub fn usual(depth: usize) -> Leaf {
+        let dual = if depth > 3 { Some(3) } else { None };
+        Leaf::Leaf(Box::new(format::Leaf { dual, ..format::Leaf::default() }))
+    }
+}
+
+impl From<Leaf> for Step {
+    fn from(leaf: Leaf) -> Step {
+        match leaf {
+            Leaf::Leaf(leaf) => Step::Leaf(leaf),
+            Leaf::Hints(hints) => Step::Hints(hints),
+        }
+    }
+}
+
+/// How many predictions are broken at most, and prices that show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// The number of lines between the header and this one.
+    pub lines: u64,
+    /// `B`.
+    pub bound: u64,
+    /// `θ`: the price of every flip, in units of 2⁻⁴⁸.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub price: u64,
+    /// `[node, η]`: what a flip of that node costs besides, ascending by node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prices: Vec<(u32, u64)>,
+}
+
+impl Claim {
+    /// `η` of a node.
+    pub fn price_of(&self, node: u32) -> u64 {
+        self.prices.binary_search_by_key(&node, |entry| entry.0).map_or(0, |at| self.prices[at].1)
+    }
+}
+
+fn is_zero(x: &u32) -> bool {
+    *x == 0
+}
+
+fn is_nothing(x: &u64) -> bool {
+    *x == 0
+}

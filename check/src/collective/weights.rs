@@ -1,0 +1,189 @@
+//! The weights of flips by a share line (`FORMAT-COLLECTIVE.md` (1)): exactly, or not below that from floats rounded outward.
+
+use std::collections::BTreeMap;
+
+use dashu_int::IBig;
+
+use super::ONE;
+use super::format::{Leaf, Share};
+use crate::checker::{Fault, Session};
+use crate::core::dyadic::Dyadic;
+use crate::core::leaf::{Path, Target};
+use crate::directed::{Interval, Up};
+use crate::expand::exact_hints;
+use crate::format::Step;
+use crate::hints::{Hints, Prices};
+use crate::reason::Reason;
+use crate::statement::{Flip, Statement};
+
+/// The weights of the free flips of a node's neighbourhood, in units of 2⁻²⁴: 0 for those that never cost it anything, and for what is no free flip.
+pub(super) struct Weights {
+    /// Nodes of `V(1)` with free flips, ascending, with the weights of all attributes.
+    pub(super) rows: Vec<(u32, Vec<u32>)>,
+    /// Are they (1) itself, and not only not below it?
+    pub(super) exact: bool,
+}
+
+impl Weights {
+    fn raise(&mut self, flip: Flip, weight: u32) {
+        if let Ok(at) = self.rows.binary_search_by_key(&flip.0, |row| row.0) {
+            let known = &mut self.rows[at].1[flip.1 as usize];
+            *known = weight.min(ONE).max(*known);
+        }
+    }
+}
+
+/// How closely weights are looked at.
+#[derive(Clone, Copy)]
+pub(super) enum Look<'l> {
+    /// By the core alone.
+    Exact,
+    /// From floats where they suffice.
+    Rounded,
+    /// The same, of so many attributes of each node by falling norm. There are no weights of others.
+    Within(&'l [usize]),
+}
+
+impl Look<'_> {
+    fn limit(&self, node: u32) -> usize {
+        match self {
+            Look::Exact | Look::Rounded => usize::MAX,
+            Look::Within(limits) => limits[node as usize],
+        }
+    }
+}
+
+impl Session<'_> {
+    /// What the weights of a share line are at most, by node and for a norm of 1, if floats suffice for its constants.
+    pub(super) fn weight_norms(&mut self, share: &Share) -> Option<Vec<(u32, Up)>> {
+        let network = &self.checker.statement().network;
+        let (classes, usual) = (network.classes() as u32, Leaf::usual(network.depth()));
+        if self.checker.has_stated_bounds() {
+            return None;
+        }
+        let mut norms: BTreeMap<u32, Up> = BTreeMap::new();
+        let mut listed = share.leaves.iter().peekable();
+        for class in (0..classes).filter(|&class| class != share.class) {
+            let leaf = listed.next_if(|entry| entry.0 == class).map_or(&usual, |entry| &entry.1);
+            let (Leaf::Leaf(leaf), path) = (leaf, Path::default()) else { return None };
+            let short = self.scope().short(&path, leaf).ok()?;
+            let (hints, constant, step) = self.target.relaxed(&[(share.class, 1), (class, -1)], &path, &short)?;
+            if !constant.is_positive() {
+                return None;
+            }
+            for (node, norm) in self.target.losses(&hints, &path.decided, step).row_norms() {
+                let known = norms.entry(node).or_insert(Up::ZERO);
+                *known = known.most(norm.over(constant));
+            }
+        }
+        listed.next().is_none().then(|| norms.into_iter().collect())
+    }
+
+    /// The weights of a share line, whose class must be the predicted one.
+    ///
+    /// # Errors
+    /// If a leaf is not admissible, or its constant is not above 0.
+    pub(super) fn weights(&mut self, share: &Share, look: Look) -> Result<Weights, Fault> {
+        let Statement { network, budget, .. } = self.checker.statement();
+        let (classes, depth) = (network.classes() as u32, network.depth());
+        let free = self.slice.nodes(1).iter().filter(|&&node| budget.local(node).min(budget.global) > 0);
+        let free = free.filter(|&&node| look.limit(node) > 0);
+        let rows = free.map(|&node| (node, vec![0; network.graph.attributes.columns])).collect();
+        let mut weights = Weights { rows, exact: true };
+        let mut listed = share.leaves.iter().peekable();
+        let usual = Leaf::usual(depth);
+        for class in (0..classes).filter(|&class| class != share.class) {
+            let leaf = listed.next_if(|entry| entry.0 == class).map_or(&usual, |entry| &entry.1);
+            let judged = self.leaf_weights((share.class, class), leaf.clone().into(), look, &mut weights);
+            judged.map_err(|reason| Fault { class: Some(class), step: None, reason })?;
+        }
+        match listed.next() {
+            Some((class, _)) => Err(Reason::Classes(*class).into()),
+            None => Ok(weights),
+        }
+    }
+
+    /// The weights by one class.
+    fn leaf_weights(
+        &mut self,
+        (reference, class): (u32, u32),
+        leaf: Step,
+        look: Look,
+        weights: &mut Weights,
+    ) -> Result<(), Reason> {
+        let Statement { network, budget, .. } = self.checker.statement();
+        let (objective, path) = ([(reference, 1), (class, -1)], Path::default());
+        let short = match leaf {
+            Step::Hints(stated) => {
+                let whole = |l: usize, node: u32| self.checker.stated_bounds(l, node);
+                let target = Target { network, budget, slice: self.slice, whole: &whole };
+                return exactly(&target, &objective, &stated.hints()?, weights);
+            }
+            Step::Leaf(leaf) => self.scope().short(&path, &leaf)?,
+            Step::Unit(..) | Step::Flip(..) => return Err(Reason::Incomplete),
+        };
+        // Without splits every perturbation takes the path.
+        let Some((hints, constant, step)) = self.target.relaxed(&objective, &path, &short) else {
+            return Err(Reason::Bound(Interval::ANY));
+        };
+        // The fast path knows only the bounds that the expansion makes.
+        if !matches!(look, Look::Exact) && constant.is_positive() && !self.checker.has_stated_bounds() {
+            weights.exact = false;
+            let losses = self.target.losses(&hints, &path.decided, step);
+            losses.raise_shares(constant, &mut weights.rows, |node| look.limit(node));
+            return Ok(());
+        }
+        let whole = |l: usize, node: u32| self.checker.whole(l, node);
+        let target = Target { network, budget, slice: self.slice, whole: &whole };
+        let hints = hints.exact(self.slice);
+        if exactly(&target, &objective, &hints, weights).is_ok() {
+            return Ok(());
+        }
+        // Floats may have been too coarse for the hints.
+        let hints = exact_hints(&target, &objective, &path, &short, &hints.price);
+        exactly(&target, &objective, &hints, weights)
+    }
+}
+
+/// The weights by one class from hints, by the core.
+fn exactly(target: &Target, objective: &[(u32, i8)], hints: &Hints, weights: &mut Weights) -> Result<(), Reason> {
+    let mut problem = Some(Interval::ANY);
+    target.relaxed(objective, &Path::default(), hints, |constant, losses| {
+        if !constant.is_positive() {
+            problem = Some(Interval::around(constant));
+            return;
+        }
+        problem = None;
+        losses.exceeding(&Prices::default(), |flip, loss| weights.raise(flip, share_of(&loss, constant)));
+    })?;
+    problem.map_or(Ok(()), |constant| Err(Reason::Bound(constant)))
+}
+
+/// `min(2²⁴, ⌈2²⁴ · loss / constant⌉)` of positive numbers.
+fn share_of(loss: &Dyadic, constant: &Dyadic) -> u32 {
+    if loss >= constant {
+        return ONE;
+    }
+    let exponent = loss.parts().1.min(constant.parts().1);
+    let (loss, constant): (IBig, IBig) = (loss.at(exponent) * ONE, constant.at(exponent));
+    let share = (loss + &constant - IBig::ONE) / constant;
+    u32::try_from(&share).unwrap_or(ONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_rounded_up() {
+        let number = |mantissa: i64, exponent: i64| Dyadic::new(mantissa.into(), exponent);
+        assert_eq!(share_of(&number(1, 0), &number(1, 1)), ONE / 2);
+        assert_eq!(share_of(&number(1, 0), &number(3, 0)), ONE / 3 + 1);
+        assert_eq!(share_of(&number(1, -2000), &number(1, 900)), 1);
+        assert_eq!(share_of(&number(1, 900), &number(1, -2000)), ONE);
+        assert_eq!(share_of(&number(5, 7), &number(5, 7)), ONE);
+        assert_eq!(share_of(&number((1 << 40) - 1, 0), &number(1 << 40, 0)), ONE);
+        assert_eq!(share_of(&number(1, -24), &number(1, 0)), 1);
+        assert_eq!(share_of(&number((1 << 30) + 1, -54), &number(1, 0)), 2);
+    }
+}
