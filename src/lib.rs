@@ -61,6 +61,7 @@ extern crate self as gcnproof;
 mod bound;
 mod certify;
 mod chart;
+mod collective;
 /// The commands, for the program `gcnproof` and for the Python module, which runs them inside itself. Nothing here is promised to
 /// stay.
 #[cfg(feature = "cli")]
@@ -99,5 +100,5 @@ pub mod internals {
     macro_rules! rooms {
         ($($room:ident)*) => { $(pub mod $room { pub use crate::$room::*; })* };
     }
-    rooms!(bound certify chart explain number problem record search);
+    rooms!(bound certify chart collective explain number problem record search);
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the ground up. A room imports from rooms before it alone.
-const ROOMS: [&str; 14] = [
+const ROOMS: [&str; 15] = [
     "number",
     "results",
     "chart",
@@ -16,6 +16,7 @@ const ROOMS: [&str; 14] = [
     "proof",
     "search",
     "certify",
+    "collective",
     "record",
     "train",
     "explain",

@@ -242,7 +242,7 @@ fn whole(description: &Description, nodes: usize, node_set: Option<NodeSet>) -> 
         Description::Radius(run) => {
             (run.input.part, run.nodes, run.node_set) = (None, nodes, node_set);
         }
-        Description::Validate(_) | Description::Table1(_) => {}
+        Description::Collective(_) | Description::Validate(_) | Description::Table1(_) => {}
     }
     whole
 }

@@ -9,6 +9,7 @@ pub mod output;
 
 pub mod certify;
 pub mod check;
+pub mod collective;
 pub mod demo;
 pub mod effort;
 pub mod explain;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::certify::settings::{Bound, Effort, Margins};
+use crate::collective::families::Rows;
 use crate::problem::budget::{Budget, Direction};
 
 pub use super::node_set::NodeSet;
@@ -19,6 +20,8 @@ pub enum Description {
     Certify(CertifyRun),
     /// Radii.
     Radius(RadiusRun),
+    /// One attack for all nodes.
+    Collective(CollectiveRun),
     /// Class pairs, with solvers or without.
     Validate(ValidateRun),
     /// A published table.
@@ -67,6 +70,33 @@ pub struct RadiusRun {
     /// How many nodes.
     pub nodes: usize,
     /// Which nodes, if not all of the graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_set: Option<NodeSet>,
+}
+
+/// A run of `collective`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CollectiveRun {
+    /// Graph and model.
+    pub input: Identity,
+    /// The attacker's means, without `Q`.
+    pub budget: BudgetRecord,
+    /// Nodes whose attributes one attacker may change, if limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attacked_nodes: Option<u64>,
+    /// What the bound rests on.
+    pub rows: Rows,
+    /// Which predictions count.
+    pub class: Class,
+    /// How far single nodes were searched; nothing where a file says what is known of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<EffortRecord>,
+    /// Swaps of the search for an attack, if given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub swaps: Option<usize>,
+    /// How many predictions count.
+    pub nodes: usize,
+    /// Which, if not all of the graph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_set: Option<NodeSet>,
 }
@@ -238,6 +268,7 @@ impl Description {
         match self {
             Description::Certify(run) => Some((run.nodes, run.node_set.as_ref())),
             Description::Radius(run) => Some((run.nodes, run.node_set.as_ref())),
+            Description::Collective(run) => Some((run.nodes, run.node_set.as_ref())),
             Description::Validate(_) | Description::Table1(_) => None,
         }
     }
@@ -260,6 +291,7 @@ impl Description {
         match self {
             Description::Certify(run) => Some(&run.input),
             Description::Radius(run) => Some(&run.input),
+            Description::Collective(run) => Some(&run.input),
             Description::Validate(run) => Some(&run.input),
             Description::Table1(_) => None,
         }
@@ -270,6 +302,7 @@ impl Description {
         match self {
             Description::Certify(run) => Some(&run.budget),
             Description::Radius(run) => Some(&run.budget),
+            Description::Collective(run) => Some(&run.budget),
             Description::Validate(run) => Some(&run.budget),
             Description::Table1(_) => None,
         }
@@ -280,7 +313,7 @@ impl Description {
         match self {
             Description::Certify(run) => run.bound,
             Description::Radius(run) => run.bound,
-            Description::Validate(_) | Description::Table1(_) => None,
+            Description::Collective(_) | Description::Validate(_) | Description::Table1(_) => None,
         }
     }
 
@@ -289,6 +322,7 @@ impl Description {
         let effort = match self {
             Description::Certify(run) => run.effort,
             Description::Radius(run) => run.effort,
+            Description::Collective(run) => run.effort,
             Description::Validate(_) | Description::Table1(_) => None,
         };
         effort.map_or(Level::Bounds, |effort| effort.level)

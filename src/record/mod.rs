@@ -1,5 +1,6 @@
 //! Rows of results: one per node, the same fields in every output format.
 
+pub mod collective;
 pub mod description;
 mod node_set;
 pub mod study;

@@ -154,7 +154,7 @@ fn read(path: &Path, name: String) -> Result<Source, ReportError> {
         }
         Some(Ok(Description::Radius(_))) => Rows::Radii(results::read(path, RadiusRecord::SCHEMA)?),
         Some(Ok(Description::Validate(_))) => Rows::Pairs(results::read(path, PairRecord::SCHEMA)?),
-        Some(Ok(Description::Table1(_)) | Err(_)) | None => guess(path)?,
+        Some(Ok(Description::Collective(_) | Description::Table1(_)) | Err(_)) | None => guess(path)?,
     };
     Ok(Source { path: path.to_path_buf(), name, named: false, rows, run, written: written(path) })
 }
