@@ -1,7 +1,8 @@
 //! The search for one perturbation that breaks many predictions: greedy, then annealing by swaps. It looks at the network in f64; what it finds is replayed
 //! exactly before it counts.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use crate::collective::state::State;
 use crate::problem::Problem;
@@ -29,6 +30,34 @@ impl Draw {
     /// From 0 to 1.
     fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// A candidate that waits to be chosen, with what it gained when so many flips were made.
+#[derive(Clone, Copy)]
+struct Waiting {
+    gain: f64,
+    at: usize,
+    tried: usize,
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Waiting) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Waiting) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Waiting) -> Ordering {
+        self.gain.total_cmp(&other.gain).then(other.at.cmp(&self.at))
     }
 }
 
@@ -169,29 +198,28 @@ impl<'a> Search<'a> {
         self.change(flip, false)
     }
 
-    /// Adds the best candidates until nothing fits. What a candidate gained when it was last tried is taken for what it gains now, until it is the best.
+    /// Adds the best candidates until nothing fits or gains. What a candidate gained when it was last tried is taken for what it gains now, until it comes first.
     fn fill(&mut self, stop: &Stop) {
-        let mut gains: Vec<(f64, usize)> = Vec::new();
+        let mut waiting: BinaryHeap<Waiting> = BinaryHeap::new();
         for at in 0..self.candidates.len() {
-            if !self.is_chosen[at] && self.fits(self.candidates[at]) {
-                gains.push((self.gain(at), at));
+            if !self.is_chosen[at] {
+                waiting.push(Waiting { gain: self.gain(at), at, tried: self.chosen.len() });
             }
         }
-        // Old gains may be too small by now: a few looks ahead stand for all.
-        const LOOKS: usize = 24;
-        while !gains.is_empty() && self.chosen.len() < self.problem.budget().global() && !stop.is_set() {
-            gains.sort_unstable_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
-            gains.retain(|&(_, at)| !self.is_chosen[at] && self.fits(self.candidates[at]));
-            let looks = gains.len().min(LOOKS);
-            for place in 0..looks {
-                gains[place].0 = self.gain(gains[place].1);
+        while let Some(first) = waiting.pop() {
+            if self.chosen.len() >= self.problem.budget().global() || stop.is_set() {
+                return;
             }
-            let Some(best) = (0..looks).max_by(|&x, &y| gains[x].0.total_cmp(&gains[y].0)) else { break };
-            if gains[best].0 <= 0.0 {
-                break;
+            if !self.fits(self.candidates[first.at]) {
+                continue;
             }
-            let (_, at) = gains.swap_remove(best);
-            self.make(at);
+            if first.tried < self.chosen.len() {
+                waiting.push(Waiting { gain: self.gain(first.at), tried: self.chosen.len(), ..first });
+            } else if first.gain > 0.0 {
+                self.make(first.at);
+            } else {
+                return;
+            }
         }
     }
 
@@ -238,6 +266,14 @@ impl<'a> Search<'a> {
                 }
             };
             if self.is_chosen[into] {
+                continue;
+            }
+            if self.fits(self.candidates[into]) {
+                if self.make(into) < 0.0 {
+                    self.unmake(self.chosen.len() - 1);
+                } else if self.count > most {
+                    (best, most) = (flips(self), self.count);
+                }
                 continue;
             }
             let leaving = self.chosen[out];

@@ -1,11 +1,17 @@
 //! One budget from end to end: the bound on the predictions that a single perturbation can break, and a perturbation that breaks many.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
+use rayon::prelude::*;
+
 use crate::bound::prepared::Prepared;
+use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
 use crate::collective::attack::attack;
 use crate::collective::base::Base;
+use crate::collective::cover::covers;
+use crate::collective::dual::prices;
 use crate::collective::families::{Kind, NodeRows, Rows, rows};
 use crate::collective::listing;
 use crate::collective::program::Program;
@@ -26,13 +32,15 @@ pub struct Settings {
     pub swaps: Option<usize>,
     /// Problems with at most so many perturbations are decided by listing them.
     pub listed: usize,
+    /// How often rows are added that cut the fractional attack down.
+    pub covers: usize,
     /// The relative width of the gap at which the linear program is solved.
     pub accuracy: f64,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { rows: Rows::All, attacked_nodes: None, swaps: None, listed: 4096, accuracy: 5e-4 }
+        Settings { rows: Rows::All, attacked_nodes: None, swaps: None, listed: 4096, covers: 3, accuracy: 2e-4 }
     }
 }
 
@@ -66,6 +74,8 @@ pub struct Outcome {
     pub listed: bool,
     /// What the bound rests on.
     pub shares: Vec<Share>,
+    /// A price of every flip and prices of the flips of some nodes that attain the bound, in multiples of `1/ONE²`.
+    pub prices: (u64, Vec<(u32, u64)>),
     /// Seconds of the bound and of the attack.
     pub seconds: (f64, f64),
 }
@@ -84,14 +94,84 @@ impl<'a> Collective<'a> {
         Collective { prepared: certifier.prepared(), nodes, settings, stop: certifier.settings.stop.clone() }
     }
 
+    /// The nodes that no `global` flips break, each by itself, with their classes.
+    pub fn safe(&self, global: usize) -> Vec<(usize, usize)> {
+        let safe = self.nodes.iter().filter(|(base, _)| base.needed > global);
+        safe.map(|(base, reference)| (base.node, *reference)).collect()
+    }
+
     /// The bound and an attack for `global` flips; `before` is an attack on a smaller budget. `None` if the work was stopped.
     pub fn at(&self, global: usize, before: &[Flip]) -> Option<Outcome> {
+        self.with_safe(global, before, |_| true)
+    }
+
+    /// The same with a bound that a proof can state: of the nodes that single nodes' radii show to be safe, only those that `proved` names are taken as such.
+    pub fn provable(&self, global: usize, before: &[Flip], proved: &BTreeSet<usize>) -> Option<Outcome> {
+        let settings = Settings { rows: Rows::Provable, listed: 0, ..self.settings.clone() };
+        let provable = Collective { settings, stop: self.stop.clone(), ..*self };
+        provable.with_safe(global, before, |node| proved.contains(&node))
+    }
+
+    /// The nodes that path bounds show to be safe; none where proofs are asked for, which have another form.
+    fn safe_by_paths(&self, prepared: &Prepared) -> BTreeSet<usize> {
+        if self.settings.rows != Rows::All {
+            return BTreeSet::new();
+        }
+        prepared.prepare_paths();
+        let global = prepared.budget().global();
+        let is_safe = |workspace: &mut Workspace, (base, reference): &(Base, usize)| {
+            let others: Vec<usize> =
+                (0..prepared.network().class_count()).filter(|class| class != reference).collect();
+            let open = base.needed <= global && !self.stop.is_set();
+            (open && prepared.paths(base.node, *reference, &others, workspace).is_some()).then_some(base.node)
+        };
+        self.nodes.par_iter().map_init(Workspace::default, is_safe).flatten().collect()
+    }
+
+    /// The program of some rows, with rows that cut its fractional attack down, and its multipliers.
+    fn solved(&self, prepared: &Prepared, mut found: Vec<NodeRows>) -> (Vec<Vec<Kind>>, Program, Solution) {
+        let program_of = |found: &[NodeRows]| {
+            let rows: Vec<&[Row]> = found.iter().map(|of| of.rows.as_slice()).collect();
+            Program::new(prepared.graph(), prepared.budget(), self.settings.attacked_nodes, &rows)
+        };
+        let mut program = program_of(&found);
+        let mut solution = solve(&program, None, self.settings.accuracy, &self.stop);
+        let rounds = if self.settings.rows == Rows::All { self.settings.covers } else { 0 };
+        for _ in 0..rounds {
+            let flips: Vec<(Flip, f64)> =
+                solution.flips.iter().map(|&(flip, made)| (program.flips[flip as usize], made)).collect();
+            let more = covers(&found, &flips);
+            if more.is_empty() || self.stop.is_set() {
+                break;
+            }
+            let mut before: Vec<Vec<u32>> =
+                (0..found.len()).map(|node| solution.multipliers[program.rows_of(node)].to_vec()).collect();
+            for (node, row) in more {
+                found[node].kinds.push(Kind::Cover);
+                found[node].rows.push(row);
+                before[node].push(0);
+            }
+            let value = solution.value;
+            program = program_of(&found);
+            solution = solve(&program, Some(&before.concat()), self.settings.accuracy, &self.stop);
+            if solution.value.approximate() > value.approximate() * (1.0 - COVERED) {
+                break;
+            }
+        }
+        (found.into_iter().map(|of| of.kinds).collect(), program, solution)
+    }
+
+    fn with_safe(&self, global: usize, before: &[Flip], is_safe: impl Fn(usize) -> bool) -> Option<Outcome> {
         let start = Instant::now();
         // There are no more flips than entries.
         let graph = self.prepared.graph();
         let flips = global.min(graph.node_count().saturating_mul(graph.attribute_count()));
         let prepared = self.prepared.at_global(flips);
-        let (open, safe): (Vec<&(Base, usize)>, Vec<_>) = self.nodes.iter().partition(|(base, _)| base.needed <= global);
+        let by_paths = self.safe_by_paths(&prepared);
+        let is_open = |(base, _): &&(Base, usize)| {
+            (base.needed <= global && !by_paths.contains(&base.node)) || !is_safe(base.node)
+        };
+        let (open, safe): (Vec<&(Base, usize)>, Vec<_>) = self.nodes.iter().partition(is_open);
         let open_nodes: Vec<(usize, usize)> = open.iter().map(|(base, reference)| (base.node, *reference)).collect();
         let mut outcome = Outcome {
             global,
@@ -103,6 +183,7 @@ impl<'a> Collective<'a> {
             flips: Vec::new(),
             listed: false,
             shares: Vec::new(),
+            prices: (0, Vec::new()),
             seconds: (0.0, 0.0),
         };
         if let Some((bound, flips)) =
@@ -119,20 +200,17 @@ impl<'a> Collective<'a> {
         let (programmed, always): (Vec<&(Base, usize)>, Vec<_>) = open.iter().partition(|(base, _)| base.needed > 0);
         let bases: Vec<(&Base, usize)> = programmed.iter().map(|(base, reference)| (base, *reference)).collect();
         let found = rows(&prepared, &bases, self.settings.rows, &self.stop);
-        let (kinds, all): (Vec<Vec<Kind>>, Vec<Vec<Row>>) =
-            found.into_iter().map(|NodeRows { kinds, rows }| (kinds, rows)).unzip();
-        let program = Program::new(prepared.graph(), prepared.budget(), self.settings.attacked_nodes, &all);
-        drop(all);
-        let solution = solve(&program, None, self.settings.accuracy, &self.stop);
+        let (kinds, program, solution) = self.solved(&prepared, found);
         outcome.bound = solution.value.floor().min(programmed.len()) + always.len();
         outcome.fractional = solution.value.approximate().min(programmed.len() as f64) + always.len() as f64;
+        outcome.prices = prices(&program, &solution.multipliers);
         outcome.shares = shares(&program, &solution, &kinds, &bases);
         outcome.seconds.0 = start.elapsed().as_secs_f64();
         if self.stop.is_set() {
             return None;
         }
         let start = Instant::now();
-        let mut candidates: Vec<Flip> = solution.flips.iter().map(|&(flip, _)| program.flips[flip]).collect();
+        let mut candidates: Vec<Flip> = solution.columns.iter().map(|&flip| program.flips[flip as usize]).collect();
         let witnesses = programmed.iter().filter_map(|(base, _)| base.witness.as_deref());
         candidates.extend(witnesses.filter(|witness| witness.len() <= WITNESS.min(flips)).flatten());
         candidates.extend_from_slice(before);
@@ -159,6 +237,9 @@ const WITNESS: usize = 6;
 const SWAPS: usize = 150_000;
 const SWAPS_EACH: usize = 2_000;
 const MANY: usize = 500;
+
+/// The share of the bound that a round of rows must take away so that there is another.
+const COVERED: f64 = 0.003;
 
 /// What the bound rests on, node by node.
 fn shares(program: &Program, solution: &Solution, kinds: &[Vec<Kind>], bases: &[(&Base, usize)]) -> Vec<Share> {

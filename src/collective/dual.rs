@@ -1,7 +1,7 @@
 //! The evaluated bound: from any multipliers to a number of predictions that no perturbation exceeds (docs/math.md (20.3)). In integers, so that
 //! nothing is rounded.
 
-use crate::collective::program::Program;
+use crate::collective::program::{Program, Source};
 use crate::collective::row::ONE;
 
 /// A bound in multiples of `1/ONE²`.
@@ -69,7 +69,7 @@ pub fn evaluate(program: &Program, multipliers: &[u32]) -> Value {
 fn most(program: &Program, named: &[u128], others: &[u128]) -> u128 {
     let kept = kept(program, named, others);
     if program.attacked_nodes < program.sources.len() {
-        return most_of_few(program, &kept);
+        return at_price(program, &kept, best_price(program, &kept));
     }
     let mut all: Vec<u128> = kept.into_iter().flatten().collect();
     sum_of_largest(&mut all, program.global)
@@ -101,26 +101,45 @@ fn sum_of_largest(values: &mut Vec<u128>, count: usize) -> u128 {
     values.iter().sum()
 }
 
-/// The largest sum where only some source nodes may be attacked: for every price `θ` of a flip at most `Qθ` and the largest of what the sources
-/// have beyond it (docs/math.md (20.4)).
-fn most_of_few(program: &Program, kept: &[Vec<u128>]) -> u128 {
-    let at = |price: u128| -> u128 {
-        let beyond = |values: &Vec<u128>| -> u128 {
-            values.iter().take_while(|&&v| v > price).map(|&v| v - price).sum()
-        };
-        let mut sums: Vec<u128> = kept.iter().map(beyond).collect();
-        sums.sort_unstable_by(|x, y| y.cmp(x));
-        price * program.global as u128 + sums.iter().take(program.attacked_nodes).sum::<u128>()
-    };
-    // Convex in the price: what is not above a neighbour is on the way down.
+/// What a price `θ` of every flip leaves where only some source nodes may be attacked: `Qθ` and the largest of what the sources have beyond it
+/// (docs/math.md (20.4)).
+fn at_price(program: &Program, kept: &[Vec<u128>], price: u128) -> u128 {
+    let beyond = |values: &Vec<u128>| -> u128 { values.iter().take_while(|&&v| v > price).map(|&v| v - price).sum() };
+    let mut sums: Vec<u128> = kept.iter().map(beyond).collect();
+    sums.sort_unstable_by(|x, y| y.cmp(x));
+    price * program.global as u128 + sums.iter().take(program.attacked_nodes).sum::<u128>()
+}
+
+/// The price that leaves least.
+fn best_price(program: &Program, kept: &[Vec<u128>]) -> u128 {
+    // Convex in the price: what is not above its neighbour is not on the way down.
     let (mut low, mut high) = (0, kept.iter().flatten().copied().max().unwrap_or(0));
     while low < high {
         let middle = low + (high - low) / 2;
-        if at(middle) <= at(middle + 1) {
+        if at_price(program, kept, middle) <= at_price(program, kept, middle + 1) {
             high = middle;
         } else {
             low = middle + 1;
         }
     }
-    at(low)
+    low
+}
+
+/// Prices that attain the bound of [`evaluate`], in multiples of `1/ONE²`: of every flip, and of the flips of some nodes (docs/math.md (1.8)).
+pub fn prices(program: &Program, multipliers: &[u32]) -> (u64, Vec<(u32, u64)>) {
+    let (named, others) = worth(program, multipliers);
+    let kept = kept(program, &named, &others);
+    let whole = |price: u128| u64::try_from(price).unwrap_or(u64::MAX);
+    if program.attacked_nodes < program.sources.len() {
+        return (whole(best_price(program, &kept)), Vec::new());
+    }
+    let mut all: Vec<u128> = kept.iter().flatten().copied().collect();
+    all.sort_unstable_by(|x, y| y.cmp(x));
+    let price = program.global.checked_sub(1).and_then(|last| all.get(last)).copied().unwrap_or(0);
+    let of_row = |(source, kept): (&Source, &Vec<u128>)| {
+        let least = *kept.get(source.local.checked_sub(1)?)?;
+        // Where the budget of all flips is the smaller one, a row needs no price of its own.
+        (least > price).then(|| (source.node, whole(least - price)))
+    };
+    (whole(price), program.sources.iter().zip(&kept).filter_map(of_row).collect())
 }

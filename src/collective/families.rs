@@ -1,5 +1,7 @@
 //! Which rows a node gets.
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 
 use crate::bound::prepared::Prepared;
@@ -20,6 +22,8 @@ pub enum Kind {
     Weight,
     /// Sizes of breaking sets, by weights.
     Size,
+    /// Weights, once some flips are taken as made.
+    Cover,
 }
 
 /// Which rows are asked for.
@@ -31,6 +35,8 @@ pub enum Rows {
     /// And those of its weights.
     #[default]
     All,
+    /// Those of its weights alone: what a proof can state.
+    Provable,
 }
 
 /// The rows of one node.
@@ -42,8 +48,11 @@ pub struct NodeRows {
     pub rows: Vec<Row>,
 }
 
-/// Flips below this share are not named where weights have no floor.
-const SMALL: u32 = ONE / 64;
+/// Flips that no row names are worth at most this share of a node together, so that they are never among the best.
+const UNNAMED: u32 = ONE / 3;
+
+/// Flips with a larger share than this are always named.
+const LARGE: u32 = ONE / 10;
 
 /// The rows of nodes at the budget of `prepared`, each node with the class that it is to keep. Nodes without rows have none where `stop` was set.
 pub fn rows(prepared: &Prepared, nodes: &[(&Base, usize)], rows: Rows, stop: &Stop) -> Vec<NodeRows> {
@@ -52,6 +61,12 @@ pub fn rows(prepared: &Prepared, nodes: &[(&Base, usize)], rows: Rows, stop: &St
     if rows == Rows::Count {
         return found;
     }
+    // How many nodes depend on each source node.
+    let mut dependents: BTreeMap<u32, u32> = BTreeMap::new();
+    for (source, _) in found.iter().flat_map(|of| &of.rows).flat_map(|row| &row.defaults) {
+        *dependents.entry(*source).or_default() += 1;
+    }
+    let threshold = |source: u32| (UNNAMED / dependents.get(&source).copied().unwrap_or(1).max(1)).clamp(1, LARGE);
     let targets: Vec<usize> = nodes.iter().map(|(base, _)| base.node).collect();
     let at_targets = prepared.for_targets(&targets);
     found.par_iter_mut().zip(nodes).for_each_init(Workspace::default, |workspace, (found, (base, reference))| {
@@ -59,8 +74,10 @@ pub fn rows(prepared: &Prepared, nodes: &[(&Base, usize)], rows: Rows, stop: &St
             return;
         }
         // The row of sizes is nowhere above that of counts.
-        if let Some(better) = weight_rows(&at_targets, base, *reference, workspace) {
-            *found = better;
+        match weight_rows(&at_targets, (base, rows), *reference, threshold, workspace) {
+            Some(better) => *found = better,
+            None if rows == Rows::Provable => *found = NodeRows::default(),
+            None => {}
         }
     });
     found
@@ -75,9 +92,21 @@ fn count_row(prepared: &Prepared, base: &Base, slice: &mut Slice) -> NodeRows {
 }
 
 /// The rows of weights at the budget of `prepared`.
-fn weight_rows(prepared: &Prepared, base: &Base, reference: usize, workspace: &mut Workspace) -> Option<NodeRows> {
-    let weights = Weights::new(prepared, (base.node, reference), SMALL, workspace)?;
+fn weight_rows(
+    prepared: &Prepared,
+    (base, rows): (&Base, Rows),
+    reference: usize,
+    threshold: impl Fn(u32) -> u32,
+    workspace: &mut Workspace,
+) -> Option<NodeRows> {
+    let weights = Weights::new(prepared, (base.node, reference), threshold, workspace)?;
     let local = |source: u32| prepared.budget().local(source as usize);
-    let by_size = weights.size_row(local, base.needed, prepared.budget().global());
+    let provable = rows == Rows::Provable;
+    let needed = if provable { 1 } else { base.needed };
+    let by_size = weights.size_row(local, needed, prepared.budget().global(), !provable);
+    // No perturbation has weights that sum to one: the node is safe, by a row without shares.
+    if by_size.entries.is_empty() && by_size.defaults.iter().all(|default| default.1 == 0) {
+        return Some(NodeRows { kinds: vec![Kind::Size], rows: vec![Row::default()] });
+    }
     Some(NodeRows { kinds: vec![Kind::Weight, Kind::Size], rows: vec![weights.row(), by_size] })
 }

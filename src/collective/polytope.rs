@@ -11,8 +11,8 @@ pub(crate) struct Polytope {
     pub(crate) groups: Vec<(usize, f64)>,
 }
 
-/// Halvings of an interval.
-const HALVINGS: usize = 48;
+/// Steps to a root at most.
+const STEPS: usize = 60;
 
 impl Polytope {
     /// Says which group each column belongs to, and the limit of a group.
@@ -38,22 +38,38 @@ impl Polytope {
         })
     }
 
-    /// The nearest attack, distances weighted by `1/step`: `x = clip(z − step·(θ + η_group))`.
-    pub(crate) fn project(&self, z: &mut [f64], step: &[f64]) {
-        let sum = |z: &[f64], columns: &[u32], price: f64| -> f64 {
-            let clipped = |&c: &u32| (z[c as usize] - step[c as usize] * price).clamp(0.0, self.upper[c as usize]);
-            columns.iter().map(clipped).sum()
+    /// The nearest attack, distances weighted by `1/step`: `x = clip(z − step·(θ + η_group))`. `price` is a guess of `θ`, and is put right.
+    pub(crate) fn project(&self, z: &mut [f64], step: &[f64], price: &mut f64) {
+        // What columns sum to at a price, and how fast that falls.
+        let sum = |z: &[f64], columns: &[u32], price: f64| -> (f64, f64) {
+            columns.iter().fold((0.0, 0.0), |(sum, slope), &c| {
+                let c = c as usize;
+                let x = z[c] - step[c] * price;
+                match x {
+                    x if x <= 0.0 => (sum, slope),
+                    x if x >= self.upper[c] => (sum + self.upper[c], slope),
+                    x => (sum + x, slope + step[c]),
+                }
+            })
         };
-        let total =
-            |z: &[f64], price: f64| -> f64 { self.groups().map(|(columns, limit)| sum(z, columns, price).min(limit)).sum() };
+        let total = |z: &[f64], price: f64| -> (f64, f64) {
+            self.groups().fold((0.0, 0.0), |(all, fall), (columns, limit)| {
+                let (sum, slope) = sum(z, columns, price);
+                if sum >= limit { (all + limit, fall) } else { (all + sum, fall + slope) }
+            })
+        };
         let highest = z.iter().zip(step).filter(|(_, s)| **s > 0.0).map(|(z, s)| z / s).fold(0.0, f64::max);
-        let price = if total(z, 0.0) <= self.global { 0.0 } else { halve(0.0, highest, |p| total(z, p) > self.global) };
+        *price = if total(z, 0.0).0 <= self.global {
+            0.0
+        } else {
+            root(highest, *price, self.global, |price| total(z, price))
+        };
         let mut prices = Vec::with_capacity(self.groups.len());
         for (columns, limit) in self.groups() {
-            let own = if sum(z, columns, price) <= limit {
-                price
+            let own = if sum(z, columns, *price).0 <= limit {
+                *price
             } else {
-                halve(price, highest, |p| sum(z, columns, p) > limit)
+                root(highest, *price, limit, |price| sum(z, columns, price))
             };
             prices.push(own);
         }
@@ -96,18 +112,23 @@ fn take(values: &mut Vec<(f64, f64)>, limit: f64) {
     values.retain(|v| v.1 > 0.0);
 }
 
-/// The end of the interval's part in which a falling condition holds, from above.
-fn halve(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..HALVINGS {
-        let middle = 0.5 * (low + high);
-        if holds(middle) {
-            low = middle;
+/// Where a falling function, given with how fast it falls, comes down to `target`, between 0 and `high`.
+fn root(mut high: f64, guess: f64, target: f64, of: impl Fn(f64) -> (f64, f64)) -> f64 {
+    let mut low = 0.0;
+    let mut at = if guess > 0.0 && guess < high { guess } else { 0.5 * high };
+    for _ in 0..STEPS {
+        let (value, slope) = of(at);
+        if (value - target).abs() <= 1e-11 * target {
+            return at;
+        }
+        if value > target {
+            low = at;
         } else {
-            high = middle;
+            high = at;
         }
-        if high - low <= 1e-13 * high {
-            break;
-        }
+        let next = at + (value - target) / slope;
+        // Where the function is flat there is no next, and comparisons with NaN are false.
+        at = if next > low && next < high { next } else { 0.5 * (low + high) };
     }
     high
 }

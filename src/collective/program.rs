@@ -11,6 +11,8 @@ use crate::problem::matrix::PatternRows;
 /// A source node: its flips, and those that no row names.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
+    /// The node.
+    pub(crate) node: u32,
     /// Flips that may be made there, at most.
     pub(crate) local: usize,
     /// Its named flips are columns `first .. end`.
@@ -43,13 +45,13 @@ pub struct Program {
 
 impl Program {
     /// Puts the rows of nodes together. Rows of flips that the budget does not permit are passed over.
-    pub fn new(graph: &Graph, budget: &Budget, attacked_nodes: Option<usize>, nodes: &[Vec<Row>]) -> Program {
+    pub fn new(graph: &Graph, budget: &Budget, attacked_nodes: Option<usize>, nodes: &[&[Row]]) -> Program {
         let mut first_row = vec![0u32];
         let mut defaults: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
         let mut named: Vec<(Flip, u32, u32)> = Vec::new();
         let mut count = 0u32;
         for rows in nodes {
-            for row in rows {
+            for row in *rows {
                 for &(source, share) in row.defaults.iter().filter(|default| budget.local(default.0 as usize) > 0) {
                     defaults.entry(source).or_default().push((count, share));
                 }
@@ -92,7 +94,7 @@ impl Program {
             program.default_offsets.push(program.defaults.len());
             let permitted = permitted(graph, budget, node as usize);
             let local = budget.local(node as usize).min(budget.global());
-            program.sources.push(Source { local, first, end, others: permitted.saturating_sub(end - first) });
+            program.sources.push(Source { node, local, first, end, others: permitted.saturating_sub(end - first) });
         }
         program
     }

@@ -18,8 +18,10 @@ pub struct Solution {
     pub value: Value,
     /// What an attacker with fractional flips reaches: the optimum of the program lies between.
     pub reached: f64,
-    /// The fractional attack: named flips of the program and how much of each is made, falling.
-    pub flips: Vec<(usize, f64)>,
+    /// The named flips that were among the best under some multipliers.
+    pub columns: Vec<u32>,
+    /// The fractional attack: named flips, and how much of each is made.
+    pub flips: Vec<(u32, f64)>,
 }
 
 /// Columns that are added after each look at all flips, beside those of one attack.
@@ -38,7 +40,7 @@ const MOST: usize = 2400;
 pub fn solve(program: &Program, start: Option<&[u32]>, accuracy: f64, stop: &Stop) -> Solution {
     let start = start.map_or_else(|| equal(program), <[u32]>::to_vec);
     let mut best =
-        Solution { value: evaluate(program, &start), multipliers: start, reached: 0.0, flips: Vec::new() };
+        Solution { value: evaluate(program, &start), multipliers: start, reached: 0.0, columns: Vec::new(), flips: Vec::new() };
     if program.row_count() == 0 || program.global == 0 {
         return best;
     }
@@ -50,26 +52,28 @@ pub fn solve(program: &Program, start: Option<&[u32]>, accuracy: f64, stop: &Sto
             break;
         }
         let matrix = Matrix::new(program, &active);
-        let tolerance = accuracy * best.value.approximate().max(1.0);
         state.enlarge(&matrix);
-        let (value, reached) = state.run(program, &matrix, tolerance, stop);
+        let (value, reached) = state.run(program, &matrix, accuracy, stop);
         let multipliers = on_grid(program, &state.y);
         let bound = evaluate(program, &multipliers);
         best.reached = best.reached.max(reached);
         if bound <= best.value {
-            best = Solution {
-                value: bound,
-                multipliers,
-                reached: best.reached,
-                flips: matrix.named(&state.x).collect(),
-            };
+            (best.value, best.multipliers) = (bound, multipliers);
         }
         // What flips outside add is below what the method leaves open.
-        if bound.approximate() <= value + tolerance {
+        if bound.approximate() <= value + accuracy * value.max(1.0) {
             break;
         }
     }
-    best.flips.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    // Without any row every node may break.
+    let none = vec![0; program.row_count()];
+    let all = evaluate(program, &none);
+    if all < best.value {
+        (best.value, best.multipliers) = (all, none);
+    }
+    let named = state.columns.iter().zip(&state.x).filter(|((is_named, _), made)| *is_named && **made > 1e-6);
+    best.flips = named.map(|((_, flip), made)| (*flip, *made)).collect();
+    best.columns = active.named.into_iter().collect();
     best
 }
 
@@ -109,9 +113,7 @@ impl Active {
             ranked.extend(of);
         }
         ranked.sort_unstable_by(|x, y| y.cmp(x));
-        let mut flips = 0usize;
-        let mut before = self.named.len() + self.others.len();
-        let mut fresh = 0;
+        let (mut flips, mut fresh) = (0usize, 0);
         for (_, is_named, column) in ranked {
             if flips >= program.global && fresh >= MORE {
                 break;
@@ -126,8 +128,7 @@ impl Active {
             };
             fresh += usize::from(new);
         }
-        before = self.named.len() + self.others.len() - before;
-        before
+        fresh
     }
 }
 
@@ -216,11 +217,6 @@ impl Matrix {
         matrix
     }
 
-    /// The named flips with what is made of them.
-    fn named<'a>(&'a self, x: &'a [f64]) -> impl Iterator<Item = (usize, f64)> + 'a {
-        self.named.iter().map(|&flip| flip as usize).zip(x.iter().copied()).filter(|made| made.1 > 1e-6)
-    }
-
     /// `A x`.
     fn forward(&self, x: &[f64], into: &mut [f64]) {
         into.fill(0.0);
@@ -269,12 +265,12 @@ impl State {
     }
 
     /// Steps until the gap is closed. Returns the bound on these columns and what the attack reaches.
-    fn run(&mut self, program: &Program, matrix: &Matrix, tolerance: f64, stop: &Stop) -> (f64, f64) {
+    fn run(&mut self, program: &Program, matrix: &Matrix, accuracy: f64, stop: &Stop) -> (f64, f64) {
         let (columns, rows) = (self.x.len(), self.y.len());
         let mut average = (vec![0.0; columns], vec![0.0; rows]);
         let mut since = 0.0;
         let (mut worths, mut ahead, mut reached) = (vec![0.0; columns], vec![0.0; columns], vec![0.0; rows]);
-        let mut last_gap = f64::INFINITY;
+        let (mut last_gap, mut price) = (f64::INFINITY, 0.0);
         let mut restarted = (self.x.clone(), self.y.clone());
         let (mut best_dual, mut best_primal) = (f64::INFINITY, 0.0f64);
         let mut best_y = self.y.clone();
@@ -285,7 +281,7 @@ impl State {
             for column in 0..columns {
                 ahead[column] = self.x[column] + self.balance * matrix.column_step[column] * worths[column];
             }
-            matrix.polytope.project(&mut ahead, &matrix.column_step);
+            matrix.polytope.project(&mut ahead, &matrix.column_step, &mut price);
             for column in 0..columns {
                 let next = ahead[column];
                 ahead[column] = 2.0 * next - self.x[column];
@@ -326,7 +322,7 @@ impl State {
                 dual - primal
             };
             let (gap_now, gap_mean) = (measure(&self.x, &self.y), measure(&mean.0, &mean.1));
-            if best_dual - best_primal <= tolerance || stop.is_set() {
+            if best_dual - best_primal <= accuracy * best_primal.max(1.0) || stop.is_set() {
                 break;
             }
             let gap = gap_now.min(gap_mean);

@@ -21,19 +21,18 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// The weights of the workspace's target against all other classes, at the budget of `prepared`. Flips below `threshold` are not named. `None` if the
-    /// bound says nothing, because it is not positive where nothing is flipped.
+    /// The weights of a node against all other classes, at the budget of `prepared`. Flips of a source node below its `threshold` are not named. `None` if
+    /// the bound says nothing, because it is not positive where nothing is flipped.
     pub fn new(
         prepared: &Prepared,
         (node, reference): (usize, usize),
-        threshold: u32,
+        threshold: impl Fn(u32) -> u32,
         workspace: &mut Workspace,
     ) -> Option<Weights> {
         let (network, graph, budget) = (prepared.network(), prepared.graph(), prepared.budget());
         workspace.slice.cut(network, network.depth(), node);
         let attributes = prepared.attributes();
         let width = attributes.width();
-        let limit = f64::from(threshold.max(1)) / f64::from(ONE);
         let mut sources: Vec<(u32, u32)> = workspace.slice.nodes(1).iter().map(|&source| (source, 0)).collect();
         let mut entries: Vec<(Flip, u32)> = Vec::new();
         let mut scores = vec![0.0; BLOCK];
@@ -53,13 +52,14 @@ impl Weights {
                 return None;
             }
             let share = |loss: f64| share_above(((loss + error).next_up() / base).next_up());
-            // Whoever loses less than this has a share below the threshold.
-            let least = limit * base - error;
             for (row, (source, default)) in sources.iter_mut().enumerate() {
                 let at = *source as usize;
                 if budget.local(at) == 0 {
                     continue;
                 }
+                let threshold = threshold(*source).max(1);
+                // Whoever loses less than this has a share below the threshold.
+                let least = f64::from(threshold) / f64::from(ONE) * base - error;
                 let centre = &slopes.centre[row * width..][..width];
                 let radius = slopes.radius.get(row * width..(row + 1) * width);
                 let norm = match radius {
@@ -115,13 +115,21 @@ impl Weights {
     }
 
     /// The row of sizes: `1/k` for a flip that is in no breaking set of fewer than `k` flips, and nothing for one that is in none (docs/math.md (20.5)).
-    /// No set of fewer than `needed` flips breaks the node, and no perturbation has more than `most`.
-    pub fn size_row(&self, local: impl Fn(u32) -> usize, needed: usize, most: usize) -> Row {
-        let sums = self.largest_sums(local, most);
-        let first = (needed.max(1)..=most).find(|&k| sums[k] >= u64::from(ONE)).unwrap_or(most + 1);
-        // The share that it takes to be in a breaking set of k flips, falling in k.
-        let cut: Vec<u64> = (first..=most).map(|k| u64::from(ONE).saturating_sub(sums[k - 1])).collect();
+    /// No set of fewer than `needed` flips breaks the node, and no perturbation has more than `most`. With `apart`, flips whose weight is one keep it, and sizes
+    /// are those of sets without them.
+    pub fn size_row(&self, local: impl Fn(u32) -> usize, needed: usize, most: usize, apart: bool) -> Row {
+        let sums = self.largest_sums(local, most, if apart { ONE } else { u32::MAX });
+        // What the largest sums of k flips are; they do not rise once they have come to one, or the flips are used up.
+        let sum = |k: usize| sums[k.min(sums.len() - 1)];
+        let enough = sums.len() - 1;
+        let first = if sum(enough) < u64::from(ONE) { most.saturating_add(1) } else { enough.max(needed).max(1) };
+        // The share that it takes to be in a breaking set of k flips, falling in k to none at all.
+        let last = most.min(first.max(enough + 1));
+        let cut: Vec<u64> = (first..=last).map(|k| u64::from(ONE).saturating_sub(sum(k - 1))).collect();
         let share = |weight: u32| {
+            if apart && weight >= ONE {
+                return ONE;
+            }
             let at = cut.partition_point(|&cut| u64::from(weight) < cut);
             if at < cut.len() { reciprocal(first + at) } else { 0 }
         };
@@ -132,26 +140,64 @@ impl Weights {
         row
     }
 
-    /// The largest sums of shares of `0 … most` flips, within the local budgets.
-    fn largest_sums(&self, local: impl Fn(u32) -> usize, most: usize) -> Vec<u64> {
-        let mut kept: Vec<u32> = Vec::new();
+    /// The largest sums of shares below `limit` of `0, 1, …` flips within the local budgets, up to `most` or to the first that comes to one.
+    fn largest_sums(&self, local: impl Fn(u32) -> usize, most: usize, limit: u32) -> Vec<u64> {
+        let mut kept: Vec<(u32, usize)> = Vec::new();
         let mut at = 0;
         for &(source, default) in &self.defaults {
             let first = self.entries[at..].partition_point(|entry| entry.0.node < source) + at;
             let end = self.entries[first..].partition_point(|entry| entry.0.node == source) + first;
-            let mut own: Vec<u32> = self.entries[first..end].iter().map(|entry| entry.1).collect();
+            let shares = self.entries[first..end].iter().map(|entry| entry.1);
+            let mut own: Vec<u32> = shares.filter(|&share| share < limit).collect();
             own.sort_unstable_by(|x, y| y.cmp(x));
-            let room = local(source).min(most);
-            own.resize(own.len().max(room), default);
-            own.truncate(room);
-            kept.extend(own);
+            own.truncate(local(source).min(most));
+            kept.push((default, local(source).min(most) - own.len()));
+            kept.extend(own.into_iter().map(|share| (share, 1)));
             at = end;
         }
         kept.sort_unstable_by(|x, y| y.cmp(x));
         let mut sums = vec![0u64];
-        for k in 0..most {
-            sums.push(sums[k] + u64::from(kept.get(k).copied().unwrap_or(0)));
+        let mut total = 0;
+        for share in kept.into_iter().flat_map(|(share, count)| std::iter::repeat_n(share, count)).take(most) {
+            if total >= u64::from(ONE) || share == 0 {
+                break;
+            }
+            total += u64::from(share);
+            sums.push(total);
         }
         sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flip(attribute: u32) -> Flip {
+        Flip { node: 0, attribute }
+    }
+
+    /// Two flips of 0.6, one of 0.3, the others 0.1: pairs of the large ones break, or three flips, or more.
+    #[test]
+    fn sizes_are_those_of_the_smallest_sets() {
+        let tenth = ONE / 10 + 1;
+        let entries = vec![(flip(0), 6 * tenth), (flip(1), 6 * tenth), (flip(2), 3 * tenth)];
+        let weights = Weights { defaults: vec![(0, tenth)], entries };
+        let row = weights.size_row(|_| 9, 1, 9, true);
+        assert_eq!([0, 1, 2].map(|d| row.share(flip(d))), [2, 2, 3].map(reciprocal));
+        assert_eq!(row.share(flip(7)), reciprocal(3));
+        // No set of fewer than four flips is known to break it.
+        assert_eq!(weights.size_row(|_| 9, 4, 9, true).share(flip(0)), reciprocal(4));
+        // A single flip within the local budget never does.
+        assert_eq!(weights.size_row(|_| 1, 1, 9, true).share(flip(0)), 0);
+    }
+
+    #[test]
+    fn flips_that_break_alone_stand_apart() {
+        let weights = Weights { defaults: vec![(0, 0)], entries: vec![(flip(0), ONE), (flip(1), ONE / 2)] };
+        let apart = weights.size_row(|_| 9, 1, 9, true);
+        assert_eq!([0, 1].map(|d| apart.share(flip(d))), [ONE, 0]);
+        let together = weights.size_row(|_| 9, 1, 9, false);
+        assert_eq!([0, 1].map(|d| together.share(flip(d))), [ONE, ONE / 2]);
     }
 }

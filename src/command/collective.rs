@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use clap::{Args, ValueEnum};
 use gcnproof::internals::collective::base::{Base, bases};
@@ -9,17 +10,20 @@ use gcnproof::internals::collective::curve::{Collective as Work, Settings};
 use gcnproof::internals::collective::families::Rows;
 use gcnproof::internals::record::collective::CollectiveRecord;
 use gcnproof::internals::record::description::{
-    BudgetRecord, Class, CollectiveRun, Description, EffortRecord, Identity, Level, NodeSet,
+    BudgetRecord, Class, CollectiveRun, Description, Identity, NodeSet,
 };
 use gcnproof::internals::record::RadiusRecord;
-use gcnproof::results::{self, Sidecar};
-use gcnproof::{Certifier, Effort, Flip, Graph, Limits, Margins};
+use gcnproof::results::{self, Mode, Sidecar};
+use gcnproof::{Certifier, Effort, Flip, Graph, Network};
+use gcnproof_check::format::Convention;
 use miette::{Result, miette};
 use serde_json::{Value, json};
 
+use super::collective_proofs::{Proofs, file_of};
+use super::effort::SearchArguments;
 use super::input::{self, Input, LocalArguments};
 use super::lists;
-use super::run::{Format, RunArguments, certifier, progress_bar, stopped};
+use super::run::{Format, RunArguments, certifier, make_folder, progress_bar, stopped};
 
 /// How many predictions one perturbation of the whole graph can break: an upper bound, and a perturbation that breaks many.
 ///
@@ -30,9 +34,10 @@ use super::run::{Format, RunArguments, certifier, progress_bar, stopped};
   gcnproof collective cora.npz gcn.safetensors --budgets 0-1000:50 -q 1%
   gcnproof collective cora.npz gcn.safetensors --budgets 20,50,100 -q 100% --out curve.parquet   (no local limit)
   gcnproof radius cora.npz gcn.safetensors -q 1% --complete --out radii.jsonl
-  gcnproof collective cora.npz gcn.safetensors --budgets 0-200:20 -q 1% --radii radii.jsonl
+  gcnproof collective cora.npz gcn.safetensors --budgets 0-200:20 -q 1% --radii radii.jsonl --rows count
   gcnproof collective cora.npz gcn.safetensors --budgets 100 --class labels --nodes graph.npz:test_mask
   gcnproof collective cora.npz gcn.safetensors --budgets 100 --attacked-nodes 10 --flips add --format json
+  gcnproof collective cora.npz gcn.safetensors --budgets 20,50,100 --proofs proofs
 
 Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (resume with --resume).")]
 pub struct Collective {
@@ -52,18 +57,20 @@ pub struct Collective {
     /// Which predictions count
     #[arg(long, value_enum, default_value = "predicted")]
     class: Counted,
-    /// What is known of single nodes: the file of a complete run of `gcnproof radius` on the same graph, model and -q [default: is computed]
+    /// What is known of single nodes: the file of a complete run of `gcnproof radius` on the same graph, model and -q [default: they are searched for, up to a few flips, or to the largest budget with --complete]
     #[arg(long, value_name = "FILE")]
     radii: Option<PathBuf>,
     /// What the bound rests on
     #[arg(long, value_enum, default_value = "all", help_heading = "Effort")]
     rows: RowChoice,
-    /// Give a node by itself up after so many nodes of a class pair's tree [default: 1000]
-    #[arg(long, value_name = "N", conflicts_with = "radii", help_heading = "Effort")]
-    node_limit: Option<usize>,
+    #[command(flatten)]
+    search: SearchArguments,
     /// Swaps that the search for an attack tries [default: more for larger budgets]
     #[arg(long, value_name = "N", help_heading = "Effort")]
     swaps: Option<usize>,
+    /// Write a proof of every bound into this folder, one file Q-N.jsonl for each budget (check/FORMAT-COLLECTIVE.md)
+    #[arg(long, value_name = "FOLDER", help_heading = "Output", group = "written", conflicts_with = "rows")]
+    proofs: Option<PathBuf>,
     #[command(flatten)]
     run: RunArguments,
 }
@@ -84,8 +91,8 @@ enum RowChoice {
     All,
 }
 
-/// Tree nodes of a class pair after which a node by itself is given up: its row is then weaker, and still true.
-const NODE_LIMIT: usize = 1000;
+/// Flips up to which nodes are looked at by themselves where that is not all that is known of them.
+const ALONE: usize = 8;
 
 /// Budgets in rising order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,31 +144,29 @@ impl Collective {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         self.run.prepare()?;
+        self.search.check(false, "add --complete, or leave the limit out")?;
         let (graph, network, identity) = self.input.read()?;
         let (budget, budget_record) = self.local.budget(&graph, 0)?;
         let Budgets(asked) = &self.budgets;
         let most = asked.last().copied().unwrap_or(0);
-        let limits = Limits { nodes: self.node_limit.unwrap_or(NODE_LIMIT), ..Limits::default() };
-        let certifier = certifier(&graph, &network, budget).effort(Effort::Complete(limits)).build();
+        let certifier = certifier(&graph, &network, budget).effort(self.search.effort()).build();
         let nodes = self.counted(&graph, &certifier)?;
         let class = if self.class == Counted::Labels { Class::Labels } else { Class::Predicted };
         let known = self.radii.as_deref().map(|path| read_radii(path, &identity, &budget_record, &nodes)).transpose()?;
-        let effort = EffortRecord {
-            level: Level::Complete,
-            time_limit: None,
-            node_limit: Some(limits.nodes),
-            gap: None,
-            margins: Margins::Tight,
-            exact_margins: false,
+        let rows = match (self.rows, &self.proofs) {
+            (_, Some(_)) => Rows::Provable,
+            (RowChoice::Count, _) => Rows::Count,
+            (RowChoice::All, _) => Rows::All,
         };
-        let rows = if self.rows == RowChoice::Count { Rows::Count } else { Rows::All };
+        let proofs = self.proofs.as_deref().map(|folder| self.open_proofs(folder, &graph, &network, &identity)).transpose()?;
+        let failed = Mutex::new(None);
         let description = Description::Collective(CollectiveRun {
-            input: identity,
+            input: identity.clone(),
             budget: budget_record,
             attacked_nodes: self.attacked_nodes.map(|count| count as u64),
             rows,
             class,
-            effort: known.is_none().then_some(effort),
+            effort: known.is_none().then(|| self.search.record()),
             swaps: self.swaps,
             nodes: nodes.len(),
             node_set: NodeSet::new(&nodes, graph.node_count()),
@@ -176,7 +181,7 @@ impl Collective {
                 if open.is_empty() {
                     return;
                 }
-                let Some(found) = known.or_else(|| by_themselves(&certifier, &nodes, most)) else { return };
+                let Some(found) = known.or_else(|| by_themselves(&certifier, &nodes, self.most_alone(most))) else { return };
                 let with_class: Vec<(Base, usize)> =
                     found.into_iter().map(|base| (base.clone(), certifier.predicted(base.node))).collect();
                 let settings = Settings {
@@ -188,14 +193,66 @@ impl Collective {
                 let work = Work::new(&certifier, &with_class, settings);
                 let mut before: Vec<Flip> = Vec::new();
                 for &q in open {
-                    let Some(outcome) = work.at(q as usize, &before) else { return };
-                    before.clone_from(&outcome.flips);
-                    done(CollectiveRecord::new(&outcome));
+                    let outcome = match &proofs {
+                        None => Ok(work.at(q as usize, &before)),
+                        Some(proofs) => proofs.prove(&work, &certifier, q as usize, &before),
+                    };
+                    match outcome {
+                        Ok(Some(outcome)) => {
+                            before.clone_from(&outcome.flips);
+                            done(CollectiveRecord::new(&outcome));
+                        }
+                        Ok(None) => return,
+                        Err(error) => {
+                            *failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(error);
+                            return;
+                        }
+                    }
                 }
             },
         )?;
+        if let Some(error) = failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
+            return Err(error);
+        }
         self.tell(&description, &rows, interrupted, graph.node_count())?;
         Ok(if interrupted { 130 } else { 0 })
+    }
+
+    /// Gets a folder of proofs ready.
+    fn open_proofs<'a>(
+        &self,
+        folder: &Path,
+        graph: &'a Graph,
+        network: &'a Network,
+        identity: &Identity,
+    ) -> Result<Proofs<'a>> {
+        make_folder(folder)?;
+        let asked = self.nodes.as_deref().map(|list| lists::nodes(Some(list), graph)).transpose()?;
+        if let Some(there) = self.budgets.0.iter().map(|&q| file_of(folder, q)).find(|path| path.exists())
+            && self.run.mode() == Mode::Fresh
+        {
+            return Err(miette!(
+                help = "choose another folder, or overwrite it with --force",
+                "{}: there is a proof already",
+                there.display()
+            ));
+        }
+        Ok(Proofs {
+            folder: folder.to_owned(),
+            graph,
+            network,
+            file: graph.file(),
+            model: identity.model.clone(),
+            rules: self.input.passing.rules()?,
+            classes: if self.class == Counted::Labels { Convention::Labels } else { Convention::Predicted },
+            attacked_nodes: self.attacked_nodes,
+            nodes: asked,
+        })
+    }
+
+    /// Up to how many flips nodes are looked at by themselves. Without a complete search, few: what takes more is bounded as well by the rows of weights.
+    fn most_alone(&self, most: usize) -> usize {
+        if self.search.effort() == Effort::Bounds && self.rows == RowChoice::All { most.min(ALONE) } else { most }
     }
 
     /// The nodes whose predictions count.

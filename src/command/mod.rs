@@ -10,6 +10,7 @@ pub mod output;
 pub mod certify;
 pub mod check;
 pub mod collective;
+mod collective_proofs;
 pub mod demo;
 pub mod effort;
 pub mod explain;
