@@ -46,7 +46,7 @@
 //! [`Problem`] puts a [`Graph`], a [`Network`] and a [`Budget`] together. [`Certifier`] decides nodes: [`Bound`] says which bounds
 //! are evaluated, [`Effort`] how far it goes, [`Limits`] when a search gives up. A [`NodeResult`] has the [`Verdict`], its [`Reason`], the
 //! [`Margin`] of every class pair and the flips of a witness. [`radii`] finds the largest certified `Q` of each node, and
-//! [`explain()`] says what a verdict rests on. [`proof`] writes proofs that `gcnproof-check` checks, [`results`] tables of rows,
+//! [`explain()`] says what a verdict rests on, and [`collective`] asks for one attack on all nodes. [`proof`] writes proofs that `gcnproof-check` checks, [`results`] tables of rows,
 //! [`report`] a page of figures; [`train`] makes networks that are easier to certify. The [`laboratory`] asks independent
 //! solvers. `ARCHITECTURE.md` says where to find what.
 //!
@@ -61,6 +61,7 @@ extern crate self as gcnproof;
 mod bound;
 mod certify;
 mod chart;
+pub mod collective;
 /// The commands, for the program `gcnproof` and for the Python module, which runs them inside itself. Nothing here is promised to
 /// stay.
 #[cfg(feature = "cli")]
@@ -103,5 +104,5 @@ pub mod internals {
     macro_rules! rooms {
         ($($room:ident)*) => { $(pub mod $room { pub use crate::$room::*; })* };
     }
-    rooms!(bound certify chart deployed explain number problem record search);
+    rooms!(bound certify chart collective deployed explain number problem record search);
 }

@@ -246,7 +246,7 @@ fn whole(description: &Description, nodes: usize, node_set: Option<NodeSet>) -> 
         }
         // Runs against removed edges take whole graphs only.
         Description::CertifyEdges(_) | Description::RadiusEdges(_) => {}
-        Description::Validate(_) | Description::Table1(_) => {}
+        Description::Collective(_) | Description::Validate(_) | Description::Table1(_) => {}
     }
     whole
 }

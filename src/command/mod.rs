@@ -9,6 +9,8 @@ pub mod output;
 
 pub mod certify;
 pub mod check;
+pub mod collective;
+mod collective_proofs;
 pub mod demo;
 pub mod deployed;
 pub mod edge_proofs;

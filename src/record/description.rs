@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::certify::settings::{Bound, Effort, Margins};
+use crate::collective::families::Rows;
 use crate::deployed::execution::Execution;
 use crate::problem::budget::{Budget, Direction};
 
@@ -21,6 +22,8 @@ pub enum Description {
     Certify(CertifyRun),
     /// Radii.
     Radius(RadiusRun),
+    /// One attack for all nodes.
+    Collective(CollectiveRun),
     /// Class pairs, with solvers or without.
     Validate(ValidateRun),
     /// A published table.
@@ -83,6 +86,33 @@ pub struct RadiusRun {
     /// How the network runs, where verdicts hold for that too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployed: Option<Execution>,
+}
+
+/// A run of `collective`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CollectiveRun {
+    /// Graph and model.
+    pub input: Identity,
+    /// The attacker's means, without `Q`.
+    pub budget: BudgetRecord,
+    /// Nodes whose attributes one attacker may change, if limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attacked_nodes: Option<u64>,
+    /// What the bound rests on.
+    pub rows: Rows,
+    /// Which predictions count.
+    pub class: Class,
+    /// How far single nodes were searched; nothing where a file says what is known of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<EffortRecord>,
+    /// Swaps of the search for an attack, if given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub swaps: Option<usize>,
+    /// How many predictions count.
+    pub nodes: usize,
+    /// Which, if not all of the graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_set: Option<NodeSet>,
 }
 
 /// A run of `validate`, or the class pairs of a study.
@@ -253,6 +283,7 @@ impl Description {
             Description::Certify(run) => Some((run.nodes, run.node_set.as_ref())),
             Description::Radius(run) => Some((run.nodes, run.node_set.as_ref())),
             Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some((run.nodes, run.node_set.as_ref())),
+            Description::Collective(run) => Some((run.nodes, run.node_set.as_ref())),
             Description::Validate(_) | Description::Table1(_) => None,
         }
     }
@@ -275,6 +306,7 @@ impl Description {
         match self {
             Description::Certify(run) => Some(&run.input),
             Description::Radius(run) => Some(&run.input),
+            Description::Collective(run) => Some(&run.input),
             Description::Validate(run) => Some(&run.input),
             Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some(&run.input),
             Description::Table1(_) => None,
@@ -286,6 +318,7 @@ impl Description {
         match self {
             Description::Certify(run) => Some(&run.budget),
             Description::Radius(run) => Some(&run.budget),
+            Description::Collective(run) => Some(&run.budget),
             Description::Validate(run) => Some(&run.budget),
             Description::Table1(_) | Description::CertifyEdges(_) | Description::RadiusEdges(_) => None,
         }
@@ -306,6 +339,7 @@ impl Description {
             Description::Certify(run) => run.effort,
             Description::Radius(run) => run.effort,
             Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some(run.effort),
+            Description::Collective(run) => run.effort,
             Description::Validate(_) | Description::Table1(_) => None,
         };
         effort.map_or(Level::Bounds, |effort| effort.level)

@@ -65,6 +65,10 @@ pub fn command_of(run: &Description) -> String {
             budget(&mut parts, &run.budget);
             effort(&mut parts, run.effort.as_ref());
         }
+        Description::Collective(run) => {
+            parts.push("collective GRAPH MODEL --budgets …".into());
+            budget(&mut parts, &run.budget);
+        }
         Description::Validate(run) => {
             parts.push("validate GRAPH MODEL".into());
             budget(&mut parts, &run.budget);

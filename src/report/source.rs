@@ -163,7 +163,7 @@ fn read(path: &Path, name: String) -> Result<Source, ReportError> {
         Some(Ok(Description::RadiusEdges(_))) => {
             Rows::Radii(removals::radii(results::read(path, EdgeRadiusRecord::SCHEMA)?))
         }
-        Some(Ok(Description::Table1(_)) | Err(_)) | None => guess(path)?,
+        Some(Ok(Description::Collective(_) | Description::Table1(_)) | Err(_)) | None => guess(path)?,
     };
     Ok(Source { path: path.to_path_buf(), name, named: false, rows, run, written: written(path) })
 }

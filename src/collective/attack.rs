@@ -1,0 +1,330 @@
+//! The search for one perturbation that breaks many predictions: greedy, then annealing by swaps. It looks at the network in f64; what it finds is replayed
+//! exactly before it counts.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use crate::collective::state::State;
+use crate::problem::Problem;
+use crate::problem::flip::Flip;
+use crate::problem::forward::Representation;
+use crate::search::limits::Stop;
+
+/// A generator of numbers that look random, the same in every run.
+struct Draw(u64);
+
+impl Draw {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        x ^ (x >> 31)
+    }
+
+    /// Below `count`, which is not 0.
+    fn below(&mut self, count: usize) -> usize {
+        (self.next() % count as u64) as usize
+    }
+
+    /// From 0 to 1.
+    fn share(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// A candidate that waits to be chosen, with what it gained when so many flips were made.
+#[derive(Clone, Copy)]
+struct Waiting {
+    gain: f64,
+    at: usize,
+    tried: usize,
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Waiting) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Waiting) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Waiting) -> Ordering {
+        self.gain.total_cmp(&other.gain).then(other.at.cmp(&self.at))
+    }
+}
+
+/// What a node that is not broken is worth at most: the nearer to breaking, the more.
+const NEAR: f64 = 0.3;
+
+/// How bold swaps are, at first and at last.
+const HEAT: (f64, f64) = (0.3, 0.03);
+
+/// The search: a set of flips, and how near each counted node is to breaking under it.
+struct Search<'a> {
+    state: State<'a>,
+    problem: &'a Problem,
+    /// By node: the class to keep, if the node counts, and its margin without flips.
+    classes: Vec<Option<(usize, f64)>>,
+    worth: Vec<f64>,
+    broken: Vec<bool>,
+    count: usize,
+    total: f64,
+    candidates: Vec<Flip>,
+    chosen: Vec<usize>,
+    is_chosen: Vec<bool>,
+    used: BTreeMap<u32, usize>,
+    attacked_nodes: usize,
+}
+
+/// Finds a perturbation among the candidates that breaks many of the nodes that count, each given with the class that it is to keep. `start` is a set to
+/// begin with.
+pub(crate) fn attack(
+    problem: &Problem,
+    unperturbed: &[Representation],
+    nodes: &[(usize, usize)],
+    candidates: Vec<Flip>,
+    (start, swaps, attacked_nodes): (&[Flip], usize, Option<usize>),
+    stop: &Stop,
+) -> Vec<Flip> {
+    let mut search = Search::new(problem, unperturbed, nodes, candidates, attacked_nodes);
+    for flip in start {
+        if let Ok(at) = search.candidates.binary_search(flip)
+            && search.fits(*flip)
+            && !search.is_chosen[at]
+        {
+            search.make(at);
+        }
+    }
+    search.fill(stop);
+    let found = search.anneal(swaps, stop);
+    search.minimal(found)
+}
+
+impl<'a> Search<'a> {
+    fn new(
+        problem: &'a Problem,
+        unperturbed: &[Representation],
+        nodes: &[(usize, usize)],
+        mut candidates: Vec<Flip>,
+        attacked_nodes: Option<usize>,
+    ) -> Search<'a> {
+        candidates.sort_unstable();
+        candidates.dedup();
+        let state = State::new(problem, unperturbed);
+        let count = problem.graph().node_count();
+        let mut search = Search {
+            problem,
+            classes: vec![None; count],
+            worth: vec![0.0; count],
+            broken: vec![false; count],
+            count: 0,
+            total: 0.0,
+            is_chosen: vec![false; candidates.len()],
+            candidates,
+            chosen: Vec::new(),
+            used: BTreeMap::new(),
+            attacked_nodes: attacked_nodes.unwrap_or(usize::MAX),
+            state,
+        };
+        for &(node, reference) in nodes {
+            let margin = margin(search.state.logits(node), reference);
+            search.classes[node] = Some((reference, margin.max(f64::MIN_POSITIVE)));
+            search.look(node);
+        }
+        search
+    }
+
+    /// Takes in how a node stands now. Returns what it gained.
+    fn look(&mut self, node: usize) -> f64 {
+        let Some((reference, before)) = self.classes[node] else { return 0.0 };
+        let margin = margin(self.state.logits(node), reference);
+        let broken = margin <= 0.0;
+        let worth = if broken {
+            1.0
+        } else {
+            let near = (1.0 - margin / before).max(0.0);
+            NEAR * near * near
+        };
+        let gain = worth - self.worth[node];
+        self.worth[node] = worth;
+        self.count = self.count + usize::from(broken) - usize::from(self.broken[node]);
+        self.broken[node] = broken;
+        self.total += gain;
+        gain
+    }
+
+    /// Makes a candidate's flip or takes it back. Returns what is gained.
+    fn change(&mut self, flip: Flip, make: bool) -> f64 {
+        self.state.change(flip, make);
+        let changed = self.state.changed().to_vec();
+        changed.into_iter().map(|node| self.look(node as usize)).sum()
+    }
+
+    /// Is there room for this flip?
+    fn fits(&self, flip: Flip) -> bool {
+        let budget = self.problem.budget();
+        let used = self.used.get(&flip.node).copied().unwrap_or(0);
+        self.chosen.len() < budget.global()
+            && used < budget.local(flip.node as usize)
+            && (used > 0 || self.used.len() < self.attacked_nodes)
+    }
+
+    fn make(&mut self, at: usize) -> f64 {
+        let flip = self.candidates[at];
+        self.is_chosen[at] = true;
+        self.chosen.push(at);
+        *self.used.entry(flip.node).or_default() += 1;
+        self.change(flip, true)
+    }
+
+    fn unmake(&mut self, place: usize) -> f64 {
+        let at = self.chosen.swap_remove(place);
+        self.is_chosen[at] = false;
+        let flip = self.candidates[at];
+        if let Some(used) = self.used.get_mut(&flip.node) {
+            *used -= 1;
+            if *used == 0 {
+                self.used.remove(&flip.node);
+            }
+        }
+        self.change(flip, false)
+    }
+
+    /// Adds the best candidates until nothing fits or gains. What a candidate gained when it was last tried is taken for what it gains now, until it comes first.
+    fn fill(&mut self, stop: &Stop) {
+        let mut waiting: BinaryHeap<Waiting> = BinaryHeap::new();
+        for at in 0..self.candidates.len() {
+            if !self.is_chosen[at] {
+                waiting.push(Waiting { gain: self.gain(at), at, tried: self.chosen.len() });
+            }
+        }
+        while let Some(first) = waiting.pop() {
+            if self.chosen.len() >= self.problem.budget().global() || stop.is_set() {
+                return;
+            }
+            if !self.fits(self.candidates[first.at]) {
+                continue;
+            }
+            if first.tried < self.chosen.len() {
+                waiting.push(Waiting { gain: self.gain(first.at), tried: self.chosen.len(), ..first });
+            } else if first.gain > 0.0 {
+                self.make(first.at);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn gain(&mut self, at: usize) -> f64 {
+        let flip = self.candidates[at];
+        let gain = self.change(flip, true);
+        self.change(flip, false);
+        gain
+    }
+
+    /// Swaps chosen flips for others, boldly at first. Returns the best set seen.
+    fn anneal(&mut self, swaps: usize, stop: &Stop) -> Vec<Flip> {
+        let flips = |search: &Search| -> Vec<Flip> { search.chosen.iter().map(|&at| search.candidates[at]).collect() };
+        let (mut best, mut most) = (flips(self), self.count);
+        if self.chosen.is_empty() || self.chosen.len() == self.candidates.len() {
+            return best;
+        }
+        let mut by_node: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
+        for (at, flip) in self.candidates.iter().enumerate() {
+            by_node.entry(flip.node).or_insert((at, at)).1 = at + 1;
+        }
+        let mut draw = Draw(1);
+        for swap in 0..swaps {
+            if swap % 1024 == 0 && stop.is_set() {
+                break;
+            }
+            let heat = HEAT.0 * (HEAT.1 / HEAT.0).powf(swap as f64 / swaps as f64);
+            let out = draw.below(self.chosen.len());
+            let into = if draw.share() < 0.5 {
+                draw.below(self.candidates.len())
+            } else {
+                // Near a flip that is made: what works there often works better with more of it.
+                let near = draw.below(self.chosen.len());
+                let mut node = self.candidates[self.chosen[near]].node;
+                for _ in 0..draw.below(3) {
+                    let neighbours = self.state.neighbours(node);
+                    if !neighbours.is_empty() {
+                        node = neighbours[draw.below(neighbours.len())];
+                    }
+                }
+                match by_node.get(&node) {
+                    Some(&(first, end)) => first + draw.below(end - first),
+                    None => continue,
+                }
+            };
+            if self.is_chosen[into] {
+                continue;
+            }
+            if self.fits(self.candidates[into]) {
+                if self.make(into) < 0.0 {
+                    self.unmake(self.chosen.len() - 1);
+                } else if self.count > most {
+                    (best, most) = (flips(self), self.count);
+                }
+                continue;
+            }
+            let leaving = self.chosen[out];
+            let mut gain = self.unmake(out);
+            if !self.fits(self.candidates[into]) {
+                self.make(leaving);
+                continue;
+            }
+            gain += self.make(into);
+            if gain >= 0.0 || draw.share() < (gain / heat).exp() {
+                if self.count > most {
+                    (best, most) = (flips(self), self.count);
+                }
+            } else {
+                self.unmake(self.chosen.len() - 1);
+                self.make(leaving);
+            }
+        }
+        best
+    }
+
+    /// The same without flips that break nothing.
+    fn minimal(&mut self, flips: Vec<Flip>) -> Vec<Flip> {
+        while !self.chosen.is_empty() {
+            self.unmake(self.chosen.len() - 1);
+        }
+        for flip in &flips {
+            if let Ok(at) = self.candidates.binary_search(flip) {
+                self.make(at);
+            }
+        }
+        let mut place = self.chosen.len();
+        while place > 0 {
+            place -= 1;
+            let (at, before) = (self.chosen[place], self.count);
+            self.unmake(place);
+            if self.count < before {
+                self.make(at);
+                // The flip is last now, and the one that was last took its place: it has been looked at.
+                let last = self.chosen.len() - 1;
+                self.chosen.swap(place, last);
+            }
+        }
+        let mut flips: Vec<Flip> = self.chosen.iter().map(|&at| self.candidates[at]).collect();
+        flips.sort_unstable();
+        flips
+    }
+}
+
+/// By how much the class is ahead of all others.
+fn margin(logits: &[f64], reference: usize) -> f64 {
+    let others = logits.iter().enumerate().filter(|(class, _)| *class != reference);
+    logits[reference] - others.map(|(_, &logit)| logit).fold(f64::NEG_INFINITY, f64::max)
+}

@@ -1,0 +1,252 @@
+//! One budget from end to end: the bound on the predictions that a single perturbation can break, and a perturbation that breaks many.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use crate::bound::prepared::Prepared;
+use crate::bound::workspace::Workspace;
+use crate::certify::certifier::Certifier;
+use crate::collective::attack::attack;
+use crate::collective::base::Base;
+use crate::collective::cover::covers;
+use crate::collective::dual::prices;
+use crate::collective::families::{Kind, NodeRows, Rows, rows};
+use crate::collective::listing;
+use crate::collective::program::Program;
+use crate::collective::replay::broken;
+use crate::collective::row::Row;
+use crate::collective::solver::{Solution, solve};
+use crate::problem::flip::Flip;
+use crate::search::limits::Stop;
+
+/// How far the work on a budget goes.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Which rows bound.
+    pub rows: Rows,
+    /// Nodes whose attributes one attacker may change, at most.
+    pub attacked_nodes: Option<usize>,
+    /// Swaps of the search for an attack; `None` for a number that grows with the budget.
+    pub swaps: Option<usize>,
+    /// Problems with at most so many perturbations are decided by listing them.
+    pub listed: usize,
+    /// How often rows are added that cut the fractional attack down.
+    pub covers: usize,
+    /// The relative width of the gap at which the linear program is solved.
+    pub accuracy: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { rows: Rows::All, attacked_nodes: None, swaps: None, listed: 4096, covers: 3, accuracy: 2e-4 }
+    }
+}
+
+/// The multipliers that a node's part of the bound rests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The node.
+    pub node: usize,
+    /// Rows with their multipliers, in multiples of `1/ONE`; rows with none are left out.
+    pub rows: Vec<(Kind, u32)>,
+}
+
+/// What is known of one budget.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Flips in all.
+    pub global: usize,
+    /// Predictions that count.
+    pub counted: usize,
+    /// Of these, no perturbation can break more.
+    pub bound: usize,
+    /// Predictions that no perturbation within the budget breaks, each by itself.
+    pub safe: usize,
+    /// The bound before it was rounded down; the number itself where all perturbations were listed.
+    pub fractional: f64,
+    /// The nodes that the perturbation below breaks, replayed exactly.
+    pub broken: Vec<usize>,
+    /// The perturbation.
+    pub flips: Vec<Flip>,
+    /// Were all perturbations listed?
+    pub listed: bool,
+    /// What the bound rests on.
+    pub shares: Vec<Share>,
+    /// A price of every flip and prices of the flips of some nodes that attain the bound, in multiples of `1/ONE²`.
+    pub prices: (u64, Vec<(u32, u64)>),
+    /// Seconds of the bound and of the attack.
+    pub seconds: (f64, f64),
+}
+
+/// Predictions that count, of a problem: each with the class that it is to keep.
+pub struct Collective<'a> {
+    prepared: &'a Prepared,
+    nodes: &'a [(Base, usize)],
+    settings: Settings,
+    stop: Stop,
+}
+
+impl<'a> Collective<'a> {
+    /// Of the nodes that count: what is known of each by itself under the certifier's local budget, and the class that it is to keep.
+    pub fn new(certifier: &'a Certifier, nodes: &'a [(Base, usize)], settings: Settings) -> Collective<'a> {
+        Collective { prepared: certifier.prepared(), nodes, settings, stop: certifier.settings.stop.clone() }
+    }
+
+    /// The nodes that no `global` flips break, each by itself, with their classes.
+    pub fn safe(&self, global: usize) -> Vec<(usize, usize)> {
+        let safe = self.nodes.iter().filter(|(base, _)| base.needed > global);
+        safe.map(|(base, reference)| (base.node, *reference)).collect()
+    }
+
+    /// The bound and an attack for `global` flips; `before` is an attack on a smaller budget. `None` if the work was stopped.
+    pub fn at(&self, global: usize, before: &[Flip]) -> Option<Outcome> {
+        self.with_safe(global, before, |_| true)
+    }
+
+    /// The same with a bound that a proof can state: of the nodes that single nodes' radii show to be safe, only those that `proved` names are taken as such.
+    pub fn provable(&self, global: usize, before: &[Flip], proved: &BTreeSet<usize>) -> Option<Outcome> {
+        let settings = Settings { rows: Rows::Provable, listed: 0, ..self.settings.clone() };
+        let provable = Collective { settings, stop: self.stop.clone(), ..*self };
+        provable.with_safe(global, before, |node| proved.contains(&node))
+    }
+
+    /// The nodes that path bounds show to be safe; none where proofs are asked for, which have another form.
+    fn safe_by_paths(&self, prepared: &Prepared) -> BTreeSet<usize> {
+        if self.settings.rows != Rows::All {
+            return BTreeSet::new();
+        }
+        prepared.prepare_paths();
+        let global = prepared.budget().global();
+        let is_safe = |workspace: &mut Workspace, (base, reference): &(Base, usize)| {
+            let others: Vec<usize> =
+                (0..prepared.network().class_count()).filter(|class| class != reference).collect();
+            let open = base.needed <= global && !self.stop.is_set();
+            (open && prepared.paths(base.node, *reference, &others, workspace).is_some()).then_some(base.node)
+        };
+        self.nodes.par_iter().map_init(Workspace::default, is_safe).flatten().collect()
+    }
+
+    /// The program of some rows, with rows that cut its fractional attack down, and its multipliers.
+    fn solved(&self, prepared: &Prepared, mut found: Vec<NodeRows>) -> (Vec<Vec<Kind>>, Program, Solution) {
+        let program_of = |found: &[NodeRows]| {
+            let rows: Vec<&[Row]> = found.iter().map(|of| of.rows.as_slice()).collect();
+            Program::new(prepared.graph(), prepared.budget(), self.settings.attacked_nodes, &rows)
+        };
+        let mut program = program_of(&found);
+        let mut solution = solve(&program, None, self.settings.accuracy, &self.stop);
+        let rounds = if self.settings.rows == Rows::All { self.settings.covers } else { 0 };
+        for _ in 0..rounds {
+            let flips: Vec<(Flip, f64)> =
+                solution.flips.iter().map(|&(flip, made)| (program.flips[flip as usize], made)).collect();
+            let more = covers(&found, &flips);
+            if more.is_empty() || self.stop.is_set() {
+                break;
+            }
+            let mut before: Vec<Vec<u32>> =
+                (0..found.len()).map(|node| solution.multipliers[program.rows_of(node)].to_vec()).collect();
+            for (node, row) in more {
+                found[node].kinds.push(Kind::Cover);
+                found[node].rows.push(row);
+                before[node].push(0);
+            }
+            let value = solution.value;
+            program = program_of(&found);
+            solution = solve(&program, Some(&before.concat()), self.settings.accuracy, &self.stop);
+            if solution.value.approximate() > value.approximate() * (1.0 - COVERED) {
+                break;
+            }
+        }
+        (found.into_iter().map(|of| of.kinds).collect(), program, solution)
+    }
+
+    fn with_safe(&self, global: usize, before: &[Flip], is_safe: impl Fn(usize) -> bool) -> Option<Outcome> {
+        let start = Instant::now();
+        // There are no more flips than entries.
+        let graph = self.prepared.graph();
+        let flips = global.min(graph.node_count().saturating_mul(graph.attribute_count()));
+        let prepared = self.prepared.at_global(flips);
+        let by_paths = self.safe_by_paths(&prepared);
+        let is_open = |(base, _): &&(Base, usize)| {
+            (base.needed <= global && !by_paths.contains(&base.node)) || !is_safe(base.node)
+        };
+        let (open, safe): (Vec<&(Base, usize)>, Vec<_>) = self.nodes.iter().partition(is_open);
+        let open_nodes: Vec<(usize, usize)> = open.iter().map(|(base, reference)| (base.node, *reference)).collect();
+        let mut outcome = Outcome {
+            global,
+            counted: self.nodes.len(),
+            bound: open.len(),
+            safe: safe.len(),
+            fractional: open.len() as f64,
+            broken: Vec::new(),
+            flips: Vec::new(),
+            listed: false,
+            shares: Vec::new(),
+            prices: (0, Vec::new()),
+            seconds: (0.0, 0.0),
+        };
+        if let Some((bound, flips)) =
+            listing::worst(&prepared, &open_nodes, self.settings.attacked_nodes, self.settings.listed)
+        {
+            outcome.bound = bound;
+            outcome.fractional = bound as f64;
+            outcome.listed = true;
+            outcome.broken = broken(&prepared, &open_nodes, &flips);
+            outcome.flips = flips;
+            outcome.seconds.0 = start.elapsed().as_secs_f64();
+            return (!self.stop.is_set()).then_some(outcome);
+        }
+        let (programmed, always): (Vec<&(Base, usize)>, Vec<_>) = open.iter().partition(|(base, _)| base.needed > 0);
+        let bases: Vec<(&Base, usize)> = programmed.iter().map(|(base, reference)| (base, *reference)).collect();
+        let found = rows(&prepared, &bases, self.settings.rows, &self.stop);
+        let (kinds, program, solution) = self.solved(&prepared, found);
+        outcome.bound = solution.value.floor().min(programmed.len()) + always.len();
+        outcome.fractional = solution.value.approximate().min(programmed.len() as f64) + always.len() as f64;
+        outcome.prices = prices(&program, &solution.multipliers);
+        outcome.shares = shares(&program, &solution, &kinds, &bases);
+        outcome.seconds.0 = start.elapsed().as_secs_f64();
+        if self.stop.is_set() {
+            return None;
+        }
+        let start = Instant::now();
+        let mut candidates: Vec<Flip> = solution.columns.iter().map(|&flip| program.flips[flip as usize]).collect();
+        let witnesses = programmed.iter().filter_map(|(base, _)| base.witness.as_deref());
+        candidates.extend(witnesses.filter(|witness| witness.len() <= WITNESS.min(flips)).flatten());
+        candidates.extend_from_slice(before);
+        let swaps = self.settings.swaps.unwrap_or(SWAPS + SWAPS_EACH * flips.min(MANY));
+        let flips = attack(
+            prepared.problem(),
+            prepared.unperturbed(),
+            &open_nodes,
+            candidates,
+            (before, swaps, self.settings.attacked_nodes),
+            &self.stop,
+        );
+        outcome.broken = broken(&prepared, &open_nodes, &flips);
+        outcome.flips = flips;
+        outcome.seconds.1 = start.elapsed().as_secs_f64();
+        (!self.stop.is_set()).then_some(outcome)
+    }
+}
+
+/// Witnesses of more flips than this are no candidates by themselves.
+const WITNESS: usize = 6;
+
+/// Swaps of the search for an attack: for every budget, and more for every flip.
+const SWAPS: usize = 150_000;
+const SWAPS_EACH: usize = 2_000;
+const MANY: usize = 500;
+
+/// The share of the bound that a round of rows must take away so that there is another.
+const COVERED: f64 = 0.003;
+
+/// What the bound rests on, node by node.
+fn shares(program: &Program, solution: &Solution, kinds: &[Vec<Kind>], bases: &[(&Base, usize)]) -> Vec<Share> {
+    let share = |(at, (base, _)): (usize, &(&Base, usize))| {
+        let multipliers = &solution.multipliers[program.rows_of(at)];
+        let rows = kinds[at].iter().copied().zip(multipliers.iter().copied()).filter(|row| row.1 > 0).collect();
+        Share { node: base.node, rows }
+    };
+    bases.iter().enumerate().map(share).collect()
+}

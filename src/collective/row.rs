@@ -1,0 +1,60 @@
+//! A row: an inequality that holds for every perturbation that breaks a node (docs/math.md (20.1)).
+
+use crate::problem::flip::Flip;
+
+/// Shares and multipliers are multiples of `1/ONE`, so that everything that a bound sums is an integer.
+pub const ONE: u32 = 1 << 24;
+
+/// `Σ π_f δ_f ≥ 1` for every perturbation `δ` that breaks a node: a share `π_f` for every flip of the nodes that it depends on, in multiples of
+/// `1/ONE`, rounded up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    /// The share of every flip of a source node that is not named below, by source node.
+    pub defaults: Vec<(u32, u32)>,
+    /// Flips with a larger share than their source node's default, in their order.
+    pub entries: Vec<(Flip, u32)>,
+}
+
+impl Row {
+    /// The same share for all flips of these nodes: `1/count`, rounded up.
+    pub fn count(sources: impl Iterator<Item = u32>, count: usize) -> Row {
+        let share = reciprocal(count);
+        Row { defaults: sources.map(|source| (source, share)).collect(), entries: Vec::new() }
+    }
+
+    /// The default of a source node.
+    pub fn default_of(&self, source: u32) -> u32 {
+        self.defaults.binary_search_by_key(&source, |default| default.0).map_or(0, |at| self.defaults[at].1)
+    }
+
+    /// The share of a flip.
+    pub fn share(&self, flip: Flip) -> u32 {
+        match self.entries.binary_search_by_key(&flip, |entry| entry.0) {
+            Ok(at) => self.entries[at].1,
+            Err(_) => self.default_of(flip.node),
+        }
+    }
+}
+
+/// `1/count` in multiples of `1/ONE`, rounded up.
+pub fn reciprocal(count: usize) -> u32 {
+    let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
+    ONE.div_ceil(count)
+}
+
+/// A share that is not below a number: at most one, and one if the number is none.
+pub fn share_above(x: f64) -> u32 {
+    // A comparison with NaN is false: then nothing is known, and a flip may do everything.
+    if x < 1.0 { ((x.max(0.0) * f64::from(ONE)).ceil() as u32).min(ONE) } else { ONE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_rounded_up() {
+        assert_eq!([1, 2, 3].map(reciprocal), [ONE, ONE / 2, ONE / 3 + 1]);
+        assert_eq!([0.0, -1.0, 1e-30, 0.5, 1.0, 7.0, f64::NAN].map(share_above), [0, 0, 1, ONE / 2, ONE, ONE, ONE]);
+    }
+}

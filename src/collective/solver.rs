@@ -1,0 +1,370 @@
+//! A source of multipliers: a first-order method for the linear program of rows, on the flips that matter. Its answers are proposals: the bound is what
+//! [`evaluate`](crate::collective::dual::evaluate) makes of them (docs/math.md §20.4).
+
+use std::collections::BTreeSet;
+
+use crate::collective::dual::{Value, evaluate, on_grid, worth};
+use crate::collective::polytope::{Polytope, simplex};
+use crate::collective::program::Program;
+use crate::collective::row::ONE;
+use crate::search::limits::Stop;
+
+/// What the method found.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// The best multipliers, on the grid.
+    pub multipliers: Vec<u32>,
+    /// The bound that they give.
+    pub value: Value,
+    /// What an attacker with fractional flips reaches: the optimum of the program lies between.
+    pub reached: f64,
+    /// The named flips that were among the best under some multipliers.
+    pub columns: Vec<u32>,
+    /// The fractional attack: named flips, and how much of each is made.
+    pub flips: Vec<(u32, f64)>,
+}
+
+/// Columns that are added after each look at all flips, beside those of one attack.
+const MORE: usize = 400;
+
+/// Looks at all flips.
+const ROUNDS: usize = 12;
+
+/// Steps between two looks at the gap.
+const STEPS: usize = 40;
+
+/// Steps of a round at most.
+const MOST: usize = 2400;
+
+/// Finds multipliers. The relative width of the gap at which it is content is `accuracy`.
+pub fn solve(program: &Program, start: Option<&[u32]>, accuracy: f64, stop: &Stop) -> Solution {
+    let start = start.map_or_else(|| equal(program), <[u32]>::to_vec);
+    let mut best =
+        Solution { value: evaluate(program, &start), multipliers: start, reached: 0.0, columns: Vec::new(), flips: Vec::new() };
+    if program.row_count() == 0 || program.global == 0 {
+        return best;
+    }
+    let mut active = Active::default();
+    let mut state = State::new(program, &best.multipliers);
+    for round in 0..ROUNDS {
+        let grown = active.grow(program, &on_grid(program, &state.y));
+        if grown == 0 && round > 0 || stop.is_set() {
+            break;
+        }
+        let matrix = Matrix::new(program, &active);
+        state.enlarge(&matrix);
+        let (value, reached) = state.run(program, &matrix, accuracy, stop);
+        let multipliers = on_grid(program, &state.y);
+        let bound = evaluate(program, &multipliers);
+        best.reached = best.reached.max(reached);
+        if bound <= best.value {
+            (best.value, best.multipliers) = (bound, multipliers);
+        }
+        // What flips outside add is below what the method leaves open.
+        if bound.approximate() <= value + accuracy * value.max(1.0) {
+            break;
+        }
+    }
+    // Without any row every node may break.
+    let none = vec![0; program.row_count()];
+    let all = evaluate(program, &none);
+    if all < best.value {
+        (best.value, best.multipliers) = (all, none);
+    }
+    let named = state.columns.iter().zip(&state.x).filter(|((is_named, _), made)| *is_named && **made > 1e-6);
+    best.flips = named.map(|((_, flip), made)| (*flip, *made)).collect();
+    best.columns = active.named.into_iter().collect();
+    best
+}
+
+/// All rows of a node the same.
+fn equal(program: &Program) -> Vec<u32> {
+    let mut multipliers = vec![0; program.row_count()];
+    for node in 0..program.node_count() {
+        let rows = program.rows_of(node);
+        let share = ONE / u32::try_from(rows.len()).unwrap_or(u32::MAX).max(1);
+        multipliers[rows].fill(share);
+    }
+    multipliers
+}
+
+/// The columns at work: named flips, and sources for the flips that no row names.
+#[derive(Default)]
+struct Active {
+    named: BTreeSet<u32>,
+    others: BTreeSet<u32>,
+}
+
+impl Active {
+    /// Adds the flips of the best attack under these multipliers, and some more. Returns how many are new.
+    fn grow(&mut self, program: &Program, multipliers: &[u32]) -> usize {
+        let (named, others) = worth(program, multipliers);
+        let mut ranked: Vec<(u128, bool, u32)> = Vec::new();
+        for (at, source) in program.sources.iter().enumerate() {
+            let mut of: Vec<(u128, bool, u32)> =
+                (source.first..source.end).map(|flip| (named[flip], true, flip as u32)).collect();
+            if source.others > 0 {
+                of.push((others[at], false, at as u32));
+            }
+            of.retain(|column| column.0 > 0);
+            of.sort_unstable_by(|x, y| y.cmp(x));
+            // No attack makes more, and some room to choose.
+            of.truncate(source.local.saturating_mul(2).saturating_add(8));
+            ranked.extend(of);
+        }
+        ranked.sort_unstable_by(|x, y| y.cmp(x));
+        let (mut flips, mut fresh) = (0usize, 0);
+        for (_, is_named, column) in ranked {
+            if flips >= program.global && fresh >= MORE {
+                break;
+            }
+            let new = if is_named {
+                flips += 1;
+                self.named.insert(column)
+            } else {
+                let source = &program.sources[column as usize];
+                flips = flips.saturating_add(source.local.min(source.others));
+                self.others.insert(column)
+            };
+            fresh += usize::from(new);
+        }
+        fresh
+    }
+}
+
+/// The program on its active columns, by columns, with plain numbers.
+struct Matrix {
+    /// Named flips, then sources.
+    named: Vec<u32>,
+    others: Vec<u32>,
+    offsets: Vec<usize>,
+    rows: Vec<u32>,
+    shares: Vec<f64>,
+    /// `1/Σ` of a column and of a row.
+    column_step: Vec<f64>,
+    row_step: Vec<f64>,
+    polytope: Polytope,
+}
+
+impl Matrix {
+    fn new(program: &Program, active: &Active) -> Matrix {
+        let unit = 1.0 / f64::from(ONE);
+        let named: Vec<u32> = active.named.iter().copied().collect();
+        let others: Vec<u32> = active.others.iter().copied().collect();
+        let count = named.len() + others.len();
+        let mut matrix = Matrix {
+            named,
+            others,
+            offsets: vec![0],
+            rows: Vec::new(),
+            shares: Vec::new(),
+            column_step: vec![0.0; count],
+            row_step: vec![0.0; program.row_count()],
+            polytope: Polytope { global: program.global as f64, ..Polytope::default() },
+        };
+        let mut sources: Vec<u32> = Vec::with_capacity(count);
+        for &flip in &matrix.named {
+            let source = program.source_of[flip as usize];
+            sources.push(source);
+            matrix.polytope.upper.push(1.0);
+            let (defaults, beyond) = (program.defaults_of(source as usize), program.entries_of(flip as usize));
+            let mut at = 0;
+            // Both are in the order of rows.
+            for &(row, share) in defaults {
+                while at < beyond.len() && beyond[at].0 < row {
+                    matrix.rows.push(beyond[at].0);
+                    matrix.shares.push(f64::from(beyond[at].1) * unit);
+                    at += 1;
+                }
+                let more = if at < beyond.len() && beyond[at].0 == row {
+                    at += 1;
+                    beyond[at - 1].1
+                } else {
+                    0
+                };
+                if share + more > 0 {
+                    matrix.rows.push(row);
+                    matrix.shares.push(f64::from(share + more) * unit);
+                }
+            }
+            for &(row, share) in &beyond[at..] {
+                matrix.rows.push(row);
+                matrix.shares.push(f64::from(share) * unit);
+            }
+            matrix.offsets.push(matrix.rows.len());
+        }
+        for &source in &matrix.others {
+            sources.push(source);
+            let of = &program.sources[source as usize];
+            matrix.polytope.upper.push(of.others.min(of.local) as f64);
+            for &(row, share) in program.defaults_of(source as usize).iter().filter(|default| default.1 > 0) {
+                matrix.rows.push(row);
+                matrix.shares.push(f64::from(share) * unit);
+            }
+            matrix.offsets.push(matrix.rows.len());
+        }
+        for column in 0..count {
+            let range = matrix.offsets[column]..matrix.offsets[column + 1];
+            for at in range {
+                matrix.column_step[column] += matrix.shares[at];
+                matrix.row_step[matrix.rows[at] as usize] += matrix.shares[at];
+            }
+        }
+        for step in matrix.column_step.iter_mut().chain(&mut matrix.row_step) {
+            *step = if *step > 0.0 { 1.0 / *step } else { 0.0 };
+        }
+        matrix.polytope.group(&sources, |source| program.sources[source as usize].local as f64);
+        matrix
+    }
+
+    /// `A x`.
+    fn forward(&self, x: &[f64], into: &mut [f64]) {
+        into.fill(0.0);
+        for (column, &x) in x.iter().enumerate() {
+            if x != 0.0 {
+                for at in self.offsets[column]..self.offsets[column + 1] {
+                    into[self.rows[at] as usize] += self.shares[at] * x;
+                }
+            }
+        }
+    }
+
+    /// `Aᵀ y`.
+    fn backward(&self, y: &[f64], into: &mut [f64]) {
+        for (column, slot) in into.iter_mut().enumerate() {
+            let range = self.offsets[column]..self.offsets[column + 1];
+            *slot = self.rows[range.clone()].iter().zip(&self.shares[range]).map(|(&row, s)| y[row as usize] * s).sum();
+        }
+    }
+}
+
+/// Where the method stands: an attack `x` and multipliers `y`.
+struct State {
+    columns: Vec<(bool, u32)>,
+    x: Vec<f64>,
+    y: Vec<f64>,
+    /// How long steps of `x` are against those of `y`.
+    balance: f64,
+}
+
+impl State {
+    fn new(program: &Program, multipliers: &[u32]) -> State {
+        debug_assert_eq!(multipliers.len(), program.row_count());
+        let y = multipliers.iter().map(|&x| f64::from(x) / f64::from(ONE)).collect();
+        State { columns: Vec::new(), x: Vec::new(), y, balance: 1.0 }
+    }
+
+    /// Takes new columns in; what is known of the others stays.
+    fn enlarge(&mut self, matrix: &Matrix) {
+        let columns: Vec<(bool, u32)> =
+            matrix.named.iter().map(|&c| (true, c)).chain(matrix.others.iter().map(|&c| (false, c))).collect();
+        let before: std::collections::BTreeMap<(bool, u32), f64> =
+            self.columns.iter().copied().zip(self.x.iter().copied()).collect();
+        self.x = columns.iter().map(|column| before.get(column).copied().unwrap_or(0.0)).collect();
+        self.columns = columns;
+    }
+
+    /// Steps until the gap is closed. Returns the bound on these columns and what the attack reaches.
+    fn run(&mut self, program: &Program, matrix: &Matrix, accuracy: f64, stop: &Stop) -> (f64, f64) {
+        let (columns, rows) = (self.x.len(), self.y.len());
+        let mut average = (vec![0.0; columns], vec![0.0; rows]);
+        let mut since = 0.0;
+        let (mut worths, mut ahead, mut reached) = (vec![0.0; columns], vec![0.0; columns], vec![0.0; rows]);
+        let (mut last_gap, mut price) = (f64::INFINITY, 0.0);
+        let mut restarted = (self.x.clone(), self.y.clone());
+        let (mut best_dual, mut best_primal) = (f64::INFINITY, 0.0f64);
+        let mut best_y = self.y.clone();
+        let mut best_x = self.x.clone();
+        let mut steps_since = 0;
+        for step in 1..=MOST {
+            matrix.backward(&self.y, &mut worths);
+            for column in 0..columns {
+                ahead[column] = self.x[column] + self.balance * matrix.column_step[column] * worths[column];
+            }
+            matrix.polytope.project(&mut ahead, &matrix.column_step, &mut price);
+            for column in 0..columns {
+                let next = ahead[column];
+                ahead[column] = 2.0 * next - self.x[column];
+                self.x[column] = next;
+                average.0[column] += next;
+            }
+            matrix.forward(&ahead, &mut reached);
+            for row in 0..rows {
+                self.y[row] += matrix.row_step[row] / self.balance * (1.0 - reached[row]);
+            }
+            for node in 0..program.node_count() {
+                let range = program.rows_of(node);
+                simplex(&mut self.y[range.clone()], &matrix.row_step[range]);
+            }
+            for (sum, y) in average.1.iter_mut().zip(&self.y) {
+                *sum += y;
+            }
+            since += 1.0;
+            steps_since += 1;
+            if step % STEPS != 0 {
+                continue;
+            }
+            let mean =
+                (average.0.iter().map(|x| x / since).collect::<Vec<_>>(), average.1.iter().map(|y| y / since).collect::<Vec<_>>());
+            let mut measure = |x: &[f64], y: &[f64]| {
+                matrix.backward(y, &mut worths);
+                let dual = y_constant(program, y) + matrix.polytope.largest(&worths);
+                matrix.forward(x, &mut reached);
+                let primal = primal(program, &reached);
+                if dual < best_dual {
+                    best_dual = dual;
+                    best_y.copy_from_slice(y);
+                }
+                if primal > best_primal {
+                    best_primal = primal;
+                    best_x.copy_from_slice(x);
+                }
+                dual - primal
+            };
+            let (gap_now, gap_mean) = (measure(&self.x, &self.y), measure(&mean.0, &mean.1));
+            if best_dual - best_primal <= accuracy * best_primal.max(1.0) || stop.is_set() {
+                break;
+            }
+            let gap = gap_now.min(gap_mean);
+            if gap <= 0.4 * last_gap || steps_since >= 10 * STEPS && gap <= 0.9 * last_gap || steps_since >= 20 * STEPS {
+                if gap_mean < gap_now {
+                    (self.x, self.y) = mean;
+                }
+                self.rebalance(matrix, &restarted);
+                restarted = (self.x.clone(), self.y.clone());
+                average.0.fill(0.0);
+                average.1.fill(0.0);
+                since = 0.0;
+                steps_since = 0;
+                last_gap = gap;
+            }
+        }
+        self.x = best_x;
+        self.y = best_y;
+        (best_dual, best_primal)
+    }
+
+    /// Makes both sides move about equally far.
+    fn rebalance(&mut self, matrix: &Matrix, before: &(Vec<f64>, Vec<f64>)) {
+        let moved = |now: &[f64], then: &[f64], step: &[f64]| -> f64 {
+            let squares = now.iter().zip(then).zip(step).filter(|(_, s)| **s > 0.0);
+            squares.map(|((a, b), s)| (a - b) * (a - b) / s).sum::<f64>().sqrt()
+        };
+        let (x, y) = (moved(&self.x, &before.0, &matrix.column_step), moved(&self.y, &before.1, &matrix.row_step));
+        if x > 1e-12 && y > 1e-12 {
+            self.balance = (0.5 * (x / y).ln() + 0.5 * self.balance.ln()).exp().clamp(1e-4, 1e4);
+        }
+    }
+}
+
+/// `Σ_n (1 − Σ_i y_ni)`.
+fn y_constant(program: &Program, y: &[f64]) -> f64 {
+    (0..program.node_count()).map(|node| (1.0 - y[program.rows_of(node)].iter().sum::<f64>()).max(0.0)).sum()
+}
+
+/// What an attack reaches: for each node the least of its rows, at most one.
+fn primal(program: &Program, reached: &[f64]) -> f64 {
+    (0..program.node_count())
+        .map(|node| reached[program.rows_of(node)].iter().fold(1.0f64, |least, &row| least.min(row)))
+        .sum()
+}
