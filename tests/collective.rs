@@ -106,10 +106,7 @@ fn count(logits: &[Vec<f64>], nodes: &[(usize, usize)], tolerance: f64) -> (usiz
         row[reference] - others.fold(f64::NEG_INFINITY, f64::max)
     };
     let margins: Vec<f64> = nodes.iter().map(margin).collect();
-    (
-        margins.iter().filter(|&&m| m <= -tolerance).count(),
-        margins.iter().filter(|&&m| m <= tolerance).count(),
-    )
+    (margins.iter().filter(|&&m| m <= -tolerance).count(), margins.iter().filter(|&&m| m <= tolerance).count())
 }
 
 /// All admissible perturbations; none if they are too many.
@@ -175,18 +172,21 @@ fn case(seed: u64) -> Option<Case> {
 
 impl Case {
     fn run(&self, rows: Rows, listed: usize) -> Outcome {
-        let settings = Settings {
-            rows,
-            attacked_nodes: self.attacked_nodes,
-            swaps: Some(300),
-            listed,
-            ..Settings::default()
-        };
+        let settings =
+            Settings { rows, attacked_nodes: self.attacked_nodes, swaps: Some(300), listed, ..Settings::default() };
         let work = Collective::new(&self.certifier, &self.nodes, settings);
         let outcome = work.at(self.problem.budget.global(), &[]).unwrap();
         let seed = self.seed;
-        assert!(outcome.bound >= self.truth.0, "seed {seed}: {rows:?}: a bound below the truth {:?}: {outcome:?}", self.truth);
-        assert!(outcome.broken.len() <= self.truth.1, "seed {seed}: an attack above the truth {:?}: {outcome:?}", self.truth);
+        assert!(
+            outcome.bound >= self.truth.0,
+            "seed {seed}: {rows:?}: a bound below the truth {:?}: {outcome:?}",
+            self.truth
+        );
+        assert!(
+            outcome.broken.len() <= self.truth.1,
+            "seed {seed}: an attack above the truth {:?}: {outcome:?}",
+            self.truth
+        );
         assert!(outcome.bound >= outcome.broken.len(), "seed {seed}: {outcome:?}");
         let budget = &self.problem.budget;
         assert!(outcome.flips.len() <= budget.global(), "seed {seed}");
@@ -236,7 +236,9 @@ fn programs_enclose_brute_force() {
         attacked += all.broken.len();
         truth += case.truth.0;
     }
-    println!("{problems} problems: {truth} broken, attacks {attacked}; gap {gap}, bound by counts alone {by_count} above");
+    println!(
+        "{problems} problems: {truth} broken, attacks {attacked}; gap {gap}, bound by counts alone {by_count} above"
+    );
     assert!(gap <= by_count, "rows of weights do not help");
     assert!(attacked * 100 >= truth * 95, "attacks break {attacked} of {truth}");
 }
@@ -263,7 +265,11 @@ fn curves_rise() {
             let flips = before.as_ref().map_or(Vec::new(), |outcome| outcome.flips.clone());
             let outcome = work.at(q, &flips).unwrap();
             if let Some(before) = before {
-                assert!(outcome.bound >= before.bound && outcome.broken.len() >= before.broken.len(), "seed {}", case.seed);
+                assert!(
+                    outcome.bound >= before.bound && outcome.broken.len() >= before.broken.len(),
+                    "seed {}",
+                    case.seed
+                );
             }
             before = Some(outcome);
         }
@@ -305,18 +311,22 @@ fn the_command_writes_a_row_per_budget_and_goes_on() {
         let done = gcnproof(&[&arguments[..], &["--budgets", "0-6:3", "--out", out_name]].concat());
         assert!(done.status.success(), "{}", text(&done.stderr));
         assert!(text(&done.stdout).contains("certified"), "{}", text(&done.stdout));
-        // More budgets, the same run: what is there is kept.
-        let more = gcnproof(&[&arguments[..], &["--budgets", "0-6:2,3", "--out", out_name, "--resume"]].concat());
-        assert!(more.status.success(), "{}", text(&more.stderr));
+        // What is there is kept, and another run does not go on with it.
+        let again = gcnproof(&[&arguments[..], &["--budgets", "0,3,6", "--out", out_name, "--resume"]].concat());
+        assert!(again.status.success() && text(&again.stderr).contains("3 of 3 rows"), "{}", text(&again.stderr));
+        let other = gcnproof(&[&arguments[..], &["--budgets", "0,2,6", "--out", out_name, "--resume"]].concat());
+        assert!(other.status.code() == Some(2) && text(&other.stderr).contains("budgets"), "{}", text(&other.stderr));
         all.push(rows(&out));
     }
     let budgets: Vec<u64> = all[0].iter().map(|row| row.q_global).collect();
-    assert_eq!(budgets, [0, 2, 3, 4, 6]);
+    assert_eq!(budgets, [0, 3, 6]);
     assert_eq!(all[0], all[1]);
     assert_eq!(all[0], all[2]);
     for row in &all[0] {
         assert!(row.broken <= row.bound && row.bound + row.robust <= row.counted && row.counted == 200, "{row:?}");
-        assert!(row.flips.len() as u64 <= row.q_global && row.broken_nodes.split_whitespace().count() as u64 == row.broken);
+        assert!(
+            row.flips.len() as u64 <= row.q_global && row.broken_nodes.split_whitespace().count() as u64 == row.broken
+        );
     }
     assert!(all[0].last().unwrap().broken > 0);
 }
@@ -326,7 +336,21 @@ fn only_right_predictions_count_with_labels() {
     let run = |class: &str| -> serde_json::Value {
         let nodes = "0-99";
         let done = gcnproof(&[
-            "collective", GRAPH, MODEL, "-Q", "3", "-q", "1", "--nodes", nodes, "--class", class, "--swaps", "500", "--format", "json",
+            "collective",
+            GRAPH,
+            MODEL,
+            "-Q",
+            "3",
+            "-q",
+            "1",
+            "--nodes",
+            nodes,
+            "--class",
+            class,
+            "--swaps",
+            "500",
+            "--format",
+            "json",
         ]);
         assert!(done.status.success(), "{}", text(&done.stderr));
         serde_json::from_slice(&done.stdout).unwrap()
@@ -376,7 +400,20 @@ fn the_count_program_reproduces_the_known_curve() {
     let budgets = "0,20,50,100,200,350,500,750,1000";
     let run = |rows: &str| -> serde_json::Value {
         let done = gcnproof(&[
-            "collective", &graph, &model, "-q", "100%", "--budgets", budgets, "--rows", rows, "--complete", "--swaps", "20000", "--format", "json",
+            "collective",
+            &graph,
+            &model,
+            "-q",
+            "100%",
+            "--budgets",
+            budgets,
+            "--rows",
+            rows,
+            "--complete",
+            "--swaps",
+            "20000",
+            "--format",
+            "json",
         ]);
         assert!(done.status.success(), "{}", text(&done.stderr));
         serde_json::from_slice(&done.stdout).unwrap()

@@ -42,8 +42,7 @@ pub fn bases(
     if stopped() {
         return Ok(None);
     }
-    let base = |(node, radius): (usize, Radius)| {
-        Base::of_radius(node, radius.certified, radius.attacked, radius.witness)
-    };
+    let base =
+        |(node, radius): (usize, Radius)| Base::of_radius(node, radius.certified, radius.attacked, radius.witness);
     Ok(Some(found.into_iter().map(base).collect()))
 }

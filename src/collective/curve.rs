@@ -120,8 +120,7 @@ impl<'a> Collective<'a> {
         prepared.prepare_paths();
         let global = prepared.budget().global();
         let is_safe = |workspace: &mut Workspace, (base, reference): &(Base, usize)| {
-            let others: Vec<usize> =
-                (0..prepared.network().class_count()).filter(|class| class != reference).collect();
+            let others: Vec<usize> = (0..prepared.network().class_count()).filter(|class| class != reference).collect();
             let open = base.needed <= global && !self.stop.is_set();
             (open && prepared.paths(base.node, *reference, &others, workspace).is_some()).then_some(base.node)
         };

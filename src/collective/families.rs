@@ -48,11 +48,10 @@ pub struct NodeRows {
     pub rows: Vec<Row>,
 }
 
-/// Flips that no row names are worth at most this share of a node together, so that they are never among the best.
-const UNNAMED: u32 = ONE / 3;
-
-/// Flips with a larger share than this are always named.
-const LARGE: u32 = ONE / 10;
+/// What flips that no row names are worth at most, so that they are never among the best: a node, and less where the best flips of many are worth less.
+fn unnamed(global: usize) -> u32 {
+    (f64::from(ONE) * (12.0 / (global.max(1) as f64).sqrt()).min(1.0)) as u32
+}
 
 /// The rows of nodes at the budget of `prepared`, each node with the class that it is to keep. Nodes without rows have none where `stop` was set.
 pub fn rows(prepared: &Prepared, nodes: &[(&Base, usize)], rows: Rows, stop: &Stop) -> Vec<NodeRows> {
@@ -61,25 +60,43 @@ pub fn rows(prepared: &Prepared, nodes: &[(&Base, usize)], rows: Rows, stop: &St
     if rows == Rows::Count {
         return found;
     }
-    // How many nodes depend on each source node.
-    let mut dependents: BTreeMap<u32, u32> = BTreeMap::new();
-    for (source, _) in found.iter().flat_map(|of| &of.rows).flat_map(|row| &row.defaults) {
-        *dependents.entry(*source).or_default() += 1;
-    }
-    let threshold = |source: u32| (UNNAMED / dependents.get(&source).copied().unwrap_or(1).max(1)).clamp(1, LARGE);
     let targets: Vec<usize> = nodes.iter().map(|(base, _)| base.node).collect();
     let at_targets = prepared.for_targets(&targets);
-    found.par_iter_mut().zip(nodes).for_each_init(Workspace::default, |workspace, (found, (base, reference))| {
-        if stop.is_set() {
-            return;
-        }
-        // The row of sizes is nowhere above that of counts.
-        match weight_rows(&at_targets, (base, rows), *reference, threshold, workspace) {
-            Some(better) => *found = better,
-            None if rows == Rows::Provable => *found = NodeRows::default(),
-            None => {}
-        }
-    });
+    let largest = |workspace: &mut Workspace, &(base, reference): &(&Base, usize)| {
+        if stop.is_set() { None } else { Weights::largest(&at_targets, (base.node, reference), workspace) }
+    };
+    // What the flips of each source node are worth at most, all nodes together.
+    let largest: Vec<Option<Vec<(u32, u32)>>> = nodes.par_iter().map_init(Workspace::default, largest).collect();
+    let mut worth: BTreeMap<u32, u64> = BTreeMap::new();
+    for &(source, share) in largest.iter().flatten().flatten() {
+        *worth.entry(source).or_default() += u64::from(share);
+    }
+    // Flips that are not named are worth at most this together: each node leaves its part of it unnamed.
+    let unnamed = u64::from(unnamed(prepared.budget().global()));
+    let part = |&(source, share): &(u32, u32)| {
+        let all = worth.get(&source).copied().unwrap_or(0).max(unnamed);
+        // At most the share itself, which fits.
+        (source, (u64::from(share) * unnamed / all) as u32)
+    };
+    found.par_iter_mut().zip(nodes).enumerate().for_each_init(
+        Workspace::default,
+        |workspace, (at, (found, (base, reference)))| {
+            if stop.is_set() {
+                return;
+            }
+            if rows == Rows::Provable {
+                *found = NodeRows::default();
+            }
+            // In rising order of the sources.
+            let Some(largest) = &largest[at] else { return };
+            let parts: Vec<(u32, u32)> = largest.iter().map(part).collect();
+            let threshold = |source: u32| {
+                let place = parts.binary_search_by_key(&source, |part| part.0);
+                place.map_or(ONE, |place| parts[place].1)
+            };
+            weight_rows(&at_targets, (base, rows), *reference, threshold, (found, workspace));
+        },
+    );
     found
 }
 
@@ -91,22 +108,26 @@ fn count_row(prepared: &Prepared, base: &Base, slice: &mut Slice) -> NodeRows {
     NodeRows { kinds: vec![Kind::Count(base.needed)], rows: vec![Row::count(sources.into_iter(), base.needed)] }
 }
 
-/// The rows of weights at the budget of `prepared`.
+/// Adds the rows of weights at the budget of `prepared`.
 fn weight_rows(
     prepared: &Prepared,
     (base, rows): (&Base, Rows),
     reference: usize,
     threshold: impl Fn(u32) -> u32,
-    workspace: &mut Workspace,
-) -> Option<NodeRows> {
-    let weights = Weights::new(prepared, (base.node, reference), threshold, workspace)?;
+    (found, workspace): (&mut NodeRows, &mut Workspace),
+) {
+    let Some(weights) = Weights::new(prepared, (base.node, reference), threshold, workspace) else { return };
     let local = |source: u32| prepared.budget().local(source as usize);
-    let provable = rows == Rows::Provable;
-    let needed = if provable { 1 } else { base.needed };
-    let by_size = weights.size_row(local, needed, prepared.budget().global(), !provable);
-    // No perturbation has weights that sum to one: the node is safe, by a row without shares.
-    if by_size.entries.is_empty() && by_size.defaults.iter().all(|default| default.1 == 0) {
-        return Some(NodeRows { kinds: vec![Kind::Size], rows: vec![Row::default()] });
+    let global = prepared.budget().global();
+    // No perturbation has weights that sum to one: the node is safe, by a row of sizes without shares.
+    if !weights.suffice(local, global) {
+        *found = NodeRows { kinds: vec![Kind::Size], rows: vec![Row::default()] };
+        return;
     }
-    Some(NodeRows { kinds: vec![Kind::Weight, Kind::Size], rows: vec![weights.row(), by_size] })
+    found.kinds.push(Kind::Weight);
+    found.rows.push(weights.row());
+    if rows == Rows::Provable {
+        found.kinds.push(Kind::Size);
+        found.rows.push(weights.size_row(local, 1, global, false));
+    }
 }

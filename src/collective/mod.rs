@@ -18,9 +18,9 @@
 //! ```
 
 mod attack;
-mod cover;
 #[doc(hidden)]
 pub mod base;
+mod cover;
 #[doc(hidden)]
 pub mod curve;
 #[doc(hidden)]

@@ -55,16 +55,14 @@ pub fn breaks(
     }
     prepared.aim(node, workspace);
     let mut exact = prepared.exact(&workspace.slice, &mut workspace.exact);
-    open.into_iter()
-        .any(|class| exact.objective(&[(reference, 1.0), (class, -1.0)], flips).sign() != Ordering::Greater)
+    open.into_iter().any(|class| exact.objective(&[(reference, 1.0), (class, -1.0)], flips).sign() != Ordering::Greater)
 }
 
 /// The nodes whose logits depend on a flipped entry.
 fn reached(prepared: &Prepared, flips: &[Flip]) -> BTreeSet<u32> {
     let mut nodes: BTreeSet<u32> = flips.iter().map(|flip| flip.node).collect();
     for layer in prepared.network().layers() {
-        let receives =
-            |&m: &usize| layer.passing.row(m).any(|(n, _)| nodes.contains(&(n as u32)));
+        let receives = |&m: &usize| layer.passing.row(m).any(|(n, _)| nodes.contains(&(n as u32)));
         nodes = (0..prepared.graph().node_count()).filter(receives).map(|m| m as u32).collect();
     }
     nodes

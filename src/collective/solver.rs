@@ -39,8 +39,13 @@ const MOST: usize = 2400;
 /// Finds multipliers. The relative width of the gap at which it is content is `accuracy`.
 pub fn solve(program: &Program, start: Option<&[u32]>, accuracy: f64, stop: &Stop) -> Solution {
     let start = start.map_or_else(|| equal(program), <[u32]>::to_vec);
-    let mut best =
-        Solution { value: evaluate(program, &start), multipliers: start, reached: 0.0, columns: Vec::new(), flips: Vec::new() };
+    let mut best = Solution {
+        value: evaluate(program, &start),
+        multipliers: start,
+        reached: 0.0,
+        columns: Vec::new(),
+        flips: Vec::new(),
+    };
     if program.row_count() == 0 || program.global == 0 {
         return best;
     }
@@ -304,8 +309,10 @@ impl State {
             if step % STEPS != 0 {
                 continue;
             }
-            let mean =
-                (average.0.iter().map(|x| x / since).collect::<Vec<_>>(), average.1.iter().map(|y| y / since).collect::<Vec<_>>());
+            let mean = (
+                average.0.iter().map(|x| x / since).collect::<Vec<_>>(),
+                average.1.iter().map(|y| y / since).collect::<Vec<_>>(),
+            );
             let mut measure = |x: &[f64], y: &[f64]| {
                 matrix.backward(y, &mut worths);
                 let dual = y_constant(program, y) + matrix.polytope.largest(&worths);
@@ -326,7 +333,8 @@ impl State {
                 break;
             }
             let gap = gap_now.min(gap_mean);
-            if gap <= 0.4 * last_gap || steps_since >= 10 * STEPS && gap <= 0.9 * last_gap || steps_since >= 20 * STEPS {
+            if gap <= 0.4 * last_gap || steps_since >= 10 * STEPS && gap <= 0.9 * last_gap || steps_since >= 20 * STEPS
+            {
                 if gap_mean < gap_now {
                     (self.x, self.y) = mean;
                 }

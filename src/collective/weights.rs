@@ -21,8 +21,20 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// The weights of a node against all other classes, at the budget of `prepared`. Flips of a source node below its `threshold` are not named. `None` if
-    /// the bound says nothing, because it is not positive where nothing is flipped.
+    /// What a flip of each source node in the node's slice has at most, in the order of the slice: by norms alone. `None` if the bound says nothing, because it
+    /// is not positive where nothing is flipped.
+    pub fn largest(
+        prepared: &Prepared,
+        (node, reference): (usize, usize),
+        workspace: &mut Workspace,
+    ) -> Option<Vec<(u32, u32)>> {
+        // A threshold that no share exceeds: nothing is named, and defaults are what norms leave.
+        let all = Weights::new(prepared, (node, reference), |_| ONE, workspace)?;
+        Some(all.defaults)
+    }
+
+    /// The weights of a node against all other classes, at the budget of `prepared`. Flips of a source node with a share of at most its `threshold` are not
+    /// named. `None` if the bound says nothing, because it is not positive where nothing is flipped.
     pub fn new(
         prepared: &Prepared,
         (node, reference): (usize, usize),
@@ -67,6 +79,10 @@ impl Weights {
                     Some(radius) => norm_above(centre.iter().zip(radius).map(|(c, r)| c.abs() + r)),
                 };
                 *default = (*default).max(share((norm * attributes.norm(0)).next_up()).min(threshold));
+                // No share is larger.
+                if threshold >= ONE {
+                    continue;
+                }
                 let present = graph.attributes().row(at);
                 if budget.direction().removes() {
                     for &attribute in present {
@@ -112,6 +128,11 @@ impl Weights {
         let mut row = Row { defaults: self.defaults.clone(), entries: Vec::new() };
         row.entries = self.entries.iter().copied().filter(|&(flip, share)| share > row.default_of(flip.node)).collect();
         row
+    }
+
+    /// Do the weights of some perturbation of at most `most` flips sum to one?
+    pub fn suffice(&self, local: impl Fn(u32) -> usize, most: usize) -> bool {
+        self.largest_sums(local, most, u32::MAX).last().is_some_and(|&sum| sum >= u64::from(ONE))
     }
 
     /// The row of sizes: `1/k` for a flip that is in no breaking set of fewer than `k` flips, and nothing for one that is in none (docs/math.md (20.5)).

@@ -8,11 +8,9 @@ use clap::{Args, ValueEnum};
 use gcnproof::internals::collective::base::{Base, bases};
 use gcnproof::internals::collective::curve::{Collective as Work, Settings};
 use gcnproof::internals::collective::families::Rows;
-use gcnproof::internals::record::collective::CollectiveRecord;
-use gcnproof::internals::record::description::{
-    BudgetRecord, Class, CollectiveRun, Description, Identity, NodeSet,
-};
 use gcnproof::internals::record::RadiusRecord;
+use gcnproof::internals::record::collective::CollectiveRecord;
+use gcnproof::internals::record::description::{BudgetRecord, Class, CollectiveRun, Description, Identity, NodeSet};
 use gcnproof::results::{self, Mode, Sidecar};
 use gcnproof::{Certifier, Effort, Flip, Graph, Network};
 use gcnproof_check::format::Convention;
@@ -152,17 +150,21 @@ impl Collective {
         let certifier = certifier(&graph, &network, budget).effort(self.search.effort()).build();
         let nodes = self.counted(&graph, &certifier)?;
         let class = if self.class == Counted::Labels { Class::Labels } else { Class::Predicted };
-        let known = self.radii.as_deref().map(|path| read_radii(path, &identity, &budget_record, &nodes)).transpose()?;
+        let known =
+            self.radii.as_deref().map(|path| read_radii(path, &identity, &budget_record, &nodes)).transpose()?;
         let rows = match (self.rows, &self.proofs) {
             (_, Some(_)) => Rows::Provable,
             (RowChoice::Count, _) => Rows::Count,
             (RowChoice::All, _) => Rows::All,
         };
-        let proofs = self.proofs.as_deref().map(|folder| self.open_proofs(folder, &graph, &network, &identity)).transpose()?;
+        let proofs =
+            self.proofs.as_deref().map(|folder| self.open_proofs(folder, &graph, &network, &identity)).transpose()?;
         let failed = Mutex::new(None);
+        let keys: Vec<u64> = asked.iter().map(|&q| q as u64).collect();
         let description = Description::Collective(CollectiveRun {
             input: identity.clone(),
             budget: budget_record,
+            budgets: keys.clone(),
             attacked_nodes: self.attacked_nodes.map(|count| count as u64),
             rows,
             class,
@@ -171,7 +173,6 @@ impl Collective {
             nodes: nodes.len(),
             node_set: NodeSet::new(&nodes, graph.node_count()),
         });
-        let keys: Vec<u64> = asked.iter().map(|&q| q as u64).collect();
         let (rows, interrupted) = self.run.rows(
             CollectiveRecord::SCHEMA,
             &description,
@@ -181,15 +182,13 @@ impl Collective {
                 if open.is_empty() {
                     return;
                 }
-                let Some(found) = known.or_else(|| by_themselves(&certifier, &nodes, self.most_alone(most))) else { return };
+                let Some(found) = known.or_else(|| by_themselves(&certifier, &nodes, self.most_alone(most))) else {
+                    return;
+                };
                 let with_class: Vec<(Base, usize)> =
                     found.into_iter().map(|base| (base.clone(), certifier.predicted(base.node))).collect();
-                let settings = Settings {
-                    rows,
-                    attacked_nodes: self.attacked_nodes,
-                    swaps: self.swaps,
-                    ..Settings::default()
-                };
+                let settings =
+                    Settings { rows, attacked_nodes: self.attacked_nodes, swaps: self.swaps, ..Settings::default() };
                 let work = Work::new(&certifier, &with_class, settings);
                 let mut before: Vec<Flip> = Vec::new();
                 for &q in open {
@@ -280,7 +279,16 @@ impl Collective {
                 json!({ "run": description, "interrupted": interrupted, "summary": summary, "rows": rows })
             );
         }
-        say!("{:>8}{:>11}{:>10}{:>10}{:>10}{:>11}{:>10}", "Q", "certified", "share", "unknown", "broken", "flips", "seconds")?;
+        say!(
+            "{:>8}{:>11}{:>10}{:>10}{:>10}{:>11}{:>10}",
+            "Q",
+            "certified",
+            "share",
+            "unknown",
+            "broken",
+            "flips",
+            "seconds"
+        )?;
         for row in rows {
             let certified = row.counted - row.bound;
             say!(
@@ -384,7 +392,20 @@ mod tests {
         assert_eq!(list("0-100:50,20, 50").unwrap(), [0, 20, 50, 100]);
         assert_eq!(list("3-5").unwrap(), [3, 4, 5]);
         assert_eq!(list("0-10:4").unwrap(), [0, 4, 8]);
-        for wrong in ["", "x", "-1", "1-", "5-3", "0-10:0", "0-10:", "7:2", "0-10:x", "1.5", "0-99999999", "99999999999999999999"] {
+        for wrong in [
+            "",
+            "x",
+            "-1",
+            "1-",
+            "5-3",
+            "0-10:0",
+            "0-10:",
+            "7:2",
+            "0-10:x",
+            "1.5",
+            "0-99999999",
+            "99999999999999999999",
+        ] {
             let problem = list(wrong).unwrap_err();
             assert!(problem.contains("0-1000:50"), "{wrong}: {problem}");
         }

@@ -95,6 +95,8 @@ pub struct CollectiveRun {
     pub input: Identity,
     /// The attacker's means, without `Q`.
     pub budget: BudgetRecord,
+    /// All `Q`.
+    pub budgets: Vec<u64>,
     /// Nodes whose attributes one attacker may change, if limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attacked_nodes: Option<u64>,
