@@ -13,7 +13,7 @@ use gcnproof_check::format::{Claim as NodeClaim, ClassProof, Convention, Directi
 use gcnproof_check::{Expectations, Options, Reason, Stated, Summary, Verdict, check};
 use rayon::prelude::*;
 use serde_json::Value;
-use world::{Case, ONE, Truth};
+use world::{Case, Losses, ONE, Truth};
 
 /// Random shares, leaves and prices: the smallest number that is shown is never below the truth, and floats show no smaller one than exact numbers.
 #[test]
@@ -92,7 +92,7 @@ fn by_definition(case: &Case, truth: &Truth, lines: &[Line], claim: &Claim) -> u
         };
         missing += one * (one - u128::from(share.weight) - u128::from(share.size));
         let weight = |flip: &(u32, u32)| -> u128 {
-            let of_class = |(base, losses): &(Big, Vec<((u32, u32), Big)>)| {
+            let of_class = |(base, losses): &Losses| {
                 let loss = &losses.iter().find(|entry| entry.0 == *flip).unwrap().1;
                 // The smallest whole number that is enough.
                 let enough = |w: u128| {

@@ -287,15 +287,16 @@ impl State {
                 ahead[column] = self.x[column] + self.balance * matrix.column_step[column] * worths[column];
             }
             matrix.polytope.project(&mut ahead, &matrix.column_step, &mut price);
-            for column in 0..columns {
-                let next = ahead[column];
-                ahead[column] = 2.0 * next - self.x[column];
-                self.x[column] = next;
-                average.0[column] += next;
+            let present = self.x.iter_mut().zip(&mut average.0);
+            for (ahead, (x, sum)) in ahead.iter_mut().zip(present) {
+                let next = *ahead;
+                *ahead = 2.0 * next - *x;
+                *x = next;
+                *sum += next;
             }
             matrix.forward(&ahead, &mut reached);
-            for row in 0..rows {
-                self.y[row] += matrix.row_step[row] / self.balance * (1.0 - reached[row]);
+            for ((y, step), reached) in self.y.iter_mut().zip(&matrix.row_step).zip(&reached) {
+                *y += step / self.balance * (1.0 - reached);
             }
             for node in 0..program.node_count() {
                 let range = program.rows_of(node);

@@ -30,6 +30,9 @@ pub struct Truth {
     pub broken: u64,
 }
 
+/// The margin over a class, and what each single flip takes from it.
+pub type Losses = (Big, Vec<((u32, u32), Big)>);
+
 /// Entries of an operator: receiver, sender, entry.
 type Operator = Vec<(usize, usize, Big)>;
 
@@ -171,7 +174,7 @@ impl Case {
     }
 
     /// Margins of the predicted class over the others without flips, and what each single permitted flip takes from them, by node and other class.
-    pub fn losses(&self, predicted: &[u32]) -> Vec<Vec<(Big, Vec<((u32, u32), Big)>)>> {
+    pub fn losses(&self, predicted: &[u32]) -> Vec<Vec<Losses>> {
         let operators = self.operators();
         let start = self.logits(&operators, &[]);
         let after: Vec<_> =
