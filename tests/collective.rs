@@ -155,13 +155,14 @@ struct Case {
 
 /// A problem with its truth.
 fn case(seed: u64) -> Option<Case> {
-    let problem = if seed % 3 == 0 { common::problem(seed, 2 + (seed % 4) as usize) } else { six(seed) };
+    let problem = if seed.is_multiple_of(3) { common::problem(seed, 2 + (seed % 4) as usize) } else { six(seed) };
     let attacked_nodes = (seed % 5 == 4).then_some(1 + (seed / 5 % 2) as usize);
     let sets = perturbations(&problem.graph, &problem.budget, attacked_nodes.unwrap_or(usize::MAX))?;
     let whole = Problem::new(problem.graph.clone(), problem.gcn.clone(), problem.budget.clone()).unwrap();
     let certifier = Certifier::builder(whole).effort(Effort::Complete(Limits::default())).build();
     // All nodes, or some of them.
-    let counted: Vec<usize> = (0..problem.graph.node_count()).filter(|node| seed % 4 > 0 || node % 2 == 0).collect();
+    let counted: Vec<usize> =
+        (0..problem.graph.node_count()).filter(|node| !seed.is_multiple_of(4) || node % 2 == 0).collect();
     let nodes = nodes_of(&certifier, &counted, problem.budget.global().min(1 << 20));
     let with_class: Vec<(usize, usize)> = nodes.iter().map(|(base, class)| (base.node, *class)).collect();
     let tolerance = if problem.dyadic { 0.0 } else { TOLERANCE };
