@@ -48,9 +48,10 @@ pub struct NodeRows {
     pub rows: Vec<Row>,
 }
 
-/// What flips that no row names are worth at most, so that they are never among the best: a node, and less where the best flips of many are worth less.
+/// What flips that no row names are worth at most, and what rows that do not name a flip add to it: a small part of a node, and less where the best flips of
+/// many are worth less.
 fn unnamed(global: usize) -> u32 {
-    (f64::from(ONE) * (12.0 / (global.max(1) as f64).sqrt()).min(1.0)) as u32
+    (f64::from(ONE / 8) * (12.0 / (global.max(1) as f64).sqrt()).min(1.0)) as u32
 }
 
 /// The rows of nodes at the budget of `prepared`, each node with the class that it is to keep. Nodes without rows have none where `stop` was set.

@@ -283,20 +283,19 @@ impl State {
         let mut steps_since = 0;
         for step in 1..=MOST {
             matrix.backward(&self.y, &mut worths);
-            for column in 0..columns {
-                ahead[column] = self.x[column] + self.balance * matrix.column_step[column] * worths[column];
+            for (column, slot) in ahead.iter_mut().enumerate() {
+                *slot = self.x[column] + self.balance * matrix.column_step[column] * worths[column];
             }
             matrix.polytope.project(&mut ahead, &matrix.column_step, &mut price);
-            let present = self.x.iter_mut().zip(&mut average.0);
-            for (ahead, (x, sum)) in ahead.iter_mut().zip(present) {
-                let next = *ahead;
-                *ahead = 2.0 * next - *x;
-                *x = next;
-                *sum += next;
+            for (column, slot) in ahead.iter_mut().enumerate() {
+                let next = *slot;
+                *slot = 2.0 * next - self.x[column];
+                self.x[column] = next;
+                average.0[column] += next;
             }
             matrix.forward(&ahead, &mut reached);
-            for ((y, step), reached) in self.y.iter_mut().zip(&matrix.row_step).zip(&reached) {
-                *y += step / self.balance * (1.0 - reached);
+            for (row, y) in self.y.iter_mut().enumerate() {
+                *y += matrix.row_step[row] / self.balance * (1.0 - reached[row]);
             }
             for node in 0..program.node_count() {
                 let range = program.rows_of(node);
