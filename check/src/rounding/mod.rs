@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use layer::{Counts, Facts, power};
 
-use super::dyadic::Dyadic;
+use crate::core::dyadic::Dyadic;
 use crate::format::Deployed;
 use crate::reason::Reason;
 use crate::statement::{Budget, Decided, Network, pairs};
