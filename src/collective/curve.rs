@@ -40,7 +40,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { rows: Rows::All, attacked_nodes: None, swaps: None, listed: 4096, covers: 3, accuracy: 2e-4 }
+        Settings { rows: Rows::All, attacked_nodes: None, swaps: None, listed: 4096, covers: 3, accuracy: 1e-3 }
     }
 }
 
@@ -128,14 +128,15 @@ impl<'a> Collective<'a> {
     }
 
     /// The program of some rows, with rows that cut its fractional attack down, and its multipliers.
-    fn solved(&self, prepared: &Prepared, mut found: Vec<NodeRows>) -> (Vec<Vec<Kind>>, Program, Solution) {
+    fn solved(&self, prepared: &Prepared, (mut found, cap): (Vec<NodeRows>, u64)) -> (Vec<Vec<Kind>>, Program, Solution) {
         let program_of = |found: &[NodeRows]| {
             let rows: Vec<&[Row]> = found.iter().map(|of| of.rows.as_slice()).collect();
-            Program::new(prepared.graph(), prepared.budget(), self.settings.attacked_nodes, &rows)
+            Program::new(prepared.graph(), prepared.budget(), self.settings.attacked_nodes, (&rows, cap))
         };
         let mut program = program_of(&found);
         let mut solution = solve(&program, None, self.settings.accuracy, &self.stop);
-        let rounds = if self.settings.rows == Rows::All { self.settings.covers } else { 0 };
+        // Covers have larger shares than the weights that the cap is about.
+        let rounds = if self.settings.rows == Rows::All && cap == 0 { self.settings.covers } else { 0 };
         for _ in 0..rounds {
             let flips: Vec<(Flip, f64)> =
                 solution.flips.iter().map(|&(flip, made)| (program.flips[flip as usize], made)).collect();

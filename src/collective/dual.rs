@@ -43,11 +43,13 @@ pub(crate) fn worth(program: &Program, multipliers: &[u32]) -> (Vec<u128>, Vec<u
     let sum = |entries: &[(u32, u32)]| -> u128 {
         entries.iter().map(|&(row, share)| u128::from(u64::from(multipliers[row as usize]) * u64::from(share))).sum()
     };
-    let others: Vec<u128> = (0..program.sources.len()).map(|source| sum(program.defaults_of(source))).collect();
+    let defaults: Vec<u128> = (0..program.sources.len()).map(|source| sum(program.defaults_of(source))).collect();
     let named = (0..program.flips.len())
-        .map(|flip| others[program.source_of[flip] as usize] + sum(program.entries_of(flip)))
+        .map(|flip| defaults[program.source_of[flip] as usize] + sum(program.entries_of(flip)))
         .collect();
-    (named, others)
+    // Multipliers of a node sum to one at most, so that no flip is worth more than its shares together.
+    let cap = u128::from(program.cap) * u128::from(ONE);
+    (named, defaults.into_iter().map(|of| of + cap).collect())
 }
 
 /// The bound at some multipliers: `Σ_n (1 − Σ_i μ_ni) + max over admissible δ of Σ_f v_f δ_f`.
@@ -77,10 +79,18 @@ fn most(program: &Program, named: &[u128], others: &[u128]) -> u128 {
 
 /// The worths that a source can contribute, falling: at most its local budget, and positive.
 fn kept(program: &Program, named: &[u128], others: &[u128]) -> Vec<Vec<u128>> {
+    // What so many named flips are worth at least: others below it are in no best set.
+    let mut ranked = named.to_vec();
+    let least = match program.global.checked_sub(1).filter(|_| program.attacked_nodes >= program.sources.len()) {
+        Some(last) if last < ranked.len() && program.sources.iter().all(|source| source.local >= program.global) => {
+            *ranked.select_nth_unstable_by(last, |x, y| y.cmp(x)).1
+        }
+        _ => 0,
+    };
     let of = |at: usize| {
         let source = &program.sources[at];
         let mut values: Vec<u128> = named[source.first..source.end].iter().copied().filter(|&v| v > 0).collect();
-        if others[at] > 0 {
+        if others[at] > least {
             values.extend(std::iter::repeat_n(others[at], source.others.min(source.local)));
         }
         values.sort_unstable_by(|x, y| y.cmp(x));

@@ -40,6 +40,7 @@ pub mod row;
 #[doc(hidden)]
 pub mod solver;
 mod state;
+mod sums;
 #[doc(hidden)]
 pub mod weights;
 

@@ -29,6 +29,8 @@ pub struct Program {
     pub(crate) global: usize,
     /// Source nodes that may be attacked, at most.
     pub(crate) attacked_nodes: usize,
+    /// What a flip that no row names is worth at most beside the defaults, in multiples of `1/ONE`.
+    pub(crate) cap: u64,
     /// Rows of the program's `n`-th node: `first_row[n] .. first_row[n + 1]`.
     pub(crate) first_row: Vec<u32>,
     pub(crate) sources: Vec<Source>,
@@ -44,8 +46,14 @@ pub struct Program {
 }
 
 impl Program {
-    /// Puts the rows of nodes together. Rows of flips that the budget does not permit are passed over.
-    pub fn new(graph: &Graph, budget: &Budget, attacked_nodes: Option<usize>, nodes: &[&[Row]]) -> Program {
+    /// Puts the rows of nodes together. Rows of flips that the budget does not permit are passed over. Flips that no row names have at most `cap` in the rows of
+    /// all nodes together, in multiples of `1/ONE`, beside the defaults.
+    pub fn new(
+        graph: &Graph,
+        budget: &Budget,
+        attacked_nodes: Option<usize>,
+        (nodes, cap): (&[&[Row]], u64),
+    ) -> Program {
         let mut first_row = vec![0u32];
         let mut defaults: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
         let mut named: Vec<(Flip, u32, u32)> = Vec::new();
@@ -71,6 +79,7 @@ impl Program {
         let mut program = Program {
             global: budget.global(),
             attacked_nodes: attacked_nodes.unwrap_or(usize::MAX),
+            cap,
             first_row,
             default_offsets: vec![0],
             offsets: vec![0],

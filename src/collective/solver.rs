@@ -28,13 +28,13 @@ pub struct Solution {
 const MORE: usize = 400;
 
 /// Looks at all flips.
-const ROUNDS: usize = 12;
+const ROUNDS: usize = 8;
 
 /// Steps between two looks at the gap.
 const STEPS: usize = 40;
 
 /// Steps of a round at most.
-const MOST: usize = 2400;
+const MOST: usize = 1200;
 
 /// Finds multipliers. The relative width of the gap at which it is content is `accuracy`.
 pub fn solve(program: &Program, start: Option<&[u32]>, accuracy: f64, stop: &Stop) -> Solution {
@@ -108,7 +108,8 @@ impl Active {
         for (at, source) in program.sources.iter().enumerate() {
             let mut of: Vec<(u128, bool, u32)> =
                 (source.first..source.end).map(|flip| (named[flip], true, flip as u32)).collect();
-            if source.others > 0 {
+            // Flips that are not named have no rows where a cap bounds them.
+            if source.others > 0 && program.cap == 0 {
                 of.push((others[at], false, at as u32));
             }
             of.retain(|column| column.0 > 0);

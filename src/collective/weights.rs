@@ -37,8 +37,29 @@ impl Weights {
     /// named. `None` if the bound says nothing, because it is not positive where nothing is flipped.
     pub fn new(
         prepared: &Prepared,
+        target: (usize, usize),
+        threshold: impl Fn(u32) -> u32,
+        workspace: &mut Workspace,
+    ) -> Option<Weights> {
+        Weights::of(prepared, target, threshold, None, workspace)
+    }
+
+    /// The same, and only these attributes of each source node are named: others have the defaults, which need not be what they are worth.
+    pub fn listed(
+        prepared: &Prepared,
+        target: (usize, usize),
+        threshold: impl Fn(u32) -> u32,
+        listed: &dyn Fn(u32) -> Vec<u32>,
+        workspace: &mut Workspace,
+    ) -> Option<Weights> {
+        Weights::of(prepared, target, threshold, Some(listed), workspace)
+    }
+
+    fn of(
+        prepared: &Prepared,
         (node, reference): (usize, usize),
         threshold: impl Fn(u32) -> u32,
+        listed: Option<&dyn Fn(u32) -> Vec<u32>>,
         workspace: &mut Workspace,
     ) -> Option<Weights> {
         let (network, graph, budget) = (prepared.network(), prepared.graph(), prepared.budget());
@@ -84,6 +105,17 @@ impl Weights {
                     continue;
                 }
                 let present = graph.attributes().row(at);
+                if let Some(listed) = listed {
+                    for attribute in listed(*source) {
+                        let Some(slot) = attributes.slot(attribute) else { continue };
+                        let sign = if present.binary_search(&attribute).is_ok() { -1.0 } else { 1.0 };
+                        let share = share(attributes.loss(slot, sign, centre, radius));
+                        if share > threshold {
+                            entries.push((Flip { node: *source, attribute }, share));
+                        }
+                    }
+                    continue;
+                }
                 if budget.direction().removes() {
                     for &attribute in present {
                         let Some(slot) = attributes.slot(attribute) else { continue };
