@@ -372,7 +372,7 @@ fn removed_edges_on_the_command_line() {
     assert!(value["summary"]["non_robust"].as_u64().unwrap() > 5);
     let read: Vec<EdgeRecord> = read(Path::new(&rows), EdgeRecord::SCHEMA).unwrap();
     assert_eq!(read.len(), 100);
-    assert!(read.iter().all(|row| (row.verdict == Verdict::NonRobust) == !row.witness_edges.is_empty()));
+    assert!(read.iter().all(|row| (row.verdict == Verdict::NonRobust) != row.witness_edges.is_empty()));
     let lines: Vec<serde_json::Value> =
         std::fs::read_to_string(&proofs).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines[0]["header"]["attack"], "edge_removals");

@@ -7,7 +7,6 @@ use std::sync::{Arc, OnceLock, RwLock};
 use crate::core::dyadic::Dyadic;
 use crate::core::forward;
 use crate::core::leaf::{self, Path, WholeBounds};
-use crate::core::rounding::Rounding;
 use crate::core::tree::{Scope, is_predicted};
 use crate::directed::Interval;
 use crate::expand::exact_hints;
@@ -16,6 +15,7 @@ use crate::format::{BoundsLine, Claim, ClassProof, Convention, Leaf, NodeProof, 
 use crate::hints::Hints;
 use crate::lines::LONGEST_LINE;
 use crate::reason::Reason;
+use crate::rounding::Rounding;
 use crate::statement::{Decided, Flip, Slice, Statement};
 
 /// What an accepted proof shows.

@@ -11,7 +11,8 @@
 //! | module | what | to be trusted |
 //! |---|---|---|
 //! | [`edges`] | proofs against removed edges: their lines, and the rules in both kinds of numbers | yes |
-//! | `core` | the rules in dyadic integers, rounding errors of the network as it runs included: it alone defines what is accepted | yes |
+//! | `core` | the rules in dyadic integers: it alone defines what is accepted | yes |
+//! | `rounding` | errors of the network as it runs, in dyadic integers: what a margin must exceed where the statement is about executions | yes |
 //! | `statement` | what graph, model and header mean: network, operators, budget, slice | yes |
 //! | [`mod@format`], `header`, `hints`, `token`, `strict`, `lines` | the lines of a file, read as the format allows them | yes |
 //! | `directed` | floats with their direction in the type | without `--exact` |
@@ -37,6 +38,7 @@ mod lines;
 mod reason;
 mod report;
 mod rewrite;
+mod rounding;
 mod short;
 mod statement;
 mod stream;

@@ -65,10 +65,12 @@ fn floats_stand_in_one_file() {
 /// What alone defines acceptance stays short enough to be read.
 #[test]
 fn the_core_is_short() {
-    let mut files = Vec::new();
-    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/core"), &mut files);
-    let lines: usize = files.iter().map(|path| fs::read_to_string(path).unwrap().lines().count()).sum();
-    assert!(lines <= 1_150, "{lines} lines");
+    for (folder, most) in [("src/core", 1_150), ("src/rounding", 400)] {
+        let mut files = Vec::new();
+        sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
+        let lines: usize = files.iter().map(|path| fs::read_to_string(path).unwrap().lines().count()).sum();
+        assert!(lines <= most, "{folder}: {lines} lines");
+    }
 }
 
 #[test]

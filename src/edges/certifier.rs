@@ -96,7 +96,8 @@ impl EdgeCertifier {
             let pair = Pair::new(&self.problem, node, best, class);
             let mut judge = Judge::new(scene, &pair, root);
             let margin = judge.margin(&[]);
-            let loses = margin.upper() < 0.0 || !(margin.lower() > 0.0) && judge.exact(&[]).sign().is_lt();
+            let loses = margin.upper() < 0.0
+                || (margin.lower() <= 0.0 || margin.lower().is_nan()) && judge.exact(&[]).sign().is_lt();
             if loses {
                 best = class;
             }

@@ -83,12 +83,15 @@ fn has_milp(group: &Group) -> bool {
     group.pairs.iter().any(|row| row.milp_seconds.is_some())
 }
 
+/// What a reason is called.
+type Name = fn(Reason) -> &'static str;
+
 fn effort_of(group: &Group, span: &Span) -> Sheet {
     let title = format!("What it cost: {}", group.name);
     let Some(Verdicts { rows, global, .. }) = group.headline() else {
         return Sheet::missing(7, &title, "No verdicts: results of `certify` are needed.");
     };
-    let (name_of, reason_name): (fn(Reason) -> &'static str, fn(Reason) -> &'static str) = match group.removals {
+    let (name_of, reason_name): (Name, Name) = match group.removals {
         true => (removals::step_name, removals::reason_name),
         false => (step_name, Reason::name),
     };

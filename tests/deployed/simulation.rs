@@ -87,11 +87,11 @@ impl Simulation<'_> {
                                 leaves.push(Leaf::Product(a[k], sent));
                             }
                         } else {
-                            for i in 0..layer.inputs() {
-                                let received =
-                                    self.sum(senders().map(|(n, a)| Leaf::Product(a[k], h[*n][i])).collect());
-                                leaves.push(Leaf::Product(received, weight(k, i, j)));
-                            }
+                            let inputs = 0..layer.inputs();
+                            leaves.extend(inputs.map(|i| {
+                                let received = senders().map(|(n, a)| Leaf::Product(a[k], h[*n][i])).collect();
+                                Leaf::Product(self.sum(received), weight(k, i, j))
+                            }));
                         }
                     }
                     let z = self.sum(leaves);

@@ -5,6 +5,5 @@ pub mod dyadic;
 pub mod forward;
 pub mod leaf;
 pub mod loss;
-pub mod rounding;
 pub mod select;
 pub mod tree;

@@ -19,9 +19,9 @@ pub(crate) use network::require_fit;
 pub use network::{Layer, Network};
 pub use slice::Slice;
 
-use crate::core::rounding::Rounding;
 use crate::format::{Convention, Deployed, Header, OLDEST_VERSION, VERSION};
 use crate::reason::Reason;
+use crate::rounding::Rounding;
 
 /// Refuses digests of other files.
 pub(crate) fn require_digests(

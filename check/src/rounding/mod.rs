@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use layer::{Counts, Facts, power};
 
-use super::dyadic::Dyadic;
+use crate::core::dyadic::Dyadic;
 use crate::format::Deployed;
 use crate::reason::Reason;
 use crate::statement::{Budget, Decided, Network, pairs};
@@ -24,6 +24,9 @@ struct Unit {
     error: Dyadic,
 }
 
+/// The units of a row; none where a number may leave the range.
+type Known = Option<Arc<Vec<Unit>>>;
+
 /// Error bounds of a statement about the network as it runs.
 pub struct Rounding<'a> {
     network: &'a Network<'a>,
@@ -34,7 +37,7 @@ pub struct Rounding<'a> {
     /// Where these flips are made and no others.
     made: Option<Decided>,
     /// Rows that were asked for, by representation and node; none where a number may leave the range.
-    rows: Mutex<HashMap<(usize, u32), Option<Arc<Vec<Unit>>>>>,
+    rows: Mutex<HashMap<(usize, u32), Known>>,
 }
 
 fn sum(numbers: impl Iterator<Item = Dyadic>) -> Dyadic {
