@@ -2,7 +2,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`format`](self::format) | the lines of a file |
+//! | [`mod@format`] | the lines of a file |
 //! | `statement`, `budget`, `rule`, `network` | what header, graph and model mean |
 //! | `ground`, `state`, `tree` | relevant edges of a target, what a path decides about them, and how a tree covers all sets |
 //! | `number` | exact numbers, and floats rounded outward: the rules below are written once, for both |
