@@ -2,33 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use crate::collective::families::{Kind, NodeRows};
+use crate::collective::families::NodeRows;
 use crate::collective::row::{ONE, Row};
 use crate::problem::flip::Flip;
 
 /// By how much a row must cut an attack down to be worth its place.
-const WORTH: f64 = 0.03;
+const WORTH: f64 = 0.02;
 
-/// A better row for each node whose rows leave more of it to a fractional attack than need be. `flips` says how much of each flip is made.
-pub(crate) fn covers(nodes: &[NodeRows], flips: &[(Flip, f64)]) -> Vec<(usize, Row)> {
-    let mut by_source: BTreeMap<u32, Vec<(Flip, f64)>> = BTreeMap::new();
-    for &(flip, made) in flips {
-        by_source.entry(flip.node).or_default().push((flip, made));
-    }
+/// For each node whose rows leave more of it to a fractional attack than need be, flips that are best taken as made. `flips` says how much of each flip
+/// is made, in their order.
+pub(crate) fn covers(nodes: &[NodeRows], flips: &[(Flip, f64)]) -> Vec<(usize, Vec<Flip>)> {
+    let made: BTreeMap<Flip, f64> = flips.iter().copied().collect();
     let mut found = Vec::new();
-    for (at, NodeRows { kinds, rows }) in nodes.iter().enumerate() {
-        let Some(weights) = kinds.iter().position(|&kind| kind == Kind::Weight).map(|place| &rows[place]) else {
-            continue;
-        };
+    for (at, of) in nodes.iter().enumerate() {
+        let Some(weights) = of.weights() else { continue };
         let near: Vec<(Flip, f64)> =
-            weights.defaults.iter().filter_map(|default| by_source.get(&default.0)).flatten().copied().collect();
+            weights.entries.iter().filter_map(|entry| made.get(&entry.0).map(|&made| (entry.0, made))).collect();
         let reached = |row: &Row| near.iter().map(|&(flip, made)| fraction(row.share(flip)) * made).sum::<f64>();
-        let now = rows.iter().map(reached).fold(1.0, f64::min);
+        let now = of.rows.iter().map(reached).fold(1.0, f64::min);
         if now > WORTH
             && let Some((cover, value)) = best_cover(weights, near)
             && value < now - WORTH
         {
-            found.push((at, without(weights, &cover)));
+            found.push((at, cover));
         }
     }
     found
@@ -61,35 +57,21 @@ fn best_cover(weights: &Row, mut near: Vec<(Flip, f64)>) -> Option<(Vec<Flip>, f
     Some((near.iter().zip(taken).filter(|(_, taken)| *taken).map(|(flip, _)| flip.0).collect(), value))
 }
 
-/// The row of what remains once some flips are taken as made. Those themselves keep the default of their source, which is more than they need.
-fn without(weights: &Row, cover: &[Flip]) -> Row {
-    let sum: u32 = cover.iter().map(|&flip| weights.share(flip)).sum();
-    let rest = u64::from(ONE - sum);
-    let scaled = |share: u32| (u64::from(share) * u64::from(ONE)).div_ceil(rest).min(u64::from(ONE)) as u32;
-    Row {
-        defaults: weights.defaults.iter().map(|&(source, share)| (source, scaled(share))).collect(),
-        entries: weights
-            .entries
-            .iter()
-            .filter(|entry| !cover.contains(&entry.0))
-            .map(|&(flip, share)| (flip, scaled(share)))
-            .collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collective::families::Kind;
 
     /// Half of a flip of share 0.9 and half of one of 0.4: the second must do the rest of the first.
     #[test]
     fn a_cover_cuts_a_fractional_attack_down() {
         let flip = |attribute| Flip { node: 3, attribute };
         let row = Row { defaults: vec![(3, 0)], entries: vec![(flip(0), ONE / 10 * 9), (flip(1), ONE / 10 * 4)] };
-        let nodes = [NodeRows { kinds: vec![Kind::Weight], rows: vec![row] }];
+        let mut nodes = [NodeRows { kinds: vec![Kind::Weight], rows: vec![row], covers: Vec::new() }];
         let found = covers(&nodes, &[(flip(0), 0.5), (flip(1), 0.5)]);
-        let [(0, row)] = found.as_slice() else { panic!("{found:?}") };
-        assert_eq!((row.share(flip(0)), row.share(flip(1))), (0, ONE));
+        assert_eq!(found, [(0, vec![flip(0)])]);
         assert!(covers(&nodes, &[(flip(0), 1.0), (flip(1), 1.0)]).is_empty());
+        nodes[0].cover(vec![flip(0)]);
+        assert_eq!((nodes[0].rows[1].share(flip(0)), nodes[0].rows[1].share(flip(1))), (0, ONE));
     }
 }

@@ -10,14 +10,13 @@ use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
 use crate::collective::attack::attack;
 use crate::collective::base::Base;
-use crate::collective::cover::covers;
 use crate::collective::dual::prices;
-use crate::collective::families::{Kind, NodeRows, Rows, rows};
+use crate::collective::families::{Kind, Rows};
+use crate::collective::generation::{Effort, Generated, generate};
 use crate::collective::listing;
 use crate::collective::program::Program;
 use crate::collective::replay::broken;
-use crate::collective::row::Row;
-use crate::collective::solver::{Solution, solve};
+use crate::collective::solver::Solution;
 use crate::problem::flip::Flip;
 use crate::search::limits::Stop;
 
@@ -40,7 +39,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { rows: Rows::All, attacked_nodes: None, swaps: None, listed: 4096, covers: 3, accuracy: 1e-3 }
+        Settings { rows: Rows::All, attacked_nodes: None, swaps: None, listed: 4096, covers: 8, accuracy: 1e-3 }
     }
 }
 
@@ -127,40 +126,6 @@ impl<'a> Collective<'a> {
         self.nodes.par_iter().map_init(Workspace::default, is_safe).flatten().collect()
     }
 
-    /// The program of some rows, with rows that cut its fractional attack down, and its multipliers.
-    fn solved(&self, prepared: &Prepared, (mut found, cap): (Vec<NodeRows>, u64)) -> (Vec<Vec<Kind>>, Program, Solution) {
-        let program_of = |found: &[NodeRows]| {
-            let rows: Vec<&[Row]> = found.iter().map(|of| of.rows.as_slice()).collect();
-            Program::new(prepared.graph(), prepared.budget(), self.settings.attacked_nodes, (&rows, cap))
-        };
-        let mut program = program_of(&found);
-        let mut solution = solve(&program, None, self.settings.accuracy, &self.stop);
-        // Covers have larger shares than the weights that the cap is about.
-        let rounds = if self.settings.rows == Rows::All && cap == 0 { self.settings.covers } else { 0 };
-        for _ in 0..rounds {
-            let flips: Vec<(Flip, f64)> =
-                solution.flips.iter().map(|&(flip, made)| (program.flips[flip as usize], made)).collect();
-            let more = covers(&found, &flips);
-            if more.is_empty() || self.stop.is_set() {
-                break;
-            }
-            let mut before: Vec<Vec<u32>> =
-                (0..found.len()).map(|node| solution.multipliers[program.rows_of(node)].to_vec()).collect();
-            for (node, row) in more {
-                found[node].kinds.push(Kind::Cover);
-                found[node].rows.push(row);
-                before[node].push(0);
-            }
-            let value = solution.value;
-            program = program_of(&found);
-            solution = solve(&program, Some(&before.concat()), self.settings.accuracy, &self.stop);
-            if solution.value.approximate() > value.approximate() * (1.0 - COVERED) {
-                break;
-            }
-        }
-        (found.into_iter().map(|of| of.kinds).collect(), program, solution)
-    }
-
     fn with_safe(&self, global: usize, before: &[Flip], is_safe: impl Fn(usize) -> bool) -> Option<Outcome> {
         let start = Instant::now();
         // There are no more flips than entries.
@@ -199,8 +164,9 @@ impl<'a> Collective<'a> {
         }
         let (programmed, always): (Vec<&(Base, usize)>, Vec<_>) = open.iter().partition(|(base, _)| base.needed > 0);
         let bases: Vec<(&Base, usize)> = programmed.iter().map(|(base, reference)| (base, *reference)).collect();
-        let found = rows(&prepared, &bases, self.settings.rows, &self.stop);
-        let (kinds, program, solution) = self.solved(&prepared, found);
+        let Settings { rows, attacked_nodes, covers, accuracy, .. } = self.settings;
+        let effort = Effort { rows, attacked_nodes, covers, accuracy };
+        let Generated { kinds, program, solution } = generate(&prepared, &bases, effort, &self.stop);
         outcome.bound = solution.value.floor().min(programmed.len()) + always.len();
         outcome.fractional = solution.value.approximate().min(programmed.len() as f64) + always.len() as f64;
         outcome.prices = prices(&program, &solution.multipliers);
@@ -237,9 +203,6 @@ const WITNESS: usize = 6;
 const SWAPS: usize = 150_000;
 const SWAPS_EACH: usize = 2_000;
 const MANY: usize = 500;
-
-/// The share of the bound that a round of rows must take away so that there is another.
-const COVERED: f64 = 0.003;
 
 /// What the bound rests on, node by node.
 fn shares(program: &Program, solution: &Solution, kinds: &[Vec<Kind>], bases: &[(&Base, usize)]) -> Vec<Share> {

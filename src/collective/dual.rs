@@ -47,9 +47,8 @@ pub(crate) fn worth(program: &Program, multipliers: &[u32]) -> (Vec<u128>, Vec<u
     let named = (0..program.flips.len())
         .map(|flip| defaults[program.source_of[flip] as usize] + sum(program.entries_of(flip)))
         .collect();
-    // Multipliers of a node sum to one at most, so that no flip is worth more than its shares together.
-    let cap = u128::from(program.cap) * u128::from(ONE);
-    (named, defaults.into_iter().map(|of| of + cap).collect())
+    let cap = |source: &Source| u128::from(source.cap) * u128::from(ONE);
+    (named, defaults.into_iter().zip(&program.sources).map(|(of, source)| of + cap(source)).collect())
 }
 
 /// The bound at some multipliers: `Σ_n (1 − Σ_i μ_ni) + max over admissible δ of Σ_f v_f δ_f`.
@@ -133,6 +132,17 @@ fn best_price(program: &Program, kept: &[Vec<u128>]) -> u128 {
         }
     }
     low
+}
+
+impl Program {
+    /// What the last flip of the best attack is worth, in multiples of `1/ONE²`, of those that are named.
+    pub(crate) fn price(&self, multipliers: &[u32]) -> u128 {
+        let (mut named, _) = worth(self, multipliers);
+        match self.global.checked_sub(1) {
+            Some(last) if last < named.len() => *named.select_nth_unstable_by(last, |x, y| y.cmp(x)).1,
+            _ => 0,
+        }
+    }
 }
 
 /// Prices that attain the bound of [`evaluate`], in multiples of `1/ONE²`: of every flip, and of the flips of some nodes (docs/math.md (1.8)).

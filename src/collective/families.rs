@@ -1,15 +1,15 @@
-//! Which rows a node gets.
-
-use std::collections::BTreeMap;
+//! Which rows a node gets, and what all flips of the graph are worth in them.
 
 use rayon::prelude::*;
 
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::collective::base::Base;
+use crate::collective::named::Named;
 use crate::collective::row::{ONE, Row};
 use crate::collective::sums::Sums;
-use crate::collective::weights::Weights;
+use crate::collective::weights::{Weights, named_row};
+use crate::problem::flip::Flip;
 use crate::problem::slice::Slice;
 use crate::search::limits::Stop;
 
@@ -47,97 +47,136 @@ pub struct NodeRows {
     pub kinds: Vec<Kind>,
     /// The rows.
     pub rows: Vec<Row>,
+    /// The flips that each row of the kind [`Kind::Cover`] takes as made.
+    pub covers: Vec<Vec<Flip>>,
 }
 
-/// What the defaults of a source node sum to at most, over all nodes: a small part of a node, and less where the best flips of many are worth less.
-fn unnamed(global: usize) -> u32 {
-    (f64::from(ONE / 16) * (12.0 / (global.max(1) as f64).sqrt()).min(1.0)) as u32
-}
-
-/// How many flips are named: those that are worth most, and far more than a perturbation makes.
-fn named(global: usize) -> usize {
-    global.saturating_mul(50).saturating_add(20_000)
-}
-
-/// The rows of nodes at the budget of `prepared`, each node with the class that it is to keep, and what a flip that no row names has at most beside the
-/// defaults, in the rows of all nodes together (docs/math.md (20.8)). Nodes without rows have none where `stop` was set.
-pub fn rows(prepared: &Prepared, nodes: &[(&Base, usize)], rows: Rows, stop: &Stop) -> (Vec<NodeRows>, u64) {
-    let count = |slice: &mut Slice, (base, _): &(&Base, usize)| count_row(prepared, base, slice);
-    let mut found: Vec<NodeRows> = nodes.par_iter().map_init(Slice::default, count).collect();
-    if rows == Rows::Count {
-        return (found, 0);
+impl NodeRows {
+    fn one(kind: Kind, row: Row) -> NodeRows {
+        NodeRows { kinds: vec![kind], rows: vec![row], covers: Vec::new() }
     }
-    let targets: Vec<usize> = nodes.iter().map(|(base, _)| base.node).collect();
-    let at_targets = prepared.for_targets(&targets);
-    let largest = |workspace: &mut Workspace, &(base, reference): &(&Base, usize)| {
-        if stop.is_set() { None } else { Weights::largest(&at_targets, (base.node, reference), workspace) }
-    };
-    // What the flips of each source node are worth at most, all nodes together.
-    let largest: Vec<Option<Vec<(u32, u32)>>> = nodes.par_iter().map_init(Workspace::default, largest).collect();
-    let mut worth: BTreeMap<u32, u64> = BTreeMap::new();
-    for &(source, share) in largest.iter().flatten().flatten() {
-        *worth.entry(source).or_default() += u64::from(share);
+
+    /// The row of weights, if there is one.
+    pub(crate) fn weights(&self) -> Option<&Row> {
+        self.rows.first().filter(|_| self.kinds.first() == Some(&Kind::Weight))
     }
-    let unnamed = u64::from(unnamed(prepared.budget().global()));
-    let part = |&(source, share): &(u32, u32)| {
-        let all = worth.get(&source).copied().unwrap_or(0).max(unnamed);
-        // At most the share itself, which fits.
-        (source, (u64::from(share) * unnamed / all) as u32)
-    };
-    let parts: Vec<Option<Vec<(u32, u32)>>> =
-        largest.iter().map(|of| of.as_ref().map(|of| of.iter().map(part).collect())).collect();
-    // The part of a source node in the rows of the `at`-th node.
-    let threshold = |at: usize, source: u32| -> u32 {
-        let parts: &[(u32, u32)] = parts[at].as_deref().unwrap_or_default();
-        parts.binary_search_by_key(&source, |part| part.0).map_or(ONE, |place| parts[place].1)
-    };
-    // First what every flip has in all rows together; then the rows, of the flips that have most.
-    let sums = Sums::new(worth.keys().copied().collect(), prepared.graph().attribute_count());
-    let local = |source: u32| prepared.budget().local(source as usize);
-    let global = prepared.budget().global();
-    found.par_iter_mut().zip(nodes).enumerate().for_each_init(
-        Workspace::default,
-        |workspace, (at, (found, (base, reference)))| {
-            if rows == Rows::Provable {
-                *found = NodeRows::default();
-            }
-            if stop.is_set() || largest[at].is_none() {
-                return;
-            }
-            let weights = Weights::new(&at_targets, (base.node, *reference), |source| threshold(at, source), workspace);
-            let Some(weights) = weights else { return };
-            // No perturbation has weights that sum to one: the node is safe, by a row of sizes without shares.
-            if !weights.suffice(local, global) {
-                *found = NodeRows { kinds: vec![Kind::Size], rows: vec![Row::default()] };
-                return;
-            }
-            sums.add(&weights);
-            *found = NodeRows { kinds: vec![Kind::Weight], rows: Vec::new() };
-        },
-    );
-    let (cap, listed) = sums.best(named(global));
-    let of_source = |source: u32| listed.get(&source).cloned().unwrap_or_default();
-    found.par_iter_mut().zip(nodes).enumerate().for_each_init(
-        Workspace::default,
-        |workspace, (at, (found, (base, reference)))| {
-            if found.kinds != [Kind::Weight] {
-                return;
-            }
-            let target = (base.node, *reference);
-            let weights = Weights::listed(&at_targets, target, |source| threshold(at, source), &of_source, workspace);
-            match weights.filter(|_| !stop.is_set()) {
-                Some(weights) => found.rows.push(weights.row()),
-                None => *found = NodeRows::default(),
-            }
-        },
-    );
-    (found, cap)
+
+    /// Adds the row of what remains once some flips are taken as made (docs/math.md (20.7)).
+    pub(crate) fn cover(&mut self, flips: Vec<Flip>) {
+        let Some(weights) = self.weights() else { return };
+        let row = weights.without(&flips);
+        self.kinds.push(Kind::Cover);
+        self.rows.push(row);
+        self.covers.push(flips);
+    }
 }
 
-fn count_row(prepared: &Prepared, base: &Base, slice: &mut Slice) -> NodeRows {
-    slice.cut(prepared.network(), prepared.network().depth(), base.node);
-    let mut sources: Vec<u32> = slice.nodes(1).to_vec();
-    sources.retain(|&source| prepared.budget().local(source as usize) > 0);
-    sources.sort_unstable();
-    NodeRows { kinds: vec![Kind::Count(base.needed)], rows: vec![Row::count(sources.into_iter(), base.needed)] }
+/// What kind of rows a node has before covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    Weight,
+    Count,
+    /// No admissible perturbation has weights that sum to one.
+    Safe,
+    None,
+}
+
+/// The rows of some nodes at a budget.
+pub(crate) struct Families<'a> {
+    prepared: Prepared,
+    nodes: &'a [(&'a Base, usize)],
+    families: Vec<Family>,
+    stop: &'a Stop,
+}
+
+impl<'a> Families<'a> {
+    /// Finds out which rows nodes get, each node given with the class that it is to keep, and what all flips have in the rows of weights together. Where
+    /// `stop` was set there are none.
+    pub(crate) fn new(
+        prepared: &Prepared,
+        nodes: &'a [(&'a Base, usize)],
+        rows: Rows,
+        stop: &'a Stop,
+    ) -> (Families<'a>, Sums) {
+        let sums = Sums::new(prepared.graph().node_count(), nodes.len());
+        if rows == Rows::Count {
+            let families = vec![Family::Count; nodes.len()];
+            return (Families { prepared: prepared.clone(), nodes, families, stop }, sums);
+        }
+        let targets: Vec<usize> = nodes.iter().map(|(base, _)| base.node).collect();
+        let prepared = prepared.for_targets(&targets);
+        let budget = prepared.budget();
+        let without = if rows == Rows::All { Family::Count } else { Family::None };
+        let find = |(weights, workspace): &mut (Weights, Workspace), &(base, reference): &(&Base, usize)| {
+            if stop.is_set() || !weights.find(&prepared, (base.node, reference), workspace) {
+                return without;
+            }
+            if !weights.suffice(|source| budget.local(source as usize), budget.global()) {
+                return Family::Safe;
+            }
+            for (source, shares) in weights.sources() {
+                sums.add(source, shares.iter().copied());
+            }
+            Family::Weight
+        };
+        let families = nodes.par_iter().map_init(Default::default, find).collect();
+        (Families { prepared, nodes, families, stop }, sums)
+    }
+
+    /// The rows, at named flips.
+    pub(crate) fn rows(&self, named: &Named) -> Vec<NodeRows> {
+        let row = |(workspace, slice): &mut (Workspace, Slice), (&(base, reference), family): (&(&Base, usize), &Family)| {
+            match family {
+                _ if self.stop.is_set() => NodeRows::default(),
+                Family::Weight => named_row(&self.prepared, (base.node, reference), named, workspace)
+                    .map_or_else(NodeRows::default, |row| NodeRows::one(Kind::Weight, row)),
+                Family::Count => NodeRows::one(Kind::Count(base.needed), self.count_row(base, slice)),
+                Family::Safe => NodeRows::one(Kind::Size, Row::default()),
+                Family::None => NodeRows::default(),
+            }
+        };
+        self.nodes.par_iter().zip(&self.families).map_init(Default::default, row).collect()
+    }
+
+    /// What all flips are worth under multipliers of the rows, given node by node: in the rows of weights and those that rest on them.
+    pub(crate) fn worth(&self, rows: &[NodeRows], multipliers: &[&[u32]]) -> Sums {
+        let sums = Sums::new(self.prepared.graph().node_count(), self.nodes.len());
+        self.nodes.par_iter().zip(rows).zip(multipliers).for_each_init(
+            <(Weights, Workspace)>::default,
+            |(weights, workspace), ((&(base, reference), rows), multipliers)| {
+                let Some(row) = rows.weights() else { return };
+                let used = multipliers.iter().any(|&multiplier| multiplier > 0) && !self.stop.is_set();
+                if !used || !weights.find(&self.prepared, (base.node, reference), workspace) {
+                    return;
+                }
+                let rests = rows.covers.iter().map(|cover| u64::from(row.rest(cover)));
+                let of_covers: Vec<(u64, u64)> =
+                    multipliers[1..].iter().copied().map(u64::from).zip(rests).filter(|of| of.0 > 0).collect();
+                let (one, multiplier) = (u64::from(ONE), u64::from(multipliers[0]));
+                // In the units of shares, rounded up.
+                let worth = |share: u32| {
+                    let share = u64::from(share);
+                    let covers = of_covers.iter().map(|(by, rest)| by * (share * one).div_ceil(*rest).min(one));
+                    (multiplier * share + covers.sum::<u64>()).div_ceil(one) as u32
+                };
+                for (source, shares) in weights.sources() {
+                    if multiplier == one {
+                        sums.add(source, shares.iter().copied());
+                    } else {
+                        sums.add(source, shares.iter().map(|&share| worth(share)));
+                    }
+                }
+            },
+        );
+        sums
+    }
+
+    fn count_row(&self, base: &Base, slice: &mut Slice) -> Row {
+        let network = self.prepared.network();
+        slice.cut(network, network.depth(), base.node);
+        let mut sources: Vec<u32> = slice.nodes(1).to_vec();
+        sources.retain(|&source| self.prepared.budget().local(source as usize) > 0);
+        sources.sort_unstable();
+        Row::count(sources.into_iter(), base.needed)
+    }
 }

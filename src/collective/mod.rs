@@ -29,7 +29,9 @@ pub mod dual;
 pub mod evidence;
 #[doc(hidden)]
 pub mod families;
+mod generation;
 mod listing;
+mod named;
 mod polytope;
 #[doc(hidden)]
 pub mod program;
@@ -41,8 +43,7 @@ pub mod row;
 pub mod solver;
 mod state;
 mod sums;
-#[doc(hidden)]
-pub mod weights;
+mod weights;
 
 pub use base::{Base, bases};
 pub use curve::{Collective, Outcome, Settings, Share};

@@ -20,6 +20,8 @@ pub(crate) struct Source {
     pub(crate) end: usize,
     /// How many flips no row names.
     pub(crate) others: usize,
+    /// What one of these is worth at most beside the defaults, in multiples of `1/ONE`.
+    pub(crate) cap: u64,
 }
 
 /// Rows of some nodes under a budget, stored by columns. What a named flip has beyond the default of its source node is stored flip by flip.
@@ -29,8 +31,6 @@ pub struct Program {
     pub(crate) global: usize,
     /// Source nodes that may be attacked, at most.
     pub(crate) attacked_nodes: usize,
-    /// What a flip that no row names is worth at most beside the defaults, in multiples of `1/ONE`.
-    pub(crate) cap: u64,
     /// Rows of the program's `n`-th node: `first_row[n] .. first_row[n + 1]`.
     pub(crate) first_row: Vec<u32>,
     pub(crate) sources: Vec<Source>,
@@ -46,16 +46,17 @@ pub struct Program {
 }
 
 impl Program {
-    /// Puts the rows of nodes together. Rows of flips that the budget does not permit are passed over. Flips that no row names have at most `cap` in the rows of
-    /// all nodes together, in multiples of `1/ONE`, beside the defaults.
+    /// Puts the rows of nodes together. Rows of flips that the budget does not permit are passed over. `sources` are nodes whose flips may be worth something
+    /// though no row names them.
     pub fn new(
         graph: &Graph,
         budget: &Budget,
         attacked_nodes: Option<usize>,
-        (nodes, cap): (&[&[Row]], u64),
+        (nodes, sources): (&[&[Row]], impl Iterator<Item = u32>),
     ) -> Program {
         let mut first_row = vec![0u32];
-        let mut defaults: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
+        let sources = sources.filter(|&source| budget.local(source as usize) > 0);
+        let mut defaults: BTreeMap<u32, Vec<(u32, u32)>> = sources.map(|source| (source, Vec::new())).collect();
         let mut named: Vec<(Flip, u32, u32)> = Vec::new();
         let mut count = 0u32;
         for rows in nodes {
@@ -79,7 +80,6 @@ impl Program {
         let mut program = Program {
             global: budget.global(),
             attacked_nodes: attacked_nodes.unwrap_or(usize::MAX),
-            cap,
             first_row,
             default_offsets: vec![0],
             offsets: vec![0],
@@ -103,9 +103,17 @@ impl Program {
             program.default_offsets.push(program.defaults.len());
             let permitted = permitted(graph, budget, node as usize);
             let local = budget.local(node as usize).min(budget.global());
-            program.sources.push(Source { node, local, first, end, others: permitted.saturating_sub(end - first) });
+            program.sources.push(Source { node, local, first, end, others: permitted.saturating_sub(end - first), cap: 0 });
         }
         program
+    }
+
+    /// Says what flips that no row names are worth at most beside the defaults, by source node and in multiples of `1/ONE`; nothing for nodes that are
+    /// left out.
+    pub(crate) fn set_caps(&mut self, caps: &BTreeMap<u32, u64>) {
+        for source in &mut self.sources {
+            source.cap = caps.get(&source.node).copied().unwrap_or(0);
+        }
     }
 
     /// Nodes of the program.

@@ -27,6 +27,24 @@ impl Row {
         self.defaults.binary_search_by_key(&source, |default| default.0).map_or(0, |at| self.defaults[at].1)
     }
 
+    /// What the shares of some flips leave of one, at least a unit.
+    pub fn rest(&self, flips: &[Flip]) -> u32 {
+        let sum: u64 = flips.iter().map(|&flip| u64::from(self.share(flip))).sum();
+        u64::from(ONE).saturating_sub(sum).max(1) as u32
+    }
+
+    /// The row of what remains once some flips, whose shares sum to less than one, are taken as made (docs/math.md (20.7)). Where a source has a default, its
+    /// flips among them keep it, which is more than they need.
+    pub fn without(&self, flips: &[Flip]) -> Row {
+        let rest = u64::from(self.rest(flips));
+        let scaled = |share: u32| (u64::from(share) * u64::from(ONE)).div_ceil(rest).min(u64::from(ONE)) as u32;
+        let others = self.entries.iter().filter(|entry| !flips.contains(&entry.0));
+        Row {
+            defaults: self.defaults.iter().map(|&(source, share)| (source, scaled(share))).collect(),
+            entries: others.map(|&(flip, share)| (flip, scaled(share))).collect(),
+        }
+    }
+
     /// The share of a flip.
     pub fn share(&self, flip: Flip) -> u32 {
         match self.entries.binary_search_by_key(&flip, |entry| entry.0) {

@@ -28,7 +28,7 @@ pub struct Solution {
 const MORE: usize = 400;
 
 /// Looks at all flips.
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 30;
 
 /// Steps between two looks at the gap.
 const STEPS: usize = 40;
@@ -108,8 +108,7 @@ impl Active {
         for (at, source) in program.sources.iter().enumerate() {
             let mut of: Vec<(u128, bool, u32)> =
                 (source.first..source.end).map(|flip| (named[flip], true, flip as u32)).collect();
-            // Flips that are not named have no rows where a cap bounds them.
-            if source.others > 0 && program.cap == 0 {
+            if source.others > 0 {
                 of.push((others[at], false, at as u32));
             }
             of.retain(|column| column.0 > 0);

@@ -1,64 +1,135 @@
-//! What every flip has in the rows of all nodes together, beyond the defaults: which flips are worth a column of their own (docs/math.md (20.8)).
+//! What every flip of the graph is worth in the rows of all nodes together (docs/math.md (20.8)).
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use crate::collective::weights::Weights;
+use crate::collective::named::Named;
+use crate::collective::row::ONE;
 
-/// Sums are kept in multiples of so many units, rounded up: tens of thousands of nodes fit.
-const COARSE: u32 = 256;
-
-/// Sums of shares by source node and attribute.
-pub(super) struct Sums {
-    sources: Vec<u32>,
-    attributes: usize,
-    sums: Vec<AtomicU32>,
+/// Sums of shares by source node and place of the attribute, from above.
+pub(crate) struct Sums {
+    rows: Vec<Mutex<Sum>>,
+    /// A sum counts multiples of `2^shift` units of shares, so that those of all nodes fit.
+    shift: u32,
 }
 
+/// The sums of one source node.
+#[derive(Debug, Default)]
+struct Sum {
+    /// By place; empty if no row reaches the node.
+    of: Vec<u32>,
+    /// How many rows reach it.
+    rows: usize,
+}
+
+/// Sums are put into classes of so many to find the largest: `1/256` of a node.
+const CLASS: u32 = 256;
+
 impl Sums {
-    /// Of no node yet; `sources` rise.
-    pub(super) fn new(sources: Vec<u32>, attributes: usize) -> Sums {
-        let mut sums = Vec::new();
-        sums.resize_with(sources.len() * attributes, AtomicU32::default);
-        Sums { sources, attributes, sums }
+    /// For so many source nodes, and at most so many rows.
+    pub(crate) fn new(sources: usize, rows: usize) -> Sums {
+        // A share counts less than one more than its part of ONE: 2^25 rows of it stay below 2^32 with a shift of 17.
+        let mut shift = 8;
+        while (rows as u64).saturating_mul((u64::from(ONE) >> shift) + 1) > u64::from(u32::MAX) && shift < 24 {
+            shift += 1;
+        }
+        Sums { rows: (0..sources).map(|_| Mutex::default()).collect(), shift }
     }
 
-    /// Adds what the flips of a node have beyond its defaults.
-    pub(super) fn add(&self, weights: &Weights) {
-        let mut defaults = weights.defaults.iter().copied().peekable();
-        let mut of_source = (u32::MAX, 0, 0);
-        for &(flip, share) in &weights.entries {
-            if flip.node != of_source.0 {
-                // Both are in the order of the sources.
-                while defaults.peek().is_some_and(|default| default.0 < flip.node) {
-                    defaults.next();
-                }
-                let default = defaults.peek().filter(|default| default.0 == flip.node).map_or(0, |default| default.1);
-                let Ok(place) = self.sources.binary_search(&flip.node) else { continue };
-                of_source = (flip.node, default, place);
+    /// Adds the shares of the flips of a source node in some row.
+    pub(crate) fn add(&self, source: u32, shares: impl ExactSizeIterator<Item = u32>) {
+        let round = (1u32 << self.shift) - 1;
+        let mut sums = self.rows[source as usize].lock().unwrap_or_else(PoisonError::into_inner);
+        sums.rows += 1;
+        let length = shares.len().max(sums.of.len());
+        sums.of.resize(length, 0);
+        for (sum, share) in sums.of.iter_mut().zip(shares) {
+            *sum = sum.saturating_add((share + round) >> self.shift);
+        }
+    }
+
+    /// The source nodes that some row reaches.
+    pub(crate) fn sources(&mut self) -> impl Iterator<Item = u32> {
+        let rows = (0u32..).zip(&mut self.rows);
+        rows.filter_map(|(source, sum)| {
+            let sum = sum.get_mut().unwrap_or_else(PoisonError::into_inner);
+            (sum.rows > 0).then_some(source)
+        })
+    }
+
+    /// Names the flips with sums above a limit, in units of shares. Returns how many are new.
+    pub(crate) fn name_above(&mut self, limit: u64, named: &mut Named) -> usize {
+        let limit = limit >> self.shift;
+        let mut new = 0;
+        for (source, sums) in (0..).zip(&mut self.rows) {
+            let sums = sums.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let above = sums.of.iter().zip(0u32..).filter(|(sum, _)| u64::from(**sum) > limit).map(|(_, slot)| slot);
+            new += named.add(source, above.collect());
+        }
+        new
+    }
+
+    /// The smallest sum, in units of shares, above which the flips have at most so many entries in all rows together.
+    pub(crate) fn exceeded_by(&mut self, entries: usize) -> u64 {
+        let mut classes = vec![0usize; 1 << 16];
+        let last = classes.len() - 1;
+        for sums in &mut self.rows {
+            let Sum { of, rows } = sums.get_mut().unwrap_or_else(PoisonError::into_inner);
+            for &sum in of.iter().filter(|sum| **sum > 0) {
+                classes[((sum / CLASS) as usize).min(last)] += *rows;
             }
-            let beyond = share.saturating_sub(of_source.1).div_ceil(COARSE);
-            let sum = &self.sums[of_source.2 * self.attributes + flip.attribute as usize];
-            // A sum that does not fit stays at the largest number, which is named before all others.
-            let _ = sum.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |sum| Some(sum.saturating_add(beyond)));
         }
+        let mut above = 0;
+        for (class, &of) in classes.iter().enumerate().rev() {
+            above += of;
+            if above > entries {
+                // All sums of this class are below the next one.
+                return (class as u64 + 1) * u64::from(CLASS) << self.shift;
+            }
+        }
+        0
     }
 
-    /// The attributes of each source node with the largest sums, about so many, and what the others have at most, in units of shares.
-    pub(super) fn best(self, count: usize) -> (u64, BTreeMap<u32, Vec<u32>>) {
-        let sums: Vec<u32> = self.sums.into_iter().map(AtomicU32::into_inner).collect();
-        let mut ranked: Vec<u32> = sums.iter().copied().filter(|&sum| sum > 0).collect();
-        let cap = match ranked.len() > count {
-            true => *ranked.select_nth_unstable_by(count, |x, y| y.cmp(x)).1,
-            false => 0,
-        };
-        // A sum that did not fit is more than it says: such flips are always named.
-        let cap = cap.min(u32::MAX - 1);
-        let mut best: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for (&source, sums) in self.sources.iter().zip(sums.chunks_exact(self.attributes.max(1))) {
-            let of = sums.iter().zip(0u32..).filter(|(sum, _)| **sum > cap).map(|(_, attribute)| attribute).collect();
-            best.insert(source, of);
+    /// What the flips of each source node that are not named are worth at most, in units of shares; source nodes without such flips are left out.
+    pub(crate) fn unnamed(&mut self, named: &Named) -> BTreeMap<u32, u64> {
+        let mut most = BTreeMap::new();
+        for (source, sums) in (0..).zip(&mut self.rows) {
+            let sums = sums.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let mut slots = named.of(source).iter().copied().peekable();
+            let mut largest = 0;
+            for (&sum, slot) in sums.of.iter().zip(0u32..) {
+                if slots.next_if_eq(&slot).is_none() {
+                    largest = largest.max(sum);
+                }
+            }
+            if largest > 0 {
+                // A sum that did not fit is more than it says.
+                most.insert(source, if largest == u32::MAX { u64::MAX >> 24 } else { u64::from(largest) << self.shift });
+            }
         }
-        (u64::from(cap) * u64::from(COARSE), best)
+        most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_rounded_up_and_the_largest_are_named() {
+        let mut sums = Sums::new(2, 3);
+        for _ in 0..3 {
+            sums.add(1, [1, ONE, ONE / 2].into_iter());
+        }
+        let mut named = Named::default();
+        assert_eq!(sums.unnamed(&named), [(1, 3 * u64::from(ONE))].into());
+        let limit = sums.exceeded_by(3);
+        assert!(limit >= 3 * u64::from(ONE) / 2 && limit < 3 * u64::from(ONE));
+        assert_eq!(sums.name_above(limit, &mut named), 1);
+        assert_eq!(named.of(1), [1]);
+        assert_eq!(sums.unnamed(&named), [(1, 3 * u64::from(ONE) / 2)].into());
+        // Less than a unit of a sum counts as one.
+        assert_eq!(sums.name_above(0, &mut named), 2);
+        assert!(sums.unnamed(&named).is_empty() && named.of(0).is_empty());
     }
 }

@@ -2,255 +2,234 @@
 //! (docs/math.md (5.5), (20.2)).
 
 use crate::bound::prepared::Prepared;
+use crate::bound::selection::Slopes;
 use crate::bound::workspace::Workspace;
-use crate::collective::row::{ONE, Row, reciprocal, share_above};
-use crate::number::rounding::norm_above;
+use crate::collective::named::Named;
+use crate::collective::row::{ONE, Row};
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
 
-/// Attributes scored between two looks at their norm.
+/// Attributes that are scored for all source nodes before the next ones are: their weights stay near the processor.
 const BLOCK: usize = 64;
 
-/// The shares of all flips of one node under a budget: a perturbation of at most so many flips breaks the node only if its shares sum to one.
+/// The shares of all flips of one node under a budget: a perturbation breaks the node only if its shares sum to one. A buffer that is used again for
+/// the next node.
 #[derive(Clone, Debug, Default)]
-pub struct Weights {
-    /// By source node, in rising order: what a flip that is not named below has at most.
-    pub defaults: Vec<(u32, u32)>,
-    /// Named flips in their order.
-    pub entries: Vec<(Flip, u32)>,
+pub(crate) struct Weights {
+    /// The nodes that it depends on, in the order of its slice.
+    sources: Vec<u32>,
+    /// Shares of the flips of a source, in the order of [`Attributes`](crate::bound::attributes::Attributes); 0 for those that are not permitted.
+    shares: Vec<u32>,
+    /// Places of a source.
+    width: usize,
+    /// Flips that remove: they stand at the places of those that add.
+    removals: Vec<(usize, u32)>,
+    scores: Vec<f64>,
+}
+
+/// From losses to shares: multiples of `1/ONE`, rounded up.
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    error: f64,
+    factor: f64,
+}
+
+impl Scale {
+    /// `None` if nothing is known because the bound is not positive where nothing is flipped.
+    fn new(base: f64, error: f64) -> Option<Scale> {
+        // More than the roundings of a sum, a quotient and two products.
+        let factor = f64::from(ONE) / base * (1.0 + 1e-12);
+        (base > 0.0 && error.is_finite() && factor.is_finite()).then_some(Scale { error, factor })
+    }
+
+    /// A share that is not below what a flip loses of the base.
+    fn share(self, loss: f64) -> u32 {
+        // To the nearest whole number, in the last bits of a float, which compilers make of eight numbers at a time; one more is not below.
+        const LAST_BITS: f64 = (1u64 << 52) as f64;
+        let share = (loss + self.error) * self.factor;
+        // A comparison with NaN is false: then nothing is known, and the flip may do everything.
+        if share <= 0.0 { 0 } else { (share.min(f64::from(ONE - 1)) + LAST_BITS).to_bits() as u32 + 1 }
+    }
 }
 
 impl Weights {
-    /// What a flip of each source node in the node's slice has at most, in the order of the slice: by norms alone. `None` if the bound says nothing, because it
-    /// is not positive where nothing is flipped.
-    pub fn largest(
-        prepared: &Prepared,
-        (node, reference): (usize, usize),
-        workspace: &mut Workspace,
-    ) -> Option<Vec<(u32, u32)>> {
-        // A threshold that no share exceeds: nothing is named, and defaults are what norms leave.
-        let all = Weights::new(prepared, (node, reference), |_| ONE, workspace)?;
-        Some(all.defaults)
+    /// Finds the shares of a node against all other classes, at the budget of `prepared`. False if the bound says nothing.
+    pub(crate) fn find(&mut self, prepared: &Prepared, target: (usize, usize), workspace: &mut Workspace) -> bool {
+        let (graph, budget, attributes) = (prepared.graph(), prepared.budget(), prepared.attributes());
+        let (adds, removes) = (budget.direction().adds(), budget.direction().removes());
+        let Weights { sources, shares, width, removals, scores } = self;
+        *width = attributes.padded_count();
+        shares.clear();
+        removals.clear();
+        let mut first = true;
+        let known = classes(prepared, target, workspace, |of, slopes, scale| {
+            let length = attributes.width();
+            let slopes_of = |row: usize| {
+                (&slopes.centre[row * length..][..length], slopes.radius.get(row * length..(row + 1) * length))
+            };
+            if first {
+                sources.clear();
+                sources.extend_from_slice(of);
+                shares.resize(sources.len() * *width, 0);
+            }
+            let free = |row: &usize| budget.local(of[*row] as usize) > 0;
+            let mut place = 0;
+            while adds && place < *width {
+                let block = BLOCK.min(*width - place);
+                scores.resize(block, 0.0);
+                for row in (0..of.len()).filter(free) {
+                    let (centre, radius) = slopes_of(row);
+                    attributes.losses(place, centre, radius, scores);
+                    let into = &mut shares[row * *width + place..][..block];
+                    for (share, &loss) in into.iter_mut().zip(&*scores) {
+                        *share = (*share).max(scale.share(loss));
+                    }
+                }
+                place += block;
+            }
+            let mut at = 0;
+            for row in (0..of.len()).filter(free) {
+                let (centre, radius) = slopes_of(row);
+                for slot in graph.attributes().row(of[row] as usize).iter().filter_map(|&d| attributes.slot(d)) {
+                    let share = if removes { scale.share(attributes.loss(slot, -1.0, centre, radius)) } else { 0 };
+                    if first {
+                        removals.push((row * *width + slot, share));
+                    } else {
+                        removals[at].1 = removals[at].1.max(share);
+                    }
+                    at += 1;
+                }
+            }
+            first = false;
+        });
+        for &(place, share) in &*removals {
+            shares[place] = share;
+        }
+        for of in shares.chunks_exact_mut((*width).max(1)) {
+            of[attributes.count()..].fill(0);
+        }
+        known
     }
 
-    /// The weights of a node against all other classes, at the budget of `prepared`. Flips of a source node with a share of at most its `threshold` are not
-    /// named. `None` if the bound says nothing, because it is not positive where nothing is flipped.
-    pub fn new(
-        prepared: &Prepared,
-        target: (usize, usize),
-        threshold: impl Fn(u32) -> u32,
-        workspace: &mut Workspace,
-    ) -> Option<Weights> {
-        Weights::of(prepared, target, threshold, None, workspace)
+    /// Source nodes with the shares of their flips.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = (u32, &[u32])> {
+        self.sources.iter().copied().zip(self.shares.chunks_exact(self.width.max(1)))
     }
 
-    /// The same, and only these attributes of each source node are named: others have the defaults, which need not be what they are worth.
-    pub fn listed(
-        prepared: &Prepared,
-        target: (usize, usize),
-        threshold: impl Fn(u32) -> u32,
-        listed: &dyn Fn(u32) -> Vec<u32>,
-        workspace: &mut Workspace,
-    ) -> Option<Weights> {
-        Weights::of(prepared, target, threshold, Some(listed), workspace)
+    /// Do the shares of some perturbation of at most `most` flips within the local budgets sum to one?
+    pub(crate) fn suffice(&self, local: impl Fn(u32) -> usize, most: usize) -> bool {
+        let enough = u64::from(ONE);
+        let largest = self.shares.iter().copied().max().map_or(0, u64::from);
+        if most == 0 || largest * (most as u64) < enough {
+            return false;
+        }
+        let mut kept: Vec<u32> = Vec::new();
+        for (source, shares) in self.sources() {
+            let before = kept.len();
+            // Flips of less than this are in no sum of `most` that comes to one, beside the largest.
+            kept.extend(shares.iter().filter(|&&share| share > 0));
+            keep_largest(&mut kept, before, local(source).min(most));
+        }
+        keep_largest(&mut kept, 0, most);
+        kept.into_iter().map(u64::from).sum::<u64>() >= enough
     }
+}
 
-    fn of(
-        prepared: &Prepared,
-        (node, reference): (usize, usize),
-        threshold: impl Fn(u32) -> u32,
-        listed: Option<&dyn Fn(u32) -> Vec<u32>>,
-        workspace: &mut Workspace,
-    ) -> Option<Weights> {
-        let (network, graph, budget) = (prepared.network(), prepared.graph(), prepared.budget());
-        workspace.slice.cut(network, network.depth(), node);
-        let attributes = prepared.attributes();
+/// Of the numbers from a place on, only so many of the largest.
+fn keep_largest(numbers: &mut Vec<u32>, from: usize, count: usize) {
+    if numbers.len() - from > count {
+        if count > 0 {
+            numbers[from..].select_nth_unstable_by(count - 1, |x, y| y.cmp(x));
+        }
+        numbers.truncate(from + count);
+    }
+}
+
+/// The row of weights of a node, at named flips (docs/math.md (20.2)). `None` if the bound says nothing.
+pub(crate) fn named_row(
+    prepared: &Prepared,
+    target: (usize, usize),
+    named: &Named,
+    workspace: &mut Workspace,
+) -> Option<Row> {
+    let (graph, attributes) = (prepared.graph(), prepared.attributes());
+    let mut entries: Vec<(Flip, u32)> = Vec::new();
+    let mut first = true;
+    let known = classes(prepared, target, workspace, |sources, slopes, scale| {
         let width = attributes.width();
-        let mut sources: Vec<(u32, u32)> = workspace.slice.nodes(1).iter().map(|&source| (source, 0)).collect();
-        let mut entries: Vec<(Flip, u32)> = Vec::new();
-        let mut scores = vec![0.0; BLOCK];
-        for class in (0..network.class_count()).filter(|&class| class != reference) {
-            let Workspace { slice, backward, relaxed, slopes, .. } = &mut *workspace;
-            let bounds = prepared.activation_bounds();
-            backward.run(network, slice, bounds, &[(reference, 1.0), (class, -1.0)]);
-            match bounds.first() {
-                Some(bounds) => relaxed.anchored(backward, slice, &prepared.unperturbed()[0], bounds),
-                None => relaxed.paper(backward, slice, &prepared.unperturbed()[0], None),
-            }
-            let error = relaxed.spread(slice, prepared.unperturbed()[0].width, attributes.norm(0), slopes);
-            let base = relaxed.base.close().lower();
-            // A comparison with NaN is false: then nothing is known.
-            let known = base > 0.0 && error.is_finite();
-            if !known {
-                return None;
-            }
-            let share = |loss: f64| share_above(((loss + error).next_up() / base).next_up());
-            for (row, (source, default)) in sources.iter_mut().enumerate() {
-                let at = *source as usize;
-                if budget.local(at) == 0 {
-                    continue;
-                }
-                let threshold = threshold(*source).max(1);
-                // Whoever loses less than this has a share below the threshold.
-                let least = f64::from(threshold) / f64::from(ONE) * base - error;
-                let centre = &slopes.centre[row * width..][..width];
-                let radius = slopes.radius.get(row * width..(row + 1) * width);
-                let norm = match radius {
-                    None => norm_above(centre.iter().copied()),
-                    Some(radius) => norm_above(centre.iter().zip(radius).map(|(c, r)| c.abs() + r)),
-                };
-                *default = (*default).max(share((norm * attributes.norm(0)).next_up()).min(threshold));
-                // No share is larger.
-                if threshold >= ONE {
-                    continue;
-                }
-                let present = graph.attributes().row(at);
-                if let Some(listed) = listed {
-                    for attribute in listed(*source) {
-                        let Some(slot) = attributes.slot(attribute) else { continue };
-                        let sign = if present.binary_search(&attribute).is_ok() { -1.0 } else { 1.0 };
-                        let share = share(attributes.loss(slot, sign, centre, radius));
-                        if share > threshold {
-                            entries.push((Flip { node: *source, attribute }, share));
-                        }
-                    }
-                    continue;
-                }
-                if budget.direction().removes() {
-                    for &attribute in present {
-                        let Some(slot) = attributes.slot(attribute) else { continue };
-                        let loss = attributes.loss(slot, -1.0, centre, radius);
-                        let share = share(loss);
-                        if share > threshold {
-                            entries.push((Flip { node: *source, attribute }, share));
-                        }
-                    }
-                }
-                if budget.direction().adds() {
-                    let mut first = 0;
-                    while first < attributes.count() && norm * attributes.norm(first) >= least {
-                        let length = BLOCK.min(attributes.padded_count() - first);
-                        scores.resize(length, 0.0);
-                        attributes.losses(first, centre, radius, &mut scores);
-                        for (i, &loss) in scores.iter().enumerate().take(attributes.count() - first) {
-                            let small = loss < least;
-                            if small {
-                                continue;
-                            }
-                            let (share, attribute) = (share(loss), attributes.attribute(first + i));
-                            if share > threshold && present.binary_search(&attribute).is_err() {
-                                entries.push((Flip { node: *source, attribute }, share));
-                            }
-                        }
-                        first += length;
-                    }
-                }
-            }
-        }
-        sources.retain(|source| budget.local(source.0 as usize) > 0);
-        sources.sort_unstable();
-        // The largest share over the classes.
-        entries.sort_unstable_by(|x, y| x.0.cmp(&y.0).then(y.1.cmp(&x.1)));
-        entries.dedup_by_key(|entry| entry.0);
-        Some(Weights { defaults: sources, entries })
-    }
-
-    /// The row of weights: shares of a breaking set sum to one (docs/math.md (20.2)).
-    pub fn row(&self) -> Row {
-        let mut row = Row { defaults: self.defaults.clone(), entries: Vec::new() };
-        row.entries = self.entries.iter().copied().filter(|&(flip, share)| share > row.default_of(flip.node)).collect();
-        row
-    }
-
-    /// Do the weights of some perturbation of at most `most` flips sum to one?
-    pub fn suffice(&self, local: impl Fn(u32) -> usize, most: usize) -> bool {
-        self.largest_sums(local, most, u32::MAX).last().is_some_and(|&sum| sum >= u64::from(ONE))
-    }
-
-    /// The row of sizes: `1/k` for a flip that is in no breaking set of fewer than `k` flips, and nothing for one that is in none (docs/math.md (20.5)).
-    /// No set of fewer than `needed` flips breaks the node, and no perturbation has more than `most`. With `apart`, flips whose weight is one keep it, and sizes
-    /// are those of sets without them.
-    pub fn size_row(&self, local: impl Fn(u32) -> usize, needed: usize, most: usize, apart: bool) -> Row {
-        let sums = self.largest_sums(local, most, if apart { ONE } else { u32::MAX });
-        // What the largest sums of k flips are; they do not rise once they have come to one, or the flips are used up.
-        let sum = |k: usize| sums[k.min(sums.len() - 1)];
-        let enough = sums.len() - 1;
-        let first = if sum(enough) < u64::from(ONE) { most.saturating_add(1) } else { enough.max(needed).max(1) };
-        // The share that it takes to be in a breaking set of k flips, falling in k to none at all.
-        let last = most.min(first.max(enough + 1));
-        let cut: Vec<u64> = (first..=last).map(|k| u64::from(ONE).saturating_sub(sum(k - 1))).collect();
-        let share = |weight: u32| {
-            if apart && weight >= ONE {
-                return ONE;
-            }
-            let at = cut.partition_point(|&cut| u64::from(weight) < cut);
-            if at < cut.len() { reciprocal(first + at) } else { 0 }
-        };
-        let defaults: Vec<(u32, u32)> = self.defaults.iter().map(|&(source, weight)| (source, share(weight))).collect();
-        let mut row = Row { defaults, entries: Vec::new() };
-        let entries = self.entries.iter().map(|&(flip, weight)| (flip, share(weight)));
-        row.entries = entries.filter(|&(flip, share)| share > row.default_of(flip.node)).collect();
-        row
-    }
-
-    /// The largest sums of shares below `limit` of `0, 1, …` flips within the local budgets, up to `most` or to the first that comes to one.
-    fn largest_sums(&self, local: impl Fn(u32) -> usize, most: usize, limit: u32) -> Vec<u64> {
-        let mut kept: Vec<(u32, usize)> = Vec::new();
         let mut at = 0;
-        for &(source, default) in &self.defaults {
-            let first = self.entries[at..].partition_point(|entry| entry.0.node < source) + at;
-            let end = self.entries[first..].partition_point(|entry| entry.0.node == source) + first;
-            let shares = self.entries[first..end].iter().map(|entry| entry.1);
-            let mut own: Vec<u32> = shares.filter(|&share| share < limit).collect();
-            own.sort_unstable_by(|x, y| y.cmp(x));
-            own.truncate(local(source).min(most));
-            kept.push((default, local(source).min(most) - own.len()));
-            kept.extend(own.into_iter().map(|share| (share, 1)));
-            at = end;
-        }
-        kept.sort_unstable_by(|x, y| y.cmp(x));
-        let mut sums = vec![0u64];
-        let mut total = 0;
-        for share in kept.into_iter().flat_map(|(share, count)| std::iter::repeat_n(share, count)).take(most) {
-            if total >= u64::from(ONE) || share == 0 {
-                break;
+        for (row, &source) in sources.iter().enumerate() {
+            let slots = named.of(source);
+            let present = if slots.is_empty() { &[] } else { graph.attributes().row(source as usize) };
+            let centre = &slopes.centre[row * width..][..width];
+            let radius = slopes.radius.get(row * width..(row + 1) * width);
+            for &slot in slots {
+                let attribute = attributes.attribute(slot as usize);
+                let sign = if present.binary_search(&attribute).is_ok() { -1.0 } else { 1.0 };
+                let share = scale.share(attributes.loss(slot as usize, sign, centre, radius));
+                if first {
+                    entries.push((Flip { node: source, attribute }, share));
+                } else {
+                    entries[at].1 = entries[at].1.max(share);
+                }
+                at += 1;
             }
-            total += u64::from(share);
-            sums.push(total);
         }
-        sums
+        first = false;
+    });
+    entries.retain(|entry| entry.1 > 0);
+    entries.sort_unstable();
+    known.then_some(Row { defaults: Vec::new(), entries })
+}
+
+/// Goes through the other classes of a node: the nodes that it depends on, the slopes of the anchored bound, and how losses become shares. False if
+/// the bound says nothing for one of them.
+fn classes(
+    prepared: &Prepared,
+    (node, reference): (usize, usize),
+    workspace: &mut Workspace,
+    mut visit: impl FnMut(&[u32], &Slopes, Scale),
+) -> bool {
+    let network = prepared.network();
+    workspace.slice.cut(network, network.depth(), node);
+    for class in (0..network.class_count()).filter(|&class| class != reference) {
+        let Workspace { slice, backward, relaxed, slopes, .. } = &mut *workspace;
+        let bounds = prepared.activation_bounds();
+        backward.run(network, slice, bounds, &[(reference, 1.0), (class, -1.0)]);
+        match bounds.first() {
+            Some(bounds) => relaxed.anchored(backward, slice, &prepared.unperturbed()[0], bounds),
+            None => relaxed.paper(backward, slice, &prepared.unperturbed()[0], None),
+        }
+        let error = relaxed.spread(slice, prepared.unperturbed()[0].width, prepared.attributes().norm(0), slopes);
+        let Some(scale) = Scale::new(relaxed.base.close().lower(), error) else { return false };
+        visit(slice.nodes(1), slopes, scale);
     }
+    true
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn flip(attribute: u32) -> Flip {
-        Flip { node: 0, attribute }
+    #[test]
+    fn shares_are_not_below_what_they_stand_for() {
+        let scale = Scale::new(2.0, 0.0).unwrap();
+        assert_eq!([0.0, -1.0, 2.0, 7.0, f64::NAN].map(|loss| scale.share(loss)), [0, 0, ONE, ONE, ONE]);
+        for loss in [1e-30, 0.1, 0.5, 1.0, 1.999_999_999, 2.0 - 1e-15] {
+            let share = f64::from(scale.share(loss)) / f64::from(ONE);
+            assert!(share >= loss / 2.0 && share <= loss / 2.0 + 2.0 / f64::from(ONE), "{loss}: {share}");
+        }
+        assert!(Scale::new(0.0, 0.0).is_none() && Scale::new(f64::NAN, 0.0).is_none());
+        assert!(Scale::new(1.0, f64::INFINITY).is_none() && Scale::new(5e-324, 0.0).is_none());
     }
 
-    /// Two flips of 0.6, one of 0.3, the others 0.1: pairs of the large ones break, or three flips, or more.
+    /// Two flips of 0.6 at one node, others of 0.1: two flips suffice, unless only one may be made there.
     #[test]
-    fn sizes_are_those_of_the_smallest_sets() {
+    fn sums_keep_to_the_budget() {
         let tenth = ONE / 10 + 1;
-        let entries = vec![(flip(0), 6 * tenth), (flip(1), 6 * tenth), (flip(2), 3 * tenth)];
-        let weights = Weights { defaults: vec![(0, tenth)], entries };
-        let row = weights.size_row(|_| 9, 1, 9, true);
-        assert_eq!([0, 1, 2].map(|d| row.share(flip(d))), [2, 2, 3].map(reciprocal));
-        assert_eq!(row.share(flip(7)), reciprocal(3));
-        // No set of fewer than four flips is known to break it.
-        assert_eq!(weights.size_row(|_| 9, 4, 9, true).share(flip(0)), reciprocal(4));
-        // A single flip within the local budget never does.
-        assert_eq!(weights.size_row(|_| 1, 1, 9, true).share(flip(0)), 0);
-    }
-
-    #[test]
-    fn flips_that_break_alone_stand_apart() {
-        let weights = Weights { defaults: vec![(0, 0)], entries: vec![(flip(0), ONE), (flip(1), ONE / 2)] };
-        let apart = weights.size_row(|_| 9, 1, 9, true);
-        assert_eq!([0, 1].map(|d| apart.share(flip(d))), [ONE, 0]);
-        let together = weights.size_row(|_| 9, 1, 9, false);
-        assert_eq!([0, 1].map(|d| together.share(flip(d))), [ONE, ONE / 2]);
+        let weights =
+            Weights { sources: vec![0, 3], shares: vec![6 * tenth, 6 * tenth, tenth, tenth], width: 2, ..Weights::default() };
+        assert!(weights.suffice(|_| 2, 2) && !weights.suffice(|_| 2, 1) && !weights.suffice(|_| 2, 0));
+        assert!(!weights.suffice(|_| 1, 9));
     }
 }

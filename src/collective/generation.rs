@@ -1,0 +1,168 @@
+//! The program of one budget, solved: columns for the flips that matter, found by what all flips of the graph are worth, and rows that cut fractional attacks
+//! down (docs/math.md §20.3).
+
+use crate::bound::prepared::Prepared;
+use crate::collective::base::Base;
+use crate::collective::cover::covers;
+use crate::collective::dual::evaluate;
+use crate::collective::families::{Families, Kind, NodeRows, Rows};
+use crate::collective::named::Named;
+use crate::collective::program::Program;
+use crate::collective::row::{ONE, Row};
+use crate::collective::solver::{Solution, solve};
+use crate::collective::sums::Sums;
+use crate::problem::flip::Flip;
+use crate::search::limits::Stop;
+
+/// Entries that the first columns have together, and those of all that are ever added.
+const FIRST: usize = 3_000_000;
+const MOST: usize = 12_000_000;
+
+/// How often all flips are priced anew.
+const PASSES: usize = 4;
+
+/// The part of the bound that a round must take away so that there is another.
+const GAIN: f64 = 0.002;
+
+/// How far the work goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    pub(crate) rows: Rows,
+    pub(crate) attacked_nodes: Option<usize>,
+    /// How often rows are added between two looks at all flips.
+    pub(crate) covers: usize,
+    pub(crate) accuracy: f64,
+}
+
+/// The best bound that was found, and what it rests on.
+pub(crate) struct Generated {
+    pub(crate) kinds: Vec<Vec<Kind>>,
+    pub(crate) program: Program,
+    /// The multipliers and the bound, which holds for all flips.
+    pub(crate) solution: Solution,
+}
+
+/// Rows and multipliers for nodes, each given with the class that it is to keep.
+pub(crate) fn generate(prepared: &Prepared, nodes: &[(&Base, usize)], effort: Effort, stop: &Stop) -> Generated {
+    let (families, mut sums) = Families::new(prepared, nodes, effort.rows, stop);
+    let mut named = Named::default();
+    let first = sums.exceeded_by(FIRST);
+    sums.name_above(first, &mut named);
+    let rows = families.rows(&named);
+    let mut work = Work { prepared, families, effort, stop, named, rows };
+    let (mut best, mut enough) = work.solved(None, &mut sums);
+    // Multipliers of a node sum to one at most, so that no flip is worth more than its weights together, as long as there are no other rows.
+    for _ in 1..PASSES {
+        if enough || !work.name_more(&best, &mut sums) {
+            break;
+        }
+        let (next, is_enough) = work.solved(Some(&best.solution.multipliers), &mut sums);
+        enough = is_enough;
+        best = best.or(next);
+    }
+    drop(sums);
+    if effort.rows == Rows::All && effort.covers > 0 && !stop.is_set() { work.covered(best) } else { best }
+}
+
+struct Work<'a> {
+    prepared: &'a Prepared,
+    families: Families<'a>,
+    effort: Effort,
+    stop: &'a Stop,
+    named: Named,
+    rows: Vec<NodeRows>,
+}
+
+impl Work<'_> {
+    fn program(&self, sources: impl Iterator<Item = u32>) -> Program {
+        let rows: Vec<&[Row]> = self.rows.iter().map(|of| of.rows.as_slice()).collect();
+        Program::new(self.prepared.graph(), self.prepared.budget(), self.effort.attacked_nodes, (&rows, sources))
+    }
+
+    /// Multipliers for the rows and columns that there are.
+    fn solved(&self, start: Option<&[u32]>, sums: &mut Sums) -> (Generated, bool) {
+        let program = self.program(sums.sources());
+        let solution = solve(&program, start, self.effort.accuracy, self.stop);
+        self.judged(program, solution, sums)
+    }
+
+    /// The bound over all flips, where `sums` says what those without a column are worth; and whether these add nothing to speak of.
+    fn judged(&self, mut program: Program, mut solution: Solution, sums: &mut Sums) -> (Generated, bool) {
+        let without = solution.value.approximate();
+        program.set_caps(&sums.unnamed(&self.named));
+        solution.value = evaluate(&program, &solution.multipliers);
+        let enough = solution.value.approximate() <= without * (1.0 + self.effort.accuracy);
+        let kinds = self.rows.iter().map(|of| of.kinds.clone()).collect();
+        (Generated { kinds, program, solution }, enough)
+    }
+
+    /// Columns for the flips that are worth about as much as the last one of the best attack, or more. False if there are none.
+    fn name_more(&mut self, now: &Generated, sums: &mut Sums) -> bool {
+        let price = now.program.price(&now.solution.multipliers) / u128::from(ONE);
+        let limit = u64::try_from(price * 9 / 10).unwrap_or(u64::MAX).max(sums.exceeded_by(MOST));
+        if self.stop.is_set() || sums.name_above(limit, &mut self.named) == 0 {
+            return false;
+        }
+        let before = std::mem::replace(&mut self.rows, self.families.rows(&self.named));
+        for (now, before) in self.rows.iter_mut().zip(before) {
+            before.covers.into_iter().for_each(|cover| now.cover(cover));
+        }
+        true
+    }
+
+    /// Adds rows that cut the fractional attack down; all flips are priced anew, since these rows are larger than the weights.
+    fn covered(&mut self, mut best: Generated) -> Generated {
+        let mut start = best.solution.multipliers.clone();
+        for _ in 0..PASSES {
+            let (program, solution) = self.cut(&start);
+            if self.stop.is_set() || solution.value.approximate() > best.solution.value.approximate() * (1.0 - GAIN) {
+                break;
+            }
+            let multipliers: Vec<&[u32]> =
+                (0..program.node_count()).map(|node| &solution.multipliers[program.rows_of(node)]).collect();
+            let mut sums = self.families.worth(&self.rows, &multipliers);
+            start.clone_from(&solution.multipliers);
+            let (next, enough) = self.judged(program, solution, &mut sums);
+            let more = !enough && self.name_more(&next, &mut sums);
+            best = best.or(next);
+            if !more {
+                break;
+            }
+        }
+        best
+    }
+
+    /// Rounds of new rows, on the columns that there are.
+    fn cut(&mut self, start: &[u32]) -> (Program, Solution) {
+        let mut program = self.program(std::iter::empty());
+        let mut solution = solve(&program, Some(start), self.effort.accuracy, self.stop);
+        for _ in 0..self.effort.covers {
+            let made: Vec<(Flip, f64)> =
+                solution.flips.iter().map(|&(flip, made)| (program.flips[flip as usize], made)).collect();
+            let more = covers(&self.rows, &made);
+            if more.is_empty() || self.stop.is_set() {
+                break;
+            }
+            let mut before: Vec<Vec<u32>> =
+                (0..self.rows.len()).map(|node| solution.multipliers[program.rows_of(node)].to_vec()).collect();
+            for (node, cover) in more {
+                self.rows[node].cover(cover);
+                before[node].push(0);
+            }
+            let value = solution.value.approximate();
+            program = self.program(std::iter::empty());
+            solution = solve(&program, Some(&before.concat()), self.effort.accuracy, self.stop);
+            if solution.value.approximate() > value * (1.0 - GAIN) {
+                break;
+            }
+        }
+        (program, solution)
+    }
+}
+
+impl Generated {
+    /// The one with the smaller bound.
+    fn or(self, other: Generated) -> Generated {
+        if other.solution.value < self.solution.value { other } else { self }
+    }
+}
