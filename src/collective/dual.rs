@@ -3,6 +3,7 @@
 
 use crate::collective::program::{Program, Source};
 use crate::collective::row::ONE;
+use crate::problem::flip::Flip;
 
 /// A bound in multiples of `1/ONE²`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -142,6 +143,13 @@ impl Program {
             Some(last) if last < named.len() => *named.select_nth_unstable_by(last, |x, y| y.cmp(x)).1,
             _ => 0,
         }
+    }
+
+    /// The named flips that are worth at least half of that.
+    pub(crate) fn worth_half(&self, multipliers: &[u32]) -> impl Iterator<Item = Flip> {
+        let least = self.price(multipliers) / 2;
+        let named = worth(self, multipliers).0;
+        self.flips.iter().zip(named).filter(move |(_, worth)| *worth >= least).map(|(flip, _)| *flip)
     }
 }
 

@@ -1,6 +1,8 @@
 //! The program of one budget, solved: columns for the flips that matter, found by what all flips of the graph are worth, and rows that cut fractional attacks
 //! down (docs/math.md §20.3).
 
+use std::collections::BTreeSet;
+
 use crate::bound::prepared::Prepared;
 use crate::collective::base::Base;
 use crate::collective::cover::covers;
@@ -61,7 +63,11 @@ pub(crate) fn generate(prepared: &Prepared, nodes: &[(&Base, usize)], effort: Ef
         best = best.or(next);
     }
     drop(sums);
-    if effort.rows == Rows::All && effort.covers > 0 && !stop.is_set() { work.covered(best) } else { best }
+    if effort.rows != Rows::All || effort.covers == 0 || stop.is_set() {
+        return best;
+    }
+    work.forget(&best);
+    work.covered(best)
 }
 
 struct Work<'a> {
@@ -108,6 +114,18 @@ impl Work<'_> {
             before.covers.into_iter().for_each(|cover| now.cover(cover));
         }
         true
+    }
+
+    /// Takes the columns away of flips that are worth less than half of the last one of the best attack.
+    fn forget(&mut self, now: &Generated) {
+        let kept: BTreeSet<Flip> = now.program.worth_half(&now.solution.multipliers).collect();
+        self.named.retain(|source, slot| {
+            let attribute = self.prepared.attributes().attribute(slot as usize);
+            kept.contains(&Flip { node: source, attribute })
+        });
+        for row in self.rows.iter_mut().flat_map(|of| &mut of.rows) {
+            row.entries.retain(|entry| kept.contains(&entry.0));
+        }
     }
 
     /// Adds rows that cut the fractional attack down; all flips are priced anew, since these rows are larger than the weights.

@@ -14,6 +14,13 @@ impl Named {
         self.by_source.get(&source).map_or(&[], Vec::as_slice)
     }
 
+    /// Takes the names away of flips, source node and place, that are not to keep them.
+    pub(crate) fn retain(&mut self, keep: impl Fn(u32, u32) -> bool) {
+        for (&source, slots) in &mut self.by_source {
+            slots.retain(|&slot| keep(source, slot));
+        }
+    }
+
     /// Names flips of a source node; those that are named stay. Returns how many are new.
     pub(crate) fn add(&mut self, source: u32, slots: Vec<u32>) -> usize {
         if slots.is_empty() {

@@ -65,8 +65,9 @@ pub fn solve(program: &Program, start: Option<&[u32]>, accuracy: f64, stop: &Sto
         if bound <= best.value {
             (best.value, best.multipliers) = (bound, multipliers);
         }
-        // What flips outside add is below what the method leaves open.
-        if bound.approximate() <= value + accuracy * value.max(1.0) {
+        // What flips outside add is below what the method leaves open, which is little.
+        let open = accuracy * value.max(1.0);
+        if bound.approximate() <= value + open && value - reached <= 2.0 * open {
             break;
         }
     }
