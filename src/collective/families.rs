@@ -8,7 +8,7 @@ use crate::collective::base::Base;
 use crate::collective::named::Named;
 use crate::collective::row::{ONE, Row};
 use crate::collective::sums::Sums;
-use crate::collective::weights::{Weights, named_row};
+use crate::collective::weights::{Present, Weights, named_row};
 use crate::problem::flip::Flip;
 use crate::problem::slice::Slice;
 use crate::search::limits::Stop;
@@ -84,6 +84,7 @@ enum Family {
 /// The rows of some nodes at a budget.
 pub(crate) struct Families<'a> {
     prepared: Prepared,
+    present: Present,
     nodes: &'a [(&'a Base, usize)],
     families: Vec<Family>,
     stop: &'a Stop,
@@ -99,16 +100,17 @@ impl<'a> Families<'a> {
         stop: &'a Stop,
     ) -> (Families<'a>, Sums) {
         let sums = Sums::new(prepared.graph().node_count(), nodes.len());
+        let present = Present::new(prepared);
         if rows == Rows::Count {
             let families = vec![Family::Count; nodes.len()];
-            return (Families { prepared: prepared.clone(), nodes, families, stop }, sums);
+            return (Families { prepared: prepared.clone(), present, nodes, families, stop }, sums);
         }
         let targets: Vec<usize> = nodes.iter().map(|(base, _)| base.node).collect();
         let prepared = prepared.for_targets(&targets);
         let budget = prepared.budget();
         let without = if rows == Rows::All { Family::Count } else { Family::None };
         let find = |(weights, workspace): &mut (Weights, Workspace), &(base, reference): &(&Base, usize)| {
-            if stop.is_set() || !weights.find(&prepared, (base.node, reference), workspace) {
+            if stop.is_set() || !weights.find((&prepared, &present), (base.node, reference), workspace) {
                 return without;
             }
             if !weights.suffice(|source| budget.local(source as usize), budget.global()) {
@@ -120,7 +122,7 @@ impl<'a> Families<'a> {
             Family::Weight
         };
         let families = nodes.par_iter().map_init(Default::default, find).collect();
-        (Families { prepared, nodes, families, stop }, sums)
+        (Families { prepared, present, nodes, families, stop }, sums)
     }
 
     /// The rows, at named flips.
@@ -146,7 +148,7 @@ impl<'a> Families<'a> {
             |(weights, workspace), ((&(base, reference), rows), multipliers)| {
                 let Some(row) = rows.weights() else { return };
                 let used = multipliers.iter().any(|&multiplier| multiplier > 0) && !self.stop.is_set();
-                if !used || !weights.find(&self.prepared, (base.node, reference), workspace) {
+                if !used || !weights.find((&self.prepared, &self.present), (base.node, reference), workspace) {
                     return;
                 }
                 let rests = rows.covers.iter().map(|cover| u64::from(row.rest(cover)));

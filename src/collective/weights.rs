@@ -1,6 +1,7 @@
 //! What every flip can do to one node: shares of its margin, from the bound that is linear in the flips and exact where nothing is flipped
 //! (docs/math.md (5.5), (20.2)).
 
+use crate::bound::attributes::GroupLoop;
 use crate::bound::prepared::Prepared;
 use crate::bound::selection::Slopes;
 use crate::bound::workspace::Workspace;
@@ -22,9 +23,28 @@ pub(crate) struct Weights {
     shares: Vec<u32>,
     /// Places of a source.
     width: usize,
+    /// What the flips of a source have at most.
+    largest: Vec<u32>,
     /// Flips that remove: they stand at the places of those that add.
     removals: Vec<(usize, u32)>,
-    scores: Vec<f64>,
+    losses: Vec<f64>,
+}
+
+/// The places of the attributes that each node has, rising.
+pub(crate) struct Present(Vec<Vec<u32>>);
+
+impl Present {
+    /// Of a graph.
+    pub(crate) fn new(prepared: &Prepared) -> Present {
+        let attributes = prepared.attributes();
+        let of = |node: usize| {
+            let row = prepared.graph().attributes().row(node).iter();
+            let mut slots: Vec<u32> = row.filter_map(|&d| attributes.slot(d)).map(|slot| slot as u32).collect();
+            slots.sort_unstable();
+            slots
+        };
+        Present((0..prepared.graph().node_count()).map(of).collect())
+    }
 }
 
 /// From losses to shares: multiples of `1/ONE`, rounded up.
@@ -43,67 +63,112 @@ impl Scale {
     }
 
     /// A share that is not below what a flip loses of the base.
+    #[inline(always)]
     fn share(self, loss: f64) -> u32 {
-        // To the nearest whole number, in the last bits of a float, which compilers make of eight numbers at a time; one more is not below.
+        // To the nearest whole number, in the last bits of a float, which compilers make of several numbers at a time; one more is not below.
         const LAST_BITS: f64 = (1u64 << 52) as f64;
         let share = (loss + self.error) * self.factor;
+        let nearest = (share.min(f64::from(ONE - 1)) + LAST_BITS).to_bits() as u32;
         // A comparison with NaN is false: then nothing is known, and the flip may do everything.
-        if share <= 0.0 { 0 } else { (share.min(f64::from(ONE - 1)) + LAST_BITS).to_bits() as u32 + 1 }
+        if share <= 0.0 { 0 } else { nearest.wrapping_add(1) }
+    }
+}
+
+/// The shares of adding some attributes, where they are larger than what is there, and the losses of removing them.
+struct Scored<'a> {
+    centre: &'a [f64],
+    radius: &'a [f64],
+    scale: Scale,
+    shares: &'a mut [u32],
+    losses: &'a mut [f64],
+}
+
+impl GroupLoop for Scored<'_> {
+    /// The largest share.
+    type Output = u32;
+
+    #[inline(always)]
+    fn run(self, groups: &[f64], width: usize) -> u32 {
+        const LANES: usize = 8;
+        let mut largest = [0; LANES];
+        let into = self.shares.chunks_exact_mut(LANES).zip(self.losses.chunks_exact_mut(LANES));
+        for (group, (shares, losses)) in groups.chunks_exact(LANES * width).zip(into) {
+            let (mut middle, mut half) = ([0.0; LANES], [0.0; LANES]);
+            for (w, (&c, &r)) in group.chunks_exact(LANES).zip(self.centre.iter().zip(self.radius)) {
+                for lane in 0..LANES {
+                    middle[lane] += c * w[lane];
+                    half[lane] += r * w[lane].abs();
+                }
+            }
+            for lane in 0..LANES {
+                shares[lane] = shares[lane].max(self.scale.share(half[lane] - middle[lane]));
+                largest[lane] = largest[lane].max(shares[lane]);
+                losses[lane] = half[lane] + middle[lane];
+            }
+        }
+        largest.into_iter().max().unwrap_or(0)
     }
 }
 
 impl Weights {
     /// Finds the shares of a node against all other classes, at the budget of `prepared`. False if the bound says nothing.
-    pub(crate) fn find(&mut self, prepared: &Prepared, target: (usize, usize), workspace: &mut Workspace) -> bool {
-        let (graph, budget, attributes) = (prepared.graph(), prepared.budget(), prepared.attributes());
+    pub(crate) fn find(
+        &mut self,
+        (prepared, present): (&Prepared, &Present),
+        target: (usize, usize),
+        workspace: &mut Workspace,
+    ) -> bool {
+        let (budget, attributes) = (prepared.budget(), prepared.attributes());
         let (adds, removes) = (budget.direction().adds(), budget.direction().removes());
-        let Weights { sources, shares, width, removals, scores } = self;
+        let Weights { sources, shares, width, largest, removals, losses } = self;
         *width = attributes.padded_count();
+        sources.clear();
         shares.clear();
         removals.clear();
-        let mut first = true;
+        largest.clear();
+        let (mut first, mut none, mut next) = (true, Vec::new(), Vec::new());
         let known = classes(prepared, target, workspace, |of, slopes, scale| {
             let length = attributes.width();
-            let slopes_of = |row: usize| {
-                (&slopes.centre[row * length..][..length], slopes.radius.get(row * length..(row + 1) * length))
-            };
             if first {
-                sources.clear();
                 sources.extend_from_slice(of);
                 shares.resize(sources.len() * *width, 0);
-            }
-            let free = |row: &usize| budget.local(of[*row] as usize) > 0;
-            let mut place = 0;
-            while adds && place < *width {
-                let block = BLOCK.min(*width - place);
-                scores.resize(block, 0.0);
-                for row in (0..of.len()).filter(free) {
-                    let (centre, radius) = slopes_of(row);
-                    attributes.losses(place, centre, radius, scores);
-                    let into = &mut shares[row * *width + place..][..block];
-                    for (share, &loss) in into.iter_mut().zip(&*scores) {
-                        *share = (*share).max(scale.share(loss));
-                    }
-                }
-                place += block;
-            }
-            let mut at = 0;
-            for row in (0..of.len()).filter(free) {
-                let (centre, radius) = slopes_of(row);
-                for slot in graph.attributes().row(of[row] as usize).iter().filter_map(|&d| attributes.slot(d)) {
-                    let share = if removes { scale.share(attributes.loss(slot, -1.0, centre, radius)) } else { 0 };
-                    if first {
-                        removals.push((row * *width + slot, share));
-                    } else {
-                        removals[at].1 = removals[at].1.max(share);
-                    }
-                    at += 1;
+                largest.resize(sources.len(), 0);
+                none.resize(length, 0.0);
+                for (row, &source) in of.iter().enumerate().filter(|of| budget.local(*of.1 as usize) > 0) {
+                    removals.extend(present.0[source as usize].iter().map(|&slot| (row * *width + slot as usize, 0)));
                 }
             }
             first = false;
+            // The removals of a row follow each other; this is the next of each.
+            next.clear();
+            next.extend((0..of.len()).map(|row| removals.partition_point(|removal| removal.0 < row * *width)));
+            for place in (0..*width).step_by(BLOCK) {
+                let block = BLOCK.min(*width - place);
+                losses.resize(block, 0.0);
+                for (row, _) in of.iter().enumerate().filter(|of| budget.local(*of.1 as usize) > 0) {
+                    let into = row * *width + place;
+                    let scored = Scored {
+                        centre: &slopes.centre[row * length..][..length],
+                        radius: slopes.radius.get(row * length..(row + 1) * length).unwrap_or(&none),
+                        scale,
+                        shares: &mut shares[into..][..block],
+                        losses,
+                    };
+                    largest[row] = largest[row].max(attributes.with_groups(place, block, scored));
+                    while let Some((at, share)) = removals.get_mut(next[row]).filter(|of| of.0 < into + block) {
+                        *share = (*share).max(scale.share(losses[*at - into]));
+                        next[row] += 1;
+                    }
+                }
+            }
         });
+        if !adds {
+            shares.fill(0);
+            largest.fill(0);
+        }
         for &(place, share) in &*removals {
-            shares[place] = share;
+            shares[place] = if removes { share } else { 0 };
+            largest[place / *width] = largest[place / *width].max(shares[place]);
         }
         for of in shares.chunks_exact_mut((*width).max(1)) {
             of[attributes.count()..].fill(0);
@@ -119,14 +184,18 @@ impl Weights {
     /// Do the shares of some perturbation of at most `most` flips within the local budgets sum to one?
     pub(crate) fn suffice(&self, local: impl Fn(u32) -> usize, most: usize) -> bool {
         let enough = u64::from(ONE);
-        let largest = self.shares.iter().copied().max().map_or(0, u64::from);
-        if most == 0 || largest * (most as u64) < enough {
+        if most == 0 {
             return false;
+        }
+        // The largest of each source alone suffice in most cases; that one of them may be a flip that is not permitted does no harm.
+        let mut largest = self.largest.clone();
+        keep_largest(&mut largest, 0, most);
+        if self.largest.len() > 1 && largest.into_iter().map(u64::from).sum::<u64>() >= enough {
+            return true;
         }
         let mut kept: Vec<u32> = Vec::new();
         for (source, shares) in self.sources() {
             let before = kept.len();
-            // Flips of less than this are in no sum of `most` that comes to one, beside the largest.
             kept.extend(shares.iter().filter(|&&share| share > 0));
             keep_largest(&mut kept, before, local(source).min(most));
         }
@@ -227,8 +296,8 @@ mod tests {
     #[test]
     fn sums_keep_to_the_budget() {
         let tenth = ONE / 10 + 1;
-        let weights =
-            Weights { sources: vec![0, 3], shares: vec![6 * tenth, 6 * tenth, tenth, tenth], width: 2, ..Weights::default() };
+        let shares = vec![6 * tenth, 6 * tenth, tenth, tenth];
+        let weights = Weights { sources: vec![0, 3], shares, width: 2, ..Weights::default() };
         assert!(weights.suffice(|_| 2, 2) && !weights.suffice(|_| 2, 1) && !weights.suffice(|_| 2, 0));
         assert!(!weights.suffice(|_| 1, 9));
     }
