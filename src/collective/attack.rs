@@ -67,6 +67,9 @@ const NEAR: f64 = 0.3;
 /// How bold swaps are, at first and at last.
 const HEAT: (f64, f64) = (0.3, 0.03);
 
+/// Numbers of the network that swaps change at most: where flips reach many nodes, fewer are tried.
+const WORK: f64 = 4e9;
+
 /// The search: a set of flips, and how near each counted node is to breaking under it.
 struct Search<'a> {
     state: State<'a>,
@@ -242,11 +245,13 @@ impl<'a> Search<'a> {
             by_node.entry(flip.node).or_insert((at, at)).1 = at + 1;
         }
         let mut draw = Draw(1);
+        let before = self.state.work();
         for swap in 0..swaps {
-            if swap % 1024 == 0 && stop.is_set() {
+            let done = (swap as f64 / swaps as f64).max((self.state.work() - before) as f64 / WORK);
+            if done >= 1.0 || swap % 1024 == 0 && stop.is_set() {
                 break;
             }
-            let heat = HEAT.0 * (HEAT.1 / HEAT.0).powf(swap as f64 / swaps as f64);
+            let heat = HEAT.0 * (HEAT.1 / HEAT.0).powf(done);
             let out = draw.below(self.chosen.len());
             let into = if draw.share() < 0.5 {
                 draw.below(self.candidates.len())

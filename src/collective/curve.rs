@@ -12,7 +12,7 @@ use crate::collective::attack::attack;
 use crate::collective::base::Base;
 use crate::collective::dual::prices;
 use crate::collective::families::{Kind, Rows};
-use crate::collective::generation::{Effort, Generated, generate};
+use crate::collective::generation::{Effort, Generated, Work};
 use crate::collective::listing;
 use crate::collective::program::Program;
 use crate::collective::replay::broken;
@@ -75,7 +75,7 @@ pub struct Outcome {
     pub shares: Vec<Share>,
     /// A price of every flip and prices of the flips of some nodes that attain the bound, in multiples of `1/ONE²`.
     pub prices: (u64, Vec<(u32, u64)>),
-    /// Seconds of the bound and of the attack.
+    /// Seconds until the bound and the attack were found.
     pub seconds: (f64, f64),
 }
 
@@ -166,29 +166,30 @@ impl<'a> Collective<'a> {
         let bases: Vec<(&Base, usize)> = programmed.iter().map(|(base, reference)| (base, *reference)).collect();
         let Settings { rows, attacked_nodes, covers, accuracy, .. } = self.settings;
         let effort = Effort { rows, attacked_nodes, covers, accuracy };
-        let Generated { kinds, program, solution } = generate(&prepared, &bases, effort, &self.stop);
-        outcome.bound = solution.value.floor().min(programmed.len()) + always.len();
-        outcome.fractional = solution.value.approximate().min(programmed.len() as f64) + always.len() as f64;
-        outcome.prices = prices(&program, &solution.multipliers);
-        outcome.shares = shares(&program, &solution, &kinds, &bases);
-        outcome.seconds.0 = start.elapsed().as_secs_f64();
-        if self.stop.is_set() {
-            return None;
-        }
-        let start = Instant::now();
-        let mut candidates: Vec<Flip> = solution.columns.iter().map(|&flip| program.flips[flip as usize]).collect();
+        let (work, first) = Work::new(&prepared, &bases, effort, &self.stop);
+        let mut candidates: Vec<Flip> = first.solution.columns.clone();
         let witnesses = programmed.iter().filter_map(|(base, _)| base.witness.as_deref());
         candidates.extend(witnesses.filter(|witness| witness.len() <= WITNESS.min(flips)).flatten());
         candidates.extend_from_slice(before);
         let swaps = self.settings.swaps.unwrap_or(SWAPS + SWAPS_EACH * flips.min(MANY));
-        let flips = attack(
-            prepared.problem(),
-            prepared.unperturbed(),
-            &open_nodes,
-            candidates,
-            (before, swaps, self.settings.attacked_nodes),
-            &self.stop,
-        );
+        let improve = || (work.improve(first), start.elapsed().as_secs_f64());
+        let search = || {
+            attack(
+                prepared.problem(),
+                prepared.unperturbed(),
+                &open_nodes,
+                candidates,
+                (before, swaps, attacked_nodes),
+                &self.stop,
+            )
+        };
+        let ((generated, seconds), flips) = rayon::join(improve, search);
+        let Generated { kinds, program, solution } = generated;
+        outcome.bound = solution.value.floor().min(programmed.len()) + always.len();
+        outcome.fractional = solution.value.approximate().min(programmed.len() as f64) + always.len() as f64;
+        outcome.prices = prices(&program, &solution.multipliers);
+        outcome.shares = shares(&program, &solution, &kinds, &bases);
+        outcome.seconds.0 = seconds;
         outcome.broken = broken(&prepared, &open_nodes, &flips);
         outcome.flips = flips;
         outcome.seconds.1 = start.elapsed().as_secs_f64();

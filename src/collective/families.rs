@@ -71,6 +71,22 @@ impl NodeRows {
     }
 }
 
+impl NodeRows {
+    /// Drops the covers whose multiplier is 0, and their multipliers.
+    pub(crate) fn drop_unused_covers(&mut self, multipliers: &mut Vec<u32>) {
+        let first = self.rows.len() - self.covers.len();
+        let is_used: Vec<bool> = multipliers.iter().enumerate().map(|(row, &by)| row < first || by > 0).collect();
+        let mut of_row = is_used.iter();
+        self.rows.retain(|_| *of_row.next().unwrap_or(&true));
+        let mut of_row = is_used.iter();
+        self.kinds.retain(|_| *of_row.next().unwrap_or(&true));
+        let mut of_cover = is_used[first..].iter();
+        self.covers.retain(|_| *of_cover.next().unwrap_or(&true));
+        let mut of_row = is_used.iter();
+        multipliers.retain(|_| *of_row.next().unwrap_or(&true));
+    }
+}
+
 /// What kind of rows a node has before covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {

@@ -11,7 +11,7 @@ use crate::collective::families::{Families, Kind, NodeRows, Rows};
 use crate::collective::named::Named;
 use crate::collective::program::Program;
 use crate::collective::row::{ONE, Row};
-use crate::collective::solver::{Solution, solve};
+use crate::collective::solver::{Solution, Start, solve};
 use crate::collective::sums::Sums;
 use crate::problem::flip::Flip;
 use crate::search::limits::Stop;
@@ -25,6 +25,9 @@ const PASSES: usize = 4;
 
 /// The part of the bound that a round must take away so that there is another.
 const GAIN: f64 = 0.002;
+
+/// How much less exact solutions are between two rounds of rows.
+const ROUGH: f64 = 3.0;
 
 /// How far the work goes.
 #[derive(Clone, Copy, Debug)]
@@ -44,39 +47,51 @@ pub(crate) struct Generated {
     pub(crate) solution: Solution,
 }
 
-/// Rows and multipliers for nodes, each given with the class that it is to keep.
-pub(crate) fn generate(prepared: &Prepared, nodes: &[(&Base, usize)], effort: Effort, stop: &Stop) -> Generated {
-    let (families, mut sums) = Families::new(prepared, nodes, effort.rows, stop);
-    let mut named = Named::default();
-    let first = sums.exceeded_by(FIRST);
-    sums.name_above(first, &mut named);
-    let rows = families.rows(&named);
-    let mut work = Work { prepared, families, effort, stop, named, rows };
-    let (mut best, mut enough) = work.solved(None, &mut sums);
-    // Multipliers of a node sum to one at most, so that no flip is worth more than its weights together, as long as there are no other rows.
-    for _ in 1..PASSES {
-        if enough || !work.name_more(&best, &mut sums) {
-            break;
-        }
-        let (next, is_enough) = work.solved(Some(&best.solution.multipliers), &mut sums);
-        enough = is_enough;
-        best = best.or(next);
-    }
-    drop(sums);
-    if effort.rows != Rows::All || effort.covers == 0 || stop.is_set() {
-        return best;
-    }
-    work.forget(&best);
-    work.covered(best)
-}
-
-struct Work<'a> {
+/// The work on one budget.
+pub(crate) struct Work<'a> {
     prepared: &'a Prepared,
     families: Families<'a>,
     effort: Effort,
     stop: &'a Stop,
     named: Named,
     rows: Vec<NodeRows>,
+}
+
+impl<'a> Work<'a> {
+    /// Rows of weights and their multipliers for nodes, each given with the class that it is to keep.
+    pub(crate) fn new(
+        prepared: &'a Prepared,
+        nodes: &'a [(&'a Base, usize)],
+        effort: Effort,
+        stop: &'a Stop,
+    ) -> (Work<'a>, Generated) {
+        let (families, mut sums) = Families::new(prepared, nodes, effort.rows, stop);
+        let mut named = Named::default();
+        let first = sums.exceeded_by(FIRST);
+        sums.name_above(first, &mut named);
+        let rows = families.rows(&named);
+        let mut work = Work { prepared, families, effort, stop, named, rows };
+        let (mut best, mut enough) = work.solved(Start::default(), &mut sums);
+        // Multipliers of a node sum to one at most, so that no flip is worth more than its weights together, as long as there are no other rows.
+        for _ in 1..PASSES {
+            if enough || !work.name_more(&best, &mut sums) {
+                break;
+            }
+            let (next, is_enough) = work.solved(best.solution.start(&best.solution.multipliers), &mut sums);
+            enough = is_enough;
+            best = best.or(next);
+        }
+        (work, best)
+    }
+
+    /// A better bound, by rows that cut fractional attacks down.
+    pub(crate) fn improve(mut self, best: Generated) -> Generated {
+        if self.effort.rows != Rows::All || self.effort.covers == 0 || self.stop.is_set() {
+            return best;
+        }
+        self.forget(&best);
+        self.covered(best)
+    }
 }
 
 impl Work<'_> {
@@ -86,7 +101,7 @@ impl Work<'_> {
     }
 
     /// Multipliers for the rows and columns that there are.
-    fn solved(&self, start: Option<&[u32]>, sums: &mut Sums) -> (Generated, bool) {
+    fn solved(&self, start: Start, sums: &mut Sums) -> (Generated, bool) {
         let program = self.program(sums.sources());
         let solution = solve(&program, start, self.effort.accuracy, self.stop);
         self.judged(program, solution, sums)
@@ -130,16 +145,16 @@ impl Work<'_> {
 
     /// Adds rows that cut the fractional attack down; all flips are priced anew, since these rows are larger than the weights.
     fn covered(&mut self, mut best: Generated) -> Generated {
-        let mut start = best.solution.multipliers.clone();
+        let mut last = best.solution.clone();
         for _ in 0..PASSES {
-            let (program, solution) = self.cut(&start);
+            let (program, solution) = self.cut(&last);
             if self.stop.is_set() || solution.value.approximate() > best.solution.value.approximate() * (1.0 - GAIN) {
                 break;
             }
             let multipliers: Vec<&[u32]> =
                 (0..program.node_count()).map(|node| &solution.multipliers[program.rows_of(node)]).collect();
             let mut sums = self.families.worth(&self.rows, &multipliers);
-            start.clone_from(&solution.multipliers);
+            last = solution.clone();
             let (next, enough) = self.judged(program, solution, &mut sums);
             let more = !enough && self.name_more(&next, &mut sums);
             best = best.or(next);
@@ -150,30 +165,33 @@ impl Work<'_> {
         best
     }
 
-    /// Rounds of new rows, on the columns that there are.
-    fn cut(&mut self, start: &[u32]) -> (Program, Solution) {
+    /// Rounds of new rows, on the columns that there are, from the multipliers of the present rows.
+    fn cut(&mut self, last: &Solution) -> (Program, Solution) {
         let mut program = self.program(std::iter::empty());
-        let mut solution = solve(&program, Some(start), self.effort.accuracy, self.stop);
+        let rough = ROUGH * self.effort.accuracy;
+        let mut solution = solve(&program, last.start(&last.multipliers), rough, self.stop);
         for _ in 0..self.effort.covers {
-            let made: Vec<(Flip, f64)> =
-                solution.flips.iter().map(|&(flip, made)| (program.flips[flip as usize], made)).collect();
-            let more = covers(&self.rows, &made);
+            let more = covers(&self.rows, &solution.flips);
             if more.is_empty() || self.stop.is_set() {
                 break;
             }
             let mut before: Vec<Vec<u32>> =
                 (0..self.rows.len()).map(|node| solution.multipliers[program.rows_of(node)].to_vec()).collect();
+            for (of, multipliers) in self.rows.iter_mut().zip(&mut before) {
+                of.drop_unused_covers(multipliers);
+            }
             for (node, cover) in more {
                 self.rows[node].cover(cover);
                 before[node].push(0);
             }
             let value = solution.value.approximate();
             program = self.program(std::iter::empty());
-            solution = solve(&program, Some(&before.concat()), self.effort.accuracy, self.stop);
+            solution = solve(&program, solution.start(&before.concat()), rough, self.stop);
             if solution.value.approximate() > value * (1.0 - GAIN) {
                 break;
             }
         }
+        let solution = solve(&program, solution.start(&solution.multipliers), self.effort.accuracy, self.stop);
         (program, solution)
     }
 }

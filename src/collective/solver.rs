@@ -3,10 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use rayon::prelude::*;
+
 use crate::collective::dual::{Value, evaluate, on_grid, worth};
 use crate::collective::polytope::{Polytope, simplex};
 use crate::collective::program::Program;
 use crate::collective::row::ONE;
+use crate::problem::flip::Flip;
 use crate::search::limits::Stop;
 
 /// What the method found.
@@ -19,13 +22,23 @@ pub struct Solution {
     /// What an attacker with fractional flips reaches: the optimum of the program lies between.
     pub reached: f64,
     /// The named flips that were among the best under some multipliers.
-    pub columns: Vec<u32>,
+    pub columns: Vec<Flip>,
     /// The fractional attack: named flips, and how much of each is made.
-    pub flips: Vec<(u32, f64)>,
+    pub flips: Vec<(Flip, f64)>,
+}
+
+impl Solution {
+    /// To go on from, with multipliers for the rows of another program.
+    pub fn start<'a>(&'a self, multipliers: &'a [u32]) -> Start<'a> {
+        Start { multipliers: Some(multipliers), columns: &self.columns, flips: &self.flips }
+    }
 }
 
 /// Columns that are added after each look at all flips, beside those of one attack.
 const MORE: usize = 400;
+
+/// New columns of a source node that has none yet.
+const NEW_OF_SOURCE: usize = 8;
 
 /// Looks at all flips.
 const ROUNDS: usize = 30;
@@ -36,12 +49,23 @@ const STEPS: usize = 40;
 /// Steps of a round at most.
 const MOST: usize = 1200;
 
+/// What a program before this one left: multipliers of the rows of this one, and flips of the other.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Start<'a> {
+    /// Multipliers; all rows of a node the same if there are none.
+    pub multipliers: Option<&'a [u32]>,
+    /// Flips with a column at work.
+    pub columns: &'a [Flip],
+    /// The fractional attack.
+    pub flips: &'a [(Flip, f64)],
+}
+
 /// Finds multipliers. The relative width of the gap at which it is content is `accuracy`.
-pub fn solve(program: &Program, start: Option<&[u32]>, accuracy: f64, stop: &Stop) -> Solution {
-    let start = start.map_or_else(|| equal(program), <[u32]>::to_vec);
+pub fn solve(program: &Program, start: Start, accuracy: f64, stop: &Stop) -> Solution {
+    let multipliers = start.multipliers.map_or_else(|| equal(program), <[u32]>::to_vec);
     let mut best = Solution {
-        value: evaluate(program, &start),
-        multipliers: start,
+        value: evaluate(program, &multipliers),
+        multipliers,
         reached: 0.0,
         columns: Vec::new(),
         flips: Vec::new(),
@@ -50,7 +74,15 @@ pub fn solve(program: &Program, start: Option<&[u32]>, accuracy: f64, stop: &Sto
         return best;
     }
     let mut active = Active::default();
+    let column = |flip: &Flip| program.flips.binary_search(flip).ok().map(|at| at as u32);
+    active.named.extend(start.columns.iter().filter_map(column));
     let mut state = State::new(program, &best.multipliers);
+    for (flip, made) in start.flips {
+        if let Some(column) = column(flip) {
+            state.columns.push((true, column));
+            state.x.push(*made);
+        }
+    }
     for round in 0..ROUNDS {
         let grown = active.grow(program, &on_grid(program, &state.y));
         if grown == 0 && round > 0 || stop.is_set() {
@@ -78,8 +110,8 @@ pub fn solve(program: &Program, start: Option<&[u32]>, accuracy: f64, stop: &Sto
         (best.value, best.multipliers) = (all, none);
     }
     let named = state.columns.iter().zip(&state.x).filter(|((is_named, _), made)| *is_named && **made > 1e-6);
-    best.flips = named.map(|((_, flip), made)| (*flip, *made)).collect();
-    best.columns = active.named.into_iter().collect();
+    best.flips = named.map(|((_, flip), made)| (program.flips[*flip as usize], *made)).collect();
+    best.columns = active.named.into_iter().map(|flip| program.flips[flip as usize]).collect();
     best
 }
 
@@ -114,8 +146,13 @@ impl Active {
             }
             of.retain(|column| column.0 > 0);
             of.sort_unstable_by(|x, y| y.cmp(x));
-            // No attack makes more, and some room to choose.
-            of.truncate(source.local.saturating_mul(2).saturating_add(8));
+            // Few new ones at a time: flips of a node often do the same.
+            let at_work = self.named.range(source.first as u32..source.end as u32).count();
+            let mut new = 0;
+            of.retain(|&(_, is_named, column)| {
+                new += usize::from(is_named && !self.named.contains(&column));
+                new <= at_work + NEW_OF_SOURCE
+            });
             ranked.extend(of);
         }
         ranked.sort_unstable_by(|x, y| y.cmp(x));
@@ -138,6 +175,17 @@ impl Active {
     }
 }
 
+/// The same entries by rows.
+#[derive(Default)]
+struct ByRows {
+    offsets: Vec<usize>,
+    columns: Vec<u32>,
+    shares: Vec<f64>,
+}
+
+/// Entries from which several threads are worth their coordination.
+const MANY: usize = 100_000;
+
 /// The program on its active columns, by columns, with plain numbers.
 struct Matrix {
     /// Named flips, then sources.
@@ -146,6 +194,7 @@ struct Matrix {
     offsets: Vec<usize>,
     rows: Vec<u32>,
     shares: Vec<f64>,
+    by_rows: ByRows,
     /// `1/Σ` of a column and of a row.
     column_step: Vec<f64>,
     row_step: Vec<f64>,
@@ -164,6 +213,7 @@ impl Matrix {
             offsets: vec![0],
             rows: Vec::new(),
             shares: Vec::new(),
+            by_rows: ByRows::default(),
             column_step: vec![0.0; count],
             row_step: vec![0.0; program.row_count()],
             polytope: Polytope { global: program.global as f64, ..Polytope::default() },
@@ -219,28 +269,54 @@ impl Matrix {
         for step in matrix.column_step.iter_mut().chain(&mut matrix.row_step) {
             *step = if *step > 0.0 { 1.0 / *step } else { 0.0 };
         }
+        matrix.by_rows = matrix.transposed(program.row_count());
         matrix.polytope.group(&sources, |source| program.sources[source as usize].local as f64);
         matrix
     }
 
-    /// `A x`.
-    fn forward(&self, x: &[f64], into: &mut [f64]) {
-        into.fill(0.0);
-        for (column, &x) in x.iter().enumerate() {
-            if x != 0.0 {
-                for at in self.offsets[column]..self.offsets[column + 1] {
-                    into[self.rows[at] as usize] += self.shares[at] * x;
-                }
+    fn transposed(&self, rows: usize) -> ByRows {
+        let mut offsets = vec![0usize; rows + 1];
+        for &row in &self.rows {
+            offsets[row as usize + 1] += 1;
+        }
+        for row in 0..rows {
+            offsets[row + 1] += offsets[row];
+        }
+        let mut next = offsets.clone();
+        let mut by_rows = ByRows { offsets, columns: vec![0; self.rows.len()], shares: vec![0.0; self.rows.len()] };
+        for column in 0..self.offsets.len() - 1 {
+            for at in self.offsets[column]..self.offsets[column + 1] {
+                let slot = &mut next[self.rows[at] as usize];
+                by_rows.columns[*slot] = column as u32;
+                by_rows.shares[*slot] = self.shares[at];
+                *slot += 1;
             }
         }
+        by_rows
+    }
+
+    /// `A x`.
+    fn forward(&self, x: &[f64], into: &mut [f64]) {
+        let ByRows { offsets, columns, shares } = &self.by_rows;
+        products(x, (offsets, columns, shares), into);
     }
 
     /// `Aᵀ y`.
     fn backward(&self, y: &[f64], into: &mut [f64]) {
-        for (column, slot) in into.iter_mut().enumerate() {
-            let range = self.offsets[column]..self.offsets[column + 1];
-            *slot = self.rows[range.clone()].iter().zip(&self.shares[range]).map(|(&row, s)| y[row as usize] * s).sum();
-        }
+        products(y, (&self.offsets, &self.rows, &self.shares), into);
+    }
+}
+
+/// Inner products of a vector with sparse rows.
+fn products(with: &[f64], (offsets, places, shares): (&[usize], &[u32], &[f64]), into: &mut [f64]) {
+    let product = |at: usize| -> f64 {
+        let range = offsets[at]..offsets[at + 1];
+        places[range.clone()].iter().zip(&shares[range]).map(|(&place, share)| with[place as usize] * share).sum()
+    };
+    if shares.len() < MANY {
+        into.iter_mut().enumerate().for_each(|(at, slot)| *slot = product(at));
+    } else {
+        into.par_iter_mut().with_min_len(64).enumerate().for_each(|(at, slot)| *slot = product(at));
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct State<'a> {
     widths: Vec<usize>,
     touched: Vec<Touched>,
     now: u32,
+    /// How many numbers were changed so far.
+    work: u64,
 }
 
 impl<'a> State<'a> {
@@ -74,6 +76,7 @@ impl<'a> State<'a> {
             widths: unperturbed.iter().map(|representation| representation.width).collect(),
             touched: unperturbed.iter().map(|_| Touched { stamp: vec![0; nodes], ..Touched::default() }).collect(),
             now: 0,
+            work: 0,
         }
     }
 
@@ -81,6 +84,11 @@ impl<'a> State<'a> {
     pub(crate) fn logits(&self, node: usize) -> &[f64] {
         let last = self.widths.len() - 1;
         &self.values[last][node * self.widths[last]..][..self.widths[last]]
+    }
+
+    /// How many numbers were changed so far: what the search has cost.
+    pub(crate) fn work(&self) -> u64 {
+        self.work
     }
 
     /// The nodes whose logits the last change has touched.
@@ -124,6 +132,7 @@ impl<'a> State<'a> {
         for l in 1..network.layers().len() {
             self.pass(l);
         }
+        self.work += self.touched.iter().map(|touched| touched.before.len() as u64).sum::<u64>();
     }
 
     /// From the representation below layer `l` (from 0) to the one above.

@@ -299,7 +299,7 @@ impl Collective {
                 row.bound.saturating_sub(row.broken),
                 row.broken,
                 row.flips.len(),
-                row.bound_seconds + row.attack_seconds
+                row.bound_seconds.max(row.attack_seconds)
             )?;
         }
         let counted = rows.first().map_or(0, |row| row.counted);

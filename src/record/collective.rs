@@ -27,9 +27,9 @@ pub struct CollectiveRecord {
     pub flips: Vec<Flip>,
     /// The nodes that it breaks, separated by spaces.
     pub broken_nodes: String,
-    /// Time spent on the bound.
+    /// Seconds until the bound was found.
     pub bound_seconds: f64,
-    /// Time spent on the perturbation.
+    /// Seconds until the perturbation was found.
     pub attack_seconds: f64,
 }
 
