@@ -98,14 +98,6 @@ impl Attributes {
         self.arch.dispatch(Scores { groups, width: self.width, centre, radius, out });
     }
 
-    /// Runs a loop over the weights from place `first` (a multiple of 8) on, compiled for the widest vectors of the machine; groups of 8 rows of weights,
-    /// each group unit by unit.
-    pub(crate) fn with_groups<L: GroupLoop>(&self, first: usize, count: usize, of: L) -> L::Output {
-        debug_assert!(first.is_multiple_of(LANES) && count.is_multiple_of(LANES));
-        let groups = &self.groups[first * self.width..][..count * self.width];
-        self.arch.dispatch(InLoop { groups, width: self.width, of })
-    }
-
     /// How many places [`Attributes::losses`] covers, the padding of the last group included.
     pub fn padded_count(&self) -> usize {
         self.order.len().next_multiple_of(LANES)
@@ -133,30 +125,6 @@ impl Attributes {
             add(unit - split, unit);
         }
         (sums[0] + sums[1]) + (sums[2] + sums[3])
-    }
-}
-
-/// A loop over groups of weights.
-pub(crate) trait GroupLoop {
-    /// What it finds.
-    type Output;
-
-    /// The loop itself, always inlined: `width` numbers a row.
-    fn run(self, groups: &[f64], width: usize) -> Self::Output;
-}
-
-struct InLoop<'a, L> {
-    groups: &'a [f64],
-    width: usize,
-    of: L,
-}
-
-impl<L: GroupLoop> WithSimd for InLoop<'_, L> {
-    type Output = L::Output;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> L::Output {
-        self.of.run(self.groups, self.width)
     }
 }
 

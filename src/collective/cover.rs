@@ -9,6 +9,9 @@ use crate::problem::flip::Flip;
 /// By how much a row must cut an attack down to be worth its place.
 const WORTH: f64 = 0.02;
 
+/// What a cover leaves to the other flips at least: with less, flips that are worth little become worth much.
+const LEAST_REST: u32 = ONE / 3;
+
 /// For each node whose rows leave more of it to a fractional attack than need be, flips that are best taken as made. `flips` says how much of each flip
 /// is made, in their order.
 pub(crate) fn covers(nodes: &[NodeRows], flips: &[(Flip, f64)]) -> Vec<(usize, Vec<Flip>)> {
@@ -41,7 +44,7 @@ fn best_cover(weights: &Row, mut near: Vec<(Flip, f64)>) -> Option<(Vec<Flip>, f
     let (mut taken, mut sum) = (vec![false; near.len()], 0u32);
     let mut best: Option<(Vec<bool>, f64)> = None;
     for place in 0..near.len() {
-        if shares[place] == 0 || shares[place] >= ONE - sum {
+        if shares[place] == 0 || shares[place] > ONE - LEAST_REST - sum {
             continue;
         }
         taken[place] = true;
@@ -62,11 +65,11 @@ mod tests {
     use super::*;
     use crate::collective::families::Kind;
 
-    /// Half of a flip of share 0.9 and half of one of 0.4: the second must do the rest of the first.
+    /// Half of a flip of share 0.6 and half of one of 0.5: the second must do the rest of the first.
     #[test]
     fn a_cover_cuts_a_fractional_attack_down() {
         let flip = |attribute| Flip { node: 3, attribute };
-        let row = Row { defaults: vec![(3, 0)], entries: vec![(flip(0), ONE / 10 * 9), (flip(1), ONE / 10 * 4)] };
+        let row = Row { defaults: vec![(3, 0)], entries: vec![(flip(0), ONE / 10 * 6), (flip(1), ONE / 10 * 5)] };
         let mut nodes = [NodeRows { kinds: vec![Kind::Weight], rows: vec![row], covers: Vec::new() }];
         let found = covers(&nodes, &[(flip(0), 0.5), (flip(1), 0.5)]);
         assert_eq!(found, [(0, vec![flip(0)])]);

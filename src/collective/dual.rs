@@ -145,9 +145,9 @@ impl Program {
         }
     }
 
-    /// The named flips that are worth at least half of that.
-    pub(crate) fn worth_half(&self, multipliers: &[u32]) -> impl Iterator<Item = Flip> {
-        let least = self.price(multipliers) / 2;
+    /// The named flips that are worth at least a quarter of that.
+    pub(crate) fn worth_a_quarter(&self, multipliers: &[u32]) -> impl Iterator<Item = Flip> {
+        let least = self.price(multipliers) / 4;
         let named = worth(self, multipliers).0;
         self.flips.iter().zip(named).filter(move |(_, worth)| *worth >= least).map(|(flip, _)| *flip)
     }

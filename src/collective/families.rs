@@ -8,7 +8,7 @@ use crate::collective::base::Base;
 use crate::collective::named::Named;
 use crate::collective::row::{ONE, Row};
 use crate::collective::sums::Sums;
-use crate::collective::weights::{Present, Weights, named_row};
+use crate::collective::weights::{Common, Weights, named_row};
 use crate::problem::flip::Flip;
 use crate::problem::slice::Slice;
 use crate::search::limits::Stop;
@@ -100,7 +100,7 @@ enum Family {
 /// The rows of some nodes at a budget.
 pub(crate) struct Families<'a> {
     prepared: Prepared,
-    present: Present,
+    common: Common,
     nodes: &'a [(&'a Base, usize)],
     families: Vec<Family>,
     stop: &'a Stop,
@@ -116,17 +116,17 @@ impl<'a> Families<'a> {
         stop: &'a Stop,
     ) -> (Families<'a>, Sums) {
         let sums = Sums::new(prepared.graph().node_count(), nodes.len());
-        let present = Present::new(prepared);
+        let common = Common::new(prepared);
         if rows == Rows::Count {
             let families = vec![Family::Count; nodes.len()];
-            return (Families { prepared: prepared.clone(), present, nodes, families, stop }, sums);
+            return (Families { prepared: prepared.clone(), common, nodes, families, stop }, sums);
         }
         let targets: Vec<usize> = nodes.iter().map(|(base, _)| base.node).collect();
         let prepared = prepared.for_targets(&targets);
         let budget = prepared.budget();
         let without = if rows == Rows::All { Family::Count } else { Family::None };
         let find = |(weights, workspace): &mut (Weights, Workspace), &(base, reference): &(&Base, usize)| {
-            if stop.is_set() || !weights.find((&prepared, &present), (base.node, reference), workspace) {
+            if stop.is_set() || !weights.find((&prepared, &common), (base.node, reference), workspace) {
                 return without;
             }
             if !weights.suffice(|source| budget.local(source as usize), budget.global()) {
@@ -138,7 +138,7 @@ impl<'a> Families<'a> {
             Family::Weight
         };
         let families = nodes.par_iter().map_init(Default::default, find).collect();
-        (Families { prepared, present, nodes, families, stop }, sums)
+        (Families { prepared, common, nodes, families, stop }, sums)
     }
 
     /// The rows, at named flips.
@@ -156,17 +156,20 @@ impl<'a> Families<'a> {
         self.nodes.par_iter().zip(&self.families).map_init(Default::default, row).collect()
     }
 
-    /// What all flips are worth under multipliers of the rows, given node by node: in the rows of weights and those that rest on them.
-    pub(crate) fn worth(&self, rows: &[NodeRows], multipliers: &[&[u32]]) -> Sums {
-        let sums = Sums::new(self.prepared.graph().node_count(), self.nodes.len());
+    /// What all flips are worth under multipliers of the rows, given node by node, in the rows of weights and those that rest on them: `sums` says what they have
+    /// in the rows of weights.
+    pub(crate) fn worth(&self, rows: &[NodeRows], multipliers: &[&[u32]], sums: &Sums) -> Sums {
+        let sums = sums.clone();
         self.nodes.par_iter().zip(rows).zip(multipliers).for_each_init(
             <(Weights, Workspace)>::default,
             |(weights, workspace), ((&(base, reference), rows), multipliers)| {
                 let Some(row) = rows.weights() else { return };
-                let used = multipliers.iter().any(|&multiplier| multiplier > 0) && !self.stop.is_set();
-                if !used || !weights.find((&self.prepared, &self.present), (base.node, reference), workspace) {
+                // What it has there is what it is worth.
+                if *multipliers == [ONE] || self.stop.is_set() {
                     return;
                 }
+                let found = weights.find((&self.prepared, &self.common), (base.node, reference), workspace);
+                debug_assert!(found, "it was found before");
                 let rests = rows.covers.iter().map(|cover| u64::from(row.rest(cover)));
                 let of_covers: Vec<(u64, u64)> =
                     multipliers[1..].iter().copied().map(u64::from).zip(rests).filter(|of| of.0 > 0).collect();
@@ -178,11 +181,7 @@ impl<'a> Families<'a> {
                     (multiplier * share + covers.sum::<u64>()).div_ceil(one) as u32
                 };
                 for (source, shares) in weights.sources() {
-                    if multiplier == one {
-                        sums.add(source, shares.iter().copied());
-                    } else {
-                        sums.add(source, shares.iter().map(|&share| worth(share)));
-                    }
+                    sums.change(source, shares.iter().map(|&share| (share, worth(share))));
                 }
             },
         );

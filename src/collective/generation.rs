@@ -29,6 +29,9 @@ const GAIN: f64 = 0.002;
 /// How much less exact solutions are between two rounds of rows.
 const ROUGH: f64 = 3.0;
 
+/// Entries times steps after which rounds of rows end.
+const WORK: u64 = 1_500_000_000;
+
 /// How far the work goes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
@@ -55,6 +58,8 @@ pub(crate) struct Work<'a> {
     stop: &'a Stop,
     named: Named,
     rows: Vec<NodeRows>,
+    /// What flips have in the rows of weights.
+    sums: Sums,
 }
 
 impl<'a> Work<'a> {
@@ -70,7 +75,7 @@ impl<'a> Work<'a> {
         let first = sums.exceeded_by(FIRST);
         sums.name_above(first, &mut named);
         let rows = families.rows(&named);
-        let mut work = Work { prepared, families, effort, stop, named, rows };
+        let mut work = Work { prepared, families, effort, stop, named, rows, sums: Sums::new(0, 0) };
         let (mut best, mut enough) = work.solved(Start::default(), &mut sums);
         // Multipliers of a node sum to one at most, so that no flip is worth more than its weights together, as long as there are no other rows.
         for _ in 1..PASSES {
@@ -81,6 +86,7 @@ impl<'a> Work<'a> {
             enough = is_enough;
             best = best.or(next);
         }
+        work.sums = sums;
         (work, best)
     }
 
@@ -131,9 +137,9 @@ impl Work<'_> {
         true
     }
 
-    /// Takes the columns away of flips that are worth less than half of the last one of the best attack.
+    /// Takes the columns away of flips that are worth less than a quarter of the last one of the best attack.
     fn forget(&mut self, now: &Generated) {
-        let kept: BTreeSet<Flip> = now.program.worth_half(&now.solution.multipliers).collect();
+        let kept: BTreeSet<Flip> = now.program.worth_a_quarter(&now.solution.multipliers).collect();
         self.named.retain(|source, slot| {
             let attribute = self.prepared.attributes().attribute(slot as usize);
             kept.contains(&Flip { node: source, attribute })
@@ -153,7 +159,7 @@ impl Work<'_> {
             }
             let multipliers: Vec<&[u32]> =
                 (0..program.node_count()).map(|node| &solution.multipliers[program.rows_of(node)]).collect();
-            let mut sums = self.families.worth(&self.rows, &multipliers);
+            let mut sums = self.families.worth(&self.rows, &multipliers, &self.sums);
             last = solution.clone();
             let (next, enough) = self.judged(program, solution, &mut sums);
             let more = !enough && self.name_more(&next, &mut sums);
@@ -170,6 +176,7 @@ impl Work<'_> {
         let mut program = self.program(std::iter::empty());
         let rough = ROUGH * self.effort.accuracy;
         let mut solution = solve(&program, last.start(&last.multipliers), rough, self.stop);
+        let mut work = solution.work;
         for _ in 0..self.effort.covers {
             let more = covers(&self.rows, &solution.flips);
             if more.is_empty() || self.stop.is_set() {
@@ -187,7 +194,8 @@ impl Work<'_> {
             let value = solution.value.approximate();
             program = self.program(std::iter::empty());
             solution = solve(&program, solution.start(&before.concat()), rough, self.stop);
-            if solution.value.approximate() > value * (1.0 - GAIN) {
+            work += solution.work;
+            if solution.value.approximate() > value * (1.0 - GAIN) || work > WORK {
                 break;
             }
         }

@@ -30,6 +30,7 @@ pub mod evidence;
 #[doc(hidden)]
 pub mod families;
 mod generation;
+mod kernel;
 mod listing;
 mod named;
 mod polytope;

@@ -25,6 +25,8 @@ pub struct Solution {
     pub columns: Vec<Flip>,
     /// The fractional attack: named flips, and how much of each is made.
     pub flips: Vec<(Flip, f64)>,
+    /// What it cost: entries of the program, times steps.
+    pub work: u64,
 }
 
 impl Solution {
@@ -69,6 +71,7 @@ pub fn solve(program: &Program, start: Start, accuracy: f64, stop: &Stop) -> Sol
         reached: 0.0,
         columns: Vec::new(),
         flips: Vec::new(),
+        work: 0,
     };
     if program.row_count() == 0 || program.global == 0 {
         return best;
@@ -111,6 +114,7 @@ pub fn solve(program: &Program, start: Start, accuracy: f64, stop: &Stop) -> Sol
     }
     let named = state.columns.iter().zip(&state.x).filter(|((is_named, _), made)| *is_named && **made > 1e-6);
     best.flips = named.map(|((_, flip), made)| (program.flips[*flip as usize], *made)).collect();
+    best.work = state.work;
     best.columns = active.named.into_iter().map(|flip| program.flips[flip as usize]).collect();
     best
 }
@@ -327,13 +331,14 @@ struct State {
     y: Vec<f64>,
     /// How long steps of `x` are against those of `y`.
     balance: f64,
+    work: u64,
 }
 
 impl State {
     fn new(program: &Program, multipliers: &[u32]) -> State {
         debug_assert_eq!(multipliers.len(), program.row_count());
         let y = multipliers.iter().map(|&x| f64::from(x) / f64::from(ONE)).collect();
-        State { columns: Vec::new(), x: Vec::new(), y, balance: 1.0 }
+        State { columns: Vec::new(), x: Vec::new(), y, balance: 1.0, work: 0 }
     }
 
     /// Takes new columns in; what is known of the others stays.
@@ -359,6 +364,7 @@ impl State {
         let mut best_x = self.x.clone();
         let mut steps_since = 0;
         for step in 1..=MOST {
+            self.work += matrix.shares.len() as u64;
             matrix.backward(&self.y, &mut worths);
             for (column, slot) in ahead.iter_mut().enumerate() {
                 *slot = self.x[column] + self.balance * matrix.column_step[column] * worths[column];

@@ -14,7 +14,7 @@ pub(crate) struct Sums {
 }
 
 /// The sums of one source node.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Sum {
     /// By place; empty if no row reaches the node.
     of: Vec<u32>,
@@ -24,6 +24,13 @@ struct Sum {
 
 /// Sums are put into classes of so many to find the largest: `1/256` of a node.
 const CLASS: u32 = 256;
+
+impl Clone for Sums {
+    fn clone(&self) -> Sums {
+        let of = |sum: &Mutex<Sum>| Mutex::new(sum.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        Sums { rows: self.rows.iter().map(of).collect(), shift: self.shift }
+    }
+}
 
 impl Sums {
     /// For so many source nodes, and at most so many rows.
@@ -45,6 +52,19 @@ impl Sums {
         sums.of.resize(length, 0);
         for (sum, share) in sums.of.iter_mut().zip(shares) {
             *sum = sum.saturating_add((share + round) >> self.shift);
+        }
+    }
+
+    /// Puts other shares in the place of those that were added.
+    pub(crate) fn change(&self, source: u32, shares: impl ExactSizeIterator<Item = (u32, u32)>) {
+        let (shift, round) = (self.shift, (1u32 << self.shift) - 1);
+        let mut sums = self.rows[source as usize].lock().unwrap_or_else(PoisonError::into_inner);
+        for (sum, (before, now)) in sums.of.iter_mut().zip(shares) {
+            // A sum that did not fit stays as it is.
+            if *sum < u32::MAX {
+                let others = *sum - ((before + round) >> shift);
+                *sum = others.saturating_add((now + round) >> shift);
+            }
         }
     }
 

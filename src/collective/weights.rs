@@ -1,10 +1,10 @@
 //! What every flip can do to one node: shares of its margin, from the bound that is linear in the flips and exact where nothing is flipped
 //! (docs/math.md (5.5), (20.2)).
 
-use crate::bound::attributes::GroupLoop;
 use crate::bound::prepared::Prepared;
 use crate::bound::selection::Slopes;
 use crate::bound::workspace::Workspace;
+use crate::collective::kernel::{Kernel, Scale, Single};
 use crate::collective::named::Named;
 use crate::collective::row::{ONE, Row};
 use crate::problem::flip::Flip;
@@ -27,15 +27,19 @@ pub(crate) struct Weights {
     largest: Vec<u32>,
     /// Flips that remove: they stand at the places of those that add.
     removals: Vec<(usize, u32)>,
-    losses: Vec<f64>,
+    losses: Vec<f32>,
+    slopes: Vec<(Single, Scale)>,
 }
 
-/// The places of the attributes that each node has, rising.
-pub(crate) struct Present(Vec<Vec<u32>>);
+/// What is the same for all nodes: the weights of the attributes, and the places of those that each node has, rising.
+pub(crate) struct Common {
+    kernel: Kernel,
+    present: Vec<Vec<u32>>,
+}
 
-impl Present {
-    /// Of a graph.
-    pub(crate) fn new(prepared: &Prepared) -> Present {
+impl Common {
+    /// Of a problem.
+    pub(crate) fn new(prepared: &Prepared) -> Common {
         let attributes = prepared.attributes();
         let of = |node: usize| {
             let row = prepared.graph().attributes().row(node).iter();
@@ -43,70 +47,7 @@ impl Present {
             slots.sort_unstable();
             slots
         };
-        Present((0..prepared.graph().node_count()).map(of).collect())
-    }
-}
-
-/// From losses to shares: multiples of `1/ONE`, rounded up.
-#[derive(Clone, Copy, Debug)]
-struct Scale {
-    error: f64,
-    factor: f64,
-}
-
-impl Scale {
-    /// `None` if nothing is known because the bound is not positive where nothing is flipped.
-    fn new(base: f64, error: f64) -> Option<Scale> {
-        // More than the roundings of a sum, a quotient and two products.
-        let factor = f64::from(ONE) / base * (1.0 + 1e-12);
-        (base > 0.0 && error.is_finite() && factor.is_finite()).then_some(Scale { error, factor })
-    }
-
-    /// A share that is not below what a flip loses of the base.
-    #[inline(always)]
-    fn share(self, loss: f64) -> u32 {
-        // To the nearest whole number, in the last bits of a float, which compilers make of several numbers at a time; one more is not below.
-        const LAST_BITS: f64 = (1u64 << 52) as f64;
-        let share = (loss + self.error) * self.factor;
-        let nearest = (share.min(f64::from(ONE - 1)) + LAST_BITS).to_bits() as u32;
-        // A comparison with NaN is false: then nothing is known, and the flip may do everything.
-        if share <= 0.0 { 0 } else { nearest.wrapping_add(1) }
-    }
-}
-
-/// The shares of adding some attributes, where they are larger than what is there, and the losses of removing them.
-struct Scored<'a> {
-    centre: &'a [f64],
-    radius: &'a [f64],
-    scale: Scale,
-    shares: &'a mut [u32],
-    losses: &'a mut [f64],
-}
-
-impl GroupLoop for Scored<'_> {
-    /// The largest share.
-    type Output = u32;
-
-    #[inline(always)]
-    fn run(self, groups: &[f64], width: usize) -> u32 {
-        const LANES: usize = 8;
-        let mut largest = [0; LANES];
-        let into = self.shares.chunks_exact_mut(LANES).zip(self.losses.chunks_exact_mut(LANES));
-        for (group, (shares, losses)) in groups.chunks_exact(LANES * width).zip(into) {
-            let (mut middle, mut half) = ([0.0; LANES], [0.0; LANES]);
-            for (w, (&c, &r)) in group.chunks_exact(LANES).zip(self.centre.iter().zip(self.radius)) {
-                for lane in 0..LANES {
-                    middle[lane] += c * w[lane];
-                    half[lane] += r * w[lane].abs();
-                }
-            }
-            for lane in 0..LANES {
-                shares[lane] = shares[lane].max(self.scale.share(half[lane] - middle[lane]));
-                largest[lane] = largest[lane].max(shares[lane]);
-                losses[lane] = half[lane] + middle[lane];
-            }
-        }
-        largest.into_iter().max().unwrap_or(0)
+        Common { kernel: Kernel::new(attributes), present: (0..prepared.graph().node_count()).map(of).collect() }
     }
 }
 
@@ -114,49 +55,51 @@ impl Weights {
     /// Finds the shares of a node against all other classes, at the budget of `prepared`. False if the bound says nothing.
     pub(crate) fn find(
         &mut self,
-        (prepared, present): (&Prepared, &Present),
+        (prepared, common): (&Prepared, &Common),
         target: (usize, usize),
         workspace: &mut Workspace,
     ) -> bool {
-        let (budget, attributes) = (prepared.budget(), prepared.attributes());
+        let (budget, attributes, kernel) = (prepared.budget(), prepared.attributes(), &common.kernel);
         let (adds, removes) = (budget.direction().adds(), budget.direction().removes());
-        let Weights { sources, shares, width, largest, removals, losses } = self;
-        *width = attributes.padded_count();
+        let Weights { sources, shares, width, largest, removals, losses, slopes: single } = self;
+        *width = kernel.padded();
         sources.clear();
         shares.clear();
         removals.clear();
         largest.clear();
-        let (mut first, mut none, mut next) = (true, Vec::new(), Vec::new());
+        let (mut first, mut next) = (true, Vec::new());
         let known = classes(prepared, target, workspace, |of, slopes, scale| {
             let length = attributes.width();
+            let free: Vec<usize> = (0..of.len()).filter(|&row| budget.local(of[row] as usize) > 0).collect();
             if first {
                 sources.extend_from_slice(of);
                 shares.resize(sources.len() * *width, 0);
                 largest.resize(sources.len(), 0);
-                none.resize(length, 0.0);
-                for (row, &source) in of.iter().enumerate().filter(|of| budget.local(*of.1 as usize) > 0) {
-                    removals.extend(present.0[source as usize].iter().map(|&slot| (row * *width + slot as usize, 0)));
+                for &row in &free {
+                    let present = &common.present[of[row] as usize];
+                    removals.extend(present.iter().map(|&slot| (row * *width + slot as usize, 0)));
                 }
             }
             first = false;
+            single.resize(of.len().max(single.len()), (Single::default(), scale));
+            for &row in &free {
+                let centre = &slopes.centre[row * length..][..length];
+                let radius = slopes.radius.get(row * length..(row + 1) * length);
+                single[row].1 = kernel.round(centre, radius, scale, &mut single[row].0);
+            }
             // The removals of a row follow each other; this is the next of each.
             next.clear();
             next.extend((0..of.len()).map(|row| removals.partition_point(|removal| removal.0 < row * *width)));
             for place in (0..*width).step_by(BLOCK) {
                 let block = BLOCK.min(*width - place);
                 losses.resize(block, 0.0);
-                for (row, _) in of.iter().enumerate().filter(|of| budget.local(*of.1 as usize) > 0) {
+                for &row in &free {
                     let into = row * *width + place;
-                    let scored = Scored {
-                        centre: &slopes.centre[row * length..][..length],
-                        radius: slopes.radius.get(row * length..(row + 1) * length).unwrap_or(&none),
-                        scale,
-                        shares: &mut shares[into..][..block],
-                        losses,
-                    };
-                    largest[row] = largest[row].max(attributes.with_groups(place, block, scored));
+                    let (slopes, scale) = &single[row];
+                    let score = kernel.score(place, slopes, *scale, (&mut shares[into..][..block], losses));
+                    largest[row] = largest[row].max(score);
                     while let Some((at, share)) = removals.get_mut(next[row]).filter(|of| of.0 < into + block) {
-                        *share = (*share).max(scale.share(losses[*at - into]));
+                        *share = (*share).max(scale.share(f64::from(losses[*at - into])));
                         next[row] += 1;
                     }
                 }
@@ -279,18 +222,6 @@ fn classes(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn shares_are_not_below_what_they_stand_for() {
-        let scale = Scale::new(2.0, 0.0).unwrap();
-        assert_eq!([0.0, -1.0, 2.0, 7.0, f64::NAN].map(|loss| scale.share(loss)), [0, 0, ONE, ONE, ONE]);
-        for loss in [1e-30, 0.1, 0.5, 1.0, 1.999_999_999, 2.0 - 1e-15] {
-            let share = f64::from(scale.share(loss)) / f64::from(ONE);
-            assert!(share >= loss / 2.0 && share <= loss / 2.0 + 2.0 / f64::from(ONE), "{loss}: {share}");
-        }
-        assert!(Scale::new(0.0, 0.0).is_none() && Scale::new(f64::NAN, 0.0).is_none());
-        assert!(Scale::new(1.0, f64::INFINITY).is_none() && Scale::new(5e-324, 0.0).is_none());
-    }
 
     /// Two flips of 0.6 at one node, others of 0.1: two flips suffice, unless only one may be made there.
     #[test]
