@@ -104,7 +104,7 @@ fn a_curve_is_drawn_from_every_format() {
             assert!(robust <= certified[at]);
         }
         let uses = folder.written("page-figures/fig8_uses_curve.csv");
-        let sum: usize = uses.lines().filter(|line| line.contains(",node,")).map(|line| made(line)).sum();
+        let sum: usize = uses.lines().filter(|line| line.contains(",node,")).map(made).sum();
         assert_eq!(sum.to_string(), *column(&csv, "flips").last().unwrap());
     }
     // Runs that differ in their budgets are one curve, and without the graph less is known.

@@ -302,7 +302,7 @@ impl Collective {
             "seconds"
         )?;
         for row in rows {
-            let certified = row.counted - row.bound;
+            let certified = row.counted.saturating_sub(row.bound);
             say!(
                 "{:>8}{:>11}{:>10.4}{:>10}{:>10}{:>11}{:>10.1}",
                 row.q_global,

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::error::ReportError;
 use super::group::{Group, common, words};
+use crate::collective::families::Rows;
 use crate::record::collective::CollectiveRecord;
 use crate::record::description::{Class, CollectiveRun, Identity, Level, NodeSet};
 
@@ -146,8 +147,9 @@ impl Collective {
 
     /// Were single nodes looked at up to a few flips alone? Then their number falls faster than the truth.
     pub fn is_shallow(&self) -> bool {
-        let bounds = |run: &CollectiveRun| run.effort.is_some_and(|effort| effort.level == Level::Bounds);
-        !matches!(self.origin, AloneFrom::Radii(_)) && self.run.as_ref().is_none_or(bounds)
+        let by_bounds = |run: &CollectiveRun| run.effort.is_some_and(|effort| effort.level == Level::Bounds);
+        let shallow = |run: &CollectiveRun| by_bounds(run) && run.rows != Rows::Count;
+        !matches!(self.origin, AloneFrom::Radii(_)) && self.run.as_ref().is_some_and(shallow)
     }
 }
 

@@ -161,7 +161,7 @@ impl Groups {
                         _ => None,
                     };
                     let more = Collective::new(&path, called, known, rows)?;
-                    let more = collective.iter_mut().fold(Some(more), |more, (_, known)| known.take(more?));
+                    let more = collective.iter_mut().try_fold(more, |more, (_, known)| known.take(more));
                     collective.extend(more.map(|more| (key, more)));
                     continue;
                 }

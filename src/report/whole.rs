@@ -174,7 +174,7 @@ fn is_dense(rows: &[CollectiveRecord]) -> bool {
 fn budgets(curve: &Collective, last: u64) -> Axis {
     let mut axis = Axis::whole("Q: flips in all", last);
     let first = [curve.rows.first().map(|row| row.q_global), curve.alone.first().map(|alone| alone.global)];
-    if let Some(first) = first.into_iter().flatten().min().filter(|first| 2 * first > last) {
+    if let Some(first) = first.into_iter().flatten().min().filter(|first| first.saturating_mul(2) > last) {
         axis.range.0 = first as f64 - 0.5;
     }
     axis
