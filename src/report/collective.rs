@@ -104,11 +104,13 @@ impl Collective {
             list.sort_unstable();
             list
         };
+        // An attack on a single node may change more nodes than this attacker can: it says nothing then.
+        let unlimited = run.attacked_nodes.is_none();
         let (certified, attacked) = (sorted(|known| known.certified), sorted(|known| known.attacked));
         let at = |global: u64| {
             let robust = certified.len() - certified.partition_point(|q| *q < global);
             let unbroken = counted.len() - attacked.partition_point(|q| *q <= global);
-            Alone { global, robust: robust as u64, unbroken: Some(unbroken as u64) }
+            Alone { global, robust: robust as u64, unbroken: unlimited.then_some(unbroken as u64) }
         };
         self.alone = (0..=limit).map(at).collect();
         self.origin = AloneFrom::Radii(limit);
@@ -136,6 +138,9 @@ impl Collective {
         let Some(run) = &self.run else { return "budget not known".to_string() };
         let mut parts = vec![words(&run.budget)];
         parts.extend(run.attacked_nodes.map(|count| format!("attributes of at most {count} nodes change")));
+        if run.rows == Rows::Count {
+            parts.push("the bound rests on radii of single nodes alone".to_string());
+        }
         if let Some(set) = &run.node_set {
             parts.push(format!("the predictions of {} of {} nodes count", run.nodes, set.of));
         }
@@ -291,6 +296,10 @@ mod tests {
         let mut found = made(Some(run(&[2], &[0, 1, 2, 3], "predicted")), vec![row(2, 2, 1)]);
         found.beside(&group());
         assert_eq!(found.alone[1], Alone { global: 1, robust: 3, unbroken: Some(3) });
+        let mut found = made(Some(run(&[2], &[0, 1, 2, 3], "predicted")), vec![row(2, 2, 1)]);
+        found.run.as_mut().unwrap().attacked_nodes = Some(1);
+        found.beside(&group());
+        assert_eq!(found.alone[1], Alone { global: 1, robust: 3, unbroken: None });
         // Radii of some other nodes say nothing about these.
         let mut found = made(Some(run(&[2], &[1, 3, 5], "labels")), vec![row(2, 2, 1)]);
         found.run.as_mut().unwrap().node_set.as_mut().unwrap().ids.push_str(",…");
