@@ -275,11 +275,14 @@ fn wrong_files() -> Bench {
     bench.write("three_budgets.txt", b"1\n1\n1\n");
     bench.write("operator.npy", &doubles(&[5, 5], &[0.5; 25]));
     bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out done.csv --proofs done.jsonl");
+    bench.done("radius cora.npz gcn.safetensors -q 1 --max-Q 1 --nodes 0-9 --out radii.csv");
+    std::fs::create_dir(bench.path("proved")).unwrap();
+    bench.write("proved/Q-5.jsonl", b"a proof\n");
     bench
 }
 
 /// Every kind of wrong file and slip: what it is, and the command.
-const TABLE: [(&str, &str); 57] = [
+const TABLE: [(&str, &str); 67] = [
     ("**Graphs**", ""),
     ("no such file", "inspect nosuch.npz"),
     ("an empty file", "certify empty.npz gcn.safetensors -Q 1"),
@@ -337,6 +340,31 @@ const TABLE: [(&str, &str); 57] = [
         "certify cora.npz gcn.safetensors --edges remove -E 1 --edges-local-file three_budgets.txt",
     ),
     ("verdicts for a deployed network", "certify cora.npz gcn.safetensors --edges remove -E 1 --deployed float32"),
+    ("**One attack for the whole graph**", ""),
+    ("budgets that are no range", "collective cora.npz gcn.safetensors -q 1 --budgets 100-20"),
+    ("a step without a range", "collective cora.npz gcn.safetensors -q 1 --budgets 100:20"),
+    (
+        "radii of another graph",
+        "collective small.npz small.safetensors --layers encoder,classifier -q 1 --budgets 5 --radii radii.csv",
+    ),
+    ("radii of another model", "collective cora.npz deep.safetensors -q 1 --budgets 5 --nodes 0-9 --radii radii.csv"),
+    (
+        "radii of other message passing",
+        "collective cora.npz gcn.safetensors --message-passing mean -q 1 --budgets 5 --nodes 0-9 --radii radii.csv",
+    ),
+    (
+        "radii of another local budget",
+        "collective cora.npz gcn.safetensors -q 2 --budgets 5 --nodes 0-9 --radii radii.csv",
+    ),
+    ("a node without a radius", "collective cora.npz gcn.safetensors -q 1 --budgets 5 --nodes 0-10 --radii radii.csv"),
+    (
+        "verdicts in the place of radii",
+        "collective cora.npz gcn.safetensors -q 1 --budgets 5 --nodes 0-9 --radii done.csv",
+    ),
+    (
+        "a proof that is there already",
+        "collective cora.npz gcn.safetensors -q 1 --budgets 5 --nodes 0-9 --proofs proved",
+    ),
     ("**Output**", ""),
     ("a finished run", "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out done.csv"),
     ("proofs of a finished run", "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --proofs done.jsonl"),

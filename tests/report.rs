@@ -80,11 +80,11 @@ fn one_result_file_is_enough() {
     for extension in ["parquet", "jsonl", "csv"] {
         let results = folder.certify(&format!("rows.{extension}"), &["-Q", "5", "--complete"]);
         let (page, told) = folder.report(&[&results, "--graph", GRAPH]);
-        // Shares at one Q, surroundings, flips, cost; no other model, no sample, no training log.
+        // Shares at one Q, surroundings, flips, cost; no other model, no sample, no training log, no attack for all.
         assert_eq!((svgs(&page), told["drawn"].as_u64()), (4, Some(4)), "{extension}");
         let missing: Vec<u64> =
             told["missing"].as_array().unwrap().iter().map(|m| m["figure"].as_u64().unwrap()).collect();
-        assert_eq!(missing, [2, 3, 5]);
+        assert_eq!(missing, [2, 3, 5, 8]);
         assert!(page.contains("gcnproof validate") && page.contains("purity"));
     }
     // Without the graph less is known, and the page says so.
@@ -356,7 +356,8 @@ fn a_study_is_resumed_and_reported_with_a_training_log() {
     .unwrap();
     let (page, told) = folder.report(&[&study, &log]);
     assert!(page.contains("Training dynamics: log") && page.contains("RH-U begins") && page.contains("exact search"));
-    assert_eq!(told["missing"].as_array().unwrap().len(), 1, "{told}");
+    // One model, and nothing about one attack for all nodes.
+    assert_eq!(told["missing"].as_array().unwrap().len(), 2, "{told}");
     for figure in ["fig1_shares", "fig3_tightness", "fig4_surroundings", "fig6_flips", "fig7_cost"] {
         for extension in ["svg", "csv"] {
             let path = folder.path(&format!("page-figures/{figure}_cora_pyg.{extension}"));

@@ -94,7 +94,8 @@ impl Axis {
                 let (first, last) = (low.ceil() as i64, high.floor() as i64);
                 let step = (round_step((last - first) as f64 / 12.0).ceil() as i64).max(1);
                 // A mark that would crowd the last one gives way to it.
-                let inner = (first..last).filter(|n| n % step == 0 && 2 * (last - n) > step);
+                let multiples = (first.div_euclid(step) * step..last).step_by(step as usize);
+                let inner = multiples.filter(|n| *n >= first && last - n > step / 2);
                 inner.chain([last]).map(|n| (n as f64, n.to_string())).collect()
             }
             Scale::Linear => {
@@ -162,6 +163,10 @@ mod tests {
             assert_eq!((marks[0], marks[marks.len() - 1]), (0.0, last as f64));
             assert!(marks.len() < 20 && marks.iter().all(|mark| mark.fract() == 0.0), "{last}: {marks:?}");
         }
+        // As many marks as fit, however far the axis goes and wherever it begins.
+        assert!(Axis::whole("Q", 1 << 60).ticks().len() < 20);
+        let late = Axis { range: (999.5, 1500.5), ..Axis::whole("Q", 1500) };
+        assert_eq!(labels(&late)[..2], ["1000", "1050"]);
         for axis in [Axis::linear("none", f64::INFINITY, f64::NEG_INFINITY), Axis::linear("one", 3.0, 3.0)] {
             assert!(axis.range.0 < axis.range.1 && !axis.ticks().is_empty());
         }

@@ -38,7 +38,7 @@ impl Numbers {
 /// A figure of the report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// The number of the figure: 1 to 7.
+    /// The number of the figure: 1 to 8.
     pub number: usize,
     /// The stem of its files.
     pub name: String,

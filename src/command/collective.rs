@@ -18,6 +18,7 @@ use miette::{Result, miette};
 use serde_json::{Value, json};
 
 use super::collective_proofs::{Proofs, file_of};
+use super::collective_summary;
 use super::effort::SearchArguments;
 use super::input::{self, Input, LocalArguments};
 use super::lists;
@@ -213,7 +214,7 @@ impl Collective {
         if let Some(error) = failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
             return Err(error);
         }
-        self.tell(&description, &rows, interrupted, graph.node_count())?;
+        self.tell(&description, &rows, interrupted, &graph)?;
         Ok(if interrupted { 130 } else { 0 })
     }
 
@@ -270,10 +271,21 @@ impl Collective {
         Ok(nodes)
     }
 
-    fn tell(&self, description: &Description, rows: &[CollectiveRecord], interrupted: bool, of: usize) -> Result<()> {
+    fn tell(
+        &self,
+        description: &Description,
+        rows: &[CollectiveRecord],
+        interrupted: bool,
+        graph: &Graph,
+    ) -> Result<()> {
         let area = area(rows);
         if self.run.format == Format::Json {
-            let summary = if interrupted { Value::Null } else { json!({ "area": area, "nodes": of }) };
+            let summary = match interrupted {
+                true => Value::Null,
+                false => {
+                    json!({ "area": area, "nodes": graph.node_count(), "attacks": collective_summary::attacks(rows, graph) })
+                }
+            };
             return say!(
                 "{}",
                 json!({ "run": description, "interrupted": interrupted, "summary": summary, "rows": rows })
@@ -290,7 +302,7 @@ impl Collective {
             "seconds"
         )?;
         for row in rows {
-            let certified = row.counted - row.bound;
+            let certified = row.counted.saturating_sub(row.bound);
             say!(
                 "{:>8}{:>11}{:>10.4}{:>10}{:>10}{:>11}{:>10.1}",
                 row.q_global,
@@ -308,6 +320,9 @@ impl Collective {
         )?;
         if let (Some(area), [first, .., last]) = (area, rows) {
             say!("area under the share certified from Q = {} to {}: {area:.1}", first.q_global, last.q_global)?;
+        }
+        if let Some(row) = rows.last().filter(|row| !row.flips.is_empty()) {
+            put!("\n{}", collective_summary::words(row, graph))?;
         }
         if interrupted {
             say!("interrupted after {} budgets", rows.len())?;

@@ -11,6 +11,7 @@ pub mod certify;
 pub mod check;
 pub mod collective;
 mod collective_proofs;
+mod collective_summary;
 pub mod demo;
 pub mod deployed;
 pub mod edge_proofs;

@@ -16,17 +16,18 @@ use serde_json::json;
 use super::input::{GraphArguments, PassingArguments};
 use super::run::Format;
 
-/// Draw a self-contained HTML page from results: seven figures, and an explorer with a map and a table of all nodes.
+/// Draw a self-contained HTML page from results: eight figures, and an explorer with a map and a table of all nodes.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   gcnproof study cora.npz gcn.safetensors --complete --out study && gcnproof report study --out report.html
   gcnproof report results.parquet --graph cora.npz --model gcn.safetensors --out report.html
+  gcnproof report curve.parquet radii.jsonl --graph cora.npz --out report.html   (of collective, and of radius with the same -q)
   gcnproof report study pairs.parquet training.jsonl --out report.html   (with solvers' numbers and a training log)
 
 The page needs no network. A link to a node: report.html#node=194. Each figure is also written as SVG, with its numbers as CSV, into report-figures/.
 Exit codes: 0 done, 2 wrong usage or input.")]
 pub struct Report {
-    /// Results of certify, radius and validate (.parquet, .jsonl, .csv), training logs (.jsonl), folders of studies
+    /// Results of certify, radius, collective and validate (.parquet, .jsonl, .csv), training logs (.jsonl), folders of studies
     #[arg(required = true, value_name = "RESULTS")]
     results: Vec<PathBuf>,
     /// The page

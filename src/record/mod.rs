@@ -1,5 +1,6 @@
 //! Rows of results: one per node, the same fields in every output format.
 
+pub mod attackers;
 pub mod collective;
 pub mod description;
 pub mod edges;

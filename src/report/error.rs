@@ -19,7 +19,7 @@ pub enum ReportError {
     #[diagnostic(transparent)]
     Graph(#[from] gcnproof_files::FileError),
     /// The file is none of those that a report can show.
-    #[error("{file}: neither results of certify, radius or validate nor a training log: {problem}")]
+    #[error("{file}: neither results of certify, radius, collective or validate nor a training log: {problem}")]
     #[diagnostic(help(
         "give .parquet, .jsonl or .csv files that gcnproof wrote with --out, a training log (.jsonl), or the folder of a study"
     ))]
@@ -42,6 +42,17 @@ pub enum ReportError {
         /// The line, from 1.
         line: usize,
         /// What is wrong.
+        problem: String,
+    },
+    /// A row about one attack for the whole graph cannot be true.
+    #[error("{file}: the row of Q = {budget}: {problem}")]
+    #[diagnostic(help("the file was changed after it was written: run `gcnproof collective` again"))]
+    Contradiction {
+        /// The file.
+        file: String,
+        /// `Q` of the row.
+        budget: u64,
+        /// What contradicts what.
         problem: String,
     },
     /// There is nothing to show.

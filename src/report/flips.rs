@@ -14,9 +14,10 @@ use crate::chart::plot::{Bar, Plot, Shape};
 const SHOWN: usize = 20;
 
 /// How often: added, removed, and flipped without knowing which.
-type Counts = [usize; 3];
+pub type Counts = [usize; 3];
 
-const KINDS: [(&str, Ink); 3] = [("added", Ink::Orange), ("removed", Ink::Blue), ("flipped", Ink::Grey)];
+/// These in words, and their colours.
+pub const KINDS: [(&str, Ink); 3] = [("added", Ink::Orange), ("removed", Ink::Blue), ("flipped", Ink::Grey)];
 
 /// What the smallest attacks of a group consist of.
 #[derive(Default)]
@@ -103,7 +104,9 @@ fn flipped_of(group: &Group, landscape: Option<&Landscape>, tally: Tally, span: 
     let different = order.len();
     order.truncate(SHOWN);
     let plots = vec![
-        by_attribute(&order, span.flips, &|attribute| attribute_name(graph, attribute)),
+        ranked(("The most flipped attributes", "flips in all attacks"), &order, span.flips, &|attribute| {
+            attribute_name(graph, attribute)
+        }),
         by_distance(&distances, flips, span.share),
     ];
     let unsure = if landscape.is_none() {
@@ -119,11 +122,19 @@ fn flipped_of(group: &Group, landscape: Option<&Landscape>, tally: Tally, span: 
     Figure { number: 6, name, title, caption, plots, columns: 2, height: 430.0, numbers }.into()
 }
 
-fn by_attribute(order: &[(u32, Counts)], most: usize, name: &dyn Fn(u32) -> String) -> Plot {
+/// Bars from the top down, in the order given: attributes or nodes by their flips. `most` is the longest bar of all that are compared.
+pub fn ranked(
+    (title, label): (&str, &str),
+    order: &[(u32, Counts)],
+    most: usize,
+    name: &dyn Fn(u32) -> String,
+) -> Plot {
     // The most flipped stands at the top.
     let names = order.iter().rev().map(|(attribute, _)| name(*attribute)).collect();
-    let x = Axis::linear("flips in all attacks", 0.0, 1.08 * most.max(1) as f64);
-    let mut plot = Plot::new("The most flipped attributes", x, Axis::named("", names));
+    let range = (0.0, 1.08 * most.max(1) as f64);
+    // Halves of a flip have no mark.
+    let x = if most < 5 { Axis { range, ..Axis::whole(label, 0) } } else { Axis::linear(label, range.0, range.1) };
+    let mut plot = Plot::new(title, x, Axis::named("", names));
     for (kind, (kind_name, ink)) in KINDS.into_iter().enumerate() {
         let bars: Vec<Bar> = order
             .iter()

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::collective::Collective;
 use super::error::ReportError;
 use super::landscape::Landscape;
 use super::origin;
@@ -109,6 +110,8 @@ pub struct Group {
 pub struct Groups {
     /// In the order in which their first files were named.
     pub groups: Vec<Group>,
+    /// How many predictions one attack breaks.
+    pub collective: Vec<Collective>,
     /// Training logs.
     pub training: Vec<TrainingLog>,
     /// What a reader has to know: unfinished runs, unknown budgets.
@@ -137,6 +140,7 @@ impl Groups {
             all.notices.push(format!("The study is not finished: {files} not there yet. Run it again to go on."));
         }
         let mut keys: Vec<Key> = Vec::new();
+        let mut collective: Vec<(Key, Collective)> = Vec::new();
         for Source { path, name: called, named, rows, run, written } in sources.files {
             let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             all.notice(&file, &rows, run.as_ref());
@@ -149,6 +153,18 @@ impl Groups {
                     continue;
                 }
                 rows if rows.count() == 0 => continue,
+                Rows::Collective(rows) => {
+                    let run = run.and_then(|run| run.description.ok());
+                    let key = Key::of(run.as_ref(), path.clone());
+                    let known = match run {
+                        Some(Description::Collective(run)) => Some(run),
+                        _ => None,
+                    };
+                    let more = Collective::new(&path, called, known, rows)?;
+                    let more = collective.iter_mut().try_fold(more, |more, (_, known)| known.take(more));
+                    collective.extend(more.map(|more| (key, more)));
+                    continue;
+                }
                 rows => rows,
             };
             let run = run.and_then(|run| run.description.ok());
@@ -177,8 +193,20 @@ impl Groups {
             all.groups[at].named |= named;
             all.groups[at].take(rows, run.as_ref());
         }
+        for (key, mut curve) in collective {
+            if let Some(at) = keys.iter().position(|known| *known == key) {
+                curve.beside(&all.groups[at]);
+            }
+            all.collective.push(curve);
+        }
         all.tell_budgets();
         Ok(all)
+    }
+
+    /// Graph and model of all results that say theirs.
+    pub fn identities(&self) -> impl Iterator<Item = &Identity> {
+        let groups = self.groups.iter().filter_map(|group| group.identity.as_ref());
+        groups.chain(self.collective.iter().filter_map(Collective::identity))
     }
 
     /// Counts what a graph alone knows: how many nodes the rows about removed edges depend on.
@@ -267,7 +295,7 @@ impl Group {
                     self.pairs = rows;
                 }
             }
-            Rows::Training(_) => {}
+            Rows::Collective(_) | Rows::Training(_) => {}
         }
     }
 
@@ -300,7 +328,7 @@ impl Group {
 }
 
 /// What two names of one model have in common, if that is a name: `gcn` for `gcn-Q3` and `gcn-Q12`.
-fn common(one: &str, other: &str) -> String {
+pub(super) fn common(one: &str, other: &str) -> String {
     if one == other {
         return one.to_string();
     }
@@ -354,7 +382,7 @@ fn one_attack(files: &[Source]) -> Result<bool, ReportError> {
 }
 
 /// The local budget in a few words.
-fn words(budget: &BudgetRecord) -> String {
+pub(super) fn words(budget: &BudgetRecord) -> String {
     let local = match &budget.local {
         LocalRecord::PerNode(_) => "q by node".to_string(),
         LocalRecord::Uniform(q) => format!("q = {q}"),

@@ -2,7 +2,8 @@
 //!
 //! [`source`] reads files and tells what they are, [`group`] puts together what belongs to one model and budget,
 //! [`landscape`] adds what only the graph knows, `chart` draws. Each figure has a file of its own: [`curve`] (1), [`compared`] (2),
-//! [`tightness`] (3), [`surroundings`] (4), [`dynamics`] (5), [`flips`] or [`cuts`] (6), [`cost`] (7). [`removals`] brings results about removed
+//! [`tightness`] (3), [`surroundings`] (4), [`dynamics`] (5), [`flips`] or [`cuts`] (6), [`cost`] (7), [`whole`] and [`used`] (8), whose
+//! results are in [`collective`]. [`removals`] brings results about removed
 //! edges into the same form. [`table`] holds the nodes, [`explorer`]
 //! what the page's map and drawings need, [`models`] the networks for it, [`origin`] date and commands, and [`page`] puts everything
 //! together. Nothing is computed here that a verdict rests on.
@@ -10,6 +11,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+pub mod collective;
 pub mod compared;
 pub mod cost;
 pub mod curve;
@@ -32,6 +34,8 @@ pub mod surroundings;
 pub mod table;
 pub mod tightness;
 pub mod training;
+pub mod used;
+pub mod whole;
 
 use error::ReportError;
 use group::Groups;
@@ -96,6 +100,9 @@ impl Report {
         let mut sheets = Vec::new();
         if groups.is_empty() {
             sheets.extend(self.groups.training.iter().map(dynamics::training));
+            if !self.groups.collective.is_empty() {
+                sheets.extend(whole::sheets(&self.groups.collective, landscape));
+            }
             return sheets;
         }
         sheets.extend(curve::shares(groups, landscape));
@@ -117,6 +124,7 @@ impl Report {
         }
         sheets.extend(flips::flipped(groups, landscape));
         sheets.extend(cost::effort(groups));
+        sheets.extend(whole::sheets(&self.groups.collective, landscape));
         sheets
     }
 

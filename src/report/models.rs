@@ -42,7 +42,7 @@ impl Models {
         for (path, named) in given.iter().map(|path| (path, true)).chain(kept.iter().map(|path| (path, false))) {
             let model = read_model(path)?;
             let mut used = false;
-            for identity in groups.groups.iter().filter_map(|group| group.identity.as_ref()) {
+            for identity in groups.identities() {
                 // A model that the program carries is known by its name; the demo keeps it under that name.
                 let carried = !named && path.ends_with(format!("{}.model.safetensors", identity.model));
                 if identity.model == model.digest || carried {

@@ -2,8 +2,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::collective::families::Rows;
 use crate::problem::budget::Direction;
-use crate::record::description::{BudgetRecord, Description, EffortRecord, Level, LocalRecord};
+use crate::record::description::{BudgetRecord, Class, Description, EffortRecord, Level, LocalRecord};
 use crate::record::edges::EdgeBudgetRecord;
 
 /// How a report was made.
@@ -61,13 +62,19 @@ pub fn command_of(run: &Description) -> String {
             effort(&mut parts, run.effort.as_ref());
         }
         Description::Radius(run) => {
-            parts.push(format!("radius GRAPH MODEL --Q-max {}", run.max_global));
+            parts.push(format!("radius GRAPH MODEL --max-Q {}", run.max_global));
             budget(&mut parts, &run.budget);
             effort(&mut parts, run.effort.as_ref());
         }
         Description::Collective(run) => {
-            parts.push("collective GRAPH MODEL --budgets …".into());
+            parts.push(format!("collective GRAPH MODEL --budgets {}", budgets(&run.budgets)));
             budget(&mut parts, &run.budget);
+            parts.extend(run.attacked_nodes.map(|count| format!("--attacked-nodes {count}")));
+            parts.extend((run.class == Class::Labels).then(|| "--class labels".to_string()));
+            parts.extend((run.rows == Rows::Count).then(|| "--rows count".to_string()));
+            parts.extend((run.rows == Rows::Provable).then(|| "--proofs FOLDER".to_string()));
+            parts.extend(run.effort.is_none().then(|| "--radii FILE".to_string()));
+            effort(&mut parts, run.effort.as_ref());
         }
         Description::Validate(run) => {
             parts.push("validate GRAPH MODEL".into());
@@ -90,6 +97,24 @@ pub fn command_of(run: &Description) -> String {
         }
     }
     parts.join(" ")
+}
+
+/// Budgets as they are asked for: a range with its step, or a list, which is cut short where it is long.
+fn budgets(list: &[u64]) -> String {
+    let step = list.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).next().unwrap_or(0);
+    let even = list.windows(2).all(|pair| pair[0].checked_add(step) == Some(pair[1]));
+    match list {
+        [first, _, .., last] if even && list.len() > 2 && step > 0 => format!("{first}-{last}:{step}"),
+        list if list.len() > SHOWN => format!("{},… ({} of them)", comma(&list[..SHOWN]), list.len()),
+        list => comma(list),
+    }
+}
+
+/// Budgets of a list without an even step that are shown.
+const SHOWN: usize = 12;
+
+fn comma(list: &[u64]) -> String {
+    list.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }
 
 fn budget(parts: &mut Vec<String>, budget: &BudgetRecord) {
@@ -134,6 +159,17 @@ fn effort(parts: &mut Vec<String>, effort: Option<&EffortRecord>) {
 mod tests {
     use super::*;
     use std::time::Duration;
+
+    #[test]
+    fn budgets_are_told_as_they_are_asked_for() {
+        assert_eq!(budgets(&[20]), "20");
+        assert_eq!(budgets(&[0, 20]), "0,20");
+        assert_eq!(budgets(&[0, 20, 40, 60]), "0-60:20");
+        assert_eq!(budgets(&[0, 20, 50]), "0,20,50");
+        assert_eq!(budgets(&[]), "");
+        let squares: Vec<u64> = (0..20).map(|n| n * n).collect();
+        assert_eq!(budgets(&squares), "0,1,4,9,16,25,36,49,64,81,100,121,… (20 of them)");
+    }
 
     #[test]
     fn dates_are_those_of_the_calendar() {

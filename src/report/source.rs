@@ -7,6 +7,7 @@ use super::error::ReportError;
 use super::removals;
 use super::training::{self, TrainingLog};
 use crate::laboratory::pair::PairRecord;
+use crate::record::collective::CollectiveRecord;
 use crate::record::description::Description;
 use crate::record::edges::{EdgeRadiusRecord, EdgeRecord};
 use crate::record::study;
@@ -22,6 +23,8 @@ pub enum Rows {
     Nodes(Vec<NodeRecord>),
     /// Of `radius`.
     Radii(Vec<RadiusRecord>),
+    /// Of `collective`.
+    Collective(Vec<CollectiveRecord>),
     /// Of `validate`, or of a study's sample.
     Pairs(Vec<PairRecord>),
     /// Of a training run.
@@ -34,6 +37,7 @@ impl Rows {
         match self {
             Rows::Nodes(rows) => rows.len(),
             Rows::Radii(rows) => rows.len(),
+            Rows::Collective(rows) => rows.len(),
             Rows::Pairs(rows) => rows.len(),
             Rows::Training(log) => log.iterations.len(),
         }
@@ -163,7 +167,8 @@ fn read(path: &Path, name: String) -> Result<Source, ReportError> {
         Some(Ok(Description::RadiusEdges(_))) => {
             Rows::Radii(removals::radii(results::read(path, EdgeRadiusRecord::SCHEMA)?))
         }
-        Some(Ok(Description::Collective(_) | Description::Table1(_)) | Err(_)) | None => guess(path)?,
+        Some(Ok(Description::Collective(_))) => Rows::Collective(results::read(path, CollectiveRecord::SCHEMA)?),
+        Some(Ok(Description::Table1(_)) | Err(_)) | None => guess(path)?,
     };
     Ok(Source { path: path.to_path_buf(), name, named: false, rows, run, written: written(path) })
 }
@@ -177,13 +182,14 @@ type Table = fn(&Path) -> Result<Rows, ResultError>;
 
 /// Tries one table after the other.
 fn guess(path: &Path) -> Result<Rows, ReportError> {
-    let tables: [Table; 6] = [
+    let tables: [Table; 7] = [
         |path| results::read(path, NodeRecord::SCHEMA).map(Rows::Nodes),
         |path| results::read(path, NodeRecord::EXACT_SCHEMA).map(Rows::Nodes),
         |path| results::read(path, NodeRecord::schema(false, true)).map(Rows::Nodes),
         |path| results::read(path, NodeRecord::schema(true, true)).map(Rows::Nodes),
         |path| results::read(path, RadiusRecord::SCHEMA).map(Rows::Radii),
         |path| results::read(path, PairRecord::SCHEMA).map(Rows::Pairs),
+        |path| results::read(path, CollectiveRecord::SCHEMA).map(Rows::Collective),
     ];
     let mut problems = Vec::new();
     for table in tables {

@@ -1,7 +1,7 @@
 //! The page on screens of different width, in the dark, and on paper: nothing is cut, nothing is invisible, no sheet is empty.
 
 use crate::explorer::{EXPLORER, hold, study};
-use crate::{HELPERS, browser, quiet};
+use crate::{HELPERS, browser, gcnproof, quiet};
 
 /// The bytes behind a text in base 64.
 fn bytes(text: &str) -> Vec<u8> {
@@ -81,6 +81,42 @@ fn nothing_is_cut_on_any_screen() {
                 &[
                     "[...document.querySelectorAll('svg .dots')].every((e) => Number(getComputedStyle(e).strokeOpacity) > 0.9)",
                     "canvas.getContext('2d').getImageData(2, 2, 1, 1).data[0] < 60",
+                ],
+            );
+        }
+    }
+}
+
+/// One attack for the whole graph by itself: a page without a map and a table of nodes.
+#[test]
+fn the_page_of_one_attack_is_cut_nowhere() {
+    let Some(mut browser) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let (graph, model) = ("fixtures/cora.npz", "fixtures/cora_pyg.safetensors");
+    let base = ["collective", graph, model, "--nodes", "0-29", "-q", "2", "--swaps", "300"];
+    for (name, budgets) in [("many", "0-6"), ("few", "3")] {
+        let file = at(&format!("{name}.jsonl"));
+        gcnproof(&[&base[..], &["--budgets", budgets, "--out", &file]].concat());
+        let page = folder.path().join(format!("{name}.html"));
+        gcnproof(&["report", &file, "--graph", graph, "--out", page.to_str().unwrap()]);
+        for (width, scheme, medium) in [(1280, "light", "screen"), (375, "dark", "screen"), (718, "light", "print")] {
+            browser.pretend(width, scheme, medium);
+            browser.open(&page);
+            quiet(&browser, &page);
+            assert_eq!(browser.eval(INSIDE), "", "{name} {width}");
+            let budgets = if name == "many" { 7 } else { 1 };
+            hold(
+                &mut browser,
+                &[
+                    "document.documentElement.scrollWidth <= innerWidth",
+                    "document.querySelectorAll('figure svg').length === 2",
+                    &format!("document.querySelectorAll('.whole tbody tr').length === {budgets}"),
+                    // No text of a picture lies over another of its kind, and none beyond the edge.
+                    "[...document.querySelectorAll('figure svg')].every((svg) => { \
+                       const edge = svg.getBoundingClientRect(), all = [...svg.querySelectorAll('text')].map((e) => e.getBoundingClientRect()); \
+                       return all.every((a, i) => a.left >= edge.left - 1 && a.right <= edge.right + 1 && all.every((b, j) => j <= i || a.right <= b.left + 1 \
+                         || b.right <= a.left + 1 || a.bottom <= b.top + 4 || b.bottom <= a.top + 4)); })",
                 ],
             );
         }

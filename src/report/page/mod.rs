@@ -2,19 +2,21 @@
 
 mod nodes;
 mod sources;
+mod whole;
 
 use std::fmt::Write;
 
 use super::Report;
 use super::curve;
-use super::group::{Group, Method};
+use super::group::{Group, Groups, Method};
 use super::mean::Mean;
 use super::removals;
 use super::sheet::{Sheet, percent};
 use crate::certify::verdict::Verdict;
+use crate::chart::figure::Figure;
 use crate::chart::svg::escaped;
 
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 8] = [
     "Robust, non-robust, undecided",
     "Models compared",
     "Tightness",
@@ -22,6 +24,7 @@ const NAMES: [&str; 7] = [
     "Training",
     "What attackers flip",
     "Cost",
+    "One attack for the whole graph",
 ];
 
 /// The script, file by file; together they are one function.
@@ -59,9 +62,10 @@ pub fn html(report: &Report, sheets: &[Sheet], folder: &str) -> String {
     for number in 1..=7 {
         figures(&mut page, number, sheets.iter().filter(|sheet| sheet.number() == number), (folder, names[number - 1]));
     }
+    whole::section(&mut page, report, sheets, (folder, names[whole::NUMBER - 1]));
     absent(&mut page, sheets);
     nodes::section(&mut page, report);
-    guarantees(&mut page, report.groups.removals);
+    guarantees(&mut page, &report.groups);
     sources::section(&mut page, report);
     let _ = write!(
         page,
@@ -79,17 +83,20 @@ fn facts(report: &Report) -> String {
         let edges: usize = (0..graph.node_count()).map(|node| graph.degree(node)).sum::<usize>() / 2;
         let (nodes, attributes) = (graph.node_count(), graph.attribute_count());
         facts.push(format!("{}: {nodes} nodes, {edges} edges, {attributes} attributes", landscape.name));
+    } else if report.groups.groups.is_empty() && !report.groups.collective.is_empty() {
+        facts.push("graph not given (--graph): directions of flips and names are not known".to_string());
     } else if !report.groups.groups.is_empty() {
         let what = if report.groups.removals { "distances" } else { "distances, directions of flips" };
         facts.push(format!("graph not given (--graph): {what} and names are not known"));
     }
     facts.extend(report.groups.groups.iter().map(|group| format!("{}: {}", group.name, group.budget)));
+    facts.extend(report.groups.collective.iter().map(|curve| format!("{}: {}", curve.name, curve.conditions())));
     facts.push(format!("gcnproof {}, {}", env!("CARGO_PKG_VERSION"), report.origin.date));
     facts.join(" · ")
 }
 
 /// The figures by name.
-fn names(report: &Report) -> [&'static str; 7] {
+fn names(report: &Report) -> [&'static str; 8] {
     let mut names = NAMES;
     if report.groups.removals {
         names[5] = "Which edges attackers cut";
@@ -185,21 +192,27 @@ fn figures<'a>(
         Sheet::Missing { .. } => None,
     });
     for (at, figure) in figures.enumerate() {
-        let name = escaped(&figure.name);
         page.push_str("<section class=\"figure\">");
         if at == 0 {
             let _ = writeln!(page, "<h2 id=\"figure-{number}\">Figure {number}: {heading}</h2>");
         }
-        let _ = writeln!(
-            page,
-            "<figure id=\"{name}\"><div class=\"head\"><h3>{}</h3><button type=\"button\" class=\"b save\" data-name=\"{name}.svg\">save SVG</button></div>\
-             <div class=\"narrow\" tabindex=\"0\">{}</div><figcaption>{} <span class=\"soft\">Numbers: {}/{name}.csv</span></figcaption></figure></section>",
-            escaped(&figure.title),
-            figure.svg(),
-            escaped(&figure.caption),
-            escaped(folder)
-        );
+        figure_of(page, figure, folder);
+        page.push_str("</section>\n");
     }
+}
+
+/// A figure with its title, its picture and its caption.
+fn figure_of(page: &mut String, figure: &Figure, folder: &str) {
+    let name = escaped(&figure.name);
+    let _ = writeln!(
+        page,
+        "<figure id=\"{name}\"><div class=\"head\"><h3>{}</h3><button type=\"button\" class=\"b save\" data-name=\"{name}.svg\">save SVG</button></div>\
+         <div class=\"narrow\" tabindex=\"0\">{}</div><figcaption>{} <span class=\"soft\">Numbers: {}/{name}.csv</span></figcaption></figure>",
+        escaped(&figure.title),
+        figure.svg(),
+        escaped(&figure.caption),
+        escaped(folder)
+    );
 }
 
 /// What is not drawn and why, in one place instead of a box for each.
@@ -222,7 +235,7 @@ fn absent(page: &mut String, sheets: &[Sheet]) {
     }
 }
 
-fn guarantees(page: &mut String, removals: bool) {
+fn guarantees(page: &mut String, groups: &Groups) {
     let text = "<section id=\"guarantees\"><h2>What is guaranteed</h2>\n<ul>\n\
          <li><b>Which network.</b> The one in exact real arithmetic whose weights, biases and message-passing entries are the \
          stored floating-point numbers.</li>\n\
@@ -234,8 +247,9 @@ fn guarantees(page: &mut String, removals: bool) {
          <li><b>Margins</b> in the table are rounded so that they still hold: lower bounds down, attacks up.</li>\n\
          <li><b>Not covered.</b> Changes of edges, of weights, of attributes that are not binary. Times are measured, curves \
          drawn dashed are published by others: neither is part of any guarantee.</li>\n</ul></section>\n";
-    if !removals {
-        page.push_str(text);
+    if !groups.removals {
+        let more = if groups.collective.is_empty() { "" } else { whole::GUARANTEE };
+        page.push_str(&text.replace("<li><b>Margins</b>", &format!("{more}<li><b>Margins</b>")));
         return;
     }
     page.push_str(

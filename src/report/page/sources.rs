@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::chart::svg::escaped;
+use crate::record::description::Identity;
 use crate::report::Report;
 use crate::report::sheet::short_digest;
 
@@ -21,10 +22,15 @@ pub fn section(page: &mut String, report: &Report) {
         lines.push(("graph".into(), format!("{} {}", escaped(name), shown(&digest))));
     }
     for group in &report.groups.groups {
-        let words = group.identity.as_ref().map_or("not known".to_string(), |identity| {
-            format!("{}, message passing {}", shown(&identity.model), escaped(&passing(&identity.message_passing)))
-        });
-        lines.push(("model".into(), format!("{}: {words}", escaped(&group.name))));
+        lines.push(("model".into(), format!("{}: {}", escaped(&group.name), model(group.identity.as_ref()))));
+    }
+    for curve in &report.groups.collective {
+        let identity = curve.identity();
+        // A model that has other results too stands above.
+        if identity.is_some() && report.groups.groups.iter().any(|group| group.identity.as_ref() == identity) {
+            continue;
+        }
+        lines.push(("model".into(), format!("{}: {}", escaped(&curve.name), model(identity))));
     }
     lines.extend(report.groups.files.iter().map(|file| ("results".into(), escaped(file))));
     page.push_str("<section id=\"sources\"><h2>What it is made from</h2>\n<dl>\n");
@@ -32,6 +38,13 @@ pub fn section(page: &mut String, report: &Report) {
         let _ = writeln!(page, "<dt>{name}</dt><dd>{words}</dd>");
     }
     page.push_str("</dl></section>\n");
+}
+
+/// Model and message passing.
+fn model(identity: Option<&Identity>) -> String {
+    identity.map_or("not known".to_string(), |identity| {
+        format!("{}, message passing {}", shown(&identity.model), escaped(&passing(&identity.message_passing)))
+    })
 }
 
 /// A digest as people compare it; the pointer is told the whole.
