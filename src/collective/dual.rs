@@ -145,11 +145,19 @@ impl Program {
         }
     }
 
-    /// The named flips that are worth at least a quarter of that.
-    pub(crate) fn worth_a_quarter(&self, multipliers: &[u32]) -> impl Iterator<Item = Flip> {
+    /// The named flips that are worth at least a quarter of that, the best first as long as they have no more than so many entries together.
+    pub(crate) fn best_flips(&self, multipliers: &[u32], entries: usize) -> impl Iterator<Item = Flip> {
         let least = self.price(multipliers) / 4;
-        let named = worth(self, multipliers).0;
-        self.flips.iter().zip(named).filter(move |(_, worth)| *worth >= least).map(|(flip, _)| *flip)
+        let worth = worth(self, multipliers).0.into_iter().enumerate();
+        let mut ranked: Vec<(u128, usize)> = worth.map(|(flip, worth)| (worth, flip)).filter(|of| of.0 >= least).collect();
+        ranked.sort_unstable_by(|x, y| y.cmp(x));
+        let mut left = entries;
+        let fits = move |(_, flip): &(u128, usize)| {
+            let count = self.entries_of(*flip).len();
+            left = left.saturating_sub(count);
+            left > 0
+        };
+        ranked.into_iter().take_while(fits).map(|(_, flip)| self.flips[flip])
     }
 }
 

@@ -170,15 +170,18 @@ impl<'a> Families<'a> {
                 }
                 let found = weights.find((&self.prepared, &self.common), (base.node, reference), workspace);
                 debug_assert!(found, "it was found before");
-                let rests = rows.covers.iter().map(|cover| u64::from(row.rest(cover)));
-                let of_covers: Vec<(u64, u64)> =
-                    multipliers[1..].iter().copied().map(u64::from).zip(rests).filter(|of| of.0 > 0).collect();
-                let (one, multiplier) = (u64::from(ONE), u64::from(multipliers[0]));
-                // In the units of shares, rounded up.
+                let one = f64::from(ONE);
+                // Cut at one, a share is divided by what its cover leaves: in floats, and a little more than it can be.
+                let rests = rows.covers.iter().map(|cover| one / f64::from(row.rest(cover)) * (1.0 + 1e-12));
+                let of_covers: Vec<(f64, f64)> =
+                    multipliers[1..].iter().map(|&by| f64::from(by)).zip(rests).filter(|of| of.0 > 0.0).collect();
+                let multiplier = f64::from(multipliers[0]);
+                // In the units of shares, rounded up; at most one, because the multipliers of a node are.
                 let worth = |share: u32| {
-                    let share = u64::from(share);
-                    let covers = of_covers.iter().map(|(by, rest)| by * (share * one).div_ceil(*rest).min(one));
-                    (multiplier * share + covers.sum::<u64>()).div_ceil(one) as u32
+                    let share = f64::from(share);
+                    let covers = of_covers.iter().map(|(by, scale)| by * (share * scale + 1.0).min(one));
+                    let sum = (multiplier * share + covers.sum::<f64>()) * (1.0 + 1e-12) / one;
+                    (sum as u32).saturating_add(1).min(ONE)
                 };
                 for (source, shares) in weights.sources() {
                     sums.change(source, shares.iter().map(|&share| (share, worth(share))));

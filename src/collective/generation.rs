@@ -29,8 +29,11 @@ const GAIN: f64 = 0.002;
 /// How much less exact solutions are between two rounds of rows.
 const ROUGH: f64 = 3.0;
 
-/// Entries times steps after which rounds of rows end.
-const WORK: u64 = 1_500_000_000;
+/// Entries times steps after which no rows are added.
+const WORK: u64 = 500_000_000;
+
+/// What flips without a column may add to a bound before they get one.
+const LEFT: f64 = 0.02;
 
 /// How far the work goes.
 #[derive(Clone, Copy, Debug)]
@@ -137,9 +140,9 @@ impl Work<'_> {
         true
     }
 
-    /// Takes the columns away of flips that are worth less than a quarter of the last one of the best attack.
+    /// Takes the columns away of flips that are worth far less than the last one of the best attack.
     fn forget(&mut self, now: &Generated) {
-        let kept: BTreeSet<Flip> = now.program.worth_a_quarter(&now.solution.multipliers).collect();
+        let kept: BTreeSet<Flip> = now.program.best_flips(&now.solution.multipliers, FIRST).collect();
         self.named.retain(|source, slot| {
             let attribute = self.prepared.attributes().attribute(slot as usize);
             kept.contains(&Flip { node: source, attribute })
@@ -152,8 +155,9 @@ impl Work<'_> {
     /// Adds rows that cut the fractional attack down; all flips are priced anew, since these rows are larger than the weights.
     fn covered(&mut self, mut best: Generated) -> Generated {
         let mut last = best.solution.clone();
+        let mut work = 0;
         for _ in 0..PASSES {
-            let (program, solution) = self.cut(&last);
+            let (program, solution) = self.cut(&last, &mut work);
             if self.stop.is_set() || solution.value.approximate() > best.solution.value.approximate() * (1.0 - GAIN) {
                 break;
             }
@@ -161,8 +165,9 @@ impl Work<'_> {
                 (0..program.node_count()).map(|node| &solution.multipliers[program.rows_of(node)]).collect();
             let mut sums = self.families.worth(&self.rows, &multipliers, &self.sums);
             last = solution.clone();
-            let (next, enough) = self.judged(program, solution, &mut sums);
-            let more = !enough && self.name_more(&next, &mut sums);
+            let on_columns = solution.value.approximate();
+            let (next, _) = self.judged(program, solution, &mut sums);
+            let more = next.solution.value.approximate() > on_columns * (1.0 + LEFT) && self.name_more(&next, &mut sums);
             best = best.or(next);
             if !more {
                 break;
@@ -172,14 +177,14 @@ impl Work<'_> {
     }
 
     /// Rounds of new rows, on the columns that there are, from the multipliers of the present rows.
-    fn cut(&mut self, last: &Solution) -> (Program, Solution) {
+    fn cut(&mut self, last: &Solution, work: &mut u64) -> (Program, Solution) {
         let mut program = self.program(std::iter::empty());
         let rough = ROUGH * self.effort.accuracy;
         let mut solution = solve(&program, last.start(&last.multipliers), rough, self.stop);
-        let mut work = solution.work;
+        *work += solution.work;
         for _ in 0..self.effort.covers {
             let more = covers(&self.rows, &solution.flips);
-            if more.is_empty() || self.stop.is_set() {
+            if more.is_empty() || *work > WORK || self.stop.is_set() {
                 break;
             }
             let mut before: Vec<Vec<u32>> =
@@ -194,12 +199,15 @@ impl Work<'_> {
             let value = solution.value.approximate();
             program = self.program(std::iter::empty());
             solution = solve(&program, solution.start(&before.concat()), rough, self.stop);
-            work += solution.work;
-            if solution.value.approximate() > value * (1.0 - GAIN) || work > WORK {
+            *work += solution.work;
+            if solution.value.approximate() > value * (1.0 - GAIN) {
                 break;
             }
         }
-        let solution = solve(&program, solution.start(&solution.multipliers), self.effort.accuracy, self.stop);
+        if *work <= WORK {
+            solution = solve(&program, solution.start(&solution.multipliers), self.effort.accuracy, self.stop);
+            *work += solution.work;
+        }
         (program, solution)
     }
 }
