@@ -162,6 +162,7 @@ def collective(
     class_: str,
     radii: Rows | str | None,
     rows: str,
+    solver: str,
     swaps: int | None,
     threads: int | None,
     progress: _Progress | None,

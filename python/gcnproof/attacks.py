@@ -220,6 +220,7 @@ def collective(
     class_: Literal["predicted", "labels"] = "predicted",
     radii: Radii | Path | None = None,
     rows: Literal["all", "count"] = "all",
+    solver: Literal["own", "highs"] = "own",
     complete: bool = False,
     flips: Direction = "both",
     freeze_nodes: Any = None,
@@ -248,7 +249,8 @@ def collective(
 
     The bound starts from what each node withstands by itself: it is searched for, with `complete=True` exactly (`time_limit` gives a node up
     after so many seconds), or `radii` says it, the result of `radius` on the same graph, model and q, or its file. `rows="count"` uses
-    nothing else; by default the bound also uses what every single flip can do to each node. `swaps` says how long the search for an attack goes on.
+    nothing else; by default the bound also uses what every single flip can do to each node. With it `solver="highs"` lets HiGHS propose the multipliers
+    of the bound, in a build with the laboratory. `swaps` says how long the search for an attack goes on.
 
     `proofs` is a folder that gets a proof of every bound, one file Q-N.jsonl for each budget, which `check` reads. `out`, `resume` and
     `force` are those of `certify`, with a row for each budget.
@@ -270,6 +272,7 @@ def collective(
             class_,
             radii._rows if isinstance(radii, Radii) else None if radii is None else os.fspath(radii),
             rows,
+            solver,
             None if swaps is None else whole(swaps, "swaps", "swaps"),
             _threads(threads),
             listener,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use gcnproof::command::budgets::{Budgets, budgets as read_budgets};
-use gcnproof::command::collective_run::Question;
+use gcnproof::command::collective_run::{Proposer, Question};
 use gcnproof::command::known_radii::KnownRadii;
 use gcnproof::internals::collective::families::Rows as BoundRows;
 use gcnproof::internals::record::description::Class;
@@ -74,6 +74,7 @@ pub fn collective<'py>(
     class_: &str,
     radii: Option<Singles<'py>>,
     rows: &str,
+    solver: &str,
     swaps: Option<usize>,
     threads: Option<usize>,
     progress: Option<&Bound<'py, PyAny>>,
@@ -99,6 +100,11 @@ pub fn collective<'py>(
         "count" => BoundRows::Count,
         other => return Err(wrong(py, &format!("rows={other:?}"), "give 'all' or 'count'")),
     };
+    let solver = match solver {
+        "own" => Proposer::Own,
+        "highs" => Proposer::Highs,
+        other => return Err(wrong(py, &format!("solver={other:?}"), "give 'own' or 'highs'")),
+    };
     let radii = radii.map(|radii| radii.radii(py)).transpose()?;
     // Proofs alone can be overwritten, but not gone on with: rows say what is done.
     let mut run = files(py, out, resume, force && proofs.is_none())?;
@@ -119,6 +125,7 @@ pub fn collective<'py>(
             class,
             radii,
             rows,
+            solver,
             effort,
             effort_record,
             swaps,

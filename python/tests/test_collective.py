@@ -232,6 +232,7 @@ def test_what_cannot_be_asked_is_refused():
     refused("no list of budgets", budgets="many")
     refused('rows="some"', rows="some")
     refused('class_="other"', class_="other")
+    refused('solver="best"', solver="best")
     refused("attacked_nodes=-1", attacked_nodes=-1)
     refused("swaps=1.5", swaps=1.5)
     refused("no node 99", nodes=[99])
@@ -244,3 +245,17 @@ def test_what_cannot_be_asked_is_refused():
         gcnproof.collective(network, unlabelled, 2, 1, class_="labels", progress=False)
     with pytest.raises(gcnproof.InputError, match="the model comes first"):
         gcnproof.collective(graph, network, 2, 1, progress=False)
+
+
+def test_another_solver_proposes_in_the_laboratory():
+    graph, network = small(2, nodes=12, attributes=8)
+    ask = {"rows": "count", "complete": True, "progress": False}
+    if not gcnproof._native.build()["laboratory"]:
+        with pytest.raises(gcnproof.InputError, match="solver highs belongs to the laboratory"):
+            gcnproof.collective(network, graph, 3, 2, solver="highs", **ask)
+        return
+    ours = gcnproof.collective(network, graph, [2, 6], 2, **ask)
+    theirs = gcnproof.collective(network, graph, [2, 6], 2, solver="highs", **ask)
+    assert np.allclose(ours.fractional_bound, theirs.fractional_bound, rtol=0.01) and theirs.run["solver"] == "highs"
+    with pytest.raises(gcnproof.InputError, match="rows of counts alone"):
+        gcnproof.collective(network, graph, 3, 2, solver="highs", progress=False)

@@ -10,7 +10,7 @@ use miette::Result;
 use serde_json::{Value, json};
 
 use super::budgets::{Budgets, budgets};
-use super::collective_run::Question;
+use super::collective_run::{Proposer, Question};
 use super::effort::SearchArguments;
 use super::input::{self, Input, LocalArguments};
 use super::known_radii::KnownRadii;
@@ -55,6 +55,10 @@ pub struct Collective {
     /// What the bound rests on
     #[arg(long, value_enum, default_value = "all", help_heading = "Effort")]
     rows: RowChoice,
+    /// With --rows count: who proposes the multipliers of the bound, which we evaluate
+    #[arg(long, value_enum, default_value = "own", help_heading = "Effort")]
+    #[cfg_attr(not(feature = "laboratory"), arg(hide = true))]
+    solver: Proposer,
     #[command(flatten)]
     search: SearchArguments,
     /// Swaps that the search for an attack tries [default: more for larger budgets]
@@ -103,6 +107,7 @@ impl Collective {
             class: if self.class == Counted::Labels { Class::Labels } else { Class::Predicted },
             radii: self.radii.as_deref().map(KnownRadii::read).transpose()?,
             rows: if self.rows == RowChoice::Count { Rows::Count } else { Rows::All },
+            solver: self.solver,
             effort: self.search.effort(),
             effort_record: self.search.record(),
             swaps: self.swaps,

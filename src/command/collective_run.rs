@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use clap::ValueEnum;
 use gcnproof::internals::collective::base::{Base, bases};
 use gcnproof::internals::collective::curve::{Collective, Outcome, Settings};
 use gcnproof::internals::collective::families::Rows;
@@ -23,6 +24,16 @@ use super::run::{RunArguments, certifier, make_folder, stage, stopped};
 
 /// Flips up to which nodes are looked at by themselves where that is not all that is known of them.
 const ALONE: usize = 8;
+
+/// Who proposes multipliers; every bound is evaluated by us.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Proposer {
+    /// Our own method
+    #[default]
+    Own,
+    /// HiGHS, for --rows count: in builds with the laboratory
+    Highs,
+}
 
 /// What is asked.
 pub struct Question<'a> {
@@ -50,6 +61,8 @@ pub struct Question<'a> {
     pub radii: Option<KnownRadii>,
     /// What the bound rests on; with proofs, on what these can state.
     pub rows: Rows,
+    /// Who proposes multipliers.
+    pub solver: Proposer,
     /// How far single nodes are searched.
     pub effort: Effort,
     /// The same for the record.
@@ -84,6 +97,7 @@ impl Question<'_> {
         if self.proofs.is_some() {
             self.rows = Rows::Provable;
         }
+        self.check_solver()?;
         let certifier = certifier(self.graph, self.network, self.budget.clone()).effort(self.effort).build();
         let nodes = self.counted(&certifier)?;
         let budget_record = BudgetRecord::new(&self.budget);
@@ -97,6 +111,7 @@ impl Question<'_> {
             budgets: keys.clone(),
             attacked_nodes: self.attacked_nodes.map(|count| count as u64),
             rows: self.rows,
+            solver: (self.solver == Proposer::Highs).then(|| "highs".into()),
             class: self.class,
             effort: known.is_none().then_some(self.effort_record),
             swaps: self.swaps,
@@ -144,9 +159,32 @@ impl Question<'_> {
                 None => work.at(q as usize, &before),
                 Some(proofs) => proofs.prove(&work, certifier, q as usize, &before)?,
             };
-            let Some(outcome) = outcome else { return Ok(()) };
+            let Some(mut outcome) = outcome else { return Ok(()) };
+            if self.solver == Proposer::Highs {
+                by_highs(certifier, &nodes, self.attacked_nodes, &mut outcome);
+            }
             before.clone_from(&outcome.flips);
             done(CollectiveRecord::new(&outcome));
+        }
+        Ok(())
+    }
+
+    /// Another solver is asked about rows of counts alone, and is there only with the laboratory.
+    fn check_solver(&self) -> Result<()> {
+        if self.solver == Proposer::Own {
+            return Ok(());
+        }
+        if cfg!(not(feature = "laboratory")) {
+            return Err(miette!(
+                help = "build it with `make build`, or `cargo install --path . --features laboratory` (needs HiGHS)",
+                "--solver highs belongs to the laboratory, which this build of gcnproof does not have"
+            ));
+        }
+        if self.rows != Rows::Count {
+            return Err(miette!(
+                help = "add --rows count without --proofs, or leave --solver out",
+                "--solver highs proposes multipliers of rows of counts alone"
+            ));
         }
         Ok(())
     }
@@ -204,3 +242,15 @@ impl Question<'_> {
 fn by_themselves(certifier: &Certifier, nodes: &[usize], most: usize) -> Option<Vec<Base>> {
     stage(nodes.len(), "single nodes", |bar| bases(certifier, nodes, most, stopped, |_| bar.inc(1)).ok().flatten())
 }
+
+/// The bound by HiGHS' multipliers; without them, ours stays.
+#[cfg(feature = "laboratory")]
+fn by_highs(certifier: &Certifier, nodes: &[(Base, usize)], attacked_nodes: Option<usize>, outcome: &mut Outcome) {
+    if let Err(status) = gcnproof::laboratory::collective::propose(certifier, nodes, attacked_nodes, outcome) {
+        note!("note: Q = {}: HiGHS has no multipliers, ours bound: {status}", outcome.global);
+    }
+}
+
+/// Never asked: [`Question::check_solver`] has refused.
+#[cfg(not(feature = "laboratory"))]
+fn by_highs(_: &Certifier, _: &[(Base, usize)], _: Option<usize>, _: &mut Outcome) {}
