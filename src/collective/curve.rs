@@ -128,11 +128,7 @@ impl<'a> Collective<'a> {
     }
 
     /// The program of some rows, with rows that cut its fractional attack down, and its multipliers.
-    fn solved(
-        &self,
-        prepared: &Prepared,
-        (mut found, cap): (Vec<NodeRows>, u64),
-    ) -> (Vec<Vec<Kind>>, Program, Solution) {
+    fn solved(&self, prepared: &Prepared, (mut found, cap): (Vec<NodeRows>, u64)) -> (Vec<Vec<Kind>>, Program, Solution) {
         let program_of = |found: &[NodeRows]| {
             let rows: Vec<&[Row]> = found.iter().map(|of| of.rows.as_slice()).collect();
             Program::new(prepared.graph(), prepared.budget(), self.settings.attacked_nodes, (&rows, cap))
