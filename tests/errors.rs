@@ -697,7 +697,8 @@ fn words_that_once_misled() {
 #[cfg(not(feature = "laboratory"))]
 #[test]
 fn a_build_without_the_laboratory_says_so() {
-    for line in ["validate cora.npz gcn.safetensors -Q 1", "export --help"] {
+    let highs = "collective cora.npz gcn.safetensors -Q 1 --rows count --solver highs";
+    for line in ["validate cora.npz gcn.safetensors -Q 1", "export --help", highs] {
         let message = Bench::new().refused(line, 2);
         assert!(message.contains("laboratory") && message.contains("make build"), "{message}");
     }

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _native
+from .attacks import BudgetResult, CollectiveResults, collective
 from .calls import certify, check, explain, logits, radius
 from .errors import (
     GcnproofError,
@@ -43,6 +44,8 @@ def from_pyg(model: Any, data: Any, **options: Any) -> tuple[Graph, Network]:
 
 
 __all__ = [
+    "BudgetResult",
+    "CollectiveResults",
     "EdgeNodeResult",
     "EdgeRadii",
     "EdgeRadius",
@@ -71,6 +74,7 @@ __all__ = [
     "Validation",
     "certify",
     "check",
+    "collective",
     "explain",
     "from_pyg",
     "load",

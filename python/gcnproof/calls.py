@@ -13,7 +13,7 @@ from .errors import GcnproofWarning
 from .progress import Listener, Progress
 from .results import EdgeRadii, EdgeResults, Explanation, Proofs, Radii, Results
 from .selection import Subject, attacker, attacks_edges, flips as _flips, needed, removals as _removals, remover, selected
-from .selection import threads as _threads
+from .selection import threads as _threads, whole
 
 Path = str | os.PathLike[str]
 Direction = Literal["both", "add", "remove"]
@@ -297,6 +297,8 @@ def check(
     q: int | None = None,
     E: int | None = None,
     e: int | None = None,
+    bound: int | None = None,
+    attacked_nodes: int | None = None,
     nodes: Any = None,
     exact: bool = False,
     deployed: Literal["float32", "exact"] | None = None,
@@ -309,6 +311,9 @@ def check(
     the file's budget is larger, what is robust there is robust within the smaller one too; what is not need not be, and has no verdict.
     `exact=True` lets the core alone judge, in exact integers: slow. `deployed="float32"` insists that the file is about every execution
     in float32, `deployed="exact"` that it is about the network in exact arithmetic.
+
+    A file of `collective` is about one attack for the whole graph: `bound` insists that it shows that at most so many predictions break, `attacked_nodes`
+    that the attacker may change so many nodes or more; the other expectations need `bound` beside them.
     """
     subject = Subject(model, data)
     with Progress(progress, "check") as listener:
@@ -320,6 +325,8 @@ def check(
             None if q is None else _flips(q, "q"),
             None if E is None else _removals(E, "E"),
             None if e is None else _removals(e, "e"),
+            None if bound is None else whole(bound, "bound", "predictions"),
+            None if attacked_nodes is None else whole(attacked_nodes, "attacked_nodes", "nodes"),
             selected(nodes, subject.graph.node_count),
             exact,
             deployed,

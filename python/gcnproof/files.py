@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
+from .attacks import CollectiveResults
 from .errors import GcnproofWarning, InputError
 from .graph import Graph
 from .network import Layer, Network, Polynomial, Term
@@ -25,7 +26,7 @@ def load(
     graph: Any = None,
     message_passing: str | Sequence[str] = "gcn",
     layers: Sequence[str] = (),
-) -> Graph | Network | Results | Radii:
+) -> Graph | Network | Results | Radii | CollectiveResults:
     """Reads a file: a graph (.npz), a model (.safetensors or .npz), or results (.parquet, .jsonl or .csv).
 
     A model file that does not describe its network is one of graph convolutions with ReLU between; `message_passing` is one rule for
@@ -40,6 +41,8 @@ def load(
         if rows.kind == "validate":
             raise InputError(f"{name}: holds class pairs of validate", "read it with pandas or polars")
         of = Graph.load(graph) if isinstance(graph, (str, os.PathLike)) else graph
+        if rows.kind == "collective":
+            return CollectiveResults(rows, graph=of)
         kinds: dict[str, type[Results] | type[Radii]] = {"radius": Radii, "certify edges": EdgeResults, "radius edges": EdgeRadii}
         return kinds.get(rows.kind, Results)(rows, graph=of)
     rules = [message_passing] if isinstance(message_passing, str) else list(message_passing)

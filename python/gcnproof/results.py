@@ -90,8 +90,8 @@ class Arrow:
 Row = TypeVar("Row")
 
 
-class _Table(Generic[Row]):
-    """Rows about nodes."""
+class _Rows:
+    """The rows of a run."""
 
     def __init__(self, rows: _native.Rows, facts: dict[str, Any] | None = None, graph: Graph | None = None, data: Any = None):
         self._rows = rows
@@ -101,8 +101,6 @@ class _Table(Generic[Row]):
         """Wall-clock seconds of the call; None for results that were loaded."""
         self.notes: list[str] = facts.get("notes", [])
         """What there is to say of the run."""
-        self.proofs: dict[str, Any] | None = facts.get("proofs")
-        """What was written of proofs."""
 
     @cached_property
     def _columns(self) -> dict[str, np.ndarray]:
@@ -111,10 +109,6 @@ class _Table(Generic[Row]):
             values.flags.writeable = False
         return columns
 
-    @cached_property
-    def _places(self) -> dict[int, int]:
-        return {int(node): at for at, node in enumerate(self.node)}
-
     @property
     def run(self) -> dict[str, Any]:
         """What the run was: digests of graph and model, budget, effort, nodes."""
@@ -122,8 +116,64 @@ class _Table(Generic[Row]):
 
     @property
     def complete(self) -> bool:
-        """Has every node of the run a row?"""
+        """Has the run all of its rows?"""
         return len(self) >= self._rows.total
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def to_arrow(self) -> Arrow:
+        """All columns of the results files, for libraries that speak Arrow: `polars.DataFrame(results.to_arrow())`."""
+        return Arrow(self._rows)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._rows.__arrow_c_stream__(requested_schema)
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Writes a results file as `out` would: .parquet, .jsonl or .csv, by its name. What is there is not overwritten unless forced."""
+        self._rows.save(os.fspath(path), force)
+
+
+def _flipped(rows: _Rows, flips: list[tuple[int, int]]) -> Any:
+    """The attributes that a run was about with flips made: a tensor like `data.x`, or a scipy CSR matrix."""
+    x: Any = getattr(rows._data, "x", None)
+    if rows._graph is None:
+        raise InputError("these results were loaded without their graph", "give it: gcnproof.load(path, graph=graph)")
+    certified = rows.run.get("input", {}).get("graph")
+    if certified is not None and certified != rows._graph.digest:
+        raise InputError("these results are about another graph", "give the graph that was certified: gcnproof.load(path, graph=graph)")
+    attributes = rows._graph.attributes
+    if hasattr(x, "detach"):
+        import torch
+
+        # The attributes that were certified, even if the tensor was changed since.
+        changed = torch.from_numpy(attributes.toarray()).to(dtype=x.dtype, device=x.device)
+        for at, attribute in flips:
+            changed[at, attribute] = 1 - int(changed[at, attribute])
+        return changed
+    from scipy import sparse
+
+    if not flips:
+        return attributes.copy()
+    nodes, columns = np.array(flips).T
+    before = np.asarray(attributes[nodes, columns]).ravel().astype(np.int8)
+    change = sparse.csr_matrix(((1 - 2 * before), (nodes, columns)), shape=attributes.shape, dtype=np.int8)
+    changed = (attributes.astype(np.int8) + change).astype(attributes.dtype)
+    changed.eliminate_zeros()
+    return changed
+
+
+class _Table(_Rows, Generic[Row]):
+    """Rows about nodes."""
+
+    def __init__(self, rows: _native.Rows, facts: dict[str, Any] | None = None, graph: Graph | None = None, data: Any = None):
+        super().__init__(rows, facts, graph, data)
+        self.proofs: dict[str, Any] | None = (facts or {}).get("proofs")
+        """What was written of proofs."""
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {int(node): at for at, node in enumerate(self.node)}
 
     @property
     def node(self) -> np.ndarray:
@@ -149,9 +199,6 @@ class _Table(Generic[Row]):
     def witness(self) -> list[list[tuple[int, int]]]:
         """The flips that break each node, as (node, attribute); or the edges without which it changes its class, as pairs of ids."""
         return self._rows.witnesses()
-
-    def __len__(self) -> int:
-        return len(self._rows)
 
     def __contains__(self, node: object) -> bool:
         return node in self._places
@@ -183,17 +230,6 @@ class _Table(Generic[Row]):
         frame["witness"] = self.witness
         return frame.set_index("node", drop=False)
 
-    def to_arrow(self) -> Arrow:
-        """All columns of the results files, for libraries that speak Arrow: `polars.DataFrame(results.to_arrow())`."""
-        return Arrow(self._rows)
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._rows.__arrow_c_stream__(requested_schema)
-
-    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Writes a results file as `out` would: .parquet, .jsonl or .csv, by its name. What is there is not overwritten unless forced."""
-        self._rows.save(os.fspath(path), force)
-
     def apply(self, node: int) -> Any:
         """The attributes with the flips of the node's witness made, so that your own model can be asked.
 
@@ -202,31 +238,7 @@ class _Table(Generic[Row]):
         flips = self.witness[self._at(node)]
         if not flips and not self._broken(self._at(node)):
             raise InputError(f"node {node} has no witness", "only non-robust nodes have one")
-        x: Any = getattr(self._data, "x", None)
-        if self._graph is None:
-            raise InputError("these results were loaded without their graph", "give it: gcnproof.load(path, graph=graph)")
-        certified = self.run.get("input", {}).get("graph")
-        if certified is not None and certified != self._graph.digest:
-            raise InputError("these results are about another graph", "give the graph that was certified: gcnproof.load(path, graph=graph)")
-        attributes = self._graph.attributes
-        if hasattr(x, "detach"):
-            import torch
-
-            # The attributes that were certified, even if the tensor was changed since.
-            changed = torch.from_numpy(attributes.toarray()).to(dtype=x.dtype, device=x.device)
-            for at, attribute in flips:
-                changed[at, attribute] = 1 - int(changed[at, attribute])
-            return changed
-        from scipy import sparse
-
-        if not flips:
-            return attributes.copy()
-        rows, columns = np.array(flips).T
-        before = np.asarray(attributes[rows, columns]).ravel().astype(np.int8)
-        change = sparse.csr_matrix(((1 - 2 * before), (rows, columns)), shape=attributes.shape, dtype=np.int8)
-        changed = (attributes.astype(np.int8) + change).astype(attributes.dtype)
-        changed.eliminate_zeros()
-        return changed
+        return _flipped(self, flips)
 
     def _broken(self, at: int) -> bool:
         raise NotImplementedError
@@ -566,7 +578,7 @@ class Explanation(dict):  # type: ignore[type-arg]
 
 @dataclass(frozen=True)
 class Proofs:
-    """What the checker says of a file of proofs. True if everything in it was accepted and at least one node is proved."""
+    """What the checker says of a file of proofs. True if everything in it was accepted and at least one node is proved, or its claim about one attack."""
 
     success: bool
     accepted: dict[str, int]
@@ -579,9 +591,19 @@ class Proofs:
     facts: dict[str, Any]
     """Everything that `gcnproof check --format json` says."""
 
+    @property
+    def bound(self) -> int | None:
+        """Of a file about one attack for the whole graph: it breaks at most so many predictions. None if the file is about single nodes, or nothing is proved."""
+        claim = self.facts.get("collective")
+        return int(claim["claimed"]) if claim and claim["proved"] else None
+
     def __bool__(self) -> bool:
         return self.success
 
     def __repr__(self) -> str:
         unmet = "".join(f"; {words}" for words in self.unmet)
+        claim = self.facts.get("collective")
+        if claim:
+            words = f"one attack breaks at most {claim['claimed']} of {claim['counted']} predictions"
+            return f"Proofs({'accepted' if self.success else 'not accepted'}: {words}, {self.rejected} rejected{unmet})"
         return f"Proofs({'accepted' if self.success else 'not accepted'}: {self.accepted}, {self.rejected} rejected{unmet})"

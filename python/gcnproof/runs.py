@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from . import _native
+from .attacks import CollectiveResults
 from .errors import GcnproofError, GcnproofWarning, InputError
 from .files import load
 from .graph import Graph
@@ -248,10 +249,10 @@ def report(
         for at, one in enumerate(results):
             if isinstance(one, Study):
                 paths.append(one.folder)
-            elif isinstance(one, (Results, Radii)):
+            elif isinstance(one, (Results, Radii, CollectiveResults)):
                 graph = one._graph if graph is None else graph
                 data = one._data if data is None else data
-                paths.append(os.path.join(folder, f"{'radius' if isinstance(one, Radii) else 'results'}{at + 1}.parquet"))
+                paths.append(os.path.join(folder, f"{_kind(one)}{at + 1}.parquet"))
                 one.save(paths[-1])
             else:
                 paths.append(os.fspath(one))
@@ -263,6 +264,10 @@ def report(
                 raise InputError("a model without its graph", "give the graph, too")
             words += ["--model", _model_file(Subject(model, graph if data is None else data), folder, "model")]
         return str(_run(words, None, False)["page"])
+
+
+def _kind(rows: Results | Radii | CollectiveResults) -> str:
+    return "radius" if isinstance(rows, Radii) else "results" if isinstance(rows, Results) else "collective"
 
 
 @dataclass(frozen=True)

@@ -152,11 +152,28 @@ def needed(value: Any, name: str, remedy: str) -> Any:
     return value
 
 
+def whole(count: Any, name: str, of: str) -> int:
+    """A number of things."""
+    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 0:
+        raise InputError(f"{name}={count!r}", f"give a whole number of {of}, 0 or more")
+    return int(count)
+
+
 def flips(count: Any, name: str) -> int:
     """A number of flips."""
-    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 0:
-        raise InputError(f"{name}={count!r}", "give a whole number of flips, 0 or more")
-    return int(count)
+    return whole(count, name, "flips")
+
+
+def budgets(asked: Any) -> str | list[int]:
+    """Numbers of flips in all: one, several, or a list in words, which the native module reads."""
+    if isinstance(asked, str):
+        return asked
+    if isinstance(asked, (numbers.Number, bool)):
+        return [flips(asked, "budgets")]
+    found = _array(list(asked) if isinstance(asked, (set, frozenset, range)) else asked)
+    if found.size and (found.ndim != 1 or found.dtype.kind not in "iu" or found.min() < 0):
+        raise InputError("budgets are no numbers of flips", "give whole numbers, 0 or more: a list, a range, or a text such as '0-1000:50'")
+    return [int(count) for count in found.ravel()]
 
 
 #: More threads than any machine has cores; a slip of the keyboard would otherwise start as many.

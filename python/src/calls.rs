@@ -232,6 +232,8 @@ pub fn check<'py>(
     local: Option<u64>,
     edges_global: Option<u64>,
     edges_local: Option<u64>,
+    bound: Option<u64>,
+    attacked_nodes: Option<u64>,
     nodes: Option<Vec<i64>>,
     exact: bool,
     deployed: Option<&str>,
@@ -253,6 +255,8 @@ pub fn check<'py>(
         local,
         removals: edges_global,
         removals_at_node: edges_local,
+        bound,
+        attacked_nodes,
         nodes,
         deployed,
         ..Expectations::default()

@@ -5,6 +5,7 @@ mod arrow;
 mod asked;
 mod call;
 mod calls;
+mod collective;
 mod edges;
 mod errors;
 mod gathering;
@@ -23,6 +24,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 mod _native {
     #[pymodule_export]
     use crate::calls::{build, certify, check, command, explain, interrupt, radius};
+    #[pymodule_export]
+    use crate::collective::collective;
     #[pymodule_export]
     use crate::edges::{certify_edges, explain_edges, radius_edges};
     #[pymodule_export]

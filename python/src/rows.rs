@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatchIterator;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use gcnproof::internals::record::collective::CollectiveRecord;
 use gcnproof::internals::record::description::Description;
 use gcnproof::internals::record::edges::{EdgeRadiusRecord, EdgeRecord};
 use gcnproof::internals::record::{MarginRecord, NodeRecord, RadiusRecord};
@@ -32,6 +33,8 @@ pub enum Kind {
     EdgeNodes(Vec<EdgeRecord>),
     /// Radii in removed edges.
     EdgeRadii(Vec<EdgeRadiusRecord>),
+    /// Budgets of one attack for the whole graph.
+    Collective(Vec<CollectiveRecord>),
 }
 
 /// The rows of a run and what the run was.
@@ -54,6 +57,7 @@ macro_rules! each {
             Kind::Pairs($rows) => $body,
             Kind::EdgeNodes($rows) => $body,
             Kind::EdgeRadii($rows) => $body,
+            Kind::Collective($rows) => $body,
         }
     };
 }
@@ -75,6 +79,7 @@ impl Rows {
             Kind::EdgeNodes(rows) if rows.iter().any(|row| row.exact_margins.is_some()) => EdgeRecord::EXACT_SCHEMA,
             Kind::EdgeNodes(_) => EdgeRecord::SCHEMA,
             Kind::EdgeRadii(_) => EdgeRadiusRecord::SCHEMA,
+            Kind::Collective(_) => CollectiveRecord::SCHEMA,
         }
     }
 
@@ -119,7 +124,7 @@ fn worst(margins: &[MarginRecord]) -> (f64, i64) {
 
 #[pymethods]
 impl Rows {
-    /// Reads a results file of `certify`, `radius` or `validate`.
+    /// Reads a results file of `certify`, `radius`, `collective` or `validate`.
     #[staticmethod]
     fn read(py: Python, path: PathBuf) -> PyResult<Rows> {
         let sidecar = Sidecar::load(&path).map_err(|error| from_error(py, error))?;
@@ -129,6 +134,7 @@ impl Rows {
         let kind = match fingerprint["command"].as_str() {
             Some("radius") => results::read(&path, RadiusRecord::SCHEMA).map(Kind::Radii),
             Some("validate") => results::read(&path, PairRecord::SCHEMA).map(Kind::Pairs),
+            Some("collective") => results::read(&path, CollectiveRecord::SCHEMA).map(Kind::Collective),
             Some("radius edges") => results::read(&path, EdgeRadiusRecord::SCHEMA).map(Kind::EdgeRadii),
             Some("certify edges") => results::read(&path, EdgeRecord::SCHEMA)
                 .or_else(|error| results::read(&path, EdgeRecord::EXACT_SCHEMA).map_err(|_| error))
@@ -150,6 +156,7 @@ impl Rows {
             Kind::Pairs(rows) => self.save_as(rows, &path, PairRecord::key, mode),
             Kind::EdgeNodes(rows) => self.save_as(rows, &path, |row| row.node, mode),
             Kind::EdgeRadii(rows) => self.save_as(rows, &path, |row| row.node, mode),
+            Kind::Collective(rows) => self.save_as(rows, &path, |row| row.q_global, mode),
         });
         saved.map_err(|error| from_error(py, error))
     }
@@ -167,6 +174,7 @@ impl Rows {
             Kind::Pairs(_) => "validate",
             Kind::EdgeNodes(_) => "certify edges",
             Kind::EdgeRadii(_) => "radius edges",
+            Kind::Collective(_) => "collective",
         }
     }
 
@@ -235,6 +243,17 @@ impl Rows {
                 columns.set_item("relevant_edges", column(py, rows, |row| row.relevant_edges as i64))?;
                 columns.set_item("seconds", column(py, rows, |row| row.seconds))?;
             }
+            Kind::Collective(rows) => {
+                columns.set_item("Q", column(py, rows, |row| signed(Some(row.q_global))))?;
+                columns.set_item("counted", column(py, rows, |row| row.counted as i64))?;
+                columns.set_item("bound", column(py, rows, |row| row.bound as i64))?;
+                columns.set_item("fractional_bound", column(py, rows, |row| row.fractional_bound))?;
+                columns.set_item("robust", column(py, rows, |row| row.robust as i64))?;
+                columns.set_item("broken", column(py, rows, |row| row.broken as i64))?;
+                columns.set_item("listed", column(py, rows, |row| row.listed))?;
+                columns.set_item("bound_seconds", column(py, rows, |row| row.bound_seconds))?;
+                columns.set_item("attack_seconds", column(py, rows, |row| row.attack_seconds))?;
+            }
             Kind::Pairs(_) => {
                 for of in self.schema() {
                     let cells = self.values().map(|row| object(py, &row[of.name])).collect::<PyResult<Vec<_>>>()?;
@@ -254,7 +273,7 @@ impl Rows {
         }
     }
 
-    /// The flips, or the edges, of every witness.
+    /// The flips, or the edges, of every witness; the flips of every budget.
     fn witnesses(&self) -> Vec<Vec<(u32, u32)>> {
         let flips = |witness: &[gcnproof::Flip]| witness.iter().map(|&flip| flip.into()).collect();
         let edges = |witness: &[gcnproof::edges::Edge]| witness.iter().map(|edge| (edge.0, edge.1)).collect();
@@ -264,6 +283,7 @@ impl Rows {
             Kind::Pairs(_) => Vec::new(),
             Kind::EdgeNodes(rows) => rows.iter().map(|row| edges(&row.witness_edges)).collect(),
             Kind::EdgeRadii(rows) => rows.iter().map(|row| edges(&row.witness_edges)).collect(),
+            Kind::Collective(rows) => rows.iter().map(|row| flips(&row.flips)).collect(),
         }
     }
 

@@ -7,10 +7,12 @@
 #[macro_use]
 pub mod output;
 
+pub mod budgets;
 pub mod certify;
 pub mod check;
 pub mod collective;
 mod collective_proofs;
+pub mod collective_run;
 mod collective_summary;
 pub mod demo;
 pub mod deployed;
@@ -25,6 +27,7 @@ pub mod ids;
 pub mod input;
 pub mod inspect;
 pub mod join;
+pub mod known_radii;
 pub mod lists;
 pub mod logits;
 mod minima;

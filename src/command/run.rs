@@ -248,6 +248,19 @@ pub fn progress_bar(length: usize, before: u64) -> ProgressBar {
     bar
 }
 
+/// Runs a stage of a run with a bar of its own; afterwards the bar of the run is again the one that is asked for.
+pub fn stage<T>(length: usize, what: &'static str, work: impl FnOnce(&ProgressBar) -> T) -> T {
+    let before = bar().clone();
+    let own = progress_bar(length, 0);
+    own.set_message(what);
+    let found = work(&own);
+    own.finish_and_clear();
+    if before.is_some() {
+        *bar() = before;
+    }
+    found
+}
+
 /// Makes a folder for output.
 pub fn make_folder(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(|error| {

@@ -2,9 +2,11 @@
 //!
 //! `measurement` computes the numbers of a target's class pairs ([`ours`] those that need no solver), [`pair`] is a row of them, [`chain`] checks that they
 //! stand in the order `g ≤ m̂ ≤ m̃ ≤ m ≤ witness`, [`report`] counts, [`histogram`] and [`svg`] show the gaps,
-//! and `hunt` looks for small networks on which a theorem of the paper fails.
+//! and `hunt` looks for small networks on which a theorem of the paper fails. `collective` lets a solver propose multipliers of one attack for the whole graph.
 
 pub mod chain;
+#[cfg(feature = "laboratory")]
+pub mod collective;
 pub mod histogram;
 #[cfg(feature = "laboratory")]
 pub mod hunt;

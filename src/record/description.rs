@@ -102,6 +102,9 @@ pub struct CollectiveRun {
     pub attacked_nodes: Option<u64>,
     /// What the bound rests on.
     pub rows: Rows,
+    /// Who proposes multipliers, if not we.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub solver: Option<String>,
     /// Which predictions count.
     pub class: Class,
     /// How far single nodes were searched; nothing where a file says what is known of them.

@@ -61,7 +61,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Where edges are removed instead, [`edges`] has the problem, its brute force and its MILP.
+//! Where edges are removed instead, [`edges`] has the problem, its brute force and its MILP. Where one attack is chosen for all nodes, [`collective`] has brute force and the
+//! programs that bound it.
 //!
 //! # Whom to believe
 //!
@@ -80,6 +81,7 @@
 //! crate has everything but solvers.
 
 mod bounds;
+pub mod collective;
 pub mod dual;
 pub mod edges;
 pub mod enumeration;

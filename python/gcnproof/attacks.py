@@ -1,0 +1,285 @@
+"""One attack for the whole graph: the call `collective`, and what it finds, one row for each budget."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from . import _native
+from .calls import Direction, Path, _path, _search, _tell
+from .errors import InputError
+from .progress import Listener, Progress
+from .results import Radii, _flipped, _Rows
+from .selection import Subject, attacker, budgets as _budgets, is_path, needed, selected, whole
+from .selection import threads as _threads
+
+
+@dataclass(frozen=True)
+class BudgetResult:
+    """What is known of one budget."""
+
+    Q: int
+    """Flips in all."""
+    counted: int
+    """Predictions that count."""
+    bound: int
+    """Of these, no perturbation breaks more."""
+    fractional_bound: float
+    """The bound before it was rounded down."""
+    robust: int
+    """Predictions that no perturbation within the budget breaks, each by itself."""
+    broken: int
+    """Predictions that the perturbation below breaks."""
+    broken_nodes: list[int]
+    """Their nodes."""
+    flips: list[tuple[int, int]]
+    """The perturbation, as (node, attribute)."""
+    listed: bool
+    """Were all perturbations listed? Then the bound is the truth."""
+    bound_seconds: float
+    attack_seconds: float
+
+    @property
+    def certified(self) -> int:
+        """At least so many predictions stay, whatever the attacker does."""
+        return self.counted - self.bound
+
+    @property
+    def unknown(self) -> int:
+        """Predictions between the bound and what the perturbation breaks."""
+        return self.bound - self.broken
+
+
+class CollectiveResults(_Rows):
+    """What `collective` found: for every budget a bound on the predictions that one perturbation breaks, and a perturbation.
+
+    Columns are arrays of numpy, one entry for each budget; `results[100]` is everything that is known of the budget of 100 flips.
+    """
+
+    @property
+    def Q(self) -> np.ndarray:
+        """The budgets, rising: flips in all."""
+        return self._columns["Q"]
+
+    @property
+    def counted(self) -> np.ndarray:
+        """Predictions that count."""
+        return self._columns["counted"]
+
+    @property
+    def bound(self) -> np.ndarray:
+        """No perturbation within the budget breaks more predictions."""
+        return self._columns["bound"]
+
+    @property
+    def fractional_bound(self) -> np.ndarray:
+        """The bounds before they were rounded down."""
+        return self._columns["fractional_bound"]
+
+    @property
+    def robust(self) -> np.ndarray:
+        """Predictions that no perturbation within the budget breaks, each by itself."""
+        return self._columns["robust"]
+
+    @property
+    def broken(self) -> np.ndarray:
+        """Predictions that the perturbation in `flips` breaks, replayed exactly."""
+        return self._columns["broken"]
+
+    @property
+    def listed(self) -> np.ndarray:
+        """Where all perturbations were listed: there the bound is the truth."""
+        return self._columns["listed"]
+
+    @cached_property
+    def certified(self) -> np.ndarray:
+        """At least so many predictions stay, whatever the attacker does."""
+        return self.counted - self.bound
+
+    @cached_property
+    def flips(self) -> list[list[tuple[int, int]]]:
+        """The perturbation of each budget, as (node, attribute)."""
+        return self._rows.witnesses()
+
+    @cached_property
+    def broken_nodes(self) -> list[list[int]]:
+        """The nodes that each perturbation breaks."""
+        return [row.broken_nodes for row in self]
+
+    def area(self) -> float | None:
+        """The area under the share of predictions certified, by trapezoids over Q; None for less than two budgets."""
+        if len(self) < 2:
+            return None
+        share = self.certified / np.maximum(self.counted, 1)
+        return float((np.diff(self.Q) * (share[1:] + share[:-1])).sum() / 2)
+
+    def _at(self, Q: Any) -> int:
+        found = np.flatnonzero(self.Q == Q)
+        if len(found) != 1:
+            raise KeyError(f"Q = {Q!r} is not among the {len(self)} budgets of these results")
+        return int(found[0])
+
+    def __contains__(self, Q: object) -> bool:
+        return bool((self.Q == Q).any())
+
+    def __getitem__(self, Q: int) -> BudgetResult:
+        """What was found of a budget, by its number of flips."""
+        return self._row(self._rows.row(self._at(Q)))
+
+    def __iter__(self) -> Iterator[BudgetResult]:
+        return (self._row(self._rows.row(at)) for at in range(len(self)))
+
+    def _row(self, row: dict[str, Any]) -> BudgetResult:
+        return BudgetResult(
+            Q=row["q_global"],
+            counted=row["counted"],
+            bound=row["bound"],
+            fractional_bound=row["fractional_bound"],
+            robust=row["robust"],
+            broken=row["broken"],
+            broken_nodes=[int(node) for node in row["broken_nodes"].split()],
+            flips=[(node, attribute) for node, attribute in row["flips"]],
+            listed=row["listed"],
+            bound_seconds=row["bound_seconds"],
+            attack_seconds=row["attack_seconds"],
+        )
+
+    def apply(self, Q: int) -> Any:
+        """The attributes with the perturbation of a budget made, so that your own model can be asked.
+
+        With a Data object of PyTorch Geometric they are a new tensor like `data.x`; otherwise a new scipy CSR matrix.
+        """
+        return _flipped(self, self.flips[self._at(Q)])
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame, one row for each budget; perturbations and the nodes that they break as lists."""
+        import pandas
+
+        frame = pandas.DataFrame(dict(self._columns))
+        frame["certified"] = self.certified
+        frame["flips"] = self.flips
+        frame["broken_nodes"] = self.broken_nodes
+        return frame.set_index("Q", drop=False)
+
+    def summary(self) -> dict[str, Any]:
+        """The curve in short."""
+        return {
+            "budgets": len(self),
+            "counted": int(self.counted[0]) if len(self) else None,
+            "largest_Q": int(self.Q[-1]) if len(self) else None,
+            "certified": int(self.certified[-1]) if len(self) else None,
+            "broken": int(self.broken[-1]) if len(self) else None,
+            "area": self.area(),
+            "complete": self.complete,
+            "seconds": self.seconds,
+        }
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"CollectiveResults(0 of {self._rows.total} budgets)"
+        last = self[int(self.Q[-1])]
+        open_ = "" if self.complete else f" of {self._rows.total}"
+        return (
+            f"CollectiveResults({len(self)}{open_} budgets: one attack of Q = {last.Q} breaks at most {last.bound} of {last.counted} "
+            f"predictions, one was found that breaks {last.broken})"
+        )
+
+    def __str__(self) -> str:
+        lines = [f"{'Q':>8}{'certified':>11}{'share':>10}{'unknown':>10}{'broken':>10}{'flips':>8}"]
+        for row in self:
+            share = row.certified / max(row.counted, 1)
+            lines.append(f"{row.Q:>8}{row.certified:>11}{share:>10.4f}{row.unknown:>10}{row.broken:>10}{len(row.flips):>8}")
+        if not self.complete:
+            lines.append(f"{len(self)} of {self._rows.total} budgets: the run was interrupted")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        heads = "".join(f"<th style='text-align:right;padding:2px 12px'>{name}</th>" for name in ("Q", "certified", "unknown", "broken", "flips"))
+        rows = "".join(
+            "<tr>" + "".join(f"<td style='text-align:right;padding:2px 12px'>{cell}</td>" for cell in cells) + "</tr>"
+            for cells in ((row.Q, row.certified, row.unknown, row.broken, len(row.flips)) for row in self)
+        )
+        part = "" if self.complete else f" of {self._rows.total}, interrupted"
+        counted = int(self.counted[0]) if len(self) else 0
+        return f"<div><p><b>{len(self)} budgets{part}</b>, {counted} predictions</p><table><tr>{heads}</tr>{rows}</table></div>"
+
+
+def collective(
+    model: Any,
+    data: Any,
+    budgets: Any,
+    q: Any = None,
+    *,
+    attacked_nodes: int | None = None,
+    nodes: Any = None,
+    class_: Literal["predicted", "labels"] = "predicted",
+    radii: Radii | Path | None = None,
+    rows: Literal["all", "count"] = "all",
+    solver: Literal["own", "highs"] = "own",
+    complete: bool = False,
+    flips: Direction = "both",
+    freeze_nodes: Any = None,
+    freeze_attributes: Any = None,
+    time_limit: float | None = None,
+    swaps: int | None = None,
+    threads: int | None = None,
+    progress: bool | Listener = True,
+    proofs: Path | None = None,
+    out: Path | None = None,
+    resume: bool = False,
+    force: bool = False,
+) -> CollectiveResults:
+    """How many predictions one perturbation of the whole graph can break: for every budget an upper bound, and a perturbation.
+
+    A verdict of `certify` lets the attacker choose anew for every node; here one perturbation is chosen for all of them.
+
+        curve = gcnproof.collective(model, data, budgets=range(0, 201, 20), q=0.01)
+        curve.certified                    # so many predictions stay at each Q, whatever the attacker does
+        curve[100].bound, curve[100].broken
+        x = curve.apply(100)               # the attributes with the perturbation found for Q = 100
+
+    `budgets` are numbers of flips in all: one, a list, a range, or a text such as "0-1000:50". `model`, `data`, `q`, `flips` and what is
+    frozen are those of `certify`; `attacked_nodes` limits in how many nodes the attacker changes attributes. Predictions of `nodes`
+    count, or all; with class_="labels" only those that agree with the label.
+
+    The bound starts from what each node withstands by itself: it is searched for, with `complete=True` exactly (`time_limit` gives a node up
+    after so many seconds), or `radii` says it, the result of `radius` on the same graph, model and q, or its file. `rows="count"` uses
+    nothing else; by default the bound also uses what every single flip can do to each node. With it `solver="highs"` lets HiGHS propose the multipliers
+    of the bound, in a build with the laboratory. `swaps` says how long the search for an attack goes on.
+
+    `proofs` is a folder that gets a proof of every bound, one file Q-N.jsonl for each budget, which `check` reads. `out`, `resume` and
+    `force` are those of `certify`, with a row for each budget.
+    """
+    q = needed(q, "q", "say how many attributes may be flipped in each node")
+    asked = _budgets(budgets)
+    if radii is not None and not isinstance(radii, Radii) and not is_path(radii):
+        raise InputError(f"radii: a {type(radii).__name__}", "give what gcnproof.radius returned, or its file")
+    subject = Subject(model, data)
+    with Progress(progress, "collective") as listener:
+        found, facts = _native.collective(
+            subject.graph._native(),
+            subject.network,
+            asked,
+            attacker(subject.graph, q, flips, freeze_nodes, freeze_attributes),
+            None if attacked_nodes is None else whole(attacked_nodes, "attacked_nodes", "nodes"),
+            _search(complete, False, time_limit),
+            selected(nodes, subject.graph.node_count),
+            class_,
+            radii._rows if isinstance(radii, Radii) else None if radii is None else os.fspath(radii),
+            rows,
+            solver,
+            None if swaps is None else whole(swaps, "swaps", "swaps"),
+            _threads(threads),
+            listener,
+            _path(proofs),
+            _path(out),
+            resume,
+            force,
+        )
+    _tell(facts)
+    return CollectiveResults(found, facts, subject.graph, subject.data)
