@@ -1,6 +1,6 @@
 //! One budget from end to end: the bound on the predictions that a single perturbation can break, and a perturbation that breaks many.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use rayon::prelude::*;
@@ -13,7 +13,7 @@ use crate::collective::base::Base;
 use crate::collective::dual::prices;
 use crate::collective::families::{Kind, Rows};
 use crate::collective::generation::{Effort, Generated, Work};
-use crate::collective::listing;
+use crate::collective::listing::{self, Hints};
 use crate::collective::program::Program;
 use crate::collective::replay::broken;
 use crate::collective::solver::Solution;
@@ -29,7 +29,8 @@ pub struct Settings {
     pub attacked_nodes: Option<usize>,
     /// Swaps of the search for an attack; `None` for a number that grows with the budget.
     pub swaps: Option<usize>,
-    /// Problems with at most so many perturbations are decided by listing them.
+    /// Problems with at most so many perturbations are decided by listing them; where bound and attack differ, sixteen times as many are looked at, and those that
+    /// cannot break more are passed over.
     pub listed: usize,
     /// How often rows are added that cut the fractional attack down.
     pub covers: usize,
@@ -151,9 +152,11 @@ impl<'a> Collective<'a> {
             prices: (0, Vec::new()),
             seconds: (0.0, 0.0),
         };
-        if let Some((bound, flips)) =
-            listing::worst(&prepared, &open_nodes, self.settings.attacked_nodes, self.settings.listed)
-        {
+        let all_flips = listing::permitted(&prepared, &open_nodes, self.settings.listed.min(FEW))
+            .filter(|_| self.settings.listed > 0);
+        let limits = (self.settings.attacked_nodes, self.settings.listed);
+        let listed = |flips: &Vec<Flip>| listing::worst(&prepared, &open_nodes, limits, (flips, Hints::default()));
+        if let Some((bound, flips)) = all_flips.as_ref().and_then(listed) {
             outcome.bound = bound;
             outcome.fractional = bound as f64;
             outcome.listed = true;
@@ -172,6 +175,7 @@ impl<'a> Collective<'a> {
         candidates.extend(witnesses.filter(|witness| witness.len() <= WITNESS.min(flips)).flatten());
         candidates.extend_from_slice(before);
         let swaps = self.settings.swaps.unwrap_or(SWAPS + SWAPS_EACH * flips.min(MANY));
+        let known = all_flips.as_ref().and_then(|flips| work.shares(flips));
         let improve = || (work.improve(first), start.elapsed().as_secs_f64());
         let search = || {
             attack(
@@ -193,9 +197,29 @@ impl<'a> Collective<'a> {
         outcome.broken = broken(&prepared, &open_nodes, &flips);
         outcome.flips = flips;
         outcome.seconds.1 = start.elapsed().as_secs_f64();
+        if outcome.bound > outcome.broken.len()
+            && let (Some(flips), Some(known)) = (all_flips, known)
+        {
+            let of_node: BTreeMap<usize, Option<Vec<u32>>> =
+                bases.iter().map(|(base, _)| base.node).zip(known).collect();
+            let shares = open_nodes.iter().map(|(node, _)| of_node.get(node).cloned().flatten()).collect();
+            let hints = Hints { shares, best: (outcome.broken.len(), outcome.flips.clone()) };
+            let limits = (attacked_nodes, self.settings.listed.saturating_mul(16));
+            if let Some((bound, flips)) = listing::worst(&prepared, &open_nodes, limits, (&flips, hints)) {
+                outcome.bound = bound;
+                outcome.fractional = bound as f64;
+                outcome.listed = true;
+                outcome.broken = broken(&prepared, &open_nodes, &flips);
+                outcome.flips = flips;
+                outcome.seconds = (start.elapsed().as_secs_f64(), start.elapsed().as_secs_f64());
+            }
+        }
         (!self.stop.is_set()).then_some(outcome)
     }
 }
+
+/// Flips up to which perturbations may be listed.
+const FEW: usize = 512;
 
 /// Witnesses of more flips than this are no candidates by themselves.
 const WITNESS: usize = 6;

@@ -149,7 +149,8 @@ impl Program {
     pub(crate) fn best_flips(&self, multipliers: &[u32], entries: usize) -> impl Iterator<Item = Flip> {
         let least = self.price(multipliers) / 4;
         let worth = worth(self, multipliers).0.into_iter().enumerate();
-        let mut ranked: Vec<(u128, usize)> = worth.map(|(flip, worth)| (worth, flip)).filter(|of| of.0 >= least).collect();
+        let mut ranked: Vec<(u128, usize)> =
+            worth.map(|(flip, worth)| (worth, flip)).filter(|of| of.0 >= least).collect();
         ranked.sort_unstable_by(|x, y| y.cmp(x));
         let mut left = entries;
         let fits = move |(_, flip): &(u128, usize)| {

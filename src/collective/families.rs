@@ -143,7 +143,8 @@ impl<'a> Families<'a> {
 
     /// The rows, at named flips.
     pub(crate) fn rows(&self, named: &Named) -> Vec<NodeRows> {
-        let row = |(workspace, slice): &mut (Workspace, Slice), (&(base, reference), family): (&(&Base, usize), &Family)| {
+        let row = |(workspace, slice): &mut (Workspace, Slice),
+                   (&(base, reference), family): (&(&Base, usize), &Family)| {
             match family {
                 _ if self.stop.is_set() => NodeRows::default(),
                 Family::Weight => named_row(&self.prepared, (base.node, reference), named, workspace)

@@ -73,24 +73,30 @@ impl<'a> Work<'a> {
         effort: Effort,
         stop: &'a Stop,
     ) -> (Work<'a>, Generated) {
-        let (families, mut sums) = Families::new(prepared, nodes, effort.rows, stop);
+        let (families, sums) = Families::new(prepared, nodes, effort.rows, stop);
         let mut named = Named::default();
         let first = sums.exceeded_by(FIRST);
         sums.name_above(first, &mut named);
         let rows = families.rows(&named);
-        let mut work = Work { prepared, families, effort, stop, named, rows, sums: Sums::new(0, 0) };
-        let (mut best, mut enough) = work.solved(Start::default(), &mut sums);
+        let mut work = Work { prepared, families, effort, stop, named, rows, sums };
+        let (mut best, mut enough) = work.solved(Start::default());
         // Multipliers of a node sum to one at most, so that no flip is worth more than its weights together, as long as there are no other rows.
         for _ in 1..PASSES {
-            if enough || !work.name_more(&best, &mut sums) {
+            if enough || !work.name_more(&best, None) {
                 break;
             }
-            let (next, is_enough) = work.solved(best.solution.start(&best.solution.multipliers), &mut sums);
+            let (next, is_enough) = work.solved(best.solution.start(&best.solution.multipliers));
             enough = is_enough;
             best = best.or(next);
         }
-        work.sums = sums;
         (work, best)
+    }
+
+    /// The shares of some flips in the first row of each node, in their order; none for nodes without rows. All flips are named, or there would be shares that are
+    /// not known.
+    pub(crate) fn shares(&self, flips: &[Flip]) -> Option<Vec<Option<Vec<u32>>>> {
+        let of = |rows: &NodeRows| rows.rows.first().map(|row| flips.iter().map(|&flip| row.share(flip)).collect());
+        self.sums.unnamed(&self.named).is_empty().then(|| self.rows.iter().map(of).collect())
     }
 
     /// A better bound, by rows that cut fractional attacks down.
@@ -104,20 +110,26 @@ impl<'a> Work<'a> {
 }
 
 impl Work<'_> {
-    fn program(&self, sources: impl Iterator<Item = u32>) -> Program {
+    /// The program of the rows; it knows all source nodes that some row reaches, whether or not their flips are named.
+    fn program(&self) -> Program {
         let rows: Vec<&[Row]> = self.rows.iter().map(|of| of.rows.as_slice()).collect();
-        Program::new(self.prepared.graph(), self.prepared.budget(), self.effort.attacked_nodes, (&rows, sources))
+        Program::new(
+            self.prepared.graph(),
+            self.prepared.budget(),
+            self.effort.attacked_nodes,
+            (&rows, self.sums.sources()),
+        )
     }
 
     /// Multipliers for the rows and columns that there are.
-    fn solved(&self, start: Start, sums: &mut Sums) -> (Generated, bool) {
-        let program = self.program(sums.sources());
+    fn solved(&self, start: Start) -> (Generated, bool) {
+        let program = self.program();
         let solution = solve(&program, start, self.effort.accuracy, self.stop);
-        self.judged(program, solution, sums)
+        self.judged(program, solution, &self.sums)
     }
 
     /// The bound over all flips, where `sums` says what those without a column are worth; and whether these add nothing to speak of.
-    fn judged(&self, mut program: Program, mut solution: Solution, sums: &mut Sums) -> (Generated, bool) {
+    fn judged(&self, mut program: Program, mut solution: Solution, sums: &Sums) -> (Generated, bool) {
         let without = solution.value.approximate();
         program.set_caps(&sums.unnamed(&self.named));
         solution.value = evaluate(&program, &solution.multipliers);
@@ -126,8 +138,10 @@ impl Work<'_> {
         (Generated { kinds, program, solution }, enough)
     }
 
-    /// Columns for the flips that are worth about as much as the last one of the best attack, or more. False if there are none.
-    fn name_more(&mut self, now: &Generated, sums: &mut Sums) -> bool {
+    /// Columns for the flips that are worth about as much as the last one of the best attack, or more: by `sums`, or by what they have in the rows of weights.
+    /// False if there are none.
+    fn name_more(&mut self, now: &Generated, sums: Option<&Sums>) -> bool {
+        let sums = sums.unwrap_or(&self.sums);
         let price = now.program.price(&now.solution.multipliers) / u128::from(ONE);
         let limit = u64::try_from(price * 9 / 10).unwrap_or(u64::MAX).max(sums.exceeded_by(MOST));
         if self.stop.is_set() || sums.name_above(limit, &mut self.named) == 0 {
@@ -163,11 +177,12 @@ impl Work<'_> {
             }
             let multipliers: Vec<&[u32]> =
                 (0..program.node_count()).map(|node| &solution.multipliers[program.rows_of(node)]).collect();
-            let mut sums = self.families.worth(&self.rows, &multipliers, &self.sums);
+            let sums = self.families.worth(&self.rows, &multipliers, &self.sums);
             last = solution.clone();
             let on_columns = solution.value.approximate();
-            let (next, _) = self.judged(program, solution, &mut sums);
-            let more = next.solution.value.approximate() > on_columns * (1.0 + LEFT) && self.name_more(&next, &mut sums);
+            let (next, _) = self.judged(program, solution, &sums);
+            let more =
+                next.solution.value.approximate() > on_columns * (1.0 + LEFT) && self.name_more(&next, Some(&sums));
             best = best.or(next);
             if !more {
                 break;
@@ -178,7 +193,7 @@ impl Work<'_> {
 
     /// Rounds of new rows, on the columns that there are, from the multipliers of the present rows.
     fn cut(&mut self, last: &Solution, work: &mut u64) -> (Program, Solution) {
-        let mut program = self.program(std::iter::empty());
+        let mut program = self.program();
         let rough = ROUGH * self.effort.accuracy;
         let mut solution = solve(&program, last.start(&last.multipliers), rough, self.stop);
         *work += solution.work;
@@ -197,7 +212,7 @@ impl Work<'_> {
                 before[node].push(0);
             }
             let value = solution.value.approximate();
-            program = self.program(std::iter::empty());
+            program = self.program();
             solution = solve(&program, solution.start(&before.concat()), rough, self.stop);
             *work += solution.work;
             if solution.value.approximate() > value * (1.0 - GAIN) {

@@ -209,7 +209,11 @@ mod tests {
                 assert!(shares[slot] + 1 >= exact.share(add), "{seed} {slot}");
                 assert!(scale.share(f64::from(losses[slot])) + 1 >= exact.share(removal), "{seed} {slot}");
                 let much = f64::from(ONE) * add / size + f64::from(ONE) * 1e-4 + 2.0;
-                assert!(f64::from(shares[slot]) <= much.max(2.0 + f64::from(ONE) * 1e-4), "{seed} {slot}: {}", shares[slot]);
+                assert!(
+                    f64::from(shares[slot]) <= much.max(2.0 + f64::from(ONE) * 1e-4),
+                    "{seed} {slot}: {}",
+                    shares[slot]
+                );
             }
         }
     }

@@ -1,37 +1,50 @@
-//! All perturbations of a small problem, one by one: how many predictions the worst of them breaks, exactly.
+//! All perturbations of a small problem, one by one: how many predictions the worst of them breaks, exactly. Where shares of the flips are known,
+//! perturbations that cannot break more than one that is known are passed over (docs/math.md §20.6).
 
 use std::collections::BTreeSet;
 
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::collective::replay::breaks;
+use crate::collective::row::ONE;
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
 use crate::problem::slice::Slice;
 
-/// The perturbation that breaks most, and how many; `None` if there are more perturbations than `most`.
+/// What is known before a listing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Hints {
+    /// By node: a share of every flip, in their order. A perturbation whose shares do not sum to one does not break the node. None for nodes of which
+    /// nothing is known.
+    pub(crate) shares: Vec<Option<Vec<u32>>>,
+    /// A perturbation, and how many predictions it breaks.
+    pub(crate) best: (usize, Vec<Flip>),
+}
+
+/// The perturbation that breaks most, and how many; `None` if there are more than `most` perturbations to look at.
 pub(crate) fn worst(
     prepared: &Prepared,
     nodes: &[(usize, usize)],
-    attacked_nodes: Option<usize>,
-    most: usize,
+    (attacked_nodes, most): (Option<usize>, usize),
+    (flips, hints): (&[Flip], Hints),
 ) -> Option<(usize, Vec<Flip>)> {
-    let flips = permitted(prepared, nodes, most)?;
     let mut listing = Listing {
         prepared,
         nodes,
-        flips: &flips,
+        flips,
         attacked_nodes: attacked_nodes.unwrap_or(usize::MAX),
         left: most,
-        best: (0, Vec::new()),
+        best: hints.best,
         made: Vec::new(),
+        sums: vec![0; hints.shares.len()],
+        shares: hints.shares,
         workspace: Workspace::default(),
     };
     listing.go(0).then_some(listing.best)
 }
 
 /// All flips that these nodes depend on, if they are not more than `most`.
-fn permitted(prepared: &Prepared, nodes: &[(usize, usize)], most: usize) -> Option<Vec<Flip>> {
+pub(crate) fn permitted(prepared: &Prepared, nodes: &[(usize, usize)], most: usize) -> Option<Vec<Flip>> {
     let (graph, budget) = (prepared.graph(), prepared.budget());
     let mut slice = Slice::default();
     let mut sources = BTreeSet::new();
@@ -65,6 +78,9 @@ struct Listing<'a> {
     left: usize,
     best: (usize, Vec<Flip>),
     made: Vec<Flip>,
+    /// By node: shares of all flips, and the sum of those that are made.
+    shares: Vec<Option<Vec<u32>>>,
+    sums: Vec<u64>,
     workspace: Workspace,
 }
 
@@ -80,15 +96,44 @@ impl Listing<'_> {
         }
         for at in first..self.flips.len() {
             if self.fits(self.flips[at]) {
-                self.made.push(self.flips[at]);
+                if self.possible(at) <= self.best.0 {
+                    return true;
+                }
+                self.make(at);
                 let whole = self.go(at + 1);
-                self.made.pop();
+                self.take_back(at);
                 if !whole {
                     return false;
                 }
             }
         }
         true
+    }
+
+    fn make(&mut self, at: usize) {
+        self.made.push(self.flips[at]);
+        for (sum, shares) in self.sums.iter_mut().zip(&self.shares) {
+            *sum += shares.as_ref().map_or(0, |shares| u64::from(shares[at]));
+        }
+    }
+
+    fn take_back(&mut self, at: usize) {
+        self.made.pop();
+        for (sum, shares) in self.sums.iter_mut().zip(&self.shares) {
+            *sum -= shares.as_ref().map_or(0, |shares| u64::from(shares[at]));
+        }
+    }
+
+    /// How many nodes may break if only flips from `first` on are added.
+    fn possible(&self, first: usize) -> usize {
+        let left = self.prepared.budget().global().saturating_sub(self.made.len());
+        let may_break = |(sum, shares): &(&u64, &Option<Vec<u32>>)| {
+            let Some(shares) = shares else { return true };
+            let mut open: Vec<u32> = shares[first..].to_vec();
+            open.sort_unstable_by(|x, y| y.cmp(x));
+            *sum + open.into_iter().take(left).map(u64::from).sum::<u64>() >= u64::from(ONE)
+        };
+        if self.shares.is_empty() { usize::MAX } else { self.sums.iter().zip(&self.shares).filter(may_break).count() }
     }
 
     fn fits(&self, flip: Flip) -> bool {

@@ -103,17 +103,31 @@ impl Program {
             program.default_offsets.push(program.defaults.len());
             let permitted = permitted(graph, budget, node as usize);
             let local = budget.local(node as usize).min(budget.global());
-            program.sources.push(Source { node, local, first, end, others: permitted.saturating_sub(end - first), cap: 0 });
+            program.sources.push(Source {
+                node,
+                local,
+                first,
+                end,
+                others: permitted.saturating_sub(end - first),
+                cap: 0,
+            });
         }
         program
     }
 
     /// Says what flips that no row names are worth at most beside the defaults, by source node and in multiples of `1/ONE`; nothing for nodes that are
     /// left out.
+    ///
+    /// # Panics
+    /// If the program does not know one of the nodes: its flips would be forgotten.
     pub(crate) fn set_caps(&mut self, caps: &BTreeMap<u32, u64>) {
+        let mut found = 0;
         for source in &mut self.sources {
-            source.cap = caps.get(&source.node).copied().unwrap_or(0);
+            let cap = caps.get(&source.node);
+            found += usize::from(cap.is_some());
+            source.cap = cap.copied().unwrap_or(0);
         }
+        assert_eq!(found, caps.len(), "a program without some source nodes");
     }
 
     /// Nodes of the program.

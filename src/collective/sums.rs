@@ -1,7 +1,7 @@
 //! What every flip of the graph is worth in the rows of all nodes together (docs/math.md (20.8)).
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::collective::named::Named;
 use crate::collective::row::ONE;
@@ -25,9 +25,14 @@ struct Sum {
 /// Sums are put into classes of so many to find the largest: `1/256` of a node.
 const CLASS: u32 = 256;
 
+/// No sum is left half added.
+fn locked(sum: &Mutex<Sum>) -> MutexGuard<'_, Sum> {
+    sum.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Clone for Sums {
     fn clone(&self) -> Sums {
-        let of = |sum: &Mutex<Sum>| Mutex::new(sum.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        let of = |sum: &Mutex<Sum>| Mutex::new(locked(sum).clone());
         Sums { rows: self.rows.iter().map(of).collect(), shift: self.shift }
     }
 }
@@ -46,7 +51,7 @@ impl Sums {
     /// Adds the shares of the flips of a source node in some row.
     pub(crate) fn add(&self, source: u32, shares: impl ExactSizeIterator<Item = u32>) {
         let round = (1u32 << self.shift) - 1;
-        let mut sums = self.rows[source as usize].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sums = locked(&self.rows[source as usize]);
         sums.rows += 1;
         let length = shares.len().max(sums.of.len());
         sums.of.resize(length, 0);
@@ -58,7 +63,7 @@ impl Sums {
     /// Puts other shares in the place of those that were added.
     pub(crate) fn change(&self, source: u32, shares: impl ExactSizeIterator<Item = (u32, u32)>) {
         let (shift, round) = (self.shift, (1u32 << self.shift) - 1);
-        let mut sums = self.rows[source as usize].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sums = locked(&self.rows[source as usize]);
         for (sum, (before, now)) in sums.of.iter_mut().zip(shares) {
             // A sum that did not fit stays as it is.
             if *sum < u32::MAX {
@@ -69,20 +74,16 @@ impl Sums {
     }
 
     /// The source nodes that some row reaches.
-    pub(crate) fn sources(&mut self) -> impl Iterator<Item = u32> {
-        let rows = (0u32..).zip(&mut self.rows);
-        rows.filter_map(|(source, sum)| {
-            let sum = sum.get_mut().unwrap_or_else(PoisonError::into_inner);
-            (sum.rows > 0).then_some(source)
-        })
+    pub(crate) fn sources(&self) -> impl Iterator<Item = u32> {
+        (0u32..).zip(&self.rows).filter(|(_, sum)| locked(sum).rows > 0).map(|(source, _)| source)
     }
 
     /// Names the flips with sums above a limit, in units of shares. Returns how many are new.
-    pub(crate) fn name_above(&mut self, limit: u64, named: &mut Named) -> usize {
+    pub(crate) fn name_above(&self, limit: u64, named: &mut Named) -> usize {
         let limit = limit >> self.shift;
         let mut new = 0;
-        for (source, sums) in (0..).zip(&mut self.rows) {
-            let sums = sums.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for (source, sums) in (0..).zip(&self.rows) {
+            let sums = locked(sums);
             let above = sums.of.iter().zip(0u32..).filter(|(sum, _)| u64::from(**sum) > limit).map(|(_, slot)| slot);
             new += named.add(source, above.collect());
         }
@@ -90,13 +91,13 @@ impl Sums {
     }
 
     /// The smallest sum, in units of shares, above which the flips have at most so many entries in all rows together.
-    pub(crate) fn exceeded_by(&mut self, entries: usize) -> u64 {
+    pub(crate) fn exceeded_by(&self, entries: usize) -> u64 {
         let mut classes = vec![0usize; 1 << 16];
         let last = classes.len() - 1;
-        for sums in &mut self.rows {
-            let Sum { of, rows } = sums.get_mut().unwrap_or_else(PoisonError::into_inner);
-            for &sum in of.iter().filter(|sum| **sum > 0) {
-                classes[((sum / CLASS) as usize).min(last)] += *rows;
+        for sums in &self.rows {
+            let sums = locked(sums);
+            for &sum in sums.of.iter().filter(|sum| **sum > 0) {
+                classes[((sum / CLASS) as usize).min(last)] += sums.rows;
             }
         }
         let mut above = 0;
@@ -111,10 +112,10 @@ impl Sums {
     }
 
     /// What the flips of each source node that are not named are worth at most, in units of shares; source nodes without such flips are left out.
-    pub(crate) fn unnamed(&mut self, named: &Named) -> BTreeMap<u32, u64> {
+    pub(crate) fn unnamed(&self, named: &Named) -> BTreeMap<u32, u64> {
         let mut most = BTreeMap::new();
-        for (source, sums) in (0..).zip(&mut self.rows) {
-            let sums = sums.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for (source, sums) in (0..).zip(&self.rows) {
+            let sums = locked(sums);
             let mut slots = named.of(source).iter().copied().peekable();
             let mut largest = 0;
             for (&sum, slot) in sums.of.iter().zip(0u32..) {
@@ -124,7 +125,10 @@ impl Sums {
             }
             if largest > 0 {
                 // A sum that did not fit is more than it says.
-                most.insert(source, if largest == u32::MAX { u64::MAX >> 24 } else { u64::from(largest) << self.shift });
+                most.insert(
+                    source,
+                    if largest == u32::MAX { u64::MAX >> 24 } else { u64::from(largest) << self.shift },
+                );
             }
         }
         most
@@ -137,7 +141,7 @@ mod tests {
 
     #[test]
     fn sums_are_rounded_up_and_the_largest_are_named() {
-        let mut sums = Sums::new(2, 3);
+        let sums = Sums::new(2, 3);
         for _ in 0..3 {
             sums.add(1, [1, ONE, ONE / 2].into_iter());
         }

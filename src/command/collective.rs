@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use gcnproof::Graph;
 use gcnproof::internals::collective::families::Rows;
 use gcnproof::internals::record::collective::CollectiveRecord;
 use gcnproof::internals::record::description::{Class, Description};
-use gcnproof::Graph;
 use miette::Result;
 use serde_json::{Value, json};
 
