@@ -182,7 +182,7 @@ impl<'a> Families<'a> {
                     let share = f64::from(share);
                     let covers = of_covers.iter().map(|(by, scale)| by * (share * scale + 1.0).min(one));
                     let sum = (multiplier * share + covers.sum::<f64>()) * (1.0 + 1e-12) / one;
-                    (sum as u32).saturating_add(1).min(ONE)
+                    if share > 0.0 { (sum as u32).saturating_add(1).min(ONE) } else { 0 }
                 };
                 for (source, shares) in weights.sources() {
                     sums.change(source, shares.iter().map(|&share| (share, worth(share))));
