@@ -168,6 +168,8 @@ impl<'a> Collective<'a> {
         let (programmed, always): (Vec<&(Base, usize)>, Vec<_>) = open.iter().partition(|(base, _)| base.needed > 0);
         let bases: Vec<(&Base, usize)> = programmed.iter().map(|(base, reference)| (base, *reference)).collect();
         let Settings { rows, attacked_nodes, covers, accuracy, .. } = self.settings;
+        // The program of counts is small: it is solved more exactly.
+        let accuracy = if rows == Rows::Count { accuracy * 0.1 } else { accuracy };
         let effort = Effort { rows, attacked_nodes, covers, accuracy };
         let (work, first) = Work::new(&prepared, &bases, effort, &self.stop);
         let mut candidates: Vec<Flip> = first.solution.columns.clone();

@@ -11,7 +11,7 @@ use crate::collective::families::{Families, Kind, NodeRows, Rows};
 use crate::collective::named::Named;
 use crate::collective::program::Program;
 use crate::collective::row::{ONE, Row};
-use crate::collective::solver::{Solution, Start, solve};
+use crate::collective::solver::{Limits, Solution, Start, solve};
 use crate::collective::sums::Sums;
 use crate::problem::flip::Flip;
 use crate::search::limits::Stop;
@@ -29,8 +29,11 @@ const GAIN: f64 = 0.002;
 /// How much less exact solutions are between two rounds of rows.
 const ROUGH: f64 = 3.0;
 
+/// Entries times steps for the multipliers of the first rows.
+const FIRST_WORK: u64 = 2_000_000_000;
+
 /// Entries times steps after which no rows are added.
-const WORK: u64 = 500_000_000;
+const WORK: u64 = 800_000_000;
 
 /// What flips without a column may add to a bound before they get one.
 const LEFT: f64 = 0.02;
@@ -124,7 +127,8 @@ impl Work<'_> {
     /// Multipliers for the rows and columns that there are.
     fn solved(&self, start: Start) -> (Generated, bool) {
         let program = self.program();
-        let solution = solve(&program, start, self.effort.accuracy, self.stop);
+        let limits = Limits { accuracy: self.effort.accuracy, work: FIRST_WORK };
+        let solution = solve(&program, start, limits, self.stop);
         self.judged(program, solution, &self.sums)
     }
 
@@ -194,8 +198,12 @@ impl Work<'_> {
     /// Rounds of new rows, on the columns that there are, from the multipliers of the present rows.
     fn cut(&mut self, last: &Solution, work: &mut u64) -> (Program, Solution) {
         let mut program = self.program();
-        let rough = ROUGH * self.effort.accuracy;
-        let mut solution = solve(&program, last.start(&last.multipliers), rough, self.stop);
+        let limits = |part: f64, work: u64| Limits {
+            accuracy: part * self.effort.accuracy,
+            // A solution is asked for in any case, if only a rough one.
+            work: WORK.saturating_sub(work).max(WORK / 8),
+        };
+        let mut solution = solve(&program, last.start(&last.multipliers), limits(ROUGH, *work), self.stop);
         *work += solution.work;
         for _ in 0..self.effort.covers {
             let more = covers(&self.rows, &solution.flips);
@@ -213,14 +221,14 @@ impl Work<'_> {
             }
             let value = solution.value.approximate();
             program = self.program();
-            solution = solve(&program, solution.start(&before.concat()), rough, self.stop);
+            solution = solve(&program, solution.start(&before.concat()), limits(ROUGH, *work), self.stop);
             *work += solution.work;
             if solution.value.approximate() > value * (1.0 - GAIN) {
                 break;
             }
         }
         if *work <= WORK {
-            solution = solve(&program, solution.start(&solution.multipliers), self.effort.accuracy, self.stop);
+            solution = solve(&program, solution.start(&solution.multipliers), limits(1.0, *work), self.stop);
             *work += solution.work;
         }
         (program, solution)

@@ -62,8 +62,18 @@ pub struct Start<'a> {
     pub flips: &'a [(Flip, f64)],
 }
 
-/// Finds multipliers. The relative width of the gap at which it is content is `accuracy`.
-pub fn solve(program: &Program, start: Start, accuracy: f64, stop: &Stop) -> Solution {
+/// When the method ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// At a gap of this relative width.
+    pub accuracy: f64,
+    /// After so much work: entries of the program, times steps.
+    pub work: u64,
+}
+
+/// Finds multipliers.
+pub fn solve(program: &Program, start: Start, limits: Limits, stop: &Stop) -> Solution {
+    let accuracy = limits.accuracy;
     let multipliers = start.multipliers.map_or_else(|| equal(program), <[u32]>::to_vec);
     let mut best = Solution {
         value: evaluate(program, &multipliers),
@@ -88,12 +98,12 @@ pub fn solve(program: &Program, start: Start, accuracy: f64, stop: &Stop) -> Sol
     }
     for round in 0..ROUNDS {
         let grown = active.grow(program, &on_grid(program, &state.y));
-        if grown == 0 && round > 0 || stop.is_set() {
+        if grown == 0 && round > 0 || state.work > limits.work || stop.is_set() {
             break;
         }
         let matrix = Matrix::new(program, &active);
         state.enlarge(&matrix);
-        let (value, reached) = state.run(program, &matrix, accuracy, stop);
+        let (value, reached) = state.run(program, &matrix, limits, stop);
         let multipliers = on_grid(program, &state.y);
         let bound = evaluate(program, &multipliers);
         best.reached = best.reached.max(reached);
@@ -352,7 +362,7 @@ impl State {
     }
 
     /// Steps until the gap is closed. Returns the bound on these columns and what the attack reaches.
-    fn run(&mut self, program: &Program, matrix: &Matrix, accuracy: f64, stop: &Stop) -> (f64, f64) {
+    fn run(&mut self, program: &Program, matrix: &Matrix, limits: Limits, stop: &Stop) -> (f64, f64) {
         let (columns, rows) = (self.x.len(), self.y.len());
         let mut average = (vec![0.0; columns], vec![0.0; rows]);
         let mut since = 0.0;
@@ -412,7 +422,8 @@ impl State {
                 dual - primal
             };
             let (gap_now, gap_mean) = (measure(&self.x, &self.y), measure(&mean.0, &mean.1));
-            if best_dual - best_primal <= accuracy * best_primal.max(1.0) || stop.is_set() {
+            let closed = best_dual - best_primal <= limits.accuracy * best_primal.max(1.0);
+            if closed || self.work > limits.work || stop.is_set() {
                 break;
             }
             let gap = gap_now.min(gap_mean);
