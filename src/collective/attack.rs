@@ -68,7 +68,7 @@ const NEAR: f64 = 0.3;
 const HEAT: (f64, f64) = (0.3, 0.03);
 
 /// Numbers of the network that swaps change at most: where flips reach many nodes, fewer are tried.
-const WORK: f64 = 1e9;
+const WORK: f64 = 6e8;
 
 /// The search: a set of flips, and how near each counted node is to breaking under it.
 struct Search<'a> {

@@ -10,7 +10,7 @@ use crate::problem::flip::Flip;
 const WORTH: f64 = 0.02;
 
 /// What a cover leaves to the other flips at least: with less, flips that are worth little become worth much.
-const LEAST_REST: u32 = ONE / 3;
+const LEAST_REST: u32 = ONE / 2;
 
 /// For each node whose rows leave more of it to a fractional attack than need be, flips that are best taken as made. `flips` says how much of each flip
 /// is made, in their order.
@@ -65,11 +65,11 @@ mod tests {
     use super::*;
     use crate::collective::families::Kind;
 
-    /// Half of a flip of share 0.6 and half of one of 0.5: the second must do the rest of the first.
+    /// Half of a flip of share 0.5 and half of one of 0.7: the second must do the rest of the first.
     #[test]
     fn a_cover_cuts_a_fractional_attack_down() {
         let flip = |attribute| Flip { node: 3, attribute };
-        let row = Row { defaults: vec![(3, 0)], entries: vec![(flip(0), ONE / 10 * 6), (flip(1), ONE / 10 * 5)] };
+        let row = Row { defaults: vec![(3, 0)], entries: vec![(flip(0), ONE / 2), (flip(1), ONE / 10 * 7)] };
         let mut nodes = [NodeRows { kinds: vec![Kind::Weight], rows: vec![row], covers: Vec::new() }];
         let found = covers(&nodes, &[(flip(0), 0.5), (flip(1), 0.5)]);
         assert_eq!(found, [(0, vec![flip(0)])]);

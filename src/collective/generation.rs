@@ -33,7 +33,7 @@ const ROUGH: f64 = 3.0;
 const FIRST_WORK: u64 = 2_000_000_000;
 
 /// Entries times steps after which no rows are added.
-const WORK: u64 = 800_000_000;
+const WORK: u64 = 400_000_000;
 
 /// What flips without a column may add to a bound before they get one.
 const LEFT: f64 = 0.02;
