@@ -120,6 +120,29 @@ fn at_price(program: &Program, kept: &[Vec<u128>], price: u128) -> u128 {
     price * program.global as u128 + sums.iter().take(program.attacked_nodes).sum::<u128>()
 }
 
+/// The rows and shares of the flips that (20.4) counts at its best price: those above it, of the nodes with most.
+pub(super) fn attack_at_best_price(program: &Program, multipliers: &[u32]) -> Vec<(u32, u32)> {
+    let (named, others) = worth(program, multipliers);
+    let kept = kept(program, &named, &others);
+    let price = best_price(program, &kept);
+    let beyond = |values: &Vec<u128>| -> u128 { values.iter().take_while(|&&v| v > price).map(|&v| v - price).sum() };
+    let mut ranked: Vec<(u128, usize)> = kept.iter().map(beyond).zip(0..).filter(|of| of.0 > 0).collect();
+    ranked.sort_unstable_by(|x, y| y.cmp(x));
+    let mut shares = Vec::new();
+    for (_, at) in ranked.into_iter().take(program.attacked_nodes) {
+        let source = &program.sources[at];
+        let mut flips: Vec<usize> = (source.first..source.end).filter(|&flip| named[flip] > price).collect();
+        flips.sort_unstable_by_key(|&flip| std::cmp::Reverse(named[flip]));
+        flips.truncate(source.local);
+        let more = if others[at] > price { (source.local - flips.len()).min(source.others) } else { 0 };
+        for _ in 0..flips.len() + more {
+            shares.extend_from_slice(program.defaults_of(at));
+        }
+        flips.iter().for_each(|&flip| shares.extend_from_slice(program.entries_of(flip)));
+    }
+    shares
+}
+
 /// The price that leaves least.
 fn best_price(program: &Program, kept: &[Vec<u128>]) -> u128 {
     // Convex in the price: what is not above its neighbour is not on the way down.

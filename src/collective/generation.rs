@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use crate::bound::prepared::Prepared;
 use crate::collective::base::Base;
 use crate::collective::cover::covers;
+use crate::collective::descent::descend;
 use crate::collective::dual::evaluate;
 use crate::collective::families::{Families, Kind, NodeRows, Rows};
 use crate::collective::named::Named;
@@ -128,7 +129,8 @@ impl Work<'_> {
     fn solved(&self, start: Start) -> (Generated, bool) {
         let program = self.program();
         let limits = Limits { accuracy: self.effort.accuracy, work: FIRST_WORK };
-        let solution = solve(&program, start, limits, self.stop);
+        let mut solution = solve(&program, start, limits, self.stop);
+        descend(&program, &mut solution, self.stop);
         self.judged(program, solution, &self.sums)
     }
 
@@ -231,6 +233,7 @@ impl Work<'_> {
             solution = solve(&program, solution.start(&solution.multipliers), limits(1.0, *work), self.stop);
             *work += solution.work;
         }
+        descend(&program, &mut solution, self.stop);
         (program, solution)
     }
 }

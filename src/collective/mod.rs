@@ -23,6 +23,7 @@ pub mod base;
 mod cover;
 #[doc(hidden)]
 pub mod curve;
+mod descent;
 #[doc(hidden)]
 pub mod dual;
 #[doc(hidden)]
