@@ -105,7 +105,7 @@ impl Sums {
             above += of;
             if above > entries {
                 // All sums of this class are below the next one.
-                return (class as u64 + 1) * u64::from(CLASS) << self.shift;
+                return ((class as u64 + 1) * u64::from(CLASS)) << self.shift;
             }
         }
         0

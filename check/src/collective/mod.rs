@@ -2,7 +2,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`format`](self::format) | the lines of a file |
+//! | [`mod@format`] | the lines of a file |
 //! | `statement` | what header, graph and model mean, and which predictions count |
 //! | `weights` | the weights of flips by a share line: exactly, or not below that from floats rounded outward |
 //! | `limit` | which flips need a closer look than Cauchy and Schwarz |
