@@ -1,5 +1,5 @@
 //! Figure 8: one attack for the whole graph – how many predictions it breaks against `Q`, and beside it what nodes withstand each by
-//! itself. [`used`](super::used) has its second part, what the attack uses.
+//! itself. [`used`] has its second part, what the attack uses.
 
 use super::collective::{AloneFrom, Collective, certified, unknown};
 use super::landscape::Landscape;
