@@ -173,8 +173,12 @@ fn case(seed: u64) -> Option<Case> {
 
 impl Case {
     fn run(&self, rows: Rows, listed: usize) -> Outcome {
-        let settings =
-            Settings { rows, attacked_nodes: self.attacked_nodes, swaps: Some(300), listed, ..Settings::default() };
+        self.with(Settings { rows, listed, ..Settings::default() })
+    }
+
+    fn with(&self, settings: Settings) -> Outcome {
+        let rows = settings.rows;
+        let settings = Settings { attacked_nodes: self.attacked_nodes, swaps: Some(300), ..settings };
         let work = Collective::new(&self.certifier, &self.nodes, settings);
         let outcome = work.at(self.problem.budget.global(), &[]).unwrap();
         let seed = self.seed;
@@ -227,10 +231,15 @@ fn bound_and_attack_enclose_brute_force() {
 /// The same without listing perturbations: rows and multipliers alone.
 #[test]
 fn programs_enclose_brute_force() {
-    let (mut problems, mut gap, mut by_count, mut attacked, mut truth) = (0, 0, 0, 0, 0);
+    let (mut problems, mut gap, mut by_count, mut attacked, mut truth, mut by_few) = (0, 0, 0, 0, 0, 0);
     for case in (0..3_000).filter_map(case) {
         let all = case.run(Rows::All, 0);
         let count = case.run(Rows::Count, 0);
+        // Hardly any column, one for some flips: what the others are worth is bounded from above.
+        for entries in [0, 6, 40] {
+            let few = case.with(Settings { listed: 0, entries, ..Settings::default() });
+            by_few += few.bound - all.bound.min(few.bound);
+        }
         problems += 1;
         gap += all.bound - all.broken.len();
         by_count += count.bound - case.truth.0;
@@ -238,8 +247,9 @@ fn programs_enclose_brute_force() {
         truth += case.truth.0;
     }
     println!(
-        "{problems} problems: {truth} broken, attacks {attacked}; gap {gap}, bound by counts alone {by_count} above"
+        "{problems} problems: {truth} broken, attacks {attacked}; gap {gap}, bound by counts alone {by_count} above, with few columns {by_few} more"
     );
+    assert!(by_few > 0, "columns were not taken away");
     assert!(gap <= by_count, "rows of weights do not help");
     assert!(attacked * 100 >= truth * 95, "attacks break {attacked} of {truth}");
 }
@@ -380,6 +390,7 @@ fn what_does_not_belong_together_is_refused() {
         ("another model", collective(GRAPH, "fixtures/cora_pyg_3layer.safetensors", "2", "0-9", "2", radii)),
         ("no radius of node 10", collective(GRAPH, MODEL, "2", "0-19", "2", radii)),
         ("gcnproof radius", collective(GRAPH, MODEL, "2", "0-9", "2", GRAPH)),
+        ("no such file", collective(GRAPH, MODEL, "2", "0-9", "2", "nosuch.jsonl")),
         ("no list of budgets", collective(GRAPH, MODEL, "2", "0-9", "5-3", radii)),
         ("no list of budgets", collective(GRAPH, MODEL, "2", "0-9", "many", radii)),
         ("no list of budgets", collective(GRAPH, MODEL, "2", "0-9", "0-10:0", radii)),

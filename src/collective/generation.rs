@@ -17,10 +17,6 @@ use crate::collective::sums::Sums;
 use crate::problem::flip::Flip;
 use crate::search::limits::Stop;
 
-/// Entries that the first columns have together, and those of all that are ever added.
-const FIRST: usize = 3_000_000;
-const MOST: usize = 12_000_000;
-
 /// How often all flips are priced anew.
 const PASSES: usize = 4;
 
@@ -47,6 +43,8 @@ pub(crate) struct Effort {
     /// How often rows are added between two looks at all flips.
     pub(crate) covers: usize,
     pub(crate) accuracy: f64,
+    /// Entries that the first columns have together; all that are added have four times as many.
+    pub(crate) entries: usize,
 }
 
 /// The best bound that was found, and what it rests on.
@@ -79,7 +77,7 @@ impl<'a> Work<'a> {
     ) -> (Work<'a>, Generated) {
         let (families, sums) = Families::new(prepared, nodes, effort.rows, stop);
         let mut named = Named::default();
-        let first = sums.exceeded_by(FIRST);
+        let first = sums.exceeded_by(effort.entries);
         sums.name_above(first, &mut named);
         let rows = families.rows(&named);
         let mut work = Work { prepared, families, effort, stop, named, rows, sums };
@@ -149,7 +147,9 @@ impl Work<'_> {
     fn name_more(&mut self, now: &Generated, sums: Option<&Sums>) -> bool {
         let sums = sums.unwrap_or(&self.sums);
         let price = now.program.price(&now.solution.multipliers) / u128::from(ONE);
-        let limit = u64::try_from(price * 9 / 10).unwrap_or(u64::MAX).max(sums.exceeded_by(MOST));
+        let limit = u64::try_from(price * 9 / 10)
+            .unwrap_or(u64::MAX)
+            .max(sums.exceeded_by(self.effort.entries.saturating_mul(4)));
         if self.stop.is_set() || sums.name_above(limit, &mut self.named) == 0 {
             return false;
         }
@@ -157,12 +157,13 @@ impl Work<'_> {
         for (now, before) in self.rows.iter_mut().zip(before) {
             before.covers.into_iter().for_each(|cover| now.cover(cover));
         }
-        true
+        // Where the work was stopped meanwhile, some rows are missing.
+        !self.stop.is_set()
     }
 
     /// Takes the columns away of flips that are worth far less than the last one of the best attack.
     fn forget(&mut self, now: &Generated) {
-        let kept: BTreeSet<Flip> = now.program.best_flips(&now.solution.multipliers, FIRST).collect();
+        let kept: BTreeSet<Flip> = now.program.best_flips(&now.solution.multipliers, self.effort.entries).collect();
         self.named.retain(|source, slot| {
             let attribute = self.prepared.attributes().attribute(slot as usize);
             kept.contains(&Flip { node: source, attribute })

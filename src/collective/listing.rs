@@ -10,6 +10,7 @@ use crate::collective::row::ONE;
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
 use crate::problem::slice::Slice;
+use crate::search::limits::Stop;
 
 /// What is known before a listing.
 #[derive(Clone, Debug, Default)]
@@ -21,12 +22,13 @@ pub(crate) struct Hints {
     pub(crate) best: (usize, Vec<Flip>),
 }
 
-/// The perturbation that breaks most, and how many; `None` if there are more than `most` perturbations to look at.
+/// The perturbation that breaks most, and how many; `None` if there are more than `most` perturbations to look at, or `stop` is set.
 pub(crate) fn worst(
     prepared: &Prepared,
     nodes: &[(usize, usize)],
     (attacked_nodes, most): (Option<usize>, usize),
     (flips, hints): (&[Flip], Hints),
+    stop: &Stop,
 ) -> Option<(usize, Vec<Flip>)> {
     let mut listing = Listing {
         prepared,
@@ -39,6 +41,7 @@ pub(crate) fn worst(
         sums: vec![0; hints.shares.len()],
         shares: hints.shares,
         workspace: Workspace::default(),
+        stop,
     };
     listing.go(0).then_some(listing.best)
 }
@@ -82,12 +85,13 @@ struct Listing<'a> {
     shares: Vec<Option<Vec<u32>>>,
     sums: Vec<u64>,
     workspace: Workspace,
+    stop: &'a Stop,
 }
 
 impl Listing<'_> {
     /// Looks at the present set, and at all that add flips from `first` on. False if there are too many.
     fn go(&mut self, first: usize) -> bool {
-        let Some(left) = self.left.checked_sub(1) else { return false };
+        let Some(left) = self.left.checked_sub(1).filter(|_| !self.stop.is_set()) else { return false };
         self.left = left;
         let Listing { prepared, nodes, made, workspace, .. } = self;
         let count = nodes.iter().filter(|&&node| breaks(prepared, node, made, workspace)).count();

@@ -3,18 +3,18 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use gcnproof::Graph;
 use gcnproof::internals::collective::families::Rows;
 use gcnproof::internals::record::collective::CollectiveRecord;
 use gcnproof::internals::record::description::{Class, Description};
-use miette::Result;
+use gcnproof::{Effort, Graph};
+use miette::{Result, miette};
 use serde_json::{Value, json};
 
 use super::budgets::{Budgets, budgets};
 use super::collective_run::{Proposer, Question};
 use super::collective_summary;
 use super::effort::SearchArguments;
-use super::input::{self, Input, LocalArguments};
+use super::input::{Input, LocalArguments};
 use super::known_radii::KnownRadii;
 use super::lists;
 use super::run::{Format, RunArguments};
@@ -43,7 +43,7 @@ pub struct Collective {
     #[command(flatten)]
     local: LocalArguments,
     /// The attacker changes the attributes of at most so many nodes [default: no limit]
-    #[arg(long, value_name = "N", value_parser = input::flips, help_heading = "Budget")]
+    #[arg(long, value_name = "N", value_parser = lists::count, help_heading = "Budget")]
     attacked_nodes: Option<usize>,
     /// Only predictions of these nodes count: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
     #[arg(long, value_name = "IDS|FILE")]
@@ -94,6 +94,13 @@ impl Collective {
     pub fn execute(self) -> Result<u8> {
         self.run.prepare()?;
         self.search.check(false, "add --complete, or leave the limit out")?;
+        if self.radii.is_some() && self.proofs.is_none() && self.search.effort() != Effort::Bounds {
+            return Err(miette!(
+                help =
+                    "leave one of them out: radii say what single nodes withstand, and nothing is left to search for",
+                "--radii and --complete contradict each other"
+            ));
+        }
         let (graph, network, identity) = self.input.read()?;
         let (budget, _) = self.local.budget(&graph, 0)?;
         let question = Question {

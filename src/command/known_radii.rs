@@ -32,6 +32,12 @@ impl KnownRadii {
     /// If it cannot be read, or is not the result of `gcnproof radius`.
     pub fn read(path: &Path) -> Result<KnownRadii> {
         let name = path.display().to_string();
+        if !path.exists() {
+            return Err(miette!(
+                help = "check the name, or leave --radii out: what is needed is then found in this run",
+                "{name}: there is no such file"
+            ));
+        }
         let run = Sidecar::load(path)?.map_or(Value::Null, |sidecar| sidecar.fingerprint);
         if !matches!(Description::read(&run), Ok(Description::Radius(_))) {
             return Err(unknown(&name));
@@ -50,7 +56,7 @@ impl KnownRadii {
             ("graph", run.input.graph != identity.graph),
             ("model", run.input.model != identity.model),
             ("message passing", run.input.message_passing != identity.message_passing),
-            ("local budget", run.budget != *budget),
+            ("local budget or of other flips", run.budget != *budget),
         ];
         if let Some((what, _)) = differences.into_iter().find(|(_, differ)| *differ) {
             return Err(miette!(

@@ -11,6 +11,11 @@ pub fn flips(text: &str) -> std::result::Result<usize, String> {
     text.parse().map_err(|_| format!("'{text}' is not a number of flips: give a whole number, 0 or more"))
 }
 
+/// A number of nodes.
+pub fn count(text: &str) -> std::result::Result<usize, String> {
+    text.parse().map_err(|_| format!("'{text}' is not a number of nodes: give a whole number, 0 or more"))
+}
+
 /// A list of ids: `3,17,20-25`, or the path of a file with ids or a mask. There are `count` of them; a range ends with the first
 /// that does not exist, so that a slip of the keyboard does not fill the memory before it is refused.
 pub fn identifiers(list: &str, count: usize, what: &str) -> Result<Vec<i64>> {
