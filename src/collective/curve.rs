@@ -10,6 +10,7 @@ use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
 use crate::collective::attack::attack;
 use crate::collective::base::Base;
+use crate::collective::components::{components, rounded};
 use crate::collective::dual::prices;
 use crate::collective::families::{Kind, Rows};
 use crate::collective::generation::{Effort, Generated, Work};
@@ -74,7 +75,7 @@ pub struct Outcome {
     pub bound: usize,
     /// Predictions that no perturbation within the budget breaks, each by itself.
     pub safe: usize,
-    /// The bound before it was rounded down; the number itself where all perturbations were listed.
+    /// The bound before it was rounded down, in each component of the graph by itself; the number itself where all perturbations were listed.
     pub fractional: f64,
     /// The nodes that the perturbation below breaks, replayed exactly.
     pub broken: Vec<usize>,
@@ -203,6 +204,12 @@ impl<'a> Collective<'a> {
         let ((generated, seconds), flips) = rayon::join(improve, search);
         let Generated { kinds, program, solution } = generated;
         outcome.bound = solution.value.floor().min(programmed.len()) + always.len();
+        if rows != Rows::Provable {
+            let nodes: Vec<usize> = bases.iter().map(|(base, _)| base.node).collect();
+            let of = components(prepared.network(), graph.node_count());
+            let rounded = rounded(&program, &solution.multipliers, &nodes, &of).unwrap_or(usize::MAX);
+            outcome.bound = outcome.bound.min(rounded.saturating_add(always.len()));
+        }
         outcome.fractional = solution.value.approximate().min(programmed.len() as f64) + always.len() as f64;
         outcome.prices = prices(&program, &solution.multipliers);
         outcome.shares = shares(&program, &solution, &kinds, &bases);

@@ -87,6 +87,11 @@ fn kept(program: &Program, named: &[u128], others: &[u128]) -> Vec<Vec<u128>> {
         }
         _ => 0,
     };
+    every(program, named, others, least)
+}
+
+/// The same, without flips outside the named ones that are worth at most `least`.
+fn every(program: &Program, named: &[u128], others: &[u128], least: u128) -> Vec<Vec<u128>> {
     let of = |at: usize| {
         let source = &program.sources[at];
         let mut values: Vec<u128> = named[source.first..source.end].iter().copied().filter(|&v| v > 0).collect();
@@ -109,6 +114,28 @@ fn sum_of_largest(values: &mut Vec<u128>, count: usize) -> u128 {
         values.truncate(count);
     }
     values.iter().sum()
+}
+
+/// What a bound adds up, in multiples of `1/ONE²`.
+pub(crate) struct Worths {
+    /// `1 − Σ_i μ_ni`, by node.
+    pub(crate) constants: Vec<u128>,
+    /// What the flips of a source node are worth, by source, as many as may be made there.
+    pub(crate) by_source: Vec<Vec<u128>>,
+}
+
+/// What the bound at some multipliers adds up; `None` if only some nodes may be attacked.
+pub(crate) fn worths(program: &Program, multipliers: &[u32]) -> Option<Worths> {
+    if program.attacked_nodes < program.sources.len() {
+        return None;
+    }
+    let rest = |node: usize| {
+        let used: u128 = multipliers[program.rows_of(node)].iter().map(|&x| u128::from(x)).sum();
+        u128::from(ONE).saturating_sub(used) * u128::from(ONE)
+    };
+    let (named, others) = worth(program, multipliers);
+    let constants = (0..program.node_count()).map(rest).collect();
+    Some(Worths { constants, by_source: every(program, &named, &others, 0) })
 }
 
 /// What a price `θ` of every flip leaves where only some source nodes may be attacked: `Qθ` and the largest of what the sources have beyond it

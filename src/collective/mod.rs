@@ -20,6 +20,7 @@
 mod attack;
 #[doc(hidden)]
 pub mod base;
+mod components;
 mod cover;
 #[doc(hidden)]
 pub mod curve;
