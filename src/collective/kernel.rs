@@ -215,7 +215,8 @@ mod tests {
                 // Double precision is itself wrong by a little, far less than a unit of shares.
                 assert!(shares[slot] + 1 >= exact.share(add), "{seed} {slot}");
                 assert!(scale.share(f64::from(losses[slot])) + 1 >= exact.share(removal), "{seed} {slot}");
-                if size > FITS {
+                // Where numbers are near an end of single precision, little is known.
+                if !(1e-25..FITS).contains(&size) {
                     continue;
                 }
                 let much = f64::from(ONE) * add / size + f64::from(ONE) * 1e-4 + 2.0;
