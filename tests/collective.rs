@@ -409,44 +409,34 @@ fn the_count_program_reproduces_the_known_curve() {
     };
     let name = |path: &str| data.join(path).to_str().unwrap().to_string();
     let (graph, model) = (name("data/citeseer.npz"), name("models/citeseer_authors.npz"));
-    let budgets = "0,20,50,100,200,350,500,750,1000";
-    let run = |rows: &str| -> serde_json::Value {
-        let done = gcnproof(&[
-            "collective",
-            &graph,
-            &model,
-            "-q",
-            "100%",
-            "--budgets",
-            budgets,
-            "--rows",
-            rows,
-            "--complete",
-            "--swaps",
-            "20000",
-            "--format",
-            "json",
-        ]);
+    let folder = tempfile::tempdir().unwrap();
+    let radii = folder.path().join("radii.jsonl").to_str().unwrap().to_string();
+    // No node withstands 100 flips, so that these are the radii for larger budgets as well.
+    let arguments = ["radius", &graph, &model, "-q", "100%", "--max-Q", "100", "--complete", "--out", &radii];
+    let done = gcnproof(&arguments);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let run = |rows: &str, budgets: &str, swaps: &[&str]| -> serde_json::Value {
+        let arguments = ["collective", &graph, &model, "-q", "100%", "--radii", &radii, "--format", "json"];
+        let done = gcnproof(&[&arguments[..], &["--rows", rows, "--budgets", budgets], swaps].concat());
         assert!(done.status.success(), "{}", text(&done.stderr));
         serde_json::from_slice(&done.stdout).unwrap()
     };
     let bounds = |value: &serde_json::Value| -> Vec<u64> {
         value["rows"].as_array().unwrap().iter().map(|row| row["bound"].as_u64().unwrap()).collect()
     };
-    let count = run("count");
+    let count = run("count", "0,20,50,100,200,350,500,750,1000", &["--swaps", "1000"]);
     let by_count = bounds(&count);
     for (found, known) in by_count[1..5].iter().zip([284u64, 552, 809, 1134]) {
-        assert!(found.abs_diff(known) <= 2, "{by_count:?}");
+        assert!(found.abs_diff(known) <= 1, "{by_count:?}");
     }
     let area = count["summary"]["area"].as_f64().unwrap();
-    assert!((area - 526.0).abs() < 1.0, "{area}");
-    let all = run("all");
-    for ((&bound, &count), broken) in bounds(&all).iter().zip(&by_count).zip(all["rows"].as_array().unwrap()) {
-        assert!(bound <= count && broken["broken"].as_u64().unwrap() <= bound, "{broken}");
-    }
-    // At most 100 flips leave less than 2 % of the nodes unknown.
-    for row in &all["rows"].as_array().unwrap()[..4] {
-        let unknown = row["bound"].as_u64().unwrap() - row["broken"].as_u64().unwrap();
-        assert!(unknown * 50 < 3312, "{row}");
+    println!("counts: {by_count:?}, area {area:.2}");
+    assert!((area - 526.0).abs() < 0.6, "{area}");
+    let all = run("all", "20,100", &[]);
+    for row in all["rows"].as_array().unwrap() {
+        let number = |key: &str| row[key].as_u64().unwrap();
+        println!("Q = {}: at most {}, at least {}", number("q_global"), number("bound"), number("broken"));
+        // Less than 2 % of the nodes are unknown.
+        assert!(number("broken") <= number("bound") && (number("bound") - number("broken")) * 50 < 3312, "{row}");
     }
 }
