@@ -20,6 +20,7 @@
 mod attack;
 #[doc(hidden)]
 pub mod base;
+mod columns;
 mod components;
 mod cover;
 #[doc(hidden)]

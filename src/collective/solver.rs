@@ -1,12 +1,9 @@
 //! A source of multipliers: a first-order method for the linear program of rows, on the flips that matter. Its answers are proposals: the bound is what
 //! [`evaluate`](crate::collective::dual::evaluate) makes of them (docs/math.md §20.4).
 
-use std::collections::BTreeSet;
-
-use rayon::prelude::*;
-
-use crate::collective::dual::{Value, evaluate, on_grid, worth};
-use crate::collective::polytope::{Polytope, simplex};
+use crate::collective::columns::{Active, Matrix};
+use crate::collective::dual::{Value, evaluate, on_grid};
+use crate::collective::polytope::simplex;
 use crate::collective::program::Program;
 use crate::collective::row::ONE;
 use crate::problem::flip::Flip;
@@ -35,12 +32,6 @@ impl Solution {
         Start { multipliers: Some(multipliers), columns: &self.columns, flips: &self.flips }
     }
 }
-
-/// Columns that are added after each look at all flips, beside those of one attack.
-const MORE: usize = 400;
-
-/// New columns of a source node that has none yet.
-const NEW_OF_SOURCE: usize = 8;
 
 /// Looks at all flips.
 const ROUNDS: usize = 30;
@@ -140,200 +131,6 @@ fn equal(program: &Program) -> Vec<u32> {
     multipliers
 }
 
-/// The columns at work: named flips, and sources for the flips that no row names.
-#[derive(Default)]
-struct Active {
-    named: BTreeSet<u32>,
-    others: BTreeSet<u32>,
-}
-
-impl Active {
-    /// Adds the flips of the best attack under these multipliers, and some more. Returns how many are new.
-    fn grow(&mut self, program: &Program, multipliers: &[u32]) -> usize {
-        let (named, others) = worth(program, multipliers);
-        let mut ranked: Vec<(u128, bool, u32)> = Vec::new();
-        for (at, source) in program.sources.iter().enumerate() {
-            let mut of: Vec<(u128, bool, u32)> =
-                (source.first..source.end).map(|flip| (named[flip], true, flip as u32)).collect();
-            if source.others > 0 {
-                of.push((others[at], false, at as u32));
-            }
-            of.retain(|column| column.0 > 0);
-            of.sort_unstable_by(|x, y| y.cmp(x));
-            // Few new ones at a time: flips of a node often do the same.
-            let at_work = self.named.range(source.first as u32..source.end as u32).count();
-            let mut new = 0;
-            of.retain(|&(_, is_named, column)| {
-                new += usize::from(is_named && !self.named.contains(&column));
-                new <= at_work + NEW_OF_SOURCE
-            });
-            ranked.extend(of);
-        }
-        ranked.sort_unstable_by(|x, y| y.cmp(x));
-        let (mut flips, mut fresh) = (0usize, 0);
-        for (_, is_named, column) in ranked {
-            if flips >= program.global && fresh >= MORE {
-                break;
-            }
-            let new = if is_named {
-                flips += 1;
-                self.named.insert(column)
-            } else {
-                let source = &program.sources[column as usize];
-                flips = flips.saturating_add(source.local.min(source.others));
-                self.others.insert(column)
-            };
-            fresh += usize::from(new);
-        }
-        fresh
-    }
-}
-
-/// The same entries by rows.
-#[derive(Default)]
-struct ByRows {
-    offsets: Vec<usize>,
-    columns: Vec<u32>,
-    shares: Vec<f64>,
-}
-
-/// Entries from which several threads are worth their coordination.
-const MANY: usize = 100_000;
-
-/// The program on its active columns, by columns, with plain numbers.
-struct Matrix {
-    /// Named flips, then sources.
-    named: Vec<u32>,
-    others: Vec<u32>,
-    offsets: Vec<usize>,
-    rows: Vec<u32>,
-    shares: Vec<f64>,
-    by_rows: ByRows,
-    /// `1/Σ` of a column and of a row.
-    column_step: Vec<f64>,
-    row_step: Vec<f64>,
-    polytope: Polytope,
-}
-
-impl Matrix {
-    fn new(program: &Program, active: &Active) -> Matrix {
-        let unit = 1.0 / f64::from(ONE);
-        let named: Vec<u32> = active.named.iter().copied().collect();
-        let others: Vec<u32> = active.others.iter().copied().collect();
-        let count = named.len() + others.len();
-        let mut matrix = Matrix {
-            named,
-            others,
-            offsets: vec![0],
-            rows: Vec::new(),
-            shares: Vec::new(),
-            by_rows: ByRows::default(),
-            column_step: vec![0.0; count],
-            row_step: vec![0.0; program.row_count()],
-            polytope: Polytope { global: program.global as f64, ..Polytope::default() },
-        };
-        let mut sources: Vec<u32> = Vec::with_capacity(count);
-        for &flip in &matrix.named {
-            let source = program.source_of[flip as usize];
-            sources.push(source);
-            matrix.polytope.upper.push(1.0);
-            let (defaults, beyond) = (program.defaults_of(source as usize), program.entries_of(flip as usize));
-            let mut at = 0;
-            // Both are in the order of rows.
-            for &(row, share) in defaults {
-                while at < beyond.len() && beyond[at].0 < row {
-                    matrix.rows.push(beyond[at].0);
-                    matrix.shares.push(f64::from(beyond[at].1) * unit);
-                    at += 1;
-                }
-                let more = if at < beyond.len() && beyond[at].0 == row {
-                    at += 1;
-                    beyond[at - 1].1
-                } else {
-                    0
-                };
-                if share + more > 0 {
-                    matrix.rows.push(row);
-                    matrix.shares.push(f64::from(share + more) * unit);
-                }
-            }
-            for &(row, share) in &beyond[at..] {
-                matrix.rows.push(row);
-                matrix.shares.push(f64::from(share) * unit);
-            }
-            matrix.offsets.push(matrix.rows.len());
-        }
-        for &source in &matrix.others {
-            sources.push(source);
-            let of = &program.sources[source as usize];
-            matrix.polytope.upper.push(of.others.min(of.local) as f64);
-            for &(row, share) in program.defaults_of(source as usize).iter().filter(|default| default.1 > 0) {
-                matrix.rows.push(row);
-                matrix.shares.push(f64::from(share) * unit);
-            }
-            matrix.offsets.push(matrix.rows.len());
-        }
-        for column in 0..count {
-            let range = matrix.offsets[column]..matrix.offsets[column + 1];
-            for at in range {
-                matrix.column_step[column] += matrix.shares[at];
-                matrix.row_step[matrix.rows[at] as usize] += matrix.shares[at];
-            }
-        }
-        for step in matrix.column_step.iter_mut().chain(&mut matrix.row_step) {
-            *step = if *step > 0.0 { 1.0 / *step } else { 0.0 };
-        }
-        matrix.by_rows = matrix.transposed(program.row_count());
-        matrix.polytope.group(&sources, |source| program.sources[source as usize].local as f64);
-        matrix
-    }
-
-    fn transposed(&self, rows: usize) -> ByRows {
-        let mut offsets = vec![0usize; rows + 1];
-        for &row in &self.rows {
-            offsets[row as usize + 1] += 1;
-        }
-        for row in 0..rows {
-            offsets[row + 1] += offsets[row];
-        }
-        let mut next = offsets.clone();
-        let mut by_rows = ByRows { offsets, columns: vec![0; self.rows.len()], shares: vec![0.0; self.rows.len()] };
-        for column in 0..self.offsets.len() - 1 {
-            for at in self.offsets[column]..self.offsets[column + 1] {
-                let slot = &mut next[self.rows[at] as usize];
-                by_rows.columns[*slot] = column as u32;
-                by_rows.shares[*slot] = self.shares[at];
-                *slot += 1;
-            }
-        }
-        by_rows
-    }
-
-    /// `A x`.
-    fn forward(&self, x: &[f64], into: &mut [f64]) {
-        let ByRows { offsets, columns, shares } = &self.by_rows;
-        products(x, (offsets, columns, shares), into);
-    }
-
-    /// `Aᵀ y`.
-    fn backward(&self, y: &[f64], into: &mut [f64]) {
-        products(y, (&self.offsets, &self.rows, &self.shares), into);
-    }
-}
-
-/// Inner products of a vector with sparse rows.
-fn products(with: &[f64], (offsets, places, shares): (&[usize], &[u32], &[f64]), into: &mut [f64]) {
-    let product = |at: usize| -> f64 {
-        let range = offsets[at]..offsets[at + 1];
-        places[range.clone()].iter().zip(&shares[range]).map(|(&place, share)| with[place as usize] * share).sum()
-    };
-    if shares.len() < MANY {
-        into.iter_mut().enumerate().for_each(|(at, slot)| *slot = product(at));
-    } else {
-        into.par_iter_mut().with_min_len(64).enumerate().for_each(|(at, slot)| *slot = product(at));
-    }
-}
-
 /// Where the method stands: an attack `x` and multipliers `y`.
 struct State {
     columns: Vec<(bool, u32)>,
@@ -374,7 +171,7 @@ impl State {
         let mut best_x = self.x.clone();
         let mut steps_since = 0;
         for step in 1..=MOST {
-            self.work += matrix.shares.len() as u64;
+            self.work += matrix.entries() as u64;
             matrix.backward(&self.y, &mut worths);
             for (column, slot) in ahead.iter_mut().enumerate() {
                 *slot = self.x[column] + self.balance * matrix.column_step[column] * worths[column];
