@@ -204,7 +204,8 @@ impl<'a> Collective<'a> {
         let ((generated, seconds), flips) = rayon::join(improve, search);
         let Generated { kinds, program, solution } = generated;
         outcome.bound = solution.value.floor().min(programmed.len()) + always.len();
-        if rows != Rows::Provable {
+        // The known program of counts, and what proofs state, are rounded as a whole.
+        if rows == Rows::All {
             let nodes: Vec<usize> = bases.iter().map(|(base, _)| base.node).collect();
             let of = components(prepared.network(), graph.node_count());
             let rounded = rounded(&program, &solution.multipliers, &nodes, &of).unwrap_or(usize::MAX);
