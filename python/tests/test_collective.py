@@ -239,7 +239,7 @@ def test_what_cannot_be_asked_is_refused():
     refused("no node is selected", nodes=[])
     refused("time_limit limits a search", time_limit=1.0)
     refused("resume=True without a file", resume=True)
-    refused("cannot be read|not known to be", radii="nothing.jsonl")
+    refused("no such file", radii="nothing.jsonl")
     unlabelled = gcnproof.Graph(graph.adjacency, graph.attributes)
     with pytest.raises(gcnproof.InputError, match="no prediction agrees with a label"):
         gcnproof.collective(network, unlabelled, 2, 1, class_="labels", progress=False)
