@@ -1,5 +1,11 @@
 //! Small problems on which the program once was wrong, run as a user would run them.
 
+mod clocks;
+mod deployed;
+mod edges;
+mod questions;
+mod resources;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

@@ -1,0 +1,1 @@
+//! Limits of time that were not honoured, and contradictions that were not reported.

@@ -1,0 +1,1 @@
+//! False statements about the network as it runs.

@@ -1,0 +1,1 @@
+//! Proof files that chose their own question.

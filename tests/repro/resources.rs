@@ -1,0 +1,1 @@
+//! Small files that cost gigabytes or minutes.
