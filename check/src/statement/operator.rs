@@ -7,7 +7,7 @@ use gcnproof_files::{GraphFile, SparseMatrix, matrix_digest};
 
 use crate::directed::{RowSum, Stored, decimal, reciprocal, reciprocal_root};
 use crate::reason::Reason;
-use crate::work::{Meter, step};
+use crate::work::Meter;
 
 /// Steps for a product that is added to a row.
 const STEP: u64 = 4;
@@ -16,8 +16,8 @@ const STEP: u64 = 4;
 const ENTRY: u64 = 12;
 const KEPT: u64 = ENTRY + size_of::<super::Link>() as u64;
 
-/// So many times the memory limit is for operators that the model names: a file of proofs cannot choose them.
-const NAMED: u64 = 8;
+/// So many times the limits are for operators that the model names: a file of proofs cannot choose them.
+const NAMED: u64 = 64;
 
 /// The operators of a network, each computed once.
 pub(crate) struct Operators<'a> {
@@ -126,7 +126,7 @@ impl<'a> Operators<'a> {
         let nodes = base.rows;
         // Every power takes a look at all entries of the rule at least.
         let least = (coefficients.len() as u64).saturating_mul(STEP * (base.indices.len() + nodes) as u64);
-        meter.ahead(least)?;
+        meter.ahead(self.share(least))?;
         let mut sums = RowSum::new(nodes);
         // Of the power before, and of the sum so far.
         let (mut power, mut total) = (empty(nodes), empty(nodes));
@@ -135,7 +135,7 @@ impl<'a> Operators<'a> {
             let last = k + 1 == coefficients.len();
             let products = |i: usize| base.row(i).0.iter().map(|&j| power.row(j as usize).0.len()).sum::<usize>();
             let products = if k == 0 { nodes } else { (0..nodes).map(products).sum() };
-            meter.spend(STEP * (products + nodes) as u64)?;
+            meter.spend(self.share(STEP * (products + nodes) as u64))?;
             let (mut next, mut next_total) = (empty(nodes), empty(nodes));
             for i in 0..nodes {
                 let mut row = SparseMatrix { rows: 1, ..empty(nodes) };
@@ -157,7 +157,6 @@ impl<'a> Operators<'a> {
                     sums.add(*coefficient, row.row(0));
                     // What has come out as 0 so far is 0 plus what is to come.
                     sums.finish(&mut next_total);
-                    step(STEP * total.row(i).0.len() as u64);
                 }
                 if !last {
                     next.indices.append(&mut row.indices);
@@ -176,9 +175,9 @@ impl<'a> Operators<'a> {
         Ok(Arc::new(total))
     }
 
-    /// What counts of some bytes: an operator that the model names is the user's, and may be larger.
-    fn share(&self, bytes: u64) -> u64 {
-        if self.named_by_model { bytes / NAMED } else { bytes }
+    /// What counts of a cost: an operator that the model names is the user's, and may be larger.
+    fn share(&self, cost: u64) -> u64 {
+        if self.named_by_model { cost / NAMED } else { cost }
     }
 }
 
