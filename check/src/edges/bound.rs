@@ -4,7 +4,6 @@ use super::anchor::{self, Anchor, Anchors, Kept};
 use super::format::Prices;
 use super::network::Pair;
 use super::number::{Line, Number};
-use super::reach::Sender;
 use super::scene::{Link, Neighbour, Scene};
 use super::share::Shares;
 use crate::directed::Stored;
@@ -33,11 +32,11 @@ struct Lines<N> {
 }
 
 impl<N: Number> Lines<N> {
-    fn new(coefficients: &[N], anchor: &Anchor<N>, linear: &[bool]) -> Lines<N> {
-        let mut lines = Lines { constant: N::zero(), slopes: Vec::with_capacity(linear.len()) };
+    fn new(coefficients: &[N], anchor: &Anchor<N>) -> Lines<N> {
+        let mut lines = Lines { constant: N::zero(), slopes: Vec::with_capacity(coefficients.len()) };
         for (unit, g) in coefficients.iter().enumerate() {
             let [rise, fall] = &anchor.reach[unit];
-            let Line { constant, up, down } = N::line(g, &anchor.z[unit], [rise, fall], linear[unit]);
+            let Line { constant, up, down } = N::line(g, &anchor.z[unit], [rise, fall], anchor.kinds[unit]);
             lines.constant = lines.constant.plus(&constant);
             lines.slopes.push([up, down]);
         }
@@ -72,7 +71,7 @@ fn times<N: Number>(factor: &N, values: &[N; 2]) -> N {
 /// A leaf for one class pair.
 struct Leaf<'a, N> {
     scene: &'a Scene<'a, 'a>,
-    cached: Option<&'a Anchors<'a, N>>,
+    cached: Option<&'a Anchors<N>>,
     pair: &'a Pair<N>,
     shares: &'a Shares,
     prices: &'a [N],
@@ -150,7 +149,7 @@ impl<N: Number> Leaf<'_, N> {
         }?;
         let here = scene.with(scene.target(), removed);
         let coefficients = self.coefficients(|term| scene.own_entry(network.terms[term].rule, here));
-        Some(Lines::new(&coefficients, anchor, &network.linear))
+        Some(Lines::new(&coefficients, anchor))
     }
 
     /// The least that a kept neighbour adds, with prices, for every number of removals at the target.
@@ -193,25 +192,25 @@ impl<N: Number> Leaf<'_, N> {
         let case = |(removed, anchor): (usize, &Anchor<N>)| {
             let target = scene.with(scene.target(), removed);
             let coefficients = self.coefficients(|term| scene.entry(network.terms[term].rule, target, here));
-            let lines = Lines::new(&coefficients, anchor, &network.linear);
-            self.least(neighbour, &kept.senders, &lines, (removed, r))
+            let lines = Lines::new(&coefficients, anchor);
+            self.least(neighbour, kept, &lines, (removed, r))
         };
         kept.cases.iter().enumerate().map(case).collect()
     }
 
     /// The least over the states of all links, exactly `r` of them cut.
-    fn least(&self, neighbour: &Neighbour, senders: &[Sender<N>], lines: &Lines<N>, (removed, r): (usize, usize)) -> N {
+    fn least(&self, neighbour: &Neighbour, kept: &Kept<N>, lines: &Lines<N>, (removed, r): (usize, usize)) -> N {
         let (scene, price) = (self.scene, &self.prices[removed]);
         let budget = scene.budget - removed;
         let mut sum = lines.constant.clone();
         let mut swaps = Vec::new();
-        for (link, sender) in neighbour.links.iter().zip(senders) {
+        for (link, (sender, gains)) in neighbour.links.iter().zip(kept.senders.iter().zip(&kept.gains)) {
             let cut = sender.cut.filter(|_| r > 0);
-            if cut.is_none() && sender.gains.is_empty() {
+            if cut.is_none() && gains.is_empty() {
                 continue;
             }
-            let values = lines.values(sender.sent);
-            let best = self.best(neighbour, (link, sender), &values, (removed, budget - r));
+            let values = lines.values(self.sent(link.node));
+            let best = self.best(neighbour, (link, gains), &values, (removed, budget - r));
             if let Some(entry) = cut {
                 let paid = price.times(&N::of(&self.shares.cut(neighbour, link)));
                 swaps.push(values[1].scaled(entry).plus(&paid).minus(&best));
@@ -225,16 +224,20 @@ impl<N: Number> Leaf<'_, N> {
     fn best(
         &self,
         neighbour: &Neighbour,
-        (link, sender): (&Link, &Sender<N>),
+        (link, gains): (&Link, &[N]),
         values: &[N; 2],
         (removed, room): (usize, usize),
     ) -> N {
+        let mut best = N::zero();
+        // Entries grow and prices are not negative, so that without a loss in one more message nothing is below 0.
+        if values[0].negated().positive_part().is_zero() {
+            return best;
+        }
         let paid = removed > 0 && link.to_target;
         let others = link.others - usize::from(link.to_target && !paid);
-        let most = self.scene.cap(link.node).min(others).min(room + usize::from(paid)).min(sender.gains.len());
+        let most = self.scene.cap(link.node).min(others).min(room + usize::from(paid)).min(gains.len());
         let costs = self.shares.elsewhere(neighbour, link, paid, most);
-        let mut best = N::zero();
-        for (gain, cost) in sender.gains.iter().zip(&costs[1..]) {
+        for (gain, cost) in gains.iter().zip(&costs[1..]) {
             let priced = self.prices[removed].times(&N::of(cost));
             best = best.least(&times(gain, values).plus(&priced));
         }

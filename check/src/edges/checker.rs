@@ -21,7 +21,7 @@ use crate::format::Convention;
 use crate::reason::Reason;
 
 /// The anchors of a node where nothing is decided: most trees are one leaf, and they are the same for all classes.
-type Root<'n> = OnceCell<Option<Anchors<'n, Interval>>>;
+type Root = OnceCell<Option<Anchors<Interval>>>;
 
 /// Judges the proofs of a statement. Shared by all threads.
 pub struct Checker<'a> {
@@ -152,7 +152,7 @@ impl<'a> Checker<'a> {
         (exact.sign(), Interval::around(&exact))
     }
 
-    fn leaf(&self, state: &State, classes: (u32, u32, u32), step: &Step, root: &Root<'a>) -> Result<(), Reason> {
+    fn leaf(&self, state: &State, classes: (u32, u32, u32), step: &Step, root: &Root) -> Result<(), Reason> {
         let scene = Scene::new(&self.statement.network, state);
         match step {
             Step::Singles(_) => self.singles(&scene, classes),
@@ -166,13 +166,15 @@ impl<'a> Checker<'a> {
         scene: &Scene<'a, '_>,
         (node, reference, class): (u32, u32, u32),
         hints: &Prices,
-        root: &Root<'a>,
+        root: &Root,
     ) -> Result<(), Reason> {
         if !self.exact_only {
             let cached = if scene.state.is_start() { root.get_or_init(|| Anchors::new(scene)).as_ref() } else { None };
             let rounded: Interval = bound(scene, &Pair::new(scene.network, node, reference, class), hints, cached)?;
-            if rounded.sign() == Some(Ordering::Greater) {
-                return Ok(());
+            match rounded.sign() {
+                Some(Ordering::Greater) => return Ok(()),
+                Some(_) => return Err(Reason::Bound(rounded)),
+                None => {}
             }
         }
         let exact: Dyadic = bound(scene, &Pair::new(scene.network, node, reference, class), hints, None)?;

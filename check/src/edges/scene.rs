@@ -1,5 +1,7 @@
 //! A leaf's graph: the neighbours of the target, theirs, the edges that are free, and entries for any number of edges left.
 
+use std::ops::Range;
+
 use super::network::Network;
 use super::number::Number;
 use super::rule::Rule;
@@ -128,10 +130,10 @@ impl<'n, 's> Scene<'n, 's> {
         if self.network.own(rule, id) { rule.entry(size, size) } else { Stored::ZERO }
     }
 
-    /// Adds an entry times what a node sends.
-    pub fn add<N: Number>(&self, entry: Stored, node: u32, sums: &mut [N]) {
+    /// Adds an entry times what a node sends to some units.
+    pub fn add<N: Number>(&self, entry: Stored, node: u32, units: Range<usize>, sums: &mut [N]) {
         if !entry.is_zero() {
-            let sent = self.network.sent::<N>(node);
+            let sent = &self.network.sent::<N>(node)[units];
             sums.iter_mut().zip(sent).for_each(|(sum, y)| *sum = sum.plus(&y.scaled(entry)));
         }
     }
