@@ -17,6 +17,7 @@ use crate::lines::LONGEST_LINE;
 use crate::reason::Reason;
 use crate::rounding::Rounding;
 use crate::statement::{Decided, Flip, Slice, Statement};
+use crate::work::{Meter, Work};
 
 /// What an accepted proof shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,8 @@ pub struct Checker<'a> {
     statement: &'a Statement<'a>,
     fast: Fast<'a>,
     exact_only: bool,
+    /// What lines may cost.
+    work: Arc<Work>,
     /// Where the statement is about the network as it runs.
     rounding: Option<Rounding<'a>>,
     /// From `bounds` lines.
@@ -71,7 +74,14 @@ impl<'a> Checker<'a> {
         let stated = RwLock::new(HashMap::new());
         // What a header states was looked at when the statement was made.
         let rounding = statement.deployed.as_ref().and_then(|stated| Rounding::new(network, budget, stated).ok());
-        Checker { statement, fast: Fast::new(network, budget), exact_only, rounding, stated, expanded }
+        let (fast, work) = (Fast::new(network, budget), Work::lines());
+        Checker { statement, fast, exact_only, work, rounding, stated, expanded }
+    }
+
+    /// The same within other limits.
+    #[must_use]
+    pub fn within(self, work: Arc<Work>) -> Checker<'a> {
+        Checker { work, ..self }
     }
 
     /// Accepts or rejects the proof of one node.

@@ -20,6 +20,7 @@
 //! | `fast` | the rules on hints from floats, rounded outward: accepts sooner what the core would accept | without `--exact` |
 //! | `short`, `expand` | short leaves, and how they become hints | no |
 //! | `checker`, `stream`, `summary` | which leaf is judged by what, a whole file, and what became of it | yes |
+//! | [`work`] | what a check may cost, and meters that compare what is about to be done | no |
 //! | `verified` | hands proofs to the checker that is proved correct (`verified/`), and the statement with them | where that is used |
 //! | `expect`, `report`, `rewrite` | what a file must state, how results are shown, files written out as hints | no |
 //!
@@ -48,6 +49,7 @@ mod strict;
 mod summary;
 mod token;
 mod verified;
+pub mod work;
 
 pub use checker::{Checker, Fault, Session, Verdict};
 pub use core::dyadic::Dyadic;

@@ -68,6 +68,12 @@ impl fmt::Display for Summary {
         for rejection in self.rejections.iter().take(SHOWN.0) {
             writeln!(f, "            {rejection}")?;
         }
+        if self.expensive > 0 {
+            writeln!(f, "expensive   {} (neither accepted nor rejected)", self.expensive)?;
+        }
+        for line in self.too_expensive.iter().take(SHOWN.0) {
+            writeln!(f, "            {line}")?;
+        }
         if self.checked && !one_attack {
             writeln!(f, "covered     {proved} of {nodes} nodes")?;
             let (reason, refused, silent) = (self.unproved, self.refused, self.unmentioned());
@@ -98,7 +104,10 @@ impl Summary {
             Summary { checked: false, unmet, .. } if !unmet.is_empty() => {
                 "not what was expected: nothing after the header was checked"
             }
+            Summary { interrupted: true, .. } => "interrupted: lines that were not reached are not judged",
+            Summary { checked: false, rejected: 0, expensive: 1.., .. } => "too expensive: nothing after the header was checked",
             Summary { checked: false, .. } => "rejected: nothing after the header was checked",
+            Summary { rejected: 0, expensive: 1.., .. } => "not everything in the file could be judged within the work limit",
             summary if !summary.accepted() => "not everything in the file is accepted",
             summary if !summary.proves() => "nothing is proved",
             Summary { unmet, .. } if !unmet.is_empty() => "not everything that was expected is proved",

@@ -15,6 +15,7 @@ use crate::lines::{Lines, Raw};
 use crate::reason::Reason;
 use crate::statement::Statement;
 use crate::summary::{Stated, Summary};
+use crate::work::{Limits, Work};
 
 /// What else may be said to a check.
 #[derive(Default)]
@@ -25,6 +26,10 @@ pub struct Options {
     pub exact_only: bool,
     /// What the file must state and prove.
     pub expect: Expectations,
+    /// What the check may cost.
+    pub limits: Limits,
+    /// Asked from time to time: is the check to stop?
+    pub stop: Option<fn() -> bool>,
 }
 
 /// Why it makes no sense to read on.
@@ -50,7 +55,8 @@ pub fn check(
 ) -> Summary {
     let (nodes, attributes) = (graph.attributes.rows, graph.attributes.columns);
     let mut summary = Summary { verdicts: vec![None; nodes], attributes, ..Summary::default() };
-    match run(graph, model, options, reader, &mut progress, &mut summary) {
+    let work = Arc::new(Work::new(options.limits, nodes, options.stop));
+    match run((graph, model), options, &work, reader, &mut progress, &mut summary) {
         Ok(()) | Err(Stop::Unmet) => {}
         Err(Stop::Wrong(line, reason)) => summary.reject(line, None, reason),
         Err(Stop::Unreadable(line, error)) => {
@@ -59,6 +65,7 @@ pub fn check(
             summary.reject(line, None, Reason::Unreadable(error.to_string()));
         }
     }
+    summary.steps = (work.spent(), work.largest());
     if summary.checked {
         let missing = match &summary.header {
             Some(Stated::Collective(_)) => options.expect.exceeded(summary.collective.as_ref()),
@@ -70,9 +77,9 @@ pub fn check(
 }
 
 fn run(
-    graph: &GraphFile,
-    model: &ModelFile,
+    (graph, model): (&GraphFile, &ModelFile),
     options: &Options,
+    work: &Arc<Work>,
     reader: impl Read,
     progress: &mut dyn FnMut(u64),
     summary: &mut Summary,
@@ -88,12 +95,12 @@ fn run(
     match header {
         Stated::Flips(header) => {
             let statement = Statement::new(graph, model, header, &options.matrices).map_err(wrong_header)?;
-            let checker = Checker::new(&statement, options.exact_only);
+            let checker = Checker::new(&statement, options.exact_only).within(work.clone());
             run_lines(lines, |line| judge(&checker, line), progress, summary)
         }
         Stated::Removals(header) => {
             let statement = edges::Statement::new(graph, model, header).map_err(wrong_header)?;
-            let checker = edges::Checker::new(&statement, options.exact_only);
+            let checker = edges::Checker::new(&statement, options.exact_only).within(work.clone());
             run_lines(lines, |line| judge_removals(&checker, line), progress, summary)
         }
         Stated::Collective(header) => {
@@ -199,8 +206,7 @@ fn record(line: u64, judged: Judged, seen: &mut [bool], summary: &mut Summary) {
             (Some(true), _) => summary.reject(line, Some(node), Reason::Repeated),
             (Some(false), Ok(verdict)) => summary.verdicts[node as usize] = Some(verdict),
             (Some(false), Err(fault)) => {
-                summary.refused += 1;
-                summary.reject(line, Some(node), fault);
+                summary.refuse(line, node, fault);
             }
             (None, result) => summary.reject(line, Some(node), result.err().unwrap_or(Reason::Node.into())),
         },

@@ -8,6 +8,7 @@ use crate::checker::{Fault, Verdict};
 use crate::collective;
 use crate::edges;
 use crate::format::{Header, Unproved};
+use crate::reason::Reason;
 use crate::report::visible;
 
 /// Rejections that a summary keeps; more are only counted.
@@ -101,6 +102,14 @@ pub struct Summary {
     pub rejected: u64,
     /// The first of them, in the order of the file.
     pub rejections: Vec<Rejection>,
+    /// Number of lines that are too expensive to judge: neither accepted nor rejected.
+    pub expensive: u64,
+    /// The first of them, in the order of the file.
+    pub too_expensive: Vec<Rejection>,
+    /// Was the check stopped before its end?
+    pub interrupted: bool,
+    /// Steps that the check has cost ([`crate::work`]): those of all lines, and of the most expensive one.
+    pub steps: (u64, u64),
     /// What a file about one attack claims, if it got that far.
     pub collective: Option<Collective>,
     /// What was expected and is not so, with what is stated or proved instead.
@@ -112,7 +121,7 @@ pub struct Summary {
 impl Summary {
     /// Is everything in the file accepted? A file that proves nothing may be.
     pub fn accepted(&self) -> bool {
-        self.rejected == 0
+        self.rejected == 0 && self.expensive == 0 && !self.interrupted
     }
 
     /// How many nodes got this verdict.
@@ -128,6 +137,7 @@ impl Summary {
     /// How many nodes the file does not mention on any line that could be read.
     pub fn unmentioned(&self) -> u64 {
         let mentioned = (self.proved() as u64).saturating_add(self.unproved).saturating_add(self.refused);
+        let mentioned = mentioned.saturating_add(self.expensive);
         (self.verdicts.len() as u64).saturating_sub(mentioned)
     }
 
@@ -144,10 +154,13 @@ impl Summary {
         self.accepted() && self.proves() && self.unmet.is_empty()
     }
 
-    /// The exit code of a command that checks: 0 for a success, 2 where the file could not be read, otherwise 1.
+    /// The exit code of a command that checks: 0 for a success, 2 where the file could not be read, 3 where something is too expensive and
+    /// nothing is wrong, 130 where the check was stopped, otherwise 1.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Summary { interrupted: true, .. } => 130,
             Summary { unreadable: true, .. } => 2,
+            Summary { rejected: 0, expensive: 1.., .. } => 3,
             summary if summary.success() => 0,
             _ => 1,
         }
@@ -160,10 +173,23 @@ impl Summary {
         }
     }
 
+    /// Enters a line that is not accepted: rejected, too expensive, or not judged because the check was stopped.
     pub(crate) fn reject(&mut self, line: u64, node: Option<u32>, fault: impl Into<Fault>) {
-        self.rejected += 1;
-        if self.rejections.len() < KEPT {
-            self.rejections.push(Rejection { line, node, fault: fault.into() });
+        let fault = fault.into();
+        let (count, list) = match fault.reason {
+            Reason::Interrupted => return self.interrupted = true,
+            Reason::TooExpensive(_) => (&mut self.expensive, &mut self.too_expensive),
+            _ => (&mut self.rejected, &mut self.rejections),
+        };
+        *count += 1;
+        if list.len() < KEPT {
+            list.push(Rejection { line, node, fault });
         }
+    }
+
+    /// Enters a node whose proof is not accepted.
+    pub(crate) fn refuse(&mut self, line: u64, node: u32, fault: Fault) {
+        self.refused += u64::from(!matches!(fault.reason, Reason::Interrupted | Reason::TooExpensive(_)));
+        self.reject(line, Some(node), fault);
     }
 }

@@ -263,7 +263,7 @@ pub fn check<'py>(
     };
     let model = gcnproof::proof::model_file(&network.network, &network.identity.model);
     let matrices = network.network.own_matrices();
-    let options = Options { exact_only: exact, expect, matrices };
+    let options = Options { exact_only: exact, expect, matrices, ..Options::default() };
     let graph = graph.0.clone();
     let work = move || checking::summary(&graph, &model, &options, &proofs);
     let done = call(py, threads, progress, work)?;

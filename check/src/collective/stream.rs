@@ -157,8 +157,7 @@ fn finish(checker: &Checker, waiting: &mut Vec<(u64, Task)>, summary: &mut Summa
             Judged::Node(node, Ok(verdict)) => summary.verdicts[node as usize] = Some(verdict),
             Judged::Share(_, Ok(())) => {}
             Judged::Node(node, Err(fault)) | Judged::Share(node, Err(fault)) => {
-                summary.refused += 1;
-                summary.reject(number, Some(node), fault);
+                summary.refuse(number, node, fault);
             }
             Judged::Wrong(node, reason) => summary.reject(number, node, reason),
         }
