@@ -222,9 +222,12 @@ impl Meter<'_> {
         if held > allowed { Err(Reason::TooExpensive(Cost::Memory { bytes: held, allowed })) } else { Ok(()) }
     }
 
-    /// So many bytes are kept no longer.
-    pub fn release(&self, bytes: u64) {
-        self.held.set(self.held.get().saturating_sub(bytes));
+    /// Does something, and what was held for it is held no longer.
+    pub(crate) fn while_held<T>(&self, compute: impl FnOnce() -> T) -> T {
+        let before = self.held.get();
+        let result = compute();
+        self.held.set(before);
+        result
     }
 
     /// Does something that all lines share: it counts for the file, and not for this line.
@@ -309,8 +312,8 @@ mod tests {
     fn memory_is_given_back() {
         let work = small(10, 10);
         let meter = work.line();
-        assert_eq!(meter.hold(100), Ok(()));
-        meter.release(40);
+        assert_eq!(meter.hold(60), Ok(()));
+        assert_eq!(meter.while_held(|| meter.hold(40)), Ok(()));
         assert_eq!(meter.hold(40), Ok(()));
         assert_eq!(meter.hold(1), Err(Reason::TooExpensive(Cost::Memory { bytes: 101, allowed: 100 })));
     }

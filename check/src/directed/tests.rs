@@ -401,7 +401,7 @@ fn slopes_above_relu_are_enclosed() {
             // The multiple of the grid next to `part / whole`: both ends of the interval are multiples, and none lies between them and that.
             let unit = Dyadic::new(1.into(), i64::from(grid));
             let (lower, upper) = (exact(slope.lower.0), exact(slope.upper.0));
-            let on_grid = lower.at(i64::from(grid)) <= upper.at(i64::from(grid));
+            let on_grid = [&lower, &upper].iter().all(|end| end.rounded_down(i64::from(grid)) == **end);
             let (most, least) = match upward {
                 true => (&upper * whole, &(&lower - &unit) * whole),
                 false => (&(&upper + &unit) * whole, &lower * whole),

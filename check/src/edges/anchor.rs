@@ -3,11 +3,14 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
+use super::cost::Cost;
 use super::number::{Number, Unit};
 use super::reach::{Sender, reach};
 use super::scene::{Link, Neighbour, Scene};
 use crate::core::dyadic::Dyadic;
 use crate::directed::{Stored, rate};
+use crate::reason::Reason;
+use crate::work::Meter;
 
 /// The units of a node in one state.
 pub struct Anchor<N> {
@@ -37,29 +40,32 @@ pub struct Anchors<N> {
 }
 
 /// Numbers of anchors that are kept for all classes, at most.
-const MOST: usize = 1 << 21;
+const MOST: usize = 1 << 20;
 
 impl<N: Number> Anchors<N> {
     /// `None` where they are too many to be kept.
-    pub fn new(scene: &Scene) -> Option<Anchors<N>> {
-        let (width, cases) = (scene.network.linear.len(), scene.most_at_target() + 1);
-        let count = |neighbour: &Neighbour| {
-            let gains = |link: &Link| scene.cap(link.node).min(link.others).min(scene.budget);
-            let gains = neighbour.links.iter().map(gains).fold(0, usize::saturating_add);
-            (most(scene, neighbour) + 1).saturating_mul(cases.saturating_mul(width).saturating_add(gains))
-        };
-        let count = scene.neighbours.iter().map(count).fold(0, usize::saturating_add);
-        let around = |neighbour: &Neighbour| (0..=most(scene, neighbour)).map(|r| kept(scene, neighbour, r)).collect();
-        (count <= MOST).then(|| Anchors {
-            centers: (0..=scene.most_at_target()).map(|removed| center(scene, removed)).collect(),
-            around: scene.neighbours.iter().map(around).collect(),
-        })
+    ///
+    /// # Errors
+    /// If finding them is too expensive.
+    pub fn new(scene: &Scene, cost: &Cost, meter: &Meter) -> Result<Option<Anchors<N>>, Reason> {
+        if cost.anchors() > MOST as u64 {
+            return Ok(None);
+        }
+        let mut anchors = Anchors { centers: Vec::new(), around: Vec::new() };
+        for removed in 0..=scene.most_at_target() {
+            meter.spend(N::steps(cost.center()))?;
+            anchors.centers.push(center(scene, removed));
+        }
+        for (place, neighbour) in scene.neighbours.iter().enumerate() {
+            let mut states = Vec::new();
+            for r in 0..=scene.most_at(neighbour) {
+                meter.spend(N::steps(cost.anchored(place, r)))?;
+                states.push(kept(scene, neighbour, r));
+            }
+            anchors.around.push(states);
+        }
+        Ok(Some(anchors))
     }
-}
-
-/// How many removals there can be at a neighbour that is kept.
-pub fn most(scene: &Scene, neighbour: &Neighbour) -> usize {
-    scene.cap(neighbour.node).min(neighbour.others).min(scene.budget)
 }
 
 /// A sender with the entry along its edge, and the entries after 1, 2, … removals elsewhere at it.

@@ -42,6 +42,12 @@ impl Row {
 
 /// What the rules need of a number.
 pub trait Number: Clone {
+    /// Bytes in memory, about.
+    const BYTES: usize;
+    /// Steps of [`crate::work`] that an operation takes at least.
+    const STEPS: u64;
+    /// Steps of so many operations that nothing else counts.
+    fn steps(operations: u64) -> u64;
     fn zero() -> Self;
     fn of(x: &Dyadic) -> Self;
     fn of_row(row: &Row) -> &[Self];
@@ -114,6 +120,14 @@ fn quotient(part: &Dyadic, whole: &Dyadic, upward: bool) -> Dyadic {
 }
 
 impl Number for Dyadic {
+    const BYTES: usize = 64;
+    const STEPS: u64 = 32;
+
+    /// They count for themselves.
+    fn steps(_: u64) -> u64 {
+        0
+    }
+
     fn zero() -> Dyadic {
         Dyadic::ZERO
     }
@@ -188,7 +202,35 @@ impl Number for Dyadic {
     }
 }
 
+/// Counts operations of this thread, for tests.
+#[cfg(test)]
+fn tick() {
+    TICKS.with(|ticks| ticks.set(ticks.get() + 1));
+}
+
+#[cfg(not(test))]
+#[inline(always)]
+fn tick() {}
+
+/// Operations on intervals so far.
+#[cfg(test)]
+pub fn ticks() -> u64 {
+    TICKS.with(std::cell::Cell::get)
+}
+
+#[cfg(test)]
+thread_local! {
+    static TICKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
 impl Number for Interval {
+    const BYTES: usize = 16;
+    const STEPS: u64 = 4;
+
+    fn steps(operations: u64) -> u64 {
+        operations.saturating_mul(Interval::STEPS)
+    }
+
     fn zero() -> Interval {
         Interval::ZERO
     }
@@ -206,6 +248,7 @@ impl Number for Interval {
     }
 
     fn plus(&self, other: &Interval) -> Interval {
+        tick();
         Interval::plus(*self, *other)
     }
 
@@ -214,18 +257,22 @@ impl Number for Interval {
     }
 
     fn times(&self, other: &Interval) -> Interval {
+        tick();
         Interval::times(*self, *other)
     }
 
     fn scaled(&self, factor: Stored) -> Interval {
+        tick();
         Interval::scaled(*self, factor)
     }
 
     fn least(&self, other: &Interval) -> Interval {
+        tick();
         Interval::least(*self, *other)
     }
 
     fn positive_part(&self) -> Interval {
+        tick();
         Interval::positive_part(*self)
     }
 
