@@ -92,22 +92,25 @@ fn run(
         Stated::Collective(header) => options.expect.unmet_collective(header, graph),
     };
     let wrong_header = |reason| Stop::Wrong(1, reason);
+    let meter = work.line();
     match header {
         Stated::Flips(header) => {
-            let statement = Statement::new(graph, model, header, &options.matrices).map_err(wrong_header)?;
+            let statement = Statement::within(graph, model, header, &options.matrices, &meter).map_err(wrong_header)?;
+            drop(meter);
             let checker = Checker::new(&statement, options.exact_only).within(work.clone());
-            run_lines(lines, |line| judge(&checker, line), progress, summary)
+            run_lines(lines, |line| judge(&checker, line), work, progress, summary)
         }
         Stated::Removals(header) => {
             let statement = edges::Statement::new(graph, model, header).map_err(wrong_header)?;
             let checker = edges::Checker::new(&statement, options.exact_only).within(work.clone());
-            run_lines(lines, |line| judge_removals(&checker, line), progress, summary)
+            run_lines(lines, |line| judge_removals(&checker, line), work, progress, summary)
         }
         Stated::Collective(header) => {
             let statement =
-                collective::Statement::new(graph, model, header, &options.matrices).map_err(wrong_header)?;
-            let checker = collective::Checker::new(&statement, options.exact_only);
-            collective::run(lines, &checker, progress, summary)
+                collective::Statement::new(graph, model, header, &options.matrices, &meter).map_err(wrong_header)?;
+            drop(meter);
+            let checker = collective::Checker::new(&statement, options.exact_only, work);
+            collective::run(lines, &checker, work, progress, summary)
         }
     }
 }
@@ -116,6 +119,7 @@ fn run(
 fn run_lines(
     mut lines: Lines,
     judge: impl Fn(Raw) -> Judged + Sync,
+    work: &Work,
     progress: &mut dyn FnMut(u64),
     summary: &mut Summary,
 ) -> Result<(), Stop> {
@@ -132,7 +136,11 @@ fn run_lines(
         if batch.is_empty() && failure.is_none() {
             break;
         }
+        work.read(&batch).map_err(|reason| Stop::Wrong(first, reason))?;
         let judged = in_order(batch, &judge);
+        if work.stopped() {
+            return Err(Stop::Wrong(first, Reason::Interrupted));
+        }
         for (line, judged) in (first..).zip(judged) {
             if ended {
                 return Err(wrong(line, "a line follows the end line"));
@@ -169,7 +177,9 @@ pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFil
         longest.max(edges::format::longest_header(nodes, edges, layers.saturating_mul(80).saturating_add(rules)));
     // A file about one attack may name all nodes besides.
     let longest = longest.saturating_add(nodes.saturating_mul(11));
-    let line = lines.header(longest).map_err(|error| Stop::Unreadable(1, error))?;
+    // A node has one line, and one with bounds for each layer; some more may be wrong.
+    let most = (nodes as u64).saturating_mul(layers as u64).saturating_add(SUPERFLUOUS);
+    let line = lines.header(longest, most).map_err(|error| Stop::Unreadable(1, error))?;
     let bytes = line.unwrap_or_else(|| Err(order("the file is empty"))).map_err(wrong)?;
     let others = [r#"{"node":"#, r#"{"unproved":"#, r#"{"bounds":"#, r#"{"end":"#, r#"{"share":"#, r#"{"claim":"#];
     if others.iter().any(|other| bytes.starts_with(other.as_bytes())) {
@@ -194,6 +204,9 @@ pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFil
         _ => Err(wrong(order("the first line is not a header"))),
     }
 }
+
+/// Lines that a file may have besides those that its graph has room for.
+const SUPERFLUOUS: u64 = 1024;
 
 /// How a header that is not about attributes names what it is about.
 const ATTACK: &[u8] = br#""attack":"#;
