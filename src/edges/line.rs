@@ -14,7 +14,16 @@ pub(crate) struct Unit {
     top: f64,
     up: f64,
     down: f64,
+    /// Is `z` itself the line below, and not 0?
+    active: bool,
 }
+
+/// Where the anchor is 0 but for roundings its sign says nothing: a unit that can fall farther than this share of how far it can rise counts as inactive then. The checker
+/// decides the same exactly; no sum of few entries has this ratio to another, so that both see it alike.
+const FALL: f64 = 59.0 / 128.0;
+
+/// How near 0 that is, as a share of the reach.
+const NEAR: f64 = 1.0 / (1u64 << 30) as f64;
 
 impl Unit {
     /// The tightest such line through the anchor, up to roundings.
@@ -31,7 +40,8 @@ impl Unit {
             relu(z + rise - fall) - up * rise + down * fall,
         ];
         let top = corners.into_iter().fold(0.0, f64::max) + error + 16.0 * UNIT * (z.abs() + error + rise + fall);
-        Unit { z, error, rise, fall, top, up, down }
+        let active = z > NEAR * (fall - FALL * rise);
+        Unit { z, error, rise, fall, top, up, down, active }
     }
 }
 
@@ -65,8 +75,10 @@ impl Lines {
                 error += g.abs() * unit.error;
                 (g * unit.z, g, g)
             } else if g >= 0.0 {
-                let slope = if unit.z > 0.0 { g } else { 0.0 };
+                let slope = if unit.active { g } else { 0.0 };
                 error += slope * unit.error;
+                // How far `relu` lies above that line at the anchor.
+                self.above += g * if unit.active { (-unit.z).max(0.0) } else { unit.z.max(0.0) };
                 (slope * unit.z, slope, slope)
             } else {
                 // Two products are rounded, and apply to at most what is in reach.
