@@ -192,7 +192,8 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Said
                         format!("the magnitude `{name}` has the sides {:?}, the weights {sides:?}", tensor.shape);
                     return Err(wrong(file, &entry, problem));
                 }
-                covers(name, &tensor.values, &weight.values, weight.values.len()).map_err(|problem| wrong(file, &entry, problem))?;
+                covers(name, &tensor.values, &weight.values, weight.values.len())
+                    .map_err(|problem| wrong(file, &entry, problem))?;
                 Ok(tensor.values)
             });
             let (magnitude, roundings) = (magnitude.transpose()?, term.roundings);

@@ -10,7 +10,9 @@ use sprs::{CsMatI, SpIndex};
 use thiserror::Error;
 
 use crate::problem::graph::Graph;
-use crate::problem::matrix::{MatrixError, PatternRows, SparseMatrix, Weights, by_rows, check_finite, plain, sparse};
+use crate::problem::matrix::{
+    MatrixError, MatrixRows, PatternRows, SparseMatrix, Weights, by_rows, check_finite, plain, sparse,
+};
 use crate::problem::passing::Passing;
 use crate::problem::polynomial;
 
@@ -116,6 +118,19 @@ impl Operator {
             Operator::Polynomial(of, coefficients) => coefficients.iter().any(|&c| c < 0.0) || of.is_signed(),
             Operator::Matrix(matrix) => matrix.data().iter().any(|&entry| entry < 0.0),
             _ => false,
+        }
+    }
+
+    /// Entries of the longest row, on the whole graph even where this is a part of it.
+    pub(crate) fn longest_row(&self, graph: &Graph) -> usize {
+        match self {
+            Self::Identity => 1,
+            Self::Gcn | Self::MeanWithSelf | Self::SumWithSelf => graph.longest_rows().with_self,
+            Self::GcnWithoutSelf | Self::Mean | Self::Sum => graph.longest_rows().neighbours,
+            Self::Matrix(_) | Self::Polynomial(..) => {
+                let matrix = self.matrix(graph);
+                (0..matrix.rows()).map(|i| matrix.row(i).0.len()).max().unwrap_or(0)
+            }
         }
     }
 
@@ -520,10 +535,11 @@ impl Network {
         }
         let cut = |layer: &DescribedLayer| {
             let row = |&n: &u32| n as usize * layer.outputs..(n as usize + 1) * layer.outputs;
-            let bias_magnitude = layer.bias_magnitude.as_ref().map(|magnitude| match magnitude.len() == layer.outputs {
-                true => magnitude.clone(),
-                false => nodes.iter().flat_map(|n| &magnitude[row(n)]).copied().collect(),
-            });
+            let bias_magnitude =
+                layer.bias_magnitude.as_ref().map(|magnitude| match magnitude.len() == layer.outputs {
+                    true => magnitude.clone(),
+                    false => nodes.iter().flat_map(|n| &magnitude[row(n)]).copied().collect(),
+                });
             DescribedLayer { bias_magnitude, ..layer.clone() }
         };
         let described = Described { layers: other.described.layers.iter().map(cut).collect() };

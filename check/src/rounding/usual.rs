@@ -92,10 +92,20 @@ mod tests {
             assert_eq!(usual(none), None, "{none}");
         }
         let matrix = |value: f64| {
-            Arc::new(SparseMatrix { rows: 5, columns: 5, offsets: vec![0, 2, 2, 2, 2, 2], indices: vec![0, 1], values: vec![1.0, value] })
+            Arc::new(SparseMatrix {
+                rows: 5,
+                columns: 5,
+                offsets: vec![0, 2, 2, 2, 2, 2],
+                indices: vec![0, 1],
+                values: vec![1.0, value],
+            })
         };
         let of = |text: &str, matrix: &Arc<SparseMatrix>| {
-            usual_error(&text.replace("M", &format!("matrix:{}", matrix_digest(matrix))), &graph, std::slice::from_ref(matrix))
+            usual_error(
+                &text.replace("M", &format!("matrix:{}", matrix_digest(matrix))),
+                &graph,
+                std::slice::from_ref(matrix),
+            )
         };
         assert_eq!((of("M", &matrix(0.5)), of("M", &matrix(0.1))), (Some(0), Some(8)));
         assert_eq!((of("poly(M;0,1)", &matrix(0.5)), of("poly(M;0,1)", &matrix(0.1))), (Some(10), Some(18)));
