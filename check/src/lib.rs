@@ -61,6 +61,7 @@ pub use lines::LONGEST_LINE;
 pub use reason::Reason;
 pub use report::visible;
 pub use rewrite::{Expanded, expand, expand_file};
+pub use rounding::usual_error;
 pub use statement::{Decided, Flip, Statement, matrix_digest};
 pub use stream::{Options, check};
 pub use summary::{Collective, Rejection, Stated, Summary};

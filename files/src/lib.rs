@@ -39,6 +39,7 @@ mod archive;
 mod array;
 mod chain;
 mod chosen;
+mod described;
 mod description;
 mod digest;
 mod error;
@@ -60,6 +61,7 @@ mod tensors;
 mod triplets;
 pub mod write;
 
+pub use described::{Described, DescribedLayer, DescribedTerm, Place};
 pub use digest::ids as digest_ids;
 pub use digest::matrix as matrix_digest;
 pub use error::FileError;
@@ -71,7 +73,7 @@ pub use model::{
     LayerFile, ModelFile, ModelOptions, Precision, describe_model, parse_model, parse_model_with, read_model,
     read_model_with,
 };
-pub use part::{GraphOrPart, PartFile};
+pub use part::{GraphOrPart, LongestRows, PartFile};
 pub use selection::{parse_selection, read_selection};
 pub use source::{LARGEST_EMPTY, LARGEST_FILE, LARGEST_INFLATED};
 pub use sparse::{DenseMatrix, Pattern, SparseMatrix};

@@ -5,6 +5,8 @@
 
 mod cases;
 mod command;
+mod described;
+mod program;
 mod proofs;
 mod simulation;
 mod tamper;
