@@ -106,31 +106,34 @@ fn run(
     }
     let question = options.question.as_ref();
     let owns = |node: u32| options.part.as_ref().is_none_or(|part| part.owns(node as usize));
+    let meter = work.line();
     match header {
         Stated::Flips(header) => {
-            let statement = Statement::new(graph, model, header, &options.matrices).map_err(wrong_header)?;
+            let statement = Statement::within(graph, model, header, &options.matrices, &meter).map_err(wrong_header)?;
+            drop(meter);
             let checker = Checker::new(&statement, options.exact_only).within(work.clone());
             let asked = Asked::flips(question, graph, &statement.budget).map_err(wrong_header)?;
             (summary.uncovered, summary.void) = (asked.uncovered.clone(), !flippable(graph, &statement.budget));
-            run_lines(lines, |line| judge(&checker, &asked, owns, line), progress, summary)
+            run_lines(lines, |line| judge(&checker, &asked, owns, line), work, progress, summary)
         }
         Stated::Removals(header) => {
             let statement = edges::Statement::new(graph, model, header).map_err(wrong_header)?;
             let checker = edges::Checker::new(&statement, options.exact_only).within(work.clone());
             let asked = Asked::removals(question, graph, statement.budget()).map_err(wrong_header)?;
             (summary.uncovered, summary.void) = (asked.uncovered.clone(), !removable(graph, statement.budget()));
-            run_lines(lines, |line| judge_removals(&checker, &asked, line), progress, summary)
+            run_lines(lines, |line| judge_removals(&checker, &asked, line), work, progress, summary)
         }
         Stated::Collective(header) => {
             let statement =
-                collective::Statement::new(graph, model, header, &options.matrices).map_err(wrong_header)?;
+                collective::Statement::new(graph, model, header, &options.matrices, &meter).map_err(wrong_header)?;
             summary.void = !flippable(graph, &statement.nodes.budget);
             summary.unmet = uncovered_attack(question, graph, &statement.nodes.budget, header).map_err(wrong_header)?;
             if !summary.unmet.is_empty() {
                 return Err(Stop::Unmet);
             }
-            let checker = collective::Checker::new(&statement, options.exact_only);
-            collective::run(lines, &checker, progress, summary)
+            drop(meter);
+            let checker = collective::Checker::new(&statement, options.exact_only, work);
+            collective::run(lines, &checker, work, progress, summary)
         }
     }
 }
@@ -147,10 +150,10 @@ fn require_part(part: &PartFile, model: &ModelFile, header: &Stated) -> Result<(
         if layer.bias.len() > layer.weight.columns {
             return wrong("the model has biases by node".into());
         }
-        let rules = stated.split(" & ").filter_map(Rule::read).collect::<Vec<_>>();
-        if rules.iter().any(Rule::has_matrix) {
-            return wrong("the model passes messages by a matrix of its own".into());
-        }
+        let rules = stated.split(" & ").map(Rule::read).collect::<Option<Vec<Rule>>>();
+        let Some(rules) = rules.filter(|rules| !rules.iter().any(Rule::has_matrix)) else {
+            return wrong("messages are passed by a matrix, whose edges need not be those of the graph".into());
+        };
         hops += rules.iter().map(Rule::hops).max().unwrap_or(0);
     }
     if hops > part.hops {
@@ -166,6 +169,7 @@ fn require_part(part: &PartFile, model: &ModelFile, header: &Stated) -> Result<(
 fn run_lines(
     mut lines: Lines,
     judge: impl Fn(Raw) -> Judged + Sync,
+    work: &Work,
     progress: &mut dyn FnMut(u64),
     summary: &mut Summary,
 ) -> Result<(), Stop> {
@@ -179,7 +183,11 @@ fn run_lines(
         if batch.is_empty() && failure.is_none() {
             break;
         }
+        work.read(&batch).map_err(|reason| Stop::Wrong(first, reason))?;
         let judged = in_order(batch, &judge);
+        if work.stopped() {
+            return Err(Stop::Wrong(first, Reason::Interrupted));
+        }
         for (line, judged) in (first..).zip(judged) {
             if ended {
                 return Err(wrong(line, "a line follows the end line"));
@@ -216,7 +224,9 @@ pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFil
         longest.max(edges::format::longest_header(nodes, edges, layers.saturating_mul(80).saturating_add(rules)));
     // A file about one attack may name all nodes besides.
     let longest = longest.saturating_add(nodes.saturating_mul(11));
-    let line = lines.header(longest).map_err(|error| Stop::Unreadable(1, error))?;
+    // A node has one line, and one with bounds for each layer; some more may be wrong.
+    let most = (nodes as u64).saturating_mul(layers as u64).saturating_add(SUPERFLUOUS);
+    let line = lines.header(longest, most).map_err(|error| Stop::Unreadable(1, error))?;
     let bytes = line.unwrap_or_else(|| Err(order("the file is empty"))).map_err(wrong)?;
     let others = [r#"{"node":"#, r#"{"unproved":"#, r#"{"bounds":"#, r#"{"end":"#, r#"{"share":"#, r#"{"claim":"#];
     if others.iter().any(|other| bytes.starts_with(other.as_bytes())) {
@@ -241,6 +251,9 @@ pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFil
         _ => Err(wrong(order("the first line is not a header"))),
     }
 }
+
+/// Lines that a file may have besides those that its graph has room for.
+const SUPERFLUOUS: u64 = 1024;
 
 /// How a header that is not about attributes names what it is about.
 const ATTACK: &[u8] = br#""attack":"#;

@@ -10,10 +10,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::lines::Raw;
 use crate::reason::Reason;
 
 /// Steps that take about a second, for people only.
 const PER_SECOND: u64 = 1_000_000_000;
+
+/// Steps for a byte of a line that is taken apart.
+const BYTE: u64 = 8;
 
 /// A meter tells what it has counted to all others after so many steps, and looks whether the check is to stop.
 const TELL: u64 = 1 << 22;
@@ -34,7 +38,7 @@ pub struct Limits {
 /// No honest file comes near: `FORMAT.md` §2.
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { line: 1 << 34, file: 1 << 34, node: 1 << 27, memory: 1 << 31 }
+        Limits { line: 1 << 34, file: 1 << 34, node: 1 << 27, memory: 1 << 29 }
     }
 }
 
@@ -129,6 +133,8 @@ pub struct Work {
     /// Steps for all lines.
     file: u64,
     spent: AtomicU64,
+    /// Bytes that are kept until the check is done.
+    kept: AtomicU64,
     /// The most that a line has cost.
     largest: AtomicU64,
     stop: Option<fn() -> bool>,
@@ -138,12 +144,39 @@ impl Work {
     /// Work on a graph of so many nodes, which `stop` may end.
     pub fn new(limits: Limits, nodes: usize, stop: Option<fn() -> bool>) -> Work {
         let file = limits.file.saturating_add(limits.node.saturating_mul(nodes as u64));
-        Work { limits, file, spent: AtomicU64::new(0), largest: AtomicU64::new(0), stop }
+        Work { limits, file, spent: AtomicU64::new(0), kept: AtomicU64::new(0), largest: AtomicU64::new(0), stop }
     }
 
     /// Work on any number of lines, each of which has the default limits.
     pub fn lines() -> Arc<Work> {
         Arc::new(Work::new(Limits { file: u64::MAX, ..Limits::default() }, 0, None))
+    }
+
+    /// Work without limits that is stopped with this one.
+    pub(crate) fn unlimited(&self) -> Work {
+        Work::new(Limits::NONE, 0, self.stop)
+    }
+
+    /// Is the check to stop?
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.is_some_and(|stop| stop())
+    }
+
+    /// Some lines are about to be taken apart.
+    pub(crate) fn read(&self, lines: &[Raw]) -> Result<(), Reason> {
+        let bytes = lines.iter().flatten().map(|line| line.len() as u64).sum::<u64>();
+        self.spent.fetch_add(bytes.saturating_mul(BYTE), Ordering::Relaxed);
+        self.go_on()
+    }
+
+    /// Refuses to go on where all lines so far cost too much, or the check is to stop.
+    fn go_on(&self) -> Result<(), Reason> {
+        let (spent, allowed) = (self.spent(), self.file);
+        match spent > allowed {
+            _ if self.stopped() => Err(Reason::Interrupted),
+            true => Err(Reason::TooExpensive(Cost::File { steps: spent, allowed })),
+            false => Ok(()),
+        }
     }
 
     /// A meter for a line, for the thread that judges it.
@@ -172,7 +205,7 @@ pub struct Meter<'w> {
     told: Cell<u64>,
     /// What the thread had done when the meter was last looked at.
     seen: Cell<u64>,
-    /// Bytes that are kept.
+    /// Bytes that are held.
     held: Cell<u64>,
 }
 
@@ -211,7 +244,25 @@ impl Meter<'_> {
         if line > allowed { Err(Reason::TooExpensive(Cost::Line { steps: line, allowed })) } else { Ok(()) }
     }
 
-    /// So many bytes more are about to be kept until the line is done.
+    /// Does something, and what was held for it is held no longer.
+    pub(crate) fn while_held<T>(&self, compute: impl FnOnce() -> T) -> T {
+        let before = self.held.get();
+        let result = compute();
+        self.held.set(before);
+        result
+    }
+
+    /// So many bytes more are kept until the check is done.
+    ///
+    /// # Errors
+    /// If they are too many.
+    pub(crate) fn keep(&self, bytes: u64) -> Result<(), Reason> {
+        let kept = self.work.kept.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        let allowed = self.work.limits.memory;
+        if kept > allowed { Err(Reason::TooExpensive(Cost::Memory { bytes: kept, allowed })) } else { Ok(()) }
+    }
+
+    /// So many bytes more are held until the line is done.
     ///
     /// # Errors
     /// If they are too many.
@@ -220,11 +271,6 @@ impl Meter<'_> {
         self.held.set(held);
         let allowed = self.work.limits.memory;
         if held > allowed { Err(Reason::TooExpensive(Cost::Memory { bytes: held, allowed })) } else { Ok(()) }
-    }
-
-    /// So many bytes are kept no longer.
-    pub fn release(&self, bytes: u64) {
-        self.held.set(self.held.get().saturating_sub(bytes));
     }
 
     /// Does something that all lines share: it counts for the file, and not for this line.
@@ -237,24 +283,26 @@ impl Meter<'_> {
         result
     }
 
+    /// The line is done, another begins.
+    pub(crate) fn restart(&self) {
+        let now = steps();
+        let line = self.line.replace(0).saturating_add(now.wrapping_sub(self.seen.replace(now)));
+        self.work.spent.fetch_add(line.saturating_sub(self.told.replace(0)), Ordering::Relaxed);
+        self.work.largest.fetch_max(line, Ordering::Relaxed);
+        self.held.set(0);
+    }
+
     /// Lets the file know, and looks whether to go on.
     fn tell(&self) -> Result<(), Reason> {
         let new = self.line.get().saturating_sub(self.told.replace(self.line.get()));
-        let spent = self.work.spent.fetch_add(new, Ordering::Relaxed).saturating_add(new);
-        if self.work.stop.is_some_and(|stop| stop()) {
-            return Err(Reason::Interrupted);
-        }
-        let allowed = self.work.file;
-        if spent > allowed { Err(Reason::TooExpensive(Cost::File { steps: spent, allowed })) } else { Ok(()) }
+        self.work.spent.fetch_add(new, Ordering::Relaxed);
+        self.work.go_on()
     }
 }
 
 impl Drop for Meter<'_> {
     fn drop(&mut self) {
-        let new = steps().wrapping_sub(self.seen.get());
-        let line = self.line.get().saturating_add(new);
-        self.work.spent.fetch_add(line.saturating_sub(self.told.get()), Ordering::Relaxed);
-        self.work.largest.fetch_max(line, Ordering::Relaxed);
+        self.restart();
     }
 }
 
@@ -309,10 +357,17 @@ mod tests {
     fn memory_is_given_back() {
         let work = small(10, 10);
         let meter = work.line();
-        assert_eq!(meter.hold(100), Ok(()));
-        meter.release(40);
+        let too_much = Err(Reason::TooExpensive(Cost::Memory { bytes: 101, allowed: 100 }));
+        assert_eq!(meter.hold(60), Ok(()));
+        assert_eq!(meter.while_held(|| meter.hold(40)), Ok(()));
+        assert_eq!(meter.while_held(|| meter.hold(41)), too_much);
         assert_eq!(meter.hold(40), Ok(()));
-        assert_eq!(meter.hold(1), Err(Reason::TooExpensive(Cost::Memory { bytes: 101, allowed: 100 })));
+        assert_eq!(meter.hold(1), too_much);
+        meter.restart();
+        assert_eq!(meter.hold(100), Ok(()));
+        // What is kept is so for all lines.
+        assert_eq!(meter.keep(100), Ok(()));
+        assert_eq!(work.line().keep(1), too_much);
     }
 
     #[test]

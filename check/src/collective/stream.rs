@@ -10,6 +10,7 @@ use crate::lines::Lines;
 use crate::reason::Reason;
 use crate::stream::Stop;
 use crate::summary::{Collective, Summary};
+use crate::work::Work;
 
 /// A line that can be judged beside others.
 enum Task {
@@ -41,6 +42,7 @@ struct Progress {
 pub(crate) fn run(
     mut lines: Lines,
     checker: &Checker,
+    work: &Work,
     progress: &mut dyn FnMut(u64),
     summary: &mut Summary,
 ) -> Result<(), Stop> {
@@ -55,6 +57,7 @@ pub(crate) fn run(
         if batch.is_empty() && failure.is_none() {
             break;
         }
+        work.read(&batch).map_err(|reason| Stop::Wrong(first, reason))?;
         let read: Vec<Result<Line, Reason>> =
             batch.into_par_iter().map(|raw| raw.and_then(|bytes| Line::read(&bytes, usize::MAX))).collect();
         for (number, line) in (first..).zip(read) {

@@ -25,6 +25,7 @@ pub use slice::Slice;
 use crate::format::{Convention, Deployed, Header, OLDEST_VERSION, VERSION};
 use crate::reason::Reason;
 use crate::rounding::Rounding;
+use crate::work::{Meter, Work};
 
 /// Refuses digests of other files.
 pub(crate) fn require_digests(
@@ -65,6 +66,17 @@ impl<'a> Statement<'a> {
         header: &Header,
         matrices: &[Arc<SparseMatrix>],
     ) -> Result<Statement<'a>, Reason> {
+        Statement::within(graph, model, header, matrices, &Work::lines().line())
+    }
+
+    /// The same within other limits.
+    pub(crate) fn within(
+        graph: &'a GraphFile,
+        model: &'a ModelFile,
+        header: &Header,
+        matrices: &[Arc<SparseMatrix>],
+        meter: &Meter,
+    ) -> Result<Statement<'a>, Reason> {
         if !(OLDEST_VERSION..=VERSION).contains(&header.version) {
             let known = format!("this checker reads {OLDEST_VERSION} to {VERSION}");
             return Err(Reason::Header(format!("version {}, but {known}", header.version)));
@@ -74,7 +86,7 @@ impl<'a> Statement<'a> {
         }
         require_digests(graph, model, &header.graph, &header.model)?;
         let statement = Statement {
-            network: Network::new(graph, model, header, matrices)?,
+            network: Network::new(graph, model, header, matrices, meter)?,
             budget: Budget::new(&header.budget, graph)?,
             classes: header.classes,
             deployed: header.deployed.clone(),
