@@ -63,6 +63,7 @@ pub use question::{Attack, Execution, Question, RULES, Value, WORDS, Word, Words
 pub use reason::Reason;
 pub use report::visible;
 pub use rewrite::{Expanded, expand, expand_file};
+pub use rounding::usual_error;
 pub use source::open_proofs;
 pub use statement::{Decided, Flip, Statement, matrix_digest};
 pub use stream::{Options, check};

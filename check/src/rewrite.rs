@@ -74,7 +74,7 @@ pub fn expand(
         Stop::Unmet => invalid("the header is not about what was asked".into()),
     })?;
     // What is not about the question is not worth the work.
-    let unmet = differences(&header, graph, model, options).map_err(|reason| invalid(format!("line 1: {reason}")))?;
+    let unmet = differences(&header, graph, model, options);
     if !unmet.is_empty() {
         return Err(invalid(unmet.join("; ")));
     }

@@ -100,7 +100,7 @@ fn run(
     if let Some(part) = &options.part {
         require_part(part, model, header).map_err(wrong_header)?;
     }
-    summary.unmet = differences(header, graph, model, options).map_err(wrong_header)?;
+    summary.unmet = differences(header, graph, model, options);
     if !summary.unmet.is_empty() {
         return Err(Stop::Unmet);
     }

@@ -52,6 +52,7 @@ pub fn generate(seed: u64, number: u64, components: usize) -> Case {
     let model = ModelFile {
         layers,
         digest: "model".into(),
+        described: None,
         matrices: Vec::new(),
         precision: Precision::F64,
         metadata: Default::default(),

@@ -13,16 +13,11 @@ use crate::stream::Options;
 use crate::summary::{Stated, Summary};
 
 /// Why the statement of a file is not about what was asked; nothing if it is. Whether it covers the perturbations asked about is another question.
-pub(crate) fn differences(
-    stated: &Stated,
-    graph: &GraphFile,
-    model: &ModelFile,
-    options: &Options,
-) -> Result<Vec<String>, Reason> {
+pub(crate) fn differences(stated: &Stated, graph: &GraphFile, model: &ModelFile, options: &Options) -> Vec<String> {
     let mut differences = Vec::new();
     let rules = stated.message_passing();
     differences.extend(other_rules(rules, model, options));
-    let Some(question) = &options.question else { return Ok(differences) };
+    let Some(question) = &options.question else { return differences };
     let (asked, found) = (question.attack.kind(), stated.kind());
     if asked != found {
         differences.push(format!("asked about {asked}, stated about {found}"));
@@ -43,11 +38,11 @@ pub(crate) fn differences(
             [] => vec![rule.as_str()],
             own => own.iter().map(String::as_str).collect(),
         });
-        let matrices: Vec<_> = options.matrices.iter().chain(&model.matrices).collect();
-        let uncovered = execution.uncovered(header.deployed.as_ref(), &own.collect::<Vec<_>>(), graph, &matrices)?;
-        differences.extend(uncovered);
+        let matrices: Vec<_> = options.matrices.iter().chain(&model.matrices).cloned().collect();
+        let own = own.collect::<Vec<_>>();
+        differences.extend(execution.uncovered(header.deployed.as_ref(), &own, graph, &matrices));
     }
-    Ok(differences)
+    differences
 }
 
 /// Message passing that is not what was asked: the rules given, or for layers of a model that names none the usual one.

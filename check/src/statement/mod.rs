@@ -18,7 +18,6 @@ pub use integers::{Combination, Integers};
 pub use links::{Link, pairs};
 pub(crate) use network::require_fit;
 pub use network::{Layer, Network};
-pub(crate) use operator::Operators;
 pub(crate) use rule::{Rule, same_rules};
 pub use slice::Slice;
 
