@@ -57,7 +57,7 @@ pub(super) fn flips(
     let mut most = Vec::new();
     let (mut other, mut local) = (false, false);
     for node in 0..graph.attributes.rows as u32 {
-        if asked.local(node) == 0 || asked.global == 0 {
+        if asked.local(node) == 0 || asked.global == 0 || asked_nodes == Some(0) {
             continue;
         }
         let free = ours.at(node);
