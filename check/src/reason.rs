@@ -38,6 +38,9 @@ pub enum Reason {
     /// The node does not exist.
     #[error("the graph has no such node")]
     Node,
+    /// The node is in a part of a graph that does not answer for it.
+    #[error("the part of the graph does not own this row: neighbours or attributes may be missing there")]
+    NotOwn,
     /// The node has been dealt with on an earlier line.
     #[error("the node was already proved on an earlier line")]
     Repeated,

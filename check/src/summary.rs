@@ -2,12 +2,14 @@
 
 use std::fmt;
 
+use gcnproof_files::PartFile;
 use serde::Serialize;
 
 use crate::checker::{Fault, Verdict};
 use crate::collective;
 use crate::edges;
-use crate::format::{Header, Unproved};
+use crate::format::{Convention, Header, Unproved};
+use crate::question::Question;
 use crate::reason::Reason;
 use crate::report::visible;
 use crate::work::Steps;
@@ -63,6 +65,24 @@ impl Stated {
             Stated::Collective(header) => &header.message_passing,
         }
     }
+
+    /// Which class a node is to keep.
+    pub fn classes(&self) -> Convention {
+        match self {
+            Stated::Flips(header) => header.classes,
+            Stated::Removals(header) => header.classes,
+            Stated::Collective(header) => header.classes,
+        }
+    }
+
+    /// Digests of graph and model.
+    pub(crate) fn digests(&self) -> (&str, &str) {
+        match self {
+            Stated::Flips(header) => (&header.graph, &header.model),
+            Stated::Removals(header) => (&header.graph, &header.model),
+            Stated::Collective(header) => (&header.graph, &header.model),
+        }
+    }
 }
 
 /// What became of a claim about one attack for the whole graph.
@@ -89,10 +109,20 @@ pub struct Summary {
     pub header: Option<Stated>,
     /// The number of attributes of the graph.
     pub attributes: usize,
-    /// Were the lines after the header looked at? Not where the header does not fit the files or what was expected.
+    /// What was asked.
+    pub question: Option<Question>,
+    /// What the graph says of itself if it is a part of a larger one.
+    pub part: Option<PartFile>,
+    /// Does the statement permit no perturbation at all?
+    pub void: bool,
+    /// Were the lines after the header looked at? Not where the header does not fit the files or is about something else than what was asked.
     pub checked: bool,
     /// The verdict of each node of the graph; `None` where the file has no accepted proof.
     pub verdicts: Vec<Option<Verdict>>,
+    /// The same of nodes asked about, as far as it answers the question; where nothing was asked, all of them.
+    pub answers: Vec<Option<Verdict>>,
+    /// Why robust nodes do not answer the question, where they do not.
+    pub(crate) uncovered: Vec<String>,
     /// Number of nodes that the file says it does not prove.
     pub unproved: u64,
     /// The first of them, with the reasons that the file gives.
@@ -113,7 +143,7 @@ pub struct Summary {
     pub steps: Steps,
     /// What a file about one attack claims, if it got that far.
     pub collective: Option<Collective>,
-    /// What was expected and is not so, with what is stated or proved instead.
+    /// What was asked and is not answered, with what is stated or proved instead.
     pub unmet: Vec<String>,
     /// Did the system fail to read the file?
     pub unreadable: bool,
@@ -150,21 +180,33 @@ impl Summary {
         }
     }
 
-    /// Is everything accepted, something proved, and everything as expected?
+    /// Is everything accepted, something proved, and what was asked answered? Where nothing was asked that says little: [`Summary::answered`].
     pub fn success(&self) -> bool {
         self.accepted() && self.proves() && self.unmet.is_empty()
     }
 
-    /// The exit code of a command that checks: 0 for a success, 2 where the file could not be read, 3 where something is too expensive and
-    /// nothing is wrong, 130 where the check was stopped, otherwise 1.
+    /// Is the question proved? None where nothing was asked.
+    pub fn answered(&self) -> Option<bool> {
+        self.question.as_ref().map(|_| self.success())
+    }
+
+    /// The exit code of a command that checks ([`crate::RULES`]); 130 where the check was stopped.
     pub fn exit_code(&self) -> u8 {
         match self {
             Summary { interrupted: true, .. } => 130,
             Summary { unreadable: true, .. } => 2,
             Summary { rejected: 0, expensive: 1.., .. } => 3,
-            summary if summary.success() => 0,
-            _ => 1,
+            summary => match (summary.success(), summary.answered()) {
+                (true, Some(_)) => 0,
+                (true, None) => 4,
+                (false, _) => 1,
+            },
         }
+    }
+
+    /// Does the graph answer for this row? A part does so for some of its rows only.
+    pub(crate) fn owns(&self, row: usize) -> bool {
+        self.part.as_ref().is_none_or(|part| part.owns(row))
     }
 
     pub(crate) fn leave(&mut self, unproved: Unproved) {

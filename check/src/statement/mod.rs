@@ -5,6 +5,7 @@ mod integers;
 mod links;
 mod network;
 mod operator;
+mod rule;
 mod slice;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ pub use integers::{Combination, Integers};
 pub use links::{Link, pairs};
 pub(crate) use network::require_fit;
 pub use network::{Layer, Network};
+pub(crate) use rule::{Rule, same_rules};
 pub use slice::Slice;
 
 use crate::format::{Convention, Deployed, Header, OLDEST_VERSION, VERSION};

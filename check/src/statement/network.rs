@@ -8,6 +8,7 @@ use gcnproof_files::{GraphFile, LayerFile, ModelFile, SparseMatrix};
 use super::integers::Integers;
 use super::links::Links;
 use super::operator::{Operators, short};
+use super::rule::same_rules;
 use crate::core::dyadic::Dyadic;
 use crate::directed::Stored;
 use crate::format::Header;
@@ -66,7 +67,7 @@ fn rules<'r>(number: usize, layer: &'r LayerFile, stated: &'r str) -> Result<Vec
         return Ok(vec![stated]);
     }
     let own = layer.operators.join(" & ");
-    if own != stated {
+    if !same_rules(&own, stated) {
         return Err(Reason::Header(format!(
             "message passing '{}' of layer {number}, but the model itself has '{}'",
             short(stated),

@@ -163,7 +163,8 @@ impl<'a> Operators<'a> {
                     next.values.append(&mut row.values);
                     next.offsets.push(next.indices.len());
                 }
-                let entries = [&power, &next, &total, &next_total].iter().map(|matrix| matrix.indices.len()).sum::<usize>();
+                let entries =
+                    [&power, &next, &total, &next_total].iter().map(|matrix| matrix.indices.len()).sum::<usize>();
                 meter.while_held(|| meter.hold(self.share(ENTRY * entries as u64)))?;
             }
             power = next;
