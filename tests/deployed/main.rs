@@ -5,6 +5,7 @@
 
 mod cases;
 mod command;
+mod margins;
 mod proofs;
 mod simulation;
 mod tamper;
