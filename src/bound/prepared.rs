@@ -66,15 +66,6 @@ impl Prepared {
         Prepared { bounds: Arc::new(OnceLock::from(self.bound_activations(&needed))), ..self.clone() }
     }
 
-    /// Another problem with the same first weights, the same last weights but for biases, and the same frozen attributes, on some of the nodes:
-    /// what depends on weights alone is shared.
-    pub(crate) fn part(&self, problem: Problem) -> Prepared {
-        self.prepare_paths();
-        let unperturbed = Arc::new(forward(problem.graph(), problem.network()));
-        let sums = Arc::new(Sums::new(problem.graph().node_count()));
-        Prepared { problem, unperturbed, sums, bounds: Arc::default(), ..self.clone() }
-    }
-
     /// Where flips are looked for once some are fixed.
     pub(crate) fn field<'a>(&'a self, decided: &'a Decided) -> Field<'a> {
         Field { graph: self.graph(), budget: self.budget(), decided, attributes: &self.attributes }

@@ -12,10 +12,10 @@ use crate::problem::objective::Objective;
 const TRIES: usize = 400;
 
 /// Improves `flips` by re-linearising at the attacked point and by adding, dropping and swapping single flips, until
-/// the margin is not positive, nothing improves, or the tries are used up (docs/math.md §10). Returns the margin reached.
+/// the margin does not exceed `enough`, nothing improves, or the tries are used up (docs/math.md §10). Returns the margin reached.
 pub(crate) fn improve(
     prepared: &Prepared,
-    objective: Objective,
+    (objective, enough): (Objective, f64),
     flips: &mut Vec<Flip>,
     workspace: &mut Workspace,
 ) -> f64 {
@@ -37,7 +37,7 @@ pub(crate) fn improve(
         let (margin, tries) = margin_of(workspace, &proposal);
         if margin < best {
             (best, *flips) = (margin, proposal);
-            if best <= 0.0 || tries >= TRIES {
+            if best <= enough || tries >= TRIES {
                 return best;
             }
             continue;
@@ -50,7 +50,7 @@ pub(crate) fn improve(
             if margin < better.as_ref().map_or(best, |b| b.0) {
                 better = Some((margin, neighbour));
             }
-            if tries >= TRIES || better.as_ref().is_some_and(|b| b.0 <= 0.0) {
+            if tries >= TRIES || better.as_ref().is_some_and(|b| b.0 <= enough) {
                 break;
             }
         }
@@ -59,7 +59,7 @@ pub(crate) fn improve(
             None => return best,
         }
         let (_, tries) = margin_of(workspace, flips);
-        if best <= 0.0 || tries >= TRIES {
+        if best <= enough || tries >= TRIES {
             return best;
         }
     }

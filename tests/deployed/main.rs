@@ -6,6 +6,7 @@
 mod cases;
 mod command;
 mod described;
+mod margins;
 mod program;
 mod proofs;
 mod simulation;
