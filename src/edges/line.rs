@@ -56,8 +56,6 @@ pub(crate) struct Lines {
     /// What all units add at the anchor, and its error.
     pub(crate) constant: f64,
     pub(crate) error: f64,
-    /// How far what they really add at the anchor may lie above that.
-    pub(crate) above: f64,
 }
 
 impl Lines {
@@ -65,7 +63,7 @@ impl Lines {
     pub(crate) fn set(&mut self, units: &[Unit], of: &Coefficients, linear: &[bool], eps: f64) {
         self.up.clear();
         self.down.clear();
-        (self.steepest, self.constant, self.error, self.above) = (0.0, 0.0, 0.0, 0.0);
+        (self.steepest, self.constant, self.error) = (0.0, 0.0, 0.0);
         let mut size = 0.0;
         for (i, (unit, (&g, &g_size))) in units.iter().zip(of.value.iter().zip(&of.size)).enumerate() {
             // What the error of the coefficient can do.
@@ -85,8 +83,6 @@ impl Lines {
                 error += 4.0 * UNIT * g.abs() * (unit.rise + unit.fall);
                 (g * unit.top, g * unit.up, g * unit.down)
             };
-            // A line through an anchor whose sign is not sure, and `top`, which is rounded up.
-            self.above += g.abs() * (2.0 * unit.error + 64.0 * UNIT * reach);
             self.constant += constant;
             size += constant.abs();
             self.error += error;
@@ -95,7 +91,6 @@ impl Lines {
             self.down.push(down);
         }
         self.error = self.error * (1.0 + 1e-9) + eps * size;
-        self.above = self.above * (1.0 + 1e-9) + self.error;
     }
 
     /// Not above the value of `+1` and of `−1` times a message; `total` is the sum of its sizes.
@@ -107,7 +102,14 @@ impl Lines {
             plus += up * rise - down * fall;
             minus += up * fall - down * rise;
         }
-        let error = 4.0 * eps * self.steepest * total;
+        let error = self.doubt(total, eps);
         [plus - error, minus - error]
+    }
+
+    /// What is subtracted from these values: none where a message or all slopes are zero throughout.
+    #[inline]
+    pub(crate) fn doubt(&self, total: f64, eps: f64) -> f64 {
+        let underflow = if self.steepest > 0.0 && total > 0.0 { f64::MIN_POSITIVE } else { 0.0 };
+        4.0 * eps * self.steepest * total + underflow
     }
 }
