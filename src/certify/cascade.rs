@@ -12,6 +12,7 @@ use crate::bound::exact::{First, Lines};
 use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::{Certifier, Target};
+use crate::certify::contradiction::{Contradiction, Subject};
 use crate::certify::settings::{Bound, Effort, Margins, Settings};
 use crate::certify::verdict::{Margin, Minimum, NodeResult, Reason, Verdict};
 use crate::number::dyadic::Dyadic;
@@ -74,7 +75,12 @@ impl Certifier {
     /// All other steps.
     pub(super) fn decide_by_bounds(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> NodeResult {
         let (result, broken) = self.decide_exactly(target, others, workspace);
-        self.deploy(result, broken, workspace)
+        let mut result = self.deploy(result, broken, workspace);
+        if !self.budget().admits(self.graph(), &result.witness) {
+            let (node, flips) = (Subject::Node(target.node), format!("a witness of {} flips", result.witness.len()));
+            result.contradiction = Some(Contradiction::new(node, flips, "the budget, which does not admit them"));
+        }
+        result
     }
 
     /// All other steps, for the network in exact arithmetic; and the class whose margin the witness was found for, if there is one.
@@ -128,6 +134,7 @@ impl Certifier {
             witness: Vec::new(),
             deployed: None,
             evidence: None,
+            contradiction: None,
         }
     }
 
@@ -340,9 +347,26 @@ impl Certifier {
             witness: witness.map_or_else(Vec::new, |attack| sorted(attack.flips.clone())),
             deployed: None,
             evidence: None,
+            contradiction: self.contradiction(target, pairs),
         };
         result.evidence = self.settings.proofs.then(|| evidence(&result, pairs, breaks));
         (result, breaks.map(|pair| pair.class))
+    }
+}
+
+impl Certifier {
+    /// Two steps that say different things of a pair, or a perturbation that the budget does not allow.
+    fn contradiction(&self, target: Target, pairs: &[Pair]) -> Option<Contradiction> {
+        pairs.iter().find_map(|pair| {
+            let subject = Subject::Pair { node: target.node, reference: target.reference, class: pair.class };
+            let attack = &pair.attack;
+            let replayed = || format!("{} flips with a margin of {:e}", attack.flips.len(), attack.margin.upper());
+            let refuted = pair.refuted().map(|bound| Contradiction::new(subject, bound, replayed()));
+            refuted.or_else(|| {
+                let admitted = self.budget().admits(self.graph(), &attack.flips);
+                (!admitted).then(|| Contradiction::new(subject, replayed(), "the budget, which does not admit them"))
+            })
+        })
     }
 }
 

@@ -38,6 +38,7 @@ pub mod proofs;
 pub mod radius;
 pub mod report;
 pub mod reproduce;
+pub mod reproduction;
 pub mod run;
 pub mod sample;
 pub mod study;

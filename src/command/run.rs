@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use gcnproof::internals::record::consistent::Row;
 use gcnproof::internals::record::description::Description;
 use gcnproof::results::{Column, Journal, Mode, ResultError, Sidecar};
 use gcnproof::{Budget, Certifier, CertifierBuilder, Graph, Network, Problem};
@@ -17,6 +18,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::output;
+use super::reproduction::{keep, remember};
 
 /// How standard output is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -72,6 +74,7 @@ pub fn stopped() -> bool {
 /// # Panics
 /// If they do not fit.
 pub fn certifier(graph: &Graph, network: &Network, budget: Budget) -> CertifierBuilder {
+    remember(graph, network);
     let problem = Problem::new(graph.clone(), network.clone(), budget).expect("the readers have checked the sizes");
     Certifier::builder(problem).stop(stopped)
 }
@@ -129,7 +132,7 @@ impl RunArguments {
         work: impl FnOnce(&[u64], &(dyn Fn(T) + Sync)),
     ) -> Result<(Vec<T>, bool)>
     where
-        T: Serialize + DeserializeOwned + Clone + Send,
+        T: Row + Serialize + DeserializeOwned + Clone + Send,
     {
         self.rows_again(schema, description, keys, key, |_| false, work)
     }
@@ -145,7 +148,7 @@ impl RunArguments {
         work: impl FnOnce(&[u64], &(dyn Fn(T) + Sync)),
     ) -> Result<(Vec<T>, bool)>
     where
-        T: Serialize + DeserializeOwned + Clone + Send,
+        T: Row + Serialize + DeserializeOwned + Clone + Send,
     {
         if let Some(path) = self.out.as_ref().filter(|_| self.resume) {
             same_nodes(path, description)?;
@@ -166,8 +169,9 @@ impl RunArguments {
             bar.inc(1);
             let mut rows = rows.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             if rows.1.is_ok() {
-                rows.1 = rows.0.push(row);
-                // A disk that is full does not get better: stop, and say so below.
+                let checked = row.check().map_err(|contradiction| keep(contradiction, description, self.out.as_deref()));
+                rows.1 = checked.and_then(|()| rows.0.push(row));
+                // A disk that is full does not get better, nor a program that contradicts itself: stop, and say so below.
                 if rows.1.is_err() {
                     stop();
                 }

@@ -72,6 +72,18 @@ impl Pair {
         if size > 0.0 && size.is_finite() { size } else { 1.0 }
     }
 
+    /// What bounds or a search have shown that the best perturbation refutes, if anything: both cannot be right.
+    pub(crate) fn refuted(&self) -> Option<String> {
+        let steps = ["the paper's bound", "the anchored bound", "a mixture of bounds", "branch and price"];
+        let bounds = [self.lower[0], self.lower[1], self.mixed, self.searched];
+        let above = bounds.iter().position(|&lower| lower > self.attack.margin.upper());
+        let settled = self.attack.succeeds() && self.is_settled();
+        above.map(|at| format!("{} of {:e}", steps[at], bounds[at])).or_else(|| {
+            let relaxed = self.positive.iter().position(|&positive| positive);
+            settled.then(|| format!("{}, positive in exact arithmetic,", relaxed.map_or(steps[3], |at| steps[at])))
+        })
+    }
+
     /// The best lower bound.
     pub(crate) fn lower(&self) -> f64 {
         self.lower[0].max(self.lower[1]).max(self.mixed).max(self.searched)

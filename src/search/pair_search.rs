@@ -124,9 +124,10 @@ pub(crate) fn search_pair(
         pairs.settle(at, workspace);
     }
     let pair = &mut pairs[at];
-    // Whatever was closed with a proof is not below the best perturbation, and no bound holds above that.
+    // The best perturbation lies in some branch, so that no bound of all of them exceeds its margin. Where the minimum is searched for, what was closed with a
+    // proof is only known not to be below that margin.
     let lower = match goal {
-        Goal::Decide => lower.min(pair.attack.margin.upper()),
+        Goal::Decide => lower,
         Goal::Minimize { .. } => open.min(pair.attack.lower()),
     };
     if lower > pair.searched {
