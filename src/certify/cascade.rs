@@ -3,7 +3,7 @@
 //! Path bounds → the paper's and the anchored bound → mixtures of chord and capped bound → witnesses and local search → column generation → branch and price.
 
 use std::cmp::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gcnproof_check::format::{Claim, ClassProof, Leaf, Witness};
 
@@ -21,7 +21,7 @@ use crate::problem::flip::Flip;
 use crate::problem::objective::Objective;
 use crate::proof::leaf::{default_leaf, leaf};
 use crate::proof::{Evidence, Missing, PairProof, is_doubtful};
-use crate::search::limits::{Clock, Limits};
+use crate::search::limits::{Clock, Limits, Watch};
 use crate::search::local;
 use crate::search::pair::{Attack, Pair, Pairs, difference, sorted};
 use crate::search::pair_search::{Cost, Quest, search_pair};
@@ -76,6 +76,7 @@ impl Certifier {
     pub(super) fn decide_by_bounds(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> NodeResult {
         let (result, broken) = self.decide_exactly(target, others, workspace);
         let mut result = self.deploy(result, broken, workspace);
+        workspace.watch = Watch::default();
         if !self.budget().admits(self.graph(), &result.witness) {
             let (node, flips) = (Subject::Node(target.node), format!("a witness of {} flips", result.witness.len()));
             result.contradiction = Some(Contradiction::new(node, flips, "the budget, which does not admit them"));
@@ -92,9 +93,12 @@ impl Certifier {
     ) -> (NodeResult, Option<usize>) {
         let minimizing = matches!(self.settings.effort, Effort::Minimize { .. });
         self.prepared.aim(target.node, workspace);
+        workspace.watch = Watch::new(self.clock(1));
         let mut pairs = Pairs::new(&self.prepared, target.node, target.reference, others, minimizing, workspace);
         for at in 0..pairs.len() {
-            self.bound_pair(at, &mut pairs, workspace);
+            if !workspace.watch.is_late() {
+                self.bound_pair(at, &mut pairs, workspace);
+            }
         }
         if self.settings.bound == Bound::Best {
             self.mix_open_pairs(&mut pairs, workspace);
@@ -107,6 +111,17 @@ impl Certifier {
             self.minimize_linear(&mut pairs, workspace);
         }
         self.conclude(target, &pairs, cost, workspace)
+    }
+
+    /// When the work on so many targets must end. A limit beyond the end of time is none.
+    pub(super) fn clock(&self, targets: usize) -> Clock {
+        let limit = match self.settings.effort {
+            Effort::Complete(limits) | Effort::Minimize { limits, .. } => limits.time,
+            Effort::Bounds | Effort::Optimal => Duration::MAX,
+        };
+        let time = limit.checked_mul(u32::try_from(targets).unwrap_or(u32::MAX));
+        let deadline = time.and_then(|time| Instant::now().checked_add(time));
+        Clock { deadline, stop: self.settings.stop.clone() }
     }
 
     /// A node that is robust by path bounds: nothing else is evaluated.
@@ -174,7 +189,7 @@ impl Certifier {
         relaxation: Relaxation,
         workspace: &mut Workspace,
     ) -> Option<(Dyadic, Vec<Flip>)> {
-        let Workspace { slice, selection, exact, .. } = workspace;
+        let Workspace { slice, selection, exact, watch, .. } = workspace;
         let hint: Vec<Flip> = selection.flips().iter().map(|loss| loss.flip).collect();
         let lines = Lines {
             decided: &Decided::default(),
@@ -184,7 +199,7 @@ impl Certifier {
             signs: &[],
             hint: &hint,
         };
-        self.prepared.exact(slice, exact).lower_bound(self.budget(), objective, &lines)
+        self.prepared.exact(slice, exact).until(watch).lower_bound(self.budget(), objective, &lines)
     }
 
     /// A linear model has nothing to relax: its exact bound is attained.
@@ -217,9 +232,7 @@ impl Certifier {
             // Within limits the verdict comes first.
             Effort::Minimize { limits, gap } => (vec![Goal::Decide, Goal::Minimize { gap }], limits),
         };
-        // A limit beyond the end of time is none.
-        let deadline = Instant::now().checked_add(limits.time);
-        let clock = Clock { deadline, stop: self.settings.stop.clone() };
+        let clock = workspace.watch.clock().clone();
         let mut cost = Cost::default();
         for goal in goals {
             for at in pairs.likeliest() {
@@ -240,7 +253,7 @@ impl Certifier {
     fn mix_open_pairs(&self, pairs: &mut Pairs, workspace: &mut Workspace) {
         let Some(bounds) = self.activation_bounds().first() else { return };
         for at in 0..pairs.len() {
-            if pairs.any_broken() {
+            if pairs.any_broken() || workspace.watch.is_late() {
                 return;
             }
             if pairs[at].is_settled() {
@@ -271,7 +284,7 @@ impl Certifier {
                     let leaf = leaf(&self.prepared, &objective, None, &weights, &omega, workspace);
                     pairs[at].proof = Ok(PairProof::leaf(leaf));
                 }
-                if pairs[at].is_settled() || pairs[at].attack.succeeds() {
+                if pairs[at].is_settled() || pairs[at].attack.succeeds() || workspace.watch.was_late() {
                     break;
                 }
                 let Workspace { slice, backward, multipliers, hidden, selection, evaluator, .. } = workspace;
@@ -285,7 +298,7 @@ impl Certifier {
     /// Local search where a pair is neither settled nor broken, the most promising first, until one is broken.
     fn improve_attacks(&self, pairs: &mut Pairs, workspace: &mut Workspace) {
         for at in pairs.likeliest() {
-            if pairs.any_broken() {
+            if pairs.any_broken() || workspace.watch.is_late() {
                 return;
             }
             if pairs[at].is_settled() {
@@ -315,6 +328,8 @@ impl Certifier {
         let broken = pairs.likeliest().into_iter().map(|at| &pairs[at]).filter(|pair| pair.attack.succeeds());
         let breaks = broken.min_by_key(|pair| pair.attack.sign);
         let witness = breaks.map(|pair| &pair.attack);
+        let late = workspace.watch.was_late();
+        let gave_up = late || cost.gave_up && !matches!(self.settings.effort, Effort::Optimal);
         let (verdict, reason) = match witness {
             Some(Attack { sign: Ordering::Equal, .. }) => (Verdict::NonRobust, Reason::Tie),
             Some(_) => (Verdict::NonRobust, Reason::Witness),
@@ -325,9 +340,7 @@ impl Certifier {
                 Cost { split: false, .. } => (Verdict::Robust, Reason::ColumnGeneration),
                 _ => (Verdict::Robust, Reason::BranchAndPrice),
             },
-            None if cost.gave_up && !matches!(self.settings.effort, Effort::Optimal) => {
-                (Verdict::Undecided, Reason::Limit)
-            }
+            None if gave_up => (Verdict::Undecided, Reason::Limit),
             None => (Verdict::Undecided, Reason::BoundNotPositive),
         };
         let mut result = NodeResult {
@@ -343,7 +356,7 @@ impl Certifier {
             minima: pairs.iter().map(minimum).collect(),
             search_nodes: cost.nodes,
             masters: cost.masters,
-            limit_hit: cost.gave_up && !matches!(self.settings.effort, Effort::Optimal),
+            limit_hit: gave_up,
             witness: witness.map_or_else(Vec::new, |attack| sorted(attack.flips.clone())),
             deployed: None,
             evidence: None,

@@ -126,7 +126,9 @@ impl<'a> Pairs<'a> {
         let mut pairs = Pairs { prepared, reference, minimizing, pairs: Vec::with_capacity(others.len()) };
         for &class in others {
             let margin = difference(logits.entry(target, reference), logits.entry(target, class));
-            let attack = pairs.proved(class, margin, Vec::new(), workspace);
+            // Where it is late, the sign is not known, and nothing is broken.
+            let open = || Attack { margin, sign: Ordering::Greater, flips: Vec::new(), exact: None };
+            let attack = pairs.proved(class, margin, Vec::new(), workspace).unwrap_or_else(open);
             pairs.pairs.push(Pair {
                 class,
                 unperturbed: margin.value.abs(),
@@ -182,7 +184,7 @@ impl<'a> Pairs<'a> {
                 self.keep_smaller(place, margin, &flips, workspace);
                 continue;
             }
-            let attack = self.proved(pair.class, margin, flips.clone(), workspace);
+            let Some(attack) = self.proved(pair.class, margin, flips.clone(), workspace) else { continue };
             // Of two margins that floats cannot tell apart, one may still be below zero.
             let known = &pair.attack;
             let lower_sign = attack.sign < known.sign && attack.margin.upper() <= known.margin.upper();
@@ -201,42 +203,49 @@ impl<'a> Pairs<'a> {
         }
         let flips = sorted(flips.to_vec());
         if margin.upper() < attack.lower() {
-            self.pairs[at].attack = self.proved(*class, margin, flips, workspace);
+            if let Some(attack) = self.proved(*class, margin, flips, workspace) {
+                self.pairs[at].attack = attack;
+            }
             return;
         }
-        let exact = self.exact_margin(*class, &flips, workspace);
+        let Some(exact) = self.exact_margin(*class, &flips, workspace) else { return };
         self.settle(at, workspace);
         if self.pairs[at].attack.exact.as_ref().is_some_and(|best| exact < *best) {
             self.pairs[at].attack = Attack::exactly(exact, flips);
         }
     }
 
-    /// Makes sure that the exact margin of the best perturbation is known.
+    /// Makes sure that the exact margin of the best perturbation is known, unless it is late.
     pub(crate) fn settle(&mut self, at: usize, workspace: &mut Workspace) {
         if self.pairs[at].attack.exact.is_none() {
             let flips = std::mem::take(&mut self.pairs[at].attack.flips);
-            let exact = self.exact_margin(self.pairs[at].class, &flips, workspace);
-            self.pairs[at].attack = Attack::exactly(exact, flips);
+            match self.exact_margin(self.pairs[at].class, &flips, workspace) {
+                Some(exact) => self.pairs[at].attack = Attack::exactly(exact, flips),
+                None => self.pairs[at].attack.flips = flips,
+            }
         }
     }
 
-    fn exact_margin(&self, class: usize, flips: &[Flip], workspace: &mut Workspace) -> Dyadic {
+    /// None if it is late.
+    fn exact_margin(&self, class: usize, flips: &[Flip], workspace: &mut Workspace) -> Option<Dyadic> {
         let objective = [(self.reference, 1.0), (class, -1.0)];
-        self.prepared.exact(&workspace.slice, &mut workspace.exact).objective(&objective, flips)
+        let Workspace { slice, exact, watch, .. } = workspace;
+        self.prepared.exact(slice, exact).until(watch).try_objective(&objective, flips)
     }
 
-    /// A perturbation whose sign is known: what rounding leaves open is evaluated exactly.
-    fn proved(&self, class: usize, margin: Enclosure, flips: Vec<Flip>, workspace: &mut Workspace) -> Attack {
+    /// A perturbation whose sign is known: what rounding leaves open is evaluated exactly. None if it is late.
+    fn proved(&self, class: usize, margin: Enclosure, flips: Vec<Flip>, workspace: &mut Workspace) -> Option<Attack> {
         if margin.lower() > 0.0 {
-            return Attack { margin, sign: Ordering::Greater, flips, exact: None };
+            return Some(Attack { margin, sign: Ordering::Greater, flips, exact: None });
         }
         if margin.upper() < 0.0 {
-            return Attack { margin, sign: Ordering::Less, flips, exact: None };
+            return Some(Attack { margin, sign: Ordering::Less, flips, exact: None });
         }
-        Attack::exactly(self.exact_margin(class, &flips, workspace), flips)
+        let exact = self.exact_margin(class, &flips, workspace)?;
+        Some(Attack::exactly(exact, flips))
     }
 
-    /// The margin of a perturbation from below, and its sign: exactly if rounding leaves that open.
+    /// The margin of a perturbation from below, and its sign: exactly if rounding leaves that open. Where it is late, nothing is known.
     pub(crate) fn decided(
         &self,
         at: usize,
@@ -247,8 +256,10 @@ impl<'a> Pairs<'a> {
         if margin.lower() > 0.0 || margin.upper() < 0.0 {
             return (margin.lower(), margin.lower().total_cmp(&0.0));
         }
-        let exact = self.exact_margin(self.pairs[at].class, flips, workspace);
-        (exact.floor_f64(), exact.sign())
+        match self.exact_margin(self.pairs[at].class, flips, workspace) {
+            Some(exact) => (exact.floor_f64(), exact.sign()),
+            None => (f64::NEG_INFINITY, Ordering::Less),
+        }
     }
 }
 
