@@ -12,6 +12,7 @@ use crate::bound::exact::{First, Lines};
 use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::{Certifier, Target};
+use crate::certify::contradiction::{Contradiction, Subject};
 use crate::certify::settings::{Bound, Effort, Margins, Settings};
 use crate::certify::verdict::{Margin, Minimum, NodeResult, Reason, Verdict};
 use crate::number::dyadic::Dyadic;
@@ -20,7 +21,7 @@ use crate::problem::flip::Flip;
 use crate::problem::objective::Objective;
 use crate::proof::leaf::{default_leaf, leaf};
 use crate::proof::{Evidence, Missing, PairProof, is_doubtful};
-use crate::search::limits::{Clock, Limits};
+use crate::search::limits::{Clock, Limits, Watch};
 use crate::search::local;
 use crate::search::pair::{Attack, Pair, Pairs, difference, sorted};
 use crate::search::pair_search::{Cost, Quest, search_pair};
@@ -78,8 +79,9 @@ impl Certifier {
     /// All other steps. As deployed, they aim at margins beyond the rounding error, which are positive all the more.
     pub(super) fn decide_by_bounds(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> NodeResult {
         let minimizing = matches!(self.settings.effort, Effort::Minimize { .. });
-        let clock = self.clock();
+        let clock = self.clock(1);
         self.prepared.aim(target.node, workspace);
+        workspace.watch = Watch::new(clock.clone());
         let mut pairs = Pairs::new(&self.prepared, target.node, target.reference, others, minimizing, workspace);
         let errors = self.margin_errors(target, others);
         for (pair, &error) in pairs.iter_mut().zip(errors.iter().flatten()) {
@@ -88,7 +90,9 @@ impl Certifier {
         }
         pairs.aim(|pair| pair.error, workspace);
         for at in 0..pairs.len() {
-            self.bound_pair(at, &mut pairs, workspace);
+            if !workspace.watch.is_late() {
+                self.bound_pair(at, &mut pairs, workspace);
+            }
         }
         if self.settings.bound == Bound::Best {
             self.mix_open_pairs(&mut pairs, workspace);
@@ -104,13 +108,20 @@ impl Certifier {
         if let Some(errors) = errors {
             self.deploy(&mut result, broken, errors, (&clock, &mut pairs), workspace);
         }
+        workspace.watch = Watch::default();
+        if !self.budget().admits(self.graph(), &result.witness) {
+            let (node, flips) = (Subject::Node(target.node), format!("a witness of {} flips", result.witness.len()));
+            result.contradiction = Some(Contradiction::new(node, flips, "the budget, which does not admit them"));
+        }
         result
     }
 
-    /// When the search of a target must end: a limit beyond the end of time is none.
-    fn clock(&self) -> Clock {
-        let limits = self.settings.effort.limits().unwrap_or_default();
-        Clock { deadline: Instant::now().checked_add(limits.time), stop: self.settings.stop.clone() }
+    /// When the work on so many targets must end. A limit beyond the end of time is none.
+    pub(super) fn clock(&self, targets: usize) -> Clock {
+        let limit = self.settings.effort.limits().unwrap_or_default().time;
+        let time = limit.checked_mul(u32::try_from(targets).unwrap_or(u32::MAX));
+        let deadline = time.and_then(|time| Instant::now().checked_add(time));
+        Clock { deadline, stop: self.settings.stop.clone() }
     }
 
     /// A node that is robust by path bounds: nothing else is evaluated.
@@ -138,6 +149,7 @@ impl Certifier {
             witness: Vec::new(),
             deployed: None,
             evidence: None,
+            contradiction: None,
         }
     }
 
@@ -180,7 +192,7 @@ impl Certifier {
         relaxation: Relaxation,
         workspace: &mut Workspace,
     ) -> Option<(Dyadic, Vec<Flip>)> {
-        let Workspace { slice, selection, exact, .. } = workspace;
+        let Workspace { slice, selection, exact, watch, .. } = workspace;
         let hint: Vec<Flip> = selection.flips().iter().map(|loss| loss.flip).collect();
         let lines = Lines {
             decided: &Decided::default(),
@@ -190,7 +202,7 @@ impl Certifier {
             signs: &[],
             hint: &hint,
         };
-        self.prepared.exact(slice, exact).lower_bound(self.budget(), objective, &lines)
+        self.prepared.exact(slice, exact).until(watch).lower_bound(self.budget(), objective, &lines)
     }
 
     /// A linear model has nothing to relax: its exact bound is attained.
@@ -274,7 +286,7 @@ impl Certifier {
     fn mix_open_pairs(&self, pairs: &mut Pairs, workspace: &mut Workspace) {
         let Some(bounds) = self.activation_bounds().first() else { return };
         for at in 0..pairs.len() {
-            if pairs.any_broken() {
+            if pairs.any_broken() || workspace.watch.is_late() {
                 return;
             }
             if pairs[at].is_done() {
@@ -306,7 +318,7 @@ impl Certifier {
                     let leaf = leaf(&self.prepared, aim, None, &weights, &omega, workspace);
                     pairs[at].proof = Ok(PairProof::leaf(leaf));
                 }
-                if pairs[at].is_done() || pairs[at].attack.succeeds() {
+                if pairs[at].is_done() || pairs[at].attack.succeeds() || workspace.watch.was_late() {
                     break;
                 }
                 let Workspace { slice, backward, multipliers, hidden, selection, evaluator, .. } = workspace;
@@ -320,7 +332,7 @@ impl Certifier {
     /// Local search where a pair is neither settled nor broken, the most promising first, until one is broken.
     fn improve_attacks(&self, pairs: &mut Pairs, workspace: &mut Workspace) {
         for at in pairs.likeliest() {
-            if pairs.any_broken() {
+            if pairs.any_broken() || workspace.watch.is_late() {
                 return;
             }
             if pairs[at].is_settled() {
@@ -350,6 +362,8 @@ impl Certifier {
         let broken = pairs.likeliest().into_iter().map(|at| &pairs[at]).filter(|pair| pair.attack.succeeds());
         let breaks = broken.min_by_key(|pair| pair.attack.sign);
         let witness = breaks.map(|pair| &pair.attack);
+        let late = workspace.watch.was_late();
+        let gave_up = late || cost.gave_up && !matches!(self.settings.effort, Effort::Optimal);
         let (verdict, reason) = match witness {
             Some(Attack { sign: Ordering::Equal, .. }) => (Verdict::NonRobust, Reason::Tie),
             Some(_) => (Verdict::NonRobust, Reason::Witness),
@@ -360,9 +374,7 @@ impl Certifier {
                 Cost { split: false, .. } => (Verdict::Robust, Reason::ColumnGeneration),
                 _ => (Verdict::Robust, Reason::BranchAndPrice),
             },
-            None if cost.gave_up && !matches!(self.settings.effort, Effort::Optimal) => {
-                (Verdict::Undecided, Reason::Limit)
-            }
+            None if gave_up => (Verdict::Undecided, Reason::Limit),
             None => (Verdict::Undecided, Reason::BoundNotPositive),
         };
         let mut result = NodeResult {
@@ -378,13 +390,30 @@ impl Certifier {
             minima: pairs.iter().map(minimum).collect(),
             search_nodes: cost.nodes,
             masters: cost.masters,
-            limit_hit: cost.gave_up && !matches!(self.settings.effort, Effort::Optimal),
+            limit_hit: gave_up,
             witness: witness.map_or_else(Vec::new, |attack| sorted(attack.flips.clone())),
             deployed: None,
             evidence: None,
+            contradiction: self.contradiction(target, pairs),
         };
         result.evidence = self.settings.proofs.then(|| evidence(&result, pairs, breaks));
         (result, breaks.map(|pair| pair.class))
+    }
+}
+
+impl Certifier {
+    /// Two steps that say different things of a pair, or a perturbation that the budget does not allow.
+    fn contradiction(&self, target: Target, pairs: &[Pair]) -> Option<Contradiction> {
+        pairs.iter().find_map(|pair| {
+            let subject = Subject::Pair { node: target.node, reference: target.reference, class: pair.class };
+            let attack = &pair.attack;
+            let replayed = || format!("{} flips with a margin of {:e}", attack.flips.len(), attack.margin.upper());
+            let refuted = pair.refuted().map(|bound| Contradiction::new(subject, bound, replayed()));
+            refuted.or_else(|| {
+                let admitted = self.budget().admits(self.graph(), &attack.flips);
+                (!admitted).then(|| Contradiction::new(subject, replayed(), "the budget, which does not admit them"))
+            })
+        })
     }
 }
 

@@ -21,6 +21,7 @@ use super::edge_proofs::EdgeProofs;
 use super::ids::Ids;
 use super::input::identifiers;
 use super::proofs::Written;
+use super::reproduction::remember;
 use super::run::{RunArguments, stop, stopped};
 use super::verdicts::check_labels;
 
@@ -134,6 +135,7 @@ impl EdgeArguments {
 /// # Errors
 /// If removed edges are not decided for such a network.
 pub fn problem(graph: &Graph, network: &Network, budget: EdgeBudget) -> Result<EdgeProblem> {
+    remember(graph, network);
     EdgeProblem::new(graph.clone(), network.clone(), budget).map_err(|error| {
         let help = match &error {
             EdgeError::Operator { .. } => {

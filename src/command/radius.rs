@@ -216,6 +216,7 @@ pub fn search(certifier: &Certifier, open: &[u64], limit: usize, done: &(dyn Fn(
                 attacked_q_global: radius.attacked.map(|q| q as u64),
                 witness: radius.witness.clone(),
                 seconds: radius.seconds,
+                contradiction: radius.contradiction.clone(),
             });
         });
         debug_assert!(found.is_ok(), "nodes are read with the graph");

@@ -75,8 +75,6 @@ impl Lines {
             } else if g >= 0.0 {
                 let slope = if unit.active { g } else { 0.0 };
                 error += slope * unit.error;
-                // How far `relu` lies above that line at the anchor.
-                self.above += g * if unit.active { (-unit.z).max(0.0) } else { unit.z.max(0.0) };
                 (slope * unit.z, slope, slope)
             } else {
                 // Two products are rounded, and apply to at most what is in reach.

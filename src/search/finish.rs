@@ -122,6 +122,10 @@ impl PairSearch<'_, '_> {
         let margin = self.pairs.try_flips(self.at, one.clone(), self.workspace);
         let enough = self.cutoff();
         let others = self.prepared.worst_of_others(self.workspace, &branch.decided, enough)?;
+        // The one may not have been compared with the best one known.
+        if self.workspace.watch.was_late() {
+            return None;
+        }
         let pair = self.pair();
         if self.goal != Goal::Decide {
             // The one has been compared with the best one known.
@@ -139,7 +143,7 @@ impl PairSearch<'_, '_> {
         branch: &Branch,
         (weights, single): (Option<&[f64]>, bool),
     ) -> Option<(Dyadic, Vec<Flip>)> {
-        let Workspace { slice, hidden, local_bounds, multipliers, selection, exact, .. } = &mut *self.workspace;
+        let Workspace { slice, hidden, local_bounds, multipliers, selection, exact, watch, .. } = &mut *self.workspace;
         let hint: Vec<Flip> = selection.flips().iter().map(|loss| loss.flip).collect();
         let deep = self.prepared.network().depth() > 3;
         let lines = Lines {
@@ -155,7 +159,7 @@ impl PairSearch<'_, '_> {
             hint: &hint,
         };
         let objective = self.pairs.objective(self.at);
-        self.prepared.exact(slice, exact).lower_bound(self.prepared.budget(), &objective, &lines)
+        self.prepared.exact(slice, exact).until(watch).lower_bound(self.prepared.budget(), &objective, &lines)
     }
 
     /// For the proof: the branch was closed exactly, and without envelopes.

@@ -21,7 +21,8 @@ pub(crate) fn improve(
 ) -> f64 {
     let mut tries = 0;
     let mut margin_of = |workspace: &mut Workspace, flips: &[Flip]| {
-        tries += 1;
+        // Late is as if all tries were used up.
+        tries += if workspace.watch.is_late() { TRIES } else { 1 };
         let logits: Vec<f64> = prepared.logits(flips, workspace).map(|logit| logit.value).collect();
         (objective.iter().map(|&(unit, c)| c * logits[unit]).sum::<f64>(), tries)
     };
@@ -67,13 +68,13 @@ pub(crate) fn improve(
 
 /// Selects the flips that are steepest at the last perturbation.
 fn steepest_at(prepared: &Prepared, objective: Objective, workspace: &mut Workspace) {
-    let Workspace { slice, evaluator, linearised, .. } = workspace;
+    let Workspace { slice, evaluator, linearised, watch, .. } = workspace;
     let Linearised { relaxed, slopes, selection } = linearised;
     evaluator.gradient(prepared.network(), slice, objective, &mut relaxed.centre);
     relaxed.radius.clear();
     let attributes = prepared.attributes();
     relaxed.spread(slice, attributes.width() / slice.passing(1).terms, attributes.norm(0), slopes);
-    selection.select(&prepared.field(&Decided::default()), slice, slopes);
+    selection.select_until(&prepared.field(&Decided::default()), slice, slopes, Some(watch));
 }
 
 /// All admissible sets of flips one move away: without one, with one more, or with one exchanged.

@@ -97,6 +97,18 @@ impl Pair {
         if size > 0.0 && size.is_finite() { size } else { 1.0 }
     }
 
+    /// What bounds or a search have shown that the best perturbation refutes, if anything: both cannot be right.
+    pub(crate) fn refuted(&self) -> Option<String> {
+        let steps = ["the paper's bound", "the anchored bound", "a mixture of bounds", "branch and price"];
+        let bounds = [self.lower[0], self.lower[1], self.mixed, self.searched];
+        let above = bounds.iter().position(|&lower| lower > self.attack.margin.upper());
+        let settled = self.attack.succeeds() && self.is_settled();
+        above.map(|at| format!("{} of {:e}", steps[at], bounds[at])).or_else(|| {
+            let relaxed = self.positive.iter().position(|&positive| positive);
+            settled.then(|| format!("{}, positive in exact arithmetic,", relaxed.map_or(steps[3], |at| steps[at])))
+        })
+    }
+
     /// The best lower bound.
     pub(crate) fn lower(&self) -> f64 {
         self.lower[0].max(self.lower[1]).max(self.mixed).max(self.searched)
@@ -139,7 +151,9 @@ impl<'a> Pairs<'a> {
         let mut pairs = Pairs { prepared, reference, minimizing, pairs: Vec::with_capacity(others.len()) };
         for &class in others {
             let margin = difference(logits.entry(target, reference), logits.entry(target, class));
-            let attack = pairs.proved((class, 0.0), margin, Vec::new(), workspace);
+            // Where it is late, the sign is not known, and nothing is broken.
+            let open = || Attack { margin, sign: Ordering::Greater, flips: Vec::new(), exact: None };
+            let attack = pairs.proved((class, 0.0), margin, Vec::new(), workspace).unwrap_or_else(open);
             pairs.pairs.push(Pair {
                 class,
                 unperturbed: margin.value.abs(),
@@ -212,7 +226,7 @@ impl<'a> Pairs<'a> {
                 self.keep_smaller(place, margin, &flips, workspace);
                 continue;
             }
-            let attack = self.proved((pair.class, pair.aim), margin, flips.clone(), workspace);
+            let Some(attack) = self.proved((pair.class, pair.aim), margin, flips.clone(), workspace) else { continue };
             // Of two margins that floats cannot tell apart, one may still be below zero.
             let known = &pair.attack;
             let lower_sign = attack.sign < known.sign && attack.margin.upper() <= known.margin.upper();
@@ -231,45 +245,54 @@ impl<'a> Pairs<'a> {
         }
         let flips = sorted(flips.to_vec());
         if margin.upper() < attack.lower() {
-            self.pairs[at].attack = self.proved((*class, *aim), margin, flips, workspace);
+            if let Some(attack) = self.proved((*class, *aim), margin, flips, workspace) {
+                self.pairs[at].attack = attack;
+            }
             return;
         }
-        let exact = self.exact_margin(*class, &flips, workspace);
+        let Some(exact) = self.exact_margin(*class, &flips, workspace) else { return };
         self.settle(at, workspace);
         if self.pairs[at].attack.exact.as_ref().is_some_and(|best| exact < *best) {
             self.pairs[at].attack = Attack::exactly(exact, flips);
         }
     }
 
-    /// Makes sure that the exact margin of the best perturbation is known.
+    /// Makes sure that the exact margin of the best perturbation is known, unless it is late.
     pub(crate) fn settle(&mut self, at: usize, workspace: &mut Workspace) {
         if self.pairs[at].attack.exact.is_none() {
             let flips = std::mem::take(&mut self.pairs[at].attack.flips);
-            let exact = self.exact_margin(self.pairs[at].class, &flips, workspace);
-            self.pairs[at].attack = Attack::exactly(exact, flips);
+            match self.exact_margin(self.pairs[at].class, &flips, workspace) {
+                Some(exact) => self.pairs[at].attack = Attack::exactly(exact, flips),
+                None => self.pairs[at].attack.flips = flips,
+            }
         }
     }
 
-    fn exact_margin(&self, class: usize, flips: &[Flip], workspace: &mut Workspace) -> Dyadic {
+    /// None if it is late.
+    fn exact_margin(&self, class: usize, flips: &[Flip], workspace: &mut Workspace) -> Option<Dyadic> {
         let objective = [(self.reference, 1.0), (class, -1.0)];
-        self.prepared.exact(&workspace.slice, &mut workspace.exact).objective(&objective, flips)
+        let Workspace { slice, exact, watch, .. } = workspace;
+        self.prepared.exact(slice, exact).until(watch).try_objective(&objective, flips)
     }
 
-    /// A perturbation of which the sign is known, and on which side of the aim it is: what rounding leaves open is evaluated exactly.
+    /// A perturbation of which the sign is known, and on which side of the aim it is: what rounding leaves open is evaluated exactly. None
+    /// if it is late.
     fn proved(
         &self,
         (class, aim): (usize, f64),
         margin: Enclosure,
         flips: Vec<Flip>,
         workspace: &mut Workspace,
-    ) -> Attack {
+    ) -> Option<Attack> {
         if is_decided(margin, 0.0) && is_decided(margin, aim) {
-            return Attack { margin, sign: margin.lower().total_cmp(&0.0), flips, exact: None };
+            return Some(Attack { margin, sign: margin.lower().total_cmp(&0.0), flips, exact: None });
         }
-        Attack::exactly(self.exact_margin(class, &flips, workspace), flips)
+        let exact = self.exact_margin(class, &flips, workspace)?;
+        Some(Attack::exactly(exact, flips))
     }
 
-    /// The margin of a perturbation from below, and whether it exceeds the goal of the pair: exactly if rounding leaves that open.
+    /// The margin of a perturbation from below, and whether it exceeds the goal of the pair: exactly if rounding leaves that open. Where it
+    /// is late, nothing is known.
     pub(crate) fn decided(
         &self,
         at: usize,
@@ -281,8 +304,10 @@ impl<'a> Pairs<'a> {
         if is_decided(margin, goal) {
             return (margin.lower(), margin.lower() > goal);
         }
-        let exact = self.exact_margin(self.pairs[at].class, flips, workspace);
-        (exact.floor_f64(), exact > Dyadic::from_f64(goal))
+        match self.exact_margin(self.pairs[at].class, flips, workspace) {
+            Some(exact) => (exact.floor_f64(), exact > Dyadic::from_f64(goal)),
+            None => (f64::NEG_INFINITY, false),
+        }
     }
 }
 

@@ -78,6 +78,9 @@ pub(super) struct PairSearch<'a, 'p> {
 /// What is found about a branch without perturbations.
 const EMPTY: Finding = Finding::Closed { bound: f64::INFINITY, proved: true };
 
+/// What is found about a branch that there was no time for.
+const GIVEN_UP: Finding = Finding::Closed { bound: f64::NEG_INFINITY, proved: false };
+
 /// Searches pair `at` of the workspace's target until its worst-case margin is decided (or found), raising its lower
 /// bound and improving its attack, and those of the other pairs where a perturbation happens to.
 pub(crate) fn search_pair(
@@ -122,9 +125,10 @@ pub(crate) fn search_pair(
         pairs.settle(at, workspace);
     }
     let pair = &mut pairs[at];
-    // Whatever was closed with a proof is not below the best perturbation, and no bound holds above that.
+    // The best perturbation lies in some branch, so that no bound of all of them exceeds its margin. Where the minimum is searched for, what was closed with a
+    // proof is only known not to be below that margin.
     let lower = match goal {
-        Goal::Decide => lower.min(pair.attack.margin.upper()),
+        Goal::Decide => lower,
         Goal::Minimize { .. } => open.min(pair.attack.lower()),
     };
     if lower > pair.searched {
@@ -156,11 +160,15 @@ impl Examiner for PairSearch<'_, '_> {
         }
         let found = if let Some(flip) = self.follow_attack(branch) {
             self.split_on(branch, branch.bound, flip)
-        } else if self.anchor(branch) {
-            self.price(branch, made, global)
         } else {
-            self.close(branch);
-            return EMPTY;
+            match self.anchor(branch) {
+                Some(true) => self.price(branch, made, global),
+                Some(false) => {
+                    self.close(branch);
+                    return EMPTY;
+                }
+                None => return GIVEN_UP,
+            }
         };
         if let (Finding::Open { split, .. }, Some(trace)) = (&found, &mut self.trace) {
             trace.split(branch, *split);
@@ -237,6 +245,10 @@ impl PairSearch<'_, '_> {
 
     /// The only perturbation of a branch: the flips that it has made, with their margin.
     pub(super) fn single(&mut self, branch: &Branch, made: Enclosure) -> Finding {
+        // It may not have been compared with the best one known.
+        if self.workspace.watch.was_late() {
+            return GIVEN_UP;
+        }
         // Large enough or not, the checker can tell: nothing is relaxed.
         self.close(branch);
         if self.goal != Goal::Decide {

@@ -51,7 +51,7 @@ impl Pricing<LayeredMaster<'_>> for BranchPricing<'_, '_, '_> {
         // `max` takes the number where there is one.
         self.best = self.best.max(bound);
         let best = self.best;
-        let over = search.settled(best) || search.meets_attack(branch, best);
+        let over = search.settled(best) || search.meets_attack(branch, best) || search.clock.is_late();
         if over || self.rounds >= MASTERS || value - best <= search.close_to(best) {
             return Vec::new();
         }
