@@ -11,9 +11,9 @@ use crate::keep::write;
 use crate::player::How;
 use crate::truth::Truth;
 
-/// `gcnproof` beside the program that is running, if it is there.
-pub fn beside() -> Option<PathBuf> {
-    let path = std::env::current_exe().ok()?.parent()?.join("gcnproof");
+/// A program beside the one that is running, if it is there.
+pub fn beside(name: &str) -> Option<PathBuf> {
+    let path = std::env::current_exe().ok()?.parent()?.join(name);
     path.exists().then_some(path)
 }
 
