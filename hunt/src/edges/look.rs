@@ -204,12 +204,16 @@ impl Look<'_> {
     fn replay(&self, result: &EdgeResult, reference: usize, witness: &[Edge]) -> Result<(), String> {
         self.case.admits(witness)?;
         let classes = (0..self.case.classes()).filter(|&class| class != reference);
-        let least = classes.map(|class| self.oracle.margin(result.node, reference, class, witness).sign()).min();
-        match least {
-            Some(Ordering::Greater) | None => Err("every margin is positive after it".into()),
-            Some(Ordering::Less) if result.reason == EdgeReason::Tie => Err("no tie, but said to be one".into()),
-            Some(Ordering::Equal) if result.reason != EdgeReason::Tie => Err("a tie that is not said to be one".into()),
-            Some(_) => Ok(()),
+        let signs: Vec<Ordering> =
+            classes.map(|class| self.oracle.margin(result.node, reference, class, witness).sign()).collect();
+        // A tie with one class is one, whatever the others are.
+        let tie = result.reason == EdgeReason::Tie;
+        if signs.iter().all(|sign| *sign == Ordering::Greater) {
+            Err("every margin is positive after it".into())
+        } else if !signs.contains(if tie { &Ordering::Equal } else { &Ordering::Less }) {
+            Err(if tie { "no tie, but said to be one" } else { "a tie that is not said to be one" }.into())
+        } else {
+            Ok(())
         }
     }
 

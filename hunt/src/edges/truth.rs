@@ -153,7 +153,7 @@ impl<'a> EdgeOracle<'a> {
                         || margin <= error && surely[row].is_none_or(|size| removed.len() <= size)
                 })
             });
-            if matters {
+            if matters || removed.is_empty() {
                 chosen.push(removed.to_vec());
             }
         });

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::case::Case;
+use crate::case::{Case, pattern};
 use crate::generate::{operator, skeleton};
 use crate::numbers::{STYLES, Style, step};
 use crate::random::Random;
@@ -31,12 +31,26 @@ pub enum Numbers {
 pub fn generate(seed: u64, number: u64, components: usize, numbers: Numbers) -> Result<TermCase, String> {
     let mut random = Random::new(seed ^ 0x7e43, number);
     let random = &mut random;
-    let attributes = 1 + random.below(5);
-    let global = random.pick(&[0, 1, 1, 1, 2, 2, 2, 3, 1_000_000]);
+    let profile = match numbers {
+        Numbers::Float32 if random.percent(20) => Profile::Lost,
+        Numbers::Float32 if random.percent(25) => Profile::Cancelled,
+        _ => Profile::Usual,
+    };
+    let attributes = if profile == Profile::Usual { 1 + random.below(5) } else { 2 + random.below(2) };
+    let usual = profile == Profile::Usual;
+    let global = if usual { random.pick(&[0, 1, 1, 1, 2, 2, 2, 3, 1_000_000]) } else { random.pick(&[0, 0, 1]) };
     let mut base = skeleton(attributes, global, SETS, components, random);
+    if !usual {
+        hubs(&mut base, random);
+    }
     base.labels = random.percent(15);
     let classes = random.pick(&[2, 2, 3]);
     let mut network = network(&base, (attributes, classes), numbers, random);
+    match profile {
+        Profile::Usual => {}
+        Profile::Lost => lost(&mut network, random),
+        Profile::Cancelled => cancelled(&mut network, random),
+    }
     if random.percent(50) && numbers == Numbers::Any {
         tie(&base, &mut network, random);
     }
@@ -46,6 +60,80 @@ pub fn generate(seed: u64, number: u64, components: usize, numbers: Numbers) -> 
         label(&mut case, random);
     }
     Ok(case)
+}
+
+/// What a case for executions is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Profile {
+    /// Anything.
+    Usual,
+    /// Long sums of several terms in which small summands get lost beside a large one.
+    Lost,
+    /// Products that cancel if weights come first, and not if messages do.
+    Cancelled,
+}
+
+/// Makes every component a hub with leaves, whose attributes are all there; few may be flipped.
+fn hubs(base: &mut Case, random: &mut Random) {
+    let count = base.components.len().min(12);
+    let (mut rows, mut ranges) = (Vec::new(), Vec::new());
+    for _ in 0..count {
+        let first = rows.len();
+        let leaves = 4 + random.below(14);
+        rows.push((1..=leaves).map(|leaf| (first + leaf) as u32).collect::<Vec<u32>>());
+        rows.extend((0..leaves).map(|_| vec![first as u32]));
+        ranges.push(first..rows.len());
+    }
+    let attributes: Vec<Vec<u32>> =
+        rows.iter().map(|_| (0..base.attributes() as u32).filter(|_| random.percent(95)).collect()).collect();
+    let local = rows.iter().map(|_| random.below(2) as u64).collect();
+    base.graph.attributes = pattern(base.attributes(), &attributes);
+    base.graph.adjacency = pattern(rows.len(), &rows);
+    base.budget.local = local;
+    base.components = ranges;
+}
+
+/// One operator for all; the output sums up several layers with small weights beside a bias of 1.
+fn lost(network: &mut Description, random: &mut Random) {
+    let last = network.layers.len() - 1;
+    let passing = Passing::Named(random.pick(&["sum", "sum+self", "mean", "sum"]));
+    let outputs = network.layers[last].outputs;
+    let mut sources: Vec<Source> = (0..last).map(Source::Layer).collect();
+    sources.push(Source::Attributes);
+    for (at, layer) in network.layers.iter_mut().enumerate().take(last) {
+        // Numbers around 1, whatever is read.
+        for term in &mut layer.terms {
+            term.weight.iter_mut().flatten().for_each(|w| *w = random.pick(&[0.0, 0.0, 0.25, 0.125]));
+            term.passing = Passing::Named(if at == 0 { "identity" } else { random.pick(&["identity", "mean"]) });
+        }
+        layer.bias = Some((0..layer.outputs).map(|_| random.pick(&[1.0, 1.0, 0.75])).collect());
+    }
+    network.layers[last].terms.clear();
+    for source in sources {
+        let term = Term { source, passing: passing.clone(), weight: None };
+        let inputs = network.inputs(&term);
+        let weight = (0..inputs * outputs).map(|_| {
+            let small = (1.0 - 2f64.powi(-(2 + random.below(9) as i32))) * 2f64.powi(-24);
+            if random.percent(10) { 0.0 } else { small }
+        });
+        let term = Term { weight: Some(weight.collect()), ..term };
+        network.layers[last].terms.push(term);
+    }
+    network.layers[last].bias = Some((0..outputs).map(|_| random.pick(&[1.0, 1.0, 0.0])).collect());
+}
+
+/// A layer above the first reads x by an average, with rows of weights that cancel.
+fn cancelled(network: &mut Description, random: &mut Random) {
+    let last = network.layers.len() - 1;
+    let (outputs, attributes) = (network.layers[last].outputs, network.attributes);
+    let big = random.pick(&[1.0, 100.0, 3000.0]);
+    let mut weight = vec![0.0; attributes * outputs];
+    for j in 0..outputs {
+        weight[j] = big * random.pick(&[1.0, 0.75, 0.3, -0.5]);
+        weight[outputs + j] = -weight[j];
+    }
+    let passing = Passing::Named(random.pick(&["mean", "mean+self", "gcn"]));
+    network.layers[last].terms.push(Term { source: Source::Attributes, passing, weight: Some(weight) });
 }
 
 /// One number.
