@@ -24,8 +24,7 @@ pub enum Area {
 }
 
 /// All areas, in the order of the counts.
-pub const AREAS: [Area; 6] =
-    [Area::Flips, Area::Terms, Area::Edges, Area::Collective, Area::Deployed, Area::Questions];
+pub const AREAS: [Area; 6] = [Area::Flips, Area::Terms, Area::Edges, Area::Collective, Area::Deployed, Area::Questions];
 
 impl Area {
     /// A short name, as on the command line.

@@ -188,7 +188,9 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
             let numbers = if area == Area::Terms { Numbers::Any } else { Numbers::Float32 };
             let components = 1 + random.below(settings.components.min(if area == Area::Terms { 120 } else { 40 }));
             match terms::generate::generate(settings.seed, number, components, numbers) {
-                Ok(case) if area == Area::Terms => terms::look::look(&case, attacks(components), &mut random, counts.area(area)),
+                Ok(case) if area == Area::Terms => {
+                    terms::look::look(&case, attacks(components), &mut random, counts.area(area))
+                }
                 Ok(case) => deployed::look::look(&case, attacks(components) + 1, &mut random, counts.area(area)),
                 // A description that is refused: a bug of the generator or of the reader.
                 Err(problem) => {

@@ -87,7 +87,6 @@ impl<'a> Oracle<'a> {
             Plan::Filtered(floats, network) => self.filtered(floats, network, range),
         }
     }
-
 }
 
 /// Exact margins after given flips: what witnesses are replayed with.
@@ -115,7 +114,6 @@ impl Margins for Oracle<'_> {
             }
         }
     }
-
 }
 
 impl Oracle<'_> {
@@ -243,8 +241,7 @@ impl Oracle<'_> {
                             margin.is_less(&below)
                         }
                     {
-                        let exact = exact
-                            .get_or_insert_with(|| exactly.logits_after(self.case, range.clone(), &set));
+                        let exact = exact.get_or_insert_with(|| exactly.logits_after(self.case, range.clone(), &set));
                         breaks = exact[row * classes + y] <= exact[row * classes + class];
                     }
                     broken[row] |= breaks;

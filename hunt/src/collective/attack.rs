@@ -41,9 +41,8 @@ impl Ring<'_> {
         let mut report = |kind: Kind, message: String| {
             found.push(keep::record(self.case, self.scope, self.truth, (kind, message), Some(&text)));
         };
-        let one = |options: &Options| {
-            guard(|| check(&self.case.graph, &self.case.model, options, text.as_bytes(), |_| ()))
-        };
+        let one =
+            |options: &Options| guard(|| check(&self.case.graph, &self.case.model, options, text.as_bytes(), |_| ()));
         let [rounded, exactly] = match self.options.each_ref().map(one) {
             [Ok(rounded), Ok(exactly)] => [rounded, exactly],
             [Err(problem), _] | [_, Err(problem)] => {
@@ -101,7 +100,8 @@ pub fn attack(
     found: &mut Vec<Record>,
 ) {
     let matrices = program.certifier.network().own_matrices();
-    let options = [false, true].map(|exact_only| Options { matrices: matrices.clone(), exact_only, ..Options::default() });
+    let options =
+        [false, true].map(|exact_only| Options { matrices: matrices.clone(), exact_only, ..Options::default() });
     let ring = Ring { case, scope, truth, options, counts };
     let own = match guard(|| proof(case, scope, program)) {
         Ok(Ok(Some(own))) => own,
@@ -117,7 +117,8 @@ pub fn attack(
     if !accepted && found.len() == before {
         let text: String = own.iter().map(|line| format!("{line}\n")).collect();
         let summary = guard(|| check(&case.graph, &case.model, &ring.options[0], text.as_bytes(), |_| ()));
-        let told = summary.map(|summary| format!("{:?} {:?}", summary.collective, summary.rejections)).unwrap_or_default();
+        let told =
+            summary.map(|summary| format!("{:?} {:?}", summary.collective, summary.rejections)).unwrap_or_default();
         found.push(keep::record(case, scope, truth, (Kind::Rejected, told), Some(&text)));
     }
     for _ in 0..ROUNDS[0] {
@@ -146,8 +147,12 @@ fn proof(case: &Case, scope: &Scope, program: &Program) -> Result<Option<Vec<Val
         Statement::new(&case.graph, &case.model, &stated, &matrices).map_err(|reason| reason.to_string())?;
     let checker = Checker::new(&statement, false);
     let global = case.budget.global as usize;
-    let settings =
-        Settings { rows: Rows::Provable, attacked_nodes: scope.attacked_nodes, swaps: Some(100), ..Settings::default() };
+    let settings = Settings {
+        rows: Rows::Provable,
+        attacked_nodes: scope.attacked_nodes,
+        swaps: Some(100),
+        ..Settings::default()
+    };
     let work = Collective::new(&certifier, &program.known, settings);
     let mut workspace = Workspace::default();
     let mut proved: Vec<NodeProof> = Vec::new();
@@ -216,7 +221,8 @@ fn forge(ring: &Ring, own: &[Value], random: &mut Random, found: &mut Vec<Record
     let share = |node: usize, random: &mut Random| {
         let weight = random.pick(&[0, 1 << 20, 1 << 23, 1 << 24, 12_000_000]);
         let size = if random.percent(50) { 0 } else { (1u32 << 24) - weight };
-        let mut line = json!({ "share": { "id": node, "class": ring.truth.predicted[node], "weight": weight, "size": size } });
+        let mut line =
+            json!({ "share": { "id": node, "class": ring.truth.predicted[node], "weight": weight, "size": size } });
         if random.percent(30) {
             let reference = ring.truth.predicted[node];
             let leaves: Vec<Value> = (0..sizes.classes)
@@ -309,7 +315,8 @@ fn headers(ring: &Ring, own: &[Value], random: &mut Random, found: &mut Vec<Reco
         file[last]["claim"]["bound"] = json!(truth.broken.saturating_sub(1));
     }
     let matrices = ring.options[0].matrices.clone();
-    let options = [false, true].map(|exact_only| Options { matrices: matrices.clone(), exact_only, ..Options::default() });
+    let options =
+        [false, true].map(|exact_only| Options { matrices: matrices.clone(), exact_only, ..Options::default() });
     let ring = Ring { case: &case, scope: &scope, truth: &truth, options, counts: ring.counts };
     ring.attempt(&mut file, found);
 }

@@ -45,9 +45,10 @@ pub fn record(
     let budget = budget.replacen(&format!("-Q {} ", case.budget.global), "", 1);
     let mut text = format!("Made from {}.\n\nIn this folder:\n\n", case.origin);
     let rows = scope.attacked_nodes.map(|most| format!(" --attacked-nodes {most}")).unwrap_or_default();
-    let nodes = scope.nodes.as_ref().map(|nodes| {
-        format!(" --nodes {}", nodes.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
-    });
+    let nodes = scope
+        .nodes
+        .as_ref()
+        .map(|nodes| format!(" --nodes {}", nodes.iter().map(usize::to_string).collect::<Vec<_>>().join(",")));
     let _ = writeln!(
         text,
         "    gcnproof collective g.npz m.safetensors --message-passing {} --budgets {} {budget}{rows}{} --proofs proofs",
@@ -60,7 +61,8 @@ pub fn record(
         if let Some(first) = lines.first_mut()
             && let Ok(mut header) = serde_json::from_str::<Value>(first)
         {
-            let digest = gcnproof_files::parse_graph("g.npz", &files[0].1, &Default::default()).map(|graph| graph.digest);
+            let digest =
+                gcnproof_files::parse_graph("g.npz", &files[0].1, &Default::default()).map(|graph| graph.digest);
             let model = gcnproof_files::parse_model("m.safetensors", &files[1].1).map(|model| model.digest);
             header["collective"]["graph"] = json!(digest.unwrap_or_default());
             header["collective"]["model"] = json!(model.unwrap_or_default());

@@ -48,8 +48,7 @@ impl Program {
         guard(|| {
             let base = &case.base;
             let graph = Graph::from_file(base.graph.clone());
-            let network =
-                Network::from_file(base.model.clone(), &[], &graph).map_err(|error| error.to_string())?;
+            let network = Network::from_file(base.model.clone(), &[], &graph).map_err(|error| error.to_string())?;
             let budget = budget(base, &graph)?;
             let classes = if base.labels { Convention::Labels } else { Convention::Predicted };
             let digests = (base.graph.digest.as_str(), base.model.digest.as_str());
@@ -203,7 +202,9 @@ impl Watch<'_> {
     ) {
         let classes = self.case.base.classes();
         for (row, result) in results.iter().enumerate() {
-            let Some(NodeResult { deployed: Some(deployed), reference, margins, witness, .. }) = result else { continue };
+            let Some(NodeResult { deployed: Some(deployed), reference, margins, witness, .. }) = result else {
+                continue;
+            };
             let node = range.start + row;
             let exact = &exact[row * classes..][..classes];
             let computed = &computed[row * classes..][..classes];
@@ -247,9 +248,11 @@ impl Watch<'_> {
                 self.report(Kind::Verdict, node, text);
             }
             let predicted = self.truths[node].predicted;
-            let largest = (0..classes).filter(|&y| y != predicted).map(|y| computed[y]).fold(f32::NEG_INFINITY, f32::max);
+            let largest =
+                (0..classes).filter(|&y| y != predicted).map(|y| computed[y]).fold(f32::NEG_INFINITY, f32::max);
             if set.is_empty() && !deployed.prediction_depends && largest >= computed[predicted] {
-                let text = "deployed: the prediction is said not to depend on rounding, but an execution has another".into();
+                let text =
+                    "deployed: the prediction is said not to depend on rounding, but an execution has another".into();
                 self.report(Kind::Verdict, node, text);
             }
         }

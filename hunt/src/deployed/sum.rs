@@ -28,15 +28,8 @@ enum Order {
     Double,
 }
 
-const ORDERS: [Order; 7] = [
-    Order::Given,
-    Order::Shuffled,
-    Order::Descending,
-    Order::Ascending,
-    Order::Tree,
-    Order::Greedy,
-    Order::Double,
-];
+const ORDERS: [Order; 7] =
+    [Order::Given, Order::Shuffled, Order::Descending, Order::Ascending, Order::Tree, Order::Greedy, Order::Double];
 
 impl Adder {
     /// A result as it is stored.

@@ -99,7 +99,9 @@ impl Ring<'_> {
         if class >= self.case.classes() || class == reference {
             return Some(false);
         }
-        let edge = |edge: &Value| Some((u32::try_from(edge.get(0)?.as_u64()?).ok()?, u32::try_from(edge.get(1)?.as_u64()?).ok()?));
+        let edge = |edge: &Value| {
+            Some((u32::try_from(edge.get(0)?.as_u64()?).ok()?, u32::try_from(edge.get(1)?.as_u64()?).ok()?))
+        };
         let edges: Vec<Edge> = witness.get("edges")?.as_array()?.iter().map(edge).collect::<Option<_>>()?;
         if self.case.admits(&edges).is_err() {
             return Some(false);
@@ -109,12 +111,7 @@ impl Ring<'_> {
 }
 
 /// Runs `act` with the checkers of a case under a header, if the checker takes it.
-fn with_ring(
-    (case, truths): (&EdgeCase, &[EdgeTruth]),
-    header: &Header,
-    counts: &AreaCounts,
-    act: impl FnOnce(&Ring),
-) {
+fn with_ring((case, truths): (&EdgeCase, &[EdgeTruth]), header: &Header, counts: &AreaCounts, act: impl FnOnce(&Ring)) {
     let Ok(Ok(statement)) = guard(|| Statement::new(&case.graph, &case.model, header)) else { return };
     let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
     let header = json!({ "header": header });
@@ -303,8 +300,7 @@ fn other_header(case: &mut EdgeCase, header: &Header, random: &mut Random) -> He
         1 => value["edges"]["local"] = json!(random.below(4)),
         2 => value["edges"]["keep_one"] = json!(!case.budget.keep_one),
         3 => {
-            let some: Vec<Value> =
-                edges.iter().filter(|_| random.percent(40)).map(|(i, j)| json!([i, j])).collect();
+            let some: Vec<Value> = edges.iter().filter(|_| random.percent(40)).map(|(i, j)| json!([i, j])).collect();
             value["edges"]["frozen"] = json!(some);
         }
         4 => value["classes"] = json!(if case.labels { "predicted" } else { "labels" }),
@@ -319,7 +315,9 @@ fn under(case: &EdgeCase, header: &Header) -> Option<EdgeCase> {
     let mut other = case.clone();
     let named = case.model.layers.iter().any(|layer| !layer.operators.is_empty());
     let operators = |layer: usize| case.operators(layer).join(" & ");
-    if header.message_passing.len() != 2 || named && (0..2).any(|layer| header.message_passing[layer] != operators(layer)) {
+    if header.message_passing.len() != 2
+        || named && (0..2).any(|layer| header.message_passing[layer] != operators(layer))
+    {
         return None;
     }
     if !named {
@@ -381,8 +379,7 @@ fn varied(case: &EdgeCase, random: &mut Random) -> EdgeCase {
         }
         1 => {
             let (node, attribute) = (random.below(case.nodes()), random.below(case.graph.attributes.columns) as u32);
-            let mut rows: Vec<Vec<u32>> =
-                (0..case.nodes()).map(|n| case.graph.attributes.row(n).to_vec()).collect();
+            let mut rows: Vec<Vec<u32>> = (0..case.nodes()).map(|n| case.graph.attributes.row(n).to_vec()).collect();
             match rows[node].binary_search(&attribute) {
                 Ok(place) => drop(rows[node].remove(place)),
                 Err(place) => rows[node].insert(place, attribute),

@@ -117,7 +117,8 @@ impl EdgeCase {
         let layer = |layer: &LayerFile| {
             let width = layer.weight.columns;
             let own = layer.bias.len() > width || layer.bias.len() == self.nodes() * width && self.nodes() > 1;
-            let bias = if own { layer.bias[range.start * width..range.end * width].to_vec() } else { layer.bias.clone() };
+            let bias =
+                if own { layer.bias[range.start * width..range.end * width].to_vec() } else { layer.bias.clone() };
             LayerFile { bias, ..layer.clone() }
         };
         EdgeCase {

@@ -13,8 +13,7 @@ use crate::shapes::{Shape, shape};
 const NAMES: [&str; 7] = ["gcn", "gcn-self", "mean", "mean+self", "sum", "sum+self", "identity"];
 
 /// Numbers on a grid: with the entries of rules they cancel up to a few units in the last place.
-const GRIDS: [Style; 6] =
-    [Style::Signs, Style::Integers, Style::Halves, Style::Halves, Style::Tenths, Style::Powers];
+const GRIDS: [Style; 6] = [Style::Signs, Style::Integers, Style::Halves, Style::Halves, Style::Tenths, Style::Powers];
 
 /// The case of a seed and a number, with so many components.
 pub fn generate(seed: u64, number: u64, components: usize) -> EdgeCase {
@@ -22,7 +21,8 @@ pub fn generate(seed: u64, number: u64, components: usize) -> EdgeCase {
     let random = &mut random;
     let attributes = 1 + random.below(5);
     let classes = random.pick(&[2, 2, 2, 3, 3, 4]);
-    let hidden = 1 + random.below(4);
+    let cancelled = random.percent(40);
+    let hidden = if cancelled { 1 + random.below(2) } else { 1 + random.below(4) };
     let global = random.pick(&[0, 1, 1, 2, 2, 2, 2, 3, 3, 4, 1_000_000]);
     let loops = random.percent(20);
     let (most_nodes, most_edges) = match global {
@@ -34,7 +34,7 @@ pub fn generate(seed: u64, number: u64, components: usize) -> EdgeCase {
     let mut ranges = Vec::with_capacity(components);
     for _ in 0..components {
         let first = adjacency.len();
-        adjacency.extend(thinned(dense(most_nodes, loops, random), most_edges, random).rows(first));
+        adjacency.extend(thinned(drawn(most_nodes, loops, cancelled, random), most_edges, random).rows(first));
         ranges.push(first..adjacency.len());
     }
     let nodes = adjacency.len();
@@ -57,8 +57,10 @@ pub fn generate(seed: u64, number: u64, components: usize) -> EdgeCase {
         case.budget.frozen = case.edges(0..nodes).into_iter().filter(|_| random.percent(share)).collect();
     }
     let styles = layers(&mut case, [attributes, hidden, classes], random);
-    let tied = random.percent(60);
-    if tied {
+    let tied = random.percent(50);
+    if cancelled {
+        cancel(&mut case, random);
+    } else if tied {
         tie(&mut case, random);
     }
     if random.percent(12) {
@@ -67,13 +69,20 @@ pub fn generate(seed: u64, number: u64, components: usize) -> EdgeCase {
     if case.labels {
         label(&mut case, random);
     }
-    case.origin = format!("seed {seed}, number {number}: {styles}{}", if tied { ", ties" } else { "" });
+    case.origin = format!(
+        "seed {seed}, number {number}: {styles}{}",
+        match (cancelled, tied) {
+            (true, _) => ", cancelled",
+            (_, true) => ", ties",
+            _ => "",
+        }
+    );
     case
 }
 
-/// A shape; half of the time nearly everyone is linked to everyone.
-fn dense(most: usize, loops: bool, random: &mut Random) -> Shape {
-    if random.percent(50) {
+/// A shape; half of the time nearly everyone is linked to everyone, more seldom where `sparse` ones are asked for.
+fn drawn(most: usize, loops: bool, sparse: bool, random: &mut Random) -> Shape {
+    if random.percent(if sparse { 80 } else { 50 }) {
         return shape(most, loops, random);
     }
     let nodes = 2 + random.below(most.min(6) - 1);
@@ -178,6 +187,57 @@ fn tie(case: &mut EdgeCase, random: &mut Random) {
                 case.model.layers[layer].bias[unit] = step(bias, random.pick(&[0, 0, 0, 0, 1, -1]));
             }
         }
+    }
+}
+
+/// Numbers on a grid of quarters, and a bias for every node and unit that cancels what it gets after some removals but for the rounding of
+/// entries: pre-activations are 0 or some 1e-17 at many nodes at once. Classes have the same bias, so that these decide.
+fn cancel(case: &mut EdgeCase, random: &mut Random) {
+    let rule = random.pick(&["gcn", "gcn", "gcn-self", "mean", "mean+self"]);
+    let grid = random.pick(&[1.0, 2.0, 4.0]);
+    for number in 0..2 {
+        let layer = &mut case.model.layers[number];
+        if layer.operators.is_empty() {
+            layer.operators = vec![case.rules[number].clone()];
+        }
+        if number == 0 {
+            layer.operators[0] = rule.into();
+        }
+    }
+    case.rules[0] = rule.into();
+    if random.percent(40) {
+        case.model.layers[1].operators[0] = "identity".into();
+        case.rules[1] = "identity".into();
+    }
+    if random.percent(50) {
+        // Targets whose own edges stay.
+        case.budget.local.iter_mut().for_each(|e| *e = random.pick(&[0, 0, 1, 2, 1_000_000]));
+    }
+    let quantised = random.percent(70);
+    for (number, layer) in case.model.layers.iter_mut().enumerate() {
+        if number == 0 || quantised {
+            layer.weight.values.iter_mut().for_each(|w| *w = random.between(-4, 4) as f64 / grid);
+        }
+    }
+    let width = case.model.layers[0].weight.columns;
+    case.model.layers[0].bias = vec![0.0; case.nodes() * width];
+    let network = EdgeNetwork::<f64>::new(case, &Scale::new(case));
+    let share = random.pick(&[30, 60, 90]);
+    let mut bias = Vec::with_capacity(case.nodes() * width);
+    for range in &case.components {
+        let removed = if random.percent(60) { Vec::new() } else { some_removals(case, range.clone(), random) };
+        let left = Left::new(case, range, &removed);
+        for z in network.hidden(&left, range.start, &network.messages(case, range)) {
+            let near = (z * grid).round() / grid;
+            let cancels = (z - near).abs() < 1e-9 && random.percent(share);
+            bias.push(if cancels { -near } else { random.between(-4, 4) as f64 / grid });
+        }
+    }
+    case.model.layers[0].bias = bias;
+    if random.percent(70) {
+        let classes = case.classes();
+        let same = random.between(-1, 1) as f64;
+        case.model.layers[1].bias = vec![same; classes];
     }
 }
 

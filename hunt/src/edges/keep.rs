@@ -34,7 +34,8 @@ pub fn record(
         None => "p.jsonl",
     };
     let effort = if how == How::Best { "" } else { how.options() };
-    let _ = writeln!(text, "    gcnproof certify g.npz m.safetensors {options} {effort} --proofs p.jsonl --format json");
+    let _ =
+        writeln!(text, "    gcnproof certify g.npz m.safetensors {options} {effort} --proofs p.jsonl --format json");
     let _ = writeln!(text, "    gcnproof check g.npz m.safetensors {checked}           (and with --exact)");
     let mut record = Record { area: Area::Edges, kind, message, files, text };
     if let Some((header, line)) = proof {
@@ -65,7 +66,8 @@ pub fn record(
     for node in 0..case.nodes().min(40) {
         let label = case.graph.labels.as_ref().map(|labels| labels[node]);
         let (neighbours, attributes) = (case.graph.adjacency.row(node), case.graph.attributes.row(node));
-        let _ = writeln!(record.text, "node {node}: neighbours {neighbours:?}, attributes {attributes:?}, label {label:?}");
+        let _ =
+            writeln!(record.text, "node {node}: neighbours {neighbours:?}, attributes {attributes:?}, label {label:?}");
     }
     for (number, layer) in case.model.layers.iter().enumerate() {
         let _ = writeln!(

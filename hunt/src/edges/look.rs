@@ -39,8 +39,7 @@ impl Program {
         guard(|| {
             let graph = Graph::from_file(case.graph.clone());
             let rules: Vec<Operator> = case.rules.iter().map(|rule| rule.parse()).collect::<Result<_, _>>()?;
-            let network =
-                Network::from_file(case.model.clone(), &rules, &graph).map_err(|error| error.to_string())?;
+            let network = Network::from_file(case.model.clone(), &rules, &graph).map_err(|error| error.to_string())?;
             let local: Vec<i64> = case.budget.local.iter().map(|&e| e as i64).collect();
             let frozen: Vec<(i64, i64)> = case.budget.frozen.iter().map(|&(i, j)| (j.into(), i.into())).collect();
             let budget = EdgeBudget::per_node(&graph, case.budget.global as usize, &local)

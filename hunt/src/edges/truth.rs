@@ -170,7 +170,9 @@ impl<'a> EdgeOracle<'a> {
                 predicted,
                 reference,
                 margins: (0..classes)
-                    .map(|class| reference.filter(|&y| y != class).map(|_| exact(&least.margins[row * classes + class])))
+                    .map(|class| {
+                        reference.filter(|&y| y != class).map(|_| exact(&least.margins[row * classes + class]))
+                    })
                     .collect(),
             },
             needed: least.needed[row],
@@ -179,12 +181,7 @@ impl<'a> EdgeOracle<'a> {
     }
 
     /// Shows every admissible set with the logits after it, the empty set first.
-    fn each_set<N: Number>(
-        &self,
-        network: &EdgeNetwork<N>,
-        range: &Range<usize>,
-        mut see: impl FnMut(&[Edge], &[N]),
-    ) {
+    fn each_set<N: Number>(&self, network: &EdgeNetwork<N>, range: &Range<usize>, mut see: impl FnMut(&[Edge], &[N])) {
         let messages = network.messages(self.case, range);
         let mut left = Left::new(self.case, range, &[]);
         let mut visit = |removed: &[Edge], left: &Left| see(removed, &network.logits(left, range.start, &messages));

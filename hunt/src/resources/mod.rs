@@ -161,6 +161,7 @@ fn record(stage: &stage::Stage, file: &templates::File, (kind, message): (Kind, 
     for (name, path) in [("g.npz", &stage.graph), ("m.safetensors", &stage.model)] {
         files.extend(std::fs::read(path).ok().map(|bytes| (name.to_string(), bytes)));
     }
-    let text = format!("In this folder:\n\n    gcnproof-check g.npz m.safetensors {name}{exact}\n\nOn {}.\n", stage.name);
+    let text =
+        format!("In this folder:\n\n    gcnproof-check g.npz m.safetensors {name}{exact}\n\nOn {}.\n", stage.name);
     Record { area: Area::Flips, kind, message, files, text }
 }

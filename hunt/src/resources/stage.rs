@@ -48,7 +48,8 @@ pub fn write_all(folder: &Path) -> io::Result<Vec<Stage>> {
             .collect()
     };
     // Two hubs that share all leaves: everything is two steps from everything.
-    let hubs = |n: u32| -> Vec<Vec<u32>> { (0..n).map(|i| if i < 2 { (2..n).collect() } else { vec![0, 1] }).collect() };
+    let hubs =
+        |n: u32| -> Vec<Vec<u32>> { (0..n).map(|i| if i < 2 { (2..n).collect() } else { vec![0, 1] }).collect() };
     let all: Vec<(&'static str, Vec<Vec<u32>>, usize, Vec<usize>)> = vec![
         ("a star of 30,001 nodes", star(30_001), 3, vec![4, 2]),
         ("a star of 3,000 nodes and 4 layers", star(3_000), 50, vec![8, 8, 8, 3]),
@@ -64,8 +65,7 @@ pub fn write_all(folder: &Path) -> io::Result<Vec<Stage>> {
         let nodes = rows.len();
         let present: Vec<Vec<u32>> =
             (0..nodes).map(|_| (0..attributes as u32).filter(|_| random.percent(20)).collect()).collect();
-        let graph =
-            GraphFile { adjacency: pattern(nodes, &rows), attributes: pattern(attributes, &present), ..bare() };
+        let graph = GraphFile { adjacency: pattern(nodes, &rows), attributes: pattern(attributes, &present), ..bare() };
         let mut inputs = attributes;
         let mut layers = Vec::new();
         for &outputs in &widths {

@@ -44,7 +44,9 @@ pub fn file(stage: &Stage, random: &mut Random) -> File {
         }
     }
     lines.push(match collective {
-        true => json!({ "claim": { "lines": count, "bound": random.below(3), "price": random.next() >> 20, "prices": [] } }),
+        true => {
+            json!({ "claim": { "lines": count, "bound": random.below(3), "price": random.next() >> 20, "prices": [] } })
+        }
         false => json!({ "end": count }),
     });
     if random.percent(35) {
@@ -195,13 +197,13 @@ fn flip_line(stage: &Stage, random: &mut Random) -> Value {
                 let units: Vec<Value> = (0..stage.widths[0].min(16))
                     .map(|j| json!([id, j, random.between(0, 1 << 20), random.between(-99, 99), [], []]))
                     .collect();
-                leaf["envelope"] = json!({ "e": random.pick(&[0, -10, 900, -1074]), "nodes": [], "flips": [], "units": units });
+                leaf["envelope"] =
+                    json!({ "e": random.pick(&[0, -10, 900, -1074]), "nodes": [], "flips": [], "units": units });
             }
             json!({ "leaf": leaf })
         } else {
-            let units: Vec<Value> = (0..stage.widths[0].min(12))
-                .map(|j| json!([id, j, number(random), number(random), [], []]))
-                .collect();
+            let units: Vec<Value> =
+                (0..stage.widths[0].min(12)).map(|j| json!([id, j, number(random), number(random), [], []])).collect();
             let mut hints = json!({ "envelopes": units });
             if random.percent(50) {
                 hints["slopes"] = json!(list(random, true));

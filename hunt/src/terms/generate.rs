@@ -170,7 +170,13 @@ fn network(base: &Case, (attributes, classes): (usize, usize), numbers: Numbers,
     let mut layers: Vec<Layer> = Vec::new();
     for at in 0..=count {
         let last = at == count;
-        let outputs = if last { classes } else if random.percent(60) { width } else { 1 + random.below(3) };
+        let outputs = if last {
+            classes
+        } else if random.percent(60) {
+            width
+        } else {
+            1 + random.below(3)
+        };
         let style = same.unwrap_or_else(|| style(random));
         let mut terms = Vec::new();
         let mut sources: Vec<Source> = Vec::new();

@@ -34,7 +34,8 @@ pub fn record(
     }
     let checked = if proof.is_some() { "false.jsonl" } else { "p.jsonl" };
     let mut text = format!("Node {node}. Made from {}.\n\nIn this folder:\n\n", case.base.origin);
-    let _ = writeln!(text, "    gcnproof certify g.npz m.safetensors {options} {effort} --proofs p.jsonl --format json");
+    let _ =
+        writeln!(text, "    gcnproof certify g.npz m.safetensors {options} {effort} --proofs p.jsonl --format json");
     let _ = writeln!(text, "    gcnproof check g.npz m.safetensors {checked}           (and with --exact)");
     text += "\n## What is true of the exact network (brute force, from the description)\n\n";
     for (node, truth) in TermOracle::new(&case).all().iter().enumerate().take(40) {

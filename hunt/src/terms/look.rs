@@ -26,8 +26,15 @@ pub fn look(case: &TermCase, attacks: usize, random: &mut Random, counts: &AreaC
     }
     Counts::add(&counts.cases, 1);
     Counts::add(&counts.problems, case.base.components.len());
-    let how =
-        random.pick(&[How::Complete, How::Complete, How::Complete, How::Minimize, How::Optimal, How::Best, How::Anchored]);
+    let how = random.pick(&[
+        How::Complete,
+        How::Complete,
+        How::Complete,
+        How::Minimize,
+        How::Optimal,
+        How::Best,
+        How::Anchored,
+    ]);
     let truths = TermOracle::new(case).all();
     let mut found = certify(case, how, &truths, counts);
     for _ in 0..attacks {
@@ -74,8 +81,7 @@ fn certify(case: &TermCase, how: How, truths: &[Truth], counts: &AreaCounts) -> 
     };
     let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
     let mut answers = Vec::with_capacity(case.base.nodes());
-    let certified =
-        player.certify(&case.base, how, Some(&checkers[0]), |node, answer| answers.push((node, answer)));
+    let certified = player.certify(&case.base, how, Some(&checkers[0]), |node, answer| answers.push((node, answer)));
     if let Err(problem) = certified {
         report(Kind::Crash, 0, problem, None);
     }

@@ -45,9 +45,10 @@ pub struct Scale {
 fn weight(case: &TermCase, layer: usize, term: usize) -> Vec<f64> {
     let of = &case.network.layers[layer];
     let outputs = of.outputs;
-    of.terms[term].weight.clone().unwrap_or_else(|| {
-        (0..outputs * outputs).map(|at| f64::from(u8::from(at / outputs == at % outputs))).collect()
-    })
+    of.terms[term]
+        .weight
+        .clone()
+        .unwrap_or_else(|| (0..outputs * outputs).map(|at| f64::from(u8::from(at / outputs == at % outputs))).collect())
 }
 
 impl Scale {
@@ -84,10 +85,10 @@ impl Scale {
                 let rows = &operators[at][k];
                 let longest = rows.iter().map(Vec::len).max().unwrap_or(1).max(1) as f64;
                 let inputs = (weights[k].len() / layer.outputs).max(1) as f64;
-                let sent = source + inputs.log2()
-                    + largest(&mut weights[k].iter().copied(), result - entries[k] - exponent);
-                let received = sent + longest.log2()
-                    + largest(&mut rows.iter().flatten().map(|entry| entry.1), entries[k]);
+                let sent =
+                    source + inputs.log2() + largest(&mut weights[k].iter().copied(), result - entries[k] - exponent);
+                let received =
+                    sent + longest.log2() + largest(&mut rows.iter().flatten().map(|entry| entry.1), entries[k]);
                 size = size.max(received);
                 scale.moderate &= rows.iter().flatten().all(|entry| usual(entry.1));
                 scale.moderate &= weights[k].iter().all(|&w| usual(w));
@@ -174,7 +175,14 @@ impl<N: Number> TermNetwork<N> {
     }
 
     /// `H W` of a term.
-    fn sent(&self, term: &Term<N>, range: &Range<usize>, attributes: &[bool], values: &[Vec<N>], width: usize) -> Vec<N> {
+    fn sent(
+        &self,
+        term: &Term<N>,
+        range: &Range<usize>,
+        attributes: &[bool],
+        values: &[Vec<N>],
+        width: usize,
+    ) -> Vec<N> {
         let mut sent = vec![N::zero(); range.len() * width];
         for at in 0..range.len() {
             for i in 0..term.inputs {

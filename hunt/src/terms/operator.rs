@@ -12,7 +12,9 @@ pub fn rows(case: &Case, passing: &Passing) -> Rows {
         Passing::Named("gcn-self") => {
             let row = |i: usize| case.graph.adjacency.row(i).iter().map(|&j| j as usize).collect::<Vec<usize>>();
             let size = |i: usize| case.graph.adjacency.row(i).len() as f64;
-            (0..case.nodes()).map(|i| row(i).into_iter().map(|j| (j, 1.0 / (size(i) * size(j)).sqrt())).collect()).collect()
+            (0..case.nodes())
+                .map(|i| row(i).into_iter().map(|j| (j, 1.0 / (size(i) * size(j)).sqrt())).collect())
+                .collect()
         }
         Passing::Named(name) => crate::operator::rows(case, &crate::case::Rule::Named(name)),
         Passing::Matrix(matrix) => crate::operator::rows(case, &crate::case::Rule::Matrix(matrix.clone())),

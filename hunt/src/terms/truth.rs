@@ -30,10 +30,7 @@ impl<'a> TermOracle<'a> {
         let plan = if scale.bits < 125.0 {
             Plan::Medium(TermNetwork::new(case, &operators, &scale))
         } else if scale.moderate {
-            Plan::Filtered(
-                TermNetwork::new(case, &operators, &scale),
-                TermNetwork::new(case, &operators, &scale),
-            )
+            Plan::Filtered(TermNetwork::new(case, &operators, &scale), TermNetwork::new(case, &operators, &scale))
         } else {
             Plan::Big(TermNetwork::new(case, &operators, &scale))
         };
@@ -135,9 +132,9 @@ impl<'a> TermOracle<'a> {
             references.iter().enumerate().any(|(row, reference)| {
                 let Some(reference) = reference.1 else { return false };
                 let row = row * classes;
-                (0..classes).filter(|&class| class != reference).any(|class| {
-                    logits[row + reference] - logits[row + class] <= least[row + class] + 2.0 * error
-                })
+                (0..classes)
+                    .filter(|&class| class != reference)
+                    .any(|class| logits[row + reference] - logits[row + class] <= least[row + class] + 2.0 * error)
             })
         };
         let keep = |(at, set): (usize, Vec<(usize, usize)>)| (at == 0 || near(&all[at])).then_some(set);
