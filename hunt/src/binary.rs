@@ -48,7 +48,10 @@ fn attempt(program: &Path, case: &Case, how: How, truths: &[Truth], folder: &Pat
         .args([&files.graph, &files.model])
         .args(&files.options)
         .args(how.options().split_whitespace());
-    command.args(["--time-limit", "5", "--format", "json", "--threads", "1", "--nodes"]).arg(&list);
+    if how.decides() {
+        command.args(["--time-limit", "5"]);
+    }
+    command.args(["--format", "json", "--threads", "1", "--nodes"]).arg(&list);
     command.arg("--proofs").arg(&proofs);
     let output = command.output().map_err(|error| error.to_string())?;
     if output.status.code() != Some(0) {
