@@ -12,8 +12,10 @@ judge() {
     printf '%s: %s\n' "$name" "$*"
     "$target/release/gcnproof" certify fixtures/cora.npz "fixtures/$model" "$@" --proofs "$folder/$name.jsonl.zst" >"$folder/$name.txt" 2>&1 ||
         { cat "$folder/$name.txt" >&2; exit 1; }
-    "$target/release/gcnproof-check" fixtures/cora.npz "fixtures/$model" "$folder/$name.jsonl.zst" --verified ${GCNPROOF_SAMPLE:+--sample "$GCNPROOF_SAMPLE"}
+    local question=()
+    for word in "$@"; do [[ $word == --complete ]] || question+=("$word"); done
+    "$target/release/gcnproof-check" fixtures/cora.npz "fixtures/$model" "$folder/$name.jsonl.zst" "${question[@]}" --verified ${GCNPROOF_SAMPLE:+--sample "$GCNPROOF_SAMPLE"}
 }
 judge standard cora_standard.safetensors -Q 12 -q 1% --complete
 judge robust cora_robust.safetensors -Q 12 -q 1% --complete
-judge three-layers cora_pyg_3layer.safetensors -Q 2 -q 1% --nodes 0-19
+judge three-layers cora_pyg_3layer.safetensors -Q 2 -q 1% --nodes 0-19 --complete

@@ -374,6 +374,10 @@ const TABLE: [(&str, &str); 67] = [
     ("a model under another ending", "train cora.npz --loss ce --out model.npz"),
     ("results that are not there", "report nosuch"),
     ("proofs with other message passing", "check cora.npz gcn.safetensors done.jsonl --message-passing mean"),
+    ("proofs under a smaller budget", "check cora.npz gcn.safetensors done.jsonl -Q 2 --nodes 0-9"),
+    ("a question without a budget", "check cora.npz gcn.safetensors done.jsonl --nodes 0-9"),
+    ("results in the place of proofs", "check cora.npz gcn.safetensors done.csv -Q 1"),
+    ("a graph in the place of proofs", "check cora.npz gcn.safetensors cora.npz -Q 1"),
 ];
 
 const HEAD: &str = "# Wrong files, and what is said about them
@@ -404,7 +408,7 @@ fn the_table_of_wrong_files() {
             // Negative answers are answers, and stand where answers stand.
             message = text(&done.stdout)
                 .lines()
-                .filter(|line| line.starts_with("unmet") || line.starts_with("result"))
+                .filter(|line| line.starts_with("not proved") || line.starts_with("result"))
                 .collect::<Vec<_>>()
                 .join(" ");
             message = message.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -616,7 +620,7 @@ fn another_message_passing_is_told_at_the_header() {
         let done = bench.run(&format!("check cora.npz gcn.safetensors proofs.jsonl --message-passing mean{expand}"));
         let said = format!("{} {}", text(&done.stdout), joined(&done.stderr));
         assert!(matches!(done.status.code(), Some(1 | 2)), "{said}");
-        assert!(said.contains("expected message passing mean, stated message passing gcn,gcn"), "{said}");
+        assert!(said.contains("asked about message passing mean,mean, stated about message passing gcn,gcn"), "{said}");
         assert!(!said.contains("line 2") && !bench.path("new.jsonl").exists(), "{said}");
     }
 }
@@ -736,8 +740,8 @@ fn layers_have_names_of_their_own() {
         assert!(message.contains(&format!("--layers {layers}")), "{message}");
         assert_eq!(rows(&format!("certify cora.npz own.safetensors --layers {layers} -Q 5 --nodes 0-19")), expected);
         let proofs = format!("--layers {layers} --proofs own.jsonl --force");
-        bench.done(&format!("certify cora.npz own.safetensors -Q 1 --nodes 0-4 {proofs}"));
-        bench.done(&format!("check cora.npz own.safetensors own.jsonl --layers {layers}"));
+        bench.done(&format!("certify cora.npz own.safetensors -Q 1 --nodes 0-4 --complete {proofs}"));
+        bench.done(&format!("check cora.npz own.safetensors own.jsonl -Q 1 --nodes 0-4 --layers {layers}"));
         bench.done(&format!("inspect cora.npz own.safetensors --layers {layers}"));
         bench.done(&format!("explain cora.npz own.safetensors --layers {layers} --node 3"));
     }

@@ -89,7 +89,10 @@ fn compare(graph: &str, model: &str, parts: usize, options: &[&str]) {
         done(&[&["certify", &part, model, "--out", &out, "--proofs", &proofs][..], options].concat());
         // Checked where nobody has the whole graph.
         let checked = gcnproof(&["check", &part, model, &proofs]);
-        assert!(!String::from_utf8_lossy(&checked.stdout).contains("not everything in the file"), "{part}");
+        let told = String::from_utf8_lossy(&checked.stdout);
+        assert!(
+            !told.contains("not everything in the file") && told.contains(&format!("part {} of {parts}", number + 1))
+        );
         results.push(out);
         proved.push(proofs);
     }

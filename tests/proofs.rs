@@ -404,7 +404,7 @@ fn the_commands_write_resume_and_check() {
     assert!(code == Some(0) && text.contains("proofs, "), "{text}");
     let (code, text) = check();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert_eq!((code, &value["rejected"]), (Some(0), &serde_json::json!(0)), "{text}");
+    assert_eq!((code, &value["rejected"]), (Some(4), &serde_json::json!(0)), "{text}");
     let whole = value["accepted"].clone();
     // Cut short, it is rejected as incomplete, what is there is accepted, and a resumed run completes it.
     let bytes = std::fs::read(&proofs).unwrap();
@@ -414,7 +414,7 @@ fn the_commands_write_resume_and_check() {
     assert!(code == Some(2) && text.contains("--resume"), "an unfinished file is not overwritten: {text}");
     assert_eq!(certify(&["--resume"]).0, Some(0));
     let (code, text) = check();
-    assert_eq!((code, &serde_json::from_str::<serde_json::Value>(&text).unwrap()["accepted"]), (Some(0), &whole));
+    assert_eq!((code, &serde_json::from_str::<serde_json::Value>(&text).unwrap()["accepted"]), (Some(4), &whole));
     // Other weights, other proofs.
     let (code, text) = run(&["check", files[0], "fixtures/cora_pyg_3layer.safetensors", proofs.to_str().unwrap()]);
     assert!(code == Some(1) && text.contains("another model"), "{text}");

@@ -17,6 +17,7 @@ use crate::lines::LONGEST_LINE;
 use crate::reason::Reason;
 use crate::rounding::Rounding;
 use crate::statement::{Decided, Flip, Slice, Statement};
+use crate::work::{Meter, Work};
 
 /// What an accepted proof shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,8 @@ pub struct Checker<'a> {
     statement: &'a Statement<'a>,
     fast: Fast<'a>,
     exact_only: bool,
+    /// What lines may cost.
+    work: Arc<Work>,
     /// Where the statement is about the network as it runs.
     rounding: Option<Rounding<'a>>,
     /// From `bounds` lines.
@@ -71,7 +74,14 @@ impl<'a> Checker<'a> {
         let stated = RwLock::new(HashMap::new());
         // What a header states was looked at when the statement was made.
         let rounding = statement.deployed.as_ref().and_then(|stated| Rounding::new(network, budget, stated).ok());
-        Checker { statement, fast: Fast::new(network, budget), exact_only, rounding, stated, expanded }
+        let (fast, work) = (Fast::new(network, budget), Work::lines());
+        Checker { statement, fast, exact_only, work, rounding, stated, expanded }
+    }
+
+    /// The same within other limits.
+    #[must_use]
+    pub fn within(self, work: Arc<Work>) -> Checker<'a> {
+        Checker { work, ..self }
     }
 
     /// Accepts or rejects the proof of one node.
@@ -124,6 +134,7 @@ impl<'a> Checker<'a> {
         let slice = Slice::new(network, network.depth(), proof.id);
         let scope = Scope { network, budget, slice: &slice };
         let mut target = Target::new(&self.fast, &slice);
+        let meter = self.work.line();
         for one in trees {
             let class = [proof.class, one.class].into_iter().find(|class| *class as usize >= network.classes());
             if let Some(class) = class {
@@ -131,7 +142,7 @@ impl<'a> Checker<'a> {
             }
             let objective = [(proof.class, 1), (one.class, -1)];
             let mut found = Vec::new();
-            let seen = scope.tree(&one.tree, |at, path| {
+            let seen = scope.tree(&one.tree, &meter, |at, path| {
                 let Step::Leaf(leaf) = &one.tree[at] else { return Ok(()) };
                 let short = scope.short(path, leaf)?;
                 let hints = match path.decided.overspent(budget) {
@@ -159,7 +170,9 @@ impl<'a> Checker<'a> {
         if proof.class as usize >= network.classes() {
             return Err(Reason::Class(proof.class).into());
         }
+        let meter = self.work.line();
         let slice = Slice::new(network, network.depth(), proof.id);
+        meter.spend(slice.steps())?;
         if self.statement.classes == Convention::Labels {
             let label = network.graph.labels.as_ref().and_then(|labels| labels[proof.id as usize]);
             if label != Some(proof.class) {
@@ -167,7 +180,8 @@ impl<'a> Checker<'a> {
             }
         }
         let target = Target::new(&self.fast, &slice);
-        let mut problem = Session { checker: self, slice: &slice, target, error: Dyadic::ZERO, node: proof.id };
+        let (node, error) = (proof.id, Dyadic::ZERO);
+        let mut problem = Session { checker: self, slice: &slice, target, error, node, meter: &meter };
         match &proof.claim {
             Claim::Robust(trees) => {
                 // Every other class, ascending. That all margins are positive without a flip is part of what is proved,
@@ -179,6 +193,7 @@ impl<'a> Checker<'a> {
                     }
                     let at_class = |reason| Fault { class: Some(one.class), step: None, reason };
                     problem.error = self.rounded(proof.id, proof.class, one.class).map_err(at_class)?;
+                    meter.look()?;
                     problem.tree(proof.class, one, keep)?;
                 }
                 match others.next() {
@@ -194,6 +209,7 @@ impl<'a> Checker<'a> {
                 if witness.class as usize >= network.classes() || witness.class == proof.class {
                     return Err(at_class(Reason::Class(witness.class)));
                 }
+                meter.spend(witness.flips.len() as u64 * 64)?;
                 let made = problem.scope().witness(&witness.flips).map_err(at_class)?;
                 let error = self.rounded_after(proof, witness.class, &made).map_err(at_class)?;
                 match problem.margin((proof.class, witness.class), &made, &error) {
@@ -229,8 +245,8 @@ impl<'a> Checker<'a> {
     pub fn session<T>(&self, node: u32, ask: impl FnOnce(&mut Session) -> T) -> T {
         let network = &self.statement.network;
         let slice = Slice::new(network, network.depth(), node);
-        let target = Target::new(&self.fast, &slice);
-        ask(&mut Session { checker: self, slice: &slice, target, error: Dyadic::ZERO, node })
+        let (target, meter) = (Target::new(&self.fast, &slice), self.work.line());
+        ask(&mut Session { checker: self, slice: &slice, target, error: Dyadic::ZERO, node, meter: &meter })
     }
 
     /// Takes the whole bounds that a line states.
@@ -251,10 +267,14 @@ impl<'a> Checker<'a> {
             return Err(Reason::Order("bounds of this layer and node were already stated".into()));
         }
         let (reach, units) = line.hints()?;
+        let meter = self.work.line();
         let slice = Slice::new(network, layer, line.node);
+        meter.spend(slice.steps())?;
         let whole = |l: usize, node: u32| self.stated_bounds(l, node);
-        let target = leaf::Target { network, budget: &self.statement.budget, slice: &slice, whole: &whole };
+        let budget = &self.statement.budget;
+        let target = leaf::Target { network, budget, slice: &slice, whole: &whole, meter: &meter };
         let bounds = target.whole_bounds(&reach, &units)?;
+        meter.keep(bounds.bytes())?;
         let mut stated = self.stated.write().unwrap_or_else(std::sync::PoisonError::into_inner);
         stated.insert((layer, line.node), Arc::new(bounds));
         Ok(())
@@ -270,7 +290,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Whole bounds for short leaves: those stated, or what the expansion makes of the defaults.
-    pub(crate) fn whole(&self, l: usize, node: u32) -> Option<Arc<WholeBounds>> {
+    pub(crate) fn whole(&self, l: usize, node: u32, meter: &Meter) -> Option<Arc<WholeBounds>> {
         if let Some(stated) = self.stated_bounds(l, node) {
             return Some(stated);
         }
@@ -278,11 +298,14 @@ impl<'a> Checker<'a> {
             let Statement { network, budget, .. } = self.statement;
             let slice = Slice::new(network, l, node);
             let (reach, units) = self.fast.whole_hints(l, node, &slice);
-            let whole = |l: usize, node: u32| self.whole(l, node);
-            let target = leaf::Target { network, budget, slice: &slice, whole: &whole };
+            // The files alone say what this costs, and all lines share it: no line is too expensive for it.
+            let work = self.work.unlimited();
+            let meter = work.line();
+            let whole = |l: usize, node: u32| self.whole(l, node, &meter);
+            let target = leaf::Target { network, budget, slice: &slice, whole: &whole, meter: &meter };
             target.whole_bounds(&reach, &units).ok().map(Arc::new)
         };
-        self.expanded[l - 3][node as usize].get_or_init(compute).clone()
+        meter.shared(|| self.expanded[l - 3][node as usize].get_or_init(compute).clone())
     }
 
     /// The `bounds` lines that short leaves of a node expand to, lower layers first.
@@ -309,6 +332,7 @@ pub struct Session<'a> {
     pub(crate) slice: &'a Slice,
     pub(crate) target: Target<'a>,
     node: u32,
+    pub(crate) meter: &'a Meter<'a>,
     /// What the bound of the class at hand must exceed: 0 for the exact network.
     error: Dyadic,
 }
@@ -319,6 +343,8 @@ impl Session<'_> {
     /// # Errors
     /// Why it is not.
     pub fn leaf(&mut self, reference: u32, class: u32, path: &Path, step: &Step) -> Result<(), Reason> {
+        // Each counts as a line.
+        self.meter.restart();
         path.units.iter().try_for_each(|split| self.scope().unit(split.0).map(|_| ()))?;
         self.error = self.checker.rounded(self.node, reference, class)?;
         self.judge_leaf((reference, class), path, step, false).map(|_| ())
@@ -355,7 +381,7 @@ impl Session<'_> {
     fn tree(&mut self, reference: u32, proof: &ClassProof, keep: &mut Keep) -> Result<(), Fault> {
         let Statement { network, budget, .. } = self.checker.statement;
         let scope = Scope { network, budget, slice: self.slice };
-        let result = scope.tree(&proof.tree, |at, path| {
+        let result = scope.tree(&proof.tree, self.meter, |at, path| {
             let hints = self.judge_leaf((reference, proof.class), path, &proof.tree[at], keep.is_some())?;
             if let (Some(kept), Some(hints)) = (&mut *keep, hints) {
                 let numbers = kept.iter().map(|(_, _, hints)| hints.numbers()).sum::<usize>() + hints.numbers();
@@ -383,7 +409,7 @@ impl Session<'_> {
             Step::Hints(stated) => {
                 self.checker.statement.since_version_2("hints")?;
                 let whole = |l: usize, node: u32| self.checker.stated_bounds(l, node);
-                let target = leaf::Target { network, budget, slice: self.slice, whole: &whole };
+                let target = leaf::Target { network, budget, slice: self.slice, whole: &whole, meter: self.meter };
                 return accepted(target.bound(&objective, path, &stated.hints()?)?, &self.error).map(|()| None);
             }
             Step::Leaf(leaf) => self.scope().short(path, leaf)?,
@@ -392,23 +418,26 @@ impl Session<'_> {
         if path.decided.overspent(budget) {
             return Ok(Some(Hints::default()));
         }
+        self.meter.spend(self.slice.steps())?;
         let error = Interval::around(&self.error).upper;
         let (hints, sooner) = match self.target.attempt(&objective, path, &short, self.error.is_zero()) {
             Attempt::Empty(hints) => (hints, true),
             Attempt::Hints(hints, bound) => (hints, bound.minus(error).is_positive()),
         };
+        self.meter.look()?;
         // The fast path knows only the bounds that the expansion makes.
         if sooner && !self.checker.exact_only && !self.checker.has_stated_bounds() {
             return Ok(wanted.then(|| hints.exact(self.slice)));
         }
         let hints = hints.exact(self.slice);
-        let whole = |l: usize, node: u32| self.checker.whole(l, node);
-        let target = leaf::Target { network, budget, slice: self.slice, whole: &whole };
+        let (checker, meter) = (self.checker, self.meter);
+        let whole = |l: usize, node: u32| checker.whole(l, node, meter);
+        let target = leaf::Target { network, budget, slice: self.slice, whole: &whole, meter };
         if accepted(target.bound(&objective, path, &hints)?, &self.error).is_ok() {
             return Ok(Some(hints));
         }
         // Floats may have been too coarse for the hints.
-        let hints = exact_hints(&target, &objective, path, &short, &hints.price);
+        let hints = meter.while_held(|| exact_hints(&target, &objective, path, &short, &hints.price))?;
         accepted(target.bound(&objective, path, &hints)?, &self.error).map(|()| Some(hints))
     }
 

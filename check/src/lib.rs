@@ -20,8 +20,10 @@
 //! | `fast` | the rules on hints from floats, rounded outward: accepts sooner what the core would accept | without `--exact` |
 //! | `short`, `expand` | short leaves, and how they become hints | no |
 //! | `checker`, `stream`, `summary` | which leaf is judged by what, a whole file, and what became of it | yes |
+//! | [`work`] | what a check may cost, and meters that compare what is about to be done | no |
 //! | `verified` | hands proofs to the checker that is proved correct (`verified/`), and the statement with them | where that is used |
-//! | `expect`, `report`, `rewrite` | what a file must state, how results are shown, files written out as hints | no |
+//! | `question` | what is asked, and which claims of a file answer it | where something is asked |
+//! | `report`, `rewrite`, `source` | how results are shown, files written out as hints, files that are none of proofs | no |
 //!
 //! With `--exact` a reader needs to trust `FORMAT.md`, the modules marked "yes", `gcnproof-files`, serde and the big integers of dashu.
 
@@ -31,34 +33,38 @@ mod core;
 mod directed;
 pub mod edges;
 mod expand;
-mod expect;
 mod fast;
 pub mod format;
 mod header;
 mod hints;
 mod lines;
+mod question;
 mod reason;
 mod report;
 mod rewrite;
 mod rounding;
 mod short;
+mod source;
 mod statement;
 mod stream;
 mod strict;
 mod summary;
 mod token;
 mod verified;
+pub mod work;
 
 pub use checker::{Checker, Fault, Session, Verdict};
 pub use core::dyadic::Dyadic;
 pub use core::leaf::Path;
 pub use core::tree::{LARGEST_TREE, LONGEST_PATH};
 pub use directed::{Down, Interval, Up};
-pub use expect::{Expectations, Nodes};
 pub use lines::LONGEST_LINE;
+pub use question::{Attack, Execution, Question, RULES, Value, WORDS, Word, Words, read_rules};
 pub use reason::Reason;
 pub use report::visible;
 pub use rewrite::{Expanded, expand, expand_file};
+pub use rounding::usual_error;
+pub use source::open_proofs;
 pub use statement::{Decided, Flip, Statement, matrix_digest};
 pub use stream::{Options, check};
 pub use summary::{Collective, Rejection, Stated, Summary};

@@ -13,6 +13,9 @@ pub const LONGEST_LINE: usize = 8 << 20;
 /// Lines that are judged together, in parallel, at most; together they have at most [`LONGEST_LINE`] bytes.
 const BATCH: usize = 1024;
 
+/// Bytes of lines that are too long, at most: whoever writes so many means no file of proofs.
+const MOST_SKIPPED: u64 = 1 << 29;
+
 /// A line without its line feed, or why it was skipped.
 pub(crate) type Raw = Result<Vec<u8>, Reason>;
 
@@ -23,6 +26,10 @@ pub(crate) struct Lines<'a> {
     held: Option<Raw>,
     /// How many lines were handed out.
     pub(crate) number: u64,
+    /// So many may be.
+    most: u64,
+    /// Bytes of lines that were too long.
+    skipped: u64,
 }
 
 impl<'a> Lines<'a> {
@@ -35,11 +42,12 @@ impl<'a> Lines<'a> {
         } else {
             Box::new(reader)
         };
-        Ok(Lines { source, held: None, number: 0 })
+        Ok(Lines { source, held: None, number: 0, most: 1, skipped: 0 })
     }
 
-    /// The first line, of which the graph says how long it may be; `None` if there is none.
-    pub(crate) fn header(&mut self, longest: usize) -> io::Result<Option<Raw>> {
+    /// The first line, of which the graph says how long it may be and how many may follow; `None` if there is none.
+    pub(crate) fn header(&mut self, longest: usize, most: u64) -> io::Result<Option<Raw>> {
+        self.most = most.saturating_add(1);
         let line = self.read(longest)?;
         self.number += u64::from(line.is_some());
         Ok(line)
@@ -65,6 +73,10 @@ impl<'a> Lines<'a> {
         loop {
             line.clear();
             let read = self.source.by_ref().take(1 << 16).read_until(b'\n', &mut line)?;
+            self.skipped += read as u64;
+            if self.skipped > MOST_SKIPPED {
+                return Err(io::Error::other(format!("lines that are too long go on for {MOST_SKIPPED} bytes")));
+            }
             if read == 0 || line.last() == Some(&b'\n') {
                 return Ok(Some(Err(Reason::TooLarge(format!("a line of more than {longest} bytes")))));
             }
@@ -79,6 +91,10 @@ impl<'a> Lines<'a> {
                 Some(line) => line,
                 None => match self.read(LONGEST_LINE) {
                     Ok(None) => break,
+                    Ok(Some(_)) if self.number >= self.most => {
+                        let problem = format!("a file about this graph has at most {} lines", self.most);
+                        return (batch, Some(io::Error::other(problem)));
+                    }
                     Ok(Some(line)) => line,
                     Err(error) => return (batch, Some(error)),
                 },

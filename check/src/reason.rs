@@ -5,6 +5,7 @@ use thiserror::Error;
 use crate::directed::Interval;
 use crate::edges::Edge;
 use crate::statement::Flip;
+use crate::work::Cost;
 
 /// Why something is rejected. A proof that is not understood is rejected, never guessed at.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -19,6 +20,12 @@ pub enum Reason {
     /// A line, a tree or a path is longer than the format allows.
     #[error("too large: {0}")]
     TooLarge(String),
+    /// Judging it takes more than the limits allow: nothing is known of it.
+    #[error("{0}")]
+    TooExpensive(Cost),
+    /// The check was stopped while this was looked at.
+    #[error("interrupted")]
+    Interrupted,
     /// The header does not fit the files.
     #[error("header: {0}")]
     Header(String),
@@ -31,6 +38,9 @@ pub enum Reason {
     /// The node does not exist.
     #[error("the graph has no such node")]
     Node,
+    /// The node is in a part of a graph that does not answer for it.
+    #[error("the part of the graph does not own this row: neighbours or attributes may be missing there")]
+    NotOwn,
     /// The node has been dealt with on an earlier line.
     #[error("the node was already proved on an earlier line")]
     Repeated,

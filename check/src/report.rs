@@ -3,10 +3,9 @@
 use std::fmt;
 
 use crate::checker::Verdict;
-use crate::collective;
-use crate::edges::{self, format::Removals};
-use crate::expect::Room;
-use crate::format::{Convention, Header, Local};
+use crate::edges::format::Removals;
+use crate::format::{BudgetStatement, Convention, Deployed, Direction, Local};
+use crate::question::{Attack, Question, Room};
 use crate::summary::{Stated, Summary};
 
 /// Characters of one text from a file that are shown, at most.
@@ -14,6 +13,9 @@ const SHOWN_TEXT: usize = 500;
 
 /// Rejections, frozen attributes and reasons that are shown, at most.
 const SHOWN: (usize, usize, usize) = (20, 8, 3);
+
+/// The word before what a file states.
+const STATED: &str = "statement";
 
 /// A text from a file as it can be shown: control characters, terminal escapes, marks of direction and whatever else has no
 /// shape of its own become `\u{…}`, a backslash is doubled, and a long text is cut.
@@ -44,12 +46,35 @@ fn plural(count: u128, one: &str) -> String {
 /// A table for people.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        if let Some(header) = &self.header {
-            match header {
-                Stated::Flips(header) => self.statement(f, "statement   ", header)?,
-                Stated::Collective(header) => self.one_attack(f, header)?,
-                Stated::Removals(header) => self.removals(f, header)?,
+        if let (None, Some(stated)) = (&self.question, &self.header) {
+            writeln!(f, "The file states: {}", self.sentence(stated))?;
+        }
+        if let Some(part) = &self.part {
+            let (own, all, words) = (part.own.len(), part.of, part.words());
+            writeln!(
+                f,
+                "graph       {words} of a graph of {all} nodes: it answers for {own} of them, named by its rows"
+            )?;
+        }
+        if let Some(question) = &self.question {
+            self.asked(f, question)?;
+        }
+        match &self.header {
+            Some(Stated::Flips(header)) => {
+                self.flips(f, STATED, &header.budget)?;
+                self.shared(f, &header.message_passing, header.deployed.as_ref(), header.classes)?;
             }
+            Some(Stated::Collective(header)) => {
+                writeln!(f, "statement   one attack for the whole graph")?;
+                self.flips(f, "", &header.budget)?;
+                self.one_attack(f, header.attacked_nodes, header.nodes.as_ref().map(Vec::len), header.classes)?;
+                self.shared(f, &header.message_passing, None, header.classes)?;
+            }
+            Some(Stated::Removals(header)) => {
+                self.removals(f, STATED, &header.edges)?;
+                self.shared(f, &header.message_passing, None, header.classes)?;
+            }
+            None => {}
         }
         let [robust, non_robust, ties] = [Verdict::Robust, Verdict::NonRobust, Verdict::Tie].map(|v| self.count(v));
         let (proved, nodes) = (self.proved(), self.verdicts.len());
@@ -68,6 +93,12 @@ impl fmt::Display for Summary {
         for rejection in self.rejections.iter().take(SHOWN.0) {
             writeln!(f, "            {rejection}")?;
         }
+        if self.expensive > 0 {
+            writeln!(f, "expensive   {} (neither accepted nor rejected)", self.expensive)?;
+        }
+        for line in self.too_expensive.iter().take(SHOWN.0) {
+            writeln!(f, "            {line}")?;
+        }
         if self.checked && !one_attack {
             writeln!(f, "covered     {proved} of {nodes} nodes")?;
             let (reason, refused, silent) = (self.unproved, self.refused, self.unmentioned());
@@ -83,8 +114,19 @@ impl fmt::Display for Summary {
                 writeln!(f, "            node {}: {}", one.id, visible(&one.reason))?;
             }
         }
+        if let (true, Some(question)) = (self.checked && !one_attack, &self.question) {
+            let rows = question.rows(self);
+            let [robust, non_robust, ties] = [Verdict::Robust, Verdict::NonRobust, Verdict::Tie]
+                .map(|verdict| rows.iter().filter(|&&row| self.answers[row] == Some(verdict)).count());
+            let asked = rows.len() + question.elsewhere.len();
+            let open = asked - robust - non_robust - ties;
+            writeln!(
+                f,
+                "answered    of {asked} nodes asked about: {robust} robust, {non_robust} non-robust, {ties} ties, {open} open"
+            )?;
+        }
         for unmet in &self.unmet {
-            writeln!(f, "unmet       {unmet}")?;
+            writeln!(f, "not proved  {unmet}")?;
         }
         writeln!(f, "result      {}", self.result())
     }
@@ -96,28 +138,59 @@ impl Summary {
         match self {
             Summary { unreadable: true, .. } => "the file of proofs cannot be read",
             Summary { checked: false, unmet, .. } if !unmet.is_empty() => {
-                "not what was expected: nothing after the header was checked"
+                "not proved: the file is about something else, and nothing after its header was checked"
+            }
+            Summary { interrupted: true, .. } => "interrupted: lines that were not reached are not judged",
+            Summary { checked: false, rejected: 0, expensive: 1.., .. } => {
+                "too expensive: nothing after the header was checked"
             }
             Summary { checked: false, .. } => "rejected: nothing after the header was checked",
+            Summary { rejected: 0, expensive: 1.., .. } => {
+                "not everything in the file could be judged within the work limit"
+            }
             summary if !summary.accepted() => "not everything in the file is accepted",
             summary if !summary.proves() => "nothing is proved",
-            Summary { unmet, .. } if !unmet.is_empty() => "not everything that was expected is proved",
-            _ => "everything in the file is accepted",
+            Summary { unmet, .. } if !unmet.is_empty() => "not proved: the file leaves something of the question open",
+            Summary { question: Some(_), .. } => {
+                "proved: the file answers the question, and everything in it is accepted"
+            }
+            _ => {
+                "everything in the file is accepted, but no question was asked: it proves what it states itself (see --help)"
+            }
         }
     }
 
-    fn removals(&self, f: &mut fmt::Formatter, header: &edges::format::Header) -> fmt::Result {
-        let Removals { global, local, keep_one, frozen } = &header.edges;
-        let (most, local) = match local {
-            Local::Uniform(e) => (*e, format!("e = {e} at a node")),
-            Local::PerNode(list) => {
-                let (smallest, largest) = (list.iter().min().unwrap_or(&0), list.iter().max().unwrap_or(&0));
-                (*largest, format!("e = {smallest} to {largest} at a node"))
+    /// The question, in the words of a statement.
+    fn asked(&self, f: &mut fmt::Formatter, question: &Question) -> fmt::Result {
+        let nodes = question.nodes.as_ref().map(|nodes| nodes.len() + question.elsewhere.len());
+        match &question.attack {
+            Attack::Flips(budget, execution) => {
+                self.flips(f, "question", budget)?;
+                if let Some(execution) = execution {
+                    writeln!(f, "            as deployed, for every execution in {execution}")?;
+                }
             }
+            Attack::Removals(removals) => self.removals(f, "question", removals)?,
+            Attack::Collective { budget, attacked_nodes, bound } => {
+                writeln!(f, "question    are at most {bound} predictions broken by one attack for the whole graph?")?;
+                self.flips(f, "", budget)?;
+                return self.one_attack(f, *attacked_nodes, nodes, question.classes);
+            }
+        }
+        let all = if self.part.is_some() { "all nodes of the part" } else { "all nodes" };
+        let nodes = nodes.map_or(all.into(), |count| plural(count as u128, "node"));
+        writeln!(f, "            classes: {}, {nodes}", question.classes)
+    }
+
+    fn removals(&self, f: &mut fmt::Formatter, start: &str, removals: &Removals) -> fmt::Result {
+        let Removals { global, local, keep_one, frozen } = removals;
+        let most = match local {
+            Local::Uniform(e) => *e,
+            Local::PerNode(list) => list.iter().max().copied().unwrap_or(0),
         };
         let last = if *keep_one { "every node keeps one edge" } else { "nodes may lose all edges" };
-        writeln!(f, "statement   removed edges: E = {global} in all, {local}, {last}")?;
-        if *global == 0 || most == 0 {
+        writeln!(f, "{start:<12}removed edges: E = {global} in all, {}, {last}", self.edges_at_node(local))?;
+        if *global == 0 || most == 0 || (self.void && start == STATED) {
             writeln!(f, "            no edge at all can be removed: this says only which class a node has as it is")?;
         }
         if !frozen.is_empty() {
@@ -126,46 +199,49 @@ impl Summary {
             let count = plural(frozen.len() as u128, "frozen edge");
             writeln!(f, "            {count}, which cannot be removed: {}{more}", first.join(", "))?;
         }
-        writeln!(f, "            message passing {}", shown_rules(&header.message_passing))?;
-        writeln!(f, "            classes: {}", header.classes)
+        Ok(())
     }
 
-    fn one_attack(&self, f: &mut fmt::Formatter, header: &collective::format::Header) -> fmt::Result {
-        writeln!(f, "statement   one attack for the whole graph")?;
-        self.statement(f, "            ", &header.of_single_nodes())?;
-        if let Some(most) = header.attacked_nodes {
+    fn edges_at_node(&self, local: &Local) -> String {
+        // No node has more edges than there are other nodes.
+        let nodes = self.verdicts.len() as u64;
+        let shown = |e: u64| if e >= nodes { "no limit".into() } else { e.to_string() };
+        match local {
+            Local::Uniform(e) if *e >= nodes => "no limit at a node".into(),
+            Local::Uniform(e) => format!("e = {e} at a node"),
+            Local::PerNode(list) => {
+                let (smallest, largest) = (list.iter().min().unwrap_or(&0), list.iter().max().unwrap_or(&0));
+                format!("e = {smallest} to {} at a node", shown(*largest))
+            }
+        }
+    }
+
+    fn one_attack(
+        &self,
+        f: &mut fmt::Formatter,
+        attacked_nodes: Option<u64>,
+        nodes: Option<usize>,
+        classes: Convention,
+    ) -> fmt::Result {
+        if let Some(most) = attacked_nodes {
             writeln!(f, "            flips in the attributes of at most {}", plural(most.into(), "node"))?;
         }
-        let right = match header.classes {
+        let right = match classes {
             Convention::Predicted => "",
             Convention::Labels => ", where they are right without flips",
         };
-        match &header.nodes {
-            None => writeln!(f, "            predictions of all nodes count{right}"),
-            Some(nodes) => {
-                writeln!(f, "            predictions of {} count{right}", plural(nodes.len() as u128, "node"))
-            }
-        }
+        let nodes = nodes.map_or("all nodes".into(), |count| plural(count as u128, "node"));
+        writeln!(f, "            predictions of {nodes} count{right}")
     }
 
-    fn statement(&self, f: &mut fmt::Formatter, start: &str, header: &Header) -> fmt::Result {
-        let budget = &header.budget;
+    fn flips(&self, f: &mut fmt::Formatter, start: &str, budget: &BudgetStatement) -> fmt::Result {
         let (nodes, attributes) = (self.verdicts.len() as u64, self.attributes as u64);
         let room = Room::new(budget, nodes, attributes);
-        let local = match (&budget.local, room.smallest) {
-            (Local::Uniform(q), _) => format!("q = {q} per node"),
-            (Local::PerNode(_), Some((_, smallest))) if smallest == room.largest => {
-                format!("q = {smallest} for all nodes")
-            }
-            (Local::PerNode(_), smallest) => {
-                let sum = plural(room.sum, "flip");
-                let smallest = smallest.map_or(0, |smallest| smallest.1);
-                format!("q = {smallest} to {} per node (room for {sum} in all)", room.largest)
-            }
-        };
-        writeln!(f, "{start}Q = {} flips in all, {local}, direction {}", budget.global, budget.direction)?;
+        let local = self.flips_at_node(budget);
+        writeln!(f, "{start:<12}Q = {} flips in all, {local}, direction {}", budget.global, budget.direction)?;
         let frozen = &budget.frozen_attributes;
-        if budget.global == 0 || room.sum == 0 || frozen.len() as u64 >= attributes {
+        let void = budget.global == 0 || room.sum == 0 || frozen.len() as u64 >= attributes;
+        if void || (self.void && start == STATED) {
             writeln!(
                 f,
                 "            no flip at all is permitted: this says only which class a node has without flips"
@@ -177,10 +253,82 @@ impl Summary {
             let count = plural(frozen.len() as u128, "frozen attribute");
             writeln!(f, "            {count}, which no flip may touch: {}{more}", first.join(", "))?;
         }
-        writeln!(f, "            message passing {}", shown_rules(&header.message_passing))?;
-        if let Some(deployed) = &header.deployed {
+        Ok(())
+    }
+
+    fn flips_at_node(&self, budget: &BudgetStatement) -> String {
+        let room = Room::new(budget, self.verdicts.len() as u64, self.attributes as u64);
+        match (&budget.local, room.smallest) {
+            (Local::Uniform(q), _) => format!("q = {q} per node"),
+            (Local::PerNode(_), Some(smallest)) if smallest == room.largest => format!("q = {smallest} for all nodes"),
+            (Local::PerNode(_), smallest) => {
+                let (sum, smallest) = (plural(room.sum, "flip"), smallest.unwrap_or(0));
+                format!("q = {smallest} to {} per node (room for {sum} in all)", room.largest)
+            }
+        }
+    }
+
+    fn shared(
+        &self,
+        f: &mut fmt::Formatter,
+        rules: &[String],
+        deployed: Option<&Deployed>,
+        classes: Convention,
+    ) -> fmt::Result {
+        writeln!(f, "            message passing {}", shown_rules(rules))?;
+        if let Some(deployed) = deployed {
             writeln!(f, "            as deployed, for every execution in {deployed}")?;
         }
-        writeln!(f, "            classes: {}", header.classes)
+        writeln!(f, "            classes: {classes}")
+    }
+
+    /// What a file says, for whom has not asked.
+    fn sentence(&self, stated: &Stated) -> String {
+        let flips = |budget: &BudgetStatement| {
+            let kind = match budget.direction {
+                Direction::Both => "flipped",
+                Direction::Add => "added",
+                Direction::Remove => "removed",
+            };
+            let frozen = match budget.frozen_attributes.len() as u128 {
+                0 => String::new(),
+                count => format!(", none of them among {}", plural(count, "frozen attribute")),
+            };
+            let (global, local) = (budget.global, self.flips_at_node(budget));
+            format!("whatever attributes are {kind}, at most {global} in all ({local}{frozen})")
+        };
+        let class = match stated.classes() {
+            Convention::Predicted => "its predicted class",
+            Convention::Labels => "its label as class",
+        };
+        let either = format!("a node keeps {class}, or loses it in the way that is named");
+        let said = match stated {
+            Stated::Flips(header) => {
+                let arithmetic = match &header.deployed {
+                    Some(deployed) => format!("in every execution in {deployed}"),
+                    None => "in exact arithmetic".into(),
+                };
+                format!("{}, {either}, {arithmetic}", flips(&header.budget))
+            }
+            Stated::Removals(header) => {
+                let Removals { global, local, keep_one, frozen } = &header.edges;
+                let last = if *keep_one { ", every node keeps one" } else { "" };
+                let frozen = match frozen.len() as u128 {
+                    0 => String::new(),
+                    count => format!(", none of them among {}", plural(count, "frozen edge")),
+                };
+                let local = self.edges_at_node(local);
+                format!("whatever edges are removed, at most {global} in all ({local}{last}{frozen}), {either}")
+            }
+            Stated::Collective(header) => {
+                let of = header.nodes.as_ref().map_or("all nodes".into(), |nodes| plural(nodes.len() as u128, "node"));
+                let rows = header
+                    .attacked_nodes
+                    .map_or(String::new(), |most| format!(" in the rows of at most {}", plural(most.into(), "node")));
+                let bound = "at most as many predictions as the claim says are broken at once";
+                format!("{}{rows}, {bound} of those of {of}", flips(&header.budget))
+            }
+        };
+        format!("{said}; message passing {}.", shown_rules(stated.message_passing()))
     }
 }

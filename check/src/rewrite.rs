@@ -11,6 +11,7 @@ use gcnproof_files::{GraphFile, ModelFile};
 use crate::checker::{Checker, Fault};
 use crate::format::{BoundsLine, Header, Line, NodeProof, Unproved, VERSION};
 use crate::lines::{LONGEST_LINE, Lines, Raw};
+use crate::question::differences;
 use crate::statement::Statement;
 use crate::stream::{Options, Stop, in_order, read_header};
 use crate::summary::Stated;
@@ -70,8 +71,13 @@ pub fn expand(
     let header = read_header(&mut lines, graph, model).map_err(|stop| match stop {
         Stop::Wrong(line, reason) => invalid(format!("line {line}: {reason}")),
         Stop::Unreadable(_, error) => error,
-        Stop::Unmet => invalid("the header is not what was expected".into()),
+        Stop::Unmet => invalid("the header is not about what was asked".into()),
     })?;
+    // What is not about the question is not worth the work.
+    let unmet = differences(&header, graph, model, options);
+    if !unmet.is_empty() {
+        return Err(invalid(unmet.join("; ")));
+    }
     let header = match header {
         Stated::Flips(header) => header,
         Stated::Removals(_) => {
@@ -82,11 +88,6 @@ pub fn expand(
             return Err(invalid("proofs about one attack for the whole graph are not written out".into()));
         }
     };
-    // What is not asked for is not worth the work.
-    let unmet = options.expect.unmet(&header, graph);
-    if !unmet.is_empty() {
-        return Err(invalid(unmet.join("; ")));
-    }
     let statement = Statement::new(graph, model, &header, &options.matrices);
     let statement = statement.map_err(|reason| invalid(format!("line 1: {reason}")))?;
     let checker = Checker::new(&statement, options.exact_only);

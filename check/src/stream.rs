@@ -3,18 +3,19 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
+use gcnproof_files::{GraphFile, ModelFile, PartFile, SparseMatrix};
 use rayon::prelude::*;
 
 use crate::checker::{Checker, Fault, Verdict};
 use crate::collective;
 use crate::edges;
-use crate::expect::Expectations;
 use crate::format::{LONGEST_REASON, Line, NodeProof, Unproved, longest_header};
 use crate::lines::{Lines, Raw};
+use crate::question::{Asked, Question, differences, flippable, left_open, removable, uncovered_attack};
 use crate::reason::Reason;
-use crate::statement::Statement;
+use crate::statement::{Rule, Statement, require_digests};
 use crate::summary::{Stated, Summary};
+use crate::work::{Limits, Work};
 
 /// What else may be said to a check.
 #[derive(Default)]
@@ -23,8 +24,17 @@ pub struct Options {
     pub matrices: Vec<Arc<SparseMatrix>>,
     /// The core alone judges: slow.
     pub exact_only: bool,
-    /// What the file must state and prove.
-    pub expect: Expectations,
+    /// The message passing that the file must be about, one rule for all layers or one for each, as a header names them. If left out: any where nothing is
+    /// asked, otherwise the model's own, or `gcn`.
+    pub message_passing: Vec<String>,
+    /// What is asked.
+    pub question: Option<Question>,
+    /// What the graph says of itself if it is a part of a larger one.
+    pub part: Option<PartFile>,
+    /// What the check may cost.
+    pub limits: Limits,
+    /// Asked from time to time: is the check to stop?
+    pub stop: Option<fn() -> bool>,
 }
 
 /// Why it makes no sense to read on.
@@ -33,14 +43,14 @@ pub(crate) enum Stop {
     Wrong(u64, Reason),
     /// The system could not read this line.
     Unreadable(u64, io::Error),
-    /// What is stated is not what was expected: the summary says it.
+    /// What is stated is not what was asked: the summary says it.
     Unmet,
 }
 
 /// Checks a file of proofs, plain or compressed with zstd. `progress` is told how many nodes are done.
 ///
 /// Everything that is wrong is in the summary, and the verdicts in it hold whatever else is wrong with the file. Where the
-/// header is not what was expected nothing else is looked at.
+/// header is about something else than what was asked nothing else is looked at.
 pub fn check(
     graph: &GraphFile,
     model: &ModelFile,
@@ -49,8 +59,11 @@ pub fn check(
     mut progress: impl FnMut(u64),
 ) -> Summary {
     let (nodes, attributes) = (graph.attributes.rows, graph.attributes.columns);
-    let mut summary = Summary { verdicts: vec![None; nodes], attributes, ..Summary::default() };
-    match run(graph, model, options, reader, &mut progress, &mut summary) {
+    let (question, part) = (options.question.clone(), options.part.clone());
+    let verdicts = vec![None; nodes];
+    let mut summary = Summary { answers: verdicts.clone(), verdicts, attributes, question, part, ..Summary::default() };
+    let work = Arc::new(Work::new(options.limits, nodes, options.stop));
+    match run((graph, model), options, &work, reader, &mut progress, &mut summary) {
         Ok(()) | Err(Stop::Unmet) => {}
         Err(Stop::Wrong(line, reason)) => summary.reject(line, None, reason),
         Err(Stop::Unreadable(line, error)) => {
@@ -59,63 +72,108 @@ pub fn check(
             summary.reject(line, None, Reason::Unreadable(error.to_string()));
         }
     }
-    if summary.checked {
-        let missing = match &summary.header {
-            Some(Stated::Collective(_)) => options.expect.exceeded(summary.collective.as_ref()),
-            _ => options.expect.missing(&summary.verdicts),
-        };
-        summary.unmet.extend(missing);
+    summary.steps = (work.spent(), work.largest());
+    if let (true, Some(question)) = (summary.checked, &options.question) {
+        let open = left_open(question, &summary);
+        summary.unmet.extend(open);
+        // Nobody has asked about other nodes.
+        let rows = question.rows(&summary);
+        let answers = std::mem::replace(&mut summary.answers, vec![None; nodes]);
+        rows.into_iter().for_each(|row| summary.answers[row] = answers[row]);
     }
     summary
 }
 
 fn run(
-    graph: &GraphFile,
-    model: &ModelFile,
+    (graph, model): (&GraphFile, &ModelFile),
     options: &Options,
+    work: &Arc<Work>,
     reader: impl Read,
     progress: &mut dyn FnMut(u64),
     summary: &mut Summary,
 ) -> Result<(), Stop> {
     let mut lines = Lines::new(reader).map_err(|error| Stop::Unreadable(1, error))?;
     let header = summary.header.insert(read_header(&mut lines, graph, model)?);
-    summary.unmet = match header {
-        Stated::Flips(header) => options.expect.unmet(header, graph),
-        Stated::Removals(header) => options.expect.unmet_removals(header, graph),
-        Stated::Collective(header) => options.expect.unmet_collective(header, graph),
-    };
     let wrong_header = |reason| Stop::Wrong(1, reason);
+    let (of_graph, of_model) = header.digests();
+    require_digests(graph, model, of_graph, of_model).map_err(wrong_header)?;
+    if let Some(part) = &options.part {
+        require_part(part, model, header).map_err(wrong_header)?;
+    }
+    summary.unmet = differences(header, graph, model, options);
+    if !summary.unmet.is_empty() {
+        return Err(Stop::Unmet);
+    }
+    let question = options.question.as_ref();
+    let owns = |node: u32| options.part.as_ref().is_none_or(|part| part.owns(node as usize));
+    let meter = work.line();
     match header {
         Stated::Flips(header) => {
-            let statement = Statement::new(graph, model, header, &options.matrices).map_err(wrong_header)?;
-            let checker = Checker::new(&statement, options.exact_only);
-            run_lines(lines, |line| judge(&checker, line), progress, summary)
+            let statement = Statement::within(graph, model, header, &options.matrices, &meter).map_err(wrong_header)?;
+            drop(meter);
+            let checker = Checker::new(&statement, options.exact_only).within(work.clone());
+            let asked = Asked::flips(question, graph, &statement.budget).map_err(wrong_header)?;
+            (summary.uncovered, summary.void) = (asked.uncovered.clone(), !flippable(graph, &statement.budget));
+            run_lines(lines, |line| judge(&checker, &asked, owns, line), work, progress, summary)
         }
         Stated::Removals(header) => {
             let statement = edges::Statement::new(graph, model, header).map_err(wrong_header)?;
-            let checker = edges::Checker::new(&statement, options.exact_only);
-            run_lines(lines, |line| judge_removals(&checker, line), progress, summary)
+            let checker = edges::Checker::new(&statement, options.exact_only).within(work.clone());
+            let asked = Asked::removals(question, graph, statement.budget()).map_err(wrong_header)?;
+            (summary.uncovered, summary.void) = (asked.uncovered.clone(), !removable(graph, statement.budget()));
+            run_lines(lines, |line| judge_removals(&checker, &asked, line), work, progress, summary)
         }
         Stated::Collective(header) => {
             let statement =
-                collective::Statement::new(graph, model, header, &options.matrices).map_err(wrong_header)?;
-            let checker = collective::Checker::new(&statement, options.exact_only);
-            collective::run(lines, &checker, progress, summary)
+                collective::Statement::new(graph, model, header, &options.matrices, &meter).map_err(wrong_header)?;
+            summary.void = !flippable(graph, &statement.nodes.budget);
+            summary.unmet = uncovered_attack(question, graph, &statement.nodes.budget, header).map_err(wrong_header)?;
+            if !summary.unmet.is_empty() {
+                return Err(Stop::Unmet);
+            }
+            drop(meter);
+            let checker = collective::Checker::new(&statement, options.exact_only, work);
+            collective::run(lines, &checker, work, progress, summary)
         }
     }
 }
 
-/// All lines after the header, if that is as expected.
+/// Refuses proofs about a part that would say nothing about the whole graph: the network must not look beyond the part, nor have numbers of
+/// single nodes, and removed edges or one attack for all nodes are not about a part.
+fn require_part(part: &PartFile, model: &ModelFile, header: &Stated) -> Result<(), Reason> {
+    let wrong = |problem: String| Err(Reason::Files(format!("the graph is {}: {problem}", part.words())));
+    if !matches!(header, Stated::Flips(_)) {
+        return wrong("only proofs against flips of attributes, node by node, can be about a part".into());
+    }
+    let mut hops = 0;
+    for (layer, stated) in model.layers.iter().zip(header.message_passing()) {
+        if layer.bias.len() > layer.weight.columns {
+            return wrong("the model has biases by node".into());
+        }
+        let rules = stated.split(" & ").map(Rule::read).collect::<Option<Vec<Rule>>>();
+        let Some(rules) = rules.filter(|rules| !rules.iter().any(Rule::has_matrix)) else {
+            return wrong("messages are passed by a matrix, whose edges need not be those of the graph".into());
+        };
+        hops += rules.iter().map(Rule::hops).max().unwrap_or(0);
+    }
+    if hops > part.hops {
+        let complete = part.hops;
+        return wrong(format!(
+            "it is complete up to {complete} edges from its own nodes, but logits depend on nodes {hops} edges away"
+        ));
+    }
+    Ok(())
+}
+
+/// All lines after the header.
 fn run_lines(
     mut lines: Lines,
     judge: impl Fn(Raw) -> Judged + Sync,
+    work: &Work,
     progress: &mut dyn FnMut(u64),
     summary: &mut Summary,
 ) -> Result<(), Stop> {
     let wrong = |line: u64, problem: &str| Stop::Wrong(line, Reason::Order(problem.into()));
-    if !summary.unmet.is_empty() {
-        return Err(Stop::Unmet);
-    }
     summary.checked = true;
     let mut seen = vec![false; summary.verdicts.len()];
     let (mut nodes, mut ended) = (0, false);
@@ -125,7 +183,11 @@ fn run_lines(
         if batch.is_empty() && failure.is_none() {
             break;
         }
+        work.read(&batch).map_err(|reason| Stop::Wrong(first, reason))?;
         let judged = in_order(batch, &judge);
+        if work.stopped() {
+            return Err(Stop::Wrong(first, Reason::Interrupted));
+        }
         for (line, judged) in (first..).zip(judged) {
             if ended {
                 return Err(wrong(line, "a line follows the end line"));
@@ -162,7 +224,9 @@ pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFil
         longest.max(edges::format::longest_header(nodes, edges, layers.saturating_mul(80).saturating_add(rules)));
     // A file about one attack may name all nodes besides.
     let longest = longest.saturating_add(nodes.saturating_mul(11));
-    let line = lines.header(longest).map_err(|error| Stop::Unreadable(1, error))?;
+    // A node has one line, and one with bounds for each layer; some more may be wrong.
+    let most = (nodes as u64).saturating_mul(layers as u64).saturating_add(SUPERFLUOUS);
+    let line = lines.header(longest, most).map_err(|error| Stop::Unreadable(1, error))?;
     let bytes = line.unwrap_or_else(|| Err(order("the file is empty"))).map_err(wrong)?;
     let others = [r#"{"node":"#, r#"{"unproved":"#, r#"{"bounds":"#, r#"{"end":"#, r#"{"share":"#, r#"{"claim":"#];
     if others.iter().any(|other| bytes.starts_with(other.as_bytes())) {
@@ -188,6 +252,9 @@ pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFil
     }
 }
 
+/// Lines that a file may have besides those that its graph has room for.
+const SUPERFLUOUS: u64 = 1024;
+
 /// How a header that is not about attributes names what it is about.
 const ATTACK: &[u8] = br#""attack":"#;
 
@@ -197,10 +264,12 @@ fn record(line: u64, judged: Judged, seen: &mut [bool], summary: &mut Summary) {
     match judged {
         Judged::Node(node, result) => match (repeated(node), result) {
             (Some(true), _) => summary.reject(line, Some(node), Reason::Repeated),
-            (Some(false), Ok(verdict)) => summary.verdicts[node as usize] = Some(verdict),
+            (Some(false), Ok((verdict, answers))) => {
+                summary.verdicts[node as usize] = Some(verdict);
+                summary.answers[node as usize] = Some(verdict).filter(|_| answers);
+            }
             (Some(false), Err(fault)) => {
-                summary.refused += 1;
-                summary.reject(line, Some(node), fault);
+                summary.refuse(line, node, fault);
             }
             (None, result) => summary.reject(line, Some(node), result.err().unwrap_or(Reason::Node.into())),
         },
@@ -216,7 +285,8 @@ fn record(line: u64, judged: Judged, seen: &mut [bool], summary: &mut Summary) {
 }
 
 enum Judged {
-    Node(u32, Result<Verdict, Fault>),
+    /// A verdict, and whether it answers what was asked.
+    Node(u32, Result<(Verdict, bool), Fault>),
     Unproved(Unproved),
     Bounds,
     End(u64),
@@ -240,9 +310,13 @@ pub(crate) fn in_order<T: Send>(batch: Vec<Raw>, each: impl Fn(Raw) -> T + Sync)
     done
 }
 
-fn judge(checker: &Checker, line: Raw) -> Judged {
+fn judge(checker: &Checker, asked: &Asked, owns: impl Fn(u32) -> bool, line: Raw) -> Judged {
     match line.and_then(|bytes| Line::read(&bytes, usize::MAX)) {
-        Ok(Line::Node(proof)) => Judged::Node(proof.id, checker.check(&proof)),
+        Ok(Line::Node(proof)) if !owns(proof.id) => Judged::Node(proof.id, Err(Reason::NotOwn.into())),
+        Ok(Line::Node(proof)) => {
+            let judged = checker.check(&proof).map(|verdict| (verdict, asked.is_answered_by(&proof.claim)));
+            Judged::Node(proof.id, judged)
+        }
         Ok(Line::Unproved(unproved)) => without_proof(unproved),
         Ok(Line::End(count)) => Judged::End(count),
         Ok(Line::Bounds(line)) => match checker.bounds(&line) {
@@ -254,10 +328,13 @@ fn judge(checker: &Checker, line: Raw) -> Judged {
     }
 }
 
-fn judge_removals(checker: &edges::Checker, line: Raw) -> Judged {
+fn judge_removals(checker: &edges::Checker, asked: &Asked, line: Raw) -> Judged {
     use edges::format::Line;
     match line.and_then(|bytes| Line::read(&bytes, usize::MAX)) {
-        Ok(Line::Node(proof)) => Judged::Node(proof.id, checker.check(&proof)),
+        Ok(Line::Node(proof)) => {
+            let judged = checker.check(&proof).map(|verdict| (verdict, asked.is_answered_by_removals(&proof.claim)));
+            Judged::Node(proof.id, judged)
+        }
         Ok(Line::Unproved(unproved)) => without_proof(unproved),
         Ok(Line::End(count)) => Judged::End(count),
         Ok(Line::Header(_)) => Judged::Other(Reason::Order("a second header".into())),

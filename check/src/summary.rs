@@ -2,12 +2,15 @@
 
 use std::fmt;
 
+use gcnproof_files::PartFile;
 use serde::Serialize;
 
 use crate::checker::{Fault, Verdict};
 use crate::collective;
 use crate::edges;
-use crate::format::{Header, Unproved};
+use crate::format::{Convention, Header, Unproved};
+use crate::question::Question;
+use crate::reason::Reason;
 use crate::report::visible;
 
 /// Rejections that a summary keeps; more are only counted.
@@ -61,6 +64,24 @@ impl Stated {
             Stated::Collective(header) => &header.message_passing,
         }
     }
+
+    /// Which class a node is to keep.
+    pub fn classes(&self) -> Convention {
+        match self {
+            Stated::Flips(header) => header.classes,
+            Stated::Removals(header) => header.classes,
+            Stated::Collective(header) => header.classes,
+        }
+    }
+
+    /// Digests of graph and model.
+    pub(crate) fn digests(&self) -> (&str, &str) {
+        match self {
+            Stated::Flips(header) => (&header.graph, &header.model),
+            Stated::Removals(header) => (&header.graph, &header.model),
+            Stated::Collective(header) => (&header.graph, &header.model),
+        }
+    }
 }
 
 /// What became of a claim about one attack for the whole graph.
@@ -87,10 +108,20 @@ pub struct Summary {
     pub header: Option<Stated>,
     /// The number of attributes of the graph.
     pub attributes: usize,
-    /// Were the lines after the header looked at? Not where the header does not fit the files or what was expected.
+    /// What was asked.
+    pub question: Option<Question>,
+    /// What the graph says of itself if it is a part of a larger one.
+    pub part: Option<PartFile>,
+    /// Does the statement permit no perturbation at all?
+    pub void: bool,
+    /// Were the lines after the header looked at? Not where the header does not fit the files or is about something else than what was asked.
     pub checked: bool,
     /// The verdict of each node of the graph; `None` where the file has no accepted proof.
     pub verdicts: Vec<Option<Verdict>>,
+    /// The same of nodes asked about, as far as it answers the question; where nothing was asked, all of them.
+    pub answers: Vec<Option<Verdict>>,
+    /// Why robust nodes do not answer the question, where they do not.
+    pub(crate) uncovered: Vec<String>,
     /// Number of nodes that the file says it does not prove.
     pub unproved: u64,
     /// The first of them, with the reasons that the file gives.
@@ -101,9 +132,17 @@ pub struct Summary {
     pub rejected: u64,
     /// The first of them, in the order of the file.
     pub rejections: Vec<Rejection>,
+    /// Number of lines that are too expensive to judge: neither accepted nor rejected.
+    pub expensive: u64,
+    /// The first of them, in the order of the file.
+    pub too_expensive: Vec<Rejection>,
+    /// Was the check stopped before its end?
+    pub interrupted: bool,
+    /// Steps that the check has cost ([`crate::work`]): those of all lines, and of the most expensive one.
+    pub steps: (u64, u64),
     /// What a file about one attack claims, if it got that far.
     pub collective: Option<Collective>,
-    /// What was expected and is not so, with what is stated or proved instead.
+    /// What was asked and is not answered, with what is stated or proved instead.
     pub unmet: Vec<String>,
     /// Did the system fail to read the file?
     pub unreadable: bool,
@@ -112,7 +151,7 @@ pub struct Summary {
 impl Summary {
     /// Is everything in the file accepted? A file that proves nothing may be.
     pub fn accepted(&self) -> bool {
-        self.rejected == 0
+        self.rejected == 0 && self.expensive == 0 && !self.interrupted
     }
 
     /// How many nodes got this verdict.
@@ -128,6 +167,7 @@ impl Summary {
     /// How many nodes the file does not mention on any line that could be read.
     pub fn unmentioned(&self) -> u64 {
         let mentioned = (self.proved() as u64).saturating_add(self.unproved).saturating_add(self.refused);
+        let mentioned = mentioned.saturating_add(self.expensive);
         (self.verdicts.len() as u64).saturating_sub(mentioned)
     }
 
@@ -139,18 +179,33 @@ impl Summary {
         }
     }
 
-    /// Is everything accepted, something proved, and everything as expected?
+    /// Is everything accepted, something proved, and what was asked answered? Where nothing was asked that says little: [`Summary::answered`].
     pub fn success(&self) -> bool {
         self.accepted() && self.proves() && self.unmet.is_empty()
     }
 
-    /// The exit code of a command that checks: 0 for a success, 2 where the file could not be read, otherwise 1.
+    /// Is the question proved? None where nothing was asked.
+    pub fn answered(&self) -> Option<bool> {
+        self.question.as_ref().map(|_| self.success())
+    }
+
+    /// The exit code of a command that checks ([`crate::RULES`]); 130 where the check was stopped.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Summary { interrupted: true, .. } => 130,
             Summary { unreadable: true, .. } => 2,
-            summary if summary.success() => 0,
-            _ => 1,
+            Summary { rejected: 0, expensive: 1.., .. } => 3,
+            summary => match (summary.success(), summary.answered()) {
+                (true, Some(_)) => 0,
+                (true, None) => 4,
+                (false, _) => 1,
+            },
         }
+    }
+
+    /// Does the graph answer for this row? A part does so for some of its rows only.
+    pub(crate) fn owns(&self, row: usize) -> bool {
+        self.part.as_ref().is_none_or(|part| part.owns(row))
     }
 
     pub(crate) fn leave(&mut self, unproved: Unproved) {
@@ -160,10 +215,23 @@ impl Summary {
         }
     }
 
+    /// Enters a line that is not accepted: rejected, too expensive, or not judged because the check was stopped.
     pub(crate) fn reject(&mut self, line: u64, node: Option<u32>, fault: impl Into<Fault>) {
-        self.rejected += 1;
-        if self.rejections.len() < KEPT {
-            self.rejections.push(Rejection { line, node, fault: fault.into() });
+        let fault = fault.into();
+        let (count, list) = match fault.reason {
+            Reason::Interrupted => return self.interrupted = true,
+            Reason::TooExpensive(_) => (&mut self.expensive, &mut self.too_expensive),
+            _ => (&mut self.rejected, &mut self.rejections),
+        };
+        *count += 1;
+        if list.len() < KEPT {
+            list.push(Rejection { line, node, fault });
         }
+    }
+
+    /// Enters a node whose proof is not accepted.
+    pub(crate) fn refuse(&mut self, line: u64, node: u32, fault: Fault) {
+        self.refused += u64::from(!matches!(fault.reason, Reason::Interrupted | Reason::TooExpensive(_)));
+        self.reject(line, Some(node), fault);
     }
 }

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use common::{Big, Random, layer};
 use gcnproof_check::collective::format::*;
 use gcnproof_check::format::{Claim as NodeClaim, ClassProof, Convention, Direction, Local, NodeProof};
-use gcnproof_check::{Expectations, Options, Reason, Stated, Summary, Verdict, check};
+use gcnproof_check::{Attack, Options, Question, Reason, Stated, Summary, Verdict, check};
 use rayon::prelude::*;
 use serde_json::Value;
 use world::{Case, Losses, ONE, Truth};
@@ -620,63 +620,64 @@ fn headers_that_do_not_fit_are_refused() {
     assert!(!summary.success() && summary.collective.is_none(), "{summary}");
 }
 
-/// What is expected: of one attack, and never of one kind by the other.
+/// What is asked: of one attack, and never of one kind by the other.
 #[test]
-fn what_is_expected_is_compared() {
+fn what_is_asked_is_compared() {
     let mut case = alone(3, 1.0, &[0.6, 0.6], 2, 2);
     let ordinary = case.world.file(&[]);
-    let run = |case: &Case, bytes: &[u8], expect: Expectations| {
-        let options = Options { expect, ..case.world.options() };
+    let run = |case: &Case, bytes: &[u8], question: Option<Question>| {
+        let message_passing = case.world.header.message_passing.clone();
+        let options = Options { question, message_passing, ..case.world.options() };
         check(&case.world.graph, &case.world.model, &options, bytes, |_| {})
     };
-    let bound = |bound: u64| Expectations { bound: Some(bound), ..Expectations::default() };
+    let budget = case.world.header.budget.clone();
+    let bound = |bound: u64| Question::new(Attack::Collective { budget: budget.clone(), attacked_nodes: None, bound });
     let file = |case: &Case| case.file(&[], &claim(0, 3, 0));
-    assert!(run(&case, &file(&case), Expectations::default()).success());
-    assert!(run(&case, &file(&case), bound(3)).success());
-    let less = run(&case, &file(&case), bound(2));
-    assert!(!less.success() && less.checked && less.unmet[0].contains("proved at most 3"), "{less}");
-    let nothing = run(&case, &case.file(&[], &claim(0, 2, 0)), bound(2));
-    assert!(nothing.unmet[0].contains("nothing is proved"), "{nothing}");
-    // Of single nodes it says nothing, whatever it states.
-    for expect in [
-        Expectations { global: Some(1), ..Expectations::default() },
-        Expectations { local: Some(1), ..Expectations::default() },
-        Expectations { direction: Some(Direction::Both), ..Expectations::default() },
-        Expectations { classes: Some(Convention::Predicted), ..Expectations::default() },
-        Expectations { nodes: Some("0".parse().unwrap()), ..Expectations::default() },
-        Expectations { deployed: Some(false), ..Expectations::default() },
-    ] {
-        let summary = run(&case, &file(&case), expect.clone());
-        assert!(!summary.success() && !summary.checked, "{expect:?}");
-        assert!(summary.unmet.iter().any(|unmet| unmet.contains("single nodes")), "{expect:?} {summary}");
-        assert!(run(&case, &file(&case), Expectations { bound: Some(3), ..expect.clone() }).success(), "{expect:?}");
-        let summary = run(&case, &ordinary, Expectations { bound: Some(3), ..expect });
-        assert!(summary.unmet.iter().any(|unmet| unmet.contains("one attack")) && !summary.checked, "{summary}");
+    assert_eq!(run(&case, &file(&case), None).exit_code(), 4);
+    assert_eq!(run(&case, &file(&case), Some(bound(3))).exit_code(), 0);
+    let less = run(&case, &file(&case), Some(bound(2)));
+    assert!(less.exit_code() == 1 && less.checked && less.unmet[0].contains("proved at most 3"), "{less}");
+    // Neither kind answers for the other.
+    let single = Question::new(Attack::Flips(budget.clone(), None));
+    for (bytes, question) in [(file(&case), single), (ordinary, bound(3))] {
+        let summary = run(&case, &bytes, Some(question));
+        assert!(summary.exit_code() == 1 && !summary.checked, "{summary}");
+        assert!(summary.unmet[0].contains("one attack for the whole graph"), "{summary}");
     }
-    for (expect, reason) in [
-        (Expectations { global: Some(3), ..bound(3) }, "Q = 3 or more"),
-        (Expectations { local: Some(3), ..bound(3) }, ""),
-        (Expectations { classes: Some(Convention::Labels), ..bound(3) }, "classes labels"),
-        (Expectations { deployed: Some(true), ..bound(3) }, "float32"),
-        (Expectations { removals: Some(1), ..bound(3) }, "removed edges"),
-        (Expectations { message_passing: vec!["gcn".into()], ..bound(3) }, "message passing"),
+    let more = |change: &dyn Fn(&mut gcnproof_check::format::BudgetStatement)| {
+        let mut budget = budget.clone();
+        change(&mut budget);
+        Question::new(Attack::Collective { budget, attacked_nodes: None, bound: 3 })
+    };
+    for (question, reason) in [
+        (more(&|budget| budget.global = 3), "asked about Q = 3, stated Q = 2"),
+        (more(&|budget| budget.local = Local::Uniform(3)), ""),
+        (more(&|budget| budget.local = Local::Uniform(1)), ""),
+        (Question { classes: Convention::Labels, ..bound(3) }, "asked about the label"),
     ] {
-        let summary = run(&case, &file(&case), expect);
-        let unmet = summary.unmet.join("; ");
-        assert!(if reason.is_empty() { unmet.is_empty() } else { unmet.contains(reason) }, "{reason}: {summary}");
+        let summary = run(&case, &file(&case), Some(question));
+        let open = summary.unmet.join("; ");
+        assert!(if reason.is_empty() { open.is_empty() } else { open.contains(reason) }, "{reason}: {summary}");
     }
     // Some nodes count, and the attack is limited to some.
     case.nodes = Some(vec![0, 2]);
-    let named = |nodes: &str| Expectations { nodes: Some(nodes.parse().unwrap()), ..bound(3) };
-    assert!(run(&case, &file(&case), named("0,2")).success());
-    assert!(run(&case, &file(&case), named("0-2")).unmet[0].contains("node 1 does not"));
-    assert!(!run(&case, &file(&case), named("all")).success());
+    let named = |nodes: &[u32]| Some(Question { nodes: Some(nodes.to_vec()), ..bound(3) });
+    assert_eq!(run(&case, &file(&case), named(&[0, 2])).exit_code(), 0);
+    assert_eq!(run(&case, &file(&case), named(&[2])).exit_code(), 0);
+    assert!(run(&case, &file(&case), named(&[0, 1, 2])).unmet[0].contains("node 1 too"));
+    assert_eq!(run(&case, &file(&case), Some(bound(3))).exit_code(), 1);
+    case.nodes = Some(Vec::new());
+    let none = case.file(&[], &claim(0, 0, 0));
+    assert_eq!(run(&case, &none, Some(bound(0))).exit_code(), 1);
+    case.nodes = None;
+    case.attacked_nodes = Some(1);
+    let attacked = |most: Option<u64>| {
+        Some(Question::new(Attack::Collective { budget: budget.clone(), attacked_nodes: most, bound: 3 }))
+    };
+    assert_eq!(run(&case, &file(&case), attacked(Some(1))).exit_code(), 0);
+    assert!(run(&case, &file(&case), attacked(Some(2))).unmet[0].contains("stated in at most 1"));
+    assert_eq!(run(&case, &file(&case), attacked(None)).exit_code(), 1);
+    // Two flips never touch more than two nodes.
     case.attacked_nodes = Some(2);
-    let attacked = |least: u64| Expectations { attacked_nodes: Some(least), global: Some(2), ..bound(3) };
-    assert!(run(&case, &file(&case), bound(3)).success());
-    assert!(run(&case, &file(&case), attacked(2)).success());
-    assert!(run(&case, &file(&case), attacked(3)).unmet[0].contains("at most 2"));
-    assert!(!run(&case, &file(&case), Expectations { global: Some(2), ..bound(3) }).success());
-    case.attacked_nodes = Some(3);
-    assert!(run(&case, &file(&case), Expectations { global: Some(2), ..bound(3) }).success());
+    assert_eq!(run(&case, &file(&case), attacked(None)).exit_code(), 0);
 }

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use common::{Big, Random, layer};
 use gcnproof_check::edges::format::*;
 use gcnproof_check::format::{Local, Number};
-use gcnproof_check::{Dyadic, Expectations, Options, Reason, Stated, Summary, Verdict, check};
+use gcnproof_check::{Attack as Asked, Dyadic, Options, Question, Reason, Stated, Summary, Verdict, check};
 use gcnproof_files::LayerFile;
 use rayon::prelude::*;
 use serde_json::Value;
@@ -450,8 +450,9 @@ fn statements_about_edges_and_about_attributes_are_not_confused() {
     assert!(written.unwrap_err().to_string().contains("nothing to write out"));
 }
 
+/// A triangle on which every node may lose one edge.
 #[test]
-fn what_is_expected_of_edges_is_compared_first() {
+fn what_is_asked_about_edges_is_compared() {
     let mut case = Case::new(
         3,
         &[(0, 1), (0, 2), (1, 2)],
@@ -459,38 +460,39 @@ fn what_is_expected_of_edges_is_compared_first() {
         network("gcn", &[1.0], 0.0, 1.0, 5.0),
         removals(2, 1, true),
     );
-    let with = |change: &dyn Fn(&mut Expectations)| {
-        let mut expect = Expectations::default();
-        change(&mut expect);
-        expect
-    };
-    let unmet = |case: &Case, expect: Expectations| {
-        let options = Options { expect, ..Options::default() };
+    let open = |case: &Case, asked: Removals| {
+        let question = Question { nodes: Some(vec![0]), ..Question::new(Asked::Removals(asked)) };
+        let options = Options { question: Some(question), ..Options::default() };
         let file = case.file(&[one_leaf(case, vec![])]);
         check(&case.world.graph, &case.world.model, &options, &file[..], |_| {}).unmet.join("; ")
     };
-    for (expect, problem) in [
-        (with(&|expect| expect.removals = Some(1)), ""),
-        (with(&|expect| expect.removals = Some(2)), "local budgets for only 1 removals"),
-        (with(&|expect| expect.removals = Some(3)), "stated E = 2"),
-        (with(&|expect| expect.removals_at_node = Some(1)), ""),
-        (with(&|expect| expect.removals_at_node = Some(2)), "stated e = 1 for node 0"),
-        (with(&|expect| expect.last_edges = true), "every node keeps one"),
-        (with(&|expect| expect.global = Some(0)), "expected flips of attributes, stated removed edges"),
-        (with(&|expect| expect.local = Some(0)), "expected flips of attributes, stated removed edges"),
-        (with(&|expect| expect.classes = Some(gcnproof_check::format::Convention::Labels)), "expected classes labels"),
-        (with(&|expect| expect.message_passing = vec!["sum".into()]), "expected message passing sum"),
+    for (asked, problem) in [
+        (removals(1, 1, true), ""),
+        (removals(1, u64::MAX, true), ""),
+        // Three nodes that lose at most one edge each lose one edge in all.
+        (removals(u64::MAX, u64::MAX, true), ""),
+        (removals(1, 1, false), ""),
+        (removals(2, 2, false), "asked about 2 removals at node 0, stated at most 1"),
+        (removals(3, u64::MAX, false), "asked about E = 3, stated E = 2"),
+        (removals(0, 9, false), ""),
     ] {
-        let found = unmet(&case, expect);
+        let found = open(&case, asked);
         assert!(if problem.is_empty() { found.is_empty() } else { found.contains(problem) }, "{problem}: {found}");
     }
     case.header.edges.frozen = vec![(0, 2)];
-    assert!(unmet(&case, with(&|expect| expect.removals = Some(1))).contains("expected no frozen edges"));
-    let allowed = with(&|expect| (expect.removals, expect.allow_frozen) = (Some(1), true));
-    assert_eq!(unmet(&case, allowed), "");
+    assert!(open(&case, removals(1, 1, true)).contains("removals of edge 0-2 are asked about, which is frozen"));
+    assert_eq!(open(&case, Removals { frozen: vec![(0, 2)], ..removals(1, 1, true) }), "");
+    assert_eq!(open(&case, Removals { frozen: vec![(0, 2), (1, 2)], ..removals(1, 1, true) }), "");
     let text = case.run(&case.file(&[one_leaf(&case, vec![])])).to_string();
     assert!(text.contains("removed edges: E = 2 in all, e = 1 at a node, every node keeps one edge"), "{text}");
     assert!(text.contains("1 frozen edge, which cannot be removed: 0-2"), "{text}");
+    case.header.edges.local = Local::Uniform(u64::from(u32::MAX));
+    let text = case.run(&case.file(&[one_leaf(&case, vec![])])).to_string();
+    assert!(text.contains("E = 2 in all, no limit at a node"), "{text}");
+    // A node that nobody may touch leaves nothing to remove on a path of two.
+    case.header.edges = Removals { local: Local::PerNode(vec![1, 0, 0]), ..removals(2, 1, true) };
+    let text = case.run(&case.file(&[one_leaf(&case, vec![])])).to_string();
+    assert!(text.contains("no edge at all can be removed"), "{text}");
 }
 
 /// Wrong statements are refused in words.

@@ -27,9 +27,14 @@ fn files_that_prove_little() {
     assert!(code == 1 && text.contains("nothing is proved") && text.contains("3 not mentioned"), "{text}");
     let (code, text) = told(&checker(&file("z.jsonl"), &[]));
     assert!(
-        code == 0 && text.contains("q = 0 for all nodes") && text.contains("no flip at all is permitted"),
+        code == 4 && text.contains("q = 0 for all nodes") && text.contains("no flip at all is permitted"),
         "{text}"
     );
+    assert!(
+        text.starts_with("The file states: whatever attributes are flipped, at most 2 in all (q = 0 for all nodes)"),
+        "{text}"
+    );
+    assert!(text.contains("no question was asked"), "{text}");
     let (code, text) = told(&checker(&file("esc.jsonl"), &[]));
     assert!(code == 1 && text.contains(r"gcn\u{1b}[2J\u{1b}[Haccepted"), "{text}");
     let (code, text) = told(&checker(&file("e901.jsonl"), &[]));
@@ -45,25 +50,38 @@ fn files_that_prove_little() {
 #[test]
 fn exit_codes() {
     for (more, code, text) in [
-        (&["--expect-Q", "3"][..], 1, "expected Q = 3 or more, stated Q = 2"),
-        (&["--expect-q", "1"], 1, "expected q = 1 or more for every node, stated q = 0 for node 0"),
-        (&["--expect-classes", "labels"], 1, "expected classes labels, stated classes predicted"),
-        (&["--message-passing", "mean"], 1, "expected message passing mean, stated message passing gcn,gcn"),
-        (&["--expect-nodes", "0-2"], 1, "without accepted proof are 2 of them: 0, 1"),
-        (&["--expect-nodes", "2", "--expect-classes", "predicted", "--message-passing", "gcn"], 0, "1 robust"),
+        (&["--expect-Q", "3", "--expect-nodes", "2"][..], 1, "asked about q = 1 at node 0, stated q = 0"),
+        (&["-Q", "2", "-q", "1", "--nodes", "2"], 1, "asked about q = 1 at node 0, stated q = 0"),
+        (&["-Q", "2", "-q", "0", "--nodes", "2"], 0, "proved: the file answers the question"),
+        (&["-Q", "2", "-q", "0"], 1, "2 of 3 nodes asked about have no proof that answers: 0, 1"),
+        (
+            &["-Q", "0", "--expect-nodes", "2", "--expect-classes", "predicted", "--message-passing", "gcn"],
+            0,
+            "1 robust",
+        ),
+        (&["-Q", "0", "--nodes=2", "--local=7%"], 0, "1 robust"),
+        (&["-Q", "0", "--expect-classes", "labels"], 1, "asked about the label of a node"),
+        (&["-Q", "0", "--nodes", "2", "--message-passing", "mean"], 1, "asked about message passing mean,mean, stated"),
+        (&["-E", "1", "--keep-one-edge=false"], 1, "asked about removed edges"),
+        (&["-E", "1", "--keep-one-edge"], 1, "asked about removed edges"),
         (
             &["--message-passing", "gcn & poly(gcn-self;1,2),gcn"],
             1,
-            "expected message passing gcn & poly(gcn-self;1,2),gcn",
+            "asked about message passing gcn & poly(gcn-self;1,2),gcn",
         ),
-        (&["--message-passing", "gcn,gcn"], 0, "1 robust"),
+        (&["--message-passing", "gcn,gcn"], 4, "1 robust"),
+        (&["--message-passing", "nonsense"], 2, "'nonsense' is none of gcn"),
         (&["--matrix", "no such file"], 2, "no such file"),
-        (&["--expect-direction", "add"], 0, "1 robust"),
-        (&["--expect-nodes", "3"], 2, "there is no node 3, the graph has 3"),
-        (&["--expect-nodes", "x"], 2, "--expect-nodes: expected all, or ids and ranges"),
-        (&["--expect-Q", "-1"], 2, "--expect-Q needs a number"),
+        (&["--expect-direction", "add"], 2, "a question needs a budget"),
+        (&["--expect-nodes", "all"], 2, "a question needs a budget"),
+        (&["-Q", "1", "--expect-nodes", "3"], 2, "there is no node 3: there are 3"),
+        (&["-Q", "1", "--expect-nodes", "x"], 2, "expected ids and ranges"),
+        (&["--expect-Q", "-1"], 2, "needs a whole number"),
         (&["--expect-Q"], 2, "--expect-Q needs a value"),
-        (&["--expect-classes", "\u{1b}[2J"], 2, "expected predicted or labels"),
+        (&["-Q", "1", "-Q", "2"], 2, "given twice"),
+        (&["--exact=1"], 2, "--exact takes no value"),
+        (&["-Q", "1", "--flush-subnormals=1"], 2, "takes no value"),
+        (&["-Q", "1", "--expect-classes", "\u{1b}[2J"], 2, "expected predicted or labels"),
         (&["--expect\u{1b}[2J"], 2, r"unknown option --expect\u{1b}[2J"),
         (&["more"], 2, "GRAPH, MODEL and PROOFS are needed"),
     ] {
@@ -71,6 +89,8 @@ fn exit_codes() {
         assert!(found == code && told.contains(text), "{more:?}: {found} {told}");
     }
     assert_eq!(told(&checker(&file("no such file"), &[])).0, 2);
+    let (code, text) = told(&checker(&file("g.npz"), &[]));
+    assert!(code == 2 && text.contains("is an npz file, such as a graph or a model"), "{text}");
     // It can be opened, but not read.
     assert_eq!(told(&checker(&file(""), &[])).0, 2);
 }

@@ -4,7 +4,7 @@
 //! activation, which the identity feeds with what they carry. A term that reads the attributes further up becomes units that hold
 //! `X W` and are carried. Both are exact: carried units are weighted with 1.
 
-use crate::{DenseMatrix, LayerFile};
+use crate::{DenseMatrix, Described, DescribedLayer, DescribedTerm, LayerFile, Place};
 
 /// What a term reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,9 @@ pub(crate) struct Term {
     pub operator: String,
     pub weight: DenseMatrix,
     pub weight_name: String,
+    /// What was folded into it ([`DescribedTerm`]).
+    pub magnitude: Option<Vec<f64>>,
+    pub roundings: u32,
 }
 
 /// A layer as described; it reads only layers that stand before it.
@@ -33,6 +36,28 @@ pub(crate) struct Layer {
     /// Which units have no activation.
     pub linear: Vec<bool>,
     pub outputs: usize,
+    /// What was folded into its bias ([`DescribedLayer`]).
+    pub bias_magnitude: Option<Vec<f64>>,
+    pub bias_roundings: u32,
+}
+
+impl Layer {
+    /// The layer as described: where it stands in the chain, and its terms.
+    fn described(&mut self, (layer, first): (usize, usize), terms: Vec<DescribedTerm>) -> DescribedLayer {
+        let (bias_magnitude, bias_roundings) = (self.bias_magnitude.take(), self.bias_roundings);
+        DescribedLayer { layer, first, outputs: self.outputs, terms, bias_magnitude, bias_roundings }
+    }
+}
+
+impl Term {
+    /// The term as described: its operator among those of the chain's layer, and where its weights stand.
+    fn described(&mut self, operator: usize, weight: Place) -> DescribedTerm {
+        let source = match self.source {
+            Source::Attributes => None,
+            Source::Layer(at) => Some(at),
+        };
+        DescribedTerm { source, operator, weight, magnitude: self.magnitude.take(), roundings: self.roundings }
+    }
 }
 
 /// Units of a link that stand together.
@@ -64,8 +89,18 @@ fn is_chain(layers: &[Layer]) -> bool {
 }
 
 /// The chain of layers that are one already: nothing is copied that need not be put one below the other.
-fn straight(layers: Vec<Layer>) -> Vec<LayerFile> {
+fn straight(mut layers: Vec<Layer>) -> Chained {
     let last = layers.len() - 1;
+    let mut described = Vec::new();
+    for (at, layer) in layers.iter_mut().enumerate() {
+        let mut terms = Vec::new();
+        for (k, term) in layer.terms.iter_mut().enumerate() {
+            let row = k * term.weight.rows;
+            terms.push(term.described(k, Place { layer: at, row, column: 0 }));
+        }
+        described.push(layer.described((at, 0), terms));
+    }
+    let described = Some(Described { layers: described }).filter(Described::is_folded);
     let link = |(at, layer): (usize, Layer)| {
         let names: Vec<&str> = layer.terms.iter().map(|term| term.weight_name.as_str()).collect();
         let weight_name = names.join(", ");
@@ -82,8 +117,11 @@ fn straight(layers: Vec<Layer>) -> Vec<LayerFile> {
         let linear = if at == last || !layer.linear.contains(&true) { Vec::new() } else { layer.linear };
         LayerFile { weight, bias: layer.bias, operators, linear, weight_name, bias_name: layer.bias_name }
     };
-    layers.into_iter().enumerate().map(link).collect()
+    (layers.into_iter().enumerate().map(link).collect(), described)
 }
+
+/// The layers of a chain, and what they were described as, if that is another network of the same values.
+pub(crate) type Chained = (Vec<LayerFile>, Option<Described>);
 
 /// One term of a link while it is put together.
 struct Part {
@@ -97,11 +135,16 @@ struct Part {
 ///
 /// # Errors
 /// If biases are given for different numbers of nodes.
-pub(crate) fn chain(layers: Vec<Layer>) -> Result<Vec<LayerFile>, String> {
+pub(crate) fn chain(mut layers: Vec<Layer>) -> Result<Chained, String> {
     if is_chain(&layers) {
         return Ok(straight(layers));
     }
-    let layers = layers.as_slice();
+    // Where the operator and the weights of each term have come to stand.
+    let mut places: Vec<Vec<(usize, Place)>> =
+        layers.iter().map(|layer| vec![(0, Place { layer: 0, row: 0, column: 0 }); layer.terms.len()]).collect();
+    let mut firsts = vec![0; layers.len()];
+    let described = layers.as_mut_slice();
+    let layers = &*described;
     // The depth of a layer: one more than that of what it reads.
     let mut depth = vec![1usize; layers.len()];
     for (at, layer) in layers.iter().enumerate() {
@@ -159,6 +202,7 @@ pub(crate) fn chain(layers: Vec<Layer>) -> Result<Vec<LayerFile>, String> {
             outputs += size(block);
         }
         let mut parts: Vec<Part> = Vec::new();
+        // Which of the link's terms has taken the weights, and where they begin.
         let mut put = |operator: &str, from: usize, to: usize, weight: &DenseMatrix| {
             // Two terms with the same operator, source and target stay two: their weights are not added up here.
             let free = |part: &Part| part.operator == operator && !part.filled.contains(&(from, to));
@@ -177,6 +221,7 @@ pub(crate) fn chain(layers: Vec<Layer>) -> Result<Vec<LayerFile>, String> {
                 part.weight.values[into..into + weight.columns]
                     .copy_from_slice(&weight.values[i * weight.columns..][..weight.columns]);
             }
+            (at, Place { layer: link - 1, row: at * inputs + from, column: to })
         };
         let place = |wanted: Block| below.iter().find(|block| block.0 == wanted).map_or(0, |block| block.1);
         let (mut names, mut bias_names, mut linear) = (Vec::new(), Vec::new(), vec![false; outputs]);
@@ -185,13 +230,19 @@ pub(crate) fn chain(layers: Vec<Layer>) -> Result<Vec<LayerFile>, String> {
             match block {
                 Block::Layer(at) if depth[at] == link => {
                     let layer = &layers[at];
+                    firsts[at] = to;
                     for (term, of) in layer.terms.iter().enumerate() {
+                        let stands = &mut places[at][term];
                         match of.source {
-                            Source::Attributes if link == 1 => put(&of.operator, 0, to, &of.weight),
+                            Source::Attributes if link == 1 => *stands = put(&of.operator, 0, to, &of.weight),
+                            // The weights stand in the first link already.
                             Source::Attributes => {
-                                put(&of.operator, place(Block::Sent(at, term)), to, &identity(of.weight.columns));
+                                let sent = place(Block::Sent(at, term));
+                                stands.0 = put(&of.operator, sent, to, &identity(of.weight.columns)).0;
                             }
-                            Source::Layer(source) => put(&of.operator, place(Block::Layer(source)), to, &of.weight),
+                            Source::Layer(source) => {
+                                *stands = put(&of.operator, place(Block::Layer(source)), to, &of.weight);
+                            }
                         }
                         names.push(of.weight_name.as_str());
                     }
@@ -200,7 +251,7 @@ pub(crate) fn chain(layers: Vec<Layer>) -> Result<Vec<LayerFile>, String> {
                     linear[to..to + layer.outputs].copy_from_slice(&layer.linear);
                 }
                 Block::Sent(at, term) if link == 1 => {
-                    put("identity", 0, to, &layers[at].terms[term].weight);
+                    places[at][term] = put("identity", 0, to, &layers[at].terms[term].weight);
                     linear[to..to + size(block)].fill(true);
                 }
                 carried => {
@@ -222,7 +273,13 @@ pub(crate) fn chain(layers: Vec<Layer>) -> Result<Vec<LayerFile>, String> {
         });
         (below, inputs) = (above, outputs);
     }
-    Ok(files)
+    let mut as_described = Vec::new();
+    for (at, layer) in described.iter_mut().enumerate() {
+        let terms = layer.terms.iter_mut().zip(&places[at]);
+        let terms = terms.map(|(term, &(operator, weight))| term.described(operator, weight)).collect();
+        as_described.push(layer.described((depth[at] - 1, firsts[at]), terms));
+    }
+    Ok((files, Some(Described { layers: as_described })))
 }
 
 /// The biases of the blocks of a link, one row for all nodes or one for each.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::chain::{self, Layer, Source, Term};
 use crate::operators::{Operators, wrong};
 use crate::tensors::{Tensor, Tensors};
-use crate::{DenseMatrix, FileError, LayerFile, Precision, SparseMatrix};
+use crate::{DenseMatrix, Described, FileError, LayerFile, Precision, SparseMatrix};
 
 /// The key of the metadata.
 pub(crate) const KEY: &str = "gcnproof.network";
@@ -36,6 +36,11 @@ struct LayerText {
     bias: Option<String>,
     /// One activation for all units of a layer, or a list with one for each.
     activation: Value,
+    /// A tensor with at least the sum of the absolute values that were folded into each bias.
+    bias_magnitude: Option<String>,
+    /// Roundings of the bias that are not described.
+    #[serde(default)]
+    bias_roundings: u32,
 }
 
 #[derive(Deserialize)]
@@ -50,6 +55,11 @@ struct TermText {
     /// Are the weights stored as [out, in], as PyTorch does?
     #[serde(default)]
     transposed: bool,
+    /// A tensor like that of the weights, with at least the sum of the absolute values that were folded into each.
+    magnitude: Option<String>,
+    /// Roundings of a product that are not described.
+    #[serde(default)]
+    roundings: u32,
 }
 
 /// Has a unit no activation?
@@ -103,15 +113,17 @@ pub(crate) fn write(layers: &[LayerFile]) -> String {
 }
 
 /// What a description says.
-pub(crate) struct Described {
+pub(crate) struct Said {
     pub layers: Vec<LayerFile>,
+    /// The layers as they were described, if those of the chain are others.
+    pub described: Option<Described>,
     pub precision: Precision,
     /// The matrices that the operators name by digest.
     pub matrices: Vec<Arc<SparseMatrix>>,
 }
 
 /// Reads the layers of a file that describes its network.
-pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Described, FileError> {
+pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Said, FileError> {
     let described: Description =
         serde_json::from_str(text).map_err(|error| wrong(file, KEY, format!("it is not what it must be: {error}")))?;
     if described.version != VERSION {
@@ -128,9 +140,7 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Desc
             return Err(wrong(file, entry, problem));
         }
         used.insert(name.to_owned());
-        let tensor = if turned { tensors.turned(name)? } else { tensors.tensor(name)? };
-        precisions.push(tensor.precision);
-        Ok(tensor)
+        if turned { tensors.turned(name) } else { tensors.tensor(name) }
     };
     let mut layers: Vec<Layer> = Vec::new();
     for &at in &order {
@@ -150,7 +160,11 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Desc
                 Source::Layer(place) => Some(layers[place].outputs),
             };
             let weight = match &term.weight {
-                Some(name) => matrix(file, &entry, load(&entry, name, term.transposed, tensors)?)?,
+                Some(name) => {
+                    let tensor = load(&entry, name, term.transposed, tensors)?;
+                    precisions.push(tensor.precision);
+                    matrix(file, &entry, tensor)?
+                }
                 None => match inputs {
                     Some(inputs) => chain::identity(inputs),
                     None => {
@@ -170,7 +184,20 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Desc
             }
             let weight_name = term.weight.clone().unwrap_or_else(|| "the identity".into());
             let operator = operators.rule(&term.operator, tensors).map_err(|problem| wrong(file, &entry, problem))?;
-            terms.push(Term { source, operator, weight, weight_name });
+            let magnitude = term.magnitude.as_ref().map(|name| {
+                let tensor = load(&entry, name, term.transposed, tensors)?;
+                let sides = [weight.rows, weight.columns];
+                if tensor.shape != sides {
+                    let problem =
+                        format!("the magnitude `{name}` has the sides {:?}, the weights {sides:?}", tensor.shape);
+                    return Err(wrong(file, &entry, problem));
+                }
+                covers(name, &tensor.values, &weight.values, weight.values.len())
+                    .map_err(|problem| wrong(file, &entry, problem))?;
+                Ok(tensor.values)
+            });
+            let (magnitude, roundings) = (magnitude.transpose()?, term.roundings);
+            terms.push(Term { source, operator, weight, weight_name, magnitude, roundings });
         }
         let Some(outputs) = terms.first().map(|term| term.weight.columns) else {
             return Err(wrong(file, &entry, "it has no terms".into()));
@@ -191,6 +218,7 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Desc
         let bias = match &layer.bias {
             Some(name) => {
                 let tensor = load(&entry, name, false, tensors)?;
+                precisions.push(tensor.precision);
                 match tensor.shape.as_slice() {
                     [units] if *units == outputs => tensor.values,
                     [_, units] if *units == outputs => tensor.values,
@@ -204,6 +232,20 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Desc
             }
             None => vec![0.0; outputs],
         };
+        let bias_magnitude = layer.bias_magnitude.as_ref().map(|name| {
+            let tensor = load(&entry, name, false, tensors)?;
+            if tensor.shape.last() != Some(&outputs) || tensor.shape.len() > 2 {
+                let problem = format!(
+                    "the magnitude `{name}` of the bias has the sides {:?}, but there are {outputs} units: one number for each, or for \
+                     each node and unit",
+                    tensor.shape
+                );
+                return Err(wrong(file, &entry, problem));
+            }
+            covers(name, &tensor.values, &bias, outputs).map_err(|problem| wrong(file, &entry, problem))?;
+            Ok(tensor.values)
+        });
+        let (bias_magnitude, bias_roundings) = (bias_magnitude.transpose()?, layer.bias_roundings);
         let linear = match &layer.activation {
             Value::Array(each) if each.len() != outputs => {
                 Err(format!("{} activations are given for {outputs} units", each.len()))
@@ -212,7 +254,8 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Desc
             all => is_linear(all).map(|linear| vec![linear; outputs]),
         };
         let linear = linear.map_err(|problem| wrong(file, &entry, problem))?;
-        layers.push(Layer { terms, bias, bias_name: layer.bias.clone(), linear, outputs });
+        let bias_name = layer.bias.clone();
+        layers.push(Layer { terms, bias, bias_name, linear, outputs, bias_magnitude, bias_roundings });
     }
     if layers.last().is_some_and(|output| output.linear.contains(&false)) {
         let problem = "the logits must not have an activation: say \"activation\": \"none\"".to_owned();
@@ -229,8 +272,27 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Desc
         [same] => *same,
         _ => Precision::Mixed,
     };
-    let layers = chain::chain(layers).map_err(|problem| wrong(file, KEY, problem))?;
-    Ok(Described { layers, precision, matrices: operators.matrices() })
+    let (layers, described) = chain::chain(layers).map_err(|problem| wrong(file, KEY, problem))?;
+    Ok(Said { layers, described, precision, matrices: operators.matrices() })
+}
+
+/// Is a magnitude finite and nowhere below the sizes of the numbers that it belongs to? Either may be one row, of so many, for all nodes.
+///
+/// # Errors
+/// In words, if it is not.
+fn covers(name: &str, magnitude: &[f64], values: &[f64], row: usize) -> Result<(), String> {
+    let (own, other) = (magnitude.len(), values.len());
+    if own != other && own != row && other != row {
+        return Err(format!("the magnitude `{name}` is given for {} nodes, the bias for {}", own / row, other / row));
+    }
+    for at in 0..own.max(other) {
+        let (most, size) = (magnitude[at % own], values[at % other].abs());
+        if !most.is_finite() || most < size {
+            let problem = format!("the magnitude `{name}` is {most} at place {}", at % own);
+            return Err(format!("{problem}: it must be finite, and not below {size}, the size of what it belongs to"));
+        }
+    }
+    Ok(())
 }
 
 /// The layers in an order in which each reads only what stands before it; the output is last.

@@ -1,6 +1,6 @@
 //! SHA-256 over what a file means, so that recompressing it changes nothing.
 
-use crate::{LayerFile, Pattern, SparseMatrix};
+use crate::{Described, LayerFile, Pattern, SparseMatrix};
 use sha2::{Digest, Sha256};
 
 /// See [`crate::GraphFile::digest`] for the byte layout.
@@ -23,12 +23,20 @@ pub(crate) fn graph(adjacency: &Pattern, attributes: &Pattern, labels: Option<&[
 }
 
 /// See [`crate::ModelFile::digest`] for the byte layout.
-pub(crate) fn model(layers: &[LayerFile]) -> String {
+pub(crate) fn model(layers: &[LayerFile], described: Option<&Described>) -> String {
     let more = |layer: &LayerFile| {
         !layer.operators.is_empty() || !layer.linear.is_empty() || layer.bias.len() > layer.weight.columns
     };
+    if let Some(described) = described {
+        let mut seal = Seal::new(b"gcnproof-model-v3\n");
+        seal.terms(layers);
+        seal.described(described);
+        return seal.finish();
+    }
     if layers.iter().any(more) {
-        return model_of_terms(layers);
+        let mut seal = Seal::new(b"gcnproof-model-v2\n");
+        seal.terms(layers);
+        return seal.finish();
     }
     let mut seal = Seal::new(b"gcnproof-model-v1\n");
     seal.number(layers.len() as u64);
@@ -63,29 +71,6 @@ pub fn matrix(matrix: &SparseMatrix) -> String {
     seal.finish()
 }
 
-/// The second layout: every list with its length before it, so that no two models have the same bytes.
-fn model_of_terms(layers: &[LayerFile]) -> String {
-    let mut seal = Seal::new(b"gcnproof-model-v2\n");
-    seal.number(layers.len() as u64);
-    for layer in layers {
-        let terms = layer.operators.len().max(1);
-        seal.number((layer.weight.rows / terms) as u64);
-        seal.number(layer.weight.columns as u64);
-        seal.number(terms as u64);
-        layer.weight.values.iter().for_each(|value| seal.number(value.to_bits()));
-        seal.number(layer.bias.len() as u64);
-        layer.bias.iter().for_each(|value| seal.number(value.to_bits()));
-        seal.number(layer.operators.len() as u64);
-        for rule in &layer.operators {
-            seal.number(rule.len() as u64);
-            seal.bytes(rule.as_bytes());
-        }
-        seal.number(layer.linear.len() as u64);
-        layer.linear.iter().for_each(|&linear| seal.bytes(&[u8::from(linear)]));
-    }
-    seal.finish()
-}
-
 /// A hash that swallows numbers; buffered, because hashing eight bytes at a time is slow.
 struct Seal {
     hash: Sha256,
@@ -107,6 +92,50 @@ impl Seal {
             self.hash.update(&self.buffer);
             self.buffer.clear();
         }
+    }
+
+    /// The second layout: every list with its length before it, so that no two models have the same bytes.
+    fn terms(&mut self, layers: &[LayerFile]) {
+        self.number(layers.len() as u64);
+        for layer in layers {
+            let terms = layer.operators.len().max(1);
+            self.number((layer.weight.rows / terms) as u64);
+            self.number(layer.weight.columns as u64);
+            self.number(terms as u64);
+            layer.weight.values.iter().for_each(|value| self.number(value.to_bits()));
+            self.floats(&layer.bias);
+            self.number(layer.operators.len() as u64);
+            for rule in &layer.operators {
+                self.number(rule.len() as u64);
+                self.bytes(rule.as_bytes());
+            }
+            self.number(layer.linear.len() as u64);
+            layer.linear.iter().for_each(|&linear| self.bytes(&[u8::from(linear)]));
+        }
+    }
+
+    /// What the layers were described as.
+    fn described(&mut self, described: &Described) {
+        self.number(described.layers.len() as u64);
+        for layer in &described.layers {
+            let sizes = [layer.layer, layer.first, layer.outputs, layer.terms.len()];
+            sizes.iter().for_each(|&size| self.number(size as u64));
+            for term in &layer.terms {
+                let (source, weight) = (term.source.map_or(0, |at| at + 1), term.weight);
+                let places = [source, term.operator, weight.layer, weight.row, weight.column];
+                places.iter().for_each(|&place| self.number(place as u64));
+                self.number(u64::from(term.roundings));
+                self.floats(term.magnitude.as_deref().unwrap_or_default());
+            }
+            self.number(u64::from(layer.bias_roundings));
+            self.floats(layer.bias_magnitude.as_deref().unwrap_or_default());
+        }
+    }
+
+    /// How many, and then each.
+    fn floats(&mut self, values: &[f64]) {
+        self.number(values.len() as u64);
+        values.iter().for_each(|value| self.number(value.to_bits()));
     }
 
     /// Row offsets and then column ids: together with the dimensions, unambiguous.
@@ -151,7 +180,7 @@ mod tests {
         for number in [1, 2, 1, 0.5f64.to_bits(), (-1f64).to_bits(), 2f64.to_bits()] {
             bytes.extend(number.to_le_bytes());
         }
-        assert_eq!(model(&[layer()]), hashed(&bytes));
+        assert_eq!(model(&[layer()], None), hashed(&bytes));
     }
 
     #[test]
@@ -173,7 +202,7 @@ mod tests {
         }
         number(&mut bytes, 1);
         bytes.push(1);
-        assert_eq!(model(std::slice::from_ref(&terms)), hashed(&bytes));
+        assert_eq!(model(std::slice::from_ref(&terms), None), hashed(&bytes));
         // Each of the additions alone makes another model.
         let others = [
             layer(),
@@ -184,7 +213,7 @@ mod tests {
             LayerFile { bias: vec![2.0, 2.0], ..layer() },
             terms,
         ];
-        let mut digests: Vec<String> = others.iter().map(|layer| model(std::slice::from_ref(layer))).collect();
+        let mut digests: Vec<String> = others.iter().map(|layer| model(std::slice::from_ref(layer), None)).collect();
         digests.sort();
         digests.dedup();
         assert_eq!(digests.len(), others.len());

@@ -39,6 +39,7 @@ mod archive;
 mod array;
 mod chain;
 mod chosen;
+mod described;
 mod description;
 mod digest;
 mod error;
@@ -60,6 +61,7 @@ mod tensors;
 mod triplets;
 pub mod write;
 
+pub use described::{Described, DescribedLayer, DescribedTerm, Place};
 pub use digest::ids as digest_ids;
 pub use digest::matrix as matrix_digest;
 pub use error::FileError;

@@ -1,8 +1,8 @@
 //! Model files: the layers of a GCN, from safetensors or npz.
 
-use crate::description::Described;
+use crate::description::Said;
 use crate::tensors::{TensorSource, Tensors};
-use crate::{DenseMatrix, FileError, SparseMatrix, chosen, description, digest, layers, names, source};
+use crate::{DenseMatrix, Described, FileError, SparseMatrix, chosen, description, digest, layers, names, source};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -43,6 +43,9 @@ pub enum Precision {
 pub struct ModelFile {
     /// The layers from input to output; at least one, and each fits the next.
     pub layers: Vec<LayerFile>,
+    /// What the file describes, where that is not just these layers: they may stand for a network with skips, and something may have
+    /// been folded into their numbers.
+    pub described: Option<Described>,
     /// The matrices that rules `matrix:DIGEST` name, if the file holds them.
     pub matrices: Vec<Arc<SparseMatrix>>,
     /// SHA-256 (lowercase hex) over the content, so independent of format, names, orientation and
@@ -55,6 +58,11 @@ pub struct ModelFile {
     /// u64, the weights as before, term after term; the number of biases as u64 and the biases as f64 bits; the number of
     /// operators as u64, and for each the length of its rule in bytes as u64 and the rule as UTF-8; the number of linear flags
     /// as u64, and each as one byte, 0 or 1.
+    ///
+    /// If `described` is given, the bytes are `gcnproof-model-v3\n`, those of the second layout after its first line, and then all numbers as
+    /// u64: the number of described layers; for each its layer, its first unit, its outputs and the number of its terms; for each term the
+    /// layer that it reads plus 1 (0: the attributes), its operator, layer, row and column of its weights, its roundings, and its magnitude;
+    /// then the roundings and the magnitude of the bias. A magnitude is its length (0 if there is none) and its numbers as f64 bits.
     pub digest: String,
     /// The precision of the stored numbers.
     pub precision: Precision,
@@ -109,9 +117,9 @@ pub fn parse_model_with(name: &str, bytes: &[u8], options: &ModelOptions) -> Res
                 problem: "the file describes its layers itself: leave --layers out".into(),
             });
         }
-        let Described { layers, precision, matrices } = description::read(name, &text, &mut tensors)?;
-        let (digest, metadata) = (digest::model(&layers), tensors.metadata());
-        return Ok(ModelFile { digest, layers, matrices, precision, metadata, notes: Vec::new() });
+        let Said { layers, described, precision, matrices } = description::read(name, &text, &mut tensors)?;
+        let (digest, metadata) = (digest::model(&layers, described.as_ref()), tensors.metadata());
+        return Ok(ModelFile { digest, layers, described, matrices, precision, metadata, notes: Vec::new() });
     }
     let shaped = tensors.shapes();
     let order = match options.layers.as_slice() {
@@ -120,8 +128,8 @@ pub fn parse_model_with(name: &str, bytes: &[u8], options: &ModelOptions) -> Res
     };
     let mut notes = Vec::new();
     let (layers, precision) = layers::assemble(name, &mut tensors, &order, &mut notes)?;
-    let (digest, metadata) = (digest::model(&layers), tensors.metadata());
-    Ok(ModelFile { digest, layers, matrices: Vec::new(), precision, metadata, notes })
+    let (digest, metadata) = (digest::model(&layers, None), tensors.metadata());
+    Ok(ModelFile { digest, layers, described: None, matrices: Vec::new(), precision, metadata, notes })
 }
 
 /// A model that is in memory already: what its file would say of it under `gcnproof.network`, and its tensors. `name` is what
@@ -131,7 +139,7 @@ pub fn parse_model_with(name: &str, bytes: &[u8], options: &ModelOptions) -> Res
 /// If the description is none, or does not fit the tensors.
 pub fn describe_model(name: &str, description: &str, tensors: &dyn TensorSource) -> Result<ModelFile, FileError> {
     let mut tensors = Tensors::Given(name.into(), tensors);
-    let Described { layers, precision, matrices } = description::read(name, description, &mut tensors)?;
-    let (digest, metadata) = (digest::model(&layers), BTreeMap::new());
-    Ok(ModelFile { digest, layers, matrices, precision, metadata, notes: Vec::new() })
+    let Said { layers, described, precision, matrices } = description::read(name, description, &mut tensors)?;
+    let (digest, metadata) = (digest::model(&layers, described.as_ref()), BTreeMap::new());
+    Ok(ModelFile { digest, layers, described, matrices, precision, metadata, notes: Vec::new() })
 }

@@ -95,6 +95,7 @@ pub fn model(layers: Vec<LayerFile>) -> ModelFile {
     ModelFile {
         layers,
         digest: "model".into(),
+        described: None,
         matrices: Vec::new(),
         precision: Precision::F64,
         metadata: Default::default(),

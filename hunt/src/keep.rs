@@ -115,7 +115,7 @@ pub fn keep(finding: &Finding, original: &Finding, out: &Path, name: &str) -> io
     match &finding.proof {
         None => {
             text += &format!("    gcnproof certify {base} {} --proofs p.jsonl --format json\n", finding.how.options());
-            text += &format!("    gcnproof check g.npz m.safetensors p.jsonl{checking}\n");
+            text += &format!("    gcnproof check {base} p.jsonl\n");
         }
         Some((header, line)) => {
             fs::write(folder.join("false.jsonl"), whole(header, line, &files, &finding.case)?)?;

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 
 __all__ = [
+    "RULES",
     "Gathering",
     "Graph",
     "Job",
@@ -24,6 +25,9 @@ __all__ = [
     "radius_edges",
     "read_model",
 ]
+
+#: The rules of a check, as the commands tell them.
+RULES: str
 
 @final
 class Graph:
@@ -221,15 +225,8 @@ def check(
     graph: Graph,
     network: Network,
     proofs: str,
-    global_: int | None,
-    local: int | None,
-    edges_global: int | None,
-    edges_local: int | None,
-    bound: int | None,
-    attacked_nodes: int | None,
-    nodes: list[int] | None,
+    asked: dict[str, Any] | None,
     exact: bool,
-    deployed: str | None,
     threads: int | None,
     progress: _Progress | None,
 ) -> dict[str, Any]: ...

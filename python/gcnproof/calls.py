@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from . import _native
-from .errors import GcnproofWarning
+from .errors import GcnproofWarning, InputError
 from .progress import Listener, Progress
 from .results import EdgeRadii, EdgeResults, Explanation, Proofs, Radii, Results
 from .selection import Subject, attacker, attacks_edges, flips as _flips, needed, removals as _removals, remover, selected
@@ -292,71 +292,92 @@ def check(
     model: Any,
     data: Any,
     proofs: Path,
-    *,
     Q: int | None = None,
-    q: int | None = None,
+    q: Any = None,
+    *,
+    edges: Literal["remove"] | None = None,
     E: int | None = None,
-    e: int | None = None,
+    e: Any = None,
+    keep_one_edge: bool = True,
+    freeze_edges: Any = None,
     bound: int | None = None,
     attacked_nodes: int | None = None,
     nodes: Any = None,
-    exact: bool = False,
+    flips: Direction = "both",
+    freeze_nodes: Any = None,
+    freeze_attributes: Any = None,
+    class_: Literal["predicted", "labels"] = "predicted",
     deployed: Literal["float32", "exact"] | None = None,
+    operator_error: int | None = None,
+    flush_subnormals: bool = False,
+    unit_roundoff: float | None = None,
+    exact: bool = False,
     threads: int | None = None,
     progress: bool | Listener = True,
 ) -> Proofs:
-    """Checks a file of proofs, each replayed in exact arithmetic by code that shares none with the certifier.
+    """Checks a file of proofs, each replayed in exact arithmetic by code that shares none with the certifier, and says whether it
+    answers your question.
 
-    A file states its own budget: `Q` and `q` insist that it is at least that large, or `E` and `e` where it is about removed edges, `nodes` that each of these nodes is proved. Where
-    the file's budget is larger, what is robust there is robust within the smaller one too; what is not need not be, and has no verdict.
-    `exact=True` lets the core alone judge, in exact integers: slow. `deployed="float32"` insists that the file is about every execution
-    in float32, `deployed="exact"` that it is about the network in exact arithmetic.
+        proofs = gcnproof.check(model, data, "proofs.jsonl.zst", Q=12, q=0.01, nodes=data.test_mask)
+        proofs.proved                      # is the question proved, for every node asked about?
+        proofs.verdicts                    # "robust", "non_robust" or "tie" for each node that the file answers for
 
-    A file of `collective` is about one attack for the whole graph: `bound` insists that it shows that at most so many predictions break, `attacked_nodes`
-    that the attacker may change so many nodes or more; the other expectations need `bound` beside them.
+    The question has the arguments of `certify`, or with `bound` those of `collective`; `E` alone says edges="remove", and
+    deployed="exact" the same as None. `exact=True` lets the core alone judge, in exact integers: slow.
+
+    What follows is told with the options of the command line, `-Q` for `Q` and `--class` for `class_`.
     """
+    if edges is None and (E is not None or e is not None):
+        edges = "remove"
+    of_execution = None if deployed == "exact" else deployed
+    on_edges = attacks_edges(
+        edges, E=E, e=e, keep_one_edge=keep_one_edge, freeze_edges=freeze_edges, Q=Q, q=q, flips=flips, freeze_attributes=freeze_attributes,
+        deployed=of_execution, operator_error=operator_error, flush_subnormals=flush_subnormals, unit_roundoff=unit_roundoff,
+    )
     subject = Subject(model, data)
+    asked: dict[str, Any] = {
+        "global_": 0, "attacker": None, "remover": None, "bound": None, "attacked_nodes": None, "class_": class_,
+        "nodes": selected(nodes, subject.graph.node_count),
+        "search": _search(False, False, None, False, "tight", of_execution, operator_error, flush_subnormals, unit_roundoff),
+    }
+    said = {
+        "q": q, "bound": bound, "attacked_nodes": attacked_nodes, "nodes": nodes, "freeze_nodes": freeze_nodes, "deployed": deployed,
+        "freeze_attributes": freeze_attributes, "operator_error": operator_error, "unit_roundoff": unit_roundoff,
+        "flush_subnormals": flush_subnormals or None, "flips": None if flips == "both" else flips,
+        "class_": None if class_ == "predicted" else class_,
+    }
+    budget = "a question needs a budget: say how many attributes may be flipped in all (Q), or edges='remove' with E"
+    if on_edges:
+        if bound is not None or attacked_nodes is not None:
+            raise InputError("bound together with edges: one attack is bounded for flips of attributes", "say Q instead of E")
+        asked["global_"] = _removals(needed(E, "E", "say how many edges may be removed in all: E=5"), "E")
+        asked["remover"] = remover(subject.graph, e, keep_one_edge, freeze_nodes, freeze_edges)
+    elif Q is not None:
+        if attacked_nodes is not None and bound is None:
+            raise InputError("attacked_nodes without bound", "say bound, or leave it out")
+        asked["global_"] = _flips(Q, "Q")
+        asked["attacker"] = attacker(subject.graph, 0.01 if q is None else q, flips, freeze_nodes, freeze_attributes)
+        asked["bound"] = None if bound is None else whole(bound, "bound", "predictions")
+        asked["attacked_nodes"] = None if attacked_nodes is None else whole(attacked_nodes, "attacked_nodes", "nodes")
+    else:
+        for name in [name for name, value in said.items() if value is not None]:
+            raise InputError(f"{name} without Q", budget)
     with Progress(progress, "check") as listener:
         facts = _native.check(
             subject.graph._native(),
             subject.network,
             os.fspath(proofs),
-            None if Q is None else _flips(Q, "Q"),
-            None if q is None else _flips(q, "q"),
-            None if E is None else _removals(E, "E"),
-            None if e is None else _removals(e, "e"),
-            None if bound is None else whole(bound, "bound", "predictions"),
-            None if attacked_nodes is None else whole(attacked_nodes, "attacked_nodes", "nodes"),
-            selected(nodes, subject.graph.node_count),
+            asked if on_edges or Q is not None else None,
             exact,
-            deployed,
             _threads(threads),
             listener,
         )
-    verdicts = {int(node): str(verdict) for node, verdict in facts["verdicts"]}
-    success, unmet = facts["success"], list(facts["unmet"])
-    statement = facts.get("statement") or {}
-    if _is_smaller(Q, q, statement.get("budget", {})) or _is_smaller(E, e, statement.get("edges", {})):
-        open_ = {node for node, verdict in verdicts.items() if verdict == "non_robust"}
-        verdicts = {node: verdict for node, verdict in verdicts.items() if node not in open_}
-        missing = sorted(open_.intersection(selected(nodes, subject.graph.node_count) or []))
-        if missing:
-            success = False
-            unmet.append(f"nodes that are not robust within the file's larger budget, which says nothing of the smaller one: {', '.join(map(str, missing))}")
-    return Proofs(success, facts["accepted"], facts["rejected"], verdicts, unmet, facts)
+    answers = facts["verdicts"] if facts["answers"] is None else facts["answers"]
+    verdicts = {int(node): str(verdict) for node, verdict in answers}
+    return Proofs(facts["proved"], facts["success"], facts["accepted"], facts["rejected"], verdicts, list(facts["unmet"]), facts)
 
 
-def _is_smaller(Q: int | None, q: int | None, budget: dict[str, Any]) -> bool:
-    """Does a budget allow less than the one that a file of proofs states? Per node no more than the global budget counts."""
-    whole = budget.get("global", 0)
-    if Q is not None and Q < whole:
-        return True
-    if q is None:
-        return False
-    stated = budget.get("local")
-    # One number for all nodes, or one for each; what is stated in another way is taken as larger.
-    numbers = stated if isinstance(stated, list) else [stated]
-    return any(not isinstance(number, int) or q < min(number, whole) for number in numbers)
+check.__doc__ = f"{check.__doc__}\n{_native.RULES}\n"
 
 
 def logits(model: Any, data: Any, flips: Any = ()) -> np.ndarray:

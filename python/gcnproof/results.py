@@ -578,16 +578,19 @@ class Explanation(dict):  # type: ignore[type-arg]
 
 @dataclass(frozen=True)
 class Proofs:
-    """What the checker says of a file of proofs. True if everything in it was accepted and at least one node is proved, or its claim about one attack."""
+    """What the checker says of a file of proofs. True if the question that it was asked is proved; without a question it is never true."""
 
+    proved: bool | None
+    """Is the question proved, for every node asked about? None if nothing was asked: then the file proves what it states itself."""
     success: bool
+    """Was everything in the file accepted, is something proved, and is nothing of the question left open?"""
     accepted: dict[str, int]
     """Proofs that were accepted: robust, non_robust and tie."""
     rejected: int
     verdicts: dict[int, str]
-    """What is proved of each node."""
+    """What is proved of each node asked about; of each node in the file if nothing was asked."""
     unmet: list[str]
-    """What the file does not state or prove although it was asked for."""
+    """What was asked and is not answered."""
     facts: dict[str, Any]
     """Everything that `gcnproof check --format json` says."""
 
@@ -598,12 +601,14 @@ class Proofs:
         return int(claim["claimed"]) if claim and claim["proved"] else None
 
     def __bool__(self) -> bool:
-        return self.success
+        return self.proved is True
 
     def __repr__(self) -> str:
         unmet = "".join(f"; {words}" for words in self.unmet)
         claim = self.facts.get("collective")
-        if claim:
-            words = f"one attack breaks at most {claim['claimed']} of {claim['counted']} predictions"
-            return f"Proofs({'accepted' if self.success else 'not accepted'}: {words}, {self.rejected} rejected{unmet})"
-        return f"Proofs({'accepted' if self.success else 'not accepted'}: {self.accepted}, {self.rejected} rejected{unmet})"
+        if self.proved is None:
+            head = "accepted, but no question was asked" if self.success else "not accepted"
+        else:
+            head = "proved" if self.proved else "not proved"
+        words = f"one attack breaks at most {claim['claimed']} of {claim['counted']} predictions" if claim else str(self.accepted)
+        return f"Proofs({head}: {words}, {self.rejected} rejected{unmet})"

@@ -10,7 +10,8 @@ use gcnproof::command::verdicts::{Verdicts, check_proofs_name};
 use gcnproof::command::{check as checking, explain as explaining, program, radius as radii};
 use gcnproof::internals::record::RadiusRecord;
 use gcnproof::internals::record::description::{BudgetRecord, Class, Description, NodeSet, RadiusRun};
-use gcnproof_check::{Expectations, Nodes, Options};
+use gcnproof_check::format::Convention;
+use gcnproof_check::{Attack, Options, Question};
 use miette::IntoDiagnostic;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -18,6 +19,7 @@ use serde_json::json;
 
 use crate::asked::{Attacker, Search, bound as bounds, files};
 use crate::call::{Done, call};
+use crate::edges::Remover;
 use crate::errors::{from_report, wrong};
 use crate::inputs::{Graph, Network};
 use crate::objects::object;
@@ -220,6 +222,60 @@ pub fn command<'py>(
     Ok((done.value, done.output, done.notes))
 }
 
+/// What a file of proofs is asked.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Asked<'py> {
+    global_: usize,
+    attacker: Option<Attacker<'py>>,
+    remover: Option<Remover<'py>>,
+    bound: Option<u64>,
+    attacked_nodes: Option<u64>,
+    class_: String,
+    nodes: Option<Vec<i64>>,
+    search: Search,
+}
+
+impl Asked<'_> {
+    /// As the checker takes it.
+    fn question(&self, py: Python, graph: &Graph, network: &Network) -> PyResult<Question> {
+        let classes: Convention = self
+            .class_
+            .parse()
+            .map_err(|_| wrong(py, &format!("class_={:?}", self.class_), "give 'predicted' or 'labels'"))?;
+        let (digests, of) = (("", ""), (&*network.network, network.rules.as_slice()));
+        let attack = match (&self.attacker, &self.remover, self.bound) {
+            (Some(attacker), _, bound) => {
+                let budget = attacker.budget(py, &graph.0, self.global_)?;
+                let budget = gcnproof::proof::header(digests, of, &budget, classes).budget;
+                match (bound, self.search.execution(py)?) {
+                    (None, execution) => Attack::Flips(
+                        budget,
+                        execution.map(|execution| gcnproof_check::Execution {
+                            precision: execution.precision,
+                            operator_error: execution.operator_error,
+                            flush_subnormals: execution.flush_subnormals,
+                        }),
+                    ),
+                    (Some(bound), None) => Attack::Collective { budget, attacked_nodes: self.attacked_nodes, bound },
+                    (Some(_), Some(_)) => {
+                        let message = "deployed together with bound: one attack is bounded in exact arithmetic only";
+                        return Err(wrong(py, message, "leave one of them out"));
+                    }
+                }
+            }
+            (None, Some(remover), _) => {
+                let budget = remover.budget(py, &graph.0, self.global_)?;
+                Attack::Removals(gcnproof::edges::edge_header(digests, of, &budget, classes).edges)
+            }
+            (None, None, _) => return Err(wrong(py, "a question without a budget", "give Q or E")),
+        };
+        let nodes = self.nodes.clone().map(|nodes| selected(py, graph, Some(nodes))).transpose()?;
+        let nodes = nodes.map(|nodes| nodes.into_iter().map(|node| node as u32).collect());
+        Ok(Question { classes, nodes, ..Question::new(attack) })
+    }
+}
+
 /// Checks a file of proofs against a graph and a network in memory.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
@@ -228,42 +284,19 @@ pub fn check<'py>(
     graph: &Graph,
     network: &Network,
     proofs: PathBuf,
-    global_: Option<u64>,
-    local: Option<u64>,
-    edges_global: Option<u64>,
-    edges_local: Option<u64>,
-    bound: Option<u64>,
-    attacked_nodes: Option<u64>,
-    nodes: Option<Vec<i64>>,
+    asked: Option<Asked>,
     exact: bool,
-    deployed: Option<&str>,
     threads: Option<usize>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let deployed = match deployed {
-        None => None,
-        Some("float32") => Some(true),
-        Some("exact") => Some(false),
-        Some(other) => return Err(wrong(py, &format!("deployed={other:?}"), "give 'float32' or 'exact'")),
-    };
-    let nodes = nodes.map(|nodes| selected(py, graph, Some(nodes))).transpose()?;
-    let words = |nodes: Vec<usize>| nodes.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
-    let nodes = nodes.map(|nodes| words(nodes).parse::<Nodes>());
-    let nodes = nodes.transpose().map_err(|problem| wrong(py, &problem.to_string(), "give ids of nodes"))?;
-    let expect = Expectations {
-        global: global_,
-        local,
-        removals: edges_global,
-        removals_at_node: edges_local,
-        bound,
-        attacked_nodes,
-        nodes,
-        deployed,
-        ..Expectations::default()
-    };
+    let question = asked.map(|asked| asked.question(py, graph, network)).transpose()?;
     let model = gcnproof::proof::model_file(&network.network, &network.identity.model);
+    // The network is the one in memory, whatever a file says of its message passing.
+    let budget = gcnproof::Budget::uniform(&graph.0, 0, 0);
+    let of = (&*network.network, network.rules.as_slice());
+    let message_passing = gcnproof::proof::header(("", ""), of, &budget, Convention::Predicted).message_passing;
     let matrices = network.network.own_matrices();
-    let options = Options { exact_only: exact, expect, matrices };
+    let options = Options { exact_only: exact, matrices, message_passing, question, ..Options::default() };
     let graph = graph.0.clone();
     let work = move || checking::summary(&graph, &model, &options, &proofs);
     let done = call(py, threads, progress, work)?;

@@ -44,7 +44,7 @@ pub struct Remover<'py> {
 
 impl Remover<'_> {
     /// As the library takes them.
-    fn budget(&self, py: Python, graph: &gcnproof::Graph, global: usize) -> PyResult<EdgeBudget> {
+    pub fn budget(&self, py: Python, graph: &gcnproof::Graph, global: usize) -> PyResult<EdgeBudget> {
         let refused = |error: gcnproof::edges::EdgeBudgetError| {
             raise(py, "InputError", &error.to_string(), Some("give a budget that belongs to the graph"))
         };

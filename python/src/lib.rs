@@ -40,9 +40,9 @@ mod _native {
     use super::*;
 
     #[pymodule_init]
-    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         // Nothing that a command says goes past Python.
         gcnproof::command::output::capture();
-        Ok(())
+        module.add("RULES", gcnproof_check::RULES)
     }
 }

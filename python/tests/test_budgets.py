@@ -25,10 +25,14 @@ def test_only_robustness_carries_over_to_a_smaller_budget(tmp_path):
     graph, network, path, two, between = proved(tmp_path)
     same = gcnproof.check(network, graph, path, Q=2, q=2, progress=False)
     assert same and same.verdicts == gcnproof.check(network, graph, path, progress=False).verdicts and between[0] in same.verdicts
-    for smaller in ({"Q": 1, "q": 1}, {"Q": 1}, {"q": 1}):
+    robust = set(two.node[two.robust].tolist())
+    for smaller in ({"Q": 1, "q": 1}, {"Q": 1}, {"Q": 2, "q": 1}):
         found = gcnproof.check(network, graph, path, **smaller, progress=False)
-        assert found and "non_robust" not in found.verdicts.values()
-        assert {node for node, verdict in found.verdicts.items() if verdict == "robust"} == set(two.node[two.robust].tolist())
+        assert {node for node, verdict in found.verdicts.items() if verdict == "robust"} == robust
+        # Other witnesses do not fit the smaller budget.
+        fit = {node for node in set(found.verdicts) - robust if len(two[node].witness) > smaller["Q"]}
+        assert not fit
+        assert gcnproof.check(network, graph, path, **smaller, nodes=sorted(robust), progress=False)
     asked = gcnproof.check(network, graph, path, Q=1, nodes=between, progress=False)
     assert not asked and str(between[0]) in asked.unmet[-1]
 
@@ -37,8 +41,12 @@ def test_proofs_with_a_budget_for_each_node(tmp_path):
     graph, network = small(3)
     path, q = tmp_path / "proofs.jsonl", np.full(graph.node_count, 2)
     gcnproof.certify(network, graph, Q=2, q=q, complete=True, progress=False, proofs=path)
-    found = gcnproof.check(network, graph, path, q=1, progress=False)
-    assert "non_robust" not in found.verdicts.values()
+    same = gcnproof.check(network, graph, path, Q=2, q=q, progress=False)
+    assert same.proved
+    found = gcnproof.check(network, graph, path, Q=2, q=1, progress=False)
+    for node, verdict in found.verdicts.items():
+        assert same.verdicts[node] == verdict
+    assert not gcnproof.check(network, graph, path, Q=3, q=q, progress=False).proved
 
 
 def test_shares_are_what_they_are_written_as():

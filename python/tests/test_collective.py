@@ -137,23 +137,25 @@ def test_proofs_are_written_and_checked(cora, standard, tmp_path):
     found = gcnproof.collective(standard, cora, [2, 4], 2, proofs=folder, **FEW)
     for Q, bound in zip(found.Q.tolist(), found.bound.tolist(), strict=True):
         checked = gcnproof.check(standard, cora, folder / f"Q-{Q}.jsonl", progress=False)
-        assert checked and checked.bound == bound and f"at most {bound} of 80" in repr(checked)
+        assert checked.success and checked.proved is None and checked.bound == bound and f"at most {bound} of 80" in repr(checked)
         assert gcnproof.check(standard, cora, folder / f"Q-{Q}.jsonl", Q=Q, q=2, bound=bound, nodes=NODES, progress=False)
     path = folder / "Q-4.jsonl"
-    low = gcnproof.check(standard, cora, path, bound=int(found.bound[1]) - 1, progress=False)
+    low = gcnproof.check(standard, cora, path, Q=4, q=2, nodes=NODES, bound=int(found.bound[1]) - 1, progress=False)
     assert not low and "at most" in low.unmet[0]
-    assert not gcnproof.check(standard, cora, path, Q=5, bound=80, progress=False)
+    assert not gcnproof.check(standard, cora, path, Q=5, q=2, nodes=NODES, bound=80, progress=False)
+    assert not gcnproof.check(standard, cora, path, Q=4, q=2, bound=80, progress=False)
     # What is proved of one attack is not proved of single nodes.
-    assert not gcnproof.check(standard, cora, path, Q=4, progress=False)
+    assert not gcnproof.check(standard, cora, path, Q=4, q=2, nodes=NODES, progress=False)
     with pytest.raises(gcnproof.InputError, match="force=True"):
         gcnproof.collective(standard, cora, [4], 2, proofs=folder, **FEW)
     gcnproof.collective(standard, cora, [4], 2, proofs=folder, force=True, attacked_nodes=3, **FEW)
-    assert gcnproof.check(standard, cora, path, Q=4, bound=80, attacked_nodes=3, progress=False)
-    assert not gcnproof.check(standard, cora, path, Q=4, bound=80, attacked_nodes=4, progress=False)
+    question = {"Q": 4, "q": 2, "nodes": NODES, "bound": 80, "progress": False}
+    assert gcnproof.check(standard, cora, path, attacked_nodes=3, **question)
+    assert not gcnproof.check(standard, cora, path, attacked_nodes=4, **question)
     with pytest.raises(gcnproof.InputError, match="rows='count' with proofs"):
         gcnproof.collective(standard, cora, [4], 2, rows="count", proofs=tmp_path / "others", **FEW)
     with pytest.raises(gcnproof.InputError, match="bound=-1"):
-        gcnproof.check(standard, cora, path, bound=-1)
+        gcnproof.check(standard, cora, path, Q=4, bound=-1)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "jsonl", "csv"])

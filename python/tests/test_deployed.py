@@ -94,16 +94,20 @@ def test_proofs_state_what_they_are_about(tmp_path):
     deployed, exact = tmp_path / "deployed.jsonl", tmp_path / "exact.jsonl"
     found = gcnproof.certify(network, graph, Q=1, q=1, deployed="float32", progress=False, proofs=deployed)
     gcnproof.certify(network, graph, Q=1, q=1, progress=False, proofs=exact)
-    proved = gcnproof.check(network, graph, deployed, deployed="float32", progress=False)
-    assert proved.success
+    nodes = [one.node for one in found if one.deployed in ("robust", "non_robust")]
+    question = {"Q": 1, "q": 1, "nodes": nodes, "progress": False}
+    proved = gcnproof.check(network, graph, deployed, deployed="float32", **question)
+    assert proved.proved
     for one in found:
         expected = one.deployed if one.deployed in ("robust", "non_robust") else None
         assert proved.verdicts.get(one.node) == expected
-    assert not gcnproof.check(network, graph, exact, deployed="float32", progress=False).success
-    assert not gcnproof.check(network, graph, deployed, deployed="exact", progress=False).success
-    assert gcnproof.check(network, graph, exact, deployed="exact", progress=False).success
+    assert not gcnproof.check(network, graph, exact, deployed="float32", **question).proved
+    assert not gcnproof.check(network, graph, deployed, deployed="float32", operator_error=100, **question).proved
+    # What holds for every execution holds in exact arithmetic.
+    assert gcnproof.check(network, graph, deployed, deployed="exact", **question).proved
+    assert gcnproof.check(network, graph, deployed, **question).proved
     with pytest.raises(gcnproof.InputError, match="float32"):
-        gcnproof.check(network, graph, exact, deployed="double", progress=False)
+        gcnproof.check(network, graph, exact, deployed="double", **question)
 
 
 def test_radii_and_explanations_speak_of_executions():

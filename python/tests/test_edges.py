@@ -65,12 +65,16 @@ def test_proofs_are_checked_and_runs_resumed(tmp_path):
     assert checked and {node: row.verdict for node, row in zip(found.node.tolist(), found, strict=True)} == {
         node: "non_robust" if verdict == "tie" else verdict for node, verdict in checked.verdicts.items()
     }
-    assert gcnproof.check(network, graph, proofs, exact=True, progress=False)
-    assert not gcnproof.check(network, graph, proofs, E=4, progress=False)
+    assert gcnproof.check(network, graph, proofs, edges="remove", E=3, e=2, exact=True, progress=False)
+    assert not gcnproof.check(network, graph, proofs, E=4, keep_one_edge=False, progress=False)
     assert not gcnproof.check(network, graph, proofs, Q=1, progress=False)
-    # What a larger budget breaks says nothing of a smaller one.
-    smaller = gcnproof.check(network, graph, proofs, E=2, progress=False)
-    assert set(smaller.verdicts.values()) <= {"robust"}
+    # What a larger budget breaks says nothing of a smaller one, unless the witness fits it.
+    smaller = gcnproof.check(network, graph, proofs, E=1, progress=False)
+    assert all(verdict == "robust" or len(found[node].witness) <= 1 for node, verdict in smaller.verdicts.items())
+    with pytest.raises(gcnproof.InputError, match="together with edges"):
+        gcnproof.check(network, graph, proofs, Q=1, E=1, progress=False)
+    with pytest.raises(gcnproof.InputError, match="bound together with edges"):
+        gcnproof.check(network, graph, proofs, E=1, bound=1, progress=False)
     again = gcnproof.certify(network, graph, edges="remove", E=3, e=2, complete=True, proofs=proofs, out=out, resume=True, progress=False)
     assert (again.verdict == found.verdict).all()
     with pytest.raises(gcnproof.InputError, match="finished run"):

@@ -167,8 +167,8 @@ def test_networks_come_back_from_their_files(tmp_path, problem):
     assert (gcnproof.logits(tmp_path / "network.safetensors", graph) == logits).all()
     results = gcnproof.certify(network, graph, 2, 1, complete=True, progress=False, proofs=tmp_path / "proofs.jsonl")
     assert (results.verdict != "undecided").all()
-    assert gcnproof.check(network, graph, tmp_path / "proofs.jsonl", Q=2, progress=False)
-    assert gcnproof.check(tmp_path / "network.safetensors", graph, tmp_path / "proofs.jsonl", Q=2, progress=False)
+    assert gcnproof.check(network, graph, tmp_path / "proofs.jsonl", Q=2, q=1, progress=False)
+    assert gcnproof.check(tmp_path / "network.safetensors", graph, tmp_path / "proofs.jsonl", Q=2, q=1, progress=False)
 
 
 def test_graphs_can_be_pickled(cora, problem):

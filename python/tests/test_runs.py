@@ -35,17 +35,36 @@ def test_proofs_are_written_and_accepted(cora, standard, tmp_path):
     path = tmp_path / "proofs.jsonl.zst"
     results = gcnproof.certify(standard, cora, 8, 0.01, nodes=NODES, complete=True, proofs=path, progress=False)
     assert results.proofs["proofs"] == 60
-    checked = gcnproof.check(standard, cora, path, Q=8, q=8, nodes=NODES, progress=False)
+    checked = gcnproof.check(standard, cora, path, Q=8, q=0.01, nodes=NODES, progress=False)
     assert checked and checked.rejected == 0 and len(checked.verdicts) == 60
     for node, verdict in checked.verdicts.items():
         assert results[node].verdict == verdict or (verdict == "tie" and results[node].reason == "tie")
-    larger = gcnproof.check(standard, cora, path, Q=9, progress=False)
-    assert not larger and larger.unmet == ["expected Q = 9 or more, stated Q = 8"] and larger.unmet[0] in repr(larger)
-    assert not gcnproof.check(standard, cora, path, nodes=[100], progress=False)
+    assert checked.proved and checked.facts["exit_code"] == 0 and "proved" in repr(checked)
+    # Under a larger budget robust nodes need not be robust, and witnesses stay witnesses.
+    larger = gcnproof.check(standard, cora, path, Q=9, nodes=NODES, progress=False)
+    assert not larger and "asked about Q = 9, stated Q = 8" in larger.unmet[0] and larger.unmet[0] in repr(larger)
+    assert set(larger.verdicts.values()) == {"non_robust"}
+    assert not gcnproof.check(standard, cora, path, Q=8, nodes=[100], progress=False)
+    assert not gcnproof.check(standard, cora, path, Q=8, progress=False)
+    # Without a question nothing is proved but what the file states itself.
+    own = gcnproof.check(standard, cora, path, progress=False)
+    assert own.proved is None and not own and own.success and own.verdicts == checked.verdicts
+    assert own.facts["exit_code"] == 4 and "no question was asked" in repr(own)
+    for said in ({"q": 8}, {"nodes": [1]}, {"bound": 3}, {"deployed": "float32"}, {"class_": "labels"}):
+        with pytest.raises(gcnproof.InputError, match="a question needs a budget"):
+            gcnproof.check(standard, cora, path, **said, progress=False)
     other = gcnproof.Graph(cora.adjacency, cora.attributes)
-    assert not gcnproof.check(standard, other, path, progress=False)
+    assert not gcnproof.check(standard, other, path, Q=8, progress=False)
     with pytest.raises(gcnproof.InputError, match="cannot be read"):
         gcnproof.check(standard, cora, tmp_path / "nothing.jsonl", progress=False)
+    results.save(tmp_path / "rows.parquet")
+    with pytest.raises(gcnproof.InputError, match="a table of results"):
+        gcnproof.check(standard, cora, tmp_path / "rows.parquet", Q=8, progress=False)
+
+
+def test_the_rules_of_a_check_are_those_of_the_command():
+    code, text, _ = gcnproof._native.command(["gcnproof", "check", "--help"], None, None)
+    assert code == 0 and gcnproof._native.RULES in text and gcnproof._native.RULES in gcnproof.check.__doc__
 
 
 def test_progress_is_told(cora, standard):

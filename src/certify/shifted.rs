@@ -59,6 +59,7 @@ impl Part {
             }
         });
         let network = Network::new(layers.collect()).expect("a part of a network is one");
+        let network = network.described_like(of.network(), &nodes);
         let mut attributes: Vec<Vec<usize>> = nodes
             .iter()
             .map(|&n| of.graph().attributes().row(n as usize).iter().map(|&d| d as usize).collect())

@@ -1,34 +1,31 @@
 //! `gcnproof check`: checks a file of proofs against a graph and a model.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use gcnproof::{Graph, Operator};
-use gcnproof_check::format::{Convention, Direction};
-use gcnproof_check::{Expectations, Nodes, Options, Summary, Verdict, check, expand_file, matrix_digest, visible};
+use gcnproof::Graph;
+use gcnproof_check::{Options, RULES, Summary, Verdict, check, expand_file, open_proofs as open, read_rules, visible};
 use gcnproof_files::{ModelFile, read_matrix};
 use miette::{IntoDiagnostic, Result, miette};
 use serde_json::{Value, json};
 
-use super::input::{GraphArguments, ModelArguments, by_layer};
+use super::input::{GraphArguments, ModelArguments};
+use super::question::QuestionArguments;
 use super::run::{Format, progress_bar};
 
-/// Check proofs: replay every one in exact arithmetic, with code that shares no arithmetic with the certifier.
+/// Check proofs: replay every one in exact arithmetic, with code that shares no arithmetic with the certifier, and say whether they answer
+/// your question.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
-  gcnproof certify cora.npz gcn.safetensors -Q 12 --complete --proofs proofs.jsonl.zst
-  gcnproof check cora.npz gcn.safetensors proofs.jsonl.zst
-  gcnproof check cora.npz gcn.safetensors proofs.jsonl.zst --expect-Q 12 --expect-q 14 --expect-nodes all
-  gcnproof check graph.npz model.npz proofs.jsonl --message-passing mean,laplacian.npz --format json
+#[command(after_help = format!("Examples:
+  gcnproof certify cora.npz gcn.safetensors -Q 12 -q 1% --complete --proofs proofs.jsonl.zst
+  gcnproof check cora.npz gcn.safetensors proofs.jsonl.zst -Q 12 -q 1%
+  gcnproof check cora.npz gcn.safetensors proofs.jsonl.zst -Q 12 --nodes 0-99 --deployed float32
+  gcnproof check cora.npz gcn.safetensors edges.jsonl.zst --edges remove -E 5 -e 3
+  gcnproof check cora.npz gcn.safetensors proofs/Q-20.jsonl -Q 20 -q 1% --bound 74
+  gcnproof check graph.npz model.npz proofs.jsonl -Q 3 --message-passing mean,laplacian.npz --format json
 
-A file states its own budget: --expect-Q and the like insist on what it must state and prove. What it states is compared
-right after its first line, and nothing is checked if it is not as expected. A larger budget than asked for is fine: it
-proves more of robust nodes.
-
-Exit codes: 0 everything in the file is accepted, at least one node is proved and everything is as expected; 1 not so;
-2 wrong usage, or a file that cannot be read.")]
+{RULES}"))]
 pub struct Check {
     /// The graph (.npz with adj_*, attr_* and labels, or with edge_index, x and y)
     graph: PathBuf,
@@ -38,17 +35,16 @@ pub struct Check {
     proofs: PathBuf,
     #[command(flatten)]
     options: GraphArguments,
-    /// Insist on this message passing, one rule or one per layer, the rules of a layer's terms with ' & ' between:
-    /// needed only where a matrix file takes part
-    #[arg(long, value_name = "RULE", value_delimiter = ',', help_heading = "Model")]
-    message_passing: Vec<String>,
+    /// The message passing, one rule or one per layer, the rules of a layer's terms with ' & ' between; a rule is a name as for certify, or a matrix file
+    #[arg(long, value_name = "RULES", help_heading = "Model")]
+    message_passing: Option<String>,
     /// A matrix that a rule of the model or of the proofs names by its digest; may be repeated
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     matrix: Vec<PathBuf>,
     #[command(flatten)]
     reading: ModelArguments,
     #[command(flatten)]
-    expect: Expected,
+    question: QuestionArguments,
     /// The core alone judges, in exact integers: slow
     #[arg(long)]
     exact: bool,
@@ -63,104 +59,35 @@ pub struct Check {
     threads: Option<u16>,
 }
 
-/// What the file must state and prove.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Expectations")]
-struct Expected {
-    /// The file must state at least N flips in all, and local budgets that leave room for them
-    #[arg(long = "expect-Q", value_name = "N")]
-    global: Option<u64>,
-    /// The file must state at least N flips in every node, and a Q that leaves room for them
-    #[arg(long = "expect-q", value_name = "N")]
-    local: Option<u64>,
-    /// Flips in this direction must be permitted: both, add or remove [with --expect-Q or --expect-q: both]
-    #[arg(long = "expect-direction", value_name = "WHICH")]
-    direction: Option<Direction>,
-    /// The proofs must be against removed edges: at least N in all, and local budgets that leave room for them
-    #[arg(long = "expect-E", value_name = "N")]
-    removals: Option<u64>,
-    /// The proofs must be against removed edges: at least N at every node, and an E that leaves room for them
-    #[arg(long = "expect-e", value_name = "N")]
-    removals_at_node: Option<u64>,
-    /// The proofs must be against removed edges, and nodes may lose their last edge
-    #[arg(long)]
-    expect_last_edges: bool,
-    /// Frozen attributes or edges are fine; without this none may be where a budget or direction is expected
-    #[arg(long)]
-    allow_frozen: bool,
-    /// The class that a node keeps must be this one: predicted or labels
-    #[arg(long = "expect-classes", value_name = "WHICH")]
-    classes: Option<Convention>,
-    /// The proofs must be about every execution in float32, or about the network in exact arithmetic
-    #[arg(long = "expect-deployed", value_name = "WHICH", value_parser = ["float32", "exact"])]
-    deployed: Option<String>,
-    /// Each of these nodes must have an accepted proof: all, or ids and ranges such as 0-99,204; with --expect-bound, its
-    /// prediction must count
-    #[arg(long = "expect-nodes", value_name = "NODES")]
-    nodes: Option<Nodes>,
-    /// The proof must be about one attack for the whole graph, and show that it breaks at most B predictions
-    #[arg(long = "expect-bound", value_name = "B")]
-    bound: Option<u64>,
-    /// The proof must be about one attack, in the attributes of N nodes or more [where a budget is expected: of all]
-    #[arg(long = "expect-attacked-nodes", value_name = "N")]
-    attacked_nodes: Option<u64>,
-}
-
 impl Check {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         if let Some(threads) = self.threads {
             rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global().into_diagnostic()?;
         }
-        // Proofs of a part are about the part, as its digest says, and name nodes by its rows.
         let (graph, part) = self.options.read_or_part(&self.graph)?;
+        let graph = graph.file();
         let model = self.reading.read(&self.model)?;
-        let expect = Expectations {
-            message_passing: Vec::new(),
-            global: self.expect.global,
-            local: self.expect.local,
-            direction: self.expect.direction,
-            removals: self.expect.removals,
-            removals_at_node: self.expect.removals_at_node,
-            last_edges: self.expect.expect_last_edges,
-            allow_frozen: self.expect.allow_frozen,
-            classes: self.expect.classes,
-            deployed: self.expect.deployed.map(|which| which == "float32"),
-            nodes: match (self.expect.nodes, &part) {
-                // It answers for no others.
-                (Some(Nodes::All), Some(part)) => Some(Nodes::Ranges(part.own.iter().map(|&row| (row, row)).collect())),
-                (nodes, _) => nodes,
-            },
-            bound: self.expect.bound,
-            attacked_nodes: self.expect.attacked_nodes,
-        };
-        let nodes = graph.node_count();
-        if let Some(id) = expect.nodes.as_ref().and_then(|expected| expected.beyond(nodes)) {
-            return Err(miette!(
-                help = "ids run from 0",
-                "--expect-nodes: there is no node {id}, the graph has {nodes}"
-            ));
-        }
-        let mut options = Options { exact_only: self.exact, expect, ..Options::default() };
+        let wrong = |problem: String| miette!(help = "gcnproof check --help says how to ask", "{problem}");
+        let mut options = Options { exact_only: self.exact, ..Options::default() };
+        options.question = self.question.0.question(&graph, part.as_ref()).map_err(wrong)?;
+        options.part = part;
         for path in &self.matrix {
             options.matrices.push(Arc::new(read_matrix(path)?));
         }
-        let layer = |rules: String| {
-            let terms = rules.split(" & ").map(|rule| named(rule, &mut options)).collect::<Result<Vec<_>>>();
-            Ok(terms?.join(" & "))
-        };
-        let rules = by_layer(&self.message_passing).into_iter().map(layer).collect::<Result<Vec<_>>>()?;
-        options.expect.message_passing = rules;
+        if let Some(rules) = &self.message_passing {
+            options.message_passing = read_rules(rules, &mut options.matrices).map_err(wrong)?;
+        }
         if let Some(to) = &self.expand {
-            let found = expand_file(&graph.file(), &model, &options, &self.proofs, to).map_err(|problem| {
+            let found = expand_file(&graph, &model, &options, &self.proofs, to).map_err(|problem| {
                 miette!(help = "--expand needs readable proofs and the name of a file that does not exist", "{problem}")
             })?;
             note!("written out: {found}: {}", to.display());
         }
-        let reader = open(&self.proofs)?;
-        let bar = progress_bar(graph.node_count(), 0);
+        let reader = open(&self.proofs).map_err(|problem| no_proofs(&problem))?;
+        let bar = progress_bar(graph.attributes.rows, 0);
         let start = std::time::Instant::now();
-        let summary = check(&graph.file(), &model, &options, reader, |nodes| bar.set_position(nodes));
+        let summary = check(&graph, &model, &options, reader, |nodes| bar.set_position(nodes));
         bar.finish_and_clear();
         match self.format {
             Format::Json => say!("{}", ascii(&machine(&summary)))?,
@@ -179,35 +106,13 @@ impl Check {
 /// If the file of proofs cannot be read.
 pub fn summary(graph: &Graph, model: &ModelFile, options: &Options, proofs: &Path) -> Result<Value> {
     let bar = progress_bar(graph.node_count(), 0);
-    let summary = check(&graph.file(), model, options, open(proofs)?, |nodes| bar.set_position(nodes));
+    let reader = open(proofs).map_err(|problem| no_proofs(&problem))?;
+    let summary = check(&graph.file(), model, options, reader, |nodes| bar.set_position(nodes));
     Ok(machine(&summary))
 }
 
-fn open(proofs: &Path) -> Result<File> {
-    File::open(proofs).map_err(|error| {
-        miette!(
-            help = "check that the path is right and that you may read it",
-            "{}: cannot be read: {error}",
-            proofs.display()
-        )
-    })
-}
-
-/// A rule as a header names it; a matrix file is read and named by its digest.
-fn named(rule: &str, options: &mut Options) -> Result<String> {
-    match rule.parse::<Operator>() {
-        Ok(rule) => Ok(rule.name().to_string()),
-        Err(unknown) if !Path::new(rule).exists() => Err(miette!(
-            help = "give one of the rules, or the path of a matrix file",
-            "{unknown}, and no such file exists"
-        )),
-        Err(_) => {
-            let matrix = read_matrix(rule.as_ref())?;
-            let name = format!("matrix:{}", matrix_digest(&matrix));
-            options.matrices.push(Arc::new(matrix));
-            Ok(name)
-        }
-    }
+fn no_proofs(problem: &str) -> miette::Report {
+    miette!(help = "check that the path is right and that you may read it", "{problem}")
 }
 
 const VERDICTS: [(Verdict, &str); 3] =
@@ -215,13 +120,19 @@ const VERDICTS: [(Verdict, &str); 3] =
 
 fn machine(summary: &Summary) -> Value {
     let name = |verdict: Verdict| VERDICTS.iter().find(|one| one.0 == verdict).map(|one| one.1);
-    let nodes = summary.verdicts.iter().enumerate();
+    let nodes = |verdicts: &[Option<Verdict>]| {
+        let nodes = verdicts.iter().enumerate();
+        nodes.filter_map(|(node, verdict)| Some(json!([node, name((*verdict)?)]))).collect::<Vec<_>>()
+    };
     json!({
         "statement": summary.header,
         "accepted": VERDICTS.map(|(verdict, name)| (name, summary.count(verdict)))
             .into_iter().collect::<std::collections::BTreeMap<_, _>>(),
         "nodes": summary.verdicts.len(),
+        "asked": summary.question.is_some(),
+        "proved": summary.answered(),
         "success": summary.success(),
+        "exit_code": summary.exit_code(),
         "checked": summary.checked,
         "unmet": summary.unmet,
         "collective": summary.collective,
@@ -235,8 +146,8 @@ fn machine(summary: &Summary) -> Value {
             "line": one.line, "node": one.node, "class": one.fault.class, "tree_node": one.fault.step,
             "reason": visible(&one.fault.reason.to_string()),
         })).collect::<Vec<_>>(),
-        "verdicts": nodes.filter_map(|(node, verdict)| Some(json!([node, name((*verdict)?)])))
-            .collect::<Vec<_>>(),
+        "verdicts": nodes(&summary.verdicts),
+        "answers": summary.question.as_ref().map(|_| nodes(&summary.answers)),
     })
 }
 

@@ -147,7 +147,7 @@ pub struct PassingArguments {
 }
 
 /// What was split at every comma, split only at those between rules: a polynomial has commas of its own.
-pub fn by_layer(pieces: &[String]) -> Vec<String> {
+fn by_layer(pieces: &[String]) -> Vec<String> {
     let mut rules: Vec<String> = Vec::new();
     let is_open = |rule: &String| rule.matches('(').count() > rule.matches(')').count();
     for piece in pieces {

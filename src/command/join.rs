@@ -23,7 +23,7 @@ use super::verdicts::check_proofs_name;
 #[command(after_help = "Examples:
   gcnproof join results-*.parquet --out results.parquet
   gcnproof join proofs-*.jsonl.zst --parts parts --out proofs.jsonl.zst
-  gcnproof check graph.npz gcn.safetensors proofs.jsonl.zst --expect-nodes all
+  gcnproof check graph.npz gcn.safetensors proofs.jsonl.zst -Q 12
 
 Rows already name nodes by their ids in the whole graph. Proofs name them by the rows of their part, so that `gcnproof check`
 can check them against it: joining translates them, and the whole graph's file is what checks the joined ones.

@@ -35,6 +35,7 @@ pub mod partition;
 pub mod parts;
 pub mod program;
 pub mod proofs;
+mod question;
 pub mod radius;
 pub mod report;
 pub mod reproduce;

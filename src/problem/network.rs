@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use gcnproof_files::ModelFile;
+use gcnproof_files::{Described, DescribedLayer, ModelFile};
 use nalgebra::DMatrix;
 use sprs::{CsMatI, SpIndex};
 use thiserror::Error;
@@ -305,6 +305,8 @@ pub struct Network {
     layers: Vec<Layer>,
     /// Does the model itself name its operators?
     named: bool,
+    /// What the layers were described as: what rounding does to the network depends on it, and nothing else.
+    described: Arc<Described>,
 }
 
 /// Layers that are no network, or none on this graph.
@@ -494,7 +496,9 @@ impl Network {
             _ => {
                 let plain = |layer: &Layer| layer.operators.len() == 1 && layer.linear.is_empty();
                 let named = !layers.iter().all(|layer| plain(layer) && layer.bias.values().len() == layer.outputs());
-                Ok(Network { layers, named })
+                let sizes = |layer: &Layer| (layer.inputs(), layer.outputs(), layer.operators.len());
+                let described = Arc::new(Described::chain(&layers.iter().map(sizes).collect::<Vec<_>>()));
+                Ok(Network { layers, named, described })
             }
         }
     }
@@ -502,6 +506,29 @@ impl Network {
     /// Does the model itself name its operators, so that nobody else can say how messages are passed?
     pub fn is_named(&self) -> bool {
         self.named
+    }
+
+    /// The layers as they were described.
+    pub fn described(&self) -> &Arc<Described> {
+        &self.described
+    }
+
+    /// The same network, described as another one is that has the same layers, on these of its nodes.
+    pub(crate) fn described_like(self, other: &Network, nodes: &[u32]) -> Network {
+        if !other.described.has_nodes() {
+            return Network { described: other.described.clone(), ..self };
+        }
+        let cut = |layer: &DescribedLayer| {
+            let row = |&n: &u32| n as usize * layer.outputs..(n as usize + 1) * layer.outputs;
+            let bias_magnitude =
+                layer.bias_magnitude.as_ref().map(|magnitude| match magnitude.len() == layer.outputs {
+                    true => magnitude.clone(),
+                    false => nodes.iter().flat_map(|n| &magnitude[row(n)]).copied().collect(),
+                });
+            DescribedLayer { bias_magnitude, ..layer.clone() }
+        };
+        let described = Described { layers: other.described.layers.iter().map(cut).collect() };
+        Network { described: Arc::new(described), ..self }
     }
 
     /// Puts the weights of a file on a graph. `operators` is one for all layers, or one per layer.
@@ -522,7 +549,7 @@ impl Network {
             }
         }
         let mut layers: Vec<Layer> = Vec::with_capacity(count);
-        let matrices = matrices(&model)?;
+        let (matrices, described) = (matrices(&model)?, model.described);
         let mut known: Vec<(Vec<String>, Arc<Passing>)> = Vec::new();
         for (index, layer) in model.layers.into_iter().enumerate() {
             let unknown = |problem| NetworkError::Rule { layer: index + 1, problem };
@@ -546,7 +573,16 @@ impl Network {
             let weight = Weights::from_rows(layer.weight.rows, layer.weight.columns, layer.weight.values);
             layers.push(Layer { operators: rules, passing, weight, bias, linear: layer.linear });
         }
-        Ok(Network { named, ..Network::new(layers)? })
+        let network = Network { named, ..Network::new(layers)? };
+        let Some(described) = described else { return Ok(network) };
+        let nodes = graph.node_count();
+        for of in &described.layers {
+            let (outputs, biases) = (of.outputs, of.bias_magnitude.as_ref().map_or(of.outputs, Vec::len));
+            if biases != outputs && biases != outputs * nodes {
+                return Err(NetworkError::Biases { layer: of.layer + 1, outputs, biases });
+            }
+        }
+        Ok(Network { described: Arc::new(described), ..network })
     }
 
     /// The weight layers, first to last; layer `l` of the formulas is `layers()[l − 1]`.

@@ -92,6 +92,7 @@ pub fn model_file(network: &Network, digest: &str) -> ModelFile {
     };
     ModelFile {
         layers: network.layers().iter().map(layer).collect(),
+        described: Some((**network.described()).clone()),
         matrices: Vec::new(),
         digest: digest.to_string(),
         precision: Precision::F64,

@@ -163,6 +163,7 @@ impl<'a> Trainer<'a> {
 fn model_file(layers: Vec<LayerFile>) -> ModelFile {
     ModelFile {
         layers,
+        described: None,
         matrices: Vec::new(),
         digest: String::new(),
         precision: Precision::F64,

@@ -50,6 +50,7 @@ pub fn model(layers: Vec<(DenseMatrix, Vec<f64>)>) -> ModelFile {
             })
             .collect(),
         digest: String::new(),
+        described: None,
         matrices: Vec::new(),
         precision: Precision::F64,
         metadata: Default::default(),

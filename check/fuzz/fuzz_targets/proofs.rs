@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
         layers.insert(1, layer(&[1.0, 0.0, 0.0, 1.0], &[0.0, 0.0]));
     }
     let (metadata, notes) = (Default::default(), Vec::new());
-    let model = ModelFile { layers, matrices: Vec::new(), digest: "m".into(), precision: Precision::F64, metadata, notes };
+    let model = ModelFile { layers, described: None, matrices: Vec::new(), digest: "m".into(), precision: Precision::F64, metadata, notes };
     let mut file = Vec::new();
     if choice & 2 == 0 {
         let local = Local::Uniform(1);

@@ -1,6 +1,6 @@
 //! Checks the lines between header and claim one by one, and then the claim.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -13,6 +13,7 @@ use super::worth::Worth;
 use crate::checker::{self, Fault, Verdict};
 use crate::format::{self, BoundsLine, NodeProof};
 use crate::reason::Reason;
+use crate::work::Work;
 
 /// Judges the lines of a statement. Shared by all threads.
 pub(crate) struct Checker<'a> {
@@ -28,6 +29,8 @@ pub(crate) struct Checker<'a> {
     again: Mutex<Vec<Share>>,
     /// By node: `α + β` of its accepted share.
     shares: Vec<Mutex<Option<u32>>>,
+    /// Why the claim cannot be judged.
+    ended: Mutex<Option<Reason>>,
 }
 
 /// What a claim rests on, and what follows.
@@ -45,17 +48,18 @@ pub(crate) struct Outcome {
 
 impl<'a> Checker<'a> {
     /// With `exact_only` no floats take part.
-    pub(crate) fn new(statement: &'a Statement<'a>, exact_only: bool) -> Checker<'a> {
+    pub(crate) fn new(statement: &'a Statement<'a>, exact_only: bool, work: &Arc<Work>) -> Checker<'a> {
         let count = statement.nodes.network.graph.attributes.rows;
         Checker {
             statement,
-            nodes: checker::Checker::new(&statement.nodes, exact_only),
+            nodes: checker::Checker::new(&statement.nodes, exact_only).within(work.clone()),
             exact_only,
             exact: Worth::new(count),
             rounded: Worth::new(count),
             deferred: Mutex::default(),
             again: Mutex::default(),
             shares: (0..count).map(|_| Mutex::default()).collect(),
+            ended: Mutex::default(),
         }
     }
 
@@ -102,6 +106,7 @@ impl<'a> Checker<'a> {
             let counts = self.statement.counts(share.id, share.class);
             if let Some(norms) = norms {
                 if counts {
+                    session.meter.keep(size_of_val(&*norms) as u64)?;
                     locked(&self.deferred).push(Deferred { share: share.clone(), norms });
                     *locked(&self.shares[share.id as usize]) = Some(both);
                 }
@@ -146,8 +151,8 @@ impl<'a> Checker<'a> {
                 let weights = self.nodes.session(share.id, |session| session.weights(share, Look::Exact));
                 match weights {
                     Ok(weights) => self.exact.add(share, &weights, &nodes.budget),
-                    // What floats find above 0 is above 0: this does not happen, and were it so, the node would have no share.
-                    Err(_) => *locked(&self.shares[share.id as usize]) = None,
+                    // What floats find above 0 is above 0: only its cost can be too high.
+                    Err(fault) => self.without_share(share, fault),
                 }
             });
             outcome = self.counted(verdicts);
@@ -156,6 +161,9 @@ impl<'a> Checker<'a> {
             outcome.0.shown = shown(missing.saturating_add(most));
         }
         let outcome = outcome.0;
+        if let Some(reason) = locked(&self.ended).take() {
+            return (outcome, Err(reason));
+        }
         let fine = outcome.shown <= claim.bound;
         (outcome, if fine { Ok(()) } else { Err(Reason::Claim { claimed: claim.bound, shown: outcome.shown }) })
     }
@@ -170,11 +178,18 @@ impl<'a> Checker<'a> {
             let weights = self.nodes.session(share.id, |session| session.weights(share, Look::Within(&limits)));
             match weights {
                 Ok(weights) => self.rounded.add(share, &weights, &nodes.budget),
-                // This does not happen, and were it so, the node would have no share.
-                Err(_) => *locked(&self.shares[share.id as usize]) = None,
+                Err(fault) => self.without_share(share, fault),
             }
         });
         locked(&self.again).extend(deferred.into_iter().map(|one| one.share));
+    }
+
+    /// A node that had a share has none after all.
+    fn without_share(&self, share: &Share, fault: Fault) {
+        *locked(&self.shares[share.id as usize]) = None;
+        if matches!(fault.reason, Reason::TooExpensive(_) | Reason::Interrupted) {
+            *locked(&self.ended) = Some(fault.reason);
+        }
     }
 
     fn require_prices(&self, claim: &Claim) -> Result<(), Reason> {

@@ -8,6 +8,7 @@ use super::format::{Header, VERSION};
 use crate::format::Convention;
 use crate::reason::Reason;
 use crate::statement;
+use crate::work::Meter;
 
 /// The network, the budget and the predictions that a header speaks of.
 pub(crate) struct Statement<'a> {
@@ -29,6 +30,7 @@ impl<'a> Statement<'a> {
         model: &'a ModelFile,
         header: &Header,
         matrices: &[Arc<SparseMatrix>],
+        meter: &Meter,
     ) -> Result<Statement<'a>, Reason> {
         if header.version != VERSION {
             let known = format!("proofs about one attack for the whole graph have version {VERSION}");
@@ -45,7 +47,7 @@ impl<'a> Statement<'a> {
             *named.get_mut(node as usize).ok_or_else(problem)? = true;
         }
         let attacked_nodes = header.attacked_nodes.map(|most| usize::try_from(most).unwrap_or(usize::MAX).min(count));
-        let nodes = statement::Statement::new(graph, model, &header.of_single_nodes(), matrices)?;
+        let nodes = statement::Statement::within(graph, model, &header.of_single_nodes(), matrices, meter)?;
         Ok(Statement { nodes, named, attacked_nodes })
     }
 

@@ -10,6 +10,7 @@ use crate::lines::Lines;
 use crate::reason::Reason;
 use crate::stream::Stop;
 use crate::summary::{Collective, Summary};
+use crate::work::Work;
 
 /// A line that can be judged beside others.
 enum Task {
@@ -37,17 +38,15 @@ struct Progress {
     waiting: Vec<(u64, Task)>,
 }
 
-/// All lines after the header, if that is as expected.
+/// All lines after the header.
 pub(crate) fn run(
     mut lines: Lines,
     checker: &Checker,
+    work: &Work,
     progress: &mut dyn FnMut(u64),
     summary: &mut Summary,
 ) -> Result<(), Stop> {
     let wrong = |line: u64, problem: &str| Stop::Wrong(line, Reason::Order(problem.into()));
-    if !summary.unmet.is_empty() {
-        return Err(Stop::Unmet);
-    }
     summary.checked = true;
     let seen = vec![false; summary.verdicts.len()];
     let mut state = Progress { seen, shares: 0, lines: 0, waiting: Vec::new() };
@@ -58,6 +57,7 @@ pub(crate) fn run(
         if batch.is_empty() && failure.is_none() {
             break;
         }
+        work.read(&batch).map_err(|reason| Stop::Wrong(first, reason))?;
         let read: Vec<Result<Line, Reason>> =
             batch.into_par_iter().map(|raw| raw.and_then(|bytes| Line::read(&bytes, usize::MAX))).collect();
         for (number, line) in (first..).zip(read) {
@@ -157,8 +157,7 @@ fn finish(checker: &Checker, waiting: &mut Vec<(u64, Task)>, summary: &mut Summa
             Judged::Node(node, Ok(verdict)) => summary.verdicts[node as usize] = Some(verdict),
             Judged::Share(_, Ok(())) => {}
             Judged::Node(node, Err(fault)) | Judged::Share(node, Err(fault)) => {
-                summary.refused += 1;
-                summary.reject(number, Some(node), fault);
+                summary.refuse(number, node, fault);
             }
             Judged::Wrong(node, reason) => summary.reject(number, node, reason),
         }

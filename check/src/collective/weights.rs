@@ -116,7 +116,7 @@ impl Session<'_> {
         let short = match leaf {
             Step::Hints(stated) => {
                 let whole = |l: usize, node: u32| self.checker.stated_bounds(l, node);
-                let target = Target { network, budget, slice: self.slice, whole: &whole };
+                let target = Target { network, budget, slice: self.slice, whole: &whole, meter: self.meter };
                 return exactly(&target, &objective, &stated.hints()?, weights);
             }
             Step::Leaf(leaf) => self.scope().short(&path, &leaf)?,
@@ -133,14 +133,15 @@ impl Session<'_> {
             losses.raise_shares(constant, &mut weights.rows, |node| look.limit(node));
             return Ok(());
         }
-        let whole = |l: usize, node: u32| self.checker.whole(l, node);
-        let target = Target { network, budget, slice: self.slice, whole: &whole };
+        let (checker, meter) = (self.checker, self.meter);
+        let whole = |l: usize, node: u32| checker.whole(l, node, meter);
+        let target = Target { network, budget, slice: self.slice, whole: &whole, meter };
         let hints = hints.exact(self.slice);
         if exactly(&target, &objective, &hints, weights).is_ok() {
             return Ok(());
         }
         // Floats may have been too coarse for the hints.
-        let hints = exact_hints(&target, &objective, &path, &short, &hints.price);
+        let hints = meter.while_held(|| exact_hints(&target, &objective, &path, &short, &hints.price))?;
         exactly(&target, &objective, &hints, weights)
     }
 }
@@ -151,10 +152,10 @@ fn exactly(target: &Target, objective: &[(u32, i8)], hints: &Hints, weights: &mu
     target.relaxed(objective, &Path::default(), hints, |constant, losses| {
         if !constant.is_positive() {
             problem = Some(Interval::around(constant));
-            return;
+            return Ok(());
         }
         problem = None;
-        losses.exceeding(&Prices::default(), |flip, loss| weights.raise(flip, share_of(&loss, constant)));
+        losses.exceeding(&Prices::default(), |flip, loss| weights.raise(flip, share_of(&loss, constant)))
     })?;
     problem.map_or(Ok(()), |constant| Err(Reason::Bound(constant)))
 }

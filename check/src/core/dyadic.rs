@@ -3,8 +3,13 @@
 use std::cmp::Ordering;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 
-use dashu_int::ops::{BitTest, UnsignedAbs};
-use dashu_int::{IBig, Sign, UBig};
+use dashu_int::ops::BitTest;
+use dashu_int::{IBig, Sign, UBig, Word};
+
+use crate::work::step;
+
+/// Steps of an operation, whatever the length of its numbers.
+const OPERATION: u64 = 32;
 
 /// `mantissa · 2^exponent`, exactly.
 #[derive(Clone, Debug, Default)]
@@ -96,7 +101,18 @@ impl Dyadic {
 
     /// Bits of the mantissa.
     pub fn bits(&self) -> usize {
-        (&self.mantissa).unsigned_abs().bit_len()
+        let words = self.mantissa.as_sign_words().1;
+        words.last().map_or(0, |last| last.bit_len() + (words.len() - 1) * Word::BITS as usize)
+    }
+
+    /// Words of the mantissa.
+    pub fn words(&self) -> u64 {
+        self.mantissa.as_sign_words().1.len() as u64
+    }
+
+    /// Bytes that some numbers take in memory, about.
+    pub fn bytes<'d>(numbers: impl IntoIterator<Item = &'d Dyadic>) -> u64 {
+        numbers.into_iter().map(|x| size_of::<Dyadic>() as u64 + 8 * x.words()).sum()
     }
 }
 
@@ -116,7 +132,10 @@ impl Add for &Dyadic {
             return self.clone();
         }
         let exponent = self.exponent.min(other.exponent);
-        Dyadic::new(self.at(exponent) + other.at(exponent), exponent)
+        let sum = Dyadic::new(self.at(exponent) + other.at(exponent), exponent);
+        // Both are shifted and added: a word of the sum each.
+        step(OPERATION + 3 * sum.words());
+        sum
     }
 }
 
@@ -143,6 +162,7 @@ impl Sub for &Dyadic {
 impl Mul for &Dyadic {
     type Output = Dyadic;
     fn mul(self, other: &Dyadic) -> Dyadic {
+        step(OPERATION + self.words() * other.words());
         Dyadic::new(&self.mantissa * &other.mantissa, self.exponent + other.exponent)
     }
 }

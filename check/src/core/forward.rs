@@ -6,7 +6,7 @@ use crate::statement::{Decided, Network, Slice};
 /// `(X' W_k(1))_n` of all terms, one after the other: the sum of the rows of `W(1)` of the attributes that node `n` has after the flips.
 fn sent(network: &Network, node: u32, flips: &Decided) -> Vec<Dyadic> {
     let mut sums = vec![Dyadic::ZERO; network.terms[1] * network.widths[2]];
-    let flipped = |d: u32| flips.flipped_in(node).any(|flip| flip == d);
+    let flipped = |d: u32| flips.flipped.binary_search(&(node, d)).is_ok();
     let kept = network.graph.attributes.row(node as usize).iter().copied().filter(|&d| !flipped(d));
     for d in kept.chain(flips.flipped_in(node).filter(|&d| !network.has(node, d))) {
         sums.iter_mut().zip(&network.layers[0].weight[d as usize]).for_each(|(sum, w)| *sum += w);

@@ -11,6 +11,7 @@ use super::tree::Scope;
 use crate::hints::{Hints, Prices, Unit};
 use crate::reason::Reason;
 use crate::statement::{Budget, Decided, Network, Slice, pairs};
+use crate::work::Meter;
 
 /// The way from the root of a tree to a leaf.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,6 +33,13 @@ impl Path {
 #[derive(Clone, Debug)]
 pub struct WholeBounds(Vec<(Dyadic, Dyadic)>);
 
+impl WholeBounds {
+    /// Bytes that they take in memory, about.
+    pub fn bytes(&self) -> u64 {
+        Dyadic::bytes(self.0.iter().flat_map(|(lower, upper)| [lower, upper]))
+    }
+}
+
 /// Where whole bounds of a layer and a node come from, if there are any.
 pub type Whole<'a> = &'a dyn Fn(usize, u32) -> Option<Arc<WholeBounds>>;
 
@@ -42,6 +50,7 @@ pub struct Target<'a> {
     pub budget: &'a Budget<'a>,
     pub slice: &'a Slice,
     pub whole: Whole<'a>,
+    pub meter: &'a Meter<'a>,
 }
 
 /// `R` and `S` of the units of the nodes of a layer.
@@ -51,7 +60,11 @@ impl Target<'_> {
     /// A lower bound of `Σ sign·z` over some units of the target on a path; `None` if no perturbation takes it.
     pub fn bound(&self, objective: &[(u32, i8)], path: &Path, hints: &Hints) -> Result<Option<Dyadic>, Reason> {
         let mut bound = None;
-        self.relaxed(objective, path, hints, |total, losses| bound = Some(total - &losses.largest()))?;
+        let then = |total: &Dyadic, losses: &Losses| {
+            bound = Some(total - &losses.largest()?);
+            Ok(())
+        };
+        self.meter.while_held(|| self.relaxed(objective, path, hints, then))?;
         Ok(bound)
     }
 
@@ -61,29 +74,29 @@ impl Target<'_> {
         objective: &[(u32, i8)],
         path: &Path,
         hints: &Hints,
-        then: impl FnOnce(&Dyadic, &Losses),
+        then: impl FnOnce(&Dyadic, &Losses) -> Result<(), Reason>,
     ) -> Result<(), Reason> {
         hints.require(&self.scope())?;
         path.units.iter().try_for_each(|split| self.scope().unit(split.0).map(|_| ()))?;
         if path.decided.overspent(self.budget) {
             return Ok(());
         }
-        let Target { network, budget, slice, .. } = *self;
-        let free = Free { network, budget, slice, decided: &path.decided };
+        let Target { network, budget, slice, meter, .. } = *self;
+        let free = Free { network, budget, slice, decided: &path.decided, meter };
         let z = preactivations(network, slice, &path.decided);
+        meter.look()?;
         let top = slice.top();
         let mut phi = self.start(objective);
         let mut total = Dyadic::ZERO;
         if top == 2 {
             phi[0].iter().zip(&z[0]).for_each(|(phi, z)| total += &(phi * z));
             let lines = [phi[0].iter().map(|phi| [phi.clone(), phi.clone()]).collect()];
-            then(&total, &Losses { free: &free, lines: &lines, bends: &[], hints });
-            return Ok(());
+            return then(&total, &Losses { free: &free, lines: &lines, bends: &[], hints });
         }
-        let reach = self.reach(&free, &hints.reach);
-        let Some(bounds) = self.bounds(path, &z, &reach) else { return Ok(()) };
+        let reach = self.reach(&free, &hints.reach)?;
+        let Some(bounds) = self.bounds(path, &z, &reach)? else { return Ok(()) };
         for l in (3..top).rev() {
-            let coefficients = self.pull(l, &phi, &mut total);
+            let coefficients = self.pull(l, &phi, &mut total)?;
             phi = Vec::new();
             for ((row, bounds), &node) in coefficients.iter().zip(&bounds[l - 3]).zip(slice.nodes(l)) {
                 let units = row.iter().zip(bounds).enumerate().map(|(unit, (k, bounds))| {
@@ -97,9 +110,10 @@ impl Target<'_> {
                 phi.push(units.collect());
             }
         }
-        let coefficients = self.pull(2, &phi, &mut total);
+        let coefficients = self.pull(2, &phi, &mut total)?;
         let (mut lines, mut bends) = (Vec::new(), Vec::new());
         for (m, &node) in slice.nodes(2).iter().enumerate() {
+            meter.look()?;
             let (mut row, mut bent) = (Vec::new(), Bends::default());
             for (unit, (k, z)) in coefficients[m].iter().zip(&z[m]).enumerate() {
                 let cell = (node, unit as u32);
@@ -110,7 +124,7 @@ impl Target<'_> {
                     continue;
                 }
                 if let Some(bend) = find(&hints.levels, &cell) {
-                    total += &-&(&bend.weight * &free.level_base(m, unit, z, bend));
+                    total += &-&(&bend.weight * &free.level_base((m, unit), z, bend)?);
                     k += &bend.weight;
                     bent.levels.push((unit, z.is_negative(), bend));
                 }
@@ -130,8 +144,7 @@ impl Target<'_> {
             lines.push(row);
             bends.push(bent);
         }
-        then(&total, &Losses { free: &free, lines: &lines, bends: &bends, hints });
-        Ok(())
+        then(&total, &Losses { free: &free, lines: &lines, bends: &bends, hints })
     }
 
     fn scope(&self) -> Scope<'_> {
@@ -149,37 +162,49 @@ impl Target<'_> {
     }
 
     /// Rule 2: `U` and `V` of the units of layer 2.
-    pub(crate) fn reach(&self, free: &Free, stated: &[((u32, u32), [Prices; 2])]) -> Bounds {
+    pub(crate) fn reach(&self, free: &Free, stated: &[((u32, u32), [Prices; 2])]) -> Result<Bounds, Reason> {
         let none = Default::default();
         let row = |(m, &node): (usize, &u32)| {
             let units = (0..self.network.widths[2]).map(|unit| {
                 let [up, down] = find(stated, &(node, unit as u32)).unwrap_or(&none);
-                (free.select(m, unit, true, None, up), free.select(m, unit, false, None, down))
+                Ok((free.select((m, unit), true, None, up)?, free.select((m, unit), false, None, down)?))
             });
-            units.collect()
+            let row = units.collect::<Result<Vec<_>, Reason>>()?;
+            self.keep(row)
         };
         self.slice.nodes(2).iter().enumerate().map(row).collect()
     }
 
+    /// A row of bounds that is kept while the target is looked at.
+    fn keep(&self, row: Vec<(Dyadic, Dyadic)>) -> Result<Vec<(Dyadic, Dyadic)>, Reason> {
+        self.meter.hold(Dyadic::bytes(row.iter().flat_map(|(lower, upper)| [lower, upper])))?;
+        Ok(row)
+    }
+
     /// Rule 3: clipped bounds of the layers above 2; `None` if no perturbation takes the path.
-    pub(crate) fn bounds(&self, path: &Path, z: &[Vec<Dyadic>], reach: &Bounds) -> Option<Vec<Bounds>> {
+    pub(crate) fn bounds(&self, path: &Path, z: &[Vec<Dyadic>], reach: &Bounds) -> Result<Option<Vec<Bounds>>, Reason> {
         let mut below = around(z, reach);
-        self.clip(2, path, &mut below)?;
+        if self.clip(2, path, &mut below).is_none() {
+            return Ok(None);
+        }
         let mut all = Vec::new();
         for l in 3..self.slice.top() {
-            let mut bounds = self.propagate(l, &below);
+            let mut bounds = self.propagate(l, &below)?;
             for (row, &node) in bounds.iter_mut().zip(self.slice.nodes(l)) {
+                self.meter.look()?;
                 if let Some(whole) = (self.whole)(l, node) {
                     for ((lower, upper), (least, most)) in row.iter_mut().zip(&whole.0) {
                         (*lower, *upper) = (lower.clone().max(least.clone()), upper.clone().min(most.clone()));
                     }
                 }
             }
-            self.clip(l, path, &mut bounds)?;
+            if self.clip(l, path, &mut bounds).is_none() {
+                return Ok(None);
+            }
             all.push(bounds.clone());
             below = bounds;
         }
-        Some(all)
+        Ok(Some(all))
     }
 
     /// Clips the bounds of split units; `None` if one of them becomes empty.
@@ -200,7 +225,7 @@ impl Target<'_> {
     }
 
     /// Bounds of layer `l ≥ 3` from those below.
-    fn propagate(&self, l: usize, below: &Bounds) -> Bounds {
+    fn propagate(&self, l: usize, below: &Bounds) -> Result<Bounds, Reason> {
         let (layer, width, network) = (&self.network.layers[l - 2], self.network.widths[l], self.network);
         let active = |(unit, (lower, upper)): (usize, &(Dyadic, Dyadic))| match network.is_linear(l - 1, unit) {
             true => (lower.clone(), upper.clone()),
@@ -209,16 +234,18 @@ impl Target<'_> {
         let active: Bounds = below.iter().map(|units| units.iter().enumerate().map(active).collect()).collect();
         // What each node sends by each term.
         let sent = active.iter().map(|units| {
+            self.meter.look()?;
             let mut sums = vec![(Dyadic::ZERO, Dyadic::ZERO); network.terms[l - 1] * width];
             for (unit, weights) in units.iter().zip(&layer.weight) {
                 sums.iter_mut().zip(weights).for_each(|(sums, w)| add_range(sums, w, unit));
             }
-            sums
+            self.keep(sums)
         });
-        let sent: Bounds = sent.collect();
+        let sent = sent.collect::<Result<Bounds, Reason>>()?;
         let received = self.slice.passing(l - 1).iter().zip(self.slice.nodes(l)).map(|(row, &m)| {
             let mut sums: Vec<_> = layer.bias(m).iter().map(|b| (b.clone(), b.clone())).collect();
             for pair in pairs(row) {
+                self.meter.look()?;
                 let entries: Vec<Dyadic> = pair.iter().map(|link| link.entry.exact()).collect();
                 let n = pair[0].place();
                 if let ([link], [a]) = (pair, &entries[..]) {
@@ -235,13 +262,13 @@ impl Target<'_> {
                     }
                 }
             }
-            sums
+            self.keep(sums)
         });
         received.collect()
     }
 
     /// Coefficients of `H(l)` from those of `Ĥ(l+1)`; the bias goes to the total.
-    pub(crate) fn pull(&self, l: usize, phi: &[Vec<Dyadic>], total: &mut Dyadic) -> Vec<Vec<Dyadic>> {
+    pub(crate) fn pull(&self, l: usize, phi: &[Vec<Dyadic>], total: &mut Dyadic) -> Result<Vec<Vec<Dyadic>>, Reason> {
         let (layer, width) = (&self.network.layers[l - 1], self.network.widths[l + 1]);
         let mut below = vec![vec![Dyadic::ZERO; layer.weight.len()]; self.slice.nodes(l).len()];
         for ((phi, row), &m) in phi.iter().zip(self.slice.passing(l)).zip(self.slice.nodes(l + 1)) {
@@ -256,12 +283,15 @@ impl Target<'_> {
             };
             let pulled: Vec<Vec<Dyadic>> = (0..self.network.terms[l]).map(pulled).collect();
             for link in row {
+                self.meter.look()?;
                 let a = link.entry.exact();
-                let pulled = &pulled[link.term as usize];
-                below[link.place()].iter_mut().zip(pulled).for_each(|(sum, x)| *sum += &(&a * x));
+                let (pulled, below) = (&pulled[link.term as usize], &mut below[link.place()]);
+                let before = Dyadic::bytes(&*below);
+                below.iter_mut().zip(pulled).for_each(|(sum, x)| *sum += &(&a * x));
+                self.meter.hold(Dyadic::bytes(&*below).saturating_sub(before))?;
             }
         }
-        below
+        Ok(below)
     }
 
     /// Whole bounds of the target, a node of layer `l ≥ 3`, from a `bounds` line.
@@ -270,14 +300,15 @@ impl Target<'_> {
         reach.require(&self.scope())?;
         let below = if l == 3 {
             let decided = Decided::default();
-            let free = Free { network: self.network, budget: self.budget, slice: self.slice, decided: &decided };
-            around(&preactivations(self.network, self.slice, &decided), &self.reach(&free, &reach.reach))
+            let Target { network, budget, slice, meter, .. } = *self;
+            let free = Free { network, budget, slice, decided: &decided, meter };
+            around(&preactivations(network, slice, &decided), &self.reach(&free, &reach.reach)?)
         } else {
             let whole = |&n: &u32| (self.whole)(l - 1, n).map(|whole| whole.0.clone());
             let below: Option<Bounds> = self.slice.nodes(l - 1).iter().map(whole).collect();
             below.ok_or(Reason::BoundsMissing(l as u32 - 1))?
         };
-        let mut bounds = self.propagate(l, &below).swap_remove(0);
+        let mut bounds = self.propagate(l, &below)?.swap_remove(0);
         for (unit, [lower, upper]) in units {
             let own = bounds.get_mut(*unit as usize).ok_or(Reason::Unit((l as u32, self.slice.nodes(l)[0], *unit)))?;
             for (hints, sign) in lower.iter().map(|hints| (hints, 1)).chain(upper.iter().map(|hints| (hints, -1))) {

@@ -5,6 +5,7 @@ use dashu_int::IBig;
 use super::dyadic::Dyadic;
 use super::select::Free;
 use crate::hints::{Envelope, Hints, Level, Prices};
+use crate::reason::Reason;
 use crate::statement::{Flip, Integers, Link, pairs};
 
 /// The bends of the units of one node of layer 2: unit, whether `z' < 0` where there is a level, and bend.
@@ -63,20 +64,27 @@ impl Slopes {
 
 impl Losses<'_> {
     /// `T`.
-    pub fn largest(&self) -> Dyadic {
+    ///
+    /// # Errors
+    /// If that is too expensive.
+    pub fn largest(&self) -> Result<Dyadic, Reason> {
         let mut total = self.free.paid(&self.hints.price);
-        self.exceeding(&self.hints.price, |_, excess| total += &excess);
-        total
+        self.exceeding(&self.hints.price, |_, excess| total += &excess)?;
+        Ok(total)
     }
 
     /// Every free flip that loses more than its price, and by how much more.
-    pub fn exceeding(&self, prices: &Prices, mut each: impl FnMut(Flip, Dyadic)) {
+    ///
+    /// # Errors
+    /// If that is too expensive.
+    pub fn exceeding(&self, prices: &Prices, mut each: impl FnMut(Flip, Dyadic)) -> Result<(), Reason> {
         let Free { network, slice, .. } = *self.free;
         let bends = self.bends.iter().any(|bends| !bends.levels.is_empty() || !bends.envelopes.is_empty());
         for (place, &node) in slice.nodes(1).iter().enumerate() {
             if self.free.left(node) == 0 {
                 continue;
             }
+            self.free.meter.spend((network.rows.len() * network.terms[1] * network.widths[2]) as u64)?;
             let price = prices.of(node);
             let bent = bends || self.kinks(place).next().is_some();
             let slopes = Slopes::new(self.slopes(place, false));
@@ -94,12 +102,14 @@ impl Losses<'_> {
                 let mut loss = slopes.loss(weights, row, is_present);
                 if bent {
                     loss += &self.bent(place, node, d, is_present);
+                    self.free.meter.look()?;
                 }
                 if loss > price {
                     each((node, d), &loss - &price);
                 }
             }
         }
+        Ok(())
     }
 
     /// The lines of units that a row reaches by several terms and that rises and falls follow with different slopes: these depend on the sign

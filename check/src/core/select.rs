@@ -4,7 +4,12 @@ use dashu_int::IBig;
 
 use super::dyadic::Dyadic;
 use crate::hints::{Envelope, Level, Prices};
+use crate::reason::Reason;
 use crate::statement::{Budget, Combination, Decided, Link, Network, Slice, pairs};
+use crate::work::{Meter, step};
+
+/// Steps for a node, whatever is computed for it.
+const STEP: u64 = 64;
 
 /// The free flips of a slice.
 pub struct Free<'a> {
@@ -12,6 +17,7 @@ pub struct Free<'a> {
     pub budget: &'a Budget<'a>,
     pub slice: &'a Slice,
     pub decided: &'a Decided,
+    pub meter: &'a Meter<'a>,
 }
 
 impl Free<'_> {
@@ -36,19 +42,35 @@ impl Free<'_> {
     }
 
     /// Rule 1 (docs/math.md (1.7)) for the rises (or falls) that free flips cause in a unit of `V(2)`, each up to a level if given.
-    pub fn select(&self, m: usize, unit: usize, upward: bool, level: Option<&Dyadic>, prices: &Prices) -> Dyadic {
+    ///
+    /// # Errors
+    /// If that is too expensive, as for all that is computed here.
+    pub fn select(
+        &self,
+        (m, unit): (usize, usize),
+        upward: bool,
+        level: Option<&Dyadic>,
+        prices: &Prices,
+    ) -> Result<Dyadic, Reason> {
         let mut total = self.paid(prices);
-        self.changes(m, unit, upward, prices, |price, change| {
+        self.changes((m, unit), upward, prices, |price, change| {
             let amount = level.map_or(change.clone(), |level| change.min(level.clone()));
             total += &(&amount - price).positive_part();
-        });
-        total
+        })?;
+        Ok(total)
     }
 
     /// Every change of a unit of `V(2)` in one direction by a free flip that is above the flip's price.
-    fn changes(&self, m: usize, unit: usize, upward: bool, prices: &Prices, mut each: impl FnMut(&Dyadic, Dyadic)) {
+    fn changes(
+        &self,
+        (m, unit): (usize, usize),
+        upward: bool,
+        prices: &Prices,
+        mut each: impl FnMut(&Dyadic, Dyadic),
+    ) -> Result<(), Reason> {
         let (network, width) = (self.network, self.network.widths[2]);
         for pair in pairs(&self.slice.passing(1)[m]) {
+            self.meter.spend(STEP)?;
             let node = self.slice.nodes(1)[pair[0].place()];
             if self.left(node) == 0 {
                 continue;
@@ -82,6 +104,7 @@ impl Free<'_> {
                 }
             }
         }
+        Ok(())
     }
 
     /// Every change of a unit of `V(2)` in one direction above a price, by a free flip of a node that reaches it by several terms: what a flip changes
@@ -98,6 +121,7 @@ impl Free<'_> {
         let entries: Vec<Dyadic> = pair.iter().map(|link| link.entry.exact()).collect();
         let lists: Vec<_> = columns.iter().map(|&column| &network.columns[column]).collect();
         let whole = Combination::new(&lists, &entries);
+        step((network.rows.len() * lists.len()) as u64);
         // The largest integer that is within the price; a price beyond all integers is beyond all sums.
         let within = whole.as_ref().map(|whole| price.rounded_down(whole.exponent)).filter(|floor| !floor.is_zero());
         let within = within.zip(whole.as_ref()).map(|(floor, whole)| i128::try_from(&floor.at(whole.exponent)));
@@ -127,9 +151,9 @@ impl Free<'_> {
     }
 
     /// `A` of a bend by a level, of a unit at `z`.
-    pub fn level_base(&self, m: usize, unit: usize, z: &Dyadic, bend: &Level) -> Dyadic {
-        let paid = self.select(m, unit, z.is_negative(), Some(&bend.level), &bend.prices);
-        if z.is_negative() { (z + &paid).max(Dyadic::ZERO) } else { z.clone().max(paid) }
+    pub fn level_base(&self, at: (usize, usize), z: &Dyadic, bend: &Level) -> Result<Dyadic, Reason> {
+        let paid = self.select(at, z.is_negative(), Some(&bend.level), &bend.prices)?;
+        Ok(if z.is_negative() { (z + &paid).max(Dyadic::ZERO) } else { z.clone().max(paid) })
     }
 
     /// `A` of a bend by prices, of a unit at `z`.

@@ -8,12 +8,16 @@ use crate::format::Step;
 use crate::hints::Unit;
 use crate::reason::Reason;
 use crate::statement::{Budget, Decided, Flip, Network, Slice};
+use crate::work::Meter;
 
 /// Nodes of a tree, at most.
 pub const LARGEST_TREE: usize = 1 << 20;
 
 /// Splits on a path, at most.
 pub const LONGEST_PATH: usize = 1024;
+
+/// Steps for a split of a path: it is compared with others, and sorted in for every leaf.
+const STEP: u64 = 32;
 
 /// What units and flips of a tree are checked against.
 pub struct Scope<'a> {
@@ -51,6 +55,7 @@ impl Scope<'_> {
     pub fn tree(
         &self,
         tree: &[Step],
+        meter: &Meter,
         mut leaf: impl FnMut(usize, &Path) -> Result<(), Reason>,
     ) -> Result<(), (usize, Reason)> {
         if tree.len() > LARGEST_TREE {
@@ -61,6 +66,7 @@ impl Scope<'_> {
         let mut complete = false;
         for (at, step) in tree.iter().enumerate() {
             let here = |reason| (at, reason);
+            meter.spend(STEP * (1 + open.len() as u64)).map_err(here)?;
             if complete {
                 return Err((at, Reason::Trailing));
             }

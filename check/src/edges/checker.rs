@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use super::Edge;
 use super::anchor::Anchors;
@@ -19,6 +20,7 @@ use crate::core::dyadic::Dyadic;
 use crate::directed::Interval;
 use crate::format::Convention;
 use crate::reason::Reason;
+use crate::work::Work;
 
 /// The anchors of a node where nothing is decided: most trees are one leaf, and they are the same for all classes.
 type Root<'n> = OnceCell<Option<Anchors<'n, Interval>>>;
@@ -27,12 +29,20 @@ type Root<'n> = OnceCell<Option<Anchors<'n, Interval>>>;
 pub struct Checker<'a> {
     statement: &'a Statement<'a>,
     exact_only: bool,
+    /// What lines may cost.
+    work: Arc<Work>,
 }
 
 impl<'a> Checker<'a> {
     /// With `exact_only` exact numbers alone judge.
     pub fn new(statement: &'a Statement<'a>, exact_only: bool) -> Checker<'a> {
-        Checker { statement, exact_only }
+        Checker { statement, exact_only, work: Work::lines() }
+    }
+
+    /// The same within other limits.
+    #[must_use]
+    pub fn within(self, work: Arc<Work>) -> Checker<'a> {
+        Checker { work, ..self }
     }
 
     /// Accepts or rejects the proof of one node.
@@ -53,6 +63,8 @@ impl<'a> Checker<'a> {
                 return Err(Reason::Reference("label").into());
             }
         }
+        let meter = self.work.line();
+        meter.look()?;
         let ground = Ground::new(self.statement, proof.id);
         match &proof.claim {
             Claim::Robust(trees) => self.robust(&ground, proof, trees),

@@ -27,6 +27,7 @@ mod state;
 mod statement;
 mod tree;
 
+pub(crate) use budget::{Budget, neighbours};
 pub use checker::Checker;
 pub use statement::Statement;
 

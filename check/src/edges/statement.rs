@@ -39,4 +39,9 @@ impl<'a> Statement<'a> {
         let budget = Budget::new(&header.edges, &graph.adjacency)?;
         Ok(Statement { graph, network, budget, classes: header.classes })
     }
+
+    /// What the attacker may do.
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.budget
+    }
 }

@@ -12,6 +12,7 @@ use crate::core::leaf::{Path, Target};
 use crate::core::select::Free;
 use crate::directed::Stored;
 use crate::hints::{Envelope, Hints, Level, Prices};
+use crate::reason::Reason;
 use crate::short::Short;
 use crate::statement::pairs;
 
@@ -83,10 +84,11 @@ fn best_prices(free: &Free, amounts: &[(u32, Dyadic)], least: &Dyadic) -> Prices
 
 /// The changes of a unit by free flips in one direction, with their nodes. Of a row those suffice that may be made together, and
 /// the next: no price depends on the others.
-fn changes(free: &Free, m: usize, unit: usize, upward: bool) -> Vec<(u32, Dyadic)> {
+fn changes(free: &Free, m: usize, unit: usize, upward: bool) -> Result<Vec<(u32, Dyadic)>, Reason> {
     let mut changes = Vec::new();
     let (network, width) = (free.network, free.network.widths[2]);
     for pair in pairs(&free.slice.passing(1)[m]) {
+        free.meter.look()?;
         let node = free.slice.nodes(1)[pair[0].place()];
         let most = match free.left(node) {
             0 => continue,
@@ -113,7 +115,7 @@ fn changes(free: &Free, m: usize, unit: usize, upward: bool) -> Vec<(u32, Dyadic
         changes.extend(absent.filter_map(|d| change(d, false)).take(most));
         changes.extend(network.graph.attributes.row(node as usize).iter().filter_map(|&d| change(d, true)));
     }
-    changes
+    Ok(changes)
 }
 
 /// `T` and prices of the level of a unit at `z`, from the changes towards zero.
@@ -143,31 +145,36 @@ fn level(free: &Free, z: &Dyadic, changes: &[(u32, Dyadic)]) -> (Dyadic, Prices)
 }
 
 /// The hints of a short leaf. `guess` are prices for the largest loss that are about right.
+///
+/// # Errors
+/// If that is too expensive.
 pub(crate) fn exact_hints(
     target: &Target,
     objective: &[(u32, i8)],
     path: &Path,
     short: &Short,
     guess: &Prices,
-) -> Hints {
-    let Target { network, budget, slice, .. } = *target;
-    let free = Free { network, budget, slice, decided: &path.decided };
+) -> Result<Hints, Reason> {
+    let Target { network, budget, slice, meter, .. } = *target;
+    let free = Free { network, budget, slice, decided: &path.decided, meter };
     let mut hints = Hints::default();
     let top = slice.top();
     if top > 2 {
         let z = preactivations(network, slice, &path.decided);
         for (m, &node) in slice.nodes(2).iter().enumerate() {
             for unit in 0..network.widths[2] {
-                let prices = [true, false].map(|up| best_prices(&free, &changes(&free, m, unit, up), &Dyadic::ZERO));
-                hints.reach.push(((node, unit as u32), prices));
+                let prices = |up: bool| -> Result<Prices, Reason> {
+                    Ok(best_prices(&free, &changes(&free, m, unit, up)?, &Dyadic::ZERO))
+                };
+                hints.reach.push(((node, unit as u32), [prices(true)?, prices(false)?]));
             }
         }
-        let reach = target.reach(&free, &hints.reach);
-        let Some(bounds) = target.bounds(path, &z, &reach) else { return hints };
+        let reach = target.reach(&free, &hints.reach)?;
+        let Some(bounds) = target.bounds(path, &z, &reach)? else { return Ok(hints) };
         let mut phi = target.start(objective);
         let mut total = Dyadic::ZERO;
         for l in (3..top).rev() {
-            let coefficients = target.pull(l, &phi, &mut total);
+            let coefficients = target.pull(l, &phi, &mut total)?;
             phi = Vec::new();
             for ((row, bounds), &node) in coefficients.into_iter().zip(&bounds[l - 3]).zip(slice.nodes(l)) {
                 let units = row.into_iter().zip(bounds).enumerate().map(|(unit, (k, (lower, upper)))| {
@@ -185,7 +192,7 @@ pub(crate) fn exact_hints(
             }
         }
         hints.slopes.sort_by_key(|entry| entry.0);
-        let coefficients = target.pull(2, &phi, &mut total);
+        let coefficients = target.pull(2, &phi, &mut total)?;
         for (m, &node) in slice.nodes(2).iter().enumerate() {
             let bent = |unit: &usize| !network.is_linear(2, *unit);
             for j in (0..network.widths[2]).filter(bent) {
@@ -199,7 +206,7 @@ pub(crate) fn exact_hints(
                 let found = unit(&known, &said);
                 hints.lines.push((cell, [found.rise.0, found.fall.0]));
                 if found.level.0.is_positive() {
-                    let (level, prices) = level(&free, z, &changes(&free, m, j, z.is_negative()));
+                    let (level, prices) = level(&free, z, &changes(&free, m, j, z.is_negative())?);
                     hints.levels.push((cell, Level { weight: found.level.0, level, prices }));
                 }
                 if let Some(prices) = prices.filter(|_| found.envelope.0.is_positive()) {
@@ -218,13 +225,13 @@ pub(crate) fn exact_hints(
         let mut found: Vec<(u32, Dyadic)> = Vec::new();
         let prices = Prices { every: floor.clone(), nodes: Vec::new() };
         // Hints made here are admissible; were they not, the core would say so.
-        let _ = target.relaxed(objective, path, &hints, |_, losses| {
-            losses.exceeding(&prices, |flip, excess| found.push((flip.0, &excess + &floor)));
-        });
+        target.relaxed(objective, path, &hints, |_, losses| {
+            losses.exceeding(&prices, |flip, excess| found.push((flip.0, &excess + &floor)))
+        })?;
         hints.price = best_prices(&free, &found, &floor);
         if hints.price.every > floor || floor.is_zero() {
             break;
         }
     }
-    hints
+    Ok(hints)
 }

@@ -10,6 +10,7 @@ use super::network::FastNetwork;
 use super::row::{Row, covering};
 use crate::directed::{Down, Interval, Rough, RowSlopes, Stored, Up, excess_share, kept_share, norm};
 use crate::statement::{Budget, Decided, Flip, Link, Slice, pairs};
+use crate::work::step;
 
 /// What the losses of a leaf depend on.
 pub(crate) struct Losses<'a> {
@@ -234,11 +235,13 @@ impl Losses<'_> {
             let (most, lines) = row.slopes.get_or_insert_with(|| self.slopes(place, node, steep));
             let attributes = self.network.exact.graph.attributes.row(node as usize);
             attributes.iter().for_each(|&d| present[d as usize] = true);
+            let mut looked_at = 0;
             for (weights, &(d, norm)) in self.network.by_norm_weights.chunks_exact(width).zip(&self.network.by_norm) {
                 // Cauchy and Schwarz.
                 if most.losing.times_up(norm).is_within(price) {
                     break;
                 }
+                looked_at += 1;
                 let is_present = present[d as usize];
                 let mut loss = most.loss(weights, norm, is_present);
                 if loss.is_within(price) || !self.budget.permits((node, d), is_present) {
@@ -256,6 +259,7 @@ impl Losses<'_> {
                 }
                 found.push((at, d, loss));
             }
+            step(looked_at * width as u64);
             attributes.iter().for_each(|&d| present[d as usize] = false);
         }
         found
@@ -320,6 +324,8 @@ impl Losses<'_> {
     /// Not below what a flip loses by kinks, and `Σ c·max(g − u, −v)` over all bends.
     fn bent(&self, place: usize, flip: (u32, u32), present: bool) -> Up {
         let mut total = Up::ZERO;
+        let bends = self.envelopes.iter().map(Vec::len).sum::<usize>() + self.slice.reached(place).len();
+        step(8 * bends as u64);
         let change = |unit: usize, pair: &[Link]| {
             let change = self.network.change(pair, unit, flip.1);
             if present { -change } else { change }

@@ -1,11 +1,13 @@
 //! What rounding may do to a margin of the network as it runs (`FORMAT.md` §9), in dyadic integers.
 
 mod layer;
+mod usual;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use layer::{Counts, Facts, power};
+pub use usual::usual_error;
 
 use crate::core::dyadic::Dyadic;
 use crate::format::Deployed;

@@ -131,7 +131,8 @@ impl Decided {
 
     /// Is more spent than the budget has, in all or in one row? Then no admissible perturbation takes this path.
     pub fn overspent(&self, budget: &Budget) -> bool {
-        self.left_in_all(budget).is_none() || self.flipped.iter().any(|flip| self.left(budget, flip.0).is_none())
+        let mut rows = self.flipped.chunk_by(|a, b| a.0 == b.0);
+        self.left_in_all(budget).is_none() || rows.any(|row| row.len() > budget.local(row[0].0))
     }
 }
 

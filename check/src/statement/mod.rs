@@ -5,6 +5,7 @@ mod integers;
 mod links;
 mod network;
 mod operator;
+mod rule;
 mod slice;
 
 use std::sync::Arc;
@@ -17,11 +18,13 @@ pub use integers::{Combination, Integers};
 pub use links::{Link, pairs};
 pub(crate) use network::require_fit;
 pub use network::{Layer, Network};
+pub(crate) use rule::{Rule, same_rules};
 pub use slice::Slice;
 
 use crate::format::{Convention, Deployed, Header, OLDEST_VERSION, VERSION};
 use crate::reason::Reason;
 use crate::rounding::Rounding;
+use crate::work::{Meter, Work};
 
 /// Refuses digests of other files.
 pub(crate) fn require_digests(
@@ -62,6 +65,17 @@ impl<'a> Statement<'a> {
         header: &Header,
         matrices: &[Arc<SparseMatrix>],
     ) -> Result<Statement<'a>, Reason> {
+        Statement::within(graph, model, header, matrices, &Work::lines().line())
+    }
+
+    /// The same within other limits.
+    pub(crate) fn within(
+        graph: &'a GraphFile,
+        model: &'a ModelFile,
+        header: &Header,
+        matrices: &[Arc<SparseMatrix>],
+        meter: &Meter,
+    ) -> Result<Statement<'a>, Reason> {
         if !(OLDEST_VERSION..=VERSION).contains(&header.version) {
             let known = format!("this checker reads {OLDEST_VERSION} to {VERSION}");
             return Err(Reason::Header(format!("version {}, but {known}", header.version)));
@@ -71,7 +85,7 @@ impl<'a> Statement<'a> {
         }
         require_digests(graph, model, &header.graph, &header.model)?;
         let statement = Statement {
-            network: Network::new(graph, model, header, matrices)?,
+            network: Network::new(graph, model, header, matrices, meter)?,
             budget: Budget::new(&header.budget, graph)?,
             classes: header.classes,
             deployed: header.deployed.clone(),

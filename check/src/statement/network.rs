@@ -8,10 +8,12 @@ use gcnproof_files::{GraphFile, LayerFile, ModelFile, SparseMatrix};
 use super::integers::Integers;
 use super::links::Links;
 use super::operator::{Operators, short};
+use super::rule::same_rules;
 use crate::core::dyadic::Dyadic;
 use crate::directed::Stored;
 use crate::format::Header;
 use crate::reason::Reason;
+use crate::work::Meter;
 
 /// One weight layer: `Ĥ(l+1) = Σ_k A_k(l) H(l) W_k(l) + b(l)`.
 pub struct Layer {
@@ -65,7 +67,7 @@ fn rules<'r>(number: usize, layer: &'r LayerFile, stated: &'r str) -> Result<Vec
         return Ok(vec![stated]);
     }
     let own = layer.operators.join(" & ");
-    if own != stated {
+    if !same_rules(&own, stated) {
         return Err(Reason::Header(format!(
             "message passing '{}' of layer {number}, but the model itself has '{}'",
             short(stated),
@@ -138,12 +140,13 @@ impl<'a> Network<'a> {
     /// The network that a header speaks of. `matrices` are those that a `matrix:` rule may name.
     ///
     /// # Errors
-    /// If header, graph and model do not fit together.
+    /// If header, graph and model do not fit together, or an operator takes too much.
     pub fn new(
         graph: &'a GraphFile,
         model: &'a ModelFile,
         header: &Header,
         matrices: &[Arc<SparseMatrix>],
+        meter: &Meter,
     ) -> Result<Network<'a>, Reason> {
         let stated = require_fit(graph, model, &header.message_passing)?;
         let attributes = graph.attributes.columns;
@@ -156,7 +159,9 @@ impl<'a> Network<'a> {
             let links = match known.get(&rules) {
                 Some(links) => links.clone(),
                 None => {
-                    let of_terms = rules.iter().map(|rule| operators.operator(rule)).collect::<Result<Vec<_>, _>>()?;
+                    operators.named_by_model = !layer.operators.is_empty();
+                    let of_terms = rules.iter().map(|rule| operators.operator(rule, meter));
+                    let of_terms = of_terms.collect::<Result<Vec<_>, _>>()?;
                     Arc::new(Links::new(&of_terms))
                 }
             };

@@ -7,9 +7,22 @@ use gcnproof_files::{GraphFile, SparseMatrix, matrix_digest};
 
 use crate::directed::{RowSum, Stored, decimal, reciprocal, reciprocal_root};
 use crate::reason::Reason;
+use crate::work::{Meter, step};
+
+/// Steps for a product that is added to a row.
+const STEP: u64 = 4;
+
+/// Bytes of an entry while a polynomial is computed, and of one that is kept, as an operator and among the links of a layer.
+const ENTRY: u64 = 12;
+const KEPT: u64 = ENTRY + size_of::<super::Link>() as u64;
+
+/// So many times the memory limit is for operators that the model names: a file of proofs cannot choose them.
+const NAMED: u64 = 8;
 
 /// The operators of a network, each computed once.
 pub(crate) struct Operators<'a> {
+    /// Is the operator asked for one that the model names?
+    pub(crate) named_by_model: bool,
     graph: &'a GraphFile,
     matrices: Vec<&'a Arc<SparseMatrix>>,
     known: HashMap<String, Arc<SparseMatrix>>,
@@ -21,19 +34,20 @@ impl<'a> Operators<'a> {
         graph: &'a GraphFile,
         matrices: impl IntoIterator<Item = &'a Arc<SparseMatrix>>,
     ) -> Operators<'a> {
-        Operators { graph, matrices: matrices.into_iter().collect(), known: HashMap::new() }
+        let matrices = matrices.into_iter().collect();
+        Operators { named_by_model: false, graph, matrices, known: HashMap::new() }
     }
 
     /// `A` of a rule. The expressions are part of the format: they fix every bit of the network.
     ///
     /// # Errors
-    /// If the rule is unknown, its matrix was not given or does not fit, or an entry is not finite.
-    pub(crate) fn operator(&mut self, rule: &str) -> Result<Arc<SparseMatrix>, Reason> {
+    /// If the rule is unknown, its matrix was not given or does not fit, an entry is not finite, or a power takes too much.
+    pub(crate) fn operator(&mut self, rule: &str, meter: &Meter) -> Result<Arc<SparseMatrix>, Reason> {
         if let Some(known) = self.known.get(rule) {
             return Ok(known.clone());
         }
         let matrix = match rule.strip_prefix("poly(").and_then(|rest| rest.strip_suffix(')')) {
-            Some(inner) => self.polynomial(rule, inner)?,
+            Some(inner) => self.polynomial(rule, inner, meter)?,
             None => self.plain(rule)?,
         };
         if !Stored::are_finite(&matrix.values) {
@@ -96,7 +110,7 @@ impl<'a> Operators<'a> {
     }
 
     /// `poly(RULE;c0,c1,…)`: the sum of `c_k` times the `k`-th power of another rule.
-    fn polynomial(&mut self, rule: &str, inner: &str) -> Result<Arc<SparseMatrix>, Reason> {
+    fn polynomial(&mut self, rule: &str, inner: &str, meter: &Meter) -> Result<Arc<SparseMatrix>, Reason> {
         let (base, list) = inner.rsplit_once(';').ok_or_else(|| unknown(rule))?;
         if base.starts_with("poly(") {
             return Err(Reason::Header(format!("message passing '{}': a poly of a poly", short(rule))));
@@ -108,46 +122,64 @@ impl<'a> Operators<'a> {
         }
         // What has no weight need not be computed.
         while coefficients.pop_if(|last| last.is_zero()).is_some() {}
-        let base = self.operator(base)?;
+        let base = self.operator(base, meter)?;
         let nodes = base.rows;
+        // Every power takes a look at all entries of the rule at least.
+        let least = (coefficients.len() as u64).saturating_mul(STEP * (base.indices.len() + nodes) as u64);
+        meter.ahead(least)?;
         let mut sums = RowSum::new(nodes);
-        let mut power = empty(nodes);
-        for node in 0..nodes {
-            power.indices.push(node as u32);
-            power.values.push(reciprocal(1));
-            power.offsets.push(node + 1);
-        }
-        let mut total = empty(nodes);
+        // Of the power before, and of the sum so far.
+        let (mut power, mut total) = (empty(nodes), empty(nodes));
         total.offsets = vec![0; nodes + 1];
         for (k, coefficient) in coefficients.iter().enumerate() {
-            if k > 0 {
-                let mut next = empty(nodes);
-                for i in 0..nodes {
+            let last = k + 1 == coefficients.len();
+            let products = |i: usize| base.row(i).0.iter().map(|&j| power.row(j as usize).0.len()).sum::<usize>();
+            let products = if k == 0 { nodes } else { (0..nodes).map(products).sum() };
+            meter.spend(STEP * (products + nodes) as u64)?;
+            let (mut next, mut next_total) = (empty(nodes), empty(nodes));
+            for i in 0..nodes {
+                let mut row = SparseMatrix { rows: 1, ..empty(nodes) };
+                if k == 0 {
+                    sums.add(Stored::ONE, (&[i as u32], &[reciprocal(1)]));
+                } else {
                     let (columns, entries) = base.row(i);
                     for (&j, &entry) in columns.iter().zip(entries) {
                         sums.add(Stored::new(entry), power.row(j as usize));
                     }
-                    sums.finish(&mut next);
                 }
-                power = next;
+                sums.finish(&mut row);
+                if !Stored::are_finite(&row.values) {
+                    let problem = format!("power {k} has an entry that is not finite");
+                    return Err(Reason::Files(format!("message passing '{}': {problem}", short(rule))));
+                }
+                if !coefficient.is_zero() {
+                    sums.add(Stored::ONE, total.row(i));
+                    sums.add(*coefficient, row.row(0));
+                    // What has come out as 0 so far is 0 plus what is to come.
+                    sums.finish(&mut next_total);
+                    step(STEP * total.row(i).0.len() as u64);
+                }
+                if !last {
+                    next.indices.append(&mut row.indices);
+                    next.values.append(&mut row.values);
+                    next.offsets.push(next.indices.len());
+                }
+                let entries =
+                    [&power, &next, &total, &next_total].iter().map(|matrix| matrix.indices.len()).sum::<usize>();
+                meter.while_held(|| meter.hold(self.share(ENTRY * entries as u64)))?;
             }
-            if !Stored::are_finite(&power.values) {
-                let problem = format!("message passing '{}': power {k} has an entry that is not finite", short(rule));
-                return Err(Reason::Files(problem));
+            power = next;
+            if !coefficient.is_zero() {
+                total = next_total;
             }
-            if coefficient.is_zero() {
-                continue;
-            }
-            let mut next = empty(nodes);
-            for i in 0..nodes {
-                sums.add(Stored::ONE, total.row(i));
-                sums.add(*coefficient, power.row(i));
-                // What has come out as 0 so far is 0 plus what is to come.
-                sums.finish(&mut next);
-            }
-            total = next;
         }
+        meter.keep(self.share(KEPT * total.indices.len() as u64))?;
         Ok(Arc::new(total))
+    }
+
+    /// What counts of some bytes: an operator that the model names is the user's, and may be larger.
+    fn share(&self, bytes: u64) -> u64 {
+        if self.named_by_model { bytes / NAMED } else { bytes }
     }
 }
 

@@ -3,6 +3,9 @@
 use super::links::Link;
 use super::network::Network;
 
+/// Steps for a link, whatever passes along it.
+const STEP: u64 = 16;
+
 /// The problem of one target. Nodes ascend within a representation, and rows and columns go by place.
 pub struct Slice {
     nodes: Vec<Vec<u32>>,
@@ -41,6 +44,12 @@ impl Slice {
     /// The representation of the target: `L`, or less where it is a hidden unit.
     pub fn top(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// Steps of a pass along all links, about.
+    pub fn steps(&self) -> u64 {
+        let links = self.passing.iter().flatten().map(|row| row.len() as u64 + 1).sum::<u64>();
+        links * STEP
     }
 
     /// The nodes of representation `l`, ascending.

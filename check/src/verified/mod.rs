@@ -89,7 +89,7 @@ pub fn verify(
     let header = read_header(&mut lines, graph, model).map_err(|stop| match stop {
         Stop::Wrong(line, reason) => format!("{}: line {line}: {reason}", proofs.display()),
         Stop::Unreadable(_, error) => at(error),
-        Stop::Unmet => format!("{}: the header is not what was expected", proofs.display()),
+        Stop::Unmet => format!("{}: the header is not about what was asked", proofs.display()),
     })?;
     let header = match header {
         Stated::Flips(header) => header,

@@ -64,8 +64,15 @@ pub fn world(attributes: &[&[u8]], columns: usize, layers: Vec<LayerFile>, globa
         deployed: None,
     };
     let (metadata, notes) = (Default::default(), Vec::new());
-    let model =
-        ModelFile { layers, matrices: Vec::new(), digest: "model".into(), precision: Precision::F64, metadata, notes };
+    let model = ModelFile {
+        layers,
+        described: None,
+        matrices: Vec::new(),
+        digest: "model".into(),
+        precision: Precision::F64,
+        metadata,
+        notes,
+    };
     World { graph, model, matrices: Vec::new(), header }
 }
 

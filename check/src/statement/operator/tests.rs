@@ -1,6 +1,7 @@
 //! Operators by rule, against dense matrices that are computed from the definitions in another way.
 
 use super::*;
+use crate::work::{Cost, Limits, Work};
 use gcnproof_files::Pattern;
 
 /// A graph of some nodes with these (undirected) edges; each node has one attribute.
@@ -94,14 +95,14 @@ fn every_rule_is_what_its_definition_says_to_the_last_bit() {
         let mut operators = Operators::new(&graph, &[]);
         for rule in WORDS {
             let base = expected(&graph, rule);
-            assert_eq!(dense(&operators.operator(rule).unwrap()), base, "{rule} {seed}");
+            assert_eq!(dense(&operators.operator(rule, &Work::lines().line()).unwrap()), base, "{rule} {seed}");
             for list in
                 ["1", "0,1", "0.1,0.2,0.3", "0,0,1", "-1,0.5,0,1e-3", "1,-2,1.0,", "3,0,0", "0", ".5,+2,-1.25e0"]
             {
                 let rule = format!("poly({rule};{})", list.trim_end_matches(','));
                 let coefficients: Vec<f64> =
                     list.trim_end_matches(',').split(',').map(|text| text.parse().unwrap()).collect();
-                let found = operators.operator(&rule).unwrap();
+                let found = operators.operator(&rule, &Work::lines().line()).unwrap();
                 assert!(found.values.iter().all(|&x| x != 0.0));
                 assert_eq!(dense(&found), polynomial(&base, &coefficients), "{rule} {seed}");
             }
@@ -115,17 +116,18 @@ fn what_comes_out_as_zero_is_dropped() {
     let graph = graph(2, &[(0, 1)]);
     let mut operators = Operators::new(&graph, &[]);
     // The square of a swap is the identity.
-    let found = operators.operator("poly(sum;1,0,-1)").unwrap();
+    let found = operators.operator("poly(sum;1,0,-1)", &Work::lines().line()).unwrap();
     assert!(found.indices.is_empty() && found.offsets == [0, 0, 0]);
     let alone = super::tests::graph(2, &[]);
-    let found = Operators::new(&alone, &[]).operator("gcn-self").unwrap();
+    let found = Operators::new(&alone, &[]).operator("gcn-self", &Work::lines().line()).unwrap();
     assert!(found.indices.is_empty());
 }
 
 #[test]
 fn what_is_no_rule_is_refused_by_name() {
     let graph = graph(3, &[(0, 1), (1, 2)]);
-    let refused = |rule: &str| Operators::new(&graph, &[]).operator(rule).unwrap_err().to_string();
+    let refused =
+        |rule: &str| Operators::new(&graph, &[]).operator(rule, &Work::lines().line()).unwrap_err().to_string();
     for rule in ["", "gsn", "gcn & sum", "poly", "poly()", "poly(gcn)", "poly(gcn;1", "Poly(gcn;1)", "gcn;1", " gcn"] {
         assert_eq!(refused(rule), format!("header: unknown message passing '{rule}'"));
     }
@@ -154,8 +156,51 @@ fn powers_that_overflow_are_refused() {
     let matrices = [Arc::new(large)];
     let mut operators = Operators::new(&graph, &matrices);
     for list in ["0,0,1", "0,0,0,1e-300", "1,0,1e-320"] {
-        let found = operators.operator(&format!("poly({name};{list})")).unwrap_err().to_string();
+        let found = operators.operator(&format!("poly({name};{list})"), &Work::lines().line()).unwrap_err().to_string();
         assert!(found.ends_with("power 2 has an entry that is not finite"), "{found}");
     }
-    assert!(operators.operator(&format!("poly({name};1,1,0)")).is_ok());
+    assert!(operators.operator(&format!("poly({name};1,1,0)"), &Work::lines().line()).is_ok());
+}
+
+/// A star: its square has an entry for every pair of nodes.
+fn star(nodes: u32) -> GraphFile {
+    let mut adjacency =
+        Pattern { rows: nodes as usize, columns: nodes as usize, offsets: vec![0], indices: Vec::new() };
+    for i in 0..nodes {
+        adjacency.indices.extend(if i == 0 { 1..nodes } else { 0..1 });
+        adjacency.offsets.push(adjacency.indices.len());
+    }
+    let attributes =
+        Pattern { rows: nodes as usize, columns: 1, offsets: vec![0; nodes as usize + 1], indices: Vec::new() };
+    GraphFile::new(adjacency, attributes, None)
+}
+
+#[test]
+fn powers_are_refused_before_they_take_too_much() {
+    let graph = star(2_000);
+    let limits = Limits { line: u64::MAX, file: u64::MAX, node: 0, memory: 2_000 * 2_000 * KEPT };
+    let found = |limits: Limits, rule: &str, named: bool| {
+        let work = Work::new(limits, 0, None);
+        let mut operators = Operators::new(&graph, &[]);
+        operators.named_by_model = named;
+        operators.operator(rule, &work.line()).map(|matrix| matrix.indices.len())
+    };
+    // All that is kept fits, to the byte; the same with one byte less does not, unless the model names the rule.
+    assert_eq!(found(limits, "poly(gcn;0,0,1)", false), Ok(4_000_000));
+    let less = Limits { memory: limits.memory - 1, ..limits };
+    let too_large = |rule: &str| matches!(found(less, rule, false), Err(Reason::TooExpensive(Cost::Memory { .. })));
+    assert!(too_large("poly(gcn;0,0,1)"));
+    assert_eq!(found(less, "poly(gcn;0,0,1)", true), Ok(4_000_000));
+    // Here two powers and a sum are in memory at the same time.
+    assert!(too_large("poly(gcn;0,0,1,1)"));
+    // A square costs a product for every path of two steps, and so does each further power that is as large.
+    let steps = |rule: &str| match found(Limits { line: 1_000_000, ..limits }, rule, false) {
+        Err(Reason::TooExpensive(Cost::Line { steps, .. })) => steps,
+        other => panic!("{other:?}"),
+    };
+    assert!(steps("poly(gcn;0,0,1)") > STEP * 4_000_000);
+    // Thirty thousand powers are known to be too many before the first is computed.
+    let many = format!("poly(gcn;{}1)", "0,".repeat(30_000));
+    assert!(steps(&many) >= 30_000 * STEP * (3 * 2_000 - 2));
+    assert_eq!(found(Limits { line: 1_000_000, ..limits }, "poly(gcn;0,1)", false), Ok(3 * 2_000 - 2));
 }

@@ -1,0 +1,45 @@
+//! Files of proofs, and files that are none.
+
+use std::fs::File;
+use std::io::{Cursor, Read};
+use std::path::Path;
+
+/// Opens a file of proofs.
+///
+/// # Errors
+/// If it cannot be read, or is a graph, a model or a table of results instead.
+pub fn open_proofs(path: &Path) -> Result<impl Read + Send + use<>, String> {
+    let unreadable = |error| format!("{}: cannot be read: {error}", path.display());
+    let mut file = File::open(path).map_err(unreadable)?;
+    let mut start = Vec::new();
+    file.by_ref().take(64).read_to_end(&mut start).map_err(unreadable)?;
+    match other(&start) {
+        Some(what) => Err(format!(
+            "{}: is {what}, but a file of proofs is expected here: the graph comes first, then the model, then what `certify \
+             --proofs` wrote",
+            path.display()
+        )),
+        // What was read cannot be read again where the file is a pipe.
+        None => Ok(Cursor::new(start).chain(file)),
+    }
+}
+
+/// What a file is that begins so and has no proofs.
+fn other(start: &[u8]) -> Option<&'static str> {
+    // Rows of results begin with the number of a node, or of flips where they are about one attack.
+    let number = |name: &[u8]| start.strip_prefix(name).and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit);
+    let is_tensors = start.len() > 8 && start[8] == b'{' && start[4..8] == [0; 4];
+    if start.starts_with(b"PK\x03\x04") {
+        Some("an npz file, such as a graph or a model")
+    } else if is_tensors {
+        Some("a model (safetensors)")
+    } else if start.starts_with(b"PAR1") {
+        Some("a table of results (Parquet)")
+    } else if number(br#"{"node":"#) || number(br#"{"q_global":"#) {
+        Some("a table of results (JSON lines)")
+    } else if start.starts_with(b"node,") || start.starts_with(b"q_global,") {
+        Some("a table of results (CSV)")
+    } else {
+        None
+    }
+}
