@@ -11,9 +11,9 @@ use crate::keep::write;
 use crate::player::How;
 use crate::truth::Truth;
 
-/// `gcnproof` beside the program that is running, if it is there.
-pub fn beside() -> Option<PathBuf> {
-    let path = std::env::current_exe().ok()?.parent()?.join("gcnproof");
+/// A program beside the one that is running, if it is there.
+pub fn beside(name: &str) -> Option<PathBuf> {
+    let path = std::env::current_exe().ok()?.parent()?.join(name);
     path.exists().then_some(path)
 }
 
@@ -48,7 +48,10 @@ fn attempt(program: &Path, case: &Case, how: How, truths: &[Truth], folder: &Pat
         .args([&files.graph, &files.model])
         .args(&files.options)
         .args(how.options().split_whitespace());
-    command.args(["--time-limit", "5", "--format", "json", "--threads", "1", "--nodes"]).arg(&list);
+    if how.decides() {
+        command.args(["--time-limit", "5"]);
+    }
+    command.args(["--format", "json", "--threads", "1", "--nodes"]).arg(&list);
     command.arg("--proofs").arg(&proofs);
     let output = command.output().map_err(|error| error.to_string())?;
     if output.status.code() != Some(0) {

@@ -6,14 +6,30 @@ use serde_json::Value;
 
 use crate::case::{Case, Rule, Way};
 use crate::compare::admissible;
-use crate::truth::{Oracle, Truth};
+use crate::truth::{Margins, Oracle, Truth};
 
 /// Is the claim of a line (`{"node":…}`) true? Anything that is not understood is not.
 pub fn is_true(case: &Case, truths: &[Truth], line: &Value) -> bool {
-    judge(case, truths, line).unwrap_or(false)
+    judge(case, truths, line, || Box::new(Oracle::new(case))).unwrap_or(false)
 }
 
-fn judge(case: &Case, truths: &[Truth], line: &Value) -> Option<bool> {
+/// The same with other exact margins.
+pub fn is_true_by(case: &Case, truths: &[Truth], line: &Value, oracle: &dyn Margins) -> bool {
+    judge(case, truths, line, || Box::new(oracle)).unwrap_or(false)
+}
+
+impl Margins for &dyn Margins {
+    fn margin(&self, node: usize, reference: usize, class: usize, flips: &[(usize, usize)]) -> crate::exact::Exact {
+        (**self).margin(node, reference, class, flips)
+    }
+}
+
+fn judge<'a>(
+    case: &Case,
+    truths: &[Truth],
+    line: &Value,
+    oracle: impl FnOnce() -> Box<dyn Margins + 'a>,
+) -> Option<bool> {
     let node = line.get("node")?;
     let id = node.get("id")?.as_u64()? as usize;
     let truth = truths.get(id)?;
@@ -38,7 +54,7 @@ fn judge(case: &Case, truths: &[Truth], line: &Value) -> Option<bool> {
     }
     let range = case.component_of(id);
     flips.retain(|flip| range.contains(&flip.0));
-    let margin = Oracle::new(case).margin(id, truth.reference?, class, &flips);
+    let margin = oracle().margin(id, truth.reference?, class, &flips);
     Some(margin.sign() != Ordering::Greater)
 }
 

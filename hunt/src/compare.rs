@@ -8,7 +8,7 @@ use crate::case::Case;
 use crate::exact::Exact;
 use crate::finding::{Counts, Kind};
 use crate::player::How;
-use crate::truth::{Oracle, Truth};
+use crate::truth::{Margins, Truth};
 
 /// Everything that is wrong with a result.
 pub fn compare(
@@ -16,7 +16,7 @@ pub fn compare(
     how: How,
     result: &NodeResult,
     truth: &Truth,
-    oracle: &Oracle,
+    oracle: &dyn Margins,
     counts: &Counts,
 ) -> Vec<(Kind, String)> {
     let mut wrong = Vec::new();
@@ -94,7 +94,7 @@ fn compare_margin(
 }
 
 /// Is the witness admissible, and is some margin not positive after it?
-fn replay(case: &Case, result: &NodeResult, reference: usize, oracle: &Oracle) -> Result<(), String> {
+fn replay(case: &Case, result: &NodeResult, reference: usize, oracle: &dyn Margins) -> Result<(), String> {
     let mut flips: Vec<(usize, usize)> =
         result.witness.iter().map(|flip| (flip.node as usize, flip.attribute as usize)).collect();
     admissible(case, &mut flips)?;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use crate::area::{AREAS, Area, AreaCounts};
 use crate::case::Case;
 use crate::player::How;
 
@@ -32,10 +33,12 @@ pub enum Kind {
     Rules,
     /// A panic, or a refusal of a valid problem.
     Crash,
+    /// A small file that costs the checker more time or memory than a limit.
+    Expensive,
 }
 
 /// All kinds, in the order of the counts.
-pub const KINDS: [Kind; 11] = [
+pub const KINDS: [Kind; 12] = [
     Kind::Verdict,
     Kind::Margin,
     Kind::Wide,
@@ -47,6 +50,7 @@ pub const KINDS: [Kind; 11] = [
     Kind::Accepted,
     Kind::Rules,
     Kind::Crash,
+    Kind::Expensive,
 ];
 
 impl Kind {
@@ -64,6 +68,7 @@ impl Kind {
             Kind::Accepted => "false-acceptance",
             Kind::Rules => "against-rules",
             Kind::Crash => "crash",
+            Kind::Expensive => "expensive",
         }
     }
 }
@@ -92,7 +97,9 @@ macro_rules! counters {
         pub struct Counts {
             $(#[doc = $text] pub $field: AtomicU64,)*
             /// Findings of each kind.
-            pub found: [AtomicU64; 11],
+            pub found: [AtomicU64; 12],
+            /// Counts of each area.
+            pub areas: [AreaCounts; 6],
         }
     };
 }
@@ -155,6 +162,52 @@ impl Counts {
             .sum()
     }
 
+    /// The counts of an area.
+    pub fn area(&self, area: Area) -> &AreaCounts {
+        &self.areas[AREAS.iter().position(|&one| one == area).unwrap_or(0)]
+    }
+
+    /// Brings the counts of the area of flips in line with the detailed ones.
+    pub fn gather(&self) {
+        let area = self.area(Area::Flips);
+        let of = Counts::get;
+        for (count, sum) in [
+            (&area.nodes, of(&self.nodes)),
+            (&area.own, of(&self.proofs)),
+            (&area.shown, of(&self.tampered) + of(&self.forged)),
+            (&area.false_claims, of(&self.false_claims)),
+            (&area.accepted, of(&self.accepted)),
+        ] {
+            count.store(sum, Ordering::Relaxed);
+        }
+    }
+
+    /// Problems of all areas.
+    pub fn all_problems(&self) -> u64 {
+        self.areas.iter().map(|area| Counts::get(&area.problems)).sum()
+    }
+
+    /// Tampered and forged proofs of all areas.
+    pub fn all_shown(&self) -> u64 {
+        self.areas.iter().map(|area| Counts::get(&area.shown)).sum()
+    }
+
+    /// A line for each area that was attacked.
+    pub fn by_area(&self) -> Vec<String> {
+        let attacked = |(_, counts): &(Area, &AreaCounts)| Counts::get(&counts.cases) > 0;
+        let line = |(area, counts): (Area, &AreaCounts)| format!("{:>10}: {counts}", area.name());
+        AREAS.into_iter().zip(&self.areas).filter(attacked).map(line).collect()
+    }
+
+    /// Findings in one line.
+    pub fn findings_by_kind(&self) -> String {
+        let mut text = format!("findings {}", self.findings());
+        for (kind, count) in KINDS.iter().zip(&self.found).filter(|(_, count)| Counts::get(count) > 0) {
+            text += &format!(" {} {}", kind.name(), Counts::get(count));
+        }
+        text
+    }
+
     /// Runs something and adds its time to a count.
     pub fn time<T>(count: &AtomicU64, act: impl FnOnce() -> T) -> T {
         let start = Instant::now();
@@ -211,10 +264,6 @@ impl fmt::Display for Counts {
             of(&self.confirmed_splits),
             of(&self.runs),
         )?;
-        write!(f, " | findings {}", self.findings())?;
-        for (kind, count) in KINDS.iter().zip(&self.found).filter(|(_, count)| of(count) > 0) {
-            write!(f, " {} {}", kind.name(), of(count))?;
-        }
-        Ok(())
+        write!(f, " | {}", self.findings_by_kind())
     }
 }

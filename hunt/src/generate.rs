@@ -23,50 +23,10 @@ pub fn generate(seed: u64, number: u64, components: usize) -> Case {
     let classes = random.pick(&[2, 2, 2, 3, 3, 4]);
     let weight_layers = random.pick(&[1, 2, 2, 2, 2, 2, 3, 3, 4]);
     let global = random.pick(&[0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3, 4, 1_000_000]);
-    let uniform = random.percent(60).then(|| random.pick(&[0, 1, 1, 1, 2, 2, 3, 3, 1_000_000]));
-    let loops = random.percent(25);
-    let density = random.pick(&[10, 30, 50, 70, 100]);
-    let most = largest_component(attributes, global);
-
-    let mut adjacency: Vec<Vec<u32>> = Vec::new();
-    let mut ranges = Vec::with_capacity(components);
-    for _ in 0..components {
-        let first = adjacency.len();
-        let shape = shape(most, loops, random);
-        adjacency.extend(shape.rows(first));
-        ranges.push(first..adjacency.len());
-    }
-    let nodes = adjacency.len();
-    let rows: Vec<Vec<u32>> =
-        (0..nodes).map(|_| (0..attributes as u32).filter(|_| random.percent(density)).collect()).collect();
-    let local = (0..nodes).map(|_| uniform.unwrap_or_else(|| random.pick(&[0, 1, 1, 2, 3]))).collect();
-    let frozen = random.percent(15);
-    let budget = Allowance {
-        global,
-        local,
-        way: random.pick(&[Way::Both, Way::Both, Way::Both, Way::Add, Way::Remove]),
-        frozen: (0..attributes).map(|_| frozen && random.percent(30)).collect(),
-    };
-
+    let mut case = skeleton(attributes, global, SETS, components, random);
     let (layers, styles) = layers(attributes, classes, weight_layers, random);
-    let model = ModelFile {
-        layers,
-        digest: "model".into(),
-        described: None,
-        matrices: Vec::new(),
-        precision: Precision::F64,
-        metadata: Default::default(),
-        notes: Vec::new(),
-    };
-    let mut case = Case {
-        origin: String::new(),
-        graph: GraphFile { adjacency: pattern(nodes, &adjacency), attributes: pattern(attributes, &rows), ..bare() },
-        model,
-        rules: Vec::new(),
-        budget,
-        labels: random.percent(20),
-        components: ranges,
-    };
+    case.model = model(layers);
+    case.labels = random.percent(20);
     let rescaled = random.percent(20);
     case.rules = rules(&case, weight_layers, random);
     if rescaled && random.percent(60) {
@@ -93,8 +53,58 @@ pub fn generate(seed: u64, number: u64, components: usize) -> Case {
     case
 }
 
+/// Graph and budget of a case, without a model: components with at most so many admissible sets (about).
+pub fn skeleton(attributes: usize, global: u64, sets: f64, components: usize, random: &mut Random) -> Case {
+    let uniform = random.percent(60).then(|| random.pick(&[0, 1, 1, 1, 2, 2, 3, 3, 1_000_000]));
+    let loops = random.percent(25);
+    let density = random.pick(&[10, 30, 50, 70, 100]);
+    let most = largest_component(attributes, global, sets);
+
+    let mut adjacency: Vec<Vec<u32>> = Vec::new();
+    let mut ranges = Vec::with_capacity(components);
+    for _ in 0..components {
+        let first = adjacency.len();
+        let shape = shape(most, loops, random);
+        adjacency.extend(shape.rows(first));
+        ranges.push(first..adjacency.len());
+    }
+    let nodes = adjacency.len();
+    let rows: Vec<Vec<u32>> =
+        (0..nodes).map(|_| (0..attributes as u32).filter(|_| random.percent(density)).collect()).collect();
+    let local = (0..nodes).map(|_| uniform.unwrap_or_else(|| random.pick(&[0, 1, 1, 2, 3]))).collect();
+    let frozen = random.percent(15);
+    let budget = Allowance {
+        global,
+        local,
+        way: random.pick(&[Way::Both, Way::Both, Way::Both, Way::Add, Way::Remove]),
+        frozen: (0..attributes).map(|_| frozen && random.percent(30)).collect(),
+    };
+    Case {
+        origin: String::new(),
+        graph: GraphFile { adjacency: pattern(nodes, &adjacency), attributes: pattern(attributes, &rows), ..bare() },
+        model: model(Vec::new()),
+        rules: Vec::new(),
+        budget,
+        labels: false,
+        components: ranges,
+    }
+}
+
+/// A model of these layers.
+pub fn model(layers: Vec<LayerFile>) -> ModelFile {
+    ModelFile {
+        layers,
+        digest: "model".into(),
+        described: None,
+        matrices: Vec::new(),
+        precision: Precision::F64,
+        metadata: Default::default(),
+        notes: Vec::new(),
+    }
+}
+
 /// How many nodes a component may have so that brute force stays cheap.
-fn largest_component(attributes: usize, global: u64) -> usize {
+fn largest_component(attributes: usize, global: u64, most: f64) -> usize {
     let sets = |flips: usize| -> f64 {
         let mut term = 1.0;
         let mut sum = 1.0;
@@ -104,7 +114,7 @@ fn largest_component(attributes: usize, global: u64) -> usize {
         }
         sum
     };
-    (1..=13).rev().find(|nodes| sets(nodes * attributes) <= SETS).unwrap_or(1)
+    (1..=13).rev().find(|nodes| sets(nodes * attributes) <= most).unwrap_or(1)
 }
 
 /// Random layers, and what kinds of numbers they have.
@@ -149,7 +159,7 @@ fn rules(case: &Case, count: usize, random: &mut Random) -> Vec<Rule> {
 }
 
 /// A matrix of either sign, with entries only within components.
-fn operator(case: &Case, random: &mut Random) -> gcnproof_files::SparseMatrix {
+pub fn operator(case: &Case, random: &mut Random) -> gcnproof_files::SparseMatrix {
     let style = random.pick(&STYLES);
     let signed = random.percent(70);
     let share = random.pick(&[30, 60, 100]);

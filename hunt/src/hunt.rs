@@ -5,20 +5,29 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::area::Area;
 use crate::binary;
-use crate::finding::{Counts, Finding};
+use crate::collective;
+use crate::deployed;
+use crate::edges;
+use crate::finding::{Counts, Finding, Kind};
 use crate::generate::generate;
 use crate::keep::keep;
 use crate::player::{How, STOP, stopped};
 use crate::random::Random;
+use crate::record::Record;
 use crate::shrink::shrink;
 use crate::stage::{look, solve};
+use crate::terms;
+use crate::terms::generate::Numbers;
 
 /// What a hunt is told.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The seed of everything.
     pub seed: u64,
+    /// What is attacked.
+    pub areas: Vec<Area>,
     /// Stops after so much time.
     pub time: Option<Duration>,
     /// Stops after so many problems.
@@ -53,7 +62,7 @@ pub fn hunt(settings: &Settings, say: &(dyn Fn(&str) + Sync)) -> Counts {
     let over = || {
         stopped()
             || settings.time.is_some_and(|time| start.elapsed() >= time)
-            || settings.problems.is_some_and(|limit| Counts::get(&counts.problems) >= limit)
+            || settings.problems.is_some_and(|limit| counts.all_problems() >= limit)
     };
     let work = || {
         let _done = Done(&working);
@@ -62,10 +71,15 @@ pub fn hunt(settings: &Settings, say: &(dyn Fn(&str) + Sync)) -> Counts {
             if settings.only.is_some_and(|only| number != only) {
                 break;
             }
-            for finding in one(settings, number, &counts) {
-                let before = counts.find(finding.kind);
+            let area = area_of(settings, number);
+            let start = Instant::now();
+            let found = one(settings, area, number, &counts);
+            Counts::add(&counts.area(area).nanoseconds, start.elapsed().as_nanos() as usize);
+            for finding in found {
+                let before = counts.find(finding.kind());
+                counts.area(area).find(finding.kind());
                 if before < settings.kept && !stopped() {
-                    treat(settings, finding, number, before, &folders, say);
+                    treat(settings, finding, (area, number, before), &folders, say);
                 }
             }
         }
@@ -86,14 +100,58 @@ pub fn hunt(settings: &Settings, say: &(dyn Fn(&str) + Sync)) -> Counts {
             }
             if last.elapsed() >= Duration::from_secs(5) {
                 last = Instant::now();
-                say(&format!("{:>5.0} s {counts}", start.elapsed().as_secs_f64()));
+                counts.gather();
+                let (problems, shown) = (counts.all_problems(), counts.all_shown());
+                let seconds = start.elapsed().as_secs_f64();
+                let findings = counts.findings_by_kind();
+                say(&format!("{seconds:>5.0} s problems {problems} tampered or forged {shown} | {findings}"));
             }
         }
     });
-    say(&format!("{:>5.0} s {counts}", start.elapsed().as_secs_f64()));
+    counts.gather();
     let seconds = start.elapsed().as_secs_f64();
-    say(&format!("{:.0} problems a second; {}", Counts::get(&counts.problems) as f64 / seconds, counts.speeds()));
+    if settings.areas.contains(&Area::Flips) {
+        say(&format!("flips in detail: {counts}"));
+        say(&counts.speeds());
+    }
+    counts.by_area().iter().for_each(|line| say(line));
+    let (problems, shown) = (counts.all_problems(), counts.all_shown());
+    let rate = problems as f64 / seconds;
+    say(&format!(
+        "in all: problems {problems} ({rate:.0} a second, {seconds:.0} s), tampered or forged {shown}, {}",
+        counts.findings_by_kind()
+    ));
     counts
+}
+
+/// Something found in some area.
+enum Found {
+    /// On a chain of layers: it can be made smaller.
+    Flips(Box<Finding>),
+    /// Elsewhere.
+    Other(Record),
+}
+
+impl Found {
+    fn kind(&self) -> Kind {
+        match self {
+            Found::Flips(finding) => finding.kind,
+            Found::Other(record) => record.kind,
+        }
+    }
+}
+
+/// What a case is about: by chance, each area as often as its weight says.
+fn area_of(settings: &Settings, number: u64) -> Area {
+    let all: usize = settings.areas.iter().map(|area| area.weight()).sum();
+    let mut left = Random::new(settings.seed ^ 0xa4ea, number).below(all.max(1));
+    for &area in &settings.areas {
+        if left < area.weight() {
+            return area;
+        }
+        left -= area.weight();
+    }
+    Area::Flips
 }
 
 /// Says that a thread is done, even if it panics.
@@ -106,11 +164,66 @@ impl Drop for Done<'_> {
 }
 
 /// One case.
-fn one(settings: &Settings, number: u64, counts: &Counts) -> Vec<Finding> {
+fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Found> {
     let mut random = Random::new(settings.seed ^ 0x5eed, number);
-    // Every sixteenth graph is a large one.
-    let components =
-        if number % 16 == 7 { settings.components } else { 1 + random.below(settings.components.min(300)) };
+    // Components of a large graph share a model: there fewer are attacked.
+    let attacks = |components: usize| match settings.attacked {
+        0 => 0,
+        every => components.div_ceil(if components > 1000 { every * 4 } else { every }),
+    };
+    let records = match area {
+        Area::Flips => {
+            // Every sixteenth graph is a large one.
+            let large = number % 16 == 7;
+            let components = if large { settings.components } else { 1 + random.below(settings.components.min(300)) };
+            let found = flips(settings, number, (components, attacks(components)), &mut random, counts);
+            return found.into_iter().map(|finding| Found::Flips(Box::new(finding))).collect();
+        }
+        Area::Edges => {
+            let components = 1 + random.below(settings.components.min(200));
+            let case = edges::generate::generate(settings.seed, number, components);
+            edges::look::look(&case, attacks(components), &mut random, counts.area(area))
+        }
+        Area::Terms | Area::Deployed => {
+            let numbers = if area == Area::Terms { Numbers::Any } else { Numbers::Float32 };
+            let components = 1 + random.below(settings.components.min(if area == Area::Terms { 120 } else { 40 }));
+            match terms::generate::generate(settings.seed, number, components, numbers) {
+                Ok(case) if area == Area::Terms => {
+                    terms::look::look(&case, attacks(components), &mut random, counts.area(area))
+                }
+                Ok(case) => deployed::look::look(&case, attacks(components) + 1, &mut random, counts.area(area)),
+                // A description that is refused: a bug of the generator or of the reader.
+                Err(problem) => {
+                    let (kind, message) = (Kind::Crash, format!("a description is refused: {problem}"));
+                    vec![Record { area, kind, message, files: Vec::new(), text: format!("case {number}\n") }]
+                }
+            }
+        }
+        Area::Collective => {
+            let mut records = Vec::new();
+            for graph in 0..10 {
+                let number = number * 10 + graph;
+                let Some((case, scope)) = collective::look::graph(settings.seed, number, &mut random) else { continue };
+                records.extend(collective::look::look(&case, &scope, &mut random, counts.area(area)));
+                if stopped() {
+                    break;
+                }
+            }
+            records
+        }
+        Area::Questions => Vec::new(),
+    };
+    records.into_iter().map(Found::Other).collect()
+}
+
+/// One case of flipped attributes on a chain of layers.
+fn flips(
+    settings: &Settings,
+    number: u64,
+    (components, attacks): (usize, usize),
+    random: &mut Random,
+    counts: &Counts,
+) -> Vec<Finding> {
     let case = Counts::time(&counts.generating, || generate(settings.seed, number, components));
     let how = random.pick(&[
         How::Complete,
@@ -122,11 +235,10 @@ fn one(settings: &Settings, number: u64, counts: &Counts) -> Vec<Finding> {
         How::Paper,
         How::Anchored,
     ]);
-    // Components of a large graph share a model: there fewer are attacked.
-    let every = if components > 1000 { settings.attacked * 4 } else { settings.attacked };
-    let attacks = components.div_ceil(every.max(1));
-    let attacks = if settings.attacked == 0 { 0 } else { attacks };
-    let mut findings = look(&case, how, attacks, settings.verified.as_deref(), &mut random, counts);
+    let area = counts.area(Area::Flips);
+    Counts::add(&area.cases, 1);
+    Counts::add(&area.problems, components);
+    let mut findings = look(&case, how, attacks, settings.verified.as_deref(), random, counts);
     if let Some(program) = settings.program.as_ref().filter(|_| number % 32 == 5) {
         let end = case.components[case.components.len().min(60) - 1].end;
         let mut part = case.part(0..end);
@@ -138,24 +250,33 @@ fn one(settings: &Settings, number: u64, counts: &Counts) -> Vec<Finding> {
     findings
 }
 
-/// Makes a finding small and keeps it.
+/// Makes a finding small where that is possible, and keeps it.
 fn treat(
     settings: &Settings,
-    finding: Finding,
-    number: u64,
-    before: u64,
+    finding: Found,
+    (area, number, before): (Area, u64, u64),
     folders: &Mutex<()>,
     say: &(dyn Fn(&str) + Sync),
 ) {
-    let small = shrink(finding.clone(), settings.patience);
-    let name = format!("{}-{}-{number}-{before}", small.kind.name(), settings.seed);
-    let _one_at_a_time = folders.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let place = match &settings.out {
-        None => String::new(),
-        Some(out) => match keep(&small, &finding, out, &name) {
-            Ok(folder) => format!(" -> {}", folder.display()),
-            Err(error) => format!(" (cannot be kept: {error})"),
-        },
+    let name = |kind: Kind| format!("{}-{}-{}-{number}-{before}", kind.name(), area.name(), settings.seed);
+    let out = settings.out.as_deref();
+    let (kind, message, kept) = match finding {
+        Found::Flips(finding) => {
+            let small = shrink((*finding).clone(), settings.patience);
+            let _one_at_a_time = folders.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            (small.kind, small.message.clone(), out.map(|out| keep(&small, &finding, out, &name(small.kind))))
+        }
+        Found::Other(record) => {
+            let _one_at_a_time = folders.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let kept = out.map(|out| record.keep(out, &name(record.kind)));
+            (record.kind, record.message, kept)
+        }
     };
-    say(&format!("FOUND {}: {}{place}", small.kind.name(), small.message));
+    let place = match kept {
+        None => String::new(),
+        Some(Ok(folder)) => format!(" -> {}", folder.display()),
+        Some(Err(error)) => format!(" (cannot be kept: {error})"),
+    };
+    let message: String = message.chars().take(400).collect();
+    say(&format!("FOUND {} ({}): {message}{place}", kind.name(), area.name()));
 }

@@ -72,7 +72,7 @@ pub fn write(case: &Case, folder: &Path) -> io::Result<Files> {
 }
 
 /// A matrix as a dense array of numpy.
-fn npy(matrix: &SparseMatrix) -> Vec<u8> {
+pub fn npy(matrix: &SparseMatrix) -> Vec<u8> {
     let shape = format!("({}, {})", matrix.rows, matrix.columns);
     let mut head = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
     while !(10 + head.len() + 1).is_multiple_of(64) {
@@ -165,7 +165,7 @@ fn whole(header: &str, line: &str, files: &Files, case: &Case) -> io::Result<Str
 }
 
 /// All numbers of a case.
-fn describe(case: &Case) -> String {
+pub fn describe(case: &Case) -> String {
     let mut text =
         format!("budget {:?}, classes by {}\n", case.budget, if case.labels { "labels" } else { "prediction" });
     for node in 0..case.nodes() {

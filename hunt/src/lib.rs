@@ -11,13 +11,17 @@
 //! | [`finding`], [`shrink`], [`keep`] | what was found, made small and kept |
 //! | [`hunt`] | all of it, until stopped |
 
+pub mod area;
 pub mod attack;
 mod bends;
 pub mod binary;
 pub mod case;
 pub mod claim;
 pub mod climb;
+pub mod collective;
 pub mod compare;
+pub mod deployed;
+pub mod edges;
 pub mod evaluate;
 pub mod exact;
 pub mod finding;
@@ -34,11 +38,14 @@ pub mod numbers;
 pub mod operator;
 pub mod player;
 pub mod random;
+pub mod record;
+pub mod resources;
 pub mod ring;
 pub mod rules;
 pub mod shapes;
 pub mod shrink;
 pub mod stage;
+pub mod terms;
 pub mod ties;
 pub mod truth;
 pub mod variant;

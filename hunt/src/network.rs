@@ -75,6 +75,32 @@ impl Flips {
     }
 }
 
+impl Flips {
+    /// All admissible sets, the empty one first.
+    pub fn sets(&self) -> Vec<Vec<(usize, usize)>> {
+        let mut sets = vec![Vec::new()];
+        // Each set with the place after its last flip.
+        let mut open: Vec<(usize, usize)> = vec![(0, 0)];
+        while let Some((at, from)) = open.pop() {
+            let set: Vec<(usize, usize)> = sets[at].clone();
+            if set.len() >= self.global {
+                continue;
+            }
+            for place in from..self.list.len() {
+                let flip = self.list[place];
+                let here = set.iter().filter(|made: &&(usize, usize)| made.0 == flip.0).count();
+                if here < self.local[flip.0 - self.range.start] {
+                    let mut more = set.clone();
+                    more.push(flip);
+                    open.push((sets.len(), place + 1));
+                    sets.push(more);
+                }
+            }
+        }
+        sets
+    }
+}
+
 /// What one visit of all sets works with.
 struct Visit<'a, N, F> {
     flips: &'a Flips,

@@ -79,7 +79,8 @@ impl How {
         }
     }
 
-    fn effort(self) -> Effort {
+    /// The effort that the options stand for.
+    pub fn effort(self) -> Effort {
         let limits = Limits { time: PATIENCE, ..Limits::default() };
         match self {
             How::Paper | How::Anchored | How::Best => Effort::Bounds,
@@ -111,7 +112,7 @@ impl Player {
     pub fn new(case: &Case) -> Result<Player, String> {
         guard(|| {
             let graph = Graph::from_file(case.graph.clone());
-            let rules: Vec<Operator> = case.rules.iter().map(rule).collect();
+            let rules = operators(case);
             let gcn = Network::from_file(case.model.clone(), &rules, &graph).map_err(|error| error.to_string())?;
             let budget = budget(case, &graph)?;
             let classes = if case.labels { Convention::Labels } else { Convention::Predicted };
@@ -180,6 +181,11 @@ impl Player {
     }
 }
 
+/// The rules of a case as the program has them.
+pub fn operators(case: &Case) -> Vec<Operator> {
+    case.rules.iter().map(rule).collect()
+}
+
 fn rule(rule: &Rule) -> Operator {
     match rule {
         Rule::Matrix(matrix) => Operator::from_plain((**matrix).clone()).expect("a case has finite operators"),
@@ -192,7 +198,11 @@ fn rule(rule: &Rule) -> Operator {
     }
 }
 
-fn budget(case: &Case, graph: &Graph) -> Result<Budget, String> {
+/// The budget of a case as the program has it.
+///
+/// # Errors
+/// If the program refuses it.
+pub fn budget(case: &Case, graph: &Graph) -> Result<Budget, String> {
     let local: Vec<i64> = case.budget.local.iter().map(|&q| q as i64).collect();
     let frozen: Vec<i64> = (0..).zip(&case.budget.frozen).filter(|(_, frozen)| **frozen).map(|(d, _)| d).collect();
     let direction = match case.budget.way {

@@ -87,9 +87,16 @@ impl<'a> Oracle<'a> {
             Plan::Filtered(floats, network) => self.filtered(floats, network, range),
         }
     }
+}
 
+/// Exact margins after given flips: what witnesses are replayed with.
+pub trait Margins {
     /// The exact margin of a node over a class after some flips.
-    pub fn margin(&self, node: usize, reference: usize, class: usize, flips: &[(usize, usize)]) -> Exact {
+    fn margin(&self, node: usize, reference: usize, class: usize, flips: &[(usize, usize)]) -> Exact;
+}
+
+impl Margins for Oracle<'_> {
+    fn margin(&self, node: usize, reference: usize, class: usize, flips: &[(usize, usize)]) -> Exact {
         let range = self.case.component_of(node);
         let at = (node - range.start) * self.case.classes();
         match &self.plan {
@@ -107,7 +114,9 @@ impl<'a> Oracle<'a> {
             }
         }
     }
+}
 
+impl Oracle<'_> {
     /// The classes of reference, from the logits without flips.
     fn references<N: Number>(&self, logits: &[N], range: &Range<usize>) -> Vec<(usize, Option<usize>)> {
         let classes = self.case.classes();
@@ -180,8 +189,95 @@ impl<'a> Oracle<'a> {
     }
 }
 
+impl Oracle<'_> {
+    /// Shows every admissible set of flips of a component with the predicted classes and whether each prediction is broken (a tie is), the empty
+    /// set first.
+    pub fn each_broken(&self, range: Range<usize>, mut see: impl FnMut(&[(usize, usize)], &[usize], &[bool])) {
+        match &self.plan {
+            Plan::Small(network) => self.broken_of(network, None, range, &mut see),
+            Plan::Medium(network) => self.broken_of(network, None, range, &mut see),
+            Plan::Big(network) => self.broken_of(network, None, range, &mut see),
+            Plan::Filtered(floats, network) => self.broken_of(floats, Some(network), range, &mut see),
+        }
+    }
+
+    /// With `exactly`, numbers are floats, and what lies inside their error is asked there.
+    fn broken_of<N: Number>(
+        &self,
+        network: &Network<N>,
+        exactly: Option<&Network<BigInt>>,
+        range: Range<usize>,
+        see: &mut dyn FnMut(&[(usize, usize)], &[usize], &[bool]),
+    ) where
+        Network<N>: Doubt<N>,
+    {
+        let classes = self.case.classes();
+        let flips = Flips::new(self.case, range.clone());
+        let doubt = network.doubt(range.clone());
+        let mut predicted: Vec<usize> = Vec::new();
+        if let Some(exactly) = exactly {
+            let logits = exactly.logits_after(self.case, range.clone(), &[]);
+            predicted = self.references(&logits, &range).into_iter().map(|pair| pair.0).collect();
+        }
+        let mut margin = N::zero();
+        let zero = N::zero();
+        network.each_set(self.case, &flips, |set, logits| {
+            if predicted.is_empty() {
+                predicted = self.references(logits, &range).into_iter().map(|pair| pair.0).collect();
+            }
+            let set: Vec<(usize, usize)> = set.iter().map(|&at| flips.list[at]).collect();
+            let mut exact: Option<Vec<BigInt>> = None;
+            let mut broken = vec![false; range.len()];
+            for (row, &y) in predicted.iter().enumerate() {
+                for class in (0..classes).filter(|&class| class != y) {
+                    margin.assign(&logits[row * classes + y]);
+                    margin.subtract(&logits[row * classes + class]);
+                    let mut breaks = !zero.is_less(&margin);
+                    if let (Some(exactly), Some(doubt)) = (exactly, &doubt)
+                        && !doubt.is_less(&margin)
+                        && !{
+                            let mut below = N::zero();
+                            below.subtract(doubt);
+                            margin.is_less(&below)
+                        }
+                    {
+                        let exact = exact.get_or_insert_with(|| exactly.logits_after(self.case, range.clone(), &set));
+                        breaks = exact[row * classes + y] <= exact[row * classes + class];
+                    }
+                    broken[row] |= breaks;
+                }
+            }
+            see(&set, &predicted, &broken);
+        });
+    }
+}
+
+/// How far numbers of a network may be from the truth.
+trait Doubt<N> {
+    /// None where they are exact.
+    fn doubt(&self, range: Range<usize>) -> Option<N>;
+}
+
+impl Doubt<f64> for Network<f64> {
+    fn doubt(&self, range: Range<usize>) -> Option<f64> {
+        Some(self.magnitude(range) * 2f64.powi(-40))
+    }
+}
+
+macro_rules! exact {
+    ($($kind:ty),*) => {
+        $(impl Doubt<$kind> for Network<$kind> {
+            fn doubt(&self, _: Range<usize>) -> Option<$kind> {
+                None
+            }
+        })*
+    };
+}
+
+exact!(i64, i128, BigInt);
+
 /// Keeps the smallest margin of every node over every class; the first set fills the list.
-fn take_least<N: Number>(logits: &[N], references: &[(usize, Option<usize>)], classes: usize, least: &mut Vec<N>) {
+pub fn take_least<N: Number>(logits: &[N], references: &[(usize, Option<usize>)], classes: usize, least: &mut Vec<N>) {
     let first = least.is_empty();
     if first {
         least.resize(logits.len(), N::zero());

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use gcnproof_hunt::area::Area;
 use gcnproof_hunt::finding::Counts;
 use gcnproof_hunt::hunt::{Settings, hunt};
 
@@ -13,6 +14,7 @@ fn nothing_is_found_in_a_short_hunt() {
     }
     let settings = Settings {
         seed: 2026,
+        areas: vec![Area::Flips],
         time: Some(Duration::from_secs(120)),
         problems: Some(3_000),
         components: 500,

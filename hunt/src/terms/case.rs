@@ -1,0 +1,93 @@
+//! A case whose network is described: graph and budget as elsewhere, and the network as its model file has it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use gcnproof_files::SparseMatrix;
+
+use crate::case::{Case, matrix};
+use crate::operator::Rows;
+use crate::terms::description::{Description, Passing};
+use crate::terms::operator::rows;
+
+/// A case with a described network.
+#[derive(Clone, Debug)]
+pub struct TermCase {
+    /// Graph, budget and components; its model is the chain that the program makes of the description, and it has no rules.
+    pub base: Case,
+    /// The network.
+    pub network: Description,
+}
+
+impl TermCase {
+    /// The case with the chain of its description.
+    ///
+    /// # Errors
+    /// If the program refuses the description.
+    pub fn described(mut base: Case, network: Description) -> Result<TermCase, String> {
+        base.model = network.model().map_err(|error| error.to_string())?;
+        base.rules.clear();
+        Ok(TermCase { base, network })
+    }
+
+    /// The entries of every term of every layer.
+    pub fn operators(&self) -> Vec<Vec<Rows>> {
+        let of_layer = |layer: &crate::terms::description::Layer| {
+            layer.terms.iter().map(|term| rows(&self.base, &term.passing)).collect()
+        };
+        self.network.layers.iter().map(of_layer).collect()
+    }
+
+    /// The case that has only one component.
+    ///
+    /// # Errors
+    /// If the program refuses its description.
+    pub fn part(&self, range: Range<usize>) -> Result<TermCase, String> {
+        let nodes = self.base.nodes();
+        let mut network = self.network.clone();
+        let cut = |one: &SparseMatrix| {
+            let row = |n: usize| {
+                let (columns, values) = one.row(n);
+                columns.iter().zip(values).map(|(&m, &a)| (m - range.start as u32, a)).collect()
+            };
+            Arc::new(matrix(&range.clone().map(row).collect::<Vec<Vec<(u32, f64)>>>()))
+        };
+        let known: Vec<(Arc<SparseMatrix>, Arc<SparseMatrix>)> =
+            self.network.matrices().into_iter().map(|one| (one.clone(), cut(&one))).collect();
+        let replace = |passing: &mut Passing| {
+            let base = match passing {
+                Passing::Polynomial(base, _) => base.as_mut(),
+                other => other,
+            };
+            if let Passing::Matrix(of) = base
+                && let Some((_, part)) = known.iter().find(|(whole, _)| Arc::ptr_eq(whole, of))
+            {
+                *of = part.clone();
+            }
+        };
+        for layer in &mut network.layers {
+            layer.terms.iter_mut().for_each(|term| replace(&mut term.passing));
+            if let Some(bias) = &mut layer.bias
+                && bias.len() == nodes * layer.outputs
+                && nodes > 1
+            {
+                *bias = bias[range.start * layer.outputs..range.end * layer.outputs].to_vec();
+            }
+        }
+        TermCase::described(self.base.part(range), network)
+    }
+
+    /// The attributes of the nodes of a range after some flips, node after node.
+    pub fn attributes(&self, range: &Range<usize>, flips: &[(usize, usize)]) -> Vec<bool> {
+        let count = self.base.attributes();
+        let mut present = vec![false; range.len() * count];
+        for (at, node) in range.clone().enumerate() {
+            self.base.graph.attributes.row(node).iter().for_each(|&d| present[at * count + d as usize] = true);
+        }
+        for &(node, attribute) in flips.iter().filter(|flip| range.contains(&flip.0)) {
+            let at = (node - range.start) * count + attribute;
+            present[at] = !present[at];
+        }
+        present
+    }
+}
