@@ -133,9 +133,24 @@ impl<'a> Operators<'a> {
         total.offsets = vec![0; nodes + 1];
         for (k, coefficient) in coefficients.iter().enumerate() {
             let last = k + 1 == coefficients.len();
-            let products = |i: usize| base.row(i).0.iter().map(|&j| power.row(j as usize).0.len()).sum::<usize>();
-            let products = if k == 0 { nodes } else { (0..nodes).map(products).sum() };
-            meter.spend(self.share(STEP * (products + nodes) as u64))?;
+            let products = |i: usize| match k {
+                0 => 1,
+                _ => base.row(i).0.iter().map(|&j| power.row(j as usize).0.len()).sum::<usize>(),
+            };
+            let all = (0..nodes).map(products).sum::<usize>();
+            meter.spend(self.share(STEP * (all + nodes) as u64))?;
+            // What is in memory at the end of this power, if it has so many entries.
+            let require = |entries: usize| {
+                let sum = total.indices.len().saturating_add(entries).min(nodes.saturating_mul(nodes));
+                let parts = [power.indices.len(), total.indices.len(), if last { 0 } else { entries }, sum];
+                let entries = parts.iter().fold(0u64, |sum, &part| sum.saturating_add(part as u64));
+                meter.while_held(|| meter.hold(self.share(ENTRY.saturating_mul(entries))))
+            };
+            // A row has at most as many entries as products; where that is too much they are counted.
+            if require((0..nodes).map(|i| products(i).min(nodes)).sum()).is_err() {
+                meter.spend(self.share(STEP * all as u64))?;
+                require(if k == 0 { nodes } else { count_entries(&base, &power) })?;
+            }
             let (mut next, mut next_total) = (empty(nodes), empty(nodes));
             for i in 0..nodes {
                 let mut row = SparseMatrix { rows: 1, ..empty(nodes) };
@@ -163,9 +178,6 @@ impl<'a> Operators<'a> {
                     next.values.append(&mut row.values);
                     next.offsets.push(next.indices.len());
                 }
-                let entries =
-                    [&power, &next, &total, &next_total].iter().map(|matrix| matrix.indices.len()).sum::<usize>();
-                meter.while_held(|| meter.hold(self.share(ENTRY * entries as u64)))?;
             }
             power = next;
             if !coefficient.is_zero() {
@@ -180,6 +192,18 @@ impl<'a> Operators<'a> {
     fn share(&self, cost: u64) -> u64 {
         if self.named_by_model { cost / NAMED } else { cost }
     }
+}
+
+/// How many entries the product of two square matrices has at most: those that do not cancel.
+fn count_entries(left: &SparseMatrix, right: &SparseMatrix) -> usize {
+    let mut seen_by = vec![usize::MAX; right.columns];
+    let mut count = 0;
+    for i in 0..left.rows {
+        for &j in left.row(i).0.iter().flat_map(|&j| right.row(j as usize).0) {
+            count += usize::from(std::mem::replace(&mut seen_by[j as usize], i) != i);
+        }
+    }
+    count
 }
 
 /// A square matrix without rows so far.
