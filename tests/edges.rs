@@ -325,7 +325,7 @@ impl Case {
         let margins = |(node, &reference): (usize, &usize)| -> Vec<Dyadic> {
             slice.cut(&network, network.depth(), node);
             let mut exact =
-                ExactProblem { graph: &graph, network: &network, slice: &slice, sums: &sums, units: &mut units };
+                ExactProblem { graph: &graph, network: &network, slice: &slice, sums: &sums, units: &mut units, watch: None };
             let others = (0..network.class_count()).filter(|&class| class != reference);
             others.map(|class| exact.objective(&[(reference, 1.0), (class, -1.0)], &[])).collect()
         };

@@ -139,7 +139,7 @@ mod checked {
         let (small, huge) = (file("small.jsonl"), file("huge.jsonl"));
         let problem = ["cora.npz", "cora_standard.safetensors"];
         let question = ["--edges", "remove", "-E", "1", "--nodes", "1358", "--proofs", &small];
-        let certified = gcnproof(fixtures.parent().unwrap(), &[&["certify"], &problem[..], &question[..]].concat());
+        let certified = gcnproof(&fixtures, &[&["certify"], &problem[..], &question[..]].concat());
         assert!(certified.status.success(), "{}", text(&certified));
         let lines = std::fs::read_to_string(&small).unwrap();
         let mut header: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
@@ -151,7 +151,7 @@ mod checked {
         let node = serde_json::json!({"node": {"id": 1358, "class": class, "claim": {"robust": trees}}});
         std::fs::write(&huge, format!("{header}\n{node}\n{{\"end\":1}}\n")).unwrap();
         let started = Instant::now();
-        let checked = gcnproof(fixtures.parent().unwrap(), &[&["check"], &problem[..], &[&huge]].concat());
+        let checked = gcnproof(&fixtures, &[&["check"], &problem[..], &[&huge]].concat());
         assert!(started.elapsed() < Duration::from_secs(120), "{:?}", started.elapsed());
         let told = text(&checked);
         assert!(told.contains("the bound is not above 0") || told.contains("too expensive"), "{told}");
