@@ -113,8 +113,14 @@ impl Case {
         let mut slice = Slice::default();
         slice.cut(&network, network.depth(), node);
         let (sums, mut units) = (Sums::new(graph.node_count()), ExactUnits::default());
-        let mut exact =
-            ExactProblem { graph: &graph, network: &network, slice: &slice, sums: &sums, units: &mut units, watch: None };
+        let mut exact = ExactProblem {
+            graph: &graph,
+            network: &network,
+            slice: &slice,
+            sums: &sums,
+            units: &mut units,
+            watch: None,
+        };
         let others = (0..network.class_count()).filter(|&class| class != reference);
         others.map(|class| exact.objective(&[(reference, 1.0), (class, -1.0)], &[])).collect()
     }
@@ -324,8 +330,14 @@ impl Case {
         let mut slice = Slice::default();
         let margins = |(node, &reference): (usize, &usize)| -> Vec<Dyadic> {
             slice.cut(&network, network.depth(), node);
-            let mut exact =
-                ExactProblem { graph: &graph, network: &network, slice: &slice, sums: &sums, units: &mut units, watch: None };
+            let mut exact = ExactProblem {
+                graph: &graph,
+                network: &network,
+                slice: &slice,
+                sums: &sums,
+                units: &mut units,
+                watch: None,
+            };
             let others = (0..network.class_count()).filter(|&class| class != reference);
             others.map(|class| exact.objective(&[(reference, 1.0), (class, -1.0)], &[])).collect()
         };
@@ -382,7 +394,9 @@ fn minima_are_exact_where_floats_cannot_tell() {
             largest = largest.max(exact.search_nodes);
         }
     }
-    println!("{nodes} nodes, {pairs_seen} minima: {ties} are 0, {tiny} below 1e-14; the largest search has {largest} branches");
+    println!(
+        "{nodes} nodes, {pairs_seen} minima: {ties} are 0, {tiny} below 1e-14; the largest search has {largest} branches"
+    );
     assert!(graphs < 400 || ties > 100 && tiny > 20, "the problems have become too easy");
 }
 

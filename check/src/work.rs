@@ -196,7 +196,15 @@ impl Work {
     /// Work on a graph of so many nodes, which `stop` may end.
     pub fn new(limits: Limits, nodes: usize, stop: Option<fn() -> bool>) -> Work {
         let file = limits.file.saturating_add(limits.node.saturating_mul(nodes as u64));
-        Work { limits, file, spent: AtomicU64::new(0), wasted: AtomicU64::new(0), kept: AtomicU64::new(0), largest: AtomicU64::new(0), stop }
+        Work {
+            limits,
+            file,
+            spent: AtomicU64::new(0),
+            wasted: AtomicU64::new(0),
+            kept: AtomicU64::new(0),
+            largest: AtomicU64::new(0),
+            stop,
+        }
     }
 
     /// Work on any number of lines, each of which has the default limits.
@@ -480,7 +488,10 @@ mod tests {
         assert_eq!((twice.file, twice.node, twice.memory), (2 * default.file, 2 * default.node, 2 * default.memory));
         let exact = default.exact();
         assert_eq!((exact.leaf, exact.flip, exact.memory), (default.leaf, default.flip, default.memory));
-        assert_eq!((exact.line, exact.file, exact.node), (EXACT * default.line, EXACT * default.file, EXACT * default.node));
+        assert_eq!(
+            (exact.line, exact.file, exact.node),
+            (EXACT * default.line, EXACT * default.file, EXACT * default.node)
+        );
         assert_eq!(Limits::factor(0), Limits::NONE);
         assert_eq!(Limits::factor(u64::MAX), Limits::NONE);
     }

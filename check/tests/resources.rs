@@ -145,7 +145,9 @@ fn what_is_in_vain_ends_the_check() {
     let little = Limits { file: usual.steps.wasted / 4, node: 0, ..Limits::default() };
     let ended = run(&world, text, little);
     assert!(ended.expensive > 0 && ended.rejected < usual.rejected, "{ended}");
-    assert!(ended.too_expensive.iter().any(|line| matches!(line.fault.reason, Reason::TooExpensive(Cost::File { .. }))));
+    assert!(
+        ended.too_expensive.iter().any(|line| matches!(line.fault.reason, Reason::TooExpensive(Cost::File { .. })))
+    );
 }
 
 /// A check that is stopped says so, and rejects nothing for it.

@@ -246,12 +246,7 @@ impl<'a> Collective<'a> {
     }
 
     /// What the perturbation, replayed exactly, refutes: the bound, or that a node is safe.
-    fn contradiction(
-        &self,
-        prepared: &Prepared,
-        outcome: &Outcome,
-        safe: &[&(Base, usize)],
-    ) -> Option<Contradiction> {
+    fn contradiction(&self, prepared: &Prepared, outcome: &Outcome, safe: &[&(Base, usize)]) -> Option<Contradiction> {
         // Work that was cut short says nothing.
         if self.stop.is_set() {
             return None;

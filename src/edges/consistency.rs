@@ -12,7 +12,10 @@ impl EdgeResult {
         for (margin, minimum) in self.margins.iter().zip(&self.minima) {
             let class = margin.class;
             if !(margin.lower <= margin.upper) {
-                return Some(format!("class {class} has the lower bound {} and a set at {}", margin.lower, margin.upper));
+                return Some(format!(
+                    "class {class} has the lower bound {} and a set at {}",
+                    margin.lower, margin.upper
+                ));
             }
             let Some(minimum) = minimum else { continue };
             if !problem.budget().admits(problem.graph(), &minimum.edges)

@@ -48,7 +48,7 @@ fn minima(problem: &Problem, sets: &[Vec<Flip>], node: usize, reference: usize) 
     slice.cut(network, network.depth(), node);
     let sums = Sums::new(graph.node_count());
     let mut units = ExactUnits::default();
-    let mut exact = ExactProblem { graph, network, slice: &slice, sums: &sums, units: &mut units };
+    let mut exact = ExactProblem { graph, network, slice: &slice, sums: &sums, units: &mut units, watch: None };
     let others: Vec<usize> = (0..network.class_count()).filter(|&class| class != reference).collect();
     let least = |class: usize| {
         let margins = sets.iter().map(|flips| exact.objective(&[(reference, 1.0), (class, -1.0)], flips));
@@ -67,7 +67,12 @@ fn moved(problem: &Problem, class: usize, by: f64) -> Problem {
     Problem::new(problem.graph().clone(), Network::new(layers).unwrap(), problem.budget().clone()).unwrap()
 }
 
-fn certified(problem: &Problem, deployed: Option<Execution>, effort: Effort, (node, class): (usize, usize)) -> NodeResult {
+fn certified(
+    problem: &Problem,
+    deployed: Option<Execution>,
+    effort: Effort,
+    (node, class): (usize, usize),
+) -> NodeResult {
     let builder = Certifier::builder(problem.clone()).effort(effort).proofs(true);
     let builder = if let Some(execution) = deployed { builder.deployed(execution) } else { builder };
     builder.build().certify_class(node, class, class, &mut Workspace::default())

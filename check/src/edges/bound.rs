@@ -102,7 +102,8 @@ pub fn bound<N: Number>(
     meter.ahead(cost.operations().saturating_mul(N::STEPS))?;
     let shares = Shares::new(scene, hints)?;
     let leaf = Leaf { scene, cost, meter, cached, pair, shares: &shares, prices: &prices };
-    let centers: Result<Vec<Option<Lines<N>>>, Reason> = (0..prices.len()).map(|removed| leaf.center(removed)).collect();
+    let centers: Result<Vec<Option<Lines<N>>>, Reason> =
+        (0..prices.len()).map(|removed| leaf.center(removed)).collect();
     let centers = centers?;
     // For every number of removals at the target: the sum so far, and by how much cuts change it.
     let start = |center: &Option<Lines<N>>| match center {

@@ -143,13 +143,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn witness(
-        &self,
-        ground: &Ground,
-        proof: &NodeProof,
-        witness: &Witness,
-        meter: &Meter,
-    ) -> Result<Verdict, Fault> {
+    fn witness(&self, ground: &Ground, proof: &NodeProof, witness: &Witness, meter: &Meter) -> Result<Verdict, Fault> {
         let Statement { graph, network, budget, .. } = self.statement;
         let at_class = |reason| Fault { class: Some(witness.class), step: None, reason };
         let start = State::new(ground, budget.global);
@@ -240,12 +234,7 @@ impl<'a> Checker<'a> {
         if exact.is_positive() { Ok(()) } else { Err(Reason::Bound(Interval::around(&exact))) }
     }
 
-    fn singles(
-        &self,
-        scene: &Scene,
-        (node, reference, class): (u32, u32, u32),
-        meter: &Meter,
-    ) -> Result<(), Reason> {
+    fn singles(&self, scene: &Scene, (node, reference, class): (u32, u32, u32), meter: &Meter) -> Result<(), Reason> {
         if scene.budget > 1 {
             return Err(Reason::Singles(scene.budget));
         }

@@ -46,7 +46,13 @@ struct Files {
 }
 
 impl Files {
-    fn new(nodes: usize, linked: impl Fn(usize, usize) -> bool, width: usize, rules: [&[&str]; 2], edges: [u64; 2]) -> Files {
+    fn new(
+        nodes: usize,
+        linked: impl Fn(usize, usize) -> bool,
+        width: usize,
+        rules: [&[&str]; 2],
+        edges: [u64; 2],
+    ) -> Files {
         let graph = GraphFile {
             adjacency: pattern(nodes, nodes, |i, j| i != j && linked(i.min(j), i.max(j))),
             attributes: pattern(nodes, 5, |i, j| (i * 31 + j * 17) % 3 != 0),
@@ -87,7 +93,8 @@ fn random(i: usize, j: usize, percent: usize) -> bool {
 /// Leaves of many shapes: the cost is not below what is counted, and not far above it.
 #[test]
 fn costs_are_known_before() {
-    let (gcn, mean, sum, both): (&[&str], &[&str], &[&str], &[&str]) = (&["gcn"], &["mean"], &["sum"], &["gcn-self", "mean+self"]);
+    let (gcn, mean, sum, both): (&[&str], &[&str], &[&str], &[&str]) =
+        (&["gcn"], &["mean"], &["sum"], &["gcn-self", "mean+self"]);
     let mut worst = 0.0f64;
     for (at, (files, nodes)) in [
         (Files::new(40, |i, _| i == 0, 3, [gcn, gcn], [u64::MAX, u64::MAX]), vec![0, 1]),
@@ -103,7 +110,9 @@ fn costs_are_known_before() {
     .into_iter()
     .enumerate()
     {
-        for (node, mu) in nodes.into_iter().flat_map(|node| [(node, vec![]), (node, vec![Hint(Dyadic::new(1.into(), -4))])]) {
+        for (node, mu) in
+            nodes.into_iter().flat_map(|node| [(node, vec![]), (node, vec![Hint(Dyadic::new(1.into(), -4))])])
+        {
             files.with(node, |scene| {
                 let (hints, cost) = (Prices { mu, views: Vec::new() }, Cost::new(scene));
                 let (first, work) = (Work::new(Limits::NONE, 0, None), Work::new(Limits::NONE, 0, None));
@@ -138,7 +147,13 @@ fn nothing_is_begun_that_is_too_expensive() {
     let files = Files::new(300, |_, _| true, 2, [&["gcn"], &["gcn"]], [u64::MAX, u64::MAX]);
     files.with(0, |scene| {
         let (cost, work, before) = (Cost::new(scene), Work::lines(), ticks());
-        let found = bound::<Interval>(scene, &Pair::new(scene.network, 0, 0, 1), &Prices::default(), None, (&cost, &work.line()));
+        let found = bound::<Interval>(
+            scene,
+            &Pair::new(scene.network, 0, 0, 1),
+            &Prices::default(),
+            None,
+            (&cost, &work.line()),
+        );
         assert!(matches!(found, Err(Reason::TooExpensive(_))), "{found:?}");
         assert!(ticks() - before < 100);
         // Memory of one leaf: some megabytes.

@@ -22,7 +22,8 @@ impl Random {
             2 => Dyadic::ZERO,
             _ => &eighths + &tiny,
         };
-        let wide = |random: &mut Random| Dyadic::new(random.below(3).into(), [-1074, -52, -40][random.below(3) as usize]);
+        let wide =
+            |random: &mut Random| Dyadic::new(random.below(3).into(), [-1074, -52, -40][random.below(3) as usize]);
         let around = Interval {
             lower: Interval::around(&(&x - &wide(self))).lower,
             upper: Interval::around(&(&x + &wide(self))).upper,
