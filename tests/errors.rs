@@ -282,7 +282,7 @@ fn wrong_files() -> Bench {
 }
 
 /// Every kind of wrong file and slip: what it is, and the command.
-const TABLE: [(&str, &str); 67] = [
+const TABLE: [(&str, &str); 71] = [
     ("**Graphs**", ""),
     ("no such file", "inspect nosuch.npz"),
     ("an empty file", "certify empty.npz gcn.safetensors -Q 1"),
