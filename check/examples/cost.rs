@@ -21,7 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let Steps { all, line, wasted } = summary.steps;
     let limits = Limits::default();
     let file = limits.file + limits.node * graph.attributes.rows as u64;
-    let share = |cost: u64, limit: u64| format!("{cost} steps, 1/{:.0} of the limit", limit as f64 / cost.max(1) as f64);
+    let share =
+        |cost: u64, limit: u64| format!("{cost} steps, 1/{:.0} of the limit", limit as f64 / cost.max(1) as f64);
     println!("{} proved, {} rejected, {seconds:.1} s", summary.proved(), summary.rejected);
     println!("all lines            {all} steps");
     println!("most expensive line  {}", share(line, limits.line));

@@ -28,9 +28,10 @@ const TELL: u64 = 1 << 22;
 /// What a check may cost, at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Steps for one leaf, besides [`Limits::flip`].
+    /// Steps for one leaf, besides [`Limits::flip`]; and for all bends of a leaf.
     pub leaf: u64,
-    /// Steps for a leaf for each flip and each unit that it changes: what a leaf costs on a large neighbourhood.
+    /// Steps for a leaf for each flip, each entry of an operator along which it is sent, and each unit that it changes: what a leaf costs on a large
+    /// neighbourhood, where no price rules a flip out.
     pub flip: u64,
     /// Steps for one line, besides those that the neighbourhood allows for one leaf of every class; the header is a line.
     pub line: u64,
@@ -45,7 +46,7 @@ pub struct Limits {
 /// No honest file comes near: `FORMAT.md` §2.
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { leaf: 1 << 30, flip: 1 << 8, line: 1 << 34, file: 1 << 34, node: 1 << 20, memory: 1 << 29 }
+        Limits { leaf: 1 << 30, flip: 1 << 10, line: 1 << 34, file: 1 << 32, node: 1 << 20, memory: 1 << 29 }
     }
 }
 
@@ -196,7 +197,15 @@ impl Work {
     /// Work on a graph of so many nodes, which `stop` may end.
     pub fn new(limits: Limits, nodes: usize, stop: Option<fn() -> bool>) -> Work {
         let file = limits.file.saturating_add(limits.node.saturating_mul(nodes as u64));
-        Work { limits, file, spent: AtomicU64::new(0), wasted: AtomicU64::new(0), kept: AtomicU64::new(0), largest: AtomicU64::new(0), stop }
+        Work {
+            limits,
+            file,
+            spent: AtomicU64::new(0),
+            wasted: AtomicU64::new(0),
+            kept: AtomicU64::new(0),
+            largest: AtomicU64::new(0),
+            stop,
+        }
     }
 
     /// Work on any number of lines, each of which has the default limits.
@@ -333,6 +342,15 @@ impl Meter<'_> {
         result
     }
 
+    /// Refuses more steps than a leaf may take on any neighbourhood.
+    ///
+    /// # Errors
+    /// If there are more.
+    pub(crate) fn within_leaf(&self, steps: u64) -> Result<(), Reason> {
+        let allowed = self.work.limits.leaf;
+        if steps > allowed { Err(Reason::TooExpensive(Cost::Line { steps, allowed })) } else { Ok(()) }
+    }
+
     /// So many bytes more are kept until the check is done.
     ///
     /// # Errors
@@ -430,6 +448,8 @@ mod tests {
         let too_much = |steps: u64| Err(Reason::TooExpensive(Cost::Line { steps, allowed: steps - 1 }));
         assert_eq!(meter.leaf(5, || meter.spend(150)), Ok(()));
         assert_eq!(meter.leaf(4, || meter.spend(141)), too_much(791));
+        assert_eq!(meter.within_leaf(100), Ok(()));
+        assert_eq!(meter.within_leaf(101), too_much(101));
         // The line goes on, up to its own limit and what its neighbourhood allows.
         assert_eq!(meter.spend(309), Ok(()));
         assert_eq!(meter.leaf(5, || meter.spend(1)), too_much(1101));
@@ -480,7 +500,10 @@ mod tests {
         assert_eq!((twice.file, twice.node, twice.memory), (2 * default.file, 2 * default.node, 2 * default.memory));
         let exact = default.exact();
         assert_eq!((exact.leaf, exact.flip, exact.memory), (default.leaf, default.flip, default.memory));
-        assert_eq!((exact.line, exact.file, exact.node), (EXACT * default.line, EXACT * default.file, EXACT * default.node));
+        assert_eq!(
+            (exact.line, exact.file, exact.node),
+            (EXACT * default.line, EXACT * default.file, EXACT * default.node)
+        );
         assert_eq!(Limits::factor(0), Limits::NONE);
         assert_eq!(Limits::factor(u64::MAX), Limits::NONE);
     }

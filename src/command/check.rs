@@ -8,7 +8,9 @@ use clap::Args;
 use gcnproof::{Graph, Operator};
 use gcnproof_check::format::{Convention, Direction};
 use gcnproof_check::work::Limits;
-use gcnproof_check::{Expectations, Nodes, Options, Rejection, Summary, Verdict, check, expand_file, matrix_digest, visible};
+use gcnproof_check::{
+    Expectations, Nodes, Options, Rejection, Summary, Verdict, check, expand_file, matrix_digest, visible,
+};
 use gcnproof_files::{ModelFile, read_matrix};
 use miette::{IntoDiagnostic, Result, miette};
 use serde_json::{Value, json};

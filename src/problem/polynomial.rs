@@ -36,7 +36,8 @@ pub fn most_entries(matrix: &SparseMatrix, coefficients: &[f64]) -> usize {
     let mut rows: Vec<usize> = vec![1; nodes];
     let mut most = nodes;
     for _ in 0..coefficients.iter().rposition(|&c| c != 0.0).unwrap_or(0) {
-        let row = |i: usize| matrix.row(i).0.iter().fold(0usize, |sum, &j| sum.saturating_add(rows[j as usize])).min(nodes);
+        let row =
+            |i: usize| matrix.row(i).0.iter().fold(0usize, |sum, &j| sum.saturating_add(rows[j as usize])).min(nodes);
         let next: Vec<usize> = (0..nodes).map(row).collect();
         // From here on nothing changes.
         if next == rows {

@@ -182,12 +182,7 @@ impl Target<'_> {
     }
 
     /// Rule 3: clipped bounds of the layers above 2; `None` if no perturbation takes the path.
-    pub(crate) fn bounds(
-        &self,
-        path: &Path,
-        z: &[Vec<Dyadic>],
-        reach: &Bounds,
-    ) -> Result<Option<Vec<Bounds>>, Reason> {
+    pub(crate) fn bounds(&self, path: &Path, z: &[Vec<Dyadic>], reach: &Bounds) -> Result<Option<Vec<Bounds>>, Reason> {
         let mut below = around(z, reach);
         if self.clip(2, path, &mut below).is_none() {
             return Ok(None);
@@ -273,12 +268,7 @@ impl Target<'_> {
     }
 
     /// Coefficients of `H(l)` from those of `Ĥ(l+1)`; the bias goes to the total.
-    pub(crate) fn pull(
-        &self,
-        l: usize,
-        phi: &[Vec<Dyadic>],
-        total: &mut Dyadic,
-    ) -> Result<Vec<Vec<Dyadic>>, Reason> {
+    pub(crate) fn pull(&self, l: usize, phi: &[Vec<Dyadic>], total: &mut Dyadic) -> Result<Vec<Vec<Dyadic>>, Reason> {
         let (layer, width) = (&self.network.layers[l - 1], self.network.widths[l + 1]);
         let mut below = vec![vec![Dyadic::ZERO; layer.weight.len()]; self.slice.nodes(l).len()];
         for ((phi, row), &m) in phi.iter().zip(self.slice.passing(l)).zip(self.slice.nodes(l + 1)) {

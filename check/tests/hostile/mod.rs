@@ -1,5 +1,5 @@
 //! Small files that ask for much work: named templates, for a star of [`NODES`] nodes and a network of two or three layers. Each is plain; compressed,
-//! all are below 4 kB.
+//! nearly all are below 4 kB.
 
 #![allow(dead_code, missing_docs)]
 
@@ -91,7 +91,11 @@ pub fn templates() -> Vec<Template> {
     add("many frozen attributes", false, lines(header(&["gcn", "gcn"], &budget, ""), vec![]));
     let local = vec!["18446744073709551615"; NODES].join(",");
     let budget = format!(r#""global":18446744073709551615,"local":[{local}]"#);
-    add("largest budgets", false, lines(header(&["gcn", "gcn"], &budget, ""), vec![node(&[hard.clone(), hard.clone()])]));
+    add(
+        "largest budgets",
+        false,
+        lines(header(&["gcn", "gcn"], &budget, ""), vec![node(&[hard.clone(), hard.clone()])]),
+    );
     let deployed = r#","deployed":{"precision":53,"operator_error":[[4294967295],[4294967295]]}"#;
     add("deployed", false, lines(header(&["gcn", "gcn"], BUDGET, deployed), vec![node(&[open.clone(), open.clone()])]));
 
@@ -119,28 +123,60 @@ pub fn templates() -> Vec<Template> {
 
     // Hints.
     let envelopes = units(|m, j| format!(r#"[{m},{j},"1p20000","1p-20000",[],[]]"#));
-    add("envelopes of all exponents", false, lines(gcn(), vec![node(&[hints(&format!(r#""envelopes":[{envelopes}]"#)), open.clone()])]));
+    add(
+        "envelopes of all exponents",
+        false,
+        lines(gcn(), vec![node(&[hints(&format!(r#""envelopes":[{envelopes}]"#)), open.clone()])]),
+    );
     let long = units(|m, j| format!("[{m},{j},{},{}]", number(20_000), number(-20_000)));
-    let long = hints(&format!(r#""lines":[{}]"#, &long[..long.match_indices("],[").nth(400).map_or(0, |cut| cut.0 + 1)]));
+    let long =
+        hints(&format!(r#""lines":[{}]"#, &long[..long.match_indices("],[").nth(400).map_or(0, |cut| cut.0 + 1)]));
     add("slopes of many digits", false, lines(gcn(), vec![node(&[long, open.clone()])]));
     let steep = units(|m, j| format!(r#"[{m},{j},"1p20000","1p-20000"]"#));
-    add("slopes of all exponents", false, lines(gcn(), vec![node(&[hints(&format!(r#""lines":[{steep}]"#)), open.clone()])]));
-    add("a fine grid", false, lines(gcn(), vec![node(&[hints(&format!(r#""lines":[{steep}],"grid":-20000"#)), open.clone()])]));
+    add(
+        "slopes of all exponents",
+        false,
+        lines(gcn(), vec![node(&[hints(&format!(r#""lines":[{steep}]"#)), open.clone()])]),
+    );
+    add(
+        "a fine grid",
+        false,
+        lines(gcn(), vec![node(&[hints(&format!(r#""lines":[{steep}],"grid":-20000"#)), open.clone()])]),
+    );
     let levels = units(|m, j| format!(r#"[{m},{j},"1p20000","1p-20000",["1p-20000",[]]]"#));
-    add("levels of all exponents", false, lines(gcn(), vec![node(&[hints(&format!(r#""levels":[{levels}]"#)), open.clone()])]));
+    add(
+        "levels of all exponents",
+        false,
+        lines(gcn(), vec![node(&[hints(&format!(r#""levels":[{levels}]"#)), open.clone()])]),
+    );
     let reach = units(|m, j| format!(r#"[{m},{j},["1p-20000",[]],["1p20000",[]]]"#));
-    add("prices of all exponents", false, lines(gcn(), vec![node(&[hints(&format!(r#""reach":[{reach}]"#)), open.clone()])]));
+    add(
+        "prices of all exponents",
+        false,
+        lines(gcn(), vec![node(&[hints(&format!(r#""reach":[{reach}]"#)), open.clone()])]),
+    );
     let prices: Vec<String> = (0..NODES).map(|n| format!(r#"[{n},"1p-20000"]"#)).collect();
     let prices = prices.join(",");
     let listed = (0..UNITS).map(|j| format!(r#"[0,{j},["1p20000",[{prices}]],[0,[{prices}]]]"#)).collect::<Vec<_>>();
-    add("prices of all nodes", false, lines(gcn(), vec![node(&[hints(&format!(r#""reach":[{}]"#, listed.join(","))), open.clone()])]));
+    add(
+        "prices of all nodes",
+        false,
+        lines(gcn(), vec![node(&[hints(&format!(r#""reach":[{}]"#, listed.join(","))), open.clone()])]),
+    );
     let flips: Vec<String> = (0..ATTRIBUTES).map(|d| format!("[0,{d}]")).collect();
     let rho = vec!["9007199254740992"; ATTRIBUTES].join(",");
     let shares: Vec<String> = (0..NODES).map(|m| format!("[{m},0,1048576,0,[],[{rho}]]")).collect();
-    let envelope = format!(r#"{{"leaf":{{"envelope":{{"e":-1074,"flips":[{}],"units":[{}]}}}}}}"#, flips.join(","), shares.join(","));
+    let envelope = format!(
+        r#"{{"leaf":{{"envelope":{{"e":-1074,"flips":[{}],"units":[{}]}}}}}}"#,
+        flips.join(","),
+        shares.join(",")
+    );
     add("an envelope with all flips", false, lines(gcn(), vec![node(&[envelope, open.clone()])]));
     let witness: Vec<String> = (0..NODES).flat_map(|n| (0..ATTRIBUTES).map(move |d| format!("[{n},{d}]"))).collect();
-    let witness = format!(r#"{{"node":{{"id":0,"class":0,"claim":{{"non_robust":{{"class":1,"flips":[{}]}}}}}}}}"#, witness.join(","));
+    let witness = format!(
+        r#"{{"node":{{"id":0,"class":0,"claim":{{"non_robust":{{"class":1,"flips":[{}]}}}}}}}}"#,
+        witness.join(",")
+    );
     add("a witness of all flips", false, lines(gcn(), vec![witness]));
 
     // Deeper networks.
@@ -158,11 +194,15 @@ pub fn templates() -> Vec<Template> {
     add("long bounds", true, lines(deep(), (0..NODES).map(|n| bounds(n, &wide)).collect()));
 
     // One attack for the whole graph.
-    let collective = |more: &str| gcn().replacen("header", "collective", 1).replacen(",\"classes\"", &format!("{more},\"classes\""), 1);
-    let claim = |lines: u64| format!(r#"{{"claim":{{"bound":0,"price":18446744073709551615,"prices":[],"lines":{lines}}}}}"#);
+    let collective = |more: &str| {
+        gcn().replacen("header", "collective", 1).replacen(",\"classes\"", &format!("{more},\"classes\""), 1)
+    };
+    let claim =
+        |lines: u64| format!(r#"{{"claim":{{"bound":0,"price":18446744073709551615,"prices":[],"lines":{lines}}}}}"#);
     add("a claim of many lines", false, format!("{}\n{}\n", collective(""), claim(u64::MAX)));
-    let shares: Vec<String> =
-        (0..NODES).map(|n| format!(r#"{{"share":{{"id":{n},"class":0,"weight":8388608,"size":8388608,"leaves":[]}}}}"#)).collect();
+    let shares: Vec<String> = (0..NODES)
+        .map(|n| format!(r#"{{"share":{{"id":{n},"class":0,"weight":8388608,"size":8388608,"leaves":[]}}}}"#))
+        .collect();
     add("shares of all nodes", false, format!("{}\n{}\n{}\n", collective(""), shares.join("\n"), claim(NODES as u64)));
     all
 }
