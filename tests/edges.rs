@@ -113,8 +113,14 @@ impl Case {
         let mut slice = Slice::default();
         slice.cut(&network, network.depth(), node);
         let (sums, mut units) = (Sums::new(graph.node_count()), ExactUnits::default());
-        let mut exact =
-            ExactProblem { graph: &graph, network: &network, slice: &slice, sums: &sums, units: &mut units, watch: None };
+        let mut exact = ExactProblem {
+            graph: &graph,
+            network: &network,
+            slice: &slice,
+            sums: &sums,
+            units: &mut units,
+            watch: None,
+        };
         let others = (0..network.class_count()).filter(|&class| class != reference);
         others.map(|class| exact.objective(&[(reference, 1.0), (class, -1.0)], &[])).collect()
     }

@@ -246,15 +246,13 @@ impl<'a> Collective<'a> {
     }
 
     /// What the perturbation, replayed exactly, refutes: the bound, or that a node is safe.
-    fn contradiction(
-        &self,
-        prepared: &Prepared,
-        outcome: &Outcome,
-        safe: &[&(Base, usize)],
-    ) -> Option<Contradiction> {
+    fn contradiction(&self, prepared: &Prepared, outcome: &Outcome, safe: &[&(Base, usize)]) -> Option<Contradiction> {
         // Work that was cut short says nothing.
         if self.stop.is_set() {
             return None;
+        }
+        if let Some(contradiction) = self.nodes.iter().find_map(|(base, _)| base.contradiction.clone()) {
+            return Some(contradiction);
         }
         let replayed = format!("{} flips that break {} nodes", outcome.flips.len(), outcome.broken.len());
         let refuted = |what: String| Some(Contradiction::new(Subject::Flips(outcome.global), what, replayed.clone()));

@@ -180,7 +180,8 @@ impl RunArguments {
             bar.inc(1);
             let mut rows = rows.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             if rows.1.is_ok() {
-                let checked = row.check().map_err(|contradiction| keep(contradiction, description, self.out.as_deref()));
+                let checked =
+                    row.check().map_err(|contradiction| keep(contradiction, description, self.out.as_deref()));
                 rows.1 = checked.and_then(|()| rows.0.push(row));
                 // A disk that is full does not get better, nor a program that contradicts itself: stop, and say so below.
                 if rows.1.is_err() {

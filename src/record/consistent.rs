@@ -92,7 +92,8 @@ impl Decided<'_> {
             if let (Some(lower), Some(upper)) = (margin.lower, margin.upper)
                 && lower > upper
             {
-                let steps = (format!("a lower bound of {lower:e}"), format!("a perturbation with a margin of {upper:e}"));
+                let steps =
+                    (format!("a lower bound of {lower:e}"), format!("a perturbation with a margin of {upper:e}"));
                 return Err(Contradiction::new(self.pair(margin), steps.0, steps.1));
             }
             let broken = margin.upper.is_some_and(|upper| upper <= 0.0);
@@ -213,12 +214,7 @@ impl Row for EdgeRecord {
 }
 
 /// What is certified must be below what is attacked, and a witness as long as it is said to be.
-fn check_radius(
-    node: u64,
-    certified: Option<u64>,
-    attacked: Option<u64>,
-    witness: usize,
-) -> Result<(), Contradiction> {
+fn check_radius(node: u64, certified: Option<u64>, attacked: Option<u64>, witness: usize) -> Result<(), Contradiction> {
     let node = Subject::Node(node as usize);
     if let (Some(certified), Some(attacked)) = (certified, attacked)
         && certified >= attacked

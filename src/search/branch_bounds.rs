@@ -34,7 +34,8 @@ impl PairSearch<'_, '_> {
     /// it is late.
     pub(super) fn anchor(&mut self, branch: &Branch) -> Option<bool> {
         let prepared = self.prepared;
-        let Workspace { slice, hidden, evaluator, backward, local_bounds, multipliers, watch, .. } = &mut *self.workspace;
+        let Workspace { slice, hidden, evaluator, backward, local_bounds, multipliers, watch, .. } =
+            &mut *self.workspace;
         hidden.load(slice, &prepared.unperturbed()[0], &prepared.activation_bounds()[0]);
         let fixed = !branch.decided.flipped.is_empty() || !branch.decided.kept.is_empty();
         if fixed {
