@@ -37,6 +37,7 @@ pub mod network;
 pub mod numbers;
 pub mod operator;
 pub mod player;
+pub mod questions;
 pub mod random;
 pub mod record;
 pub mod resources;
