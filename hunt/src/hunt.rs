@@ -256,11 +256,14 @@ fn flips(
     Counts::add(&area.cases, 1);
     Counts::add(&area.problems, components);
     let mut findings = look(&case, how, attacks, settings.verified.as_deref(), random, counts);
-    if let Some(program) = settings.program.as_ref().filter(|_| number % 32 == 5) {
+    if let Some(program) = settings.program.as_ref().filter(|_| number % 32 == 5 && !stopped()) {
         let end = case.components[case.components.len().min(60) - 1].end;
         let mut part = case.part(0..end);
         part.components = case.components.iter().take_while(|range| range.end <= end).cloned().collect();
         let truths = solve(&part, counts);
+        if truths.len() < part.nodes() {
+            return findings;
+        }
         let folder = std::env::temp_dir().join(format!("gcnproof-hunt-{}-{number}", std::process::id()));
         findings.extend(binary::run(program, &part, how, &truths, &folder, counts));
     }
