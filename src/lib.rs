@@ -81,6 +81,7 @@ mod search;
 pub mod train;
 
 pub use certify::certifier::{Certifier, CertifierBuilder, Results};
+pub use certify::contradiction::{Contradiction, Subject};
 pub use certify::deployment::{Deployed, DeployedVerdict};
 pub use certify::radius::{Radius, radii};
 pub use certify::settings::{Bound, Effort, Margins};

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use gcnproof::edges::{
     Edge, EdgeBudget, EdgeCertifier, EdgeClaim, EdgeError, EdgeProblem, EdgeReason, EdgeResult, Prices, Step,
-    edge_header,
+    edge_header, edge_radius,
 };
 use gcnproof::internals::number::dyadic::Dyadic;
 use gcnproof::internals::problem::exact::{ExactProblem, ExactUnits, Sums};
@@ -113,8 +113,14 @@ impl Case {
         let mut slice = Slice::default();
         slice.cut(&network, network.depth(), node);
         let (sums, mut units) = (Sums::new(graph.node_count()), ExactUnits::default());
-        let mut exact =
-            ExactProblem { graph: &graph, network: &network, slice: &slice, sums: &sums, units: &mut units };
+        let mut exact = ExactProblem {
+            graph: &graph,
+            network: &network,
+            slice: &slice,
+            sums: &sums,
+            units: &mut units,
+            watch: None,
+        };
         let others = (0..network.class_count()).filter(|&class| class != reference);
         others.map(|class| exact.objective(&[(reference, 1.0), (class, -1.0)], &[])).collect()
     }
@@ -285,6 +291,168 @@ fn no_verdict_contradicts_brute_force_and_exact_margins_are_equal() {
     );
     if count(5000) >= 1000 {
         assert!(bounded > 200 && branched > 10 && ties > 50 && broken > 200, "the problems have become too easy");
+    }
+}
+
+/// Weights of few bits, so that many sets tie, and entries of operators that almost cancel: pre-activations and margins of 0 and of some 10⁻¹⁷ beside each other.
+/// Some are so large or small that products overflow or underflow.
+fn quantised(seed: u64) -> Case {
+    let mut random = Stream::new(seed ^ 0x71e5);
+    let mut case = case(seed);
+    let random = &mut random;
+    let scales = match random.below(12) {
+        0 => [2f64.powi(600), 2f64.powi(600)],
+        1 => [2f64.powi(-560), 2f64.powi(-560)],
+        2 => [2f64.powi(-1030), 2f64.powi(900)],
+        _ => [1.0, 1.0],
+    };
+    // Classes without biases of their own have margins as small as the units.
+    let equal = random.chance(70);
+    for (at, (plain, scale)) in case.layers.iter_mut().zip(scales).enumerate() {
+        for (_, weight) in &mut plain.terms {
+            weight.iter_mut().for_each(|w| *w = scale * [-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.0, 2.0][random.below(8)]);
+        }
+        let scale = if at == 0 { scales[0] } else { scales[0] * scales[1] };
+        for bias in &mut plain.bias {
+            let value = scale * [-2.0, -1.0, -1.0, -0.5, 0.0, 0.0, 0.5, 1.0][random.below(8)];
+            *bias = if at == 1 && equal || !value.is_finite() { 0.0 } else { value };
+        }
+    }
+    case
+}
+
+impl Case {
+    /// The same as [`Case::margins`] for all nodes.
+    fn all_margins(&self, without: &[(usize, usize)], references: &[usize]) -> Vec<Vec<Dyadic>> {
+        let graph = self.graph(without);
+        let network = self.network(&graph);
+        let (sums, mut units) = (Sums::new(graph.node_count()), ExactUnits::default());
+        let mut slice = Slice::default();
+        let margins = |(node, &reference): (usize, &usize)| -> Vec<Dyadic> {
+            slice.cut(&network, network.depth(), node);
+            let mut exact = ExactProblem {
+                graph: &graph,
+                network: &network,
+                slice: &slice,
+                sums: &sums,
+                units: &mut units,
+                watch: None,
+            };
+            let others = (0..network.class_count()).filter(|&class| class != reference);
+            others.map(|class| exact.objective(&[(reference, 1.0), (class, -1.0)], &[])).collect()
+        };
+        references.iter().enumerate().map(margins).collect()
+    }
+}
+
+/// A minimum is the smallest margin of all sets, in exact arithmetic, also where rounding errors are larger than it; verdicts follow from it, whether they are
+/// asked for with it or alone, and have proofs.
+#[test]
+fn minima_are_exact_where_floats_cannot_tell() {
+    let graphs: u64 = std::env::var("GCNPROOF_EDGE_TIES").ok().map_or(400, |text| text.parse().unwrap());
+    let (mut nodes, mut pairs_seen, mut ties, mut tiny, mut largest) = (0, 0, 0, 0, 0);
+    for seed in 0..graphs {
+        let case = quantised(seed);
+        let problem = case.problem();
+        let certifier = EdgeCertifier::new(problem.clone());
+        let labels = seed % 3 == 0;
+        let classes = problem.network().class_count();
+        let reference = |node: usize| match labels {
+            true => (seed as usize + node) % classes,
+            false => certifier.one(node).unwrap().predicted,
+        };
+        let references: Vec<usize> = (0..case.attributes.len()).map(reference).collect();
+        let mut truth = case.all_margins(&[], &references);
+        for set in &case.sets()[1..] {
+            for (least, margins) in truth.iter_mut().flatten().zip(case.all_margins(set, &references).concat()) {
+                *least = least.clone().min(margins);
+            }
+        }
+        for (node, (&reference, truth)) in references.iter().zip(&truth).enumerate() {
+            let decide = |effort: Effort| {
+                let certifier = certifier.clone().effort(effort).proofs(true);
+                (certifier.for_class(node, reference).unwrap(), certifier)
+            };
+            let ((exact, minimizer), (complete, _)) = (decide(EXACT), decide(ALL));
+            compare(seed, &case, &exact, truth);
+            compare(seed, &case, &complete, truth);
+            assert_eq!(exact.verdict, complete.verdict, "seed {seed}, node {node}");
+            assert_ne!(exact.verdict, Verdict::Undecided, "seed {seed}, node {node}");
+            for (minimum, truth) in exact.minima.iter().zip(truth) {
+                let minimum = minimum.as_ref().unwrap_or_else(|| panic!("seed {seed}: no minimum: {exact:?}"));
+                assert_eq!(minimum.margin, *truth, "seed {seed}, node {node}");
+                ties += usize::from(truth.sign().is_eq());
+                tiny += usize::from(truth.sign().is_ne() && truth.approximate().abs() < 1e-14);
+            }
+            if !labels && seed % 4 == 1 {
+                structure(seed, &exact);
+                let line = case.checked(|checker| minimizer.proof_line(&exact, checker));
+                assert!(matches!(line, Line::Node(_)), "seed {seed}, node {node}: {line:?}");
+            }
+            nodes += 1;
+            pairs_seen += truth.len();
+            largest = largest.max(exact.search_nodes);
+        }
+    }
+    println!(
+        "{nodes} nodes, {pairs_seen} minima: {ties} are 0, {tiny} below 1e-14; the largest search has {largest} branches"
+    );
+    assert!(graphs < 400 || ties > 100 && tiny > 20, "the problems have become too easy");
+}
+
+/// A time limit and a request to stop end every step, however large: all pairs of 80 nodes are joined, and any 300 edges may go.
+#[test]
+fn time_limits_are_kept_on_dense_graphs() {
+    use std::time::{Duration, Instant};
+    let mut random = Stream::new(3);
+    let nodes = 80;
+    let case = Case {
+        edges: (0..nodes).flat_map(|i| (i + 1..nodes).map(move |j| (i, j))).collect(),
+        loops: vec![],
+        attributes: (0..nodes).map(|_| (0..6).filter(|_| random.chance(50)).collect()).collect(),
+        dimension: 6,
+        layers: [
+            Plain {
+                terms: vec![(Operator::Gcn, DMatrix::from_fn(6, 8, |_, _| random.real()))],
+                bias: vec![0.1; 8],
+                linear: vec![],
+            },
+            Plain {
+                terms: vec![(Operator::Gcn, DMatrix::from_fn(8, 3, |_, _| random.real()))],
+                bias: vec![0.0; 3],
+                linear: vec![],
+            },
+        ],
+        global: 300,
+        local: vec![1000; nodes],
+        keep_one: true,
+        frozen: vec![],
+    };
+    let certifier = EdgeCertifier::new(case.problem());
+    let class = case.margins(&[], 0, 0);
+    let limits = Limits { nodes: usize::MAX, time: Duration::from_millis(300) };
+    let late = |what: &str, start: Instant| {
+        // A busy machine may be slow; before, this took minutes.
+        assert!(start.elapsed() < Duration::from_secs(5), "{what}: {:.1} s", start.elapsed().as_secs_f64());
+    };
+    for effort in [Effort::Complete(limits), Effort::Minimize { limits, gap: 0.0 }] {
+        let start = Instant::now();
+        let result = certifier.clone().effort(effort).proofs(true).one(0).unwrap();
+        late("a time limit", start);
+        assert!(result.limit_hit && result.reason == EdgeReason::Limit, "{result:?}");
+        assert_eq!(result.predicted == 0, class.iter().all(|margin| margin.sign().is_ge()));
+        assert!(result.margins.iter().all(|margin| margin.lower <= margin.upper && margin.upper > 0.0));
+    }
+    let start = Instant::now();
+    let radius = edge_radius(&certifier.clone().effort(Effort::Complete(limits)), 0, 300).unwrap();
+    late("the time limit of a radius", start);
+    assert!(radius.limit_hit);
+    for effort in [Effort::Bounds, ALL, EXACT] {
+        let start = Instant::now();
+        let interrupted = certifier.clone().stop(move || start.elapsed() > Duration::from_millis(200));
+        let result = interrupted.effort(effort).one(0).unwrap();
+        late("a request to stop", start);
+        assert!(result.limit_hit && result.verdict == Verdict::Undecided);
     }
 }
 

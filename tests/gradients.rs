@@ -10,6 +10,7 @@ use gcnproof::internals::bound::relaxed::{Relaxation, Relaxed};
 use gcnproof::internals::bound::selection::{Field, Selection, Slopes};
 use gcnproof::internals::problem::budget::Decided;
 use gcnproof::internals::problem::forward::forward;
+use gcnproof::internals::problem::limits::Watch;
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof::train::activation::ActivationBounds;
 use gcnproof::train::losses::Loss;
@@ -185,7 +186,7 @@ fn certified(case: &Case, gcn: &Network, node: usize, pair: (usize, usize), rela
                 &case.graph,
                 gcn,
                 &case.budget,
-                &bounds::Columns::new(gcn, &case.budget),
+                (&bounds::Columns::new(gcn, &case.budget), &Watch::default()),
                 &unperturbed[0],
                 &all,
             ),

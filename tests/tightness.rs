@@ -123,8 +123,14 @@ fn no_bound_lies_above_its_exact_value() {
             slice.cut(&problem.gcn, depth, node);
             let sums = Sums::new(problem.graph.node_count());
             let (free, units) = (Decided::default(), &mut ExactUnits::default());
-            let mut exact =
-                ExactProblem { graph: &problem.graph, network: &problem.gcn, slice: &slice, sums: &sums, units };
+            let mut exact = ExactProblem {
+                graph: &problem.graph,
+                network: &problem.gcn,
+                slice: &slice,
+                sums: &sums,
+                units,
+                watch: None,
+            };
             for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
                 let (bounds, objective) = (certifier.activation_bounds(), [(0, 1.0), (1, -1.0)]);
                 let lines = Lines {

@@ -31,6 +31,13 @@ pub(crate) fn reciprocal_root(i: usize, j: usize) -> f64 {
     1.0 / (i as f64 * j as f64).sqrt()
 }
 
+/// A float not below `(after − before) / count`, for finite numbers none of which is subnormal: difference and quotient are rounded to nearest, then the
+/// third float above is taken. The exact quotient is at most the rounded one over `(1 − 2⁻⁵³)²`, and each float up multiplies by at least `1 + 2⁻⁵³`.
+pub(crate) fn rate(after: Stored, before: Stored, count: usize) -> Stored {
+    let near = (after.0 - before.0) / count as f64;
+    Stored(if near > 0.0 { near.next_up().next_up().next_up() } else { 0.0 })
+}
+
 /// A finite decimal number of a message-passing rule, rounded to nearest.
 pub(crate) fn decimal(text: &str) -> Option<Stored> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
@@ -76,6 +83,11 @@ impl Stored {
         };
         // At most 54 bits with one set beyond 53, and an exponent in range: the float is exact.
         (numerator.unsigned_abs() <= 1 << 53).then_some(Stored(numerator as f64 * power))
+    }
+
+    /// A count below 2⁵³.
+    pub(crate) fn count(count: usize) -> Stored {
+        Stored(count as f64)
     }
 
     /// The number.
@@ -198,11 +210,6 @@ impl Down {
     /// Is it the float 0?
     pub(crate) fn is_zero(self) -> bool {
         self.0 == 0.0
-    }
-
-    /// The float itself as the number meant: a smaller one would do as well.
-    pub(crate) fn point(self) -> Interval {
-        Interval { lower: self, upper: Up(self.0) }
     }
 
     pub(crate) fn rough(self) -> Rough {
@@ -377,7 +384,15 @@ impl Interval {
         self.plus(-other)
     }
 
+    #[inline]
     pub(crate) fn times(self, other: Interval) -> Interval {
+        if other.lower.0 >= 0.0 {
+            // The extremes of `[a, b]·[c, d]` where `c ≥ 0`: each end with the factor that pushes it outward.
+            let below = if self.lower.0 >= 0.0 { other.lower.0 } else { other.upper.0 };
+            let above = if self.upper.0 >= 0.0 { other.upper.0 } else { other.lower.0 };
+            let (lower, upper) = (product_below(self.lower.0, below), -product_below(-self.upper.0, above));
+            return Interval { lower: Down(lower), upper: Up(upper) };
+        }
         let (a, b) = ([self.lower.0, self.upper.0], [other.lower.0, other.upper.0]);
         let (mut lower, mut upper) = (f64::INFINITY, f64::NEG_INFINITY);
         for x in a {
@@ -413,11 +428,6 @@ impl Interval {
             return Interval::ANY;
         }
         Interval { lower: Down((value - error).next_down()), upper: Up((value + error).next_up()) }
-    }
-
-    /// The number, if only one is in it and that is finite.
-    pub(crate) fn as_stored(self) -> Option<Stored> {
-        (self.lower.0 == self.upper.0 && self.lower.0.is_finite()).then_some(Stored(self.lower.0))
     }
 
     pub(crate) fn positive_part(self) -> Interval {
@@ -481,6 +491,55 @@ impl Interval {
         let value = least - (16.0 * f64::EPSILON * size + 16.0 * f64::from_bits(1));
         // Where the size is finite, so is every term above.
         Down(if size.is_finite() { value.next_down() } else { f64::NEG_INFINITY })
+    }
+
+    /// The slopes of a line above `relu` (`FORMAT-EDGES.md` §4) for a rise and a fall that are not negative, enclosed:
+    /// `(relu(z + rise) − relu(z)) / rise` rounded up and `(relu(z) − relu(z − fall)) / fall` rounded down to multiples of `2^grid`, each 0 where it
+    /// would be divided by 0.
+    ///
+    /// The first is 1 for `z ≥ 0` and else `(z + rise) / rise`, if that is positive, which rises with `z` and with `rise`; the second is 0 for `z ≤ 0`
+    /// and else `z / fall`, or 1 where that is less, which rises with `z` and falls with `fall`. Rounding to a grid preserves the order.
+    pub(crate) fn relu_slopes(z: Interval, rise: Interval, fall: Interval, grid: i32) -> [Interval; 2] {
+        let unit = 2f64.powi(grid);
+        let on_grid = |[lower, upper]: [f64; 2], round: fn(f64) -> f64| {
+            // `min` takes the 1 where an overflow left no number. Multiplying by a power of two is exact in this range.
+            let [lower, upper] = [lower, upper].map(|share| (round(share.min(1.0).max(0.0) / unit) * unit).min(1.0));
+            Interval { lower: Down(lower), upper: Up(upper) }
+        };
+        let up = |z: f64, rise: f64, sum: f64, next: fn(f64) -> f64| {
+            if rise <= 0.0 || (z < 0.0 && sum <= 0.0) {
+                0.0
+            } else if z >= 0.0 {
+                1.0
+            } else {
+                next(sum / rise)
+            }
+        };
+        let (least_sum, most_sum) = (z.lower.plus(rise.lower), z.upper.plus(rise.upper));
+        let ups = [
+            up(z.lower.0, rise.lower.0, least_sum.0, f64::next_down),
+            up(z.upper.0, rise.upper.0, most_sum.0, f64::next_up),
+        ];
+        let least = if z.lower.0 <= 0.0 || fall.lower.0 <= 0.0 {
+            0.0
+        } else if z.lower.0 >= fall.upper.0 {
+            1.0
+        } else {
+            (z.lower.0 / fall.upper.0).next_down()
+        };
+        let most = if z.upper.0 <= 0.0 || fall.upper.0 <= 0.0 {
+            0.0
+        } else if z.upper.0 >= fall.lower.0 {
+            1.0
+        } else {
+            (z.upper.0 / fall.lower.0).next_up()
+        };
+        [on_grid(ups, f64::ceil), on_grid([least, most], f64::floor)]
+    }
+
+    /// The smallest interval around two.
+    pub(crate) fn hull(self, other: Interval) -> Interval {
+        Interval { lower: self.lower.least(other.lower), upper: self.upper.most(other.upper) }
     }
 
     /// Rule 4 above layer 2: not above the least `k·relu(x) − slope·x` on `[lower, upper]`.

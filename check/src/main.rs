@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use gcnproof_check::work::Limits;
 use gcnproof_check::{
     Options, RULES, SideBySide, Summary, Value, Words, check, expand_file, open_proofs, read_rules, verify, visible,
 };
@@ -24,6 +25,7 @@ Usage: gcnproof-check [OPTIONS] GRAPH MODEL PROOFS
   --layers NAMES            the layers by the beginnings of their tensors' names, first layer first
   --matrix FILE             a matrix that a rule of the model or of the proofs names by its digest; may be repeated
   --binarize, --symmetrize, --unweight   read the graph as the certifier did
+  --work-limit N            N times the work and memory that a check may cost by default; 0 for no limit [1]
   --exact                   the core alone judges, in exact integers (slow)
   --expand FILE             also write the proofs to a new file, every short leaf written out as hints
   --verified                what is accepted is also judged by the checker that is proved correct, results side by side
@@ -108,6 +110,11 @@ fn run() -> Result<Outcome, String> {
                 let text = value()?;
                 let count: usize = text.parse().map_err(|_| format!("--sample needs a number, not '{text}'"))?;
                 sample = Some(count);
+            }
+            "--work-limit" => {
+                let text = value()?;
+                let factor = text.parse().map_err(|_| format!("--work-limit needs a number, not '{text}'"))?;
+                options.limits = Limits::factor(factor);
             }
             "--expand" => expanded = Some(PathBuf::from(value()?)),
             "--message-passing" => rules = Some(value()?),

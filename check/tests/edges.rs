@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod common;
+#[allow(dead_code)]
 #[path = "edges/world.rs"]
 mod world;
 
@@ -10,6 +11,7 @@ use std::cmp::Ordering;
 use common::{Big, Random, layer};
 use gcnproof_check::edges::format::*;
 use gcnproof_check::format::{Local, Number};
+use gcnproof_check::work::Limits;
 use gcnproof_check::{Attack as Asked, Dyadic, Options, Question, Reason, Stated, Summary, Verdict, check};
 use gcnproof_files::LayerFile;
 use rayon::prelude::*;
@@ -634,5 +636,75 @@ fn prices_are_numbers_of_the_format() {
         let large = mu.iter().any(|mu| mu.0 > Dyadic::from(1));
         let judged = case.judge(&one_leaf(&case, mu));
         assert_eq!(judged.is_ok(), !large, "{judged:?}");
+    }
+}
+
+/// A few hundred bytes about a clique, a star and any number of removals: known to be too expensive before anything is done, and neither accepted nor rejected.
+#[test]
+fn leaves_that_cost_too_much_are_not_begun() {
+    let clique: Vec<(u32, u32)> = (0..300).flat_map(|i| (i + 1..300).map(move |j| (i, j))).collect();
+    let star: Vec<(u32, u32)> = (1..=10_000).map(|m| (0, m)).collect();
+    for (nodes, links) in [(300, clique), (10_001, star)] {
+        let attributes: Vec<&[u8]> = vec![&[1]; nodes];
+        let layers = network("gcn", &[1.0], 0.5, 1.0, 1.0);
+        let case = Case::new(nodes, &links, &attributes, layers, removals(u64::MAX, u64::MAX, false));
+        let file = case.file(&[one_leaf(&case, vec![])]);
+        assert!(file.len() < 400, "{}", file.len());
+        let started = std::time::Instant::now();
+        let summary = case.run(&file);
+        assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+        assert_eq!((summary.expensive, summary.rejected, summary.proved()), (1, 0, 0), "{summary}");
+        let reason = summary.too_expensive[0].fault.reason.to_string();
+        assert!(reason.contains("too expensive: would take about"), "{reason}");
+        // The same question with an ordinary budget costs little.
+        let case = Case::new(nodes, &links, &attributes, network("gcn", &[1.0], 0.5, 1.0, 1.0), removals(5, 3, true));
+        let summary = case.run(&case.file(&[one_leaf(&case, vec![])]));
+        assert!(summary.expensive == 0 && summary.steps.1 < 1 << 32, "{summary} {:?}", summary.steps);
+    }
+}
+
+/// Elements of a tree, memory and exact numbers count as well.
+#[test]
+fn everything_that_a_leaf_takes_is_limited() {
+    let links: Vec<(u32, u32)> = (0..12).flat_map(|i| (i + 1..12).map(move |j| (i, j))).collect();
+    let attributes: Vec<&[u8]> = vec![&[1]; 12];
+    let case = Case::new(12, &links, &attributes, network("gcn", &[1.0], 0.5, 1.0, 9.0), removals(3, 3, true));
+    let run = |proof: &NodeProof, exact_only: bool, limits: Limits| {
+        let options = Options { limits, exact_only, ..Options::default() };
+        let summary = check(&case.world.graph, &case.world.model, &options, &case.file(&[proof.clone()])[..], |_| {});
+        (summary.proved(), summary.expensive, summary.steps.1)
+    };
+    let leaf = one_leaf(&case, vec![]);
+    for exact_only in [false, true] {
+        let (proved, _, steps) = run(&leaf, exact_only, Limits::NONE);
+        assert_eq!(proved, 1);
+        // As many steps as were counted are enough, or a few times as many, because costs are known before as upper bounds.
+        let limits = |line: u64| Limits { line, ..Limits::NONE };
+        assert_eq!(run(&leaf, exact_only, limits(40 * steps)).0, 1);
+        assert_eq!(run(&leaf, exact_only, limits(steps - 1)).1, 1);
+        assert_eq!(run(&leaf, exact_only, Limits { memory: 100, ..Limits::NONE }).1, 1);
+        assert_eq!(run(&leaf, exact_only, Limits { memory: 1 << 20, ..Limits::NONE }).0, 1);
+    }
+    // A path without a leaf: splits alone.
+    let splits = |count: u32| {
+        let tree = (1..=count).map(|m| Step::Edge(0, m)).collect();
+        NodeProof { id: 0, class: 0, claim: Claim::Robust(vec![ClassProof { class: 1, tree }]) }
+    };
+    let costs = [1, 2, 9].map(|count| run(&splits(count), false, Limits::NONE).2);
+    // Every split looks at all 66 edges.
+    assert!(costs[1] - costs[0] >= 66 && costs[2] - costs[0] >= 8 * 66, "{costs:?}");
+    assert_eq!(run(&splits(9), false, Limits { line: costs[1], ..Limits::NONE }).1, 1);
+    // A witness, and a list of single removals.
+    let witness = Claim::NonRobust(Witness { class: 1, edges: vec![(0, 1)] });
+    let singles = Claim::Robust(vec![ClassProof { class: 1, tree: vec![Step::Singles(Nothing {})] }]);
+    let one = Case::new(12, &links, &attributes, network("gcn", &[1.0], 0.5, 1.0, 9.0), removals(1, 3, true));
+    for claim in [witness, singles] {
+        let proof = NodeProof { id: 0, class: 0, claim };
+        for exact_only in [false, true] {
+            let options = Options { limits: Limits { line: 500, ..Limits::NONE }, exact_only, ..Options::default() };
+            let file = one.file(&[proof.clone()]);
+            let summary = check(&one.world.graph, &one.world.model, &options, &file[..], |_| {});
+            assert_eq!((summary.expensive, summary.exit_code()), (1, 3), "{summary}");
+        }
     }
 }

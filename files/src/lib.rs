@@ -73,7 +73,7 @@ pub use model::{
     LayerFile, ModelFile, ModelOptions, Precision, describe_model, parse_model, parse_model_with, read_model,
     read_model_with,
 };
-pub use part::{GraphOrPart, PartFile};
+pub use part::{GraphOrPart, LongestRows, PartFile};
 pub use selection::{parse_selection, read_selection};
 pub use source::{LARGEST_EMPTY, LARGEST_FILE, LARGEST_INFLATED};
 pub use sparse::{DenseMatrix, Pattern, SparseMatrix};

@@ -1,11 +1,35 @@
 //! Part files: a graph file that holds some nodes of a larger graph, which of them it answers for, and what these are there.
 //!
 //! Besides the arrays of a graph file there are `part_nodes` (the id of each row in the whole graph, rising), `part_own` (the rows that
-//! the part answers for, rising), `part_facts` (number of the part from 0, number of parts, nodes of the whole graph, hops) and
-//! `part_whole` (the digest of the whole graph).
+//! the part answers for, rising), `part_facts` (number of the part from 0, number of parts, nodes of the whole graph, hops, and the longest rows of
+//! its adjacency, without and with the node itself) and `part_whole` (the digest of the whole graph).
 
 use crate::parts::Reader;
-use crate::{FileError, GraphFile};
+use crate::{FileError, GraphFile, Pattern};
+
+/// How many entries the longest row of a graph's adjacency has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LongestRows {
+    /// As it is.
+    pub neighbours: usize,
+    /// With the node itself, where it is not there.
+    pub with_self: usize,
+}
+
+impl LongestRows {
+    /// Of an adjacency.
+    #[must_use]
+    pub fn new(adjacency: &Pattern) -> LongestRows {
+        let mut longest = LongestRows { neighbours: 0, with_self: 0 };
+        for node in 0..adjacency.rows {
+            let length = adjacency.row(node).len();
+            let own = u32::try_from(node).is_ok_and(|id| adjacency.contains(node, id));
+            longest.neighbours = longest.neighbours.max(length);
+            longest.with_self = longest.with_self.max(length + usize::from(!own));
+        }
+        longest
+    }
+}
 
 /// What a part says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +46,8 @@ pub struct PartFile {
     pub of: usize,
     /// How many edges away from its own nodes everything is there.
     pub hops: usize,
+    /// The longest rows of the whole graph; files of version 0.2 and before do not say.
+    pub longest: Option<LongestRows>,
     /// Digest of the whole graph.
     pub whole: String,
 }
@@ -80,8 +106,12 @@ pub(crate) fn read(name: &str, reader: &mut Reader, rows: usize) -> Result<Optio
         ids.ok().filter(|_| fine).ok_or_else(|| wrong(entry, format!("is no list of rising ids below {below}")))
     };
     let counts: Option<Vec<usize>> = facts.iter().map(|&fact| usize::try_from(fact).ok()).collect();
-    let Some(&[number, parts, of, hops]) = counts.as_deref() else {
-        return Err(wrong("part_facts", "does not hold four numbers of 0 or more".into()));
+    let (number, parts, of, hops, longest) = match counts.as_deref() {
+        Some(&[number, parts, of, hops]) => (number, parts, of, hops, None),
+        Some(&[number, parts, of, hops, neighbours, with_self]) => {
+            (number, parts, of, hops, Some(LongestRows { neighbours, with_self }))
+        }
+        _ => return Err(wrong("part_facts", "does not hold six numbers of 0 or more".into())),
     };
     if number >= parts {
         return Err(wrong("part_facts", format!("says that this is part {number} of {parts}, counted from 0")));
@@ -97,7 +127,7 @@ pub(crate) fn read(name: &str, reader: &mut Reader, rows: usize) -> Result<Optio
     if own.is_empty() {
         return Err(wrong("part_own", "has no nodes".into()));
     }
-    Ok(Some(PartFile { nodes, own, number, parts, of, hops, whole }))
+    Ok(Some(PartFile { nodes, own, number, parts, of, hops, longest, whole }))
 }
 
 /// Why a part is not read where a whole graph is wanted.

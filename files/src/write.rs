@@ -66,7 +66,9 @@ fn npz(name: &str, graph: &GraphFile, part: Option<&PartFile>) -> Result<Vec<u8>
     if let Some(part) = part {
         npz.integers("part_nodes", part.nodes.iter().map(|&node| u64::from(node)))?;
         npz.integers("part_own", part.own.iter().map(|&row| u64::from(row)))?;
-        let facts = [part.number, part.parts, part.of, part.hops];
+        let longest = part.longest.map(|longest| [longest.neighbours, longest.with_self]);
+        let mut facts = vec![part.number, part.parts, part.of, part.hops];
+        facts.extend(longest.into_iter().flatten());
         npz.integers("part_facts", facts.iter().map(|&fact| fact as u64))?;
         npz.names("part_whole", Some(std::slice::from_ref(&part.whole)))?;
     }

@@ -227,6 +227,7 @@ def check(
     proofs: str,
     asked: dict[str, Any] | None,
     exact: bool,
+    work_limit: int,
     threads: int | None,
     progress: _Progress | None,
 ) -> dict[str, Any]: ...

@@ -312,6 +312,7 @@ def check(
     flush_subnormals: bool = False,
     unit_roundoff: float | None = None,
     exact: bool = False,
+    work_limit: int = 1,
     threads: int | None = None,
     progress: bool | Listener = True,
 ) -> Proofs:
@@ -323,7 +324,9 @@ def check(
         proofs.verdicts                    # "robust", "non_robust" or "tie" for each node that the file answers for
 
     The question has the arguments of `certify`, or with `bound` those of `collective`; `E` alone says edges="remove", and
-    deployed="exact" the same as None. `exact=True` lets the core alone judge, in exact integers: slow.
+    deployed="exact" the same as None. `exact=True` lets the core alone judge, in exact integers: slow. A file that costs more than any
+    honest one is not judged to its end: what was too expensive is in `facts["too_expensive"]`. `work_limit` is how many times the default
+    work and memory a check may cost; 0 means no limit.
 
     What follows is told with the options of the command line, `-Q` for `Q` and `--class` for `class_`.
     """
@@ -369,6 +372,7 @@ def check(
             os.fspath(proofs),
             asked if on_edges or Q is not None else None,
             exact,
+            whole(work_limit, "work_limit", "times the default"),
             _threads(threads),
             listener,
         )

@@ -34,11 +34,17 @@ class Term:
 
     `source` is `"x"` for the attributes, or the name of a layer. `operator` is a rule, a sparse matrix of nodes × nodes whose row is
     the receiver, or a Polynomial. `weight` is inputs × outputs; None passes on what is read as it is (not for `"x"`).
+
+    Where the program that runs adds up in another way than this network, verdicts about it (`deployed="float32"`) need to know how:
+    `magnitude`, of the weight's shape, is the size of what was added up in each weight (None: its absolute value), `roundings` the number of
+    roundings that a product passes beyond those of the network.
     """
 
     source: str
     operator: Any
     weight: np.ndarray | None = None
+    magnitude: np.ndarray | None = None
+    roundings: int = 0
 
     def __repr__(self) -> str:
         weight = "" if self.weight is None else ", " + " × ".join(map(str, np.shape(self.weight)))
@@ -50,12 +56,15 @@ class Layer:
     """A layer: the sum of its terms and its bias, then the activation.
 
     `bias` is one number for each unit, or nodes × units. `activation` is `"relu"`, `"none"`, or a list with one of them for each unit.
+    `bias_magnitude` and `bias_roundings` are for the bias what `magnitude` and `roundings` are for a Term.
     """
 
     name: str
     terms: Sequence[Term]
     bias: np.ndarray | None = None
     activation: str | Sequence[str] = "relu"
+    bias_magnitude: np.ndarray | None = None
+    bias_roundings: int = 0
 
     def __repr__(self) -> str:
         bias = "no bias" if self.bias is None else "bias by node" if np.ndim(self.bias) == 2 else "bias"
@@ -144,6 +153,7 @@ class Network:
                         raise InvalidNetwork(f"{here}: the weight takes {found} inputs, but {term.source!r} has {inputs}{turned}")
                     if term.source == "x":
                         attributes = found
+                term.magnitude = _check_folding(here, "weight", term.weight, term.magnitude, term.roundings)
                 if outputs not in (None, width):
                     raise InvalidNetwork(f"{at}: its terms have {outputs} and {width} units and cannot be added")
                 outputs = width
@@ -157,6 +167,7 @@ class Network:
                     if nodes not in (None, layer.bias.shape[0]):
                         raise InvalidNetwork(f"{at}: the bias has {layer.bias.shape[0]} rows, but there are {nodes} nodes")
                     nodes = layer.bias.shape[0]
+            layer.bias_magnitude = _check_folding(at, "bias", layer.bias, layer.bias_magnitude, layer.bias_roundings)
             each = [layer.activation] if isinstance(layer.activation, str) else list(layer.activation)
             if not set(each) <= {"relu", "none"}:
                 raise InvalidNetwork(f"{at}: an activation is 'relu' or 'none', not {layer.activation!r}")
@@ -210,12 +221,22 @@ class Network:
                     tensors[described["weight"]] = term.weight.T if turned else np.ascontiguousarray(term.weight)
                     if turned:
                         described["transposed"] = True
+                    if term.magnitude is not None:
+                        described["magnitude"] = f"{layer.name}.{place}.magnitude"
+                        tensors[described["magnitude"]] = np.ascontiguousarray(term.magnitude.T if turned else term.magnitude)
+                if term.roundings:
+                    described["roundings"] = int(term.roundings)
                 terms.append(described)
             activation = layer.activation if isinstance(layer.activation, str) else list(layer.activation)
             entry: dict[str, Any] = {"name": layer.name, "activation": activation, "terms": terms}
             if layer.bias is not None:
                 entry["bias"] = f"{layer.name}.bias"
                 tensors[entry["bias"]] = np.ascontiguousarray(layer.bias)
+                if layer.bias_magnitude is not None:
+                    entry["bias_magnitude"] = f"{layer.name}.bias_magnitude"
+                    tensors[entry["bias_magnitude"]] = np.ascontiguousarray(layer.bias_magnitude)
+                if layer.bias_roundings:
+                    entry["bias_roundings"] = int(layer.bias_roundings)
             layers.append(entry)
         return json.dumps({"version": 1, "output": self.output, "layers": layers}), tensors
 
@@ -249,6 +270,20 @@ def _array(at: str, what: str, values: Any, dimensions: tuple[int, ...]) -> np.n
         raise InvalidNetwork(f"{at}: the {what} has {array.ndim} sides instead of {' or '.join(map(str, dimensions))}")
     if not np.isfinite(array).all():
         raise InvalidNetwork(f"{at}: the {what} has a number that is not finite")
+    return array
+
+
+def _check_folding(at: str, what: str, values: np.ndarray | None, magnitude: Any, roundings: Any) -> np.ndarray | None:
+    """Raises if magnitude or roundings are none of such values; the magnitude as an array."""
+    if not isinstance(roundings, (int, np.integer)) or roundings < 0:
+        raise InvalidNetwork(f"{at}: the roundings of the {what} are {roundings!r}, not a whole number from 0")
+    if magnitude is None:
+        return None
+    if values is None:
+        raise InvalidNetwork(f"{at}: a magnitude is given, but no {what}")
+    array = _array(at, f"magnitude of the {what}", magnitude, (values.ndim,))
+    if array.shape != values.shape or (array < np.abs(values)).any():
+        raise InvalidNetwork(f"{at}: the magnitude of the {what} must have its shape, and no entry below the {what}'s absolute value")
     return array
 
 

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use gcnproof::command::deployed::note_rounding;
 use gcnproof::command::ids::Ids;
-use gcnproof::command::run::{certifier, stop};
+use gcnproof::command::run::{certifier, stop, stopped};
 use gcnproof::command::verdicts::{Verdicts, check_proofs_name};
 use gcnproof::command::{check as checking, explain as explaining, program, radius as radii};
 use gcnproof::internals::record::RadiusRecord;
 use gcnproof::internals::record::description::{BudgetRecord, Class, Description, NodeSet, RadiusRun};
 use gcnproof_check::format::Convention;
+use gcnproof_check::work::Limits;
 use gcnproof_check::{Attack, Options, Question};
 use miette::IntoDiagnostic;
 use pyo3::prelude::*;
@@ -286,6 +287,7 @@ pub fn check<'py>(
     proofs: PathBuf,
     asked: Option<Asked>,
     exact: bool,
+    work_limit: u64,
     threads: Option<usize>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -296,7 +298,16 @@ pub fn check<'py>(
     let of = (&*network.network, network.rules.as_slice());
     let message_passing = gcnproof::proof::header(("", ""), of, &budget, Convention::Predicted).message_passing;
     let matrices = network.network.own_matrices();
-    let options = Options { exact_only: exact, matrices, message_passing, question, ..Options::default() };
+    let limits = Limits::factor(work_limit);
+    let options = Options {
+        exact_only: exact,
+        matrices,
+        message_passing,
+        question,
+        limits,
+        stop: Some(stopped),
+        ..Options::default()
+    };
     let graph = graph.0.clone();
     let work = move || checking::summary(&graph, &model, &options, &proofs);
     let done = call(py, threads, progress, work)?;

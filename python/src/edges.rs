@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use gcnproof::command::edges::{EdgeVerdicts, problem};
+use gcnproof::command::edges::{Contradictions, EdgeVerdicts, problem};
 use gcnproof::command::run::stopped;
 use gcnproof::command::verdicts::check_proofs_name;
 use gcnproof::command::{edge_tables, radius as radii};
@@ -154,12 +154,14 @@ pub fn radius_edges<'py>(
     let (graph, network, total) = (graph.0.clone(), network.network.clone(), nodes.len());
     let work = move || {
         let certifier = EdgeCertifier::new(problem(&graph, &network, budget)?).effort(effort).stop(stopped);
+        let contradictions = Contradictions::default();
         let keys: Vec<u64> = nodes.iter().map(|&node| node as u64).collect();
         let start = Instant::now();
         let key = |row: &EdgeRadiusRecord| row.node;
         let found = run.rows(EdgeRadiusRecord::SCHEMA, &description, &keys, key, |open, done| {
-            radii::search_edges(&certifier, open, limit, done);
+            radii::search_edges(&certifier, open, limit, &contradictions, done);
         })?;
+        contradictions.finish()?;
         Ok((found, description, start.elapsed().as_secs_f64()))
     };
     let done = call(py, threads, progress, work)?;

@@ -1,6 +1,7 @@
 //! What goes wrong, as exceptions of the Python package.
 
 use gcnproof::command::output;
+use gcnproof::command::reproduction::is_contradiction;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -44,6 +45,9 @@ pub fn raise(py: Python, kind: &str, message: &str, help: Option<&str>) -> PyErr
 /// What a command could not do.
 pub fn from_report(py: Python, report: &miette::Report) -> PyErr {
     let (message, help) = output::words(report);
+    if is_contradiction(report) {
+        return bug(&message);
+    }
     raise(py, "InputError", &message, help.as_deref())
 }
 

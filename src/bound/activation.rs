@@ -14,6 +14,7 @@ use crate::problem::budget::{Budget, Decided};
 use crate::problem::flip::Flip;
 use crate::problem::forward::Representation;
 use crate::problem::graph::Graph;
+use crate::problem::limits::Watch;
 use crate::problem::matrix::{Pattern, PatternRows};
 use crate::problem::network::{Layer, Network};
 use crate::problem::slice::Slice;
@@ -112,12 +113,13 @@ impl Reach<'_> {
 const MANY: usize = 1 << 16;
 
 /// Layer 2 of some nodes (docs/math.md (3.1)). Cost, with `N` nodes in reach of these and `E` entries of the operators between them:
-/// `O(h (N (q + nnz(X_n)) + E·min(q, Q)))`, memory `O(N·min(q, Q))` per thread and term; where terms meet, `D` more for each such entry.
+/// `O(h (N (q + nnz(X_n)) + E·min(q, Q)))`, memory `O(N·min(q, Q))` per thread and term; where terms meet, `D` more for each such entry. If the
+/// work is stopped, what is returned is of no use.
 pub fn first_hidden(
     graph: &Graph,
     network: &Network,
     budget: &Budget,
-    columns: &Columns,
+    (columns, stopped): (&Columns, &Watch),
     unperturbed: &Representation,
     nodes: &[u32],
 ) -> LayerBounds {
@@ -134,6 +136,9 @@ pub fn first_hidden(
         let found: Vec<Vec<UnitBounds>> = together
             .par_iter()
             .map(|&unit| {
+                if stopped.is_late() {
+                    return Vec::new();
+                }
                 let columns: Vec<_> = (0..layer.passing.terms()).map(|k| columns.unit(k * width + unit)).collect();
                 let terms = columns.iter().map(|&column| largest_changes(graph, budget, &reaching, column)).collect();
                 let reach = Reach { terms, columns, graph, means: (budget, &free), global: budget.global() };
@@ -142,7 +147,7 @@ pub fn first_hidden(
                     let row = || layer.passing.row(m as usize).map(|(n, entries)| (place[n] as usize, n, entries));
                     unit_bounds(row, unperturbed.entry(m as usize, unit), &reach, &mut pool)
                 };
-                nodes.iter().map(of_node).collect()
+                nodes.iter().take_while(|_| !stopped.was_late()).map(of_node).collect()
             })
             .collect();
         for (&unit, column) in together.iter().zip(found) {
@@ -260,14 +265,15 @@ fn largest_changes_of(
 }
 
 /// Layer 2 of one slice in a branch of a search, around values that include the flips already made: nodes × units
-/// (docs/math.md (3.1)).
+/// (docs/math.md (3.1)). None if it is late.
 pub fn first_hidden_in_branch(
     (graph, network): (&Graph, &Network),
     columns: &Columns,
     field: (&Budget, &Decided),
     slice: &Slice,
     (value, error): (&[f64], &[f64]),
-) -> LayerBounds {
+    watch: &Watch,
+) -> Option<LayerBounds> {
     let (budget, decided) = field;
     let layer = &network.layers()[0];
     let width = layer.outputs();
@@ -279,6 +285,9 @@ pub fn first_hidden_in_branch(
     let (mut removals, mut pool) = (Vec::new(), Vec::new());
     let nodes = slice.nodes(1);
     for unit in 0..width {
+        if watch.is_late() {
+            return None;
+        }
         let columns: Vec<_> = (0..layer.passing.terms()).map(|k| columns.unit(k * width + unit)).collect();
         let zeros = vec![0.0; locals.len() * capacity];
         let mut terms = Vec::with_capacity(columns.len());
@@ -299,7 +308,7 @@ pub fn first_hidden_in_branch(
             bounds.put(at, unit_bounds(row, z, &reach, &mut pool));
         }
     }
-    bounds.straighten(layer)
+    Some(bounds.straighten(layer))
 }
 
 /// Merges the gains of additions (given in falling order) and of removals into one falling list.

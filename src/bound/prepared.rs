@@ -20,6 +20,7 @@ use crate::problem::exact::{ExactProblem, ExactUnits, Sums};
 use crate::problem::flip::Flip;
 use crate::problem::forward::{Representation, forward};
 use crate::problem::graph::Graph;
+use crate::problem::limits::{Clock, Watch};
 use crate::problem::network::Network;
 use crate::problem::slice::Slice;
 
@@ -54,8 +55,9 @@ impl Prepared {
         Prepared { problem: self.problem.at_global(global), bounds: Arc::default(), ..self.clone() }
     }
 
-    /// The same problem for some targets only: activation bounds of the nodes that these depend on, and of no others.
-    pub fn for_targets(&self, targets: &[usize]) -> Prepared {
+    /// The same problem for some targets only: activation bounds of the nodes that these depend on, and of no others. From the deadline on, bounds are not
+    /// tightened any more; work that is stopped has none yet.
+    pub fn for_targets(&self, targets: &[usize], clock: &Clock) -> Prepared {
         let mut needed = vec![targets.iter().map(|&target| target as u32).collect::<Vec<u32>>()];
         for l in (2..self.network().depth()).rev() {
             needed.extend(needed.last().map(|above| self.network().senders(l, above)));
@@ -63,16 +65,8 @@ impl Prepared {
         // From representation 2 upward, without the targets themselves.
         needed.reverse();
         needed.truncate(self.network().depth() - 2);
-        Prepared { bounds: Arc::new(OnceLock::from(self.bound_activations(&needed))), ..self.clone() }
-    }
-
-    /// Another problem with the same first weights, the same last weights but for biases, and the same frozen attributes, on some of the nodes:
-    /// what depends on weights alone is shared.
-    pub(crate) fn part(&self, problem: Problem) -> Prepared {
-        self.prepare_paths();
-        let unperturbed = Arc::new(forward(problem.graph(), problem.network()));
-        let sums = Arc::new(Sums::new(problem.graph().node_count()));
-        Prepared { problem, unperturbed, sums, bounds: Arc::default(), ..self.clone() }
+        let bounds = self.bound_activations(&needed, clock).map_or_else(OnceLock::new, OnceLock::from);
+        Prepared { bounds: Arc::new(bounds), ..self.clone() }
     }
 
     /// Where flips are looked for once some are fixed.
@@ -103,26 +97,39 @@ impl Prepared {
         workspace.evaluator.aim(&workspace.slice);
     }
 
-    /// Bounds of the nodes that are needed, by representation from 2 upward.
-    fn bound_activations(&self, needed: &[Vec<u32>]) -> Vec<LayerBounds> {
+    /// Bounds of the nodes that are needed, by representation from 2 upward; none if the work is stopped.
+    fn bound_activations(&self, needed: &[Vec<u32>], clock: &Clock) -> Option<Vec<LayerBounds>> {
         let mut found = Vec::with_capacity(needed.len());
+        let stopped = Watch::new(Clock { deadline: None, stop: clock.stop.clone() });
+        let late = Watch::new(clock.clone());
         for (nodes, l) in needed.iter().zip(2..) {
             let bounds = if l == 2 {
                 let (graph, network, budget) = (self.graph(), self.network(), self.budget());
-                activation::first_hidden(graph, network, budget, &self.columns, &self.unperturbed[0], nodes)
+                let means = (&*self.columns, &stopped);
+                activation::first_hidden(graph, network, budget, means, &self.unperturbed[0], nodes)
             } else {
                 let propagated = activation::propagate(&self.network().layers()[l - 2], nodes, &found[l - 3]);
-                self.tighten(l, nodes, propagated, &found)
+                self.tighten(l, nodes, propagated, (&found, &late))
             };
+            // Some of them may be missing.
+            if stopped.is_late() {
+                return None;
+            }
             found.push(bounds);
         }
-        found
+        Some(found)
     }
 
     /// The bound of a hidden unit is a certificate problem with that unit as the target: the better of that and of the
     /// propagated interval is kept. Units that already are surely active or inactive gain nothing and are skipped
-    /// (docs/math.md (3.3)).
-    fn tighten(&self, l: usize, nodes: &[u32], mut bounds: LayerBounds, below: &[LayerBounds]) -> LayerBounds {
+    /// (docs/math.md (3.3)). Where it is late, intervals stay as they are.
+    fn tighten(
+        &self,
+        l: usize,
+        nodes: &[u32],
+        mut bounds: LayerBounds,
+        (below, late): (&[LayerBounds], &Watch),
+    ) -> LayerBounds {
         let width = bounds.width;
         let rows = bounds.lower.par_chunks_mut(width).zip(bounds.upper.par_chunks_mut(width));
         rows.enumerate().for_each_init(Workspace::default, |workspace, (row, (lower, upper))| {
@@ -133,7 +140,7 @@ impl Prepared {
             workspace.selection.forget();
             workspace.hidden.load(&workspace.slice, &self.unperturbed[0], &below[0]);
             for unit in 0..width {
-                if lower[unit] >= 0.0 || upper[unit] <= 0.0 {
+                if lower[unit] >= 0.0 || upper[unit] <= 0.0 || late.is_late() {
                     continue;
                 }
                 for (sign, slot) in [(1.0, &mut lower[unit]), (-1.0, &mut upper[unit])] {
@@ -182,7 +189,8 @@ impl Prepared {
         self.bounds.get_or_init(|| {
             let all: Vec<u32> = (0..self.graph().node_count() as u32).collect();
             let needed = vec![all; self.network().depth() - 2];
-            aside(|| self.bound_activations(&needed))
+            // They are kept, so that nothing may be missing.
+            aside(|| self.bound_activations(&needed, &Clock::default())).unwrap_or_default()
         })
     }
 
@@ -291,11 +299,14 @@ impl Prepared {
     }
 
     /// The relaxed objective of the workspace minus the largest loss that the budget allows once some flips are fixed
-    /// (docs/math.md (4.6), (11.3)).
+    /// (docs/math.md (4.6), (11.3)); −∞ if it is late.
     pub(crate) fn worst(&self, workspace: &mut Workspace, decided: &Decided) -> Enclosure {
-        let Workspace { slice, relaxed, slopes, selection, .. } = workspace;
+        let Workspace { slice, relaxed, slopes, selection, watch, .. } = workspace;
+        if watch.is_late() {
+            return Enclosure { value: f64::NEG_INFINITY, error: 0.0 };
+        }
         let loss_error = relaxed.spread(slice, self.unperturbed[0].width, self.attributes.norm(0), slopes);
-        let loss = selection.select(&self.field(decided), slice, slopes);
+        let loss = selection.select_until(&self.field(decided), slice, slopes, Some(watch));
         // Each of the flips that the budget allows may lose more than was computed, selected or not.
         let local: usize = slice.nodes(1).iter().map(|&n| self.budget().local(n as usize)).sum();
         let flips = local.min(self.budget().global());
@@ -332,6 +343,6 @@ impl Prepared {
 
     /// The target of the workspace in exact arithmetic.
     pub(crate) fn exact<'b>(&'b self, slice: &'b Slice, units: &'b mut ExactUnits) -> ExactProblem<'b> {
-        ExactProblem { graph: self.graph(), network: self.network(), slice, sums: &self.sums, units }
+        ExactProblem { graph: self.graph(), network: self.network(), slice, sums: &self.sums, units, watch: None }
     }
 }

@@ -14,6 +14,7 @@ use crate::number::rounding::{FLOOR, error_of, norm_above};
 use crate::problem::budget::{Budget, Decided};
 use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
+use crate::problem::limits::Watch;
 use crate::problem::matrix::PatternRows;
 use crate::problem::slice::Slice;
 
@@ -148,6 +149,9 @@ impl Slopes {
     }
 }
 
+/// Rows between two looks at the clock: a row takes microseconds, and milliseconds where there are many attributes and units.
+const LOOK: usize = 16;
+
 /// The flips selected, and the buffers to find them.
 #[derive(Debug, Default)]
 pub struct Selection {
@@ -168,28 +172,49 @@ impl Selection {
     /// The last selection seeds the next one: if it still fits, the smallest of its losses under the new slopes is
     /// a threshold to start with. It only has to be an admissible selection of `Q` flips of this slice.
     pub fn select(&mut self, field: &Field, slice: &Slice, slopes: &Slopes) -> f64 {
+        self.select_until(field, slice, slopes, None)
+    }
+
+    /// The same until it is late: then the sum is infinite, since nothing is known of it.
+    pub fn select_until(&mut self, field: &Field, slice: &Slice, slopes: &Slopes, watch: Option<&Watch>) -> f64 {
         let Some(global @ 1..) = field.decided.global(field.budget) else {
             self.kept.clear();
             return 0.0;
         };
         let seed = self.seed_threshold(field, global, slice, slopes);
-        self.search(field, global, slice, slopes, seed);
+        self.search(field, global, slice, slopes, (seed, watch));
         // Under cancellation the search may compute a seed's loss smaller than it was above and miss it. Fewer than `Q`
         // flips above a threshold prove nothing, so without them there is no threshold.
         if seed > 0.0 && self.kept.len() < global {
-            self.search(field, global, slice, slopes, 0.0);
+            self.search(field, global, slice, slopes, (0.0, watch));
+        }
+        if watch.is_some_and(Watch::was_late) {
+            self.kept.clear();
+            return f64::INFINITY;
         }
         self.kept.iter().map(|k| k.loss).sum()
     }
 
     /// Keeps the largest admissible losses above the threshold (pruned by docs/math.md (4.8)).
-    fn search(&mut self, field: &Field, global: usize, slice: &Slice, slopes: &Slopes, mut threshold: f64) {
+    fn search(
+        &mut self,
+        field: &Field,
+        global: usize,
+        slice: &Slice,
+        slopes: &Slopes,
+        (mut threshold, watch): (f64, Option<&Watch>),
+    ) {
         let nodes = slice.nodes(1);
         self.kept.clear();
         let attributes = field.attributes;
         let mut heap = self.order_rows(field, nodes, slopes);
+        let mut looks = 0;
         while let Some(Waiting { norm, row }) = heap.pop() {
             if norm * attributes.norm(0) <= threshold {
+                break;
+            }
+            looks += 1;
+            if looks % LOOK == 0 && watch.is_some_and(Watch::is_late) {
                 break;
             }
             self.search_row(field, global, slice, row as usize, slopes, norm, threshold);

@@ -9,6 +9,7 @@ use crate::bound::relaxed::Relaxed;
 use crate::bound::selection::{Selection, Slopes};
 use crate::problem::evaluator::Evaluator;
 use crate::problem::exact::ExactUnits;
+use crate::problem::limits::Watch;
 use crate::problem::slice::Slice;
 
 /// The buffers of one thread: nothing is allocated per target once they have grown.
@@ -29,6 +30,8 @@ pub struct Workspace {
     pub(crate) linearised: Linearised,
     /// What exact arithmetic knows of the target.
     pub(crate) exact: ExactUnits,
+    /// When the work on the target must end. Bounds that are cut short by it are −∞.
+    pub(crate) watch: Watch,
 }
 
 /// The true network, linearised at a perturbation.

@@ -12,6 +12,7 @@ use crate::bound::exact::{First, Lines};
 use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::{Certifier, Target};
+use crate::certify::contradiction::{Contradiction, Subject};
 use crate::certify::settings::{Bound, Effort, Margins, Settings};
 use crate::certify::verdict::{Margin, Minimum, NodeResult, Reason, Verdict};
 use crate::number::dyadic::Dyadic;
@@ -20,11 +21,14 @@ use crate::problem::flip::Flip;
 use crate::problem::objective::Objective;
 use crate::proof::leaf::{default_leaf, leaf};
 use crate::proof::{Evidence, Missing, PairProof, is_doubtful};
-use crate::search::limits::{Clock, Limits};
+use crate::search::limits::{Clock, Limits, Watch};
 use crate::search::local;
 use crate::search::pair::{Attack, Pair, Pairs, difference, sorted};
 use crate::search::pair_search::{Cost, Quest, search_pair};
 use crate::search::tree::Goal;
+
+/// Tree nodes of a search that nobody has asked for: so much is tried before a node is given up.
+const TRIES: usize = 300;
 
 /// How often the weights of a mixture are adjusted before it is given up.
 const ROUNDS: usize = 12;
@@ -53,7 +57,8 @@ impl Certifier {
             return None;
         }
         let lower = self.prepared.paths(target.node, target.reference, others, workspace)?;
-        let mut result = self.deploy_by_far(self.robust_by_paths(target, others, &lower, workspace), workspace)?;
+        let robust = self.robust_by_paths(target, others, &lower, workspace);
+        let mut result = self.deploy_by_far(robust, self.margin_errors(target, others), workspace)?;
         if self.settings.proofs {
             result.evidence = self.evidence_of_paths(target, others, workspace);
         }
@@ -71,24 +76,23 @@ impl Certifier {
         Some(Evidence { claim: Ok(Claim::Robust(others.iter().map(tree).collect())), missing: None })
     }
 
-    /// All other steps.
+    /// All other steps. As deployed, they aim at margins beyond the rounding error, which are positive all the more.
     pub(super) fn decide_by_bounds(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> NodeResult {
-        let (result, broken) = self.decide_exactly(target, others, workspace);
-        self.deploy(result, broken, workspace)
-    }
-
-    /// All other steps, for the network in exact arithmetic; and the class whose margin the witness was found for, if there is one.
-    fn decide_exactly(
-        &self,
-        target: Target,
-        others: &[usize],
-        workspace: &mut Workspace,
-    ) -> (NodeResult, Option<usize>) {
         let minimizing = matches!(self.settings.effort, Effort::Minimize { .. });
+        let clock = self.clock(1);
         self.prepared.aim(target.node, workspace);
+        workspace.watch = Watch::new(clock.clone());
         let mut pairs = Pairs::new(&self.prepared, target.node, target.reference, others, minimizing, workspace);
+        let errors = self.margin_errors(target, others);
+        for (pair, &error) in pairs.iter_mut().zip(errors.iter().flatten()) {
+            // Where nothing is known of an error, nothing is aimed at.
+            pair.error = if error.is_finite() { error } else { 0.0 };
+        }
+        pairs.aim(|pair| pair.error, workspace);
         for at in 0..pairs.len() {
-            self.bound_pair(at, &mut pairs, workspace);
+            if !workspace.watch.is_late() {
+                self.bound_pair(at, &mut pairs, workspace);
+            }
         }
         if self.settings.bound == Bound::Best {
             self.mix_open_pairs(&mut pairs, workspace);
@@ -96,11 +100,28 @@ impl Certifier {
         self.improve_attacks(&mut pairs, workspace);
         let mut cost = Cost::default();
         if self.network().depth() > 2 {
-            cost = self.search(&mut pairs, workspace);
+            cost = self.search(&clock, &mut pairs, workspace);
         } else if minimizing {
             self.minimize_linear(&mut pairs, workspace);
         }
-        self.conclude(target, &pairs, cost, workspace)
+        let (mut result, broken) = self.conclude(target, &pairs, cost, workspace);
+        if let Some(errors) = errors {
+            self.deploy(&mut result, broken, errors, (&clock, &mut pairs), workspace);
+        }
+        workspace.watch = Watch::default();
+        if !self.budget().admits(self.graph(), &result.witness) {
+            let (node, flips) = (Subject::Node(target.node), format!("a witness of {} flips", result.witness.len()));
+            result.contradiction = Some(Contradiction::new(node, flips, "the budget, which does not admit them"));
+        }
+        result
+    }
+
+    /// When the work on so many targets must end. A limit beyond the end of time is none.
+    pub(super) fn clock(&self, targets: usize) -> Clock {
+        let limit = self.settings.effort.limits().unwrap_or_default().time;
+        let time = limit.checked_mul(u32::try_from(targets).unwrap_or(u32::MAX));
+        let deadline = time.and_then(|time| Instant::now().checked_add(time));
+        Clock { deadline, stop: self.settings.stop.clone() }
     }
 
     /// A node that is robust by path bounds: nothing else is evaluated.
@@ -128,6 +149,7 @@ impl Certifier {
             witness: Vec::new(),
             deployed: None,
             evidence: None,
+            contradiction: None,
         }
     }
 
@@ -137,23 +159,26 @@ impl Certifier {
         workspace.backward.run(self.network(), &workspace.slice, self.activation_bounds(), &objective);
         for &relaxation in self.settings.bound.relaxations() {
             let bound = self.prepared.evaluate(workspace, relaxation);
-            let mut lower = bound.lower();
-            let mut positive = lower > 0.0;
-            // Neither surely positive nor surely not: only exact arithmetic can tell.
-            if !(positive || bound.upper() <= 0.0) {
+            let (mut lower, error) = (bound.lower(), pairs[at].error);
+            let (mut positive, mut clear) = (lower > 0.0, lower > error);
+            // Neither surely above 0 and the error nor surely not: only exact arithmetic can tell.
+            if !((positive || bound.upper() <= 0.0) && (clear || bound.upper() <= error)) {
                 let exact = self.exact_bound(&objective, relaxation, workspace);
-                positive = exact.as_ref().is_some_and(|(exact, _)| exact.sign() == Ordering::Greater);
+                let exceeds = |number: f64| exact.as_ref().is_some_and(|(exact, _)| *exact > Dyadic::from_f64(number));
+                (positive, clear) = (exceeds(0.0), exceeds(error));
                 lower = exact.as_ref().map_or(f64::NEG_INFINITY, |(exact, _)| exact.floor_f64());
                 // What attains the exact bound may be another perturbation than what seems to in f64.
                 pairs.attack(exact.map_or_else(Vec::new, |(_, flips)| flips), workspace);
             }
-            pairs[at].lower[relaxation as usize] = lower;
-            pairs[at].positive[relaxation as usize] = positive;
-            // The later relaxation has the smaller proof, unless it only just holds. As deployed, a proof must exceed an error.
-            let better = self.settings.deployed.is_none() || lower >= pairs[at].lower();
-            if self.settings.proofs && positive && (pairs[at].proof.is_err() || better && !is_doubtful(bound)) {
-                pairs[at].proof =
-                    Ok(PairProof::leaf(default_leaf(&self.prepared, self.dual_from(relaxation), workspace)));
+            let pair = &mut pairs[at];
+            pair.lower[relaxation as usize] = lower;
+            pair.positive[relaxation as usize] = positive;
+            if positive {
+                pair.exceeded = pair.exceeded.max(if clear { error } else { 0.0 });
+            }
+            // The later relaxation has the smaller proof, unless it only just holds.
+            if self.settings.proofs && clear && (pair.proof.is_err() || !is_doubtful(bound, error)) {
+                pair.proof = Ok(PairProof::leaf(default_leaf(&self.prepared, self.dual_from(relaxation), workspace)));
             }
             let flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
             pairs.attack(flips, workspace);
@@ -167,7 +192,7 @@ impl Certifier {
         relaxation: Relaxation,
         workspace: &mut Workspace,
     ) -> Option<(Dyadic, Vec<Flip>)> {
-        let Workspace { slice, selection, exact, .. } = workspace;
+        let Workspace { slice, selection, exact, watch, .. } = workspace;
         let hint: Vec<Flip> = selection.flips().iter().map(|loss| loss.flip).collect();
         let lines = Lines {
             decided: &Decided::default(),
@@ -177,18 +202,21 @@ impl Certifier {
             signs: &[],
             hint: &hint,
         };
-        self.prepared.exact(slice, exact).lower_bound(self.budget(), objective, &lines)
+        self.prepared.exact(slice, exact).until(watch).lower_bound(self.budget(), objective, &lines)
     }
 
     /// A linear model has nothing to relax: its exact bound is attained.
-    fn minimize_linear(&self, pairs: &mut Pairs, workspace: &mut Workspace) {
+    pub(super) fn minimize_linear(&self, pairs: &mut Pairs, workspace: &mut Workspace) {
         for at in 0..pairs.len() {
             let objective = pairs.objective(at);
             let Some((bound, flips)) = self.exact_bound(&objective, Relaxation::Paper, workspace) else { continue };
             pairs.attack(flips, workspace);
             pairs.settle(at, workspace);
             pairs[at].minimized = pairs[at].attack.exact.as_ref().is_some_and(|margin| *margin <= bound);
-            pairs[at].proved |= pairs[at].minimized && !pairs[at].attack.succeeds();
+            let pair = &mut pairs[at];
+            if pair.minimized && !pair.is_broken() {
+                pair.exceeded = pair.exceeded.max(pair.goal());
+            }
         }
     }
 
@@ -200,43 +228,68 @@ impl Certifier {
 
     /// Goes on where the bounds have left a pair open, as far as the effort allows. Pairs with the likeliest attack come
     /// first, and the first witness ends it unless the exact margins are asked for.
-    fn search(&self, pairs: &mut Pairs, workspace: &mut Workspace) -> Cost {
+    fn search(&self, clock: &Clock, pairs: &mut Pairs, workspace: &mut Workspace) -> Cost {
         let single = Limits { nodes: 1, ..Limits::default() };
         let (goals, limits) = match self.settings.effort {
-            Effort::Bounds => return Cost::default(),
+            Effort::Bounds => (Vec::new(), single),
             Effort::Optimal => (vec![Goal::Decide], single),
             Effort::Complete(limits) => (vec![Goal::Decide], limits),
             Effort::Minimize { limits, gap } if limits == Limits::default() => (vec![Goal::Minimize { gap }], limits),
             // Within limits the verdict comes first.
             Effort::Minimize { limits, gap } => (vec![Goal::Decide, Goal::Minimize { gap }], limits),
         };
-        // A limit beyond the end of time is none.
-        let deadline = Instant::now().checked_add(limits.time);
-        let clock = Clock { deadline, stop: self.settings.stop.clone() };
+        // That of the exact network.
+        if limits != Limits::default() {
+            pairs.aim(|_| 0.0, workspace);
+        }
         let mut cost = Cost::default();
         for goal in goals {
-            for at in pairs.likeliest() {
-                // A perturbation found for one pair may have broken another.
-                let broken = pairs.any_broken();
-                if goal == Goal::Decide && (broken || pairs[at].is_settled()) {
-                    continue;
-                }
-                let quest = Quest { goal, limits, clock: clock.clone(), proofs: self.settings.proofs };
-                cost.add(search_pair(&self.prepared, at, quest, pairs, workspace));
-            }
+            cost.add(self.search_for(goal, limits, clock, pairs, workspace));
+        }
+        pairs.aim(|pair| pair.error, workspace);
+        if pairs.iter().all(Pair::is_settled) {
+            let further = self.search_for(Goal::Decide, self.further(), clock, pairs, workspace);
+            // Whoever asked for no search has not met its limits.
+            cost.add(Cost { gave_up: false, ..further });
         }
         cost
     }
 
-    /// Where neither bound is positive and no attack is known, mixes chord and capped bound per unit (see [`crate::bound::mixture`]). The
+    /// Limits of a search that only the network as it runs needs.
+    pub(super) fn further(&self) -> Limits {
+        self.settings.effort.limits().unwrap_or(Limits { nodes: TRIES, ..Limits::default() })
+    }
+
+    /// Searches all pairs for one goal.
+    fn search_for(
+        &self,
+        goal: Goal,
+        limits: Limits,
+        clock: &Clock,
+        pairs: &mut Pairs,
+        workspace: &mut Workspace,
+    ) -> Cost {
+        let mut cost = Cost::default();
+        for at in pairs.likeliest() {
+            // A perturbation found for one pair may have broken another.
+            if goal == Goal::Decide && (pairs.any_broken() || pairs[at].is_done()) {
+                continue;
+            }
+            let quest = Quest { goal, limits, clock: clock.clone(), proofs: self.settings.proofs };
+            cost.add(search_pair(&self.prepared, at, quest, pairs, workspace));
+        }
+        cost
+    }
+
+    /// Where neither bound is large enough and no attack is known, mixes chord and capped bound per unit (see [`crate::bound::mixture`]). The
     /// attacker's answers are tried on the true network as well.
     fn mix_open_pairs(&self, pairs: &mut Pairs, workspace: &mut Workspace) {
         let Some(bounds) = self.activation_bounds().first() else { return };
         for at in 0..pairs.len() {
-            if pairs.any_broken() {
+            if pairs.any_broken() || workspace.watch.is_late() {
                 return;
             }
-            if pairs[at].is_settled() {
+            if pairs[at].is_done() {
                 continue;
             }
             let objective = pairs.objective(at);
@@ -259,12 +312,13 @@ impl Certifier {
                 }
                 let flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
                 pairs.attack(flips, workspace);
-                if self.settings.proofs && bound > 0.0 {
+                if self.settings.proofs && bound > pairs[at].error {
                     let (weights, omega) = (workspace.multipliers.weights.clone(), workspace.multipliers.omega.clone());
-                    let leaf = leaf(&self.prepared, &objective, None, &weights, &omega, workspace);
+                    let aim = (&objective[..], pairs[at].error);
+                    let leaf = leaf(&self.prepared, aim, None, &weights, &omega, workspace);
                     pairs[at].proof = Ok(PairProof::leaf(leaf));
                 }
-                if pairs[at].is_settled() || pairs[at].attack.succeeds() {
+                if pairs[at].is_done() || pairs[at].attack.succeeds() || workspace.watch.was_late() {
                     break;
                 }
                 let Workspace { slice, backward, multipliers, hidden, selection, evaluator, .. } = workspace;
@@ -278,7 +332,7 @@ impl Certifier {
     /// Local search where a pair is neither settled nor broken, the most promising first, until one is broken.
     fn improve_attacks(&self, pairs: &mut Pairs, workspace: &mut Workspace) {
         for at in pairs.likeliest() {
-            if pairs.any_broken() {
+            if pairs.any_broken() || workspace.watch.is_late() {
                 return;
             }
             if pairs[at].is_settled() {
@@ -286,7 +340,7 @@ impl Certifier {
             }
             let objective = pairs.objective(at);
             let mut flips = pairs[at].attack.flips.clone();
-            local::improve(&self.prepared, &objective, &mut flips, workspace);
+            local::improve(&self.prepared, (&objective, 0.0), &mut flips, workspace);
             pairs.attack(flips, workspace);
         }
     }
@@ -308,6 +362,8 @@ impl Certifier {
         let broken = pairs.likeliest().into_iter().map(|at| &pairs[at]).filter(|pair| pair.attack.succeeds());
         let breaks = broken.min_by_key(|pair| pair.attack.sign);
         let witness = breaks.map(|pair| &pair.attack);
+        let late = workspace.watch.was_late();
+        let gave_up = late || cost.gave_up && !matches!(self.settings.effort, Effort::Optimal);
         let (verdict, reason) = match witness {
             Some(Attack { sign: Ordering::Equal, .. }) => (Verdict::NonRobust, Reason::Tie),
             Some(_) => (Verdict::NonRobust, Reason::Witness),
@@ -318,9 +374,7 @@ impl Certifier {
                 Cost { split: false, .. } => (Verdict::Robust, Reason::ColumnGeneration),
                 _ => (Verdict::Robust, Reason::BranchAndPrice),
             },
-            None if cost.gave_up && !matches!(self.settings.effort, Effort::Optimal) => {
-                (Verdict::Undecided, Reason::Limit)
-            }
+            None if gave_up => (Verdict::Undecided, Reason::Limit),
             None => (Verdict::Undecided, Reason::BoundNotPositive),
         };
         let mut result = NodeResult {
@@ -336,18 +390,35 @@ impl Certifier {
             minima: pairs.iter().map(minimum).collect(),
             search_nodes: cost.nodes,
             masters: cost.masters,
-            limit_hit: cost.gave_up && !matches!(self.settings.effort, Effort::Optimal),
+            limit_hit: gave_up,
             witness: witness.map_or_else(Vec::new, |attack| sorted(attack.flips.clone())),
             deployed: None,
             evidence: None,
+            contradiction: self.contradiction(target, pairs),
         };
         result.evidence = self.settings.proofs.then(|| evidence(&result, pairs, breaks));
         (result, breaks.map(|pair| pair.class))
     }
 }
 
+impl Certifier {
+    /// Two steps that say different things of a pair, or a perturbation that the budget does not allow.
+    fn contradiction(&self, target: Target, pairs: &[Pair]) -> Option<Contradiction> {
+        pairs.iter().find_map(|pair| {
+            let subject = Subject::Pair { node: target.node, reference: target.reference, class: pair.class };
+            let attack = &pair.attack;
+            let replayed = || format!("{} flips with a margin of {:e}", attack.flips.len(), attack.margin.upper());
+            let refuted = pair.refuted().map(|bound| Contradiction::new(subject, bound, replayed()));
+            refuted.or_else(|| {
+                let admitted = self.budget().admits(self.graph(), &attack.flips);
+                (!admitted).then(|| Contradiction::new(subject, replayed(), "the budget, which does not admit them"))
+            })
+        })
+    }
+}
+
 /// What is known of a pair's worst-case margin, in floats.
-fn margin(pair: &Pair) -> Margin {
+pub(super) fn margin(pair: &Pair) -> Margin {
     let lower = match (pair.minimized, pair.is_settled()) {
         (true, _) => pair.attack.lower(),
         (_, true) => pair.lower().max(0.0),

@@ -169,6 +169,9 @@ impl Certifier {
     ///
     /// # Errors
     /// If the graph has no such node.
+    ///
+    /// # Panics
+    /// The iterator does if two steps contradict each other ([`NodeResult::contradiction`]), which is a bug.
     pub fn certify(&self, nodes: impl IntoIterator<Item = usize>) -> Result<Results<'_>, ProblemError> {
         let nodes: Vec<usize> = nodes.into_iter().collect();
         self.prepared.problem().check_nodes(&nodes)?;
@@ -179,9 +182,12 @@ impl Certifier {
     ///
     /// # Errors
     /// If the graph has no such node.
+    ///
+    /// # Panics
+    /// If two steps contradict each other ([`NodeResult::contradiction`]), which is a bug.
     pub fn one(&self, node: usize) -> Result<NodeResult, ProblemError> {
         self.prepared.problem().check_nodes(&[node])?;
-        Ok(self.certify_node(node, &mut Workspace::default()))
+        Ok(sound(self.certify_node(node, &mut Workspace::default())))
     }
 
     /// The same with the buffers of a thread.
@@ -238,7 +244,7 @@ impl Iterator for Results<'_> {
 
     fn next(&mut self) -> Option<NodeResult> {
         if let Some(result) = self.ready.next() {
-            return Some(result);
+            return Some(sound(result));
         }
         let nodes: Vec<usize> = self.nodes.by_ref().take(self.together).collect();
         self.together = (2 * self.together).min(1 << 14);
@@ -257,6 +263,14 @@ impl Iterator for Results<'_> {
         // A node may have been asked for twice.
         let results: Vec<NodeResult> = nodes.iter().map_while(|node| results.get(node).cloned()).collect();
         self.ready = results.into_iter();
-        self.ready.next()
+        self.ready.next().map(sound)
+    }
+}
+
+/// A result that no two steps contradict each other about.
+fn sound(result: NodeResult) -> NodeResult {
+    match &result.contradiction {
+        Some(contradiction) => panic!("this is a bug of gcnproof: {contradiction}"),
+        None => result,
     }
 }

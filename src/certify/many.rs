@@ -30,9 +30,11 @@ impl Workspaces {
 }
 
 impl Certifier {
-    /// The same certifier for some nodes only: activation bounds of what these depend on, and of no others.
+    /// The same certifier for some nodes only: activation bounds of what these depend on, and of no others. With a limit on the time of a target, these take
+    /// no longer than so many targets may.
     pub fn for_targets(&self, nodes: &[usize]) -> Certifier {
-        Certifier { prepared: self.prepared.for_targets(nodes).into(), ..self.clone() }
+        let clock = self.clock(nodes.len());
+        Certifier { prepared: self.prepared.for_targets(nodes, &clock).into(), ..self.clone() }
     }
 
     /// Decides many nodes, each for the class that `reference` names, or for its predicted one, and hands every result with the seconds
@@ -83,8 +85,8 @@ impl Certifier {
                 let start = Instant::now();
                 let others = self.others(target.reference);
                 let result = certifier.decide_by_bounds(target, &others, &mut workspaces.mine());
-                // Cut short, not undecided.
-                if !(result.limit_hit && stopped()) {
+                // Cut short, perhaps: it is done again.
+                if !stopped() {
                     done(result, before + start.elapsed().as_secs_f64());
                 }
             });

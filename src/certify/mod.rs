@@ -2,6 +2,7 @@
 
 mod cascade;
 pub mod certifier;
+pub mod contradiction;
 pub mod deployment;
 mod many;
 pub mod radius;

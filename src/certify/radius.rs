@@ -11,6 +11,7 @@ use rayon::prelude::*;
 
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
+use crate::certify::contradiction::Contradiction;
 use crate::certify::deployment::DeployedVerdict;
 use crate::certify::settings::Effort;
 use crate::certify::verdict::Verdict;
@@ -35,6 +36,8 @@ pub struct Radius {
     careful: bool,
     /// Time spent.
     pub seconds: f64,
+    /// Two steps that contradict each other, if some did.
+    pub contradiction: Option<Contradiction>,
 }
 
 impl Radius {
@@ -45,6 +48,9 @@ impl Radius {
 
     /// The next `Q` to try; `None` when the search is over.
     pub fn next(&self) -> Option<usize> {
+        if self.contradiction.is_some() {
+            return None;
+        }
         let Some(low) = self.certified else {
             // Q = 0 first: it is certified, or broken by a tie.
             return (self.attacked.is_none() && self.undecided.is_none()).then_some(0);
@@ -155,9 +161,10 @@ fn search(
         let start = std::time::Instant::now();
         let result = certifier.certify_node(node, workspace);
         // Cut short, not undecided.
-        if stopped() && result.limit_hit {
+        if stopped() {
             return;
         }
+        radius.contradiction = result.contradiction;
         // As deployed, what depends on rounding is neither.
         let verdict = match result.deployed.as_ref().map(|deployed| deployed.verdict) {
             None => result.verdict,

@@ -53,6 +53,16 @@ pub enum Effort {
     },
 }
 
+impl Effort {
+    /// When a search gives up; nothing if it does not go beyond its root.
+    pub(crate) fn limits(self) -> Option<Limits> {
+        match self {
+            Effort::Complete(limits) | Effort::Minimize { limits, .. } => Some(limits),
+            Effort::Bounds | Effort::Optimal => None,
+        }
+    }
+}
+
 /// How tight the margins of nodes are that are robust by far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]

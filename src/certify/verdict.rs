@@ -4,6 +4,7 @@ use gcnproof_check::Checker;
 use gcnproof_check::format::Line;
 use serde::{Deserialize, Serialize};
 
+use crate::certify::contradiction::Contradiction;
 use crate::certify::deployment::Deployed;
 use crate::number::dyadic::Dyadic;
 use crate::problem::flip::Flip;
@@ -134,6 +135,8 @@ pub struct NodeResult {
     pub deployed: Option<Deployed>,
     /// What the verdict rests on, if the certifier was told to keep it.
     pub evidence: Option<Evidence>,
+    /// Two steps that contradict each other, if some did. Then nothing of this result can be relied on.
+    pub contradiction: Option<Contradiction>,
 }
 
 impl NodeResult {

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
+use crate::certify::contradiction::{Contradiction, Subject};
 use crate::collective::attack::attack;
 use crate::collective::base::Base;
 use crate::collective::components::{components, rounded};
@@ -89,6 +90,8 @@ pub struct Outcome {
     pub prices: (u64, Vec<(u32, u64)>),
     /// Seconds until the bound and the attack were found.
     pub seconds: (f64, f64),
+    /// Two steps that contradict each other, if some did. Then nothing of this can be relied on.
+    pub contradiction: Option<Contradiction>,
 }
 
 /// Predictions that count, of a problem: each with the class that it is to keep.
@@ -162,6 +165,7 @@ impl<'a> Collective<'a> {
             shares: Vec::new(),
             prices: (0, Vec::new()),
             seconds: (0.0, 0.0),
+            contradiction: None,
         };
         let all_flips = listing::permitted(&prepared, &open_nodes, self.settings.listed.min(FEW))
             .filter(|_| self.settings.listed > 0);
@@ -175,6 +179,7 @@ impl<'a> Collective<'a> {
             outcome.broken = broken(&prepared, &open_nodes, &flips);
             outcome.flips = flips;
             outcome.seconds.0 = start.elapsed().as_secs_f64();
+            outcome.contradiction = self.contradiction(&prepared, &outcome, &safe);
             return (!self.stop.is_set()).then_some(outcome);
         }
         let (programmed, always): (Vec<&(Base, usize)>, Vec<_>) = open.iter().partition(|(base, _)| base.needed > 0);
@@ -236,12 +241,30 @@ impl<'a> Collective<'a> {
             }
             outcome.seconds = (start.elapsed().as_secs_f64(), start.elapsed().as_secs_f64());
         }
-        // A bound below an attack that was replayed exactly is wrong, whatever the reason: then nothing is claimed.
-        debug_assert!(outcome.broken.len() <= outcome.bound, "a bound below an attack");
-        if outcome.broken.len() > outcome.bound {
-            (outcome.bound, outcome.fractional) = (outcome.counted, outcome.counted as f64);
-        }
+        outcome.contradiction = self.contradiction(&prepared, &outcome, &safe);
         (!self.stop.is_set()).then_some(outcome)
+    }
+
+    /// What the perturbation, replayed exactly, refutes: the bound, or that a node is safe.
+    fn contradiction(&self, prepared: &Prepared, outcome: &Outcome, safe: &[&(Base, usize)]) -> Option<Contradiction> {
+        // Work that was cut short says nothing.
+        if self.stop.is_set() {
+            return None;
+        }
+        let replayed = format!("{} flips that break {} nodes", outcome.flips.len(), outcome.broken.len());
+        let refuted = |what: String| Some(Contradiction::new(Subject::Flips(outcome.global), what, replayed.clone()));
+        if outcome.broken.len() > outcome.bound {
+            return refuted(format!("a bound of {} predictions", outcome.bound));
+        }
+        let attacked: BTreeSet<u32> = outcome.flips.iter().map(|flip| flip.node).collect();
+        if !prepared.budget().admits(prepared.graph(), &outcome.flips)
+            || self.settings.attacked_nodes.is_some_and(|most| attacked.len() > most)
+        {
+            return refuted("the budget".into());
+        }
+        let safe: Vec<(usize, usize)> = safe.iter().map(|(base, reference)| (base.node, *reference)).collect();
+        let fallen = broken(prepared, &safe, &outcome.flips);
+        fallen.first().and_then(|node| refuted(format!("node {node}, which is safe by itself,")))
     }
 }
 

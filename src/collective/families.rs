@@ -11,7 +11,7 @@ use crate::collective::sums::Sums;
 use crate::collective::weights::{Common, Weights, named_row};
 use crate::problem::flip::Flip;
 use crate::problem::slice::Slice;
-use crate::search::limits::Stop;
+use crate::search::limits::{Clock, Stop};
 
 /// What a row rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
@@ -122,7 +122,7 @@ impl<'a> Families<'a> {
             return (Families { prepared: prepared.clone(), common, nodes, families, stop }, sums);
         }
         let targets: Vec<usize> = nodes.iter().map(|(base, _)| base.node).collect();
-        let prepared = prepared.for_targets(&targets);
+        let prepared = prepared.for_targets(&targets, &Clock { deadline: None, stop: stop.clone() });
         let budget = prepared.budget();
         let without = if rows == Rows::All { Family::Count } else { Family::None };
         let find = |(weights, workspace): &mut (Weights, Workspace), &(base, reference): &(&Base, usize)| {

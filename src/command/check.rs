@@ -5,14 +5,17 @@ use std::sync::Arc;
 
 use clap::Args;
 use gcnproof::Graph;
-use gcnproof_check::{Options, RULES, Summary, Verdict, check, expand_file, open_proofs as open, read_rules, visible};
+use gcnproof_check::work::Limits;
+use gcnproof_check::{
+    Options, RULES, Rejection, Summary, Verdict, check, expand_file, open_proofs as open, read_rules, visible,
+};
 use gcnproof_files::{ModelFile, read_matrix};
 use miette::{IntoDiagnostic, Result, miette};
 use serde_json::{Value, json};
 
 use super::input::{GraphArguments, ModelArguments};
 use super::question::QuestionArguments;
-use super::run::{Format, progress_bar};
+use super::run::{Format, progress_bar, stopped};
 
 /// Check proofs: replay every one in exact arithmetic, with code that shares no arithmetic with the certifier, and say whether they answer
 /// your question.
@@ -45,6 +48,9 @@ pub struct Check {
     reading: ModelArguments,
     #[command(flatten)]
     question: QuestionArguments,
+    /// N times the work and memory that a check may cost by default, 0 for no limit
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    work_limit: u64,
     /// The core alone judges, in exact integers: slow
     #[arg(long)]
     exact: bool,
@@ -69,7 +75,8 @@ impl Check {
         let graph = graph.file();
         let model = self.reading.read(&self.model)?;
         let wrong = |problem: String| miette!(help = "gcnproof check --help says how to ask", "{problem}");
-        let mut options = Options { exact_only: self.exact, ..Options::default() };
+        let limits = Limits::factor(self.work_limit);
+        let mut options = Options { exact_only: self.exact, limits, stop: Some(stopped), ..Options::default() };
         options.question = self.question.0.question(&graph, part.as_ref()).map_err(wrong)?;
         options.part = part;
         for path in &self.matrix {
@@ -142,12 +149,19 @@ fn machine(summary: &Summary) -> Value {
         "without_proof_not_mentioned": summary.unmentioned(),
         "reasons_without_proof": summary.unproved_reasons,
         "rejected": summary.rejected,
-        "rejections": summary.rejections.iter().map(|one| json!({
-            "line": one.line, "node": one.node, "class": one.fault.class, "tree_node": one.fault.step,
-            "reason": visible(&one.fault.reason.to_string()),
-        })).collect::<Vec<_>>(),
+        "too_expensive": summary.too_expensive.iter().map(shown).collect::<Vec<_>>(),
+        "interrupted": summary.interrupted,
+        "steps": { "all": summary.steps.all, "line": summary.steps.line, "wasted": summary.steps.wasted },
+        "rejections": summary.rejections.iter().map(shown).collect::<Vec<_>>(),
         "verdicts": nodes(&summary.verdicts),
         "answers": summary.question.as_ref().map(|_| nodes(&summary.answers)),
+    })
+}
+
+fn shown(one: &Rejection) -> Value {
+    json!({
+        "line": one.line, "node": one.node, "class": one.fault.class, "tree_node": one.fault.step,
+        "reason": visible(&one.fault.reason.to_string()),
     })
 }
 

@@ -70,6 +70,10 @@ impl Proofs<'_> {
         proved.sort_by_key(|proof| proof.id);
         let nodes: BTreeSet<usize> = proved.iter().map(|proof| proof.id as usize).collect();
         let Some(mut outcome) = work.provable(global, before, &nodes) else { return Ok(None) };
+        // The row says so, and the run ends there.
+        if outcome.contradiction.is_some() {
+            return Ok(Some(outcome));
+        }
         outcome.bound = stated_bound(&outcome);
         let header = Header::new(statement, self.attacked_nodes, self.nodes.as_deref());
         let mut text = Vec::new();

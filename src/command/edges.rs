@@ -21,7 +21,8 @@ use super::edge_proofs::EdgeProofs;
 use super::ids::Ids;
 use super::input::identifiers;
 use super::proofs::Written;
-use super::run::{RunArguments, stopped};
+use super::reproduction::remember;
+use super::run::{RunArguments, stop, stopped};
 use super::verdicts::check_labels;
 
 /// What may be done to edges.
@@ -134,6 +135,7 @@ impl EdgeArguments {
 /// # Errors
 /// If removed edges are not decided for such a network.
 pub fn problem(graph: &Graph, network: &Network, budget: EdgeBudget) -> Result<EdgeProblem> {
+    remember(graph, network);
     EdgeProblem::new(graph.clone(), network.clone(), budget).map_err(|error| {
         let help = match &error {
             EdgeError::Operator { .. } => {
@@ -219,7 +221,7 @@ impl EdgeVerdicts<'_> {
         let exact_margins = self.effort_record.exact_margins;
         let minimizes = matches!(self.effort, Effort::Minimize { .. });
         let schema = if exact_margins { EdgeRecord::EXACT_SCHEMA } else { EdgeRecord::SCHEMA };
-        let found = Mutex::new(BTreeMap::new());
+        let (found, contradictions) = (Mutex::new(BTreeMap::new()), Contradictions::default());
         let certifier = EdgeCertifier::new(problem).effort(self.effort).proofs(proofs.is_some()).stop(stopped);
         let (rows, interrupted) = self.run.rows_again(
             schema,
@@ -233,7 +235,9 @@ impl EdgeVerdicts<'_> {
                         return;
                     }
                     let start = Instant::now();
-                    let Some(result) = certify_one(&certifier, node as usize, class) else { return };
+                    let Some(result) = contradictions.none_in(certify_one(&certifier, node as usize, class)) else {
+                        return;
+                    };
                     let seconds = start.elapsed().as_secs_f64();
                     // Cut short, not undecided: --resume will ask again.
                     if stopped() && result.limit_hit {
@@ -255,6 +259,7 @@ impl EdgeVerdicts<'_> {
                 });
             },
         )?;
+        contradictions.finish()?;
         let proofs = proofs.map(|proofs| proofs.finish(!interrupted, &rows)).transpose()?;
         Ok(EdgeFound {
             rows,
@@ -273,9 +278,40 @@ impl EdgeVerdicts<'_> {
     }
 }
 
-fn certify_one(certifier: &EdgeCertifier, node: usize, class: Class) -> Option<EdgeResult> {
+fn certify_one(certifier: &EdgeCertifier, node: usize, class: Class) -> Result<EdgeResult, EdgeError> {
     match (class, certifier.problem().graph().label(node)) {
-        (Class::Labels, Some(label)) => certifier.for_class(node, label as usize).ok(),
-        _ => certifier.one(node).ok(),
+        (Class::Labels, Some(label)) => certifier.for_class(node, label as usize),
+        _ => certifier.one(node),
+    }
+}
+
+/// The first result that contradicts itself, of all threads: it stops the run.
+#[derive(Default)]
+pub struct Contradictions(Mutex<Option<EdgeError>>);
+
+impl Contradictions {
+    /// What was found, unless that is an error.
+    pub fn none_in<T>(&self, found: Result<T, EdgeError>) -> Option<T> {
+        let error = match found {
+            Ok(found) => return Some(found),
+            Err(error) => error,
+        };
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(error);
+        stop();
+        None
+    }
+
+    /// After the run.
+    ///
+    /// # Errors
+    /// If there was one.
+    pub fn finish(self) -> Result<()> {
+        match self.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
+            None => Ok(()),
+            Some(error) => Err(miette!(
+                help = "this is a bug of gcnproof: please report it with the graph, the model and the command",
+                "--edges remove: {error}"
+            )),
+        }
     }
 }

@@ -16,7 +16,7 @@ use serde_json::json;
 use super::deployed::{DeployedArguments, note_rounding};
 use super::edges::{self, EdgeArguments};
 use super::input::{Input, LocalArguments, flips};
-use super::run::{Format, certifier};
+use super::run::{Format, certifier, stopped};
 use super::{edge_tables, effort};
 
 /// Explain one node: its neighbourhood, the worst flips, what its bounds are made of, how it was decided.
@@ -93,7 +93,7 @@ impl Explain {
         let budget = self.edges.budget(graph, self.edges_global, self.local.freeze_nodes.as_deref())?;
         let record = EdgeBudgetRecord::new(&budget, true);
         let problem = edges::problem(graph, network, budget)?;
-        let certifier = EdgeCertifier::new(problem).effort(Effort::Minimize { limits, gap: 0.0 });
+        let certifier = EdgeCertifier::new(problem).effort(Effort::Minimize { limits, gap: 0.0 }).stop(stopped);
         let start = Instant::now();
         let result = certifier.one(self.node).into_diagnostic()?;
         let seconds = start.elapsed().as_secs_f64();

@@ -72,6 +72,7 @@ impl<'a> Ids<'a> {
     /// A row of results with ids.
     pub fn name(&self, mut row: NodeRecord) -> NodeRecord {
         row.node = self.id(row.node as usize);
+        row.contradiction = row.contradiction.map(|of_row| of_row.of_node(row.node as usize));
         self.flips(&mut row.witness);
         row
     }
@@ -79,6 +80,7 @@ impl<'a> Ids<'a> {
     /// A row of radii with ids.
     pub fn name_radius(&self, mut row: RadiusRecord) -> RadiusRecord {
         row.node = self.id(row.node as usize);
+        row.contradiction = row.contradiction.map(|of_row| of_row.of_node(row.node as usize));
         self.flips(&mut row.witness);
         row
     }

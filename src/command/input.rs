@@ -44,7 +44,11 @@ impl GraphArguments {
     /// The same of a graph or of a part of one.
     pub fn read_or_part(&self, path: &Path) -> Result<(Graph, Option<PartFile>)> {
         let (file, part) = read_graph_or_part(path, &self.options()).map_err(|error| no_graph(path, error))?;
-        Ok((told(path, file), part))
+        let graph = told(path, file);
+        Ok(match part {
+            Some(part) => (graph.part_of(&part), Some(part)),
+            None => (graph, None),
+        })
     }
 }
 

@@ -39,6 +39,7 @@ mod question;
 pub mod radius;
 pub mod report;
 pub mod reproduce;
+pub mod reproduction;
 pub mod run;
 pub mod sample;
 pub mod study;

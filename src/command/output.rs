@@ -7,6 +7,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use miette::{Diagnostic, Report, Result, miette};
 
+use super::reproduction;
+
 /// The exit code after the reader of standard output has gone away: what a shell reports of `ls | head -1`.
 pub const CLOSED: u8 = 141;
 
@@ -101,7 +103,7 @@ pub fn fail(report: &Report) -> u8 {
         return CLOSED;
     }
     note!("{:?}", Report::new(Told::new(report)));
-    2
+    if reproduction::is_contradiction(report) { reproduction::EXIT } else { 2 }
 }
 
 /// What went wrong in one text, and the remedy.

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::deployed::{DeployedArguments, note_rounding};
-use super::edges::{self, EdgeArguments};
+use super::edges::{self, Contradictions, EdgeArguments};
 use super::effort::SearchArguments;
 use super::ids::Ids;
 use super::input::{self, Input, LocalArguments};
@@ -147,14 +147,16 @@ impl Radius {
         });
         let problem = edges::problem(graph, network, budget)?;
         let certifier = EdgeCertifier::new(problem).effort(self.search.effort()).stop(stopped);
+        let contradictions = Contradictions::default();
         let keys: Vec<u64> = nodes.iter().map(|&n| n as u64).collect();
         let (rows, interrupted) = self.run.rows(
             EdgeRadiusRecord::SCHEMA,
             &description,
             &keys,
             |row: &EdgeRadiusRecord| row.node,
-            |open, done| search_edges(&certifier, open, limit, done),
+            |open, done| search_edges(&certifier, open, limit, &contradictions, done),
         )?;
+        contradictions.finish()?;
         let radii: Vec<(Option<u64>, Option<u64>)> =
             rows.iter().map(|row| (row.certified_edges, row.attacked_edges)).collect();
         let summary = if interrupted { Value::Null } else { summarise(&radii, limit, "edges") };
@@ -175,12 +177,21 @@ impl Radius {
 }
 
 /// Searches the radii of the open nodes in removed edges, and hands each row on as soon as it is done.
-pub fn search_edges(certifier: &EdgeCertifier, open: &[u64], limit: usize, done: &(dyn Fn(EdgeRadiusRecord) + Sync)) {
+pub fn search_edges(
+    certifier: &EdgeCertifier,
+    open: &[u64],
+    limit: usize,
+    contradictions: &Contradictions,
+    done: &(dyn Fn(EdgeRadiusRecord) + Sync),
+) {
     let graph = certifier.problem().graph();
     open.par_iter().with_max_len(1).for_each(|&node| {
         let start = Instant::now();
-        let radius = (!stopped()).then(|| edge_radius(certifier, node as usize, limit));
-        if let Some(Ok(radius)) = radius.filter(|_| !stopped()) {
+        if stopped() {
+            return;
+        }
+        let radius = contradictions.none_in(edge_radius(certifier, node as usize, limit));
+        if let Some(radius) = radius.filter(|_| !stopped()) {
             done(EdgeRadiusRecord::new(graph, node as usize, radius, start.elapsed().as_secs_f64()));
         }
     });
@@ -205,6 +216,7 @@ pub fn search(certifier: &Certifier, open: &[u64], limit: usize, done: &(dyn Fn(
                 attacked_q_global: radius.attacked.map(|q| q as u64),
                 witness: radius.witness.clone(),
                 seconds: radius.seconds,
+                contradiction: radius.contradiction.clone(),
             });
         });
         debug_assert!(found.is_ok(), "nodes are read with the graph");

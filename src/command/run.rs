@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, mpsc};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use gcnproof::internals::record::consistent::Row;
 use gcnproof::internals::record::description::Description;
 use gcnproof::results::{Column, Journal, Mode, ResultError, Sidecar};
 use gcnproof::{Budget, Certifier, CertifierBuilder, Graph, Network, Problem};
@@ -17,6 +18,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::output;
+use super::reproduction::{keep, remember};
 
 /// How standard output is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -51,6 +53,17 @@ pub struct RunArguments {
 /// Set by Ctrl-C: what is running finishes, what is done is kept.
 static STOP: AtomicBool = AtomicBool::new(false);
 
+/// Is there something that Ctrl-C must not lose? Before that, it ends the program at once.
+static WORKING: AtomicBool = AtomicBool::new(false);
+
+/// How long a run that was told to stop may go on with what it is at. Then it ends in the middle of it, and keeps what is done.
+const PATIENCE: Duration = Duration::from_millis(700);
+
+/// From now on there is something to be kept.
+pub fn begin() {
+    WORKING.store(true, Ordering::Relaxed);
+}
+
 /// Stops the run after what is running, as Ctrl-C does.
 pub fn stop() {
     STOP.store(true, Ordering::Relaxed);
@@ -72,6 +85,7 @@ pub fn stopped() -> bool {
 /// # Panics
 /// If they do not fit.
 pub fn certifier(graph: &Graph, network: &Network, budget: Budget) -> CertifierBuilder {
+    remember(graph, network);
     let problem = Problem::new(graph.clone(), network.clone(), budget).expect("the readers have checked the sizes");
     Certifier::builder(problem).stop(stopped)
 }
@@ -129,7 +143,7 @@ impl RunArguments {
         work: impl FnOnce(&[u64], &(dyn Fn(T) + Sync)),
     ) -> Result<(Vec<T>, bool)>
     where
-        T: Serialize + DeserializeOwned + Clone + Send,
+        T: Row + Serialize + DeserializeOwned + Clone + Send,
     {
         self.rows_again(schema, description, keys, key, |_| false, work)
     }
@@ -145,7 +159,7 @@ impl RunArguments {
         work: impl FnOnce(&[u64], &(dyn Fn(T) + Sync)),
     ) -> Result<(Vec<T>, bool)>
     where
-        T: Serialize + DeserializeOwned + Clone + Send,
+        T: Row + Serialize + DeserializeOwned + Clone + Send,
     {
         if let Some(path) = self.out.as_ref().filter(|_| self.resume) {
             same_nodes(path, description)?;
@@ -162,17 +176,32 @@ impl RunArguments {
         }
         let bar = progress_bar(open.len(), 0);
         let rows = Mutex::new((Rows { journal, memory: Vec::new(), key }, Ok(())));
-        work(&open, &|row| {
+        let push = |row: T| {
             bar.inc(1);
             let mut rows = rows.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             if rows.1.is_ok() {
-                rows.1 = rows.0.push(row);
-                // A disk that is full does not get better: stop, and say so below.
+                let checked =
+                    row.check().map_err(|contradiction| keep(contradiction, description, self.out.as_deref()));
+                rows.1 = checked.and_then(|()| rows.0.push(row));
+                // A disk that is full does not get better, nor a program that contradicts itself: stop, and say so below.
                 if rows.1.is_err() {
                     stop();
                 }
             }
-        });
+        };
+        begin();
+        guarded(
+            || work(&open, &push),
+            || {
+                bar.finish_and_clear();
+                let mut rows = rows.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                let Some(journal) = &mut rows.0.journal else { return };
+                let saved = journal.checkpoint();
+                if let (Ok(()), Some(path)) = (saved, &self.out) {
+                    interrupted_after(path, journal.done().len(), keys.len());
+                }
+            },
+        );
         bar.finish_and_clear();
         let (rows, outcome) = rows.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         outcome?;
@@ -180,11 +209,47 @@ impl RunArguments {
         // A journal with rows missing knows that it is not complete, and can be resumed.
         let rows = rows.finish()?;
         if interrupted && let Some(path) = &self.out {
-            note!("interrupted: {} holds {} of {} rows; --resume goes on", path.display(), rows.len(), keys.len());
+            interrupted_after(path, rows.len(), keys.len());
         }
         Ok((rows, interrupted))
     }
 }
+
+fn interrupted_after(path: &Path, done: usize, of: usize) {
+    note!("interrupted: {} holds {done} of {of} rows; --resume goes on", path.display());
+}
+
+/// The exit code of a run that was interrupted.
+const INTERRUPTED: i32 = 130;
+
+/// Works. If that is told to stop and does not within [`PATIENCE`], because it is in the middle of something that no clock is looked at in, `save` is called and the
+/// program ends. Inside another program the call ends, and the work does when it can.
+fn guarded(work: impl FnOnce(), save: impl FnOnce() + Send) {
+    if output::is_captured() {
+        return work();
+    }
+    let (sender, receiver) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // The sender goes away when the work is over.
+            let over = |time| !matches!(receiver.recv_timeout(time), Err(mpsc::RecvTimeoutError::Timeout));
+            while !stopped() {
+                if over(LOOK) {
+                    return;
+                }
+            }
+            if !over(PATIENCE) {
+                save();
+                std::process::exit(INTERRUPTED);
+            }
+        });
+        work();
+        drop(sender);
+    });
+}
+
+/// Time between two looks at Ctrl-C.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// A run goes on with its own nodes only: rows of two sets in one file would be a third run that nobody asked for.
 ///
@@ -209,10 +274,10 @@ pub fn prepare(threads: Option<u16>) -> Result<()> {
     if let Some(threads) = threads {
         rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global().into_diagnostic()?;
     }
-    // A second Ctrl-C ends the program at once; the file is valid all the same.
+    // A second Ctrl-C ends the program at once, as does one before there is anything to lose; the file is valid all the same.
     ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+        if STOP.swap(true, Ordering::Relaxed) || !WORKING.load(Ordering::Relaxed) {
+            std::process::exit(INTERRUPTED);
         }
     })
     .into_diagnostic()

@@ -1,6 +1,5 @@
 //! `gcnproof study`: the runs behind a report, for one graph and several models.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -8,14 +7,15 @@ use clap::Args;
 use gcnproof::internals::record::RadiusRecord;
 use gcnproof::internals::record::study::{Manifest, graph_path, names};
 use gcnproof::report::origin::{command_line, date};
-use gcnproof::{Graph, Layer, Limits, Network};
-use gcnproof_files::write::{write_graph_npz, write_model_safetensors};
-use gcnproof_files::{GraphFile, GraphOptions, LayerFile, Precision, read_graph};
+use gcnproof::{Graph, Limits, Network};
+use gcnproof_files::write::write_graph_npz;
+use gcnproof_files::{GraphFile, GraphOptions, read_graph};
 use miette::{Result, miette};
 use serde_json::{Value, json};
 
 use super::effort;
 use super::input::{self, GraphArguments, Input, LocalArguments, ModelArguments, PassingArguments};
+use super::reproduction::write_model;
 use super::run::{Format, RunArguments, make_folder};
 use super::study_run::{Plan, Results, Subject};
 
@@ -158,21 +158,8 @@ impl Study {
 
 /// Keeps a model beside its results: a report weighs flips with it.
 pub fn keep_model(manifest: &mut Manifest, folder: &Path, name: &str, network: &Network) -> Result<()> {
-    let layer = |layer: &Layer| LayerFile {
-        weight: layer.weight.plain(),
-        bias: layer.bias.values().to_vec(),
-        operators: if network.is_named() {
-            layer.operators.iter().map(gcnproof::proof::rule_name).collect()
-        } else {
-            Vec::new()
-        },
-        linear: layer.linear.clone(),
-        weight_name: String::new(),
-        bias_name: None,
-    };
-    let layers: Vec<LayerFile> = network.layers().iter().map(layer).collect();
     let path = folder.join(manifest.keep(name));
-    Ok(write_model_safetensors(&path, &layers, Precision::F64, &BTreeMap::new())?)
+    Ok(write_model(&path, network)?)
 }
 
 /// The numbers of one model, for people and machines.

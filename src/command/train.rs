@@ -207,6 +207,7 @@ impl Train {
             note!("resuming after iteration {}", trainer.iteration());
         }
         let start = Instant::now();
+        run::begin();
         if self.iterate(&mut trainer, &graph, &budget_record, (&checkpoint, &identity))? {
             note!("interrupted after iteration {}; --resume goes on", trainer.iteration());
             return Ok(130);

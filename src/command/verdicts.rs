@@ -117,7 +117,7 @@ impl Verdicts<'_> {
                 let label = |node| graph.label(node).map(|label| label as usize).filter(|_| class == Class::Labels);
                 certifier.each(&open, label, |result, seconds| {
                     // First the proof, then the row: a row without its proof would be done again, but may not come back.
-                    if let (Some(proofs), Some(checker)) = (&proofs, &checker) {
+                    if let (Some(proofs), Some(checker), None) = (&proofs, &checker, &result.contradiction) {
                         proofs.push(&result, checker);
                     }
                     let minima = result.minima.clone();

@@ -1,19 +1,19 @@
 //! The rounding errors of all nodes of a graph under a budget: hidden layers once, class pairs when they are asked for.
 //!
-//! Everything holds for every execution and every admissible set of flips at once (docs/math.md §19).
+//! Everything holds for every execution of the network as it is described, and for every admissible set of flips at once (docs/math.md §19).
 
+use gcnproof_files::DescribedLayer;
 use rayon::prelude::*;
 
+use crate::deployed::attributes::{AttributeTerms, Seen};
 use crate::deployed::execution::Execution;
-use crate::deployed::first;
-use crate::deployed::row::{Counts, LayerFacts, up};
+use crate::deployed::row::{LayerFacts, Row, up};
+use crate::deployed::term::{TermWeights, bias, bias_sizes};
 use crate::deployed::units::{Entry, Units};
 use crate::problem::Problem;
-use crate::problem::forward::Representation;
-use crate::problem::matrix::PatternRows;
-use crate::problem::network::Layer;
+use crate::problem::forward::{Representation, first_magnitudes};
 
-/// What one row of a layer receives, by term and input, and what its outputs are wrong by.
+/// What one row of a layer receives from other layers: by term and input, of the terms that read layers one after the other.
 #[derive(Clone, Debug, Default)]
 struct Received {
     /// `Σ_n |A_mn| e_n`.
@@ -22,17 +22,20 @@ struct Received {
     size: Vec<f64>,
     /// `Σ_n |A_mn|` times the reach.
     reach: Vec<f64>,
-    counts: Counts,
+    row: Row,
 }
 
 /// Error bounds of a problem as it is deployed.
 #[derive(Clone, Debug)]
 pub struct ErrorTable {
     problem: Problem,
+    operator_errors: Vec<Vec<u32>>,
+    /// By described layer.
     facts: Vec<LayerFacts>,
-    /// Representations `2 … L−1`, and `L` where there is no hidden layer.
+    /// The described layers but for the last.
     units: Vec<Units>,
-    in_range: bool,
+    /// What the last reads of the attributes.
+    attributes: AttributeTerms,
 }
 
 impl ErrorTable {
@@ -47,71 +50,71 @@ impl ErrorTable {
         problem: &Problem,
         unperturbed: &[Representation],
         execution: &Execution,
-        errors: Vec<Vec<u32>>,
+        operator_errors: Vec<Vec<u32>>,
     ) -> ErrorTable {
         let network = problem.network();
-        let layers = network.layers().iter().zip(errors);
-        let facts = layers.map(|(layer, errors)| LayerFacts::new(execution, layer, errors)).collect();
-        let mut table = ErrorTable { problem: problem.clone(), facts, units: Vec::new(), in_range: true };
-        table.units.push(first::units(problem, &table.facts[0], &unperturbed[0]));
-        let present = problem.graph().attributes();
-        let most = (0..present.rows()).map(|n| present.row(n).len()).max().unwrap_or(0);
-        let mut inputs = most.saturating_add(problem.budget().global()).min(network.width(1));
-        let mut size = 1.0;
-        for (l, facts) in table.facts.iter().enumerate() {
-            table.in_range &= facts.stays_in_range(size, inputs);
-            if l + 2 < network.depth() {
-                if l > 0 {
-                    let above = table.hidden(l, &unperturbed[l]);
-                    table.units.push(above);
-                }
-                (size, inputs) = (table.units[l].largest, network.width(l + 2));
-            }
+        let layers = network.described().layers.iter();
+        let facts = layers.map(|layer| LayerFacts::new(execution, network, layer, &operator_errors[layer.layer]));
+        let facts = facts.collect();
+        let attributes = AttributeTerms::default();
+        let mut table = ErrorTable { problem: problem.clone(), operator_errors, facts, units: Vec::new(), attributes };
+        let last = network.described().layers.len() - 1;
+        for at in 0..last {
+            let units = table.hidden(at, unperturbed);
+            table.units.push(units);
         }
+        table.attributes = AttributeTerms::new(problem, table.layer(last), true);
         table
     }
 
-    /// By how many unit roundoffs operator entries may differ from ours, layer by layer and term by term.
+    /// By how many unit roundoffs operator entries may differ from ours, layer by layer of the chain and term by term.
     pub fn operator_errors(&self) -> Vec<Vec<u32>> {
-        self.facts.iter().map(|facts| facts.operator_errors.clone()).collect()
+        self.operator_errors.clone()
     }
 
-    /// Does every number of every execution stay in the range of binary32? Where not, nothing is known.
-    pub fn is_in_range(&self) -> bool {
-        self.in_range
+    fn layer(&self, at: usize) -> &DescribedLayer {
+        &self.problem.network().described().layers[at]
     }
 
-    /// By how much computed margins of a class over others may differ from the exact ones at a node, at most; not finite where nothing
-    /// is known.
+    /// By how much computed margins of a class over others may differ from the exact ones at a node, at most; infinite where nothing
+    /// is known (docs/math.md (19.5)).
     pub fn margin_errors(&self, node: usize, reference: usize, classes: &[usize]) -> Vec<f64> {
-        let network = self.problem.network();
-        let last = network.layers().len() - 1;
-        if !self.in_range {
-            return vec![f64::INFINITY; classes.len()];
-        }
-        if last == 0 {
-            let own = self.units[0].row(&self.units[0].error, node);
-            let both = |&class: &usize| up(f64::from(own[reference]) + f64::from(own[class]), 2);
-            return classes.iter().map(both).collect();
-        }
-        let (layer, facts, below) = (&network.layers()[last], &self.facts[last], &self.units[last - 1]);
-        let received = self.receive(layer, below, node);
-        let relative = facts.relative(&received.counts, 2);
-        let bias = layer.bias.row(node);
+        let (network, last) = (self.problem.network(), self.units.len());
+        let (layer, facts) = (self.layer(last), &self.facts[last]);
+        let mut seen = self.attributes.seen(&self.problem);
+        let received = self.receive(last, &self.attributes, node, &mut seen);
+        let biases = bias_sizes(network, layer, node);
+        let relative = facts.relative(&received.row, bias(network, layer, node), &biases);
         // By class: what comes from below, of which both logits see the same, and the magnitudes of sums.
-        let mut sums: Vec<(f64, f64)> =
-            classes.iter().map(|&class| (0.0, bias[reference].abs() + bias[class].abs())).collect();
-        for (i, (&error, &size)) in received.error.iter().zip(&received.size).enumerate() {
-            let weights = layer.weight.row(i);
-            let w = weights[reference];
-            for ((inherited, magnitude), &class) in sums.iter_mut().zip(classes) {
-                *inherited += error * (w - weights[class]).abs();
-                *magnitude += size * (w.abs() + weights[class].abs());
+        let mut sums: Vec<(f64, f64)> = classes.iter().map(|&class| (0.0, biases[reference] + biases[class])).collect();
+        let mut first = 0;
+        for (weights, width) in self.from_layers(last) {
+            for i in 0..width {
+                let (error, size, row) = (received.error[first + i], received.size[first + i], weights.row(i));
+                let (w, own) = (row[reference], weights.size(i, reference));
+                for ((inherited, magnitude), &class) in sums.iter_mut().zip(classes) {
+                    *inherited += error * (w - row[class]).abs();
+                    *magnitude += size * (own + weights.size(i, class));
+                }
             }
+            first += width;
         }
-        let underflow = 2.0 * facts.underflows(&received.counts, below.largest);
-        let terms = received.size.len() + 4;
-        sums.into_iter().map(|(inherited, magnitude)| up(inherited + relative * magnitude + underflow, terms)).collect()
+        if self.attributes.any() {
+            let changes = seen.changes(self.problem.budget());
+            let of_class = |class: usize| {
+                let raised = if changes.added > 0 { self.attributes.moved(&seen, &changes, class) } else { 0.0 };
+                seen.magnitude(class) + raised
+            };
+            let own = of_class(reference);
+            sums.iter_mut().zip(classes).for_each(|(sum, &class)| sum.1 += own + of_class(class));
+        }
+        let underflow = 2.0 * facts.underflows(&received.row);
+        let terms = received.size.len() + 4 + if self.attributes.any() { 4 } else { 0 };
+        let error = |(inherited, magnitude): (f64, f64)| {
+            let error = up(inherited + relative * magnitude + underflow, terms);
+            if error.is_nan() { f64::INFINITY } else { error }
+        };
+        sums.into_iter().map(error).collect()
     }
 
     /// The same of one pair.
@@ -119,59 +122,130 @@ impl ErrorTable {
         self.margin_errors(node, reference, &[class])[0]
     }
 
-    /// Representation `l + 2` from the one below (docs/math.md (19.4)).
-    fn hidden(&self, l: usize, unperturbed: &Representation) -> Units {
-        let network = self.problem.network();
-        let (layer, facts, below) = (&network.layers()[l], &self.facts[l], &self.units[l - 1]);
-        let mut units = Units::zeros(layer.outputs(), network.node_count(), l + 3 < network.depth());
-        units.rows().enumerate().for_each(|(m, (error, size, reach))| {
-            let received = self.receive(layer, below, m);
-            let relative = facts.relative(&received.counts, 2);
-            let underflow = facts.underflows(&received.counts, below.largest);
-            for (j, bias) in layer.bias.row(m).iter().enumerate() {
-                let (mut inherited, mut magnitude, mut moved) = (0.0, bias.abs(), 0.0);
-                for i in 0..received.size.len() {
-                    let w = layer.weight.get(i, j).abs();
-                    inherited += received.error[i] * w;
-                    magnitude += received.size[i] * w;
-                    moved += received.reach[i] * w;
+    /// The terms of a layer that read other layers: their weights, and how many units they read.
+    fn from_layers(&self, at: usize) -> impl Iterator<Item = (TermWeights<'_>, usize)> {
+        let (layer, network) = (self.layer(at), self.problem.network());
+        layer.terms.iter().enumerate().filter_map(move |(term, of)| {
+            let source = of.source?;
+            Some((TermWeights::new(network, layer, term), self.units[source].width))
+        })
+    }
+
+    /// A hidden layer from those that it reads (docs/math.md (19.2)–(19.4)).
+    fn hidden(&self, at: usize, unperturbed: &[Representation]) -> Units {
+        let (problem, network) = (&self.problem, self.problem.network());
+        let (layer, facts, layers) = (self.layer(at), &self.facts[at], &network.described().layers);
+        let (chain, values) = (&network.layers()[layer.layer], &unperturbed[layer.layer]);
+        // The forward pass has the magnitudes of a layer that reads attributes alone, unless they are others by what was folded.
+        let folded = layer.bias_magnitude.is_some() || layer.terms.iter().any(|term| term.magnitude.is_some());
+        let forward = layer.terms.iter().all(|term| term.source.is_none()) && layer.layer == 0 && !folded;
+        let attributes = AttributeTerms::new(problem, layer, !forward);
+        let read_again = layers[..layers.len() - 1].iter().flat_map(|of| &of.terms).any(|term| term.source == Some(at));
+        let mut units = Units::zeros(layer.outputs, network.node_count(), read_again);
+        let room = || (attributes.seen(problem), vec![(0.0, 0.0, 0.0); layer.outputs]);
+        units.rows().enumerate().for_each_init(room, |(seen, sums), (m, (error, size, reach))| {
+            let received = self.receive(at, &attributes, m, seen);
+            let biases = bias_sizes(network, layer, m);
+            let relative = facts.relative(&received.row, bias(network, layer, m), &biases);
+            let underflow = facts.underflows(&received.row);
+            // What is inherited, magnitudes, and how far flips move units by way of other layers.
+            sums.iter_mut().zip(&biases).for_each(|(sum, &bias)| *sum = (0.0, bias, 0.0));
+            if forward {
+                let magnitudes = first_magnitudes(problem.graph(), chain, values, m).skip(layer.first);
+                sums.iter_mut().zip(magnitudes).for_each(|(sum, magnitude)| sum.1 = magnitude);
+            }
+            let mut first = 0;
+            for (weights, width) in self.from_layers(at) {
+                for i in first..first + width {
+                    let sizes = weights.sized(i - first);
+                    for ((inherited, magnitude, moved), (w, size)) in sums.iter_mut().zip(sizes) {
+                        *inherited += received.error[i] * w.abs();
+                        *magnitude += received.size[i] * size;
+                        *moved += received.reach[i] * w.abs();
+                    }
                 }
-                let terms = received.size.len() + 4;
+                first += width;
+            }
+            let terms = received.size.len() + 4 + if attributes.any() { 4 } else { 0 };
+            let changes = seen.changes(problem.budget());
+            for (j, &(inherited, mut magnitude, moved)) in sums.iter().enumerate() {
+                let mut moved = if first > 0 { up(moved, terms) } else { 0.0 };
+                if attributes.any() {
+                    let own = attributes.moved(seen, &changes, j);
+                    magnitude += if forward { 0.0 } else { seen.magnitude(j) };
+                    magnitude += if changes.added > 0 { own } else { 0.0 };
+                    moved = if first > 0 { (moved + own).next_up() } else { own };
+                }
                 let wrong = up(inherited + relative * magnitude + underflow, terms);
-                let entry = Entry { value: unperturbed.entry(m, j), moved: up(moved, terms), wrong };
-                entry.put(layer.is_linear(j), (&mut error[j], &mut size[j]), reach.get_mut(j));
+                let entry = Entry { value: values.entry(m, layer.first + j), moved, wrong };
+                let linear = chain.is_linear(layer.first + j);
+                entry.put(linear, (&mut error[j], &mut size[j]), reach.get_mut(j));
             }
         });
         units.close()
     }
 
-    /// What a node receives from the representation below.
-    fn receive(&self, layer: &Layer, below: &Units, m: usize) -> Received {
-        let (terms, width) = (layer.passing.terms(), below.width);
-        let zeros = || vec![0.0; terms * width];
-        let mut received = Received { error: zeros(), size: zeros(), reach: zeros(), counts: Counts::default() };
-        received.counts.entries = vec![0; terms];
-        for (n, entries) in layer.passing.row(m) {
-            for (k, a) in entries.iter().enumerate().filter(|entry| *entry.1 != 0.0) {
-                received.counts.entries[k] += 1;
-                let a = a.abs();
-                let add = |to: &mut [f64], from: &[f32]| {
-                    to[k * width..][..width].iter_mut().zip(from).for_each(|(sum, &x)| *sum += a * f64::from(x));
+    /// What a node receives in a layer, and what it sees of attributes.
+    fn receive(&self, at: usize, attributes: &AttributeTerms, m: usize, seen: &mut Seen) -> Received {
+        let (layer, facts) = (self.layer(at), &self.facts[at]);
+        let passing = &self.problem.network().layers()[layer.layer].passing;
+        let count = layer.terms.len();
+        let total = self.from_layers(at).map(|of| of.1).sum();
+        let zeros = || vec![0.0; total];
+        let row = Row::new(count, if attributes.any() { 1.0 } else { 0.0 });
+        let mut received = Received { error: zeros(), size: zeros(), reach: zeros(), row };
+        seen.begin();
+        for (n, entries) in passing.row(m) {
+            let (mut first, mut of, mut reads) = (0, 0, false);
+            for (k, term) in layer.terms.iter().enumerate() {
+                let a = entries[term.operator];
+                let Some(source) = term.source else {
+                    if a != 0.0 {
+                        facts.count(&mut received.row, k, a);
+                        received.row.inputs[k] += attributes.read(seen, &self.problem, (of, n), a);
+                        reads = true;
+                    }
+                    of += 1;
+                    continue;
                 };
-                add(&mut received.error, below.row(&below.error, n));
-                add(&mut received.size, below.row(&below.size, n));
-                if !below.reach.is_empty() {
-                    add(&mut received.reach, below.row(&below.reach, n));
+                let below = &self.units[source];
+                if a != 0.0 {
+                    facts.count(&mut received.row, k, a);
+                    received.row.size = received.row.size.max(f64::from(below.peak[n]));
+                    let a = a.abs();
+                    let add = |to: &mut [f64], from: &[f32]| {
+                        to[first..][..below.width].iter_mut().zip(from).for_each(|(sum, &x)| *sum += a * f64::from(x));
+                    };
+                    add(&mut received.error, below.row(&below.error, n));
+                    add(&mut received.size, below.row(&below.size, n));
+                    if !below.reach.is_empty() {
+                        add(&mut received.reach, below.row(&below.reach, n));
+                    }
                 }
+                first += below.width;
+            }
+            if reads {
+                seen.node(self.problem.budget().local(n));
             }
         }
-        let roundings = layer.passing.row_length(m) * terms;
+        let roundings = passing.row_length(m) * passing.terms();
         for sums in [&mut received.error, &mut received.size, &mut received.reach] {
             // What cannot differ from zero stays zero: it is not counted.
             sums.iter_mut().filter(|sum| **sum != 0.0).for_each(|sum| *sum = up(*sum, roundings));
         }
-        let counted = |k: usize| received.size[k * width..][..width].iter().filter(|&&size| size != 0.0).count();
-        received.counts.inputs = (0..terms).map(counted).collect();
+        let added = seen.changes(self.problem.budget()).added;
+        let mut first = 0;
+        for (k, term) in layer.terms.iter().enumerate() {
+            let inputs = &mut received.row.inputs[k];
+            match term.source {
+                None => *inputs = inputs.saturating_add(added).min(self.problem.graph().attribute_count()),
+                Some(source) => {
+                    let width = self.units[source].width;
+                    *inputs = received.size[first..][..width].iter().filter(|&&size| size != 0.0).count();
+                    first += width;
+                }
+            }
+        }
         received
     }
 }

@@ -1,14 +1,13 @@
 //! What an execution is: the format of its numbers, how far its operator entries may be from ours, what happens to subnormals.
 //!
-//! A layer `Σ_k A_k H W_k + b` is computed from the numbers `H` that the layer before has given, in the given precision and the exponent
-//! range of binary32, rounding to nearest. Entry by entry and term by term an execution chooses: `A_k H` first or `H W_k` first; any binary
-//! tree for each sum, the terms and the bias anywhere in it; a fused or a separate multiply-add at every product; operator entries within
+//! A described layer `Σ_k A_k H_k W_k + b` is computed from the numbers `H_k` that the layers it reads have given, in the given precision and the
+//! exponent range of binary32, rounding to nearest. Entry by entry and term by term an execution chooses: `A_k H_k` first or `H_k W_k` first; any
+//! binary tree for each sum, the terms and the bias anywhere in it; a fused or a separate multiply-add at every product; operator entries within
 //! the stated error of ours. Weights, biases and matrices that are no numbers of the format are rounded to it first.
 
 use serde::{Deserialize, Serialize};
 
 use crate::problem::graph::Graph;
-use crate::problem::matrix::MatrixRows;
 use crate::problem::network::{Layer, Network, Operator};
 
 /// Units by which entries of a rule that frameworks compute at run time may differ from ours: `deg.pow(-0.5)` and two products.
@@ -56,15 +55,13 @@ impl Execution {
             Operator::Identity | Operator::Sum | Operator::SumWithSelf => 0,
             Operator::Matrix(matrix) if matrix.data().iter().all(|&a| self.holds(a)) => 0,
             Operator::Polynomial(rule, coefficients) => {
-                let matrix = rule.matrix(graph);
-                let negative = matrix.data().iter().chain(coefficients).any(|&x| x < 0.0);
-                if negative {
+                if operator.is_signed() {
                     // Entries may cancel: nothing relative can be said.
                     return u32::MAX;
                 }
                 // Hop by hop: each multiplies by an entry, adds a row, and by a coefficient, and adds the next power.
-                let longest = (0..matrix.rows()).map(|i| matrix.row(i).0.len()).max().unwrap_or(0) as u32;
-                let hops = coefficients.len().saturating_sub(1) as u32;
+                let longest = u32::try_from(rule.longest_row(graph)).unwrap_or(u32::MAX);
+                let hops = coefficients.iter().rposition(|&c| c != 0.0).unwrap_or(0) as u32;
                 let hop = self.usual(rule, graph).saturating_add(longest).saturating_add(4);
                 hops.saturating_mul(hop).saturating_add(4)
             }

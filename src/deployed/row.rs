@@ -1,38 +1,54 @@
-//! The rounding errors of one node and layer, from sums of magnitudes (docs/math.md §19). Every number is rounded up.
+//! The rounding errors of one row of a described layer, from sums of magnitudes (docs/math.md §19). Every number is rounded up.
+
+use gcnproof_files::DescribedLayer;
 
 use crate::deployed::execution::Execution;
+use crate::deployed::term::TermWeights;
 use crate::number::rounding::gamma;
-use crate::problem::network::Layer;
+use crate::problem::network::Network;
 
 /// What is said of a layer whatever the node.
 #[derive(Clone, Debug)]
 pub(super) struct LayerFacts {
-    /// `u`.
-    unit: f64,
-    /// What an underflow is wrong by.
-    underflow: f64,
-    /// Roundings that entries of each operator stand for.
-    pub(super) operator_errors: Vec<u32>,
-    /// Roundings of stored weights and biases: 0, or 1.
+    execution: Execution,
+    terms: Vec<TermFacts>,
+    /// Are weights rounded to the format: 0, or 1.
     weight_rounding: usize,
-    bias_rounding: usize,
     largest_weight: f64,
-    largest_bias: f64,
-    largest_entry: f64,
-    /// Entries of the longest row.
-    longest_row: usize,
+    bias_roundings: usize,
+}
+
+/// What is said of one of its terms.
+#[derive(Clone, Copy, Debug)]
+struct TermFacts {
+    /// Roundings that entries of its operator stand for, as stated.
+    operator_error: u32,
+    /// Roundings of products on a path: 1 where inputs are 0 and 1, and 2 otherwise; and those of what was folded into its weights.
+    products: usize,
 }
 
 /// Magnitudes must stay below this, so that no sum comes near the end of binary32's range.
 const LARGEST: f64 = (1u128 << 120) as f64;
 
-/// How many numbers one entry of a layer is summed from, by term.
+/// What one entry of a layer is summed from. No other row counts, so that errors are the same on a part of the graph.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counts {
-    /// Inputs that may differ from zero.
+pub(super) struct Row {
+    /// Inputs that may differ from zero, by term.
     pub(super) inputs: Vec<usize>,
-    /// Entries of the operator's row.
+    /// Entries of the operator's row, by term.
     pub(super) entries: Vec<usize>,
+    /// Is an entry no number of the format, by term?
+    rounded: Vec<bool>,
+    largest_entry: f64,
+    /// The largest input.
+    pub(super) size: f64,
+}
+
+impl Row {
+    pub(super) fn new(terms: usize, size: f64) -> Row {
+        let (inputs, entries, rounded) = (vec![0; terms], vec![0; terms], vec![false; terms]);
+        Row { inputs, entries, rounded, largest_entry: 0.0, size }
+    }
 }
 
 /// A sum of `terms` numbers that are not negative, each with a few roundings: not below the exact one.
@@ -46,59 +62,71 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 impl LayerFacts {
-    pub(super) fn new(execution: &Execution, layer: &Layer, mut operator_errors: Vec<u32>) -> LayerFacts {
-        // Entries that are no numbers of the format are rounded, whatever error is allowed.
-        for (_, values) in (0..layer.passing.nodes()).flat_map(|m| layer.passing.row(m)) {
-            for (error, &entry) in operator_errors.iter_mut().zip(values) {
-                *error = (*error).max(u32::from(!execution.holds(entry)));
-            }
-        }
-        let rounded = |values: &[f64]| usize::from(!values.iter().all(|&x| execution.holds(x)));
-        let rows = 0..layer.passing.nodes();
-        let entries = rows.clone().flat_map(|m| layer.passing.row(m)).flat_map(|(_, values)| values.iter().copied());
+    /// `errors` are those of the operators of the chain's layer.
+    pub(super) fn new(execution: &Execution, network: &Network, layer: &DescribedLayer, errors: &[u32]) -> LayerFacts {
+        let weights = |term: usize| {
+            let (weights, source) = (TermWeights::new(network, layer, term), layer.terms[term].source);
+            let inputs = source.map_or(network.width(1), |source| network.described().layers[source].outputs);
+            (0..inputs).flat_map(move |input| weights.sized(input))
+        };
+        let all = || (0..layer.terms.len()).flat_map(weights);
+        let terms = layer.terms.iter().map(|term| TermFacts {
+            operator_error: errors[term.operator],
+            products: 1 + usize::from(term.source.is_some()) + term.roundings as usize,
+        });
         LayerFacts {
-            unit: execution.unit_roundoff(),
-            underflow: execution.underflow(),
-            operator_errors,
-            weight_rounding: rounded(layer.weight.values()),
-            bias_rounding: rounded(layer.bias.values()),
-            largest_weight: largest(layer.weight.values().iter().copied()),
-            largest_bias: largest(layer.bias.values().iter().copied()),
-            largest_entry: largest(entries),
-            longest_row: rows.map(|m| layer.passing.row_length(m)).max().unwrap_or(0),
+            execution: *execution,
+            terms: terms.collect(),
+            weight_rounding: usize::from(!all().all(|(w, _)| execution.holds(w))),
+            largest_weight: largest(all().map(|(_, size)| size)),
+            bias_roundings: layer.bias_roundings as usize,
         }
     }
 
-    /// Does every number on the way stay in range, where inputs are at most `size` and so many of them are not zero?
-    pub(super) fn stays_in_range(&self, size: f64, inputs: usize) -> bool {
-        let terms = (self.operator_errors.len() + 1) as f64;
-        let summed = (inputs + 1) as f64 * (self.longest_row + 1) as f64 * terms;
-        let most = summed * (1.0 + size) * (1.0 + self.largest_weight) * (1.0 + self.largest_entry) + self.largest_bias;
-        // A comparison with NaN is false.
-        most < LARGEST
+    /// Counts an entry of a term.
+    pub(super) fn count(&self, row: &mut Row, term: usize, entry: f64) {
+        row.entries[term] += 1;
+        row.largest_entry = row.largest_entry.max(entry.abs());
+        // Whatever error is allowed: a number that the format does not hold is rounded.
+        row.rounded[term] |= self.terms[term].operator_error == 0 && !self.execution.holds(entry);
     }
 
-    /// `γ`: what the products of a row are wrong by at most, relative to their magnitude; infinite where nothing is known. `products`
-    /// are the roundings of products on a path, 1 where inputs are 0 and 1, and 2 otherwise.
-    pub(super) fn relative(&self, counts: &Counts, products: usize) -> f64 {
-        let leaves: Vec<usize> = counts.inputs.iter().zip(&counts.entries).map(|(&d, &r)| d.max(r)).collect();
+    /// `γ` of (19.1): what the products of a row are wrong by at most, relative to their magnitude; infinite where nothing is known, or a number
+    /// may leave the range. `biases` are those of the row, `sizes` what was folded into them.
+    pub(super) fn relative(&self, row: &Row, biases: &[f64], sizes: &[f64]) -> f64 {
+        if !self.stays_in_range(row, largest(sizes.iter().copied())) {
+            return f64::INFINITY;
+        }
+        let leaves: Vec<usize> = row.inputs.iter().zip(&row.entries).map(|(&d, &r)| d.max(r)).collect();
         let all: usize = leaves.iter().sum();
-        let mut most = all + self.bias_rounding;
-        for (k, &error) in self.operator_errors.iter().enumerate() {
-            if counts.entries[k] > 0 {
-                let sums = counts.inputs[k] + counts.entries[k] - 1 + (all - leaves[k]);
-                most = most.max(sums + products + error as usize + self.weight_rounding);
-            }
+        let bias_rounding = usize::from(!biases.iter().all(|&b| self.execution.holds(b)));
+        let mut most = all + bias_rounding + self.bias_roundings;
+        for (k, term) in self.terms.iter().enumerate().filter(|&(k, _)| row.entries[k] > 0) {
+            let sums = row.inputs[k] + row.entries[k] - 1 + (all - leaves[k]);
+            let entry = term.operator_error.max(u32::from(row.rounded[k])) as usize;
+            most = most.max(sums + term.products + entry + self.weight_rounding);
         }
-        let x = most as f64 * self.unit;
+        let x = most as f64 * self.execution.unit_roundoff();
         if x < 0.5 { x / (1.0 - x) * (1.0 + 1e-14) } else { f64::INFINITY }
     }
 
+    /// Does every number on the way stay in range?
+    fn stays_in_range(&self, row: &Row, largest_bias: f64) -> bool {
+        let inputs = row.inputs.iter().max().copied().unwrap_or(0);
+        let entries: usize = row.entries.iter().sum();
+        let summed = (inputs + 1) as f64 * (entries + 1) as f64 * (self.terms.len() + 1) as f64;
+        // A comparison with NaN is false.
+        summed * self.factors(row) + largest_bias < LARGEST
+    }
+
+    fn factors(&self, row: &Row) -> f64 {
+        (1.0 + row.size) * (1.0 + self.largest_weight) * (1.0 + row.largest_entry)
+    }
+
     /// What underflow adds: each operation, and each number that is read, is wrong by so much once more, times what it is multiplied by.
-    pub(super) fn underflows(&self, counts: &Counts, size: f64) -> f64 {
-        let pairs = counts.inputs.iter().zip(&counts.entries).map(|(&d, &r)| (d + 1) as f64 * (r + 1) as f64);
+    pub(super) fn underflows(&self, row: &Row) -> f64 {
+        let pairs = row.inputs.iter().zip(&row.entries).map(|(&d, &r)| (d + 1) as f64 * (r + 1) as f64);
         let operations = pairs.sum::<f64>() + 1.0;
-        let factors = (1.0 + size) * (1.0 + self.largest_weight) * (1.0 + self.largest_entry);
-        16.0 * self.underflow * operations * factors
+        16.0 * self.execution.underflow() * operations * self.factors(row)
     }
 }

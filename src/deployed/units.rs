@@ -15,8 +15,8 @@ pub(super) struct Units {
     pub(super) size: Vec<f32>,
     /// How far flips can move them, exactly. Empty where no layer above needs it.
     pub(super) reach: Vec<f32>,
-    /// The largest of the sizes.
-    pub(super) largest: f64,
+    /// The largest of the sizes of each node.
+    pub(super) peak: Vec<f32>,
 }
 
 impl Units {
@@ -42,6 +42,11 @@ impl Entry {
     pub(super) fn put(&self, linear: bool, (error, size): (&mut f32, &mut f32), reach: Option<&mut f32>) {
         let highest = (self.value.upper() + self.moved).next_up();
         let lowest = (self.value.lower() - self.moved).next_down();
+        if !(self.wrong + highest.abs() + lowest.abs()).is_finite() {
+            // Nothing is known. Infinities stay so, whatever they are multiplied by or compared with, or become NaN and are found here.
+            (*error, *size) = (f32::INFINITY, f32::INFINITY);
+            return reach.into_iter().for_each(|reach| *reach = f32::INFINITY);
+        }
         let farthest = if linear { highest.abs().max(lowest.abs()) } else { highest.max(0.0) };
         // Surely inactive, computed or exact: zero, and nothing is wrong with it. A comparison with NaN is false.
         let dead = !linear && (highest + 1.01 * self.wrong).next_up() < 0.0;
@@ -59,7 +64,7 @@ impl Units {
     pub(super) fn zeros(width: usize, nodes: usize, reaches: bool) -> Units {
         let zeros = || vec![0.0; width * nodes];
         let reach = if reaches { zeros() } else { Vec::new() };
-        Units { width, error: zeros(), size: zeros(), reach, largest: 0.0 }
+        Units { width, error: zeros(), size: zeros(), reach, peak: Vec::new() }
     }
 
     pub(super) fn rows(&mut self) -> impl IndexedParallelIterator<Item = UnitRows<'_>> {
@@ -72,9 +77,8 @@ impl Units {
     }
 
     pub(super) fn close(mut self) -> Units {
-        // NaN must not be lost: it says that nothing is known.
-        let larger = |x: f64, &y: &f32| if f64::from(y) > x || y.is_nan() { f64::from(y) } else { x };
-        self.largest = self.size.iter().fold(0.0, larger);
+        let largest = |row: &[f32]| row.iter().copied().fold(0.0, f32::max);
+        self.peak = self.size.chunks(self.width.max(1)).map(largest).collect();
         self
     }
 }

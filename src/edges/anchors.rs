@@ -13,27 +13,31 @@ pub(crate) struct Anchors {
 }
 
 impl Anchors {
-    pub(crate) fn new(scene: &Scene, removed: usize) -> Anchors {
+    /// `None` if it is late.
+    pub(crate) fn new(scene: &Scene, removed: usize) -> Option<Anchors> {
         let eps = scene.problem.messages().eps;
         let at_target = scene.left(0) - removed;
         let budget = scene.ground.budget - removed;
-        let states = |of: &Around| -> Vec<Vec<Unit>> {
+        let states = |of: &Around| -> Option<Vec<Vec<Unit>>> {
             let state = |r: usize| {
+                if scene.pace.is_late_for(32 * scene.problem.messages().width) {
+                    return None;
+                }
                 let state = &of.states[r];
                 let (mut z, mut size) = (state.z.clone(), state.size.clone());
                 scene.add(scene.entry((of.node, scene.left(of.node) - r), (0, at_target)), 0, &mut z, &mut size);
                 let touches = of.touched * (budget - r) + removed.min(of.to_target);
                 let unit = |i: usize| Unit::new(z[i], eps * size[i], state.reach.of(i, touches));
-                (0..z.len()).map(unit).collect()
+                Some((0..z.len()).map(unit).collect())
             };
             (0..of.states.len().min(budget + 1)).map(state).collect()
         };
-        let units = scene.around.iter().map(states).collect();
+        let units = scene.around.iter().map(states).collect::<Option<_>>()?;
         let center = scene.centers.get(removed).map_or_else(Vec::new, |center| {
             let touches = scene.center_touched * budget;
             let unit = |i: usize| Unit::new(center.z[i], eps * center.size[i], center.reach.of(i, touches));
             (0..center.z.len()).map(unit).collect()
         });
-        Anchors { removed, units, center }
+        Some(Anchors { removed, units, center })
     }
 }

@@ -1,108 +1,179 @@
 //! The bound of a class pair on a path: the best price for every number of edges removed at the target (docs/math.md (18.11)).
 
 use crate::edges::anchors::Anchors;
-use crate::edges::case::{Case, Priced};
+use crate::edges::case::Case;
+use crate::edges::estimate::Priced;
 use crate::edges::pair::Pair;
 use crate::edges::scene::Scene;
 use crate::edges::share::{EVEN, Shares, Weight, weights};
+use crate::number::dyadic::Dyadic;
 
-/// What all class pairs share at each number of edges removed at the target, from 0.
-pub(crate) fn anchors(scene: &Scene) -> Vec<Anchors> {
+/// What all class pairs share at each number of edges removed at the target, from 0; `None` if it is late.
+pub(crate) fn anchors(scene: &Scene) -> Option<Vec<Anchors>> {
     (0..=scene.most).map(|removed| Anchors::new(scene, removed)).collect()
 }
 
 /// A lower bound with everything that it was made from.
 #[derive(Debug)]
 pub(crate) struct Bounded {
-    /// Not above the margin of any set of the path.
-    pub(crate) lower: f64,
-    /// Of the smallest case: the size of all that was summed.
-    pub(crate) size: f64,
-    /// By number of edges removed at the target.
-    pub(crate) prices: Vec<f64>,
+    /// By number of edges removed at the target: at least one.
+    cases: Vec<Priced>,
     /// By neighbour and link.
     pub(crate) weights: Vec<Vec<Weight>>,
     /// Edges that a minimiser of the smallest case removes.
     pub(crate) used: Vec<u32>,
-    /// Is no removal better than none? Only asked if that is wanted.
-    pub(crate) harmless: bool,
 }
 
-/// How far a bound is to be improved.
+impl Bounded {
+    fn worst(&self) -> &Priced {
+        self.cases.iter().reduce(|worst, next| if next.lower < worst.lower { next } else { worst }).unwrap_or(&NOTHING)
+    }
+
+    /// Not above the margin of any set of the path.
+    pub(crate) fn lower(&self) -> f64 {
+        self.worst().lower
+    }
+
+    /// Is it enough, clearly?
+    pub(crate) fn clears(&self, enough: f64) -> bool {
+        self.worst().clears(enough)
+    }
+
+    /// The prices, by number of edges removed at the target.
+    pub(crate) fn prices(&self) -> Vec<f64> {
+        self.cases.iter().map(|case| case.price).collect()
+    }
+}
+
+/// No bound at all: infinitely far away, but nobody knows how far.
+const NOTHING: Priced =
+    Priced { price: 0.0, lower: f64::NEG_INFINITY, cost: 0.0, size: f64::INFINITY, doubt: f64::INFINITY };
+
+/// What a branch is closed by.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Goal {
-    /// Enough.
-    pub(crate) enough: f64,
-    /// The margin without removals, not below: asked whether anything is better than that.
-    pub(crate) base: Option<f64>,
+pub(crate) enum Goal<'a> {
+    /// A margin above 0.
+    Positive,
+    /// A margin that is at least one that was attained.
+    AtLeast(&'a Dyadic),
+}
+
+impl Goal<'_> {
+    fn is_met(self, lower: &Dyadic) -> bool {
+        match self {
+            Goal::Positive => lower.sign().is_gt(),
+            Goal::AtLeast(margin) => lower >= margin,
+        }
+    }
+
+    /// The same of a float: `false` where it is not sure.
+    fn is_met_by(self, lower: f64) -> bool {
+        match self {
+            Goal::Positive => lower > 0.0,
+            Goal::AtLeast(margin) => lower >= margin.ceil_f64(),
+        }
+    }
+
+    /// Do perhaps only rounding errors keep a bound from it?
+    fn is_near(self, case: &Priced) -> bool {
+        let goal = match self {
+            Goal::Positive => 0.0,
+            Goal::AtLeast(margin) => margin.floor_f64(),
+        };
+        case.doubt == f64::INFINITY || case.lower + 8.0 * case.doubt >= goal
+    }
 }
 
 /// Prices tried for one case at most.
 const PRICES: usize = 24;
 
-/// Is a bound enough, clearly? What is not leaves nothing to a checker's own rounding.
-pub(crate) fn clear(of: &Priced, enough: f64) -> bool {
-    of.lower > enough + 1e-11 * of.size
-}
-
-/// The bound with weights made from what removals do.
-pub(crate) fn bound(scene: &Scene, pair: &Pair, anchors: &[Anchors], goal: Goal) -> Bounded {
-    let cases: Vec<Case> = anchors.iter().map(|anchors| Case::new(scene, pair, anchors)).collect();
-    let decreases = cases[0].decreases(scene);
+/// The bound with weights made from what removals do, improved until it is `enough`; `None` if it is late.
+pub(crate) fn bound(scene: &Scene, pair: &Pair, anchors: &[Anchors], enough: f64) -> Option<Bounded> {
+    if !scene.problem.messages().safe {
+        let used = scene.ground.free_edges().collect();
+        return Some(Bounded { cases: vec![NOTHING; anchors.len()], weights: even(scene), used });
+    }
+    let mut case = Case::estimate(scene, pair, &anchors[0])?;
+    let decreases = case.decreases(scene);
     let start = decreases.iter().flatten().flatten().copied().fold(0.0, f64::max);
     let weights = weights(&decreases);
-    let shares = Shares::new(scene, &weights);
-    let mut bounded = Bounded {
-        lower: f64::INFINITY,
-        size: 0.0,
-        prices: Vec::new(),
-        weights,
-        used: Vec::new(),
-        harmless: goal.base.is_some() && cases[0].is_harmless(),
-    };
-    for case in &cases {
-        let (best, left) = best_price(case, scene, &shares, start, goal.enough);
-        bounded.prices.push(best.price);
-        // NaN is no bound.
-        let lower = if best.lower.is_nan() { f64::NEG_INFINITY } else { best.lower };
-        let clear = clear(&best, goal.enough);
-        if lower < bounded.lower {
-            (bounded.lower, bounded.size) = (lower, best.size);
+    let shares = Shares::new(scene, &weights)?;
+    let mut bounded = Bounded { cases: Vec::with_capacity(anchors.len()), weights, used: Vec::new() };
+    for (removed, anchors) in anchors.iter().enumerate() {
+        if removed > 0 {
+            case = Case::estimate(scene, pair, anchors)?;
+        }
+        let (best, left) = best_price(&case, scene, &shares, start, enough)?;
+        if bounded.cases.is_empty() || best.lower < bounded.lower() {
             bounded.used.clear();
-            if !clear {
+            if !best.clears(enough) {
                 // At the best price; where that removes nothing, at one that is too low.
-                case.at(scene, &shares, best.price, Some(&mut bounded.used));
+                case.priced(scene, &shares, best.price, Some(&mut bounded.used))?;
                 if bounded.used.is_empty() {
-                    case.at(scene, &shares, left, Some(&mut bounded.used));
+                    case.priced(scene, &shares, left, Some(&mut bounded.used))?;
                 }
             }
         }
-    }
-    if let Some(base) = goal.base {
-        let rest = cases.iter().zip(&bounded.prices).skip(1);
-        bounded.harmless &= rest.map(|(case, &price)| case.at(scene, &shares, price, None)).all(|of| of.lower >= base);
+        bounded.cases.push(best);
     }
     bounded.used.sort_unstable();
     bounded.used.dedup();
-    bounded
+    Some(bounded)
 }
 
-/// Are all cases positive, clearly, with even shares at these prices? Then nobody needs to write weights down.
-pub(crate) fn even_suffices(scene: &Scene, pair: &Pair, anchors: &[Anchors], bounded: &mut Bounded) -> bool {
-    let even: Vec<Vec<Weight>> = scene.around.iter().map(|of| vec![EVEN; of.links.len()]).collect();
-    let shares = Shares::new(scene, &even);
-    let mut prices = Vec::new();
-    for (anchors, &price) in anchors.iter().zip(&bounded.prices) {
-        let case = Case::new(scene, pair, anchors);
-        let (best, _) = best_price(&case, scene, &shares, price, 0.0);
-        if !clear(&best, 0.0) {
-            return false;
-        }
-        prices.push(best.price);
+/// Does the bound meet a goal, if need be in exact arithmetic? That is asked where only rounding errors may be in the way, at no price and at the best
+/// one; the prices are then those that did. `None` if it is late.
+pub(crate) fn meets(
+    scene: &Scene,
+    pair: &Pair,
+    anchors: &[Anchors],
+    bounded: &mut Bounded,
+    goal: Goal,
+) -> Option<bool> {
+    if !bounded.cases.iter().all(|case| goal.is_met_by(case.lower) || goal.is_near(case)) {
+        return Some(false);
     }
-    bounded.prices = prices;
-    bounded.weights = even;
-    true
+    let shares = Shares::new(scene, &bounded.weights)?;
+    for (case, anchors) in bounded.cases.iter_mut().zip(anchors) {
+        if goal.is_met_by(case.lower) {
+            continue;
+        }
+        let exact = Case::exact(scene, pair, anchors)?;
+        let mut met = false;
+        let prices = [0.0, case.price];
+        for &price in &prices[..if case.price > 0.0 { 2 } else { 1 }] {
+            let lower = exact.at(scene, &shares, price, None)?.value;
+            if goal.is_met(&lower) {
+                (case.price, case.lower, met) = (price, case.lower.max(lower.floor_f64()), true);
+                break;
+            }
+        }
+        if !met {
+            return Some(false);
+        }
+    }
+    Some(true)
+}
+
+/// The weights that need not be written down.
+fn even(scene: &Scene) -> Vec<Vec<Weight>> {
+    scene.around.iter().map(|of| vec![EVEN; of.links.len()]).collect()
+}
+
+/// Are all cases positive, clearly, with even shares at these prices? Then these are taken. `None` if it is late.
+pub(crate) fn even_suffices(scene: &Scene, pair: &Pair, anchors: &[Anchors], bounded: &mut Bounded) -> Option<bool> {
+    let even = even(scene);
+    let shares = Shares::new(scene, &even)?;
+    let mut cases = Vec::with_capacity(anchors.len());
+    for (anchors, case) in anchors.iter().zip(&bounded.cases) {
+        let (best, _) = best_price(&Case::estimate(scene, pair, anchors)?, scene, &shares, case.price, 0.0)?;
+        if !best.clears(0.0) {
+            return Some(false);
+        }
+        cases.push(best);
+    }
+    (bounded.cases, bounded.weights) = (cases, even);
+    Some(true)
 }
 
 /// A price with few bits, so that a proof is short.
@@ -114,24 +185,24 @@ fn short(price: f64) -> f64 {
 }
 
 /// The price with the largest bound, or the first that is enough, and one at which the minimiser pays more than it has: the bound is concave in the price, and
-/// what the minimiser pays beyond its means is a slope of it.
-fn best_price(case: &Case, scene: &Scene, shares: &Shares, start: f64, enough: f64) -> (Priced, f64) {
+/// what the minimiser pays beyond its means is a slope of it. `None` if it is late.
+fn best_price(case: &Case<f64>, scene: &Scene, shares: &Shares, start: f64, enough: f64) -> Option<(Priced, f64)> {
     let budget = (scene.ground.budget as f64) - case.removed_at_target() as f64;
-    let mut low = case.at(scene, shares, 0.0, None);
+    let mut low = case.priced(scene, shares, 0.0, None)?;
     let mut best = low;
-    if low.cost <= budget || clear(&low, enough) {
-        return (low, 0.0);
+    if low.cost <= budget || low.clears(enough) {
+        return Some((low, 0.0));
     }
     let mut tried = 1;
     let mut price = short(start.max(f64::MIN_POSITIVE) * 0.5);
     let mut high: Option<Priced> = None;
     while tried < PRICES {
         tried += 1;
-        let here = case.at(scene, shares, price, None);
+        let here = case.priced(scene, shares, price, None)?;
         if here.lower > best.lower {
             best = here;
         }
-        if clear(&here, enough) {
+        if here.clears(enough) {
             break;
         }
         if here.cost > budget {
@@ -154,10 +225,5 @@ fn best_price(case: &Case, scene: &Scene, shares: &Shares, start: f64, enough: f
             break;
         }
     }
-    (best, low.price)
-}
-
-/// Is a bound enough, clearly?
-pub(crate) fn clear_of(of: &Bounded, enough: f64) -> bool {
-    of.lower > enough + 1e-11 * of.size
+    Some((best, low.price))
 }

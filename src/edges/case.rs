@@ -1,144 +1,176 @@
-//! One class pair with a fixed number of edges removed at the target: values of all states, and the bound at a price (docs/math.md (18.10)).
+//! One class pair with a fixed number of edges removed at the target: the bound at a price (docs/math.md (18.10)), in floats none of which is
+//! above the exact number ([`estimate`](crate::edges::estimate)) or in exact numbers ([`exact`](crate::edges::exact)).
 
-use crate::edges::anchors::Anchors;
-use crate::edges::line::Lines;
-use crate::edges::pair::{Coefficients, Pair};
-use crate::edges::scene::{Around, Scene};
+use std::cmp::Ordering;
+
+use crate::edges::scene::Scene;
 use crate::edges::share::Shares;
-use crate::number::rounding::{UNIT, gamma};
+use crate::number::dyadic::Dyadic;
+use crate::number::rounding::UNIT;
+
+/// Numbers that the bound is summed in.
+pub(crate) trait Number: Clone + PartialOrd {
+    /// What an operation costs, in multiplications of floats.
+    const WORK: usize;
+    fn zero() -> Self;
+    fn add(&mut self, other: &Self);
+    fn minus(&self, other: &Self) -> Self;
+    fn order(&self, other: &Self) -> Ordering;
+    /// A price times a cost.
+    fn payment(price: f64, cost: f64) -> Self;
+    /// This value of a message times what an entry gains: the difference of two `entries`, or a float near it; not above the exact product.
+    fn gained(&self, gain: f64, entries: impl FnOnce() -> [f64; 2]) -> Self;
+    /// The absolute value of what is rounded when it is summed; 0 where nothing is.
+    fn size(&self) -> f64;
+}
+
+impl Number for f64 {
+    const WORK: usize = 1;
+
+    fn zero() -> f64 {
+        0.0
+    }
+
+    #[inline]
+    fn add(&mut self, other: &f64) {
+        *self += other;
+    }
+
+    #[inline]
+    fn minus(&self, other: &f64) -> f64 {
+        self - other
+    }
+
+    #[inline]
+    fn order(&self, other: &f64) -> Ordering {
+        self.total_cmp(other)
+    }
+
+    #[inline]
+    fn payment(price: f64, cost: f64) -> f64 {
+        price * cost
+    }
+
+    #[inline]
+    fn gained(&self, gain: f64, _: impl FnOnce() -> [f64; 2]) -> f64 {
+        // The difference has one rounding, the product another.
+        let value = gain * self;
+        value - 4.0 * UNIT * value.abs()
+    }
+
+    #[inline]
+    fn size(&self) -> f64 {
+        self.abs()
+    }
+}
+
+impl Number for Dyadic {
+    const WORK: usize = 64;
+
+    fn zero() -> Dyadic {
+        Dyadic::ZERO
+    }
+
+    fn add(&mut self, other: &Dyadic) {
+        *self += other;
+    }
+
+    fn minus(&self, other: &Dyadic) -> Dyadic {
+        self - other
+    }
+
+    fn order(&self, other: &Dyadic) -> Ordering {
+        self.cmp(other)
+    }
+
+    fn payment(price: f64, cost: f64) -> Dyadic {
+        if price == 0.0 { Dyadic::ZERO } else { &Dyadic::from(price) * &Dyadic::from(cost) }
+    }
+
+    fn gained(&self, _: f64, entries: impl FnOnce() -> [f64; 2]) -> Dyadic {
+        let [after, before] = entries();
+        &(&Dyadic::from(after) - &Dyadic::from(before)) * self
+    }
+
+    fn size(&self) -> f64 {
+        0.0
+    }
+}
 
 /// A neighbour that is kept with so many edges removed at it.
 #[derive(Debug)]
-struct Kept {
-    /// Not above what it adds at its anchor, and not below.
-    constant: f64,
-    upper: f64,
-    /// Values of cutting its links; infinite where that is not possible.
-    cut: Vec<f64>,
-    /// Values of one more message of each link, if negative, else 0.
-    more: Vec<f64>,
+pub(super) struct Kept<N> {
+    /// What it adds at its anchor, and its number of edges at the target.
+    pub(super) constant: N,
+    /// Values of cutting its links, where that is possible.
+    pub(super) cut: Vec<Option<N>>,
+    /// Values of one more message of each link, where that lowers the margin and removals elsewhere at the sender can do it.
+    pub(super) more: Vec<Option<N>>,
 }
 
 /// A neighbour.
 #[derive(Debug)]
-struct Row {
-    /// The value at the target of cutting it; infinite where that is not possible.
-    cut: f64,
-    kept: Vec<Kept>,
+pub(super) struct Row<N> {
+    /// The value at the target of cutting it, where that is possible.
+    pub(super) cut: Option<N>,
+    pub(super) kept: Vec<Kept<N>>,
 }
 
 /// The values of all states: none is above the exact one.
 #[derive(Debug)]
-pub(crate) struct Case {
-    removed: usize,
-    budget: usize,
-    constant: f64,
-    rows: Vec<Row>,
+pub(crate) struct Case<N> {
+    pub(super) removed: usize,
+    pub(super) budget: usize,
+    pub(super) constant: N,
+    pub(super) rows: Vec<Row<N>>,
+    /// About how far the values may be below the exact ones, in all.
+    pub(super) doubt: f64,
+    /// The relative error of a sum of them.
+    pub(super) roundings: f64,
 }
 
-/// What a price gives.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Priced {
-    pub(crate) price: f64,
-    /// Not above the margin of any set.
-    pub(crate) lower: f64,
+/// What a price gives: not above the margin of any set, up to the rounding of the sum.
+#[derive(Clone, Debug)]
+pub(crate) struct Sum<N> {
+    pub(crate) value: N,
     /// What the minimiser pays, in removals.
     pub(crate) cost: f64,
     /// Absolute values of all that was summed.
     pub(crate) size: f64,
 }
 
-/// The smallest state of a neighbour.
-#[derive(Clone, Copy, Debug)]
-struct Choice {
-    value: f64,
+/// The smallest state of a neighbour, or the best number of removals elsewhere at a sender.
+#[derive(Clone, Debug)]
+struct Choice<N> {
+    value: N,
     cost: f64,
     removed: usize,
 }
 
 /// A sender that is cut rather than kept: by how much that changes value and cost.
-#[derive(Clone, Copy, Debug)]
-struct Swap {
-    value: f64,
+#[derive(Clone, Debug)]
+struct Swap<N> {
+    value: N,
     cost: f64,
     at: usize,
 }
 
 /// The `count` smallest swaps come first.
-fn smallest(swaps: &mut [Swap], count: usize) -> &[Swap] {
+fn smallest<N: Number>(swaps: &mut [Swap<N>], count: usize) -> &[Swap<N>] {
     if count > 0 && count < swaps.len() {
-        swaps.select_nth_unstable_by(count - 1, |x, y| x.value.total_cmp(&y.value));
+        swaps.select_nth_unstable_by(count - 1, |x, y| x.value.order(&y.value));
     }
     &swaps[..count.min(swaps.len())]
 }
 
-impl Case {
-    pub(crate) fn new(scene: &Scene, pair: &Pair, anchors: &Anchors) -> Case {
-        let messages = scene.problem.messages();
-        let eps = messages.eps;
-        let linear = &scene.problem.network().layers()[0].linear;
-        let removed = anchors.removed;
-        let at_target = scene.left(0) - removed;
-        let reads = scene.problem.rule().reads_sender();
-        let ids = &scene.ground.target.ids;
-        let (mut lines, mut coefficients) = (Lines::default(), Coefficients::default());
-        let mut constant = pair.bias - eps * pair.bias_size;
-        let mut at_center = vec![[0.0; 2]; scene.around.len()];
-        if !anchors.center.is_empty() {
-            pair.of_target(scene, at_target, &mut coefficients);
-            lines.set(&anchors.center, &coefficients, linear, eps);
-            constant += lines.constant - lines.error;
-            for (values, of) in at_center.iter_mut().zip(&scene.around) {
-                let id = ids[of.node as usize];
-                *values = lines.values(messages.sent(id), messages.total[id as usize], eps);
-            }
-        }
-        // A difference of entries has one rounding, a product another.
-        let times = |a: f64, value: f64| if a == 0.0 { 0.0 } else { a * value - 4.0 * UNIT * (a * value).abs() };
-        let mut rows = Vec::with_capacity(scene.around.len());
-        for (place, (of, states)) in scene.around.iter().zip(&anchors.units).enumerate() {
-            let center = scene.centers.get(removed);
-            let kept = states.iter().enumerate().map(|(r, units)| {
-                pair.of_neighbour(scene, at_target, (of.node, scene.left(of.node) - r), &mut coefficients);
-                lines.set(units, &coefficients, linear, eps);
-                let gain = match (r, center) {
-                    (0, _) | (_, None) => 0.0,
-                    (r, Some(center)) => center.gains[place].get(r - 1).copied().unwrap_or(0.0),
-                };
-                let there = times(gain, at_center[place][0]);
-                let (mut cut, mut more) = (Vec::new(), Vec::new());
-                for (link, to) in of.links.iter().enumerate() {
-                    let needed = r > 0 && to.free;
-                    let grows = reads && !of.states[r].gains(link).is_empty();
-                    let id = ids[to.node as usize];
-                    let values = match needed || grows {
-                        true => lines.values(messages.sent(id), messages.total[id as usize], eps),
-                        false => [0.0; 2],
-                    };
-                    cut.push(if needed { times(of.states[r].entry[link], values[1]) } else { f64::INFINITY });
-                    more.push(if grows { values[0].min(0.0) } else { 0.0 });
-                }
-                let constant = lines.constant + there;
-                Kept { constant: constant - lines.error, upper: constant + lines.above, cut, more }
-            });
-            let kept = kept.collect();
-            let cut = match (of.free && removed > 0, center) {
-                (false, _) => f64::INFINITY,
-                (true, None) => 0.0,
-                (true, Some(center)) => times(center.entry[place], at_center[place][1]),
-            };
-            rows.push(Row { cut, kept });
-        }
-        Case { removed, budget: scene.ground.budget - removed, constant, rows }
-    }
-
+impl<N: Number> Case<N> {
     /// Edges removed at the target.
     pub(crate) fn removed_at_target(&self) -> usize {
         self.removed
     }
 
     /// How many removals elsewhere at the sender of a link there can be, and whether that to the target is among them for nothing.
-    fn elsewhere(&self, scene: &Scene, place: usize, link: usize, removed: usize) -> (usize, usize) {
+    fn elsewhere(&self, scene: &Scene, (place, link): (usize, usize), removed: usize) -> (usize, usize) {
         let to = &scene.around[place].links[link];
         let paid = usize::from(to.to_target && self.removed > 0);
         let unpaid = to.others - usize::from(to.to_target);
@@ -154,18 +186,20 @@ impl Case {
         shares: &Shares,
         price: f64,
         (place, link, removed): (usize, usize, usize),
-    ) -> Choice {
-        let more = self.rows[place].kept[removed].more[link];
-        let mut best = Choice { value: 0.0, cost: 0.0, removed: 0 };
-        if more >= 0.0 {
-            return best;
-        }
-        let (most, paid) = self.elsewhere(scene, place, link, removed);
+    ) -> Choice<N> {
+        let mut best = Choice { value: N::zero(), cost: 0.0, removed: 0 };
+        let Some(more) = &self.rows[place].kept[removed].more[link] else { return best };
+        let (most, paid) = self.elsewhere(scene, (place, link), removed);
         let costs = shares.other(place, link);
-        for (k, gain) in scene.around[place].states[removed].gains(link).iter().enumerate().take(most) {
+        let of = &scene.around[place];
+        for (k, &gain) in of.states[removed].gains(link).iter().enumerate().take(most) {
             // The edge to the target comes first: it is paid already.
-            let cost = (k + 1).checked_sub(1 + paid).map_or(0.0, |at| costs[at]);
-            let value = gain * more - 4.0 * UNIT * (gain * more).abs() + price * cost;
+            let cost = k.checked_sub(paid).map_or(0.0, |at| costs[at]);
+            let mut value = more.gained(gain, || {
+                let (node, sender) = ((of.node, scene.left(of.node) - removed), of.links[link].node);
+                [k + 1, 0].map(|gone| scene.entry(node, (sender, scene.left(sender) - gone)))
+            });
+            value.add(&N::payment(price, cost));
             if value < best.value {
                 best = Choice { value, cost, removed: k + 1 };
             }
@@ -180,83 +214,88 @@ impl Case {
         shares: &Shares,
         price: f64,
         (place, removed): (usize, usize),
-        swaps: &mut Vec<Swap>,
-    ) -> (Choice, f64) {
+        swaps: &mut Vec<Swap<N>>,
+    ) -> (Choice<N>, f64) {
         let kept = &self.rows[place].kept[removed];
-        let (mut value, mut cost, mut size) = (kept.constant, 0.0, kept.constant.abs());
+        let (mut value, mut cost, mut size) = (kept.constant.clone(), 0.0, kept.constant.size());
         swaps.clear();
         let mut largest = 0.0f64;
-        for link in 0..kept.cut.len() {
+        for (link, cut) in kept.cut.iter().enumerate() {
             let best = self.best(scene, shares, price, (place, link, removed));
-            value += best.value;
+            value.add(&best.value);
             cost += best.cost;
             // Choices that were not taken count too: their values are rounded as well.
             let gain = scene.around[place].states[removed].gains(link).last().copied().unwrap_or(0.0);
-            let here = best.value.abs() + 2.0 * price * best.cost + 3.0 * (gain * kept.more[link]).abs();
+            let most = kept.more[link].as_ref().map_or(0.0, |more| gain * more.size());
+            let here = best.value.size() + 2.0 * price * best.cost + 3.0 * most;
             size += here;
-            if removed > 0 && kept.cut[link].is_finite() {
+            if let Some(cut) = cut.as_ref().filter(|_| removed > 0) {
                 let pays = shares.cut[place][link];
-                largest = largest.max(kept.cut[link].abs() + price * pays + here);
-                swaps.push(Swap {
-                    value: kept.cut[link] + price * pays - best.value,
-                    cost: pays - best.cost,
-                    at: link,
-                });
+                largest = largest.max(cut.size() + price * pays + here);
+                let mut value = cut.clone();
+                value.add(&N::payment(price, pays));
+                swaps.push(Swap { value: value.minus(&best.value), cost: pays - best.cost, at: link });
             }
         }
         for swap in smallest(swaps, removed) {
-            value += swap.value;
+            value.add(&swap.value);
             cost += swap.cost;
         }
         size += 2.0 * largest * removed as f64;
         (Choice { value, cost, removed }, size)
     }
 
-    /// The bound at a price; `used` gets the edges that the minimiser removes.
-    pub(crate) fn at(&self, scene: &Scene, shares: &Shares, price: f64, mut used: Option<&mut Vec<u32>>) -> Priced {
-        let (mut value, mut cost, mut size) = (self.constant, 0.0, self.constant.abs());
+    /// The bound at a price; `used` gets the edges that the minimiser removes. `None` if it is late.
+    pub(crate) fn at(
+        &self,
+        scene: &Scene,
+        shares: &Shares,
+        price: f64,
+        mut used: Option<&mut Vec<u32>>,
+    ) -> Option<Sum<N>> {
+        let (mut value, mut cost, mut size) = (self.constant.clone(), 0.0, self.constant.size());
         let mut swaps = Vec::new();
         let mut cuts = Vec::new();
         let mut chosen = Vec::new();
-        let (mut longest, mut highest) = (0, 0.0f64);
+        let mut highest = 0.0f64;
         for (place, row) in self.rows.iter().enumerate() {
-            let mut least: Option<Choice> = None;
+            let mut least: Option<Choice<N>> = None;
             let mut largest = 0.0f64;
-            longest = longest.max(scene.around[place].links.len());
-            for removed in 0..row.kept.len() {
+            for (removed, kept) in row.kept.iter().enumerate() {
+                if scene.pace.is_late_for(N::WORK * (4 + self.budget.min(64)) * kept.cut.len()) {
+                    return None;
+                }
                 let (choice, size) = self.kept(scene, shares, price, (place, removed), &mut swaps);
                 largest = largest.max(size);
-                if least.is_none_or(|least| choice.value < least.value) {
+                if least.as_ref().is_none_or(|least| choice.value < least.value) {
                     least = Some(choice);
                 }
             }
             let Some(least) = least else { continue };
-            value += least.value;
+            value.add(&least.value);
             cost += least.cost;
             size += largest;
-            if row.cut.is_finite() {
-                highest = highest.max(row.cut.abs() + largest);
-                cuts.push(Swap { value: row.cut - least.value, cost: -least.cost, at: place });
+            if let Some(cut) = &row.cut {
+                highest = highest.max(cut.size() + largest);
+                cuts.push(Swap { value: cut.minus(&least.value), cost: -least.cost, at: place });
             }
-            chosen.push((place, least));
+            chosen.push((place, least.removed));
         }
         size += 2.0 * highest * self.removed as f64;
         for swap in smallest(&mut cuts, self.removed) {
-            value += swap.value;
+            value.add(&swap.value);
             cost += swap.cost;
         }
         if let Some(used) = &mut used {
             let cut: Vec<usize> = smallest(&mut cuts, self.removed).iter().map(|swap| swap.at).collect();
             used.extend(cut.iter().map(|&place| scene.around[place].edge));
-            for (place, choice) in chosen.into_iter().filter(|(place, _)| !cut.contains(place)) {
-                self.name(scene, shares, price, (place, choice.removed), used);
+            for state in chosen.into_iter().filter(|(place, _)| !cut.contains(place)) {
+                self.name(scene, shares, price, state, used);
             }
         }
-        value -= price * self.budget as f64;
-        size += price * self.budget as f64;
-        let roundings = gamma(4 * (longest + self.rows.len() + scene.ground.budget.min(1 << 20)) + 128);
-        let lower = if scene.problem.messages().safe { value - roundings * size * 2.0 } else { f64::NEG_INFINITY };
-        Priced { price, lower, cost, size }
+        let budget = N::payment(price, self.budget as f64);
+        size += budget.size();
+        Some(Sum { value: value.minus(&budget), cost, size })
     }
 
     /// The edges that a kept neighbour's minimiser removes.
@@ -272,37 +311,5 @@ impl Case {
             let elsewhere = order.iter().map(|of| of.1).filter(|&edge| edge != to.edge);
             used.extend(elsewhere.take(best.removed));
         }
-    }
-
-    /// The largest decrease that one removal makes in each view, by neighbour and link: of a cut, and elsewhere.
-    pub(crate) fn decreases(&self, scene: &Scene) -> Vec<Vec<[f64; 2]>> {
-        let row = |(of, row): (&Around, &Row)| {
-            let link = |link: usize| {
-                let cut = match row.kept.get(1) {
-                    Some(one) if one.cut[link].is_finite() => row.kept[0].constant - one.constant - one.cut[link],
-                    _ => 0.0,
-                };
-                let other = of.states[0].gains(link).first().map_or(0.0, |gain| -gain * row.kept[0].more[link]);
-                [cut.max(0.0), other.max(0.0)]
-            };
-            (0..of.links.len()).map(link).collect()
-        };
-        scene.around.iter().zip(&self.rows).map(row).collect()
-    }
-
-    /// Is no set of removals, none of them at the target, better than none at all? `false` if that is not sure.
-    pub(crate) fn is_harmless(&self) -> bool {
-        let least = |kept: &Kept, removed: usize| {
-            let mut cut: Vec<f64> = kept.cut.iter().copied().filter(|cut| cut.is_finite()).collect();
-            cut.sort_unstable_by(f64::total_cmp);
-            let sum: f64 = cut[..removed].iter().sum();
-            let size: f64 = cut[..removed].iter().map(|x| x.abs()).sum();
-            kept.constant + sum - gamma(2 * removed + 16) * (size + kept.constant.abs())
-        };
-        self.removed == 0
-            && self.rows.iter().all(|row| {
-                row.kept.iter().all(|kept| kept.more.iter().all(|&more| more >= 0.0))
-                    && row.kept.iter().enumerate().skip(1).all(|(r, kept)| least(kept, r) >= row.kept[0].upper)
-            })
     }
 }

@@ -9,13 +9,13 @@ use crate::certify::verdict::Verdict;
 use crate::edges::bound::anchors;
 use crate::edges::ground::{Ground, Path, Target};
 use crate::edges::judge::Judge;
+use crate::edges::pace::Pace;
 use crate::edges::pair::Pair;
-use crate::edges::problem::EdgeProblem;
+use crate::edges::problem::{EdgeError, EdgeProblem};
 use crate::edges::scene::Scene;
 use crate::edges::search::Step;
 use crate::edges::steps::{Course, Known, Table};
 use crate::edges::verdict::{EdgeClaim, EdgeReason, EdgeResult};
-use crate::problem::ProblemError;
 use crate::search::limits::{Clock, Limits, Stop};
 
 /// Decides nodes of one edge problem: does any admissible set of removed edges change their class?
@@ -25,12 +25,14 @@ pub struct EdgeCertifier {
     pub(super) effort: Effort,
     pub(super) proofs: bool,
     stop: Stop,
+    /// Work is over then, where several questions share one time limit.
+    until: Option<Instant>,
 }
 
 impl EdgeCertifier {
     /// A certifier of a problem: bounds and attacks only.
     pub fn new(problem: EdgeProblem) -> EdgeCertifier {
-        EdgeCertifier { problem, effort: Effort::Bounds, proofs: false, stop: Stop::default() }
+        EdgeCertifier { problem, effort: Effort::Bounds, proofs: false, stop: Stop::default(), until: None }
     }
 
     /// How far to go.
@@ -64,28 +66,28 @@ impl EdgeCertifier {
     /// Certifies nodes for their predicted classes, in parallel.
     ///
     /// # Errors
-    /// If the graph has no such node.
-    pub fn certify(&self, nodes: &[usize]) -> Result<Vec<EdgeResult>, ProblemError> {
+    /// If the graph has no such node, or a result contradicts itself.
+    pub fn certify(&self, nodes: &[usize]) -> Result<Vec<EdgeResult>, EdgeError> {
         self.problem.check_nodes(nodes)?;
-        Ok(nodes.par_iter().with_max_len(1).map(|&node| self.decide(node, None)).collect())
+        nodes.par_iter().with_max_len(1).map(|&node| self.decide(node, None)).collect()
     }
 
     /// Certifies one node for its predicted class.
     ///
     /// # Errors
-    /// If the graph has no such node.
-    pub fn one(&self, node: usize) -> Result<EdgeResult, ProblemError> {
+    /// If the graph has no such node, or the result contradicts itself.
+    pub fn one(&self, node: usize) -> Result<EdgeResult, EdgeError> {
         self.problem.check_nodes(&[node])?;
-        Ok(self.decide(node, None))
+        self.decide(node, None)
     }
 
     /// Certifies that a node keeps a class of the network.
     ///
     /// # Errors
-    /// If the graph has no such node.
-    pub fn for_class(&self, node: usize, reference: usize) -> Result<EdgeResult, ProblemError> {
+    /// If the graph has no such node, or the result contradicts itself.
+    pub fn for_class(&self, node: usize, reference: usize) -> Result<EdgeResult, EdgeError> {
         self.problem.check_nodes(&[node])?;
-        Ok(self.decide(node, Some(reference)))
+        self.decide(node, Some(reference))
     }
 
     /// The class with the largest exact logit; the smallest number among equals.
@@ -112,59 +114,80 @@ impl EdgeCertifier {
         }
     }
 
-    fn decide(&self, node: usize, reference: Option<usize>) -> EdgeResult {
+    /// The clock of a node whose work begins now.
+    pub(super) fn clock(&self) -> Clock {
+        Clock { deadline: self.until.or(Instant::now().checked_add(self.limits().time)), stop: self.stop.clone() }
+    }
+
+    /// The same certifier with one time limit for all that it is asked from now on.
+    pub(super) fn from_now(&self) -> EdgeCertifier {
+        EdgeCertifier { until: self.clock().deadline, ..self.clone() }
+    }
+
+    fn decide(&self, node: usize, reference: Option<usize>) -> Result<EdgeResult, EdgeError> {
         let problem = &self.problem;
+        let (pace, endless) = (Pace::new(self.clock()), Pace::endless());
         let root = Path::default();
         let target = Target::new(problem, node as u32);
-        let Some(ground) = Ground::new(&target, problem.budget().global(), &root) else {
-            unreachable!("nothing is removed at the root")
-        };
-        let scene = Scene::new(problem, ground);
-        let limits = self.limits();
-        let clock = Clock { deadline: Instant::now().checked_add(limits.time), stop: self.stop.clone() };
+        let scene = |global: usize, pace| Scene::new(problem, Ground::new(&target, global, &root)?, pace);
+        let whole = scene(problem.budget().global(), &pace);
+        let anchors = whole.as_ref().and_then(anchors);
+        // Whatever the time, the graph as it is has a class; without removals that takes no time.
+        let Some(scene) = whole.or_else(|| scene(0, &endless)) else { unreachable!("nothing is removed at the root") };
         let predicted = self.predicted(&scene, &root);
         let reference = reference.unwrap_or(predicted);
-        let anchors = anchors(&scene);
-        let table = Table {
-            target: &target,
-            scene: &scene,
-            anchors: &anchors,
-            clock: &clock,
-            nodes: limits.nodes,
-            root: &root,
-        };
         let others: Vec<usize> = (0..problem.network().class_count()).filter(|&class| class != reference).collect();
         let pairs: Vec<Pair> = others.iter().map(|&class| Pair::new(problem, node as u32, reference, class)).collect();
         let mut course = Course::default();
-        let mut known: Vec<Known> = pairs.iter().map(|pair| self.by_bound(&table, pair, &mut course)).collect();
+        let known = match &anchors {
+            Some(anchors) => {
+                let nodes = self.limits().nodes;
+                let table = Table { target: &target, scene: &scene, anchors, pace: &pace, nodes, root: &root };
+                self.steps(&table, &pairs, &mut course)
+            }
+            None => {
+                course.limit = true;
+                pairs.iter().map(|pair| self.by_nothing(&scene, pair, &root, &mut course)).collect()
+            }
+        };
+        let result = self.conclude((node, reference, predicted), target.edges.len(), known, course);
+        match result.contradiction(problem) {
+            Some(what) => Err(EdgeError::Contradiction { node, what }),
+            None => Ok(result),
+        }
+    }
+
+    /// All steps, each for the class pairs that are still open.
+    fn steps(&self, table: &Table, pairs: &[Pair], course: &mut Course) -> Vec<Known> {
+        let mut known: Vec<Known> = pairs.iter().map(|pair| self.by_bound(table, pair, course)).collect();
         let mut order: Vec<usize> = (0..pairs.len()).filter(|&at| known[at].open).collect();
         order.sort_by(|&x, &y| known[x].margin.lower.total_cmp(&known[y].margin.lower));
         match self.effort {
             Effort::Minimize { gap, .. } => {
                 for at in 0..pairs.len() {
-                    self.minimize(&table, &pairs[at], gap, &mut known[at], &mut course);
+                    self.minimize(table, &pairs[at], gap, &mut known[at], course);
                 }
             }
             _ => {
                 for &at in &order {
                     if course.attack.is_none() {
-                        self.by_attack(&table, &pairs[at], &mut known[at], &mut course);
+                        self.by_attack(table, &pairs[at], &mut known[at], course);
                     }
                 }
                 for &at in &order {
                     if course.attack.is_none() && known[at].open && matches!(self.effort, Effort::Complete(_)) {
-                        self.by_search(&table, &pairs[at], &mut known[at], &mut course);
+                        self.by_search(table, &pairs[at], &mut known[at], course);
                     }
                 }
             }
         }
-        self.conclude((node, reference, predicted), &table, known, course)
+        known
     }
 
     fn conclude(
         &self,
         (node, reference, predicted): (usize, usize, usize),
-        table: &Table,
+        relevant_edges: usize,
         known: Vec<Known>,
         course: Course,
     ) -> EdgeResult {
@@ -192,7 +215,7 @@ impl EdgeCertifier {
             node,
             reference,
             predicted,
-            relevant_edges: table.target.edges.len(),
+            relevant_edges,
             verdict,
             reason,
             search_nodes: course.visited,

@@ -175,10 +175,12 @@ impl<'a> Ground<'a> {
 
     /// May these free edges be removed together?
     pub(crate) fn admits(&self, edges: &[u32]) -> bool {
-        let ends = || edges.iter().flat_map(|&edge| self.target.edges[edge as usize]);
-        edges.len() <= self.budget
-            && edges.iter().all(|&edge| self.free[edge as usize])
-            && ends().all(|end| ends().filter(|&other| other == end).count() <= self.cap[end as usize] as usize)
+        if edges.len() > self.budget || !edges.iter().all(|&edge| self.free[edge as usize]) {
+            return false;
+        }
+        let mut ends: Vec<u32> = edges.iter().flat_map(|&edge| self.target.edges[edge as usize]).collect();
+        ends.sort_unstable();
+        ends.chunk_by(|x, y| x == y).all(|end| end.len() <= self.cap[end[0] as usize] as usize)
     }
 }
 

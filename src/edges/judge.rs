@@ -83,8 +83,9 @@ impl<'a> Judge<'a> {
         exact.sign().is_le().then(attack)
     }
 
-    /// The margins after each single removal, smallest first. Edges whose other end matters to nobody are alike at one node: one of them stands for all.
-    pub(crate) fn singles(&mut self) -> Vec<Single> {
+    /// The margins after each single removal, smallest first; `None` if it is late. Edges whose other end matters to nobody are alike at one node: one of
+    /// them stands for all.
+    pub(crate) fn singles(&mut self) -> Option<Vec<Single>> {
         let (ground, target) = (&self.scene.ground, self.scene.ground.target);
         let mut alike: Vec<Option<Enclosure>> = vec![None; target.middle];
         let free: Vec<u32> = ground.free_edges().collect();
@@ -94,6 +95,7 @@ impl<'a> Judge<'a> {
             let outer = (x as usize) >= target.middle;
             let margin = match alike.get(n as usize).copied().flatten().filter(|_| outer) {
                 Some(margin) => margin,
+                None if self.is_late() => return None,
                 None => self.margin(&[edge]),
             };
             if outer {
@@ -102,11 +104,16 @@ impl<'a> Judge<'a> {
             singles.push(Single { edge, margin });
         }
         singles.sort_by(|x, y| x.margin.value.total_cmp(&y.margin.value).then(x.edge.cmp(&y.edge)));
-        singles
+        Some(singles)
+    }
+
+    /// Is it late, one more margin before us? At worst all neighbours of the target are summed anew.
+    fn is_late(&self) -> bool {
+        self.scene.pace.is_late_for(self.scene.around.len() * (2 * self.scene.problem.messages().width + 8))
     }
 
     /// The best set of up to the whole budget that a beam search finds from single removals, smallest first, and its margin; it ends early where
-    /// `stop` says so.
+    /// `stop` says so, and when it is late.
     pub(crate) fn beam(&mut self, singles: &[Single], stop: impl Fn(&Enclosure) -> bool) -> (Vec<u32>, Enclosure) {
         let candidates: Vec<u32> = singles.iter().take(CANDIDATES).map(|single| single.edge).collect();
         let mut beam: Vec<(Vec<u32>, Enclosure)> =
@@ -119,11 +126,11 @@ impl<'a> Judge<'a> {
                 Some(_) => stale += 1,
                 None => break,
             }
-            if stop(&best.1) || stale > 2 || size == self.scene.ground.budget {
+            if stop(&best.1) || stale > 2 || size == self.scene.ground.budget || self.scene.pace.is_late() {
                 break;
             }
             let mut sets: Vec<Vec<u32>> = Vec::new();
-            for (set, _) in &beam {
+            for (set, _) in beam.iter().take_while(|_| !self.scene.pace.is_late()) {
                 for &edge in candidates.iter().filter(|edge| !set.contains(edge)) {
                     let mut larger = set.clone();
                     larger.push(edge);
@@ -135,7 +142,14 @@ impl<'a> Judge<'a> {
             }
             sets.sort_unstable();
             sets.dedup();
-            beam = sets.into_iter().map(|set| (set.clone(), self.margin(&set))).collect();
+            beam.clear();
+            for set in sets {
+                if self.is_late() {
+                    break;
+                }
+                let margin = self.margin(&set);
+                beam.push((set, margin));
+            }
             beam.sort_by(|x, y| x.1.value.total_cmp(&y.1.value));
             beam.truncate(WIDTH);
         }

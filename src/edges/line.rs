@@ -14,7 +14,16 @@ pub(crate) struct Unit {
     top: f64,
     up: f64,
     down: f64,
+    /// Is `z` itself the line below, and not 0?
+    active: bool,
 }
+
+/// Where the anchor is 0 but for roundings its sign says nothing: a unit that can fall farther than this share of how far it can rise counts as inactive then. The checker
+/// decides the same exactly; no sum of few entries has this ratio to another, so that both see it alike.
+const FALL: f64 = 59.0 / 128.0;
+
+/// How near 0 that is, as a share of the reach.
+const NEAR: f64 = 1.0 / (1u64 << 30) as f64;
 
 impl Unit {
     /// The tightest such line through the anchor, up to roundings.
@@ -31,7 +40,8 @@ impl Unit {
             relu(z + rise - fall) - up * rise + down * fall,
         ];
         let top = corners.into_iter().fold(0.0, f64::max) + error + 16.0 * UNIT * (z.abs() + error + rise + fall);
-        Unit { z, error, rise, fall, top, up, down }
+        let active = z > NEAR * (fall - FALL * rise);
+        Unit { z, error, rise, fall, top, up, down, active }
     }
 }
 
@@ -46,8 +56,6 @@ pub(crate) struct Lines {
     /// What all units add at the anchor, and its error.
     pub(crate) constant: f64,
     pub(crate) error: f64,
-    /// How far what they really add at the anchor may lie above that.
-    pub(crate) above: f64,
 }
 
 impl Lines {
@@ -55,7 +63,7 @@ impl Lines {
     pub(crate) fn set(&mut self, units: &[Unit], of: &Coefficients, linear: &[bool], eps: f64) {
         self.up.clear();
         self.down.clear();
-        (self.steepest, self.constant, self.error, self.above) = (0.0, 0.0, 0.0, 0.0);
+        (self.steepest, self.constant, self.error) = (0.0, 0.0, 0.0);
         let mut size = 0.0;
         for (i, (unit, (&g, &g_size))) in units.iter().zip(of.value.iter().zip(&of.size)).enumerate() {
             // What the error of the coefficient can do.
@@ -65,7 +73,7 @@ impl Lines {
                 error += g.abs() * unit.error;
                 (g * unit.z, g, g)
             } else if g >= 0.0 {
-                let slope = if unit.z > 0.0 { g } else { 0.0 };
+                let slope = if unit.active { g } else { 0.0 };
                 error += slope * unit.error;
                 (slope * unit.z, slope, slope)
             } else {
@@ -73,8 +81,6 @@ impl Lines {
                 error += 4.0 * UNIT * g.abs() * (unit.rise + unit.fall);
                 (g * unit.top, g * unit.up, g * unit.down)
             };
-            // A line through an anchor whose sign is not sure, and `top`, which is rounded up.
-            self.above += g.abs() * (2.0 * unit.error + 64.0 * UNIT * reach);
             self.constant += constant;
             size += constant.abs();
             self.error += error;
@@ -83,7 +89,6 @@ impl Lines {
             self.down.push(down);
         }
         self.error = self.error * (1.0 + 1e-9) + eps * size;
-        self.above = self.above * (1.0 + 1e-9) + self.error;
     }
 
     /// Not above the value of `+1` and of `−1` times a message; `total` is the sum of its sizes.
@@ -95,7 +100,14 @@ impl Lines {
             plus += up * rise - down * fall;
             minus += up * fall - down * rise;
         }
-        let error = 4.0 * eps * self.steepest * total;
+        let error = self.doubt(total, eps);
         [plus - error, minus - error]
+    }
+
+    /// What is subtracted from these values: none where a message or all slopes are zero throughout.
+    #[inline]
+    pub(crate) fn doubt(&self, total: f64, eps: f64) -> f64 {
+        let underflow = if self.steepest > 0.0 && total > 0.0 { f64::MIN_POSITIVE } else { 0.0 };
+        4.0 * eps * self.steepest * total + underflow
     }
 }

@@ -2,10 +2,11 @@
 
 use gcnproof_check::edges::format::{ClassProof, Step as Element};
 
-use crate::edges::bound::{Goal, anchors, bound};
+use crate::edges::bound::{Goal, anchors, bound, meets};
 use crate::edges::budget::Edge;
 use crate::edges::ground::{Ground, Path, Target};
 use crate::edges::judge::Judge;
+use crate::edges::pace::Pace;
 use crate::edges::pair::Pair;
 use crate::edges::problem::EdgeProblem;
 use crate::edges::proof::element;
@@ -20,6 +21,7 @@ const SPLITS: usize = 64;
 pub(crate) struct Mend<'a> {
     problem: &'a EdgeProblem,
     result: &'a EdgeResult,
+    pace: Pace,
     target: Option<Target>,
     /// How many more may be added.
     splits: usize,
@@ -27,52 +29,57 @@ pub(crate) struct Mend<'a> {
 
 impl<'a> Mend<'a> {
     /// Nothing is done before it is asked for.
-    pub(crate) fn new(problem: &'a EdgeProblem, result: &'a EdgeResult) -> Mend<'a> {
-        Mend { problem, result, target: None, splits: SPLITS }
+    pub(crate) fn new(problem: &'a EdgeProblem, result: &'a EdgeResult, pace: Pace) -> Mend<'a> {
+        Mend { problem, result, pace, target: None, splits: SPLITS }
     }
 
-    /// Puts a split in place of the leaf at `step`, with leaves of its own below, or lists its sets. `false` if neither helps.
+    /// Puts a split in place of the leaf at `step`, with leaves of its own below, or lists its sets. `false` if neither helps, or it is late.
     pub(crate) fn split(&mut self, tree: &mut ClassProof, step: usize) -> bool {
+        self.try_split(tree, step).unwrap_or(false)
+    }
+
+    fn try_split(&mut self, tree: &mut ClassProof, step: usize) -> Option<bool> {
         let node = self.result.node as u32;
         let problem = self.problem;
         let target = self.target.get_or_insert_with(|| Target::new(problem, node));
-        let Some(left) = self.splits.checked_sub(1) else { return false };
-        self.splits = left;
-        let Some(path) = path(problem, target, &tree.tree[..step]) else { return false };
+        self.splits = self.splits.checked_sub(1)?;
+        let path = path(problem, target, &tree.tree[..step])?;
         let pair = Pair::new(problem, node, self.result.reference, tree.class as usize);
-        let Some(ground) = Ground::new(target, problem.budget().global(), &path) else { return false };
+        let ground = Ground::new(target, problem.budget().global(), &path)?;
         if ground.budget < 2 {
             // All sets can be listed; where they are, no split says more.
             let listed = matches!(tree.tree[step], Element::Singles(_));
             tree.tree[step] = element(&Step::Singles);
-            return !listed;
+            return Some(!listed);
         }
-        let scene = Scene::new(problem, ground);
+        let scene = Scene::new(problem, ground, &self.pace)?;
         let mut judge = Judge::new(&scene, &pair, &path);
-        let singles = judge.singles();
+        let singles = judge.singles()?;
         // Whatever the bound is, its minimiser is to be known.
-        let bounded = bound(&scene, &pair, &anchors(&scene), Goal { enough: f64::INFINITY, base: None });
+        let bounded = bound(&scene, &pair, &anchors(&scene)?, f64::INFINITY)?;
         let branches = Branches { problem, target, pair: &pair, enough: 0.0, careful: true };
         let edge = branches.split(&judge, &singles, &bounded);
         let split = Step::Edge(target.edge(edge));
         let mut steps = vec![element(&split)];
         for below in children(&path, &scene.ground, edge) {
-            let Some(leaf) = leaf(problem, target, &pair, &below) else { return false };
-            steps.push(element(&leaf));
+            steps.push(element(&leaf(problem, target, &pair, &below, &self.pace)?));
         }
         tree.tree.splice(step..=step, steps);
-        true
+        Some(true)
     }
 }
 
 /// A leaf for a path: as tight as it gets.
-fn leaf(problem: &EdgeProblem, target: &Target, pair: &Pair, path: &Path) -> Option<Step> {
+fn leaf(problem: &EdgeProblem, target: &Target, pair: &Pair, path: &Path, pace: &Pace) -> Option<Step> {
     let ground = Ground::new(target, problem.budget().global(), path)?;
     if ground.budget < 2 {
         return Some(Step::Singles);
     }
-    let scene = Scene::new(problem, ground);
-    let bounded = bound(&scene, pair, &anchors(&scene), Goal { enough: f64::INFINITY, base: None });
+    let scene = Scene::new(problem, ground, pace)?;
+    let anchors = anchors(&scene)?;
+    let mut bounded = bound(&scene, pair, &anchors, f64::INFINITY)?;
+    // Where rounding errors chose the prices, those that do in exact arithmetic.
+    meets(&scene, pair, &anchors, &mut bounded, Goal::Positive)?;
     Some(Step::Prices(prices(&scene, &bounded)))
 }
 

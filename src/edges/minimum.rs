@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use crate::edges::bound::{Goal, anchors, bound};
+use crate::edges::bound::{Goal, anchors, bound, meets};
 use crate::edges::budget::Edge;
 use crate::edges::ground::{Ground, Path, Target};
 use crate::edges::judge::Judge;
+use crate::edges::pace::Pace;
 use crate::edges::pair::Pair;
 use crate::edges::problem::EdgeProblem;
 use crate::edges::scene::Scene;
-use crate::edges::search::{Branches, EASY, children};
+use crate::edges::search::{Branches, DEPTH, EASY, children};
 use crate::number::dyadic::Dyadic;
 use crate::number::rounding::Enclosure;
-use crate::search::limits::Clock;
 
 /// The worst-case margin of a class pair, exactly, and edges whose removal attains it.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,21 +23,22 @@ pub struct EdgeMinimum {
     pub edges: Vec<Edge>,
 }
 
-/// The search for a minimum.
+/// The search for a minimum. A branch is closed by listing its sets, or by a bound that holds in exact arithmetic and is not below a margin that was attained:
+/// then what is attained in the end is the minimum, with no tolerance.
 pub(crate) struct Minimize<'a> {
     pub(crate) problem: &'a EdgeProblem,
     pub(crate) target: &'a Target,
     pub(crate) pair: &'a Pair,
-    pub(crate) clock: &'a Clock,
+    pub(crate) pace: &'a Pace,
     pub(crate) nodes: usize,
     pub(crate) visited: usize,
     /// Relative width of the interval that is enough.
     pub(crate) gap: f64,
     /// The margin without removals, for the gap.
     pub(crate) scale: f64,
-    /// The best set so far.
+    /// The best set so far, with its exact margin.
     pub(crate) best: EdgeMinimum,
-    /// Not above the margin of any set in a branch that is closed without being exhausted.
+    /// Not above the margin of any set in a branch that is left although something below the best margin may be in it.
     pub(crate) lower: f64,
     /// Was a limit hit?
     pub(crate) halted: bool,
@@ -55,57 +56,79 @@ impl Minimize<'_> {
         }
     }
 
-    /// Is nothing in a branch with this lower bound of interest?
-    fn closes(&self, lower: f64) -> bool {
+    /// Is a branch with this lower bound narrow enough to be left? Whatever the gap, the sign is decided.
+    fn is_narrow(&self, lower: f64) -> bool {
         let best = self.best.margin.ceil_f64();
         let width = self.gap * self.scale.max(best.abs());
-        // Whatever the gap, the sign is decided.
-        lower >= best || lower >= best - width && (lower > 0.0 || self.best.margin.sign().is_le())
+        self.gap > 0.0 && lower >= best - width && (lower > 0.0 || self.best.margin.sign().is_le())
     }
 
-    /// Looks at everything below a path.
-    pub(crate) fn explore(&mut self, path: &Path) {
-        if self.visited >= self.nodes || self.clock.is_late() {
-            self.halted = true;
-            return;
+    /// Looks at everything below a path; `above` is not above the margin of any of its sets.
+    pub(crate) fn explore(&mut self, path: &Path, above: f64) {
+        if self.visited >= self.nodes || path.splits > DEPTH || self.pace.is_late() {
+            return self.halt(above);
         }
         self.visited += 1;
-        let Some(ground) = Ground::new(self.target, self.problem.budget().global(), path) else { return };
-        let scene = Scene::new(self.problem, ground);
+        if self.branch(path, above).is_none() {
+            self.halt(above);
+        }
+    }
+
+    fn halt(&mut self, lower: f64) {
+        self.halted = true;
+        self.lower = self.lower.min(lower);
+    }
+
+    /// One branch; `None` if it is late.
+    fn branch(&mut self, path: &Path, above: f64) -> Option<()> {
+        let Some(ground) = Ground::new(self.target, self.problem.budget().global(), path) else { return Some(()) };
+        let scene = Scene::new(self.problem, ground, self.pace)?;
         let mut judge = Judge::new(&scene, self.pair, path);
         let base = judge.margin(&[]);
         self.offer(&judge, &[], base);
         if scene.ground.free_edges().next().is_none() {
-            return;
+            return Some(());
         }
         let mut singles = None;
         if path.splits == 0 {
-            let all = judge.singles();
+            let all = judge.singles()?;
             let (edges, margin) = judge.beam(&all, |_| false);
             self.offer(&judge, &edges, margin);
             singles = Some(all);
         }
+        let anchors = anchors(&scene)?;
         let enough = self.best.margin.ceil_f64();
-        let bounded = bound(&scene, self.pair, &anchors(&scene), Goal { enough, base: Some(base.upper()) });
-        if bounded.harmless {
-            return;
+        let mut bounded = bound(&scene, self.pair, &anchors, enough)?;
+        let lower = bounded.lower().max(above);
+        if lower >= enough {
+            return Some(());
         }
-        if self.closes(bounded.lower) {
-            self.lower = self.lower.min(bounded.lower);
-            return;
+        if self.is_narrow(lower) {
+            self.lower = self.lower.min(lower);
+            return Some(());
         }
+        if meets(&scene, self.pair, &anchors, &mut bounded, Goal::AtLeast(&self.best.margin))? {
+            return Some(());
+        }
+        drop(anchors);
         // Most branches end before: they cost as much as a bound.
-        let singles = singles.unwrap_or_else(|| judge.singles());
+        let singles = match singles {
+            Some(singles) => singles,
+            None => judge.singles()?,
+        };
         let mut alike = BTreeSet::new();
         for single in &singles {
             let [n, x] = self.target.edges[single.edge as usize];
             // Edges to nodes that matter to nobody are alike at one node.
             if (x as usize) < self.target.middle || alike.insert(n) {
+                if self.pace.is_late() {
+                    return None;
+                }
                 self.offer(&judge, &[single.edge], single.margin);
             }
         }
         if scene.ground.budget == 1 {
-            return;
+            return Some(());
         }
         let together = judge.together(&singles, &bounded.used);
         let margin = judge.margin(&together);
@@ -114,14 +137,10 @@ impl Minimize<'_> {
         let (problem, target, pair) = (self.problem, self.target, self.pair);
         let branches = Branches { problem, target, pair, enough, careful: self.visited > EASY };
         let [kept, removed] = children(path, &scene.ground, branches.split(&judge, &singles, &bounded));
-        let lower = bounded.lower;
-        drop(judge);
+        drop((judge, singles, bounded));
         drop(scene);
-        let before = self.halted;
-        self.explore(&removed);
-        self.explore(&kept);
-        if self.halted && !before {
-            self.lower = self.lower.min(lower);
-        }
+        self.explore(&removed, lower);
+        self.explore(&kept, lower);
+        Some(())
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::edges::problem::EdgeProblem;
 use crate::edges::scene::Scene;
-use crate::number::rounding::Enclosure;
+use crate::number::rounding::{Enclosure, FLOOR};
 
 /// The margin of class `reference` over class `other`: differences of the weights of the second layer.
 #[derive(Debug)]
@@ -35,8 +35,10 @@ impl Pair {
             reference,
             other,
             weight: rows.clone().map(|i| ends(i).0 - ends(i).1).collect(),
-            // Equal weights cancel without error.
-            size: rows.map(|i| if ends(i).0 == ends(i).1 { 0.0 } else { ends(i).0.abs() + ends(i).1.abs() }).collect(),
+            // Equal weights cancel without error; others may lose bits to underflow when they are multiplied on.
+            size: rows
+                .map(|i| if ends(i).0 == ends(i).1 { 0.0 } else { ends(i).0.abs() + ends(i).1.abs() + FLOOR })
+                .collect(),
             bias: bias[reference] - bias[other],
             bias_size: bias[reference].abs() + bias[other].abs(),
             width: layer.inputs(),
@@ -67,12 +69,8 @@ impl Pair {
         (node, at_node): (u32, usize),
         into: &mut Coefficients,
     ) {
-        let looped = &scene.ground.target.looped;
-        let size = |own, left| if left == 0 { 0 } else { left + own };
-        let entries = scene.problem.second().iter().map(|rule| {
-            rule.entry(size(rule.own(looped[0]), at_target), size(rule.own(looped[node as usize]), at_node))
-        });
-        self.coefficients(entries, into);
+        let rules = scene.problem.second().iter();
+        self.coefficients(rules.map(|rule| scene.received(rule, at_target, (node, at_node))), into);
     }
 
     /// Of the target itself.

@@ -55,6 +55,14 @@ pub enum EdgeError {
     /// Graph and network do not fit.
     #[error(transparent)]
     Problem(#[from] ProblemError),
+    /// Two steps say opposite things of a node, so that one of them is wrong: nothing is said of it.
+    #[error("node {node} contradicts itself: {what}")]
+    Contradiction {
+        /// The node.
+        node: usize,
+        /// What does not fit together.
+        what: String,
+    },
 }
 
 /// A graph, a network and a budget of removals that fit together.
@@ -195,22 +203,44 @@ impl EdgeProblem {
         })
     }
 
-    /// The exact margin of class `reference` over `other` at a node when these edges are removed.
-    pub(crate) fn exact_margin(&self, node: u32, reference: usize, other: usize, removed: &[Edge]) -> Dyadic {
-        let left =
-            |v: u32| -> Vec<u32> { self.neighbours(v).filter(|&w| !removed.contains(&Edge::between(v, w))).collect() };
-        let at_node = left(node);
-        let [first, second] = self.network.layers() else { return Dyadic::ZERO };
+    /// What a node sends, exactly.
+    pub(crate) fn exact_message(&self, node: u32) -> &[Dyadic] {
+        &self.exact(node)[0]
+    }
+
+    /// The pre-activation of a unit of a node, exactly: its own message with the entry `own`, and those of the senders with theirs.
+    pub(crate) fn exact_unit(&self, node: u32, unit: usize, own: &Dyadic, senders: &[(u32, Dyadic)]) -> Dyadic {
+        let [sent, own_part] = self.exact(node);
+        let mut z = &own_part[unit] + &(&sent[unit] * own);
+        for (n, a) in senders {
+            z += &(&self.exact(*n)[0][unit] * a);
+        }
+        z
+    }
+
+    /// The margin of two classes as a function of hidden units, exactly: the weights by term and unit, and the bias.
+    pub(crate) fn exact_weights(&self, node: u32, reference: usize, other: usize) -> (Vec<Vec<Dyadic>>, Dyadic) {
+        let [first, second] = self.network.layers() else { return (Vec::new(), Dyadic::ZERO) };
         let width = first.outputs();
         let difference = |k: usize, i: usize| -> Dyadic {
             &Dyadic::from(second.weight.get(k * width + i, reference))
                 - &Dyadic::from(second.weight.get(k * width + i, other))
         };
         let bias = second.bias.row(node as usize);
-        let mut total = &Dyadic::from(bias[reference]) - &Dyadic::from(bias[other]);
-        let weights: Vec<Vec<Dyadic>> =
-            (0..self.second().len()).map(|k| (0..width).map(|i| difference(k, i)).collect()).collect();
+        let weights = (0..self.second().len()).map(|k| (0..width).map(|i| difference(k, i)).collect()).collect();
+        (weights, &Dyadic::from(bias[reference]) - &Dyadic::from(bias[other]))
+    }
+
+    /// The exact margin of class `reference` over `other` at a node when these edges, each one of the graph, are removed.
+    pub(crate) fn exact_margin(&self, node: u32, reference: usize, other: usize, removed: &[Edge]) -> Dyadic {
+        let left =
+            |v: u32| -> Vec<u32> { self.neighbours(v).filter(|&w| !removed.contains(&Edge::between(v, w))).collect() };
+        let at_node = left(node);
+        let [first, _] = self.network.layers() else { return Dyadic::ZERO };
+        let width = first.outputs();
+        let (weights, mut total) = self.exact_weights(node, reference, other);
         let size = |rule: Rule, v: u32, left: usize| left + rule.own(self.looped(v));
+        let lost = |v: u32| removed.iter().filter(|edge| edge.0 == v || edge.1 == v).count();
         for &m in std::iter::once(&node).chain(&at_node) {
             let around = if m == node { at_node.clone() } else { left(m) };
             let entry = |rule: &Rule| match m == node {
@@ -226,7 +256,7 @@ impl EdgeProblem {
             let senders: Vec<(u32, Dyadic)> = around
                 .iter()
                 .map(|&n| {
-                    let at_n = self.neighbours(n).filter(|&w| !removed.contains(&Edge::between(n, w))).count();
+                    let at_n = self.graph.degree(n as usize) - lost(n);
                     (n, rule.entry(size(rule, m, around.len()), size(rule, n, at_n)).into())
                 })
                 .collect();
@@ -238,11 +268,7 @@ impl EdgeProblem {
                 if coefficient.sign().is_eq() {
                     continue;
                 }
-                let [sent, own_part] = self.exact(m);
-                let mut z = &own_part[i] + &(&sent[i] * &own);
-                for (n, a) in &senders {
-                    z += &(&self.exact(*n)[0][i] * a);
-                }
+                let z = self.exact_unit(m, i, &own, &senders);
                 let active = if first.is_linear(i) { z } else { z.relu() };
                 total += &(&coefficient * &active);
             }

@@ -12,6 +12,7 @@ use crate::certify::verdict::Verdict;
 use crate::edges::budget::EdgeBudget;
 use crate::edges::certifier::EdgeCertifier;
 use crate::edges::mend::Mend;
+use crate::edges::pace::Pace;
 use crate::edges::search::{Prices, Step};
 use crate::edges::verdict::{EdgeClaim, EdgeResult};
 use crate::problem::network::{Network, Operator};
@@ -80,11 +81,16 @@ impl EdgeCertifier {
         let unproved =
             |why: Missing, details: &str| Line::Unproved(Unproved { id, reason: short(&format!("{why}{details}")) });
         let Some(claim) = &result.claim else {
-            let why = if result.verdict == Verdict::Undecided { Missing::Undecided } else { Missing::NotAskedFor };
+            let why = match result.verdict {
+                Verdict::Undecided => Missing::Undecided,
+                // A limit was hit before the tree was there.
+                _ if self.proofs => Missing::SearchNotOver,
+                _ => Missing::NotAskedFor,
+            };
             return unproved(why, &format!(" ({})", result.reason.name()));
         };
         let mut proof = NodeProof { id, class, claim: stated(claim) };
-        let mut mend = Mend::new(self.problem(), result);
+        let mut mend = Mend::new(self.problem(), result, Pace::new(self.clock()));
         loop {
             let fault = match checker.check(&proof) {
                 Ok(_) => return Line::Node(proof),

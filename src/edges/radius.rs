@@ -3,7 +3,7 @@
 use crate::certify::verdict::Verdict;
 use crate::edges::budget::Edge;
 use crate::edges::certifier::EdgeCertifier;
-use crate::problem::ProblemError;
+use crate::edges::problem::EdgeError;
 
 /// What is known of a node for all `E` up to a limit, the local budget being fixed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,11 +22,12 @@ pub struct EdgeRadius {
     pub limit_hit: bool,
 }
 
-/// Finds the radius of a node up to `limit` removals.
+/// Finds the radius of a node up to `limit` removals, all within the certifier's time limit.
 ///
 /// # Errors
-/// If the graph has no such node.
-pub fn edge_radius(certifier: &EdgeCertifier, node: usize, limit: usize) -> Result<EdgeRadius, ProblemError> {
+/// If the graph has no such node, or an answer contradicts itself or another.
+pub fn edge_radius(certifier: &EdgeCertifier, node: usize, limit: usize) -> Result<EdgeRadius, EdgeError> {
+    let certifier = certifier.from_now();
     let mut radius = EdgeRadius::default();
     let mut ask = 0;
     let mut undecided: Option<usize> = None;
@@ -44,6 +45,10 @@ pub fn edge_radius(certifier: &EdgeCertifier, node: usize, limit: usize) -> Resu
                 radius.witness = result.witness;
             }
             Verdict::Undecided => undecided = Some(undecided.map_or(ask, |first| first.min(ask))),
+        }
+        if radius.attacked.is_some_and(|attacked| radius.certified.is_some_and(|certified| certified >= attacked)) {
+            let what = format!("{:?} removals are certified, and {:?} break it", radius.certified, radius.witness);
+            return Err(EdgeError::Contradiction { node, what });
         }
         let low = match radius.certified {
             Some(low) if low < limit => low,

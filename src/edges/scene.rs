@@ -1,8 +1,10 @@
 //! What all class pairs share on a path: the neighbours of the target with their states, anchors and reaches (docs/math.md §18.2).
 
 use crate::edges::ground::Ground;
+use crate::edges::pace::Pace;
 use crate::edges::problem::EdgeProblem;
 use crate::edges::reach::{Item, Reach};
+use crate::edges::rule::Rule;
 
 /// A neighbour `n` of a neighbour `m` of the target.
 #[derive(Debug)]
@@ -70,6 +72,8 @@ pub(crate) struct Center {
 #[derive(Debug)]
 pub(crate) struct Scene<'a> {
     pub(crate) problem: &'a EdgeProblem,
+    /// The clock that everything made from this scene looks at.
+    pub(crate) pace: &'a Pace,
     pub(crate) ground: Ground<'a>,
     pub(crate) around: Vec<Around>,
     /// Empty if the target sends nothing to itself in the second layer.
@@ -84,11 +88,13 @@ pub(crate) struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    pub(crate) fn new(problem: &'a EdgeProblem, ground: Ground<'a>) -> Scene<'a> {
+    /// `None` if it is late before all is there.
+    pub(crate) fn new(problem: &'a EdgeProblem, ground: Ground<'a>, pace: &'a Pace) -> Option<Scene<'a>> {
         let target = ground.target;
         let most = (ground.cap[0] as usize).min(ground.free_at[0] as usize).min(ground.budget);
         let mut scene = Scene {
             problem,
+            pace,
             around: Vec::new(),
             centers: Vec::new(),
             most,
@@ -102,7 +108,7 @@ impl<'a> Scene<'a> {
         for (at, &edge) in left.iter().enumerate() {
             let node = target.across(edge, 0);
             scene.place[node as usize] = at as u32;
-            let around = scene.neighbour(node, edge, &mut mark);
+            let around = scene.neighbour(node, edge, &mut mark)?;
             for (link, of) in around.links.iter().enumerate() {
                 scene.seen[of.node as usize].push((at as u32, link as u32));
             }
@@ -111,9 +117,11 @@ impl<'a> Scene<'a> {
         scene.center_touched = scene.touched(&left, 0, &mut mark);
         let second = problem.second();
         if second.iter().any(|rule| rule.own(target.looped[0]) == 1) {
-            scene.centers = (0..=most).map(|removed| scene.center(removed)).collect();
+            let work = 8 * scene.around.len() * problem.messages().width;
+            let center = |removed: usize| (!pace.is_late_for(work)).then(|| scene.center(removed));
+            scene.centers = (0..=most).map(center).collect::<Option<Vec<Center>>>()?;
         }
-        scene
+        Some(scene)
     }
 
     /// The size of a node for the rule of the first layer when so many edges are left at it.
@@ -124,6 +132,13 @@ impl<'a> Scene<'a> {
     /// The entry of the first layer between nodes with so many edges left.
     pub(crate) fn entry(&self, (receiver, at_receiver): (u32, usize), (sender, at_sender): (u32, usize)) -> f64 {
         self.problem.rule().entry(self.size(receiver, at_receiver), self.size(sender, at_sender))
+    }
+
+    /// The entry of a term of the second layer between the target and a neighbour, so many edges being left at both.
+    pub(crate) fn received(&self, rule: &Rule, at_target: usize, (node, at_node): (u32, usize)) -> f64 {
+        let looped = &self.ground.target.looped;
+        let size = |own: usize, left: usize| if left == 0 { 0 } else { left + own };
+        rule.entry(size(rule.own(looped[0]), at_target), size(rule.own(looped[node as usize]), at_node))
     }
 
     /// Edges left at a node.
@@ -144,7 +159,7 @@ impl<'a> Scene<'a> {
         if joined { 2 } else { 1 }
     }
 
-    fn neighbour(&self, node: u32, edge: u32, mark: &mut [u32]) -> Around {
+    fn neighbour(&self, node: u32, edge: u32, mark: &mut [u32]) -> Option<Around> {
         let (target, ground) = (self.ground.target, &self.ground);
         let left = target.at[node as usize].iter().copied().filter(|&e| !ground.gone[e as usize] && e != edge);
         let left: Vec<u32> = left.collect();
@@ -169,8 +184,11 @@ impl<'a> Scene<'a> {
             links,
             states: Vec::new(),
         };
-        around.states = (0..=most).map(|removed| self.state(&around, removed)).collect();
-        around
+        // Messages, gains and reaches of a state; and the ends of the links' edges, which were looked at above.
+        let work = around.links.len() * (8 * self.problem.messages().width + ground.budget.min(64));
+        let state = |removed: usize| (!self.pace.is_late_for(work)).then(|| self.state(&around, removed));
+        around.states = (0..=most).map(state).collect::<Option<Vec<State>>>()?;
+        Some(around)
     }
 
     /// The messages that a node gets from itself.

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::edges::bound::{Bounded, Goal, anchors, bound, clear_of, even_suffices};
+use crate::edges::anchors::Anchors;
+use crate::edges::bound::{Bounded, Goal, anchors, bound, even_suffices, meets};
 use crate::edges::budget::Edge;
 use crate::edges::ground::{Ground, Path, Target};
 use crate::edges::judge::{Attack, Judge, Single};
+use crate::edges::pace::Pace;
 use crate::edges::pair::Pair;
 use crate::edges::problem::EdgeProblem;
 use crate::edges::scene::Scene;
 use crate::edges::share::EVEN;
-use crate::search::limits::Clock;
 
 /// An element of a tree, in preorder.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,14 +41,14 @@ pub(crate) enum Halt {
 }
 
 /// Splits on one path at most; no format holds more.
-const DEPTH: usize = 1000;
+pub(crate) const DEPTH: usize = 1000;
 
 /// The search of one pair.
 pub(crate) struct Search<'a> {
     pub(crate) problem: &'a EdgeProblem,
     pub(crate) target: &'a Target,
     pub(crate) pair: &'a Pair,
-    pub(crate) clock: &'a Clock,
+    pub(crate) pace: &'a Pace,
     /// Branches that may still be looked at.
     pub(crate) nodes: usize,
     /// Branches that were.
@@ -64,14 +65,14 @@ impl Search<'_> {
     /// # Errors
     /// With an attack, or when a limit is hit.
     pub(crate) fn explore(&mut self, path: &Path) -> Result<Vec<Step>, Halt> {
-        if self.visited >= self.nodes || self.clock.is_late() || path.splits > DEPTH {
+        if self.visited >= self.nodes || self.pace.is_late() || path.splits > DEPTH {
             return Err(Halt::Limit);
         }
         self.visited += 1;
         let Some(ground) = Ground::new(self.target, self.problem.budget().global(), path) else {
             return Ok(Vec::new());
         };
-        let scene = Scene::new(self.problem, ground);
+        let scene = Scene::new(self.problem, ground, self.pace).ok_or(Halt::Limit)?;
         let mut judge = Judge::new(&scene, self.pair, path);
         let base = judge.margin(&[]);
         if let Some(attack) = judge.attack(&[], base) {
@@ -81,20 +82,20 @@ impl Search<'_> {
             self.lower = self.lower.min(base.lower().max(0.0));
             return Ok(vec![Step::Singles]);
         }
-        let anchors = anchors(&scene);
-        let mut bounded = bound(&scene, self.pair, &anchors, Goal { enough: 0.0, base: None });
-        if clear_of(&bounded, 0.0) {
-            self.lower = self.lower.min(bounded.lower);
+        let anchors = anchors(&scene).ok_or(Halt::Limit)?;
+        let mut bounded = bound(&scene, self.pair, &anchors, 0.0).ok_or(Halt::Limit)?;
+        if bounded.clears(0.0) {
+            self.lower = self.lower.min(bounded.lower());
             if self.proofs {
                 even_suffices(&scene, self.pair, &anchors, &mut bounded);
             }
             return Ok(vec![Step::Prices(prices(&scene, &bounded))]);
         }
+        let edge = match self.open(&mut judge, &anchors, &mut bounded)? {
+            Open::Closed(leaf) => return Ok(vec![leaf]),
+            Open::Split(edge) => edge,
+        };
         drop(anchors);
-        let (edge, done) = self.open(&mut judge, &bounded)?;
-        if done {
-            return Ok(vec![Step::Singles]);
-        }
         let [kept, removed] = children(path, &scene.ground, edge);
         let split = Step::Edge(self.target.edge(edge));
         drop(judge);
@@ -105,13 +106,16 @@ impl Search<'_> {
         Ok(std::iter::once(split).chain(first).chain(second).collect())
     }
 
-    /// A branch that its bound leaves open: the edge to split on, and whether single removals already close it.
-    fn open(&mut self, judge: &mut Judge, bounded: &Bounded) -> Result<(u32, bool), Halt> {
-        let singles = judge.singles();
+    /// A branch that its bound leaves open: single removals close it, or exact arithmetic does, or it is split.
+    fn open(&mut self, judge: &mut Judge, anchors: &[Anchors], bounded: &mut Bounded) -> Result<Open, Halt> {
+        let singles = judge.singles().ok_or(Halt::Limit)?;
         for single in &singles {
             if single.margin.lower() > 0.0 {
                 // They come in rising order, but errors differ.
                 continue;
+            }
+            if self.pace.is_late() {
+                return Err(Halt::Limit);
             }
             if let Some(attack) = judge.attack(&[single.edge], single.margin) {
                 return Err(Halt::Attack(attack));
@@ -121,17 +125,29 @@ impl Search<'_> {
             let base = judge.margin(&[]).lower();
             let least = singles.iter().map(|single| single.margin.lower()).fold(base, f64::min);
             self.lower = self.lower.min(least.max(0.0));
-            return Ok((0, true));
+            return Ok(Open::Closed(Step::Singles));
         }
         let together = judge.together(&singles, &bounded.used);
         let margin = judge.margin(&together);
         if let Some(attack) = judge.attack(&together, margin) {
             return Err(Halt::Attack(attack));
         }
+        if meets(judge.scene, self.pair, anchors, bounded, Goal::Positive).ok_or(Halt::Limit)? {
+            self.lower = self.lower.min(bounded.lower().max(0.0));
+            return Ok(Open::Closed(Step::Prices(prices(judge.scene, bounded))));
+        }
         let (problem, target, pair) = (self.problem, self.target, self.pair);
         let branches = Branches { problem, target, pair, enough: 0.0, careful: self.visited > EASY };
-        Ok((branches.split(judge, &singles, bounded), false))
+        Ok(Open::Split(branches.split(judge, &singles, bounded)))
     }
+}
+
+/// What becomes of a branch that floats leave open.
+enum Open {
+    /// It is closed, by this leaf.
+    Closed(Step),
+    /// It is split on this edge.
+    Split(u32),
 }
 
 /// Edges whose branches are bounded before one is split on.
@@ -173,9 +189,9 @@ impl Branches<'_> {
         }
         let gain = |path: Path| {
             let ground = Ground::new(self.target, self.problem.budget().global(), &path)?;
-            let scene = Scene::new(self.problem, ground);
-            let below = bound(&scene, self.pair, &anchors(&scene), Goal { enough: self.enough, base: None });
-            Some((below.lower.min(self.enough) - bounded.lower).max(1e-9))
+            let scene = Scene::new(self.problem, ground, judge.scene.pace)?;
+            let below = bound(&scene, self.pair, &anchors(&scene)?, self.enough)?;
+            Some((below.lower().min(self.enough) - bounded.lower()).max(1e-9))
         };
         let score = |edge: u32| {
             let [kept, removed] = children(judge.path(), ground, edge);
@@ -206,7 +222,7 @@ pub(crate) fn prices(scene: &Scene, bounded: &Bounded) -> Prices {
         }
     }
     views.sort_unstable();
-    let mut mu = bounded.prices.clone();
+    let mut mu = bounded.prices();
     while mu.len() > 1 && mu[mu.len() - 1] == mu[mu.len() - 2] {
         mu.pop();
     }

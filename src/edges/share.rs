@@ -28,8 +28,8 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// From weights by neighbour and link.
-    pub(crate) fn new(scene: &Scene, weights: &[Vec<Weight>]) -> Shares {
+    /// From weights by neighbour and link; `None` if it is late.
+    pub(crate) fn new(scene: &Scene, weights: &[Vec<Weight>]) -> Option<Shares> {
         let (ground, target) = (&scene.ground, scene.ground.target);
         let reads = scene.problem.rule().reads_sender();
         let mut at_node = vec![0i64; target.ids.len()];
@@ -62,6 +62,9 @@ impl Shares {
             shares.cut.push(of.links.iter().zip(weights).map(cut).collect());
             let (mut other, mut starts) = (Vec::new(), vec![0]);
             for (at, (link, weight)) in of.links.iter().zip(weights).enumerate() {
+                if scene.pace.is_late_for(shares.order[link.node as usize].len()) {
+                    return None;
+                }
                 let most = of.states[0].gains(at).len();
                 let mut sum = 0.0;
                 let elsewhere = shares.order[link.node as usize].iter().filter(|edge| edge.1 != link.edge);
@@ -74,7 +77,7 @@ impl Shares {
             shares.other.push(other);
             shares.starts.push(starts);
         }
-        shares
+        Some(shares)
     }
 
     /// What 1, 2, … removals elsewhere cost, that to the target left out.

@@ -3,15 +3,15 @@
 use crate::certify::settings::Effort;
 use crate::certify::verdict::Margin;
 use crate::edges::anchors::Anchors;
-use crate::edges::bound::{Bounded, Goal, bound, clear_of, even_suffices};
+use crate::edges::bound::{Bounded, bound, even_suffices};
 use crate::edges::certifier::EdgeCertifier;
 use crate::edges::ground::{Path, Target};
 use crate::edges::judge::{Attack, Judge, Single, exact};
 use crate::edges::minimum::{EdgeMinimum, Minimize};
+use crate::edges::pace::Pace;
 use crate::edges::pair::Pair;
 use crate::edges::scene::Scene;
 use crate::edges::search::{Halt, Search, Step, prices};
-use crate::search::limits::Clock;
 
 /// What is known of a class pair.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(super) struct Table<'a> {
     pub(super) target: &'a Target,
     pub(super) scene: &'a Scene<'a>,
     pub(super) anchors: &'a [Anchors],
-    pub(super) clock: &'a Clock,
+    pub(super) pace: &'a Pace,
     pub(super) nodes: usize,
     pub(super) root: &'a Path,
 }
@@ -43,31 +43,36 @@ pub(super) struct Course {
 }
 
 impl EdgeCertifier {
-    /// What the bound at the root says.
-    pub(super) fn by_bound(&self, table: &Table, pair: &Pair, course: &mut Course) -> Known {
-        let scene = table.scene;
-        let mut judge = Judge::new(scene, pair, table.root);
+    /// What the graph as it is says, whatever may be removed from it.
+    pub(super) fn by_nothing(&self, scene: &Scene, pair: &Pair, root: &Path, course: &mut Course) -> Known {
+        let mut judge = Judge::new(scene, pair, root);
         let base = judge.margin(&[]);
-        let mut known = Known {
-            margin: Margin { class: pair.other, lower: f64::NEG_INFINITY, upper: base.upper() },
-            minimum: None,
-            tree: None,
-            open: true,
-            listed: false,
-        };
+        let margin = Margin { class: pair.other, lower: f64::NEG_INFINITY, upper: base.upper() };
+        let mut known = Known { margin, minimum: None, tree: None, open: true, listed: false };
         if let Some(attack) = judge.attack(&[], base) {
             known.margin.upper = attack.upper;
             course.attack.get_or_insert((pair.other, attack));
-        } else if scene.ground.free_edges().next().is_none() {
+        }
+        known
+    }
+
+    /// What the bound at the root says.
+    pub(super) fn by_bound(&self, table: &Table, pair: &Pair, course: &mut Course) -> Known {
+        let scene = table.scene;
+        let mut known = self.by_nothing(scene, pair, table.root, course);
+        if known.margin.upper > 0.0 && scene.ground.free_edges().next().is_none() {
             (known.open, known.listed, known.tree) = (false, true, Some(vec![Step::Singles]));
-            known.margin.lower = base.lower().max(0.0);
+            known.margin.lower = Judge::new(scene, pair, table.root).margin(&[]).lower().max(0.0);
         }
         if !known.open || course.attack.is_some() && !matches!(self.effort, Effort::Minimize { .. }) {
             return known;
         }
-        let mut bounded = bound(scene, pair, table.anchors, Goal { enough: 0.0, base: None });
-        known.margin.lower = bounded.lower;
-        if clear_of(&bounded, 0.0) {
+        let Some(mut bounded) = bound(scene, pair, table.anchors, 0.0) else {
+            course.limit = true;
+            return known;
+        };
+        known.margin.lower = bounded.lower();
+        if bounded.clears(0.0) {
             known.open = false;
             known.tree = self.proofs.then(|| vec![self.leaf(table, pair, &mut bounded)]);
         }
@@ -82,7 +87,10 @@ impl EdgeCertifier {
     /// Attacks of one edge, all of them, and of more by beam search.
     pub(super) fn by_attack(&self, table: &Table, pair: &Pair, known: &mut Known, course: &mut Course) {
         let mut judge = Judge::new(table.scene, pair, table.root);
-        let singles = judge.singles();
+        let Some(singles) = judge.singles() else {
+            course.limit = true;
+            return;
+        };
         let (edges, margin) = judge.beam(&singles, |margin| margin.upper() < 0.0);
         known.margin.upper = known.margin.upper.min(margin.upper());
         if let Some(attack) = judge.attack(&edges, margin) {
@@ -92,6 +100,7 @@ impl EdgeCertifier {
         }
         let one = |single: &Single| judge.attack(&[single.edge], single.margin);
         if let Some(attack) = singles.iter().find_map(one) {
+            known.margin.upper = known.margin.upper.min(attack.upper);
             course.attack = Some((pair.other, attack));
         } else if table.scene.ground.budget == 1 {
             let base = judge.margin(&[]).lower();
@@ -103,12 +112,16 @@ impl EdgeCertifier {
 
     /// Branch and bound.
     pub(super) fn by_search(&self, table: &Table, pair: &Pair, known: &mut Known, course: &mut Course) {
+        self.by_search_of(table, table.nodes, pair, known, course);
+    }
+
+    fn by_search_of(&self, table: &Table, nodes: usize, pair: &Pair, known: &mut Known, course: &mut Course) {
         let mut search = Search {
             problem: &self.problem,
             target: table.target,
             pair,
-            clock: table.clock,
-            nodes: table.nodes,
+            pace: table.pace,
+            nodes,
             visited: 0,
             proofs: self.proofs,
             lower: f64::INFINITY,
@@ -137,7 +150,7 @@ impl EdgeCertifier {
             problem: &self.problem,
             target: table.target,
             pair,
-            clock: table.clock,
+            pace: table.pace,
             nodes: table.nodes,
             visited: 0,
             gap,
@@ -146,13 +159,13 @@ impl EdgeCertifier {
             lower: f64::INFINITY,
             halted: false,
         };
-        search.explore(table.root);
+        search.explore(table.root, known.margin.lower);
         course.visited += search.visited;
         course.branched |= search.visited > 1;
         course.limit |= search.halted;
-        let Minimize { best, lower, halted, visited, .. } = search;
-        let lower = if visited == 0 { f64::NEG_INFINITY } else { lower };
+        let Minimize { best, lower, halted, .. } = search;
         known.margin.upper = best.margin.ceil_f64();
+        // Nothing that was left can be below what was attained.
         let complete = !halted && lower >= known.margin.upper;
         known.margin.lower = match complete {
             true => best.margin.floor_f64(),
@@ -167,9 +180,12 @@ impl EdgeCertifier {
         }
         known.minimum = complete.then_some(best);
         if self.proofs && !known.open && known.tree.is_none() {
+            // The sign is known, so that the search for it ends.
             let mut again = Course::default();
-            self.by_search(table, pair, known, &mut again);
+            self.by_search_of(table, usize::MAX, pair, known, &mut again);
             course.visited += again.visited;
+            // An attack on what is robust: the result contradicts itself, and will be told to.
+            course.attack = course.attack.take().or(again.attack);
         }
     }
 }

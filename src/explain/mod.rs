@@ -218,7 +218,7 @@ fn strongest(certifier: &Certifier, result: &NodeResult, workspace: &mut Workspa
         certifier.prepared().bound_alone(result.node, pair, relaxation, workspace);
         let mut flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
         let objective = [(pair.0, 1.0), (pair.1, -1.0)];
-        let margin = local::improve(certifier.prepared(), &objective, &mut flips, workspace);
+        let margin = local::improve(certifier.prepared(), (&objective, 0.0), &mut flips, workspace);
         if best.as_ref().is_none_or(|known| margin < known.0) {
             best = Some((margin, flips));
         }

@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
+use crate::problem::matrix::PatternRows;
 
 /// Which way an attribute may be flipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -220,6 +221,23 @@ impl Budget {
         self.local[node] > 0
             && !self.is_frozen(attribute)
             && if present { self.direction.removes() } else { self.direction.adds() }
+    }
+
+    /// May these flips be made together?
+    pub fn admits(&self, graph: &Graph, flips: &[Flip]) -> bool {
+        let mut sorted = flips.to_vec();
+        sorted.sort_unstable();
+        let permitted = |flip: &Flip| {
+            let (node, attribute) = (flip.node as usize, flip.attribute as usize);
+            node < graph.node_count()
+                && attribute < graph.attribute_count()
+                && self.permits(node, attribute, graph.attributes().contains(node, flip.attribute))
+        };
+        let few = |of_node: &[Flip]| of_node.len() <= self.local(of_node[0].node as usize);
+        sorted.len() <= self.global
+            && sorted.windows(2).all(|pair| pair[0] != pair[1])
+            && sorted.iter().all(permitted)
+            && sorted.chunk_by(|x, y| x.node == y.node).all(few)
     }
 }
 

@@ -11,6 +11,7 @@ use crate::number::dyadic::Dyadic;
 use crate::number::rounding::norm_above;
 use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
+use crate::problem::limits::Watch;
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::{Layer, Network};
 use crate::problem::objective::Objective;
@@ -83,6 +84,9 @@ impl ExactUnits {
     }
 }
 
+/// Nodes between two looks at the clock.
+const LOOK: usize = 16;
+
 /// The problem of one target, as everything here needs it.
 pub struct ExactProblem<'a> {
     /// The graph.
@@ -95,17 +99,39 @@ pub struct ExactProblem<'a> {
     pub sums: &'a Sums,
     /// What is known of this slice.
     pub units: &'a mut ExactUnits,
+    /// When the work must end, if anybody asks.
+    pub watch: Option<&'a Watch>,
+}
+
+impl<'a> ExactProblem<'a> {
+    /// The same until it is late.
+    pub(crate) fn until(self, watch: &'a Watch) -> ExactProblem<'a> {
+        ExactProblem { watch: Some(watch), ..self }
+    }
+
+    /// Goes on unless it is late.
+    pub(crate) fn look(&self) -> Option<()> {
+        (!self.watch.is_some_and(Watch::is_late)).then_some(())
+    }
 }
 
 impl ExactProblem<'_> {
     /// The exact objective `cᵀĤ(top)` of the target when these flips are made.
+    ///
+    /// # Panics
+    /// If it is late: whoever watches a clock asks [`ExactProblem::try_objective`].
     pub fn objective(&mut self, objective: Objective, flips: &[Flip]) -> Dyadic {
+        self.try_objective(objective, flips).expect("nobody watches a clock")
+    }
+
+    /// The same; none if it is late.
+    pub(crate) fn try_objective(&mut self, objective: Objective, flips: &[Flip]) -> Option<Dyadic> {
         let top = self.slice.top();
         let layer = &self.network.layers()[top - 2];
         if top == 2 {
             let units: Vec<usize> = objective.iter().map(|o| o.0).collect();
-            let z = self.preactivations(&units, flips);
-            return sum(objective.iter().map(|&(unit, c)| &z.row(0)[unit] * &c.into()));
+            let z = self.preactivations(&units, flips)?;
+            return Some(sum(objective.iter().map(|&(unit, c)| &z.row(0)[unit] * &c.into())));
         }
         // Units whose exact weight in the objective is zero are never evaluated: equal classes cost nothing.
         let weights: Vec<Dyadic> = (0..layer.weight.rows())
@@ -117,13 +143,14 @@ impl ExactProblem<'_> {
         let counts = |i: &usize| weights.iter().skip(*i).step_by(inputs).any(|w| w.sign() != Ordering::Equal);
         let counting: Vec<usize> = (0..inputs).filter(counts).collect();
         if counting.is_empty() {
-            return total;
+            return Some(total);
         }
         let z = if top == 3 {
-            self.preactivations(&counting, flips)
+            self.preactivations(&counting, flips)?
         } else {
             let all: Vec<usize> = (0..self.network.width(2)).collect();
-            (2..top - 1).fold(self.preactivations(&all, flips), |z, l| self.step(&z, l))
+            let first = self.preactivations(&all, flips)?;
+            (2..top - 1).try_fold(first, |z, l| self.step(&z, l))?
         };
         let below = &self.network.layers()[top - 3];
         for (n, entries) in self.slice.passing(top - 1).row(0) {
@@ -133,16 +160,17 @@ impl ExactProblem<'_> {
                 total += &(&sent * &a.into());
             }
         }
-        total
+        Some(total)
     }
 
-    /// `Ĥ(l+1) = Σ_k A_k(l) H(l) W_k(l) + b(l)` on the slice.
-    pub(crate) fn step(&self, z: &Exact, l: usize) -> Exact {
+    /// `Ĥ(l+1) = Σ_k A_k(l) H(l) W_k(l) + b(l)` on the slice; none if it is late.
+    pub(crate) fn step(&self, z: &Exact, l: usize) -> Option<Exact> {
         let layer = &self.network.layers()[l - 1];
         let below = &self.network.layers()[l - 2];
         let nodes = self.slice.nodes(l + 1);
         let mut next = Exact::zeros(nodes.len(), layer.outputs());
         for (m, &node) in nodes.iter().enumerate() {
+            self.look()?;
             let mut received = vec![Dyadic::ZERO; z.width * layer.passing.terms()];
             for (n, entries) in self.slice.passing(l).row(m) {
                 for (k, &a) in entries.iter().enumerate().filter(|entry| *entry.1 != 0.0) {
@@ -160,20 +188,21 @@ impl ExactProblem<'_> {
                 }
             }
         }
-        next
+        Some(next)
     }
 
-    /// `Ĥ(2) = Σ_k A_k(1) X̃ W_k(1) + b(1)` on the slice for some units; zero for the others.
-    pub(crate) fn preactivations(&mut self, units: &[usize], flips: &[Flip]) -> Exact {
+    /// `Ĥ(2) = Σ_k A_k(1) X̃ W_k(1) + b(1)` on the slice for some units; zero for the others. None if it is late.
+    pub(crate) fn preactivations(&mut self, units: &[usize], flips: &[Flip]) -> Option<Exact> {
         let layer = &self.network.layers()[0];
         let width = layer.weight.columns();
         let mut z = Exact::zeros(self.slice.nodes(2).len(), width);
         for &j in units {
-            for (m, value) in self.unperturbed(j).iter().enumerate() {
+            for (m, value) in self.unperturbed(j)?.iter().enumerate() {
                 z.values[m * width + j] = value.clone();
             }
         }
         for &flip in flips {
+            self.look()?;
             let present = self.graph.attributes().contains(flip.node as usize, flip.attribute);
             let sign = if present { -1.0 } else { 1.0 };
             for (_, m, entries) in self.slice.rows_of(flip) {
@@ -188,30 +217,36 @@ impl ExactProblem<'_> {
                 }
             }
         }
-        z
+        Some(z)
     }
 
-    /// The unperturbed pre-activations of unit `j` at all nodes of representation 2.
-    pub(crate) fn unperturbed(&mut self, j: usize) -> &[Dyadic] {
-        let ExactProblem { graph, network, slice, sums, units } = self;
+    /// The unperturbed pre-activations of unit `j` at all nodes of representation 2; none if it is late.
+    pub(crate) fn unperturbed(&mut self, j: usize) -> Option<&[Dyadic]> {
+        let ExactProblem { graph, network, slice, sums, units, watch } = self;
         let layer = &network.layers()[0];
         let width = layer.outputs();
         units.0.resize(width, None);
-        units.0[j].get_or_insert_with(|| {
+        if units.0[j].is_none() {
             let sent = |n: usize, k: usize| &sums.of(graph, network, slice.nodes(1)[n] as usize)[k * width + j];
             let nodes = slice.nodes(2).iter().enumerate();
-            nodes
+            let found: Option<Vec<Dyadic>> = nodes
                 .map(|(m, &node)| {
+                    if m % LOOK == 0 && watch.is_some_and(Watch::is_late) {
+                        return None;
+                    }
                     let mut total = Dyadic::from(layer.bias.row(node as usize)[j]);
                     for (n, entries) in slice.passing(1).row(m) {
                         for (k, &a) in entries.iter().enumerate().filter(|entry| *entry.1 != 0.0) {
                             total += &(sent(n, k) * &a.into());
                         }
                     }
-                    total
+                    Some(total)
                 })
-                .collect()
-        })
+                .collect();
+            // What was cut short is not kept.
+            units.0[j] = found;
+        }
+        units.0[j].as_deref()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use gcnproof_files::GraphFile;
+use gcnproof_files::{GraphFile, LongestRows, PartFile};
 use sprs::{CsMatI, SpIndex, TriMatI};
 use thiserror::Error;
 
@@ -11,7 +11,7 @@ use crate::problem::matrix::{MatrixError, Pattern, PatternRows, binary, pattern,
 
 /// A graph with binary node attributes. A clone shares its data.
 #[derive(Clone, Debug)]
-pub struct Graph(Arc<Parts>);
+pub struct Graph(Arc<Parts>, LongestRows);
 
 #[derive(Debug)]
 struct Parts {
@@ -140,21 +140,25 @@ impl Graph {
     /// A graph as it was read.
     pub fn from_file(file: GraphFile) -> Graph {
         let GraphFile { adjacency, attributes, labels, node_names, attribute_names, class_names, digest, notes } = file;
+        let longest = LongestRows::new(&adjacency);
         let (adjacency, attributes) = (pattern(adjacency), pattern(attributes));
         // A self-loop is not a neighbour.
         let degree = |n: usize| (adjacency.row(n).len() - usize::from(adjacency.contains(n, n as u32))) as u32;
         let degrees = (0..adjacency.rows()).map(degree).collect();
-        Graph(Arc::new(Parts {
-            adjacency,
-            attributes,
-            degrees,
-            labels,
-            node_names,
-            attribute_names,
-            class_names,
-            digest,
-            notes,
-        }))
+        let parts =
+            Parts { adjacency, attributes, degrees, labels, node_names, attribute_names, class_names, digest, notes };
+        Graph(Arc::new(parts), longest)
+    }
+
+    /// The same graph, known to be a part of another.
+    pub fn part_of(self, part: &PartFile) -> Graph {
+        let longest = part.longest.unwrap_or(self.1);
+        Graph(self.0, longest)
+    }
+
+    /// The longest rows of the adjacency; of a part, those of the whole graph.
+    pub fn longest_rows(&self) -> LongestRows {
+        self.1
     }
 
     /// The same graph with labels; a node without one has `None`.

@@ -7,6 +7,7 @@ pub mod exact;
 pub mod flip;
 pub mod forward;
 pub mod graph;
+pub mod limits;
 pub mod matrix;
 pub mod network;
 pub mod objective;

@@ -10,7 +10,9 @@ use sprs::{CsMatI, SpIndex};
 use thiserror::Error;
 
 use crate::problem::graph::Graph;
-use crate::problem::matrix::{MatrixError, PatternRows, SparseMatrix, Weights, by_rows, check_finite, plain, sparse};
+use crate::problem::matrix::{
+    MatrixError, MatrixRows, PatternRows, SparseMatrix, Weights, by_rows, check_finite, plain, sparse,
+};
 use crate::problem::passing::Passing;
 use crate::problem::polynomial;
 
@@ -116,6 +118,19 @@ impl Operator {
             Operator::Polynomial(of, coefficients) => coefficients.iter().any(|&c| c < 0.0) || of.is_signed(),
             Operator::Matrix(matrix) => matrix.data().iter().any(|&entry| entry < 0.0),
             _ => false,
+        }
+    }
+
+    /// Entries of the longest row, on the whole graph even where this is a part of it.
+    pub(crate) fn longest_row(&self, graph: &Graph) -> usize {
+        match self {
+            Self::Identity => 1,
+            Self::Gcn | Self::MeanWithSelf | Self::SumWithSelf => graph.longest_rows().with_self,
+            Self::GcnWithoutSelf | Self::Mean | Self::Sum => graph.longest_rows().neighbours,
+            Self::Matrix(_) | Self::Polynomial(..) => {
+                let matrix = self.matrix(graph);
+                (0..matrix.rows()).map(|i| matrix.row(i).0.len()).max().unwrap_or(0)
+            }
         }
     }
 
@@ -225,18 +240,14 @@ impl Layer {
         if let Some(rows) = odd.map(|term| term.weight.nrows()).or(terms.is_empty().then_some(0)) {
             return Err(NetworkError::Terms { layer: 1, terms: terms.len(), rows });
         }
-        let nodes = graph.node_count();
-        let operators: Vec<Arc<SparseMatrix>> = terms.iter().map(|term| term.operator.matrix(graph)).collect();
-        if let Some((rows, columns)) = operators.iter().map(|a| a.shape()).find(|&shape| shape != (nodes, nodes)) {
-            return Err(NetworkError::MatrixShape { layer: 1, rows, columns, nodes });
-        }
+        let rules: Vec<Operator> = terms.iter().map(|term| term.operator.clone()).collect();
+        let matrices = square(1, &rules, graph)?;
         let mut stacked = DMatrix::zeros(shape.0 * terms.len(), shape.1);
         for (k, term) in terms.iter().enumerate() {
             stacked.rows_mut(k * shape.0, shape.0).copy_from(&term.weight);
         }
-        let (passing, bias) = (Arc::new(Passing::new(&operators)), Bias::new(shape.1, bias.to_vec()));
-        let operators = terms.iter().map(|term| term.operator.clone()).collect();
-        Ok(Layer { operators, passing, weight: Weights::new(&stacked), bias, linear })
+        let (passing, bias) = (Arc::new(Passing::new(&matrices)), Bias::new(shape.1, bias.to_vec()));
+        Ok(Layer { operators: rules, passing, weight: Weights::new(&stacked), bias, linear })
     }
 
     /// A layer of one term with weights of inputs × outputs and one bias for each output.
@@ -395,6 +406,20 @@ pub enum NetworkError {
         /// What is wrong with it.
         problem: String,
     },
+    /// A polynomial whose matrix would be too large.
+    #[error(
+        "layer {layer}: the powers in {rule} may need {entries} entries or more, at most {} fit: use fewer powers, or \
+         layers without activation that multiply by the rule one by one",
+        polynomial::MOST_ENTRIES
+    )]
+    Entries {
+        /// Layer, from 1.
+        layer: usize,
+        /// The polynomial, as it is written.
+        rule: String,
+        /// What it may need.
+        entries: usize,
+    },
     /// A message-passing matrix cannot be taken.
     #[error("layer {layer}: {error}")]
     Matrix {
@@ -447,6 +472,12 @@ fn key(operator: &Operator) -> String {
 fn square(layer: usize, rules: &[Operator], graph: &Graph) -> Result<Vec<Arc<SparseMatrix>>, NetworkError> {
     let nodes = graph.node_count();
     let matrix = |rule: &Operator| {
+        if let Operator::Polynomial(base, coefficients) = rule {
+            let entries = polynomial::most_entries(&base.matrix(graph), coefficients);
+            if entries > polynomial::MOST_ENTRIES {
+                return Err(NetworkError::Entries { layer, rule: rule.name().chars().take(100).collect(), entries });
+            }
+        }
         let matrix = rule.matrix(graph);
         let (rows, columns) = matrix.shape();
         if (rows, columns) != (nodes, nodes) {

@@ -153,6 +153,7 @@ impl<'a> Partition<'a> {
             parts: self.own.len(),
             of: nodes,
             hops: self.hops,
+            longest: Some(graph.longest_rows()),
             whole: graph.digest().to_string(),
         };
         (file, part)

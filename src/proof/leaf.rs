@@ -1,4 +1,4 @@
-//! The leaf of a proof: the multipliers of one bound, rounded to a grid on which the bound stays positive.
+//! The leaf of a proof: the multipliers of one bound, rounded to a grid on which the bound stays large enough.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ const EXPONENTS: [i32; 4] = [-6, -12, -20, -30];
 /// The finest grid of shares of envelopes: that of the mixture.
 const SHARES: i32 = -20;
 
-/// The leaf of a bound with these multipliers, at the hidden units of the workspace.
+/// The leaf of a bound with these multipliers, at the hidden units of the workspace. The bound exceeds `enough`, and is to go on doing so.
 /// Nothing that a search goes on with is changed.
 pub(crate) fn leaf(
     prepared: &Prepared,
-    objective: Objective,
+    (objective, enough): (Objective, f64),
     decided: Option<&Decided>,
     weights: &[f64],
     omega: &[Vec<f64>],
@@ -57,7 +57,7 @@ pub(crate) fn leaf(
         pass(prepared, objective, decided.is_some(), (&omega, signs.iter().map(grid).collect()), workspace);
         workspace.relaxed.mixed(&workspace.backward, &workspace.hidden, &weights);
         let bound = prepared.worst(workspace, decided.unwrap_or(&free));
-        let doubtful = is_doubtful(bound);
+        let doubtful = is_doubtful(bound, enough);
         if !doubtful || exponent == EXPONENTS[EXPONENTS.len() - 1] {
             let mut leaf = write(prepared, exponent, &weights, (decided.is_some(), &omega), workspace);
             leaf.envelope = prices.and_then(|prices| write_envelope((exponent, prices), workspace));

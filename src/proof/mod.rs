@@ -45,13 +45,13 @@ impl PairProof {
     }
 }
 
-/// How far above its rounding error a bound must be so that the checker's own rounding of slopes, to some 46 bits, surely keeps it
-/// positive. An error is at least some `2⁻⁵³` of all terms.
+/// By how many rounding errors a bound must exceed what is to be proved so that the checker's own rounding of slopes, to some 46 bits,
+/// surely keeps it there. An error is at least some `2⁻⁵³` of all terms.
 const CLEAR: f64 = 1e5;
 
-/// Is a bound so near zero that another rounding may lose it?
-pub(crate) fn is_doubtful(bound: Enclosure) -> bool {
+/// Is a bound so near what it is to exceed that another rounding may lose it?
+pub(crate) fn is_doubtful(bound: Enclosure, enough: f64) -> bool {
     // Where rounding left no number, a comparison is false.
-    let clear = bound.value > CLEAR * bound.error;
+    let clear = bound.value - enough > CLEAR * bound.error;
     !clear
 }

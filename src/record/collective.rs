@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::certify::contradiction::Contradiction;
 use crate::collective::curve::Outcome;
 use crate::problem::flip::Flip;
 use crate::results::{Column, Kind};
@@ -31,6 +32,9 @@ pub struct CollectiveRecord {
     pub bound_seconds: f64,
     /// Seconds until the perturbation was found.
     pub attack_seconds: f64,
+    /// Two steps that contradict each other, if some did: such a row is not written.
+    #[serde(skip)]
+    pub contradiction: Option<Contradiction>,
 }
 
 impl CollectiveRecord {
@@ -64,6 +68,7 @@ impl CollectiveRecord {
             broken_nodes: names.join(" "),
             bound_seconds: outcome.seconds.0,
             attack_seconds: outcome.seconds.1,
+            contradiction: outcome.contradiction.clone(),
         }
     }
 }

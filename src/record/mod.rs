@@ -2,6 +2,7 @@
 
 pub mod attackers;
 pub mod collective;
+pub mod consistent;
 pub mod description;
 pub mod edges;
 mod node_set;
@@ -9,6 +10,7 @@ pub mod study;
 
 use serde::{Deserialize, Serialize};
 
+use crate::certify::contradiction::Contradiction;
 use crate::certify::deployment::DeployedVerdict;
 use crate::certify::verdict::{Margin, Minimum, NodeResult, Reason, Verdict};
 use crate::problem::flip::Flip;
@@ -64,6 +66,9 @@ pub struct NodeRecord {
     /// With it: may the class computed without any flip depend on rounding?
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prediction_depends: Option<bool>,
+    /// Two steps that contradict each other, if some did: such a row is not written.
+    #[serde(skip)]
+    pub contradiction: Option<Contradiction>,
 }
 
 /// A [`Margin`] whose missing numbers are null.
@@ -165,6 +170,7 @@ impl NodeRecord {
             deployed: result.deployed.as_ref().map(|deployed| deployed.verdict),
             rounding,
             prediction_depends: result.deployed.as_ref().map(|deployed| deployed.prediction_depends),
+            contradiction: result.contradiction,
         }
     }
 
@@ -206,6 +212,9 @@ pub struct RadiusRecord {
     pub witness: Vec<Flip>,
     /// Time spent on it.
     pub seconds: f64,
+    /// Two steps that contradict each other, if some did: such a row is not written.
+    #[serde(skip)]
+    pub contradiction: Option<Contradiction>,
 }
 
 impl RadiusRecord {

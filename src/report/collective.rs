@@ -242,6 +242,7 @@ mod tests {
             broken_nodes: String::new(),
             bound_seconds: 0.0,
             attack_seconds: 0.0,
+            contradiction: None,
         }
     }
 
@@ -267,6 +268,7 @@ mod tests {
             attacked_q_global: (node < 3).then_some(node + 1),
             witness: Vec::new(),
             seconds: 0.0,
+            contradiction: None,
         };
         let mut group = Group::default();
         group.radii.push(Radii { method: Method::Exact, limit: 3, rows: (0..6).map(radius).collect() });

@@ -70,6 +70,7 @@ pub fn nodes(rows: Vec<EdgeRecord>) -> Vec<NodeRecord> {
         deployed: None,
         rounding: None,
         prediction_depends: None,
+        contradiction: None,
     };
     rows.into_iter().map(node).collect()
 }
@@ -86,6 +87,7 @@ pub fn radii(rows: Vec<EdgeRadiusRecord>) -> Vec<RadiusRecord> {
         attacked_q_global: row.attacked_edges,
         witness: ends(&row.witness_edges),
         seconds: row.seconds,
+        contradiction: None,
     };
     rows.into_iter().map(radius).collect()
 }

@@ -30,10 +30,12 @@ fn cut(bounds: &mut LayerBounds, unit: usize, active: bool) {
 }
 
 impl PairSearch<'_, '_> {
-    /// Sets the hidden units to their bounds and anchors in the branch (docs/math.md §7.2). False if its assumptions cannot hold.
-    pub(super) fn anchor(&mut self, branch: &Branch) -> bool {
+    /// Sets the hidden units to their bounds and anchors in the branch (docs/math.md §7.2). False if its assumptions cannot hold; none if
+    /// it is late.
+    pub(super) fn anchor(&mut self, branch: &Branch) -> Option<bool> {
         let prepared = self.prepared;
-        let Workspace { slice, hidden, evaluator, backward, local_bounds, multipliers, .. } = &mut *self.workspace;
+        let Workspace { slice, hidden, evaluator, backward, local_bounds, multipliers, watch, .. } =
+            &mut *self.workspace;
         hidden.load(slice, &prepared.unperturbed()[0], &prepared.activation_bounds()[0]);
         let fixed = !branch.decided.flipped.is_empty() || !branch.decided.kept.is_empty();
         if fixed {
@@ -43,7 +45,8 @@ impl PairSearch<'_, '_> {
                 let means = (prepared.budget(), &branch.decided);
                 let around = (&hidden.value[..], &hidden.error[..]);
                 let (graph, columns) = (prepared.graph(), prepared.columns());
-                let bounds = bounds::first_hidden_in_branch((graph, prepared.network()), columns, means, slice, around);
+                let problem = (graph, prepared.network());
+                let bounds = bounds::first_hidden_in_branch(problem, columns, means, slice, around, watch)?;
                 self.bounds = Some(BranchBounds { decided: branch.decided.clone(), bounds });
             }
             if let Some(BranchBounds { bounds, .. }) = &self.bounds {
@@ -65,7 +68,7 @@ impl PairSearch<'_, '_> {
                 Assumption::Free => false,
             };
             if impossible {
-                return false;
+                return Some(false);
             }
             hidden.assumption[unit] = assumption;
         }
@@ -104,7 +107,7 @@ impl PairSearch<'_, '_> {
                 }
                 for &((_, unit), active) in branch.above.iter().filter(|sign| sign.0.0 == l + 1) {
                     if if active { next.upper[unit] < 0.0 } else { next.lower[unit] > 0.0 } {
-                        return false;
+                        return Some(false);
                     }
                     cut(&mut next, unit, active);
                 }
@@ -116,6 +119,6 @@ impl PairSearch<'_, '_> {
             let lines = (&multipliers.omega[..], &multipliers.signs[..]);
             backward.run_signed(prepared.network(), slice, Located::Slice(local_bounds), &objective, lines);
         }
-        true
+        Some(true)
     }
 }

@@ -5,8 +5,6 @@
 //! split on the flips of the best perturbation known: whoever leaves one of them out is usually far worse, and with all of
 //! them made a single perturbation is left. So every search ends, and no verdict rests on a tolerance.
 
-use std::cmp::Ordering;
-
 use crate::bound::backward::Located;
 use crate::bound::exact::{First, Lines};
 use crate::bound::workspace::Workspace;
@@ -28,7 +26,7 @@ impl PairSearch<'_, '_> {
     pub(super) fn is_near(&self, bound: f64) -> bool {
         let error = NEAR * self.last.error;
         let away = match self.goal {
-            Goal::Decide => bound + error <= 0.0 && self.last.value + error <= 0.0,
+            Goal::Decide => bound + error <= self.pair().goal() && self.last.value + error <= self.pair().goal(),
             Goal::Minimize { .. } => bound + error + TIGHT * self.size < self.pair().attack.margin.upper(),
         };
         !away
@@ -82,21 +80,22 @@ impl PairSearch<'_, '_> {
             let Some((exact, selected)) = self.exact_bound(branch, (multipliers, single)) else {
                 continue;
             };
+            let exceeds = exact > Dyadic::from_f64(self.pair().goal());
             let closes = match (self.goal, &self.pair().attack.exact) {
-                (Goal::Decide, _) => exact.sign() == Ordering::Greater,
+                (Goal::Decide, _) => exceeds,
                 (_, Some(best)) => exact >= *best,
                 _ => false,
             };
             if closes {
                 let class = self.pair().class;
-                if exact.sign() == Ordering::Greater {
+                if exceeds {
                     self.write_exact(branch, class, multipliers);
                 }
                 return Some(Finding::Closed { bound: exact.floor_f64(), proved: true });
             }
             let attack: Vec<Flip> = branch.decided.flipped.iter().chain(&selected).copied().collect();
             self.pairs.try_flips(self.at, attack, self.workspace);
-            if self.goal == Goal::Decide && self.pair().attack.succeeds() {
+            if self.is_idle() {
                 return Some(self.closed(bound));
             }
             if self.goal != Goal::Decide {
@@ -123,14 +122,18 @@ impl PairSearch<'_, '_> {
         let margin = self.pairs.try_flips(self.at, one.clone(), self.workspace);
         let enough = self.cutoff();
         let others = self.prepared.worst_of_others(self.workspace, &branch.decided, enough)?;
+        // The one may not have been compared with the best one known.
+        if self.workspace.watch.was_late() {
+            return None;
+        }
         let pair = self.pair();
         if self.goal != Goal::Decide {
             // The one has been compared with the best one known.
             let bound = others.min(pair.attack.lower());
             return Some(Finding::Closed { bound, proved: others >= pair.attack.margin.upper() });
         }
-        let (_, sign) = self.pairs.decided(self.at, margin, &one, self.workspace);
-        (sign == Ordering::Greater).then_some(Finding::Closed { bound, proved: true })
+        let (_, exceeds) = self.pairs.decided(self.at, margin, &one, self.workspace);
+        exceeds.then_some(Finding::Closed { bound, proved: true })
     }
 
     /// The exact bound of a branch with given multipliers of representation 2, or with lines that are exact at the anchor
@@ -140,7 +143,7 @@ impl PairSearch<'_, '_> {
         branch: &Branch,
         (weights, single): (Option<&[f64]>, bool),
     ) -> Option<(Dyadic, Vec<Flip>)> {
-        let Workspace { slice, hidden, local_bounds, multipliers, selection, exact, .. } = &mut *self.workspace;
+        let Workspace { slice, hidden, local_bounds, multipliers, selection, exact, watch, .. } = &mut *self.workspace;
         let hint: Vec<Flip> = selection.flips().iter().map(|loss| loss.flip).collect();
         let deep = self.prepared.network().depth() > 3;
         let lines = Lines {
@@ -156,7 +159,7 @@ impl PairSearch<'_, '_> {
             hint: &hint,
         };
         let objective = self.pairs.objective(self.at);
-        self.prepared.exact(slice, exact).lower_bound(self.prepared.budget(), &objective, &lines)
+        self.prepared.exact(slice, exact).until(watch).lower_bound(self.prepared.budget(), &objective, &lines)
     }
 
     /// For the proof: the branch was closed exactly, and without envelopes.

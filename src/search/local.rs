@@ -12,16 +12,17 @@ use crate::problem::objective::Objective;
 const TRIES: usize = 400;
 
 /// Improves `flips` by re-linearising at the attacked point and by adding, dropping and swapping single flips, until
-/// the margin is not positive, nothing improves, or the tries are used up (docs/math.md §10). Returns the margin reached.
+/// the margin does not exceed `enough`, nothing improves, or the tries are used up (docs/math.md §10). Returns the margin reached.
 pub(crate) fn improve(
     prepared: &Prepared,
-    objective: Objective,
+    (objective, enough): (Objective, f64),
     flips: &mut Vec<Flip>,
     workspace: &mut Workspace,
 ) -> f64 {
     let mut tries = 0;
     let mut margin_of = |workspace: &mut Workspace, flips: &[Flip]| {
-        tries += 1;
+        // Late is as if all tries were used up.
+        tries += if workspace.watch.is_late() { TRIES } else { 1 };
         let logits: Vec<f64> = prepared.logits(flips, workspace).map(|logit| logit.value).collect();
         (objective.iter().map(|&(unit, c)| c * logits[unit]).sum::<f64>(), tries)
     };
@@ -37,7 +38,7 @@ pub(crate) fn improve(
         let (margin, tries) = margin_of(workspace, &proposal);
         if margin < best {
             (best, *flips) = (margin, proposal);
-            if best <= 0.0 || tries >= TRIES {
+            if best <= enough || tries >= TRIES {
                 return best;
             }
             continue;
@@ -50,7 +51,7 @@ pub(crate) fn improve(
             if margin < better.as_ref().map_or(best, |b| b.0) {
                 better = Some((margin, neighbour));
             }
-            if tries >= TRIES || better.as_ref().is_some_and(|b| b.0 <= 0.0) {
+            if tries >= TRIES || better.as_ref().is_some_and(|b| b.0 <= enough) {
                 break;
             }
         }
@@ -59,7 +60,7 @@ pub(crate) fn improve(
             None => return best,
         }
         let (_, tries) = margin_of(workspace, flips);
-        if best <= 0.0 || tries >= TRIES {
+        if best <= enough || tries >= TRIES {
             return best;
         }
     }
@@ -67,13 +68,13 @@ pub(crate) fn improve(
 
 /// Selects the flips that are steepest at the last perturbation.
 fn steepest_at(prepared: &Prepared, objective: Objective, workspace: &mut Workspace) {
-    let Workspace { slice, evaluator, linearised, .. } = workspace;
+    let Workspace { slice, evaluator, linearised, watch, .. } = workspace;
     let Linearised { relaxed, slopes, selection } = linearised;
     evaluator.gradient(prepared.network(), slice, objective, &mut relaxed.centre);
     relaxed.radius.clear();
     let attributes = prepared.attributes();
     relaxed.spread(slice, attributes.width() / slice.passing(1).terms, attributes.norm(0), slopes);
-    selection.select(&prepared.field(&Decided::default()), slice, slopes);
+    selection.select_until(&prepared.field(&Decided::default()), slice, slopes, Some(watch));
 }
 
 /// All admissible sets of flips one move away: without one, with one more, or with one exchanged.

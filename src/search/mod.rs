@@ -6,7 +6,6 @@ mod column_generation;
 mod cuts;
 mod finish;
 pub mod layered;
-pub mod limits;
 pub(crate) mod local;
 pub mod master;
 pub mod optimum;
@@ -19,4 +18,5 @@ pub mod simplex;
 pub(crate) mod trace;
 pub mod tree;
 
+pub use crate::problem::limits;
 pub use column_generation::Master;

@@ -51,8 +51,12 @@ pub(crate) struct Pair {
     pub(crate) mixed: f64,
     /// The bound that a search has reached.
     pub(crate) searched: f64,
-    /// Has a search shown that the worst-case margin is positive, even if smaller than every positive float?
-    pub(crate) proved: bool,
+    /// The largest number that the worst-case margin is known to exceed in exact arithmetic, even if no float lies between.
+    pub(crate) exceeded: f64,
+    /// By how much a computed margin may differ from the exact one; 0 where nobody asks.
+    pub(crate) error: f64,
+    /// What the worst-case margin is to be shown to exceed (see [`Pairs::aim`]).
+    aim: f64,
     /// Has a search shown that no margin is smaller than that of the attack?
     pub(crate) minimized: bool,
     pub(crate) attack: Attack,
@@ -61,15 +65,48 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
+    /// Does the worst-case margin surely exceed a number?
+    pub(crate) fn exceeds(&self, number: f64) -> bool {
+        self.exceeded >= number || self.lower() > number
+    }
+
     /// Is the worst-case margin surely positive?
     pub(crate) fn is_settled(&self) -> bool {
-        self.positive.contains(&true) || self.proved || self.lower() > 0.0
+        self.exceeds(0.0)
+    }
+
+    /// What the worst-case margin is still to be shown to exceed: no longer the error once a perturbation inside it is known.
+    pub(crate) fn goal(&self) -> f64 {
+        if self.aim > 0.0 && self.attack.margin.upper() <= self.aim { 0.0 } else { self.aim }
+    }
+
+    /// Does the worst-case margin surely exceed that?
+    pub(crate) fn is_done(&self) -> bool {
+        self.exceeds(self.goal())
+    }
+
+    /// Is a perturbation known that nobody need search any further for: one that breaks the class, and goes below the aim where
+    /// that is negative?
+    pub(crate) fn is_broken(&self) -> bool {
+        self.attack.margin.upper() <= self.aim.min(0.0)
     }
 
     /// How large margins are: with and without attack. Never 0.
     pub(crate) fn size(&self) -> f64 {
         let size = self.unperturbed.max(self.attack.margin.value.abs());
         if size > 0.0 && size.is_finite() { size } else { 1.0 }
+    }
+
+    /// What bounds or a search have shown that the best perturbation refutes, if anything: both cannot be right.
+    pub(crate) fn refuted(&self) -> Option<String> {
+        let steps = ["the paper's bound", "the anchored bound", "a mixture of bounds", "branch and price"];
+        let bounds = [self.lower[0], self.lower[1], self.mixed, self.searched];
+        let above = bounds.iter().position(|&lower| lower > self.attack.margin.upper());
+        let settled = self.attack.succeeds() && self.is_settled();
+        above.map(|at| format!("{} of {:e}", steps[at], bounds[at])).or_else(|| {
+            let relaxed = self.positive.iter().position(|&positive| positive);
+            settled.then(|| format!("{}, positive in exact arithmetic,", relaxed.map_or(steps[3], |at| steps[at])))
+        })
     }
 
     /// The best lower bound.
@@ -83,7 +120,7 @@ pub(crate) struct Pairs<'a> {
     prepared: &'a Prepared,
     pub(crate) reference: usize,
     /// Are the exact margins asked for, and not only their signs?
-    minimizing: bool,
+    pub(crate) minimizing: bool,
     pairs: Vec<Pair>,
 }
 
@@ -114,7 +151,9 @@ impl<'a> Pairs<'a> {
         let mut pairs = Pairs { prepared, reference, minimizing, pairs: Vec::with_capacity(others.len()) };
         for &class in others {
             let margin = difference(logits.entry(target, reference), logits.entry(target, class));
-            let attack = pairs.proved(class, margin, Vec::new(), workspace);
+            // Where it is late, the sign is not known, and nothing is broken.
+            let open = || Attack { margin, sign: Ordering::Greater, flips: Vec::new(), exact: None };
+            let attack = pairs.proved((class, 0.0), margin, Vec::new(), workspace).unwrap_or_else(open);
             pairs.pairs.push(Pair {
                 class,
                 unperturbed: margin.value.abs(),
@@ -122,13 +161,30 @@ impl<'a> Pairs<'a> {
                 positive: [false; 2],
                 mixed: f64::NEG_INFINITY,
                 searched: f64::NEG_INFINITY,
-                proved: false,
+                exceeded: f64::NEG_INFINITY,
+                error: 0.0,
+                aim: 0.0,
                 minimized: false,
                 proof: Err(Missing::NoBound),
                 attack,
             });
         }
         pairs
+    }
+
+    /// From now on every worst-case margin is to be shown to exceed the number that `aim` says: 0, the pair's error, or minus that
+    /// (docs/math.md §19.4). A proof of less than that is none.
+    pub(crate) fn aim(&mut self, aim: impl Fn(&Pair) -> f64, workspace: &mut Workspace) {
+        for at in 0..self.pairs.len() {
+            let aim = aim(&self.pairs[at]);
+            self.pairs[at].aim = aim;
+            if !is_decided(self.pairs[at].attack.margin, aim) {
+                self.settle(at, workspace);
+            }
+            if !self.pairs[at].exceeds(aim) {
+                self.pairs[at].proof = Err(Missing::NoBound);
+            }
+        }
     }
 
     /// The margin of a pair as an objective.
@@ -170,7 +226,7 @@ impl<'a> Pairs<'a> {
                 self.keep_smaller(place, margin, &flips, workspace);
                 continue;
             }
-            let attack = self.proved(pair.class, margin, flips.clone(), workspace);
+            let Some(attack) = self.proved((pair.class, pair.aim), margin, flips.clone(), workspace) else { continue };
             // Of two margins that floats cannot tell apart, one may still be below zero.
             let known = &pair.attack;
             let lower_sign = attack.sign < known.sign && attack.margin.upper() <= known.margin.upper();
@@ -183,61 +239,81 @@ impl<'a> Pairs<'a> {
 
     /// Keeps the perturbation with the smaller margin: exact arithmetic decides what rounding leaves open.
     fn keep_smaller(&mut self, at: usize, margin: Enclosure, flips: &[Flip], workspace: &mut Workspace) {
-        let Pair { class, attack, .. } = &self.pairs[at];
+        let Pair { class, aim, attack, .. } = &self.pairs[at];
         if attack.flips.len() == flips.len() && flips.iter().all(|flip| attack.flips.contains(flip)) {
             return;
         }
         let flips = sorted(flips.to_vec());
         if margin.upper() < attack.lower() {
-            self.pairs[at].attack = self.proved(*class, margin, flips, workspace);
+            if let Some(attack) = self.proved((*class, *aim), margin, flips, workspace) {
+                self.pairs[at].attack = attack;
+            }
             return;
         }
-        let exact = self.exact_margin(*class, &flips, workspace);
+        let Some(exact) = self.exact_margin(*class, &flips, workspace) else { return };
         self.settle(at, workspace);
         if self.pairs[at].attack.exact.as_ref().is_some_and(|best| exact < *best) {
             self.pairs[at].attack = Attack::exactly(exact, flips);
         }
     }
 
-    /// Makes sure that the exact margin of the best perturbation is known.
+    /// Makes sure that the exact margin of the best perturbation is known, unless it is late.
     pub(crate) fn settle(&mut self, at: usize, workspace: &mut Workspace) {
         if self.pairs[at].attack.exact.is_none() {
             let flips = std::mem::take(&mut self.pairs[at].attack.flips);
-            let exact = self.exact_margin(self.pairs[at].class, &flips, workspace);
-            self.pairs[at].attack = Attack::exactly(exact, flips);
+            match self.exact_margin(self.pairs[at].class, &flips, workspace) {
+                Some(exact) => self.pairs[at].attack = Attack::exactly(exact, flips),
+                None => self.pairs[at].attack.flips = flips,
+            }
         }
     }
 
-    fn exact_margin(&self, class: usize, flips: &[Flip], workspace: &mut Workspace) -> Dyadic {
+    /// None if it is late.
+    fn exact_margin(&self, class: usize, flips: &[Flip], workspace: &mut Workspace) -> Option<Dyadic> {
         let objective = [(self.reference, 1.0), (class, -1.0)];
-        self.prepared.exact(&workspace.slice, &mut workspace.exact).objective(&objective, flips)
+        let Workspace { slice, exact, watch, .. } = workspace;
+        self.prepared.exact(slice, exact).until(watch).try_objective(&objective, flips)
     }
 
-    /// A perturbation whose sign is known: what rounding leaves open is evaluated exactly.
-    fn proved(&self, class: usize, margin: Enclosure, flips: Vec<Flip>, workspace: &mut Workspace) -> Attack {
-        if margin.lower() > 0.0 {
-            return Attack { margin, sign: Ordering::Greater, flips, exact: None };
+    /// A perturbation of which the sign is known, and on which side of the aim it is: what rounding leaves open is evaluated exactly. None
+    /// if it is late.
+    fn proved(
+        &self,
+        (class, aim): (usize, f64),
+        margin: Enclosure,
+        flips: Vec<Flip>,
+        workspace: &mut Workspace,
+    ) -> Option<Attack> {
+        if is_decided(margin, 0.0) && is_decided(margin, aim) {
+            return Some(Attack { margin, sign: margin.lower().total_cmp(&0.0), flips, exact: None });
         }
-        if margin.upper() < 0.0 {
-            return Attack { margin, sign: Ordering::Less, flips, exact: None };
-        }
-        Attack::exactly(self.exact_margin(class, &flips, workspace), flips)
+        let exact = self.exact_margin(class, &flips, workspace)?;
+        Some(Attack::exactly(exact, flips))
     }
 
-    /// The margin of a perturbation from below, and its sign: exactly if rounding leaves that open.
+    /// The margin of a perturbation from below, and whether it exceeds the goal of the pair: exactly if rounding leaves that open. Where it
+    /// is late, nothing is known.
     pub(crate) fn decided(
         &self,
         at: usize,
         margin: Enclosure,
         flips: &[Flip],
         workspace: &mut Workspace,
-    ) -> (f64, Ordering) {
-        if margin.lower() > 0.0 || margin.upper() < 0.0 {
-            return (margin.lower(), margin.lower().total_cmp(&0.0));
+    ) -> (f64, bool) {
+        let goal = self.pairs[at].goal();
+        if is_decided(margin, goal) {
+            return (margin.lower(), margin.lower() > goal);
         }
-        let exact = self.exact_margin(self.pairs[at].class, flips, workspace);
-        (exact.floor_f64(), exact.sign())
+        match self.exact_margin(self.pairs[at].class, flips, workspace) {
+            Some(exact) => (exact.floor_f64(), exact > Dyadic::from_f64(goal)),
+            None => (f64::NEG_INFINITY, false),
+        }
     }
+}
+
+/// Is it known in spite of rounding on which side of a number a margin is?
+fn is_decided(margin: Enclosure, number: f64) -> bool {
+    margin.lower() > number || margin.upper() < number
 }
 
 pub(crate) fn difference(x: Enclosure, y: Enclosure) -> Enclosure {

@@ -1,7 +1,5 @@
 //! The search of one class pair of a target: branch and price, with column generation in every branch.
 
-use std::cmp::Ordering;
-
 use crate::bound::mixture::add_changes;
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
@@ -80,6 +78,9 @@ pub(super) struct PairSearch<'a, 'p> {
 /// What is found about a branch without perturbations.
 const EMPTY: Finding = Finding::Closed { bound: f64::INFINITY, proved: true };
 
+/// What is found about a branch that there was no time for.
+const GIVEN_UP: Finding = Finding::Closed { bound: f64::NEG_INFINITY, proved: false };
+
 /// Searches pair `at` of the workspace's target until its worst-case margin is decided (or found), raising its lower
 /// bound and improving its attack, and those of the other pairs where a perturbation happens to.
 pub(crate) fn search_pair(
@@ -96,7 +97,7 @@ pub(crate) fn search_pair(
     let objective = pairs.objective(at);
     workspace.backward.run(prepared.network(), &workspace.slice, prepared.activation_bounds(), &objective);
     let (size, pool) = (pairs[at].size(), pairs[at].attack.flips.clone());
-    let trace = (proofs && pairs[at].proof.is_err()).then(Trace::default);
+    let trace = (proofs && pairs[at].proof.is_err()).then(|| Trace::new(pairs[at].goal()));
     let mut search = PairSearch {
         prepared,
         goal,
@@ -124,15 +125,19 @@ pub(crate) fn search_pair(
         pairs.settle(at, workspace);
     }
     let pair = &mut pairs[at];
-    // Whatever was closed with a proof is not below the best perturbation, and no bound holds above that.
+    // The best perturbation lies in some branch, so that no bound of all of them exceeds its margin. Where the minimum is searched for, what was closed with a
+    // proof is only known not to be below that margin.
     let lower = match goal {
-        Goal::Decide => lower.min(pair.attack.margin.upper()),
+        Goal::Decide => lower,
         Goal::Minimize { .. } => open.min(pair.attack.lower()),
     };
     if lower > pair.searched {
         pair.searched = lower;
     }
-    pair.proved |= open > 0.0 && !pair.attack.succeeds();
+    let number = pair.goal();
+    if open > number && !pair.is_broken() {
+        pair.exceeded = pair.exceeded.max(number);
+    }
     pair.minimized |= goal != Goal::Decide && open >= pair.attack.margin.upper();
     Cost { nodes, masters, split: nodes > 1, gave_up }
 }
@@ -155,11 +160,15 @@ impl Examiner for PairSearch<'_, '_> {
         }
         let found = if let Some(flip) = self.follow_attack(branch) {
             self.split_on(branch, branch.bound, flip)
-        } else if self.anchor(branch) {
-            self.price(branch, made, global)
         } else {
-            self.close(branch);
-            return EMPTY;
+            match self.anchor(branch) {
+                Some(true) => self.price(branch, made, global),
+                Some(false) => {
+                    self.close(branch);
+                    return EMPTY;
+                }
+                None => return GIVEN_UP,
+            }
         };
         if let (Finding::Open { split, .. }, Some(trace)) = (&found, &mut self.trace) {
             trace.split(branch, *split);
@@ -183,32 +192,38 @@ impl PairSearch<'_, '_> {
         let pair = self.pair();
         let upper = pair.attack.margin.upper();
         match self.goal {
-            Goal::Decide => f64::from_bits(1),
+            Goal::Decide => pair.goal().next_up(),
             // The sign is decided whatever the gap.
             Goal::Minimize { gap } if gap > 0.0 => {
                 let reached = upper - gap * pair.size();
-                if pair.attack.succeeds() { reached } else { reached.max(f64::from_bits(1)) }
+                if pair.is_broken() { reached } else { reached.max(pair.goal().next_up()) }
             }
             // The float that is the next above the exact margin: no float lies between.
             Goal::Minimize { .. } => upper,
         }
     }
 
+    /// Has an attack made the search idle?
+    pub(super) fn is_idle(&self) -> bool {
+        let pair = self.pair();
+        pair.is_broken() && (self.goal == Goal::Decide || pair.goal() < 0.0)
+    }
+
     /// Is a bound on everything, or on all of a branch, good enough, or has an attack made the search idle?
     pub(super) fn settled(&self, bound: f64) -> bool {
-        bound >= self.cutoff() || self.goal == Goal::Decide && self.pair().attack.succeeds()
+        bound >= self.cutoff() || self.is_idle()
     }
 
     /// A branch with a bound that is good enough, or that an attack has made idle.
     pub(super) fn closed(&self, bound: f64) -> Finding {
         let needed = match self.goal {
-            Goal::Decide => f64::from_bits(1),
+            Goal::Decide => self.pair().goal().next_up(),
             Goal::Minimize { .. } => self.pair().attack.margin.upper(),
         };
         Finding::Closed { bound, proved: bound >= needed }
     }
 
-    /// For the proof: the branch is empty, or a single perturbation with a positive margin. The format's default leaf
+    /// For the proof: the branch is empty, or a single perturbation whose margin is large enough. The format's default leaf
     /// shows either.
     fn close(&mut self, branch: &Branch) {
         if let Some(trace) = &mut self.trace {
@@ -216,27 +231,32 @@ impl PairSearch<'_, '_> {
         }
     }
 
-    /// For the proof: these multipliers give the branch a positive bound.
+    /// For the proof: these multipliers give the branch a bound that is large enough.
     pub(super) fn write_down(&mut self, branch: &Branch, class: usize, weights: &[f64]) {
         if let Some(trace) = self.trace.as_mut().filter(|trace| trace.wants(branch)) {
             let objective = [(self.pairs.reference, 1.0), (class, -1.0)];
             let deep = self.prepared.network().depth() > 3;
             let omega = if deep { self.workspace.multipliers.played.clone() } else { Vec::new() };
-            let leaf = leaf(self.prepared, &objective, Some(&branch.decided), weights, &omega, self.workspace);
+            let aim = (&objective[..], self.pairs[self.at].goal());
+            let leaf = leaf(self.prepared, aim, Some(&branch.decided), weights, &omega, self.workspace);
             trace.close(branch, leaf);
         }
     }
 
     /// The only perturbation of a branch: the flips that it has made, with their margin.
     pub(super) fn single(&mut self, branch: &Branch, made: Enclosure) -> Finding {
-        // Positive or not, the checker can tell: nothing is relaxed.
+        // It may not have been compared with the best one known.
+        if self.workspace.watch.was_late() {
+            return GIVEN_UP;
+        }
+        // Large enough or not, the checker can tell: nothing is relaxed.
         self.close(branch);
         if self.goal != Goal::Decide {
             // It has been compared with the best one known.
             return Finding::Closed { bound: made.lower(), proved: true };
         }
-        let (bound, sign) = self.pairs.decided(self.at, made, &branch.decided.flipped, self.workspace);
-        Finding::Closed { bound, proved: sign == Ordering::Greater }
+        let (bound, proved) = self.pairs.decided(self.at, made, &branch.decided.flipped, self.workspace);
+        Finding::Closed { bound, proved }
     }
 
     /// Multipliers on trial: the bound that they give over all flips, and the flips that attain it. What is found by the way is
@@ -252,7 +272,7 @@ impl PairSearch<'_, '_> {
         let attack: Vec<Flip> = branch.decided.flipped.iter().chain(&selected).copied().collect();
         self.pairs.try_flips(self.at, attack, self.workspace);
         self.round_to_attack(branch, suggestion);
-        if bound > 0.0 {
+        if bound > self.pair().goal() {
             self.write_down(branch, self.pair().class, &suggestion.weights);
         }
         (bound, selected)

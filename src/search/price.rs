@@ -36,8 +36,8 @@ impl Pricing<SimplexMaster<'_>> for BranchPricing<'_, '_, '_> {
         let (best, value) = (self.best, suggestion.value);
         self.last = Some(suggestion);
         // Both sides have met, or the relaxation's optimum is known not to close the branch.
-        let hopeless = search.goal == Goal::Decide && !branch.units.is_empty() && value <= 0.0;
-        let over = search.settled(best) || search.meets_attack(branch, best);
+        let hopeless = search.goal == Goal::Decide && !branch.units.is_empty() && value <= search.pair().goal();
+        let over = search.settled(best) || search.meets_attack(branch, best) || search.clock.is_late();
         if over || hopeless || self.rounds >= MASTERS || value - best <= search.close_to(best) {
             return Vec::new();
         }

@@ -34,6 +34,9 @@ pub struct Simplex {
 /// Entries below this are taken for zero.
 const TINY: f64 = 1e-11;
 
+/// Entries of a tableau whose steps take about a millisecond.
+const LARGE: usize = 1 << 20;
+
 impl Simplex {
     /// Stops improving when it is late.
     pub fn until(&mut self, clock: Clock) {
@@ -126,9 +129,10 @@ impl Simplex {
     /// Improves until optimal, or until `limit` steps are done. Returns whether it is optimal.
     pub fn maximise(&mut self, limit: usize) -> bool {
         let mut stalled = 0;
+        let large = self.rows.len().saturating_mul(self.variables.len()) > LARGE;
         for step in 0..limit {
             // A step costs microseconds in small tableaus and milliseconds in large ones.
-            if step % 16 == 15 && self.clock.as_ref().is_some_and(Clock::is_late) {
+            if (large || step % 16 == 15) && self.clock.as_ref().is_some_and(Clock::is_late) {
                 return false;
             }
             let Some(entering) = self.entering(stalled > 50) else { return true };

@@ -1,7 +1,7 @@
 //! A record of a search: its tree, each branch with what closed it, from which a proof is written.
 //!
-//! A branch counts as closed as soon as a bound on all of it is positive: what a search for the exact margin does below it
-//! proves nothing more.
+//! A branch counts as closed as soon as a bound on all of it exceeds what the proof is to show: what a search for the exact margin
+//! does below it proves nothing more.
 
 use std::collections::BTreeMap;
 
@@ -22,8 +22,9 @@ enum Entry {
 }
 
 /// The tree of one class pair.
-#[derive(Default)]
 pub(crate) struct Trace {
+    /// What the proof shows that every margin exceeds.
+    enough: f64,
     entries: BTreeMap<usize, Entry>,
     /// The branches on both sides of a split.
     children: BTreeMap<(usize, bool), usize>,
@@ -31,12 +32,17 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// Is a positive bound on all of this branch still wanted?
-    pub(crate) fn wants(&self, branch: &Branch) -> bool {
-        branch.bound <= 0.0 && !self.entries.contains_key(&branch.serial)
+    /// A record of nothing.
+    pub(crate) fn new(enough: f64) -> Trace {
+        Trace { enough, entries: BTreeMap::new(), children: BTreeMap::new(), bytes: 0 }
     }
 
-    /// A bound on all of the branch is positive, or no perturbation is in it.
+    /// Is a bound on all of this branch that is large enough still wanted?
+    pub(crate) fn wants(&self, branch: &Branch) -> bool {
+        branch.bound <= self.enough && !self.entries.contains_key(&branch.serial)
+    }
+
+    /// A bound on all of the branch is large enough, or no perturbation is in it.
     pub(crate) fn close(&mut self, branch: &Branch, leaf: Leaf) {
         let bytes = 16
             + 20 * (leaf.weight.len() + leaf.beta.len())

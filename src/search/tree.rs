@@ -194,5 +194,7 @@ pub fn search(limits: &Limits, clock: &Clock, examiner: &mut impl Examiner) -> O
             }
         }
     }
-    Outcome { lower: closed.min(proved), open: closed, nodes, gave_up: false }
+    // What was looked at last may have been given up.
+    let gave_up = !examiner.is_enough(closed) && clock.is_late();
+    Outcome { lower: closed.min(proved), open: closed, nodes, gave_up }
 }

@@ -215,6 +215,7 @@ fn a_map_of_twenty_thousand_nodes_moves_without_delay() {
             attacked_q_global: (attacked <= 12).then_some(attacked),
             witness: if attacked <= 12 { flips } else { Vec::new() },
             seconds: 1e-3,
+            contradiction: None,
         }
     };
     let rows: Vec<RadiusRecord> = (0..NODES).map(row).collect();

@@ -192,5 +192,6 @@ fn row(node: u64) -> NodeRecord {
         deployed: None,
         rounding: None,
         prediction_depends: None,
+        contradiction: None,
     }
 }

@@ -5,6 +5,9 @@
 
 mod cases;
 mod command;
+mod described;
+mod margins;
+mod program;
 mod proofs;
 mod simulation;
 mod tamper;

@@ -137,7 +137,9 @@ impl Setting<'_> {
             means,
             slice,
             around,
-        );
+            &gcnproof::internals::problem::limits::Watch::default(),
+        )
+        .unwrap();
         for at in 0..hidden.count() {
             hidden.lower[at] = hidden.lower[at].max(tighter.lower[at]);
             hidden.upper[at] = hidden.upper[at].min(tighter.upper[at]);

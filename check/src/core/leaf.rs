@@ -41,7 +41,7 @@ impl WholeBounds {
 }
 
 /// Where whole bounds of a layer and a node come from, if there are any.
-pub type Whole<'a> = &'a dyn Fn(usize, u32) -> Option<Arc<WholeBounds>>;
+pub type Whole<'a> = &'a dyn Fn(usize, u32) -> Result<Option<Arc<WholeBounds>>, Reason>;
 
 /// One target: the logits of a node, or a hidden unit.
 #[derive(Clone, Copy)]
@@ -192,7 +192,7 @@ impl Target<'_> {
             let mut bounds = self.propagate(l, &below)?;
             for (row, &node) in bounds.iter_mut().zip(self.slice.nodes(l)) {
                 self.meter.look()?;
-                if let Some(whole) = (self.whole)(l, node) {
+                if let Some(whole) = (self.whole)(l, node)? {
                     for ((lower, upper), (least, most)) in row.iter_mut().zip(&whole.0) {
                         (*lower, *upper) = (lower.clone().max(least.clone()), upper.clone().min(most.clone()));
                     }
@@ -304,15 +304,16 @@ impl Target<'_> {
             let free = Free { network, budget, slice, decided: &decided, meter };
             around(&preactivations(network, slice, &decided), &self.reach(&free, &reach.reach)?)
         } else {
-            let whole = |&n: &u32| (self.whole)(l - 1, n).map(|whole| whole.0.clone());
-            let below: Option<Bounds> = self.slice.nodes(l - 1).iter().map(whole).collect();
-            below.ok_or(Reason::BoundsMissing(l as u32 - 1))?
+            let missing = Reason::BoundsMissing(l as u32 - 1);
+            let whole = |&n: &u32| Ok((self.whole)(l - 1, n)?.ok_or_else(|| missing.clone())?.0.clone());
+            self.slice.nodes(l - 1).iter().map(whole).collect::<Result<Bounds, Reason>>()?
         };
         let mut bounds = self.propagate(l, &below)?.swap_remove(0);
         for (unit, [lower, upper]) in units {
             let own = bounds.get_mut(*unit as usize).ok_or(Reason::Unit((l as u32, self.slice.nodes(l)[0], *unit)))?;
             for (hints, sign) in lower.iter().map(|hints| (hints, 1)).chain(upper.iter().map(|hints| (hints, -1))) {
-                match self.bound(&[(*unit, sign)], &Path::default(), hints)? {
+                let judge = || self.bound(&[(*unit, sign)], &Path::default(), hints);
+                match self.meter.leaf(self.slice.flips(self.network), judge)? {
                     Some(bound) if sign > 0 => own.0 = own.0.clone().max(bound),
                     Some(bound) => own.1 = own.1.clone().min(-&bound),
                     None => {}

@@ -84,7 +84,8 @@ impl Losses<'_> {
             if self.free.left(node) == 0 {
                 continue;
             }
-            self.free.meter.spend((network.rows.len() * network.terms[1] * network.widths[2]) as u64)?;
+            let told = |reason: Reason| reason.of_whole(place, slice.nodes(1).len());
+            self.free.meter.spend((network.rows.len() * network.terms[1] * network.widths[2]) as u64).map_err(told)?;
             let price = prices.of(node);
             let bent = bends || self.kinks(place).next().is_some();
             let slopes = Slopes::new(self.slopes(place, false));
@@ -102,7 +103,7 @@ impl Losses<'_> {
                 let mut loss = slopes.loss(weights, row, is_present);
                 if bent {
                     loss += &self.bent(place, node, d, is_present);
-                    self.free.meter.look()?;
+                    self.free.meter.look().map_err(told)?;
                 }
                 if loss > price {
                     each((node, d), &loss - &price);

@@ -73,6 +73,8 @@ fn operations_round_outward() {
         assert!(holds(a.scaled(w), &(&x * &w.exact())), "{round}: {a:?} · {w:?}");
         assert!(holds(-a, &-&x) && holds(a.positive_part(), &x.positive_part()), "{round}: {a:?}");
         assert!(holds(a.least(b), &x.clone().min(y.clone())), "{round}: {a:?} {b:?}");
+        assert!(holds(a.hull(b), &x) && holds(a.hull(b), &y), "{round}: {a:?} {b:?}");
+        assert!(holds(a.times(b.positive_part()), &(&x * &y.positive_part())), "{round}: {a:?} · {b:?}");
         assert!(a.sign().is_none_or(|sign| sign == x.sign()), "{round}: {a:?} {x:?}");
         assert!(is_above(a.upper.plus(b.upper), &(&x + &y)) && is_below(a.lower.plus(b.lower), &(&x + &y)));
         assert!(is_above(a.upper.minus(b.lower), &(&x - &y)) && is_below(a.lower.minus(b.upper), &(&x - &y)));
@@ -381,6 +383,63 @@ fn many_lost_terms_are_allowed_for() {
             assert!(is_above(loss, &truth), "{scale} {width}: {loss:?}");
         }
     }
+}
+
+#[test]
+fn slopes_above_relu_are_enclosed() {
+    let mut random = Random(77);
+    let relu = Dyadic::positive_part;
+    for round in 0..200_000 {
+        let ((a, z), (b, rise), (c, fall)) = (random.interval(), random.interval(), random.interval());
+        let (b, rise, c, fall) = (b.positive_part(), relu(&rise), c.positive_part(), relu(&fall));
+        let grid = [-40, -3][random.below(2)];
+        let slopes = Interval::relu_slopes(a, b, c, grid);
+        let share = |part: Dyadic, whole: &Dyadic, slope: Interval, upward: bool| {
+            if whole.is_zero() {
+                return holds(slope, &Dyadic::ZERO);
+            }
+            // The multiple of the grid next to `part / whole`: both ends of the interval are multiples, and none lies between them and that.
+            let unit = Dyadic::new(1.into(), i64::from(grid));
+            let (lower, upper) = (exact(slope.lower.0), exact(slope.upper.0));
+            let on_grid = [&lower, &upper].iter().all(|end| end.rounded_down(i64::from(grid)) == **end);
+            let (most, least) = match upward {
+                true => (&upper * whole, &(&lower - &unit) * whole),
+                false => (&(&upper + &unit) * whole, &lower * whole),
+            };
+            // Where a slope is 1, less than a unit of the grid above is no slope.
+            let top = !upward && upper == Dyadic::from(1) && part == *whole;
+            let inside = if upward { least < part && part <= most } else { least <= part && (part < most || top) };
+            on_grid && inside
+        };
+        let up = share(&relu(&(&z + &rise)) - &relu(&z), &rise, slopes[0], true);
+        let down = share(&relu(&z) - &relu(&(&z - &fall)), &fall, slopes[1], false);
+        assert!(up && down, "{round}: {a:?} {b:?} {c:?} {slopes:?}, {z:?} {rise:?} {fall:?}");
+    }
+    // As near as the grid allows: with one number in each, one multiple.
+    let point = |x: f64| Interval::from(Stored(x));
+    let [up, down] = Interval::relu_slopes(point(-1.0), point(3.0), point(1.0), -40);
+    assert_eq!((up.lower.0, down), (up.upper.0, Interval::ZERO));
+    let [up, down] = Interval::relu_slopes(point(1.0), point(3.0), point(3.0), -40);
+    assert_eq!((up, down.lower.0), (point(1.0), down.upper.0));
+    assert_eq!(Interval::relu_slopes(point(1.0), point(0.0), point(0.0), -40), [Interval::ZERO; 2]);
+}
+
+#[test]
+fn rates_are_not_below_what_they_stand_for() {
+    for size in [1usize, 2, 3, 7, 50, 1000, 100_003] {
+        for sender in [2usize, 3, 10, 97, 5000, 1 << 20] {
+            let before = Stored(reciprocal_root(size, sender));
+            for count in [1, 2, 3, sender / 3, sender - 1].into_iter().filter(|count| (1..sender).contains(count)) {
+                let after = Stored(reciprocal_root(size, sender - count));
+                let (rate, gain) = (rate(after, before, count), &after.exact() - &before.exact());
+                let many = &rate.exact() * &Dyadic::from(count);
+                assert!(many >= gain, "{size} {sender} {count}");
+                let near = &exact(rate.0 * (1.0 - 8.0 * f64::EPSILON)) * &Dyadic::from(count);
+                assert!(near <= gain, "{size} {sender} {count}");
+            }
+        }
+    }
+    assert_eq!(rate(Stored(1.0), Stored(1.0), 3), Stored::ZERO);
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! The bound of a leaf with prices (`FORMAT-EDGES.md` §4): the least that the margin can be, for any prices and weights.
 
 use super::anchor::{self, Anchor, Anchors, Kept};
+use super::cost::Cost;
 use super::format::Prices;
 use super::network::Pair;
 use super::number::{Line, Number};
-use super::reach::Sender;
 use super::scene::{Link, Neighbour, Scene};
 use super::share::Shares;
 use crate::directed::Stored;
 use crate::reason::Reason;
+use crate::work::Meter;
 
 /// The prices of a leaf for every number of removals at the target.
 ///
@@ -33,11 +34,11 @@ struct Lines<N> {
 }
 
 impl<N: Number> Lines<N> {
-    fn new(coefficients: &[N], anchor: &Anchor<N>, linear: &[bool]) -> Lines<N> {
-        let mut lines = Lines { constant: N::zero(), slopes: Vec::with_capacity(linear.len()) };
+    fn new(coefficients: &[N], anchor: &Anchor<N>) -> Lines<N> {
+        let mut lines = Lines { constant: N::zero(), slopes: Vec::with_capacity(coefficients.len()) };
         for (unit, g) in coefficients.iter().enumerate() {
             let [rise, fall] = &anchor.reach[unit];
-            let Line { constant, up, down } = N::line(g, &anchor.z[unit], [rise, fall], linear[unit]);
+            let Line { constant, up, down } = N::line(g, &anchor.z[unit], [rise, fall], anchor.kinds[unit]);
             lines.constant = lines.constant.plus(&constant);
             lines.slopes.push([up, down]);
         }
@@ -72,26 +73,38 @@ fn times<N: Number>(factor: &N, values: &[N; 2]) -> N {
 /// A leaf for one class pair.
 struct Leaf<'a, N> {
     scene: &'a Scene<'a, 'a>,
-    cached: Option<&'a Anchors<'a, N>>,
+    cost: &'a Cost,
+    meter: &'a Meter<'a>,
+    cached: Option<&'a Anchors<N>>,
     pair: &'a Pair<N>,
     shares: &'a Shares,
     prices: &'a [N],
 }
 
+/// What a link of a neighbour costs, before the price: cutting it, and 1, 2, … removals elsewhere at its other end, of which none is that of the edge to the target.
+struct Costs<N> {
+    cut: N,
+    elsewhere: Vec<N>,
+}
+
 /// A lower bound of the margin of a class pair over all sets of the path. `cached` are the anchors of the scene, if they are at hand.
 ///
 /// # Errors
-/// If the hints are not admissible.
+/// If the hints are not admissible, or if it takes too long.
 pub fn bound<N: Number>(
     scene: &Scene,
     pair: &Pair<N>,
     hints: &Prices,
     cached: Option<&Anchors<N>>,
+    (cost, meter): (&Cost, &Meter),
 ) -> Result<N, Reason> {
     let prices = prices(scene, hints)?;
+    meter.ahead(cost.operations().saturating_mul(N::STEPS))?;
     let shares = Shares::new(scene, hints)?;
-    let leaf = Leaf { scene, cached, pair, shares: &shares, prices: &prices };
-    let centers: Vec<Option<Lines<N>>> = (0..prices.len()).map(|removed| leaf.center(removed)).collect();
+    let leaf = Leaf { scene, cost, meter, cached, pair, shares: &shares, prices: &prices };
+    let centers: Result<Vec<Option<Lines<N>>>, Reason> =
+        (0..prices.len()).map(|removed| leaf.center(removed)).collect();
+    let centers = centers?;
     // For every number of removals at the target: the sum so far, and by how much cuts change it.
     let start = |center: &Option<Lines<N>>| match center {
         Some(lines) => pair.bias.plus(&lines.constant),
@@ -99,14 +112,14 @@ pub fn bound<N: Number>(
     };
     let mut sums: Vec<(N, Vec<N>)> = centers.iter().map(|center| (start(center), Vec::new())).collect();
     for (place, neighbour) in scene.neighbours.iter().enumerate() {
-        for (removed, kept) in leaf.kept(place, &centers).into_iter().enumerate() {
+        meter.spend(N::steps(cost.neighbour(place)))?;
+        let sent = leaf.sent(neighbour.node);
+        let values: Vec<Option<[N; 2]>> = centers.iter().map(|lines| Some(lines.as_ref()?.values(sent))).collect();
+        for (removed, kept) in leaf.kept(place, &values)?.into_iter().enumerate() {
             let (sum, swaps) = &mut sums[removed];
             if neighbour.free {
                 let entry = scene.center_entry(neighbour, removed, 0);
-                let cut = match &centers[removed] {
-                    Some(lines) => lines.values(leaf.sent(neighbour.node))[1].scaled(entry),
-                    None => N::zero(),
-                };
+                let cut = values[removed].as_ref().map_or(N::zero(), |values| values[1].scaled(entry));
                 swaps.push(cut.minus(&kept));
             }
             *sum = sum.plus(&kept);
@@ -138,7 +151,8 @@ impl<N: Number> Leaf<'_, N> {
     }
 
     /// The lines of the target's own units; `None` where the second layer does not take them.
-    fn center(&self, removed: usize) -> Option<Lines<N>> {
+    fn center(&self, removed: usize) -> Result<Option<Lines<N>>, Reason> {
+        self.meter.spend(N::steps(self.cost.center()))?;
         let (scene, network) = (self.scene, self.scene.network);
         let fresh;
         let anchor = match self.cached {
@@ -147,21 +161,22 @@ impl<N: Number> Leaf<'_, N> {
                 fresh = anchor::center(scene, removed);
                 fresh.as_ref()
             }
-        }?;
+        };
+        let Some(anchor) = anchor else { return Ok(None) };
         let here = scene.with(scene.target(), removed);
         let coefficients = self.coefficients(|term| scene.own_entry(network.terms[term].rule, here));
-        Some(Lines::new(&coefficients, anchor, &network.linear))
+        Ok(Some(Lines::new(&coefficients, anchor)))
     }
 
     /// The least that a kept neighbour adds, with prices, for every number of removals at the target.
-    fn kept(&self, place: usize, centers: &[Option<Lines<N>>]) -> Vec<N> {
-        let neighbour = &self.scene.neighbours[place];
-        let scene = self.scene;
+    /// `values` are those at the target of what it sends.
+    fn kept(&self, place: usize, values: &[Option<[N; 2]>]) -> Result<Vec<N>, Reason> {
+        let (scene, neighbour) = (self.scene, &self.scene.neighbours[place]);
         let mut least: Vec<Option<N>> = vec![None; self.prices.len()];
-        let values: Vec<Option<[N; 2]>> =
-            centers.iter().map(|lines| Some(lines.as_ref()?.values(self.sent(neighbour.node)))).collect();
+        let costs: Vec<Costs<N>> = neighbour.links.iter().map(|link| self.costs(neighbour, link)).collect();
         // One number of removals at a time: what all of them need together grows with the cube of a degree.
-        for r in 0..=anchor::most(scene, neighbour) {
+        for r in 0..=scene.most_at(neighbour) {
+            self.meter.spend(N::steps(self.cost.state(place, r)))?;
             let fresh;
             let kept = match self.cached {
                 Some(anchors) => &anchors.around[place][r],
@@ -170,7 +185,7 @@ impl<N: Number> Leaf<'_, N> {
                     &fresh
                 }
             };
-            for (removed, mut value) in self.states(neighbour, r, kept).into_iter().enumerate() {
+            for (removed, mut value) in self.states(neighbour, r, kept, &costs).into_iter().enumerate() {
                 if let Some(values) = &values[removed] {
                     let before = N::stored(scene.center_entry(neighbour, removed, 0));
                     let gain = N::stored(scene.center_entry(neighbour, removed, r)).minus(&before);
@@ -183,38 +198,53 @@ impl<N: Number> Leaf<'_, N> {
             }
         }
         // Without removals at the neighbour there is always a state.
-        least.into_iter().map(|least| least.unwrap_or(N::zero())).collect()
+        Ok(least.into_iter().map(|least| least.unwrap_or(N::zero())).collect())
+    }
+
+    fn costs(&self, neighbour: &Neighbour, link: &Link) -> Costs<N> {
+        let scene = self.scene;
+        let most = scene.cap(link.node).min(link.others).min(scene.budget);
+        // Without a price, or where entries do not depend on the sender, nobody asks.
+        let most = if self.prices.iter().all(N::is_zero) || !scene.network.rule.reads_sender() { 0 } else { most };
+        let elsewhere = self.shares.elsewhere(neighbour, link, most);
+        Costs { cut: N::of(&self.shares.cut(neighbour, link)), elsewhere: elsewhere.iter().map(N::of).collect() }
     }
 
     /// What a neighbour kept with `r` removals adds at least by its own units, for 0, 1, … removals at the target.
-    fn states(&self, neighbour: &Neighbour, r: usize, kept: &Kept<N>) -> Vec<N> {
+    fn states(&self, neighbour: &Neighbour, r: usize, kept: &Kept<N>, costs: &[Costs<N>]) -> Vec<N> {
         let (scene, network) = (self.scene, self.scene.network);
         let here = scene.with(neighbour.node, r);
         let case = |(removed, anchor): (usize, &Anchor<N>)| {
             let target = scene.with(scene.target(), removed);
             let coefficients = self.coefficients(|term| scene.entry(network.terms[term].rule, target, here));
-            let lines = Lines::new(&coefficients, anchor, &network.linear);
-            self.least(neighbour, &kept.senders, &lines, (removed, r))
+            let lines = Lines::new(&coefficients, anchor);
+            self.least((neighbour, costs), kept, &lines, (removed, r))
         };
         kept.cases.iter().enumerate().map(case).collect()
     }
 
     /// The least over the states of all links, exactly `r` of them cut.
-    fn least(&self, neighbour: &Neighbour, senders: &[Sender<N>], lines: &Lines<N>, (removed, r): (usize, usize)) -> N {
+    fn least(
+        &self,
+        (neighbour, costs): (&Neighbour, &[Costs<N>]),
+        kept: &Kept<N>,
+        lines: &Lines<N>,
+        (removed, r): (usize, usize),
+    ) -> N {
         let (scene, price) = (self.scene, &self.prices[removed]);
-        let budget = scene.budget - removed;
+        let room = scene.budget - removed - r;
         let mut sum = lines.constant.clone();
         let mut swaps = Vec::new();
-        for (link, sender) in neighbour.links.iter().zip(senders) {
+        let senders = kept.senders.iter().zip(&kept.gains);
+        for ((link, costs), (sender, gains)) in neighbour.links.iter().zip(costs).zip(senders) {
             let cut = sender.cut.filter(|_| r > 0);
-            if cut.is_none() && sender.gains.is_empty() {
+            if cut.is_none() && gains.is_empty() {
                 continue;
             }
-            let values = lines.values(sender.sent);
-            let best = self.best(neighbour, (link, sender), &values, (removed, budget - r));
+            let values = lines.values(self.sent(link.node));
+            let best = self.best(link, gains, &values, &costs.elsewhere, (removed, room));
             if let Some(entry) = cut {
-                let paid = price.times(&N::of(&self.shares.cut(neighbour, link)));
-                swaps.push(values[1].scaled(entry).plus(&paid).minus(&best));
+                swaps.push(values[1].scaled(entry).plus(&price.times(&costs.cut)).minus(&best));
             }
             sum = sum.plus(&best);
         }
@@ -222,21 +252,29 @@ impl<N: Number> Leaf<'_, N> {
     }
 
     /// The least over the numbers of removals elsewhere at the sender of a link that is kept.
-    fn best(
-        &self,
-        neighbour: &Neighbour,
-        (link, sender): (&Link, &Sender<N>),
-        values: &[N; 2],
-        (removed, room): (usize, usize),
-    ) -> N {
-        let paid = removed > 0 && link.to_target;
-        let others = link.others - usize::from(link.to_target && !paid);
-        let most = self.scene.cap(link.node).min(others).min(room + usize::from(paid)).min(sender.gains.len());
-        let costs = self.shares.elsewhere(neighbour, link, paid, most);
+    fn best(&self, link: &Link, gains: &[N], values: &[N; 2], costs: &[N], (removed, room): (usize, usize)) -> N {
+        // Entries grow and prices are not negative, so that without a loss in one more message nothing is below 0.
+        if values[0].negated().positive_part().is_zero() {
+            return N::zero();
+        }
+        // The edge to the target is paid by the removals there: without any it stays.
+        let paid = usize::from(removed > 0 && link.to_target);
+        let others = link.others - usize::from(link.to_target) + paid;
+        let most = self.scene.cap(link.node).min(others).min(room + paid).min(gains.len());
+        let price = &self.prices[removed];
+        if price.is_zero() {
+            // The more are removed the larger is the entry.
+            let last = most.checked_sub(1).map(|last| times(&gains[last], values));
+            return last.map_or(N::zero(), |last| N::zero().least(&last));
+        }
         let mut best = N::zero();
-        for (gain, cost) in sender.gains.iter().zip(&costs[1..]) {
-            let priced = self.prices[removed].times(&N::of(cost));
-            best = best.least(&times(gain, values).plus(&priced));
+        for (k, gain) in gains[..most].iter().enumerate() {
+            let value = times(gain, values);
+            // So many of them are paid for.
+            best = best.least(&match (k + 1 - paid).checked_sub(1) {
+                Some(last) => value.plus(&price.times(&costs[last])),
+                None => value,
+            });
         }
         best
     }

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use super::Edge;
 use super::anchor::Anchors;
 use super::bound::bound;
+use super::cost::{self, Cost};
 use super::format::{Claim, ClassProof, NodeProof, Prices, Step, Witness};
 use super::ground::Ground;
 use super::margin::{Margins, margin};
 use super::network::Pair;
+use super::number::Number;
 use super::scene::Scene;
 use super::state::State;
 use super::statement::Statement;
@@ -20,10 +22,21 @@ use crate::core::dyadic::Dyadic;
 use crate::directed::Interval;
 use crate::format::Convention;
 use crate::reason::Reason;
-use crate::work::Work;
+use crate::work::{Meter, Work};
 
 /// The anchors of a node where nothing is decided: most trees are one leaf, and they are the same for all classes.
-type Root<'n> = OnceCell<Option<Anchors<'n, Interval>>>;
+#[derive(Default)]
+struct Root(OnceCell<Option<Anchors<Interval>>>);
+
+impl Root {
+    fn get(&self, scene: &Scene, cost: &Cost, meter: &Meter) -> Result<Option<&Anchors<Interval>>, Reason> {
+        if self.0.get().is_none() {
+            // Nobody else can have set it.
+            let _ = self.0.set(Anchors::new(scene, cost, meter)?);
+        }
+        Ok(self.0.get().and_then(Option::as_ref))
+    }
+}
 
 /// Judges the proofs of a statement. Shared by all threads.
 pub struct Checker<'a> {
@@ -67,8 +80,8 @@ impl<'a> Checker<'a> {
         meter.look()?;
         let ground = Ground::new(self.statement, proof.id);
         match &proof.claim {
-            Claim::Robust(trees) => self.robust(&ground, proof, trees),
-            Claim::NonRobust(witness) => self.witness(&ground, proof, witness),
+            Claim::Robust(trees) => self.robust(&ground, proof, trees, &meter),
+            Claim::NonRobust(witness) => self.witness(&ground, proof, witness, &meter),
         }
     }
 
@@ -95,24 +108,32 @@ impl<'a> Checker<'a> {
             }
         }
         let scene = Scene::new(&self.statement.network, &state);
+        let (cost, meter) = (Cost::new(&scene), self.work.line());
         if self.exact_only {
-            let exact: Dyadic = bound(&scene, &Pair::new(scene.network, node, reference, class), hints, None)?;
+            let pair = Pair::new(scene.network, node, reference, class);
+            let exact: Dyadic = bound(&scene, &pair, hints, None, (&cost, &meter))?;
             return Ok(Interval::around(&exact));
         }
-        bound(&scene, &Pair::new(scene.network, node, reference, class), hints, None)
+        bound(&scene, &Pair::new(scene.network, node, reference, class), hints, None, (&cost, &meter))
     }
 
     /// Every other class, ascending. That all margins are positive without a removal is part of what is proved, so the reference class is
     /// the predicted one.
-    fn robust(&self, ground: &Ground, proof: &NodeProof, trees: &[ClassProof]) -> Result<Verdict, Fault> {
+    fn robust(
+        &self,
+        ground: &Ground,
+        proof: &NodeProof,
+        trees: &[ClassProof],
+        meter: &Meter,
+    ) -> Result<Verdict, Fault> {
         let root = Root::default();
         let mut others = (0..self.statement.network.classes as u32).filter(|&class| class != proof.class);
         for one in trees {
             if others.next() != Some(one.class) {
                 return Err(Reason::Classes(one.class).into());
             }
-            let judged = walk(ground, self.statement.budget.global, &one.tree, |state, step| {
-                self.leaf(state, (proof.id, proof.class, one.class), step, &root)
+            let judged = walk(ground, self.statement.budget.global, &one.tree, meter, |state, step| {
+                self.leaf(state, (proof.id, proof.class, one.class), step, (&root, meter))
             });
             judged.map_err(|(step, reason)| Fault { class: Some(one.class), step: Some(step), reason })?;
         }
@@ -122,10 +143,14 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn witness(&self, ground: &Ground, proof: &NodeProof, witness: &Witness) -> Result<Verdict, Fault> {
+    fn witness(&self, ground: &Ground, proof: &NodeProof, witness: &Witness, meter: &Meter) -> Result<Verdict, Fault> {
         let Statement { graph, network, budget, .. } = self.statement;
         let at_class = |reason| Fault { class: Some(witness.class), step: None, reason };
         let start = State::new(ground, budget.global);
+        let margins = if self.statement.classes == Convention::Predicted { network.classes } else { 1 };
+        let operations = cost::margin(&Scene::new(network, &start)).saturating_mul(margins as u64);
+        meter.spend(Interval::steps(operations))?;
+        meter.ahead(operations.saturating_mul(if self.exact_only { Dyadic::STEPS } else { 0 }))?;
         if self.statement.classes == Convention::Predicted {
             // The smallest number among equals.
             let ahead = |class: u32| match self.sign(&start, (proof.id, proof.class, class)).0 {
@@ -164,38 +189,59 @@ impl<'a> Checker<'a> {
         (exact.sign(), Interval::around(&exact))
     }
 
-    fn leaf(&self, state: &State, classes: (u32, u32, u32), step: &Step, root: &Root<'a>) -> Result<(), Reason> {
+    fn leaf(
+        &self,
+        state: &State,
+        classes: (u32, u32, u32),
+        step: &Step,
+        (root, meter): (&Root, &Meter),
+    ) -> Result<(), Reason> {
         let scene = Scene::new(&self.statement.network, state);
         match step {
-            Step::Singles(_) => self.singles(&scene, classes),
-            Step::Prices(hints) => self.prices(&scene, classes, hints, root),
+            Step::Singles(_) => self.singles(&scene, classes, meter),
+            Step::Prices(hints) => self.prices(&scene, classes, hints, (root, meter)),
             Step::Edge(..) => Err(Reason::Incomplete),
         }
     }
 
     fn prices(
         &self,
-        scene: &Scene<'a, '_>,
+        scene: &Scene,
         (node, reference, class): (u32, u32, u32),
         hints: &Prices,
-        root: &Root<'a>,
+        (root, meter): (&Root, &Meter),
     ) -> Result<(), Reason> {
+        let cost = Cost::new(scene);
         if !self.exact_only {
-            let cached = if scene.state.is_start() { root.get_or_init(|| Anchors::new(scene)).as_ref() } else { None };
-            let rounded: Interval = bound(scene, &Pair::new(scene.network, node, reference, class), hints, cached)?;
-            if rounded.sign() == Some(Ordering::Greater) {
-                return Ok(());
+            let pair = Pair::new(scene.network, node, reference, class);
+            let rounded: Interval = meter.while_held(|| {
+                meter.hold(cost.bytes::<Interval>())?;
+                meter.ahead(cost.operations().saturating_mul(Interval::STEPS))?;
+                let cached = if scene.state.is_start() { root.get(scene, &cost, meter)? } else { None };
+                bound(scene, &pair, hints, cached, (&cost, meter))
+            })?;
+            match rounded.sign() {
+                Some(Ordering::Greater) => return Ok(()),
+                Some(_) => return Err(Reason::Bound(rounded)),
+                None => {}
             }
         }
-        let exact: Dyadic = bound(scene, &Pair::new(scene.network, node, reference, class), hints, None)?;
+        let pair = Pair::new(scene.network, node, reference, class);
+        let exact: Dyadic = meter.while_held(|| {
+            meter.hold(cost.bytes::<Dyadic>())?;
+            bound(scene, &pair, hints, None, (&cost, meter))
+        })?;
         if exact.is_positive() { Ok(()) } else { Err(Reason::Bound(Interval::around(&exact))) }
     }
 
-    fn singles(&self, scene: &Scene, (node, reference, class): (u32, u32, u32)) -> Result<(), Reason> {
+    fn singles(&self, scene: &Scene, (node, reference, class): (u32, u32, u32), meter: &Meter) -> Result<(), Reason> {
         if scene.budget > 1 {
             return Err(Reason::Singles(scene.budget));
         }
-        let ground = scene.state.ground;
+        let (listed, operations) = (scene.listed(), cost::singles(scene));
+        meter.ahead(operations.saturating_mul(if self.exact_only { Dyadic::STEPS } else { Interval::STEPS }))?;
+        // Each margin is as expensive as any other.
+        let each = Interval::steps(operations / (listed.len() as u64 + 1));
         let pairs =
             (Pair::new(scene.network, node, reference, class), Pair::new(scene.network, node, reference, class));
         let rounded: Option<Margins<Interval>> = (!self.exact_only).then(|| Margins::new(scene, &pairs.0));
@@ -207,16 +253,9 @@ impl<'a> Checker<'a> {
             let margin = exact.get_or_init(|| Margins::new(scene, &pairs.1)).margin(extra);
             if margin.is_positive() { Ok(()) } else { Err(Reason::Bound(Interval::around(&margin))) }
         };
-        positive(None)?;
-        let mut alike = vec![false; ground.ids.len()];
-        for edge in (0..ground.edges.len()).filter(|&edge| scene.free[edge]) {
-            // Where nothing depends on one end, only the other matters.
-            let [i, j] = ground.edges[edge];
-            let outer = [(i, j), (j, i)].into_iter().find(|ends| !ground.inner[ends.1]);
-            if outer.is_some_and(|(end, _)| std::mem::replace(&mut alike[end], true)) {
-                continue;
-            }
-            positive(Some(edge))?;
+        for extra in std::iter::once(None).chain(listed.into_iter().map(Some)) {
+            meter.spend(each)?;
+            positive(extra)?;
         }
         Ok(())
     }

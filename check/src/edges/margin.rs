@@ -36,11 +36,12 @@ impl<'a, N: Number> Margins<'a, N> {
         let (scene, network) = (self.scene, self.scene.network);
         let here = self.left(node, extra);
         let mut z = network.fixed::<N>(here.0).to_vec();
-        scene.add(scene.own_entry(network.rule, here), here.0, &mut z);
+        let units = 0..z.len();
+        scene.add(scene.own_entry(network.rule, here), here.0, units.clone(), &mut z);
         for &(other, edge) in &scene.state.ground.at[node] {
             if !scene.state.removed[edge] && extra != Some(edge) {
                 let there = self.left(other, extra);
-                scene.add(scene.entry(network.rule, here, there), there.0, &mut z);
+                scene.add(scene.entry(network.rule, here, there), there.0, units.clone(), &mut z);
             }
         }
         for (z, _) in z.iter_mut().zip(&network.linear).filter(|(_, linear)| !**linear) {

@@ -8,12 +8,14 @@
 //! | `number` | exact numbers, and floats rounded outward: the rules below are written once, for both |
 //! | `scene`, `share`, `reach`, `anchor`, `bound` | the bound of a leaf with prices |
 //! | `margin` | the true network after some removals: witnesses, and leaves that are listed |
+//! | `cost` | what a leaf takes, before it is looked at |
 //! | `checker` | which of the two kinds of numbers judges |
 
 mod anchor;
 mod bound;
 mod budget;
 mod checker;
+mod cost;
 pub mod format;
 mod ground;
 mod margin;

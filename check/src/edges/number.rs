@@ -1,13 +1,15 @@
 //! The two kinds of numbers that the rules are applied to: exact ones, and floats that enclose them.
 //!
-//! With floats every hint that the rules leave open (slopes, constants of lines, prices for the reach) is a float, and means
-//! exactly that float; an interval encloses what exact arithmetic makes of these hints. So where the lower end of a bound is positive,
-//! there are hints for which the exact bound is.
+//! The exact numbers define what a leaf means. Every operation on intervals encloses the result of the same operation on exact numbers, whichever of them
+//! lie in the operands, so the interval of a bound encloses the exact bound: it may only answer sooner what exact numbers would answer. A comparison
+//! that selects one of several meanings is not made with intervals that leave it open ([`Number::is_active`]).
+
+use std::cmp::Ordering;
 
 use dashu_int::IBig;
 
 use crate::core::dyadic::Dyadic;
-use crate::directed::{Interval, Rough, Stored};
+use crate::directed::{Interval, Stored};
 
 /// `g·act(z) ≥ constant + up·p − down·q` for all rises `p` and falls `q` within reach.
 #[derive(Clone, Debug)]
@@ -15,6 +17,14 @@ pub struct Line<N> {
     pub constant: N,
     pub up: N,
     pub down: N,
+}
+
+/// What a hidden unit does with its pre-activation, and on which side of its bend it is taken to be.
+#[derive(Clone, Copy, Debug)]
+pub enum Unit {
+    Linear,
+    Active,
+    Inactive,
 }
 
 /// Numbers of the network in both kinds.
@@ -32,6 +42,12 @@ impl Row {
 
 /// What the rules need of a number.
 pub trait Number: Clone {
+    /// Bytes in memory, about.
+    const BYTES: usize;
+    /// Steps of [`crate::work`] that an operation takes at least.
+    const STEPS: u64;
+    /// Steps of so many operations that nothing else counts.
+    fn steps(operations: u64) -> u64;
     fn zero() -> Self;
     fn of(x: &Dyadic) -> Self;
     fn of_row(row: &Row) -> &[Self];
@@ -44,27 +60,49 @@ pub trait Number: Clone {
     fn positive_part(&self) -> Self;
     /// Surely 0?
     fn is_zero(&self) -> bool;
-    fn rough(&self) -> Rough;
+    /// By value, or by upper ends.
+    fn order(&self, other: &Self) -> Ordering;
     /// The sum of the so many smallest.
     fn sum_of_smallest(numbers: Vec<Self>, count: usize) -> Self;
+    /// Is a unit with pre-activation `z`, which can rise and fall so far, taken for active where its coefficient is positive: is `z > 2⁻³⁰ (fall − 59/128 rise)`?
+    /// `None` where these numbers leave that open. Beside the reach the right-hand side is nothing; it decides where `z` is 0 but for roundings. What matters
+    /// then is whether the unit can fall or rise. 59/128 is a ratio that sums of few entries do not have, so that this is seldom close in its turn.
+    fn is_active(z: &Self, reach: [&Self; 2]) -> Option<bool>;
     /// A line under a unit with coefficient `g` and pre-activation `z`, which can rise and fall so far.
-    fn line(g: &Self, z: &Self, reach: [&Self; 2], linear: bool) -> Line<Self>;
+    fn line(g: &Self, z: &Self, reach: [&Self; 2], kind: Unit) -> Line<Self>;
 
     fn minus(&self, other: &Self) -> Self {
         self.plus(&other.negated())
     }
 
-    fn most(&self, other: &Self) -> Self {
-        self.negated().least(&other.negated()).negated()
-    }
-
-    fn sum_of_largest(numbers: &[Self], count: usize) -> Self {
-        Self::sum_of_smallest(numbers.iter().map(Number::negated).collect(), count).negated()
-    }
-
     fn count(count: usize) -> Self {
         Self::of(&Dyadic::from(count))
     }
+}
+
+/// The sums of the `counts` largest numbers, each of which may be taken so many times; none is negative. Intervals are taken in the order of their upper ends: the sum of
+/// these is the largest of any, and the sum of lower ends not above the largest, whichever are taken.
+pub fn sums_of_largest<N: Number>(mut numbers: Vec<(N, usize)>, counts: &[usize]) -> Vec<N> {
+    numbers.sort_unstable_by(|a, b| b.0.order(&a.0));
+    // How many are taken, and their sum, before each.
+    let (mut taken, mut sum) = (0usize, N::zero());
+    let mut before = Vec::with_capacity(numbers.len() + 1);
+    for (x, times) in &numbers {
+        before.push((taken, sum.clone()));
+        sum = sum.plus(&x.times(&N::count(*times)));
+        taken = taken.saturating_add(*times);
+    }
+    before.push((taken, sum));
+    let of = |&count: &usize| {
+        // At least the first has nothing before it.
+        let at = before.partition_point(|of| of.0 <= count) - 1;
+        let (taken, sum) = &before[at];
+        match numbers.get(at).filter(|_| count > *taken) {
+            Some((x, _)) => sum.plus(&x.times(&N::count(count - taken))),
+            None => sum.clone(),
+        }
+    };
+    counts.iter().map(of).collect()
 }
 
 /// Slopes of exact lines are multiples of `2^GRID`.
@@ -82,6 +120,14 @@ fn quotient(part: &Dyadic, whole: &Dyadic, upward: bool) -> Dyadic {
 }
 
 impl Number for Dyadic {
+    const BYTES: usize = 64;
+    const STEPS: u64 = 32;
+
+    /// They count for themselves.
+    fn steps(_: u64) -> u64 {
+        0
+    }
+
     fn zero() -> Dyadic {
         Dyadic::ZERO
     }
@@ -126,8 +172,8 @@ impl Number for Dyadic {
         Dyadic::is_zero(self)
     }
 
-    fn rough(&self) -> Rough {
-        Interval::around(self).rough()
+    fn order(&self, other: &Dyadic) -> Ordering {
+        self.cmp(other)
     }
 
     fn sum_of_smallest(mut numbers: Vec<Dyadic>, count: usize) -> Dyadic {
@@ -135,21 +181,56 @@ impl Number for Dyadic {
         numbers.iter().take(count).fold(Dyadic::ZERO, |sum, x| &sum + x)
     }
 
-    fn line(g: &Dyadic, z: &Dyadic, [rise, fall]: [&Dyadic; 2], linear: bool) -> Line<Dyadic> {
+    fn is_active(z: &Dyadic, [rise, fall]: [&Dyadic; 2]) -> Option<bool> {
+        let shift = &Dyadic::new(128.into(), 0) * fall;
+        let shift = &shift - &(&Dyadic::new(59.into(), 0) * rise);
+        Some(&Dyadic::new(128.into(), 30) * z > shift)
+    }
+
+    fn line(g: &Dyadic, z: &Dyadic, [rise, fall]: [&Dyadic; 2], kind: Unit) -> Line<Dyadic> {
         let relu = Dyadic::positive_part;
-        if linear || (!g.is_negative() && z.is_positive()) {
-            return Line { constant: g * z, up: g.clone(), down: g.clone() };
+        match kind {
+            Unit::Linear => Line { constant: g * z, up: g.clone(), down: g.clone() },
+            Unit::Active if !g.is_negative() => Line { constant: g * z, up: g.clone(), down: g.clone() },
+            Unit::Inactive if !g.is_negative() => Line { constant: Dyadic::ZERO, up: Dyadic::ZERO, down: Dyadic::ZERO },
+            _ => {
+                let up = quotient(&(&relu(&(z + rise)) - &relu(z)), rise, true);
+                let down = quotient(&(&relu(z) - &relu(&(z - fall))), fall, false);
+                Line { constant: g * &relu(z), up: g * &up, down: g * &down }
+            }
         }
-        if !g.is_negative() {
-            return Line { constant: Dyadic::ZERO, up: Dyadic::ZERO, down: Dyadic::ZERO };
-        }
-        let up = quotient(&(&relu(&(z + rise)) - &relu(z)), rise, true);
-        let down = quotient(&(&relu(z) - &relu(&(z - fall))), fall, false);
-        Line { constant: g * &relu(z), up: g * &up, down: g * &down }
     }
 }
 
+/// Counts operations of this thread, for tests.
+#[cfg(test)]
+fn tick() {
+    TICKS.with(|ticks| ticks.set(ticks.get() + 1));
+}
+
+#[cfg(not(test))]
+#[inline(always)]
+fn tick() {}
+
+/// Operations on intervals so far.
+#[cfg(test)]
+pub fn ticks() -> u64 {
+    TICKS.with(std::cell::Cell::get)
+}
+
+#[cfg(test)]
+thread_local! {
+    static TICKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
 impl Number for Interval {
+    const BYTES: usize = 16;
+    const STEPS: u64 = 4;
+
+    fn steps(operations: u64) -> u64 {
+        operations.saturating_mul(Interval::STEPS)
+    }
+
     fn zero() -> Interval {
         Interval::ZERO
     }
@@ -167,6 +248,7 @@ impl Number for Interval {
     }
 
     fn plus(&self, other: &Interval) -> Interval {
+        tick();
         Interval::plus(*self, *other)
     }
 
@@ -175,22 +257,22 @@ impl Number for Interval {
     }
 
     fn times(&self, other: &Interval) -> Interval {
-        match (self.as_stored(), other.as_stored()) {
-            (_, Some(factor)) => Interval::scaled(*self, factor),
-            (Some(factor), _) => Interval::scaled(*other, factor),
-            _ => Interval::times(*self, *other),
-        }
+        tick();
+        Interval::times(*self, *other)
     }
 
     fn scaled(&self, factor: Stored) -> Interval {
+        tick();
         Interval::scaled(*self, factor)
     }
 
     fn least(&self, other: &Interval) -> Interval {
+        tick();
         Interval::least(*self, *other)
     }
 
     fn positive_part(&self) -> Interval {
+        tick();
         Interval::positive_part(*self)
     }
 
@@ -198,8 +280,12 @@ impl Number for Interval {
         self.lower.is_zero() && self.upper.is_zero()
     }
 
-    fn rough(&self) -> Rough {
-        Interval::rough(*self)
+    fn order(&self, other: &Interval) -> Ordering {
+        self.upper.order(other.upper)
+    }
+
+    fn count(count: usize) -> Interval {
+        if count < 1 << 53 { Stored::count(count).into() } else { Interval::around(&Dyadic::from(count)) }
     }
 
     fn sum_of_smallest(numbers: Vec<Interval>, count: usize) -> Interval {
@@ -213,26 +299,36 @@ impl Number for Interval {
         Interval { lower, upper }
     }
 
-    fn line(g: &Interval, z: &Interval, [rise, fall]: [&Interval; 2], linear: bool) -> Line<Interval> {
-        let (slope, at) = (g.rough(), z.rough());
-        let relu = |x: Rough| x.most(Rough::ZERO);
-        let share = |part: Rough, whole: Rough| if whole > Rough::ZERO { part / whole } else { Rough::ZERO };
-        if linear {
-            let slope = slope.stored();
-            // `g z⁰ + (g − slope)(p − q)`, with `p − q` between its ends.
-            let open = Interval { lower: -fall.upper, upper: rise.upper };
-            let rest = Interval::times(Interval::minus(*g, slope.into()), open);
-            let constant = Interval::plus(Interval::times(*g, *z), rest).lower.point();
-            return Line { constant, up: slope.into(), down: slope.into() };
+    fn is_active(z: &Interval, [rise, fall]: [&Interval; 2]) -> Option<bool> {
+        let [all, part, large] = [(128, 0), (59, 0), (128, 30)].map(|(x, power)| Stored::scaled(x, power));
+        let (shift, less) = (fall.scaled(all?), rise.scaled(part?));
+        match z.scaled(large?).minus(shift.minus(less)).sign()? {
+            Ordering::Greater => Some(true),
+            Ordering::Equal | Ordering::Less => Some(false),
         }
-        let [up, down] = if slope >= Rough::ZERO {
-            [if at > Rough::ZERO { slope } else { Rough::ZERO }; 2]
-        } else {
-            let (rise, fall) = (rise.upper.rough(), fall.upper.rough());
-            [slope * share(relu(at + rise) - relu(at), rise), slope * share(relu(at) - relu(at - fall), fall)]
+    }
+
+    fn line(g: &Interval, z: &Interval, [rise, fall]: [&Interval; 2], kind: Unit) -> Line<Interval> {
+        let straight = |g: Interval| Line { constant: g.times(*z), up: g, down: g };
+        let not_negative = |g: Interval| match kind {
+            Unit::Inactive => straight(Interval::ZERO),
+            Unit::Linear | Unit::Active => straight(g),
         };
-        let slopes = [up.stored(), down.stored()];
-        let constant = Interval::least_on_rectangle(*g, *z, slopes, rise.upper, fall.upper).point();
-        Line { constant, up: slopes[0].into(), down: slopes[1].into() }
+        let negative = |g: Interval| {
+            let [up, down] = Interval::relu_slopes(*z, *rise, *fall, GRID as i32);
+            Line { constant: g.times(z.positive_part()), up: g.times(up), down: g.times(down) }
+        };
+        if matches!(kind, Unit::Linear) || !g.lower.is_negative() {
+            return not_negative(*g);
+        }
+        if !g.upper.is_positive() {
+            return negative(*g);
+        }
+        // The line of either sign: each with the part of the interval that has it.
+        let (a, b) = (not_negative(g.positive_part()), negative(-(-*g).positive_part()));
+        Line { constant: a.constant.hull(b.constant), up: a.up.hull(b.up), down: a.down.hull(b.down) }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! A leaf's graph: the neighbours of the target, theirs, the edges that are free, and entries for any number of edges left.
 
+use std::ops::Range;
+
 use super::network::Network;
 use super::number::Number;
 use super::rule::Rule;
@@ -102,6 +104,23 @@ impl<'n, 's> Scene<'n, 's> {
         self.cap(self.target()).min(self.free_at_target).min(self.budget)
     }
 
+    /// How many removals there can be at a neighbour that is kept.
+    pub fn most_at(&self, neighbour: &Neighbour) -> usize {
+        self.cap(neighbour.node).min(neighbour.others).min(self.budget)
+    }
+
+    /// The free edges, but of those to nodes on which nothing depends only one at each node.
+    pub fn listed(&self) -> Vec<usize> {
+        let ground = self.state.ground;
+        let mut alike = vec![false; ground.ids.len()];
+        let is_new = |&edge: &usize| {
+            let [i, j] = ground.edges[edge];
+            let outer = [(i, j), (j, i)].into_iter().find(|ends| !ground.inner[ends.1]);
+            outer.is_none_or(|(end, _)| !std::mem::replace(&mut alike[end], true))
+        };
+        (0..ground.edges.len()).filter(|&edge| self.free[edge]).filter(is_new).collect()
+    }
+
     /// `d_v` when `more` edges are removed there: the node and its edges left.
     pub fn with(&self, node: usize, more: usize) -> (u32, usize) {
         (self.id(node), self.state.left[node] - more)
@@ -128,10 +147,10 @@ impl<'n, 's> Scene<'n, 's> {
         if self.network.own(rule, id) { rule.entry(size, size) } else { Stored::ZERO }
     }
 
-    /// Adds an entry times what a node sends.
-    pub fn add<N: Number>(&self, entry: Stored, node: u32, sums: &mut [N]) {
+    /// Adds an entry times what a node sends to some units.
+    pub fn add<N: Number>(&self, entry: Stored, node: u32, units: Range<usize>, sums: &mut [N]) {
         if !entry.is_zero() {
-            let sent = self.network.sent::<N>(node);
+            let sent = &self.network.sent::<N>(node)[units];
             sums.iter_mut().zip(sent).for_each(|(sum, y)| *sum = sum.plus(&y.scaled(entry)));
         }
     }

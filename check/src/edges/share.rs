@@ -24,6 +24,9 @@ pub struct Shares {
 }
 
 impl Shares {
+    /// Bytes in memory for every pair, about.
+    pub const BYTES: u64 = 64;
+
     /// From the hints of a leaf.
     ///
     /// # Errors
@@ -55,7 +58,7 @@ impl Shares {
                 weights.insert(pair, weight);
             }
         }
-        if let Some((pair, _)) = stated.into_values().next() {
+        if let Some(pair) = stated.into_values().map(|(pair, _)| pair).min() {
             return Err(Reason::View(pair));
         }
         let mut omega = vec![0; ground.edges.len()];
@@ -93,21 +96,15 @@ impl Shares {
         Dyadic::new((weight * self.omega[link.edge]).into(), GRID)
     }
 
-    /// What 0, 1, … removals elsewhere at the sender of a link cost at least; that to the target, if it is free and `paid`, costs nothing.
-    pub fn elsewhere(&self, neighbour: &Neighbour, link: &Link, paid: bool, most: usize) -> Vec<Dyadic> {
+    /// What 1, 2, … removals elsewhere at the sender of a link cost at least, up to `most`; none of them is that of the edge to the target.
+    pub fn elsewhere(&self, neighbour: &Neighbour, link: &Link, most: usize) -> Vec<Dyadic> {
         let weight = u128::from(self.weight(neighbour, link).1);
-        let (mut costs, mut sum) = (vec![Dyadic::ZERO], 0u128);
-        if paid && link.to_target {
-            costs.push(Dyadic::ZERO);
-        }
-        for (omega, _) in self.cheapest[link.node].iter().filter(|of| of.1 != link.edge) {
-            if costs.len() > most {
-                break;
-            }
+        let others = self.cheapest[link.node].iter().filter(|of| of.1 != link.edge);
+        let mut sum = 0u128;
+        let costs = others.take(most).map(|(omega, _)| {
             sum += u128::from(*omega);
-            costs.push(Dyadic::new((weight * sum).into(), GRID));
-        }
-        costs.truncate(most + 1);
-        costs
+            Dyadic::new((weight * sum).into(), GRID)
+        });
+        costs.collect()
     }
 }

@@ -1,11 +1,13 @@
 //! Trees: the leaves of a well-formed one are about all sets of relevant edges, up to exchanges that change no logit.
 
 use super::Edge;
+use super::cost;
 use super::format::Step;
 use super::ground::Ground;
 use super::state::State;
 use crate::core::tree::{LARGEST_TREE, LONGEST_PATH};
 use crate::reason::Reason;
+use crate::work::Meter;
 
 /// A split on the path.
 struct Split {
@@ -21,6 +23,7 @@ pub fn walk(
     ground: &Ground,
     budget: usize,
     tree: &[Step],
+    meter: &Meter,
     mut leaf: impl FnMut(&State, &Step) -> Result<(), Reason>,
 ) -> Result<(), (usize, Reason)> {
     if tree.len() > LARGEST_TREE {
@@ -31,6 +34,7 @@ pub fn walk(
     let mut complete = false;
     for (at, step) in tree.iter().enumerate() {
         let here = |reason| (at, reason);
+        meter.spend(cost::EDGE.saturating_mul(ground.edges.len() as u64 + 1)).map_err(here)?;
         if complete {
             return Err(here(Reason::Trailing));
         }

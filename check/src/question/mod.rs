@@ -6,6 +6,7 @@
 //! | module | what |
 //! |---|---|
 //! | `words` | the options of the commands, and the question that they ask |
+//! | `lists` | what they say in lists and files |
 //! | `cover` | are all perturbations asked about among those stated? |
 //! | `execution` | the same of executions |
 //! | `answer` | which claims of a file answer the question |
@@ -13,12 +14,14 @@
 mod answer;
 mod cover;
 mod execution;
+mod lists;
 mod words;
 
 pub(crate) use answer::{Asked, differences, left_open, uncovered_attack};
 pub(crate) use cover::{Room, flippable, removable};
 pub use execution::Execution;
-pub use words::{Value, WORDS, Word, Words, read_rules};
+pub use lists::read_rules;
+pub use words::{Value, WORDS, Word, Words};
 
 use gcnproof_files::GraphFile;
 

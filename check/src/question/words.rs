@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
-use gcnproof_files::{GraphFile, PartFile, SparseMatrix, matrix_digest, read_integers, read_matrix, read_selection};
+use gcnproof_files::{GraphFile, PartFile, read_integers};
 
+use super::lists::{Ids, edges, identifiers, local, precision};
 use super::{Attack, Execution, Question};
-use crate::edges::{Edge, format::Removals};
-use crate::format::{BudgetStatement, Convention, Direction, Local};
-use crate::statement::Rule;
+use crate::edges::format::Removals;
+use crate::format::{BudgetStatement, Convention, Direction};
 
 /// An option.
 #[derive(Debug)]
@@ -334,168 +333,4 @@ impl Words {
             |&x: &i64| u64::try_from(x).map_err(|_| format!("{file}: a local budget of {x}: it must not be negative"));
         numbers.iter().map(number).collect::<Result<Vec<u64>, _>>().map(Some)
     }
-}
-
-/// Nodes by the ids that people say: rows of the graph, or of a part the ids of the whole graph.
-struct Ids<'a> {
-    graph: &'a GraphFile,
-    part: Option<&'a PartFile>,
-}
-
-impl Ids<'_> {
-    fn count(&self) -> usize {
-        self.part.map_or(self.graph.attributes.rows, |part| part.of)
-    }
-
-    /// Sets the budgets of frozen nodes to 0.
-    fn freeze(&self, list: Option<&str>, locals: &mut Option<Vec<u64>>, uniform: u64) -> Result<(), String> {
-        let Some(list) = list else { return Ok(()) };
-        let budgets = locals.get_or_insert_with(|| vec![uniform; self.count()]);
-        identifiers(list, self.count(), "nodes")?.iter().for_each(|&node| budgets[node as usize] = 0);
-        Ok(())
-    }
-
-    /// Budgets by row.
-    fn local(&self, locals: Option<Vec<u64>>, uniform: u64) -> Local {
-        match (locals, self.part) {
-            (None, _) => Local::Uniform(uniform),
-            (Some(all), None) => Local::PerNode(all),
-            (Some(all), Some(part)) => Local::PerNode(part.nodes.iter().map(|&node| all[node as usize]).collect()),
-        }
-    }
-
-    /// The rows that are asked about, all if none are named, and the ids for which another part answers.
-    fn asked(&self, list: Option<&str>) -> Result<(Option<Vec<u32>>, Vec<u32>), String> {
-        let named = match list {
-            None => None,
-            Some("all") => self.part.map(|part| (0..part.of as u32).collect()),
-            Some(list) => Some(identifiers(list, self.count(), "nodes")?),
-        };
-        match (named, self.part) {
-            (Some(ids), _) if ids.is_empty() => Err("--nodes selects no node".into()),
-            (Some(ids), Some(part)) => {
-                let own = |&id: &u32| part.row(id.into()).filter(|&row| part.owns(row)).ok_or(id);
-                let (rows, others): (Vec<_>, Vec<_>) = ids.iter().map(own).partition(Result::is_ok);
-                let rows = rows.into_iter().filter_map(Result::ok).map(|row| row as u32).collect();
-                Ok((Some(rows), others.into_iter().filter_map(Result::err).collect()))
-            }
-            (named, _) => Ok((named, Vec::new())),
-        }
-    }
-}
-
-/// `12` or `1%`: so many flips at a node of so many attributes. A percentage is rounded down, but to 1 at least if it is more than 0.
-fn local(text: &str, attributes: usize) -> Result<u64, String> {
-    let wrong = || format!("-q: '{text}' is neither a number of flips (12) nor a percentage of the attributes (1%)");
-    let Some(percent) = text.strip_suffix('%') else { return text.trim().parse().map_err(|_| wrong()) };
-    let percent = percent.trim().parse::<f64>().ok().filter(|p| (0.0..=100.0).contains(p)).ok_or_else(wrong)?;
-    if percent == 0.0 {
-        return Ok(0);
-    }
-    Ok(((attributes as f64 * percent / 100.0 + 1e-9).floor() as u64).max(1))
-}
-
-/// `2^-24`, or the number: bits of the significand.
-fn precision(text: &str) -> Result<u32, String> {
-    let bits = match text.strip_prefix("2^-") {
-        Some(power) => power.parse().ok(),
-        None => text.parse::<f64>().ok().and_then(|u| (2..=53).find(|&bits| 0.5f64.powi(bits as i32) == u)),
-    };
-    let wrong = || format!("--unit-roundoff: '{text}' is no power of two such as 2^-24 (float32) or 2^-8 (bfloat16)");
-    bits.filter(|bits| (2..=53).contains(bits)).ok_or_else(wrong)
-}
-
-/// Ids and ranges (3,17,20-25), or a file with ids or a mask; rising, each once. There are `count` of them.
-fn identifiers(list: &str, count: usize, what: &str) -> Result<Vec<u32>, String> {
-    let range = |part: &str| -> Option<(u64, u64)> {
-        let (first, last) = part.trim().split_once('-').unwrap_or((part, part));
-        let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        (first <= last).then_some((first, last))
-    };
-    let from_file = |file: &str, entry: Option<&str>| -> Result<Vec<(u64, u64)>, String> {
-        let ids = read_selection(Path::new(file), entry, count, what).map_err(|error| error.to_string())?;
-        Ok(ids.into_iter().map(|id| (id as u64, id as u64)).collect())
-    };
-    let parts: Option<Vec<(u64, u64)>> = list.split(',').map(range).collect();
-    let parts = match parts {
-        // A mask on the command line would be read as the ids 0 and 1.
-        Some(parts) if parts.len() > 2 && parts.iter().all(|part| matches!(part, (0, 0) | (1, 1))) => {
-            return Err(format!("'{list}' holds only 0 and 1, more than once: a mask is given as a file"));
-        }
-        Some(parts) => parts,
-        None if Path::new(list).exists() => from_file(list, None)?,
-        None => match list.rsplit_once(':').filter(|(file, _)| Path::new(file).exists()) {
-            Some((file, entry)) => from_file(file, Some(entry))?,
-            None => {
-                return Err(format!(
-                    "'{list}' is neither a list of {what} (expected ids and ranges such as 0-99,204) nor a file"
-                ));
-            }
-        },
-    };
-    if let Some((_, last)) = parts.iter().find(|(_, last)| *last >= count as u64) {
-        return Err(format!("there is no {} {last}: there are {count}, counted from 0", what.trim_end_matches('s')));
-    }
-    let mut ids: Vec<u32> = Vec::new();
-    let mut ranges = parts;
-    ranges.sort_unstable();
-    for (first, last) in ranges {
-        let next = ids.last().map_or(0, |&id| u64::from(id) + 1);
-        ids.extend((first.max(next)..=last).map(|id| id as u32));
-    }
-    Ok(ids)
-}
-
-/// Edges of a graph from a file: the ids of both ends one after the other.
-fn edges(file: &str, graph: &GraphFile) -> Result<Vec<Edge>, String> {
-    let ids = read_integers(Path::new(file)).map_err(|error| error.to_string())?;
-    if ids.len() % 2 == 1 {
-        return Err(format!("--freeze-edges {file}: {} ids are no list of pairs", ids.len()));
-    }
-    let id = |id: i64| u32::try_from(id).ok().filter(|&id| (id as usize) < graph.adjacency.rows);
-    let edge = |pair: &[i64]| {
-        let found = id(pair[0]).zip(id(pair[1])).filter(|&(i, j)| i != j && graph.adjacency.contains(i as usize, j));
-        let (i, j) =
-            found.ok_or_else(|| format!("--freeze-edges {file}: the graph has no edge {}-{}", pair[0], pair[1]))?;
-        Ok((i.min(j), i.max(j)))
-    };
-    let mut edges = ids.chunks_exact(2).map(edge).collect::<Result<Vec<Edge>, String>>()?;
-    edges.sort_unstable();
-    edges.dedup();
-    Ok(edges)
-}
-
-/// The rules of all layers as a header names them, from a text with commas between layers and ` & ` between the terms of one. A file in the place of a
-/// rule is read, and its matrix is put to the others.
-///
-/// # Errors
-/// If a rule is none, and no file either.
-pub fn read_rules(text: &str, matrices: &mut Vec<Arc<SparseMatrix>>) -> Result<Vec<String>, String> {
-    let mut depth = 0usize;
-    let between = |letter: char| {
-        // Commas within parentheses belong to a rule.
-        match letter {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        letter == ',' && depth == 0
-    };
-    let mut named = |rule: &str| {
-        if Rule::read(rule).is_some() {
-            return Ok(rule.to_string());
-        }
-        if !Path::new(rule).exists() {
-            return Err(format!(
-                "'{rule}' is none of gcn, gcn-self, mean, mean+self, sum, sum+self, identity, poly(RULE;c0,c1,…), and no such \
-                 file exists"
-            ));
-        }
-        let matrix = read_matrix(rule.as_ref()).map_err(|error| error.to_string())?;
-        let name = format!("matrix:{}", matrix_digest(&matrix));
-        matrices.push(Arc::new(matrix));
-        Ok(name)
-    };
-    let mut layer = |rules: &str| Ok(rules.split(" & ").map(&mut named).collect::<Result<Vec<_>, _>>()?.join(" & "));
-    text.split(between).map(&mut layer).collect()
 }

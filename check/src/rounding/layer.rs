@@ -1,8 +1,12 @@
-//! What rounding does in one layer: how many roundings a product passes, what underflow adds, and what stays in range (`FORMAT.md` §9).
+//! What rounding does in one row of a described layer: how many roundings a product passes, what underflow adds, and what stays in range
+//! (`FORMAT.md` §9).
 
+use gcnproof_files::{Described, DescribedLayer};
+
+use super::term::Term;
 use crate::core::dyadic::Dyadic;
 use crate::format::Deployed;
-use crate::statement::Layer;
+use crate::statement::Network;
 
 /// Magnitudes must stay below this power of two: far from the end of binary32's range.
 const RANGE: i64 = 120;
@@ -11,20 +15,39 @@ const RANGE: i64 = 120;
 pub(super) struct Facts {
     precision: i64,
     flush_subnormals: bool,
-    /// Units by which entries of each term's operator may differ: as stated, and 1 at least where an execution rounds an entry.
-    operator_error: Vec<u32>,
+    terms: Vec<TermFacts>,
+    /// 1 where weights are rounded to the format, else 0.
     weight_rounding: usize,
-    bias_rounding: usize,
+    bias_roundings: usize,
     largest_weight: Dyadic,
-    largest_bias: Dyadic,
-    largest_entry: Dyadic,
-    longest_row: usize,
 }
 
-/// Inputs that may differ from zero, and entries of the row, by term.
-pub(super) struct Counts {
+/// What is said of one of its terms.
+struct TermFacts {
+    /// Units by which entries of its operator may differ, as stated.
+    operator_error: u32,
+    /// Roundings of products: of the described ones, and of those that were folded.
+    products: usize,
+}
+
+/// What an entry of the layer is summed from.
+pub(super) struct Row {
+    /// Inputs that may differ from zero, by term.
     pub(super) inputs: Vec<usize>,
+    /// Entries of the operator's row that are not 0, by term.
     pub(super) entries: Vec<usize>,
+    /// Has an entry more bits than the format, by term?
+    rounded: Vec<bool>,
+    largest_entry: Dyadic,
+    /// The largest input.
+    pub(super) size: Dyadic,
+}
+
+impl Row {
+    pub(super) fn new(terms: usize, size: Dyadic) -> Row {
+        let (inputs, entries, rounded) = (vec![0; terms], vec![0; terms], vec![false; terms]);
+        Row { inputs, entries, rounded, largest_entry: Dyadic::ZERO, size }
+    }
 }
 
 /// A power of two.
@@ -32,43 +55,56 @@ pub(super) fn power(exponent: i64) -> Dyadic {
     Dyadic::new(1.into(), exponent)
 }
 
-fn largest<'d>(numbers: impl Iterator<Item = &'d Dyadic>) -> Dyadic {
-    numbers.map(Dyadic::size).max().unwrap_or_default()
-}
-
 impl Facts {
-    pub(super) fn new(layer: &Layer, nodes: u32, deployed: &Deployed, operator_error: &[u32]) -> Facts {
-        let rounds = |x: &Dyadic| x.reduced().bits() > deployed.precision as usize;
-        let biases = layer.biases();
-        let mut operator_error = operator_error.to_vec();
-        let mut largest_entry = Dyadic::ZERO;
-        for link in (0..nodes).flat_map(|m| layer.links.row(m)) {
-            let (entry, error) = (link.entry.exact(), &mut operator_error[link.term as usize]);
-            *error = (*error).max(u32::from(rounds(&entry)));
-            largest_entry = largest_entry.max(entry.size());
+    /// `errors` are those of the operators of the weight layer that the described one stands in.
+    pub(super) fn new(
+        network: &Network,
+        described: &Described,
+        layer: &DescribedLayer,
+        deployed: &Deployed,
+        errors: &[u32],
+    ) -> Facts {
+        let precision = i64::from(deployed.precision);
+        let (mut weight_rounding, mut largest_weight) = (0, Dyadic::ZERO);
+        for of in &layer.terms {
+            let term = Term::new(network, layer, of);
+            let inputs = of.source.map_or(network.widths[1], |source| described.layers[source].outputs);
+            for (input, unit) in (0..inputs).flat_map(|input| (0..layer.outputs).map(move |unit| (input, unit))) {
+                weight_rounding |= usize::from(rounds(term.weight(input, unit), precision));
+                largest_weight = largest_weight.max(term.size(input, unit));
+            }
         }
-        Facts {
-            precision: i64::from(deployed.precision),
-            flush_subnormals: deployed.flush_subnormals,
-            operator_error,
-            weight_rounding: usize::from(layer.weight.iter().flatten().any(rounds)),
-            bias_rounding: usize::from(biases.clone().any(rounds)),
-            largest_weight: largest(layer.weight.iter().flatten()),
-            largest_bias: largest(biases),
-            largest_entry,
-            longest_row: (0..nodes).map(|m| layer.links.row(m).len()).max().unwrap_or(0),
-        }
+        let terms = layer.terms.iter().map(|of| TermFacts {
+            operator_error: errors[of.operator],
+            // `1·w` and `a·1` are exact.
+            products: if of.source.is_none() { 1 } else { 2 } + of.roundings as usize,
+        });
+        let (terms, bias_roundings) = (terms.collect(), layer.bias_roundings as usize);
+        let flush_subnormals = deployed.flush_subnormals;
+        Facts { precision, flush_subnormals, terms, weight_rounding, bias_roundings, largest_weight }
     }
 
-    /// `γ`, from above: `x/(1 − x) ≤ x (1 + x + 2x²)` for `x ≤ 1/2`. `products` are the roundings of products on a path.
-    pub(super) fn relative(&self, counts: &Counts, products: usize) -> Option<Dyadic> {
-        let leaves: Vec<usize> = counts.inputs.iter().zip(&counts.entries).map(|(&d, &r)| d.max(r)).collect();
+    /// Counts an entry of a term.
+    pub(super) fn count(&self, row: &mut Row, term: usize, entry: &Dyadic) {
+        row.entries[term] += 1;
+        row.rounded[term] |= rounds(entry, self.precision);
+        row.largest_entry = row.largest_entry.clone().max(entry.size());
+    }
+
+    /// `γ`, from above: `x/(1 − x) ≤ x (1 + x + 2x²)` for `x ≤ 1/2`. None where nothing is known, or a number may leave the range. `biases` are
+    /// those of the row, `sizes` what was folded into them.
+    pub(super) fn relative(&self, row: &Row, biases: &[Dyadic], sizes: &[Dyadic]) -> Option<Dyadic> {
+        self.stays_in_range(row, sizes)?;
+        let leaves: Vec<usize> = row.inputs.iter().zip(&row.entries).map(|(&d, &r)| d.max(r)).collect();
         let all: usize = leaves.iter().sum();
-        let mut most = all + self.bias_rounding;
-        for (k, &error) in self.operator_error.iter().enumerate() {
-            if counts.entries[k] > 0 {
-                let sums = counts.inputs[k] + counts.entries[k] - 1 + (all - leaves[k]);
-                most = most.max(sums + products + error as usize + self.weight_rounding);
+        let bias_rounding = usize::from(biases.iter().any(|bias| rounds(bias, self.precision)));
+        let mut most = all + bias_rounding + self.bias_roundings;
+        for (k, term) in self.terms.iter().enumerate() {
+            if row.entries[k] > 0 {
+                let sums = row.inputs[k] + row.entries[k] - 1 + (all - leaves[k]);
+                // Entries that are no numbers of the format are rounded, whatever is stated.
+                let entry = term.operator_error.max(u32::from(row.rounded[k])) as usize;
+                most = most.max(sums + term.products + entry + self.weight_rounding);
             }
         }
         let x = &Dyadic::from(most) * &power(-self.precision);
@@ -80,23 +116,30 @@ impl Facts {
     }
 
     /// What underflow adds.
-    pub(super) fn underflow(&self, counts: &Counts, size: &Dyadic) -> Dyadic {
-        let pairs = counts.inputs.iter().zip(&counts.entries);
+    pub(super) fn underflow(&self, row: &Row) -> Dyadic {
+        let pairs = row.inputs.iter().zip(&row.entries);
         let operations = pairs.map(|(&d, &r)| (d + 1).saturating_mul(r + 1)).fold(1usize, usize::saturating_add);
         let precision = if self.flush_subnormals { 0 } else { self.precision };
-        &(&Dyadic::from(operations) * &power(4 - 126 - precision)) * &self.factors(size)
+        &(&Dyadic::from(operations) * &power(4 - 126 - precision)) * &self.factors(row)
     }
 
-    fn factors(&self, size: &Dyadic) -> Dyadic {
+    fn factors(&self, row: &Row) -> Dyadic {
         let one = power(0);
-        &(&(&one + size) * &(&one + &self.largest_weight)) * &(&one + &self.largest_entry)
+        &(&(&one + &row.size) * &(&one + &self.largest_weight)) * &(&one + &row.largest_entry)
     }
 
     /// None where a number may leave the range of binary32.
-    pub(super) fn stays_in_range(&self, counts: &Counts, size: &Dyadic) -> Option<()> {
-        let inputs = counts.inputs.iter().max().copied().unwrap_or(0);
-        let summed = [inputs + 1, self.longest_row + 1, counts.inputs.len() + 1];
+    fn stays_in_range(&self, row: &Row, biases: &[Dyadic]) -> Option<()> {
+        let inputs = row.inputs.iter().max().copied().unwrap_or(0);
+        let entries = row.entries.iter().sum::<usize>();
+        let summed = [inputs + 1, entries + 1, self.terms.len() + 1];
         let summed = summed.iter().fold(power(0), |product, &count| &product * &Dyadic::from(count));
-        (&(&summed * &self.factors(size)) + &self.largest_bias < power(RANGE)).then_some(())
+        let largest_bias = biases.iter().max().cloned().unwrap_or_default();
+        (&(&summed * &self.factors(row)) + &largest_bias < power(RANGE)).then_some(())
     }
+}
+
+/// Has a number more significant bits than the format?
+fn rounds(x: &Dyadic, precision: i64) -> bool {
+    x.reduced().bits() as i64 > precision
 }

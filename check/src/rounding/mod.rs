@@ -1,24 +1,27 @@
-//! What rounding may do to a margin of the network as it runs (`FORMAT.md` §9), in dyadic integers.
+//! What rounding may do to a margin of the network as it runs (`FORMAT.md` §9), in dyadic integers: over the layers that the model describes.
 
 mod layer;
+mod term;
 mod usual;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use layer::{Counts, Facts, power};
+use gcnproof_files::{Described, DescribedLayer, DescribedTerm};
+use layer::{Facts, Row, power};
+use term::{Term, bias, bias_sizes, described};
 pub use usual::usual_error;
 
 use crate::core::dyadic::Dyadic;
 use crate::format::Deployed;
 use crate::reason::Reason;
-use crate::statement::{Budget, Decided, Network, pairs};
+use crate::statement::{Budget, Decided, Link, Network, pairs};
 
 /// Errors are rounded up to multiples of this power of two, so that numbers stay short.
 const GRID: i64 = -240;
 
 /// A unit: its value without flips, how far flips move it, and its activation: how large and how wrong it may be, computed.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Unit {
     value: Dyadic,
     reach: Dyadic,
@@ -29,17 +32,43 @@ struct Unit {
 /// The units of a row; none where a number may leave the range.
 type Known = Option<Arc<Vec<Unit>>>;
 
+/// The largest sizes of the weights of a unit, falling, and the sums of the first of them.
+type Falling = (Vec<Dyadic>, Vec<Dyadic>);
+
 /// Error bounds of a statement about the network as it runs.
 pub struct Rounding<'a> {
     network: &'a Network<'a>,
     budget: &'a Budget<'a>,
+    described: Arc<Described>,
+    /// By described layer.
     facts: Arc<Vec<Facts>>,
-    /// For every unit of representation 2, of one term after the other: the largest sizes of weights, falling, and the sums of the first of them.
-    falling: Arc<Vec<(Vec<Dyadic>, Vec<Dyadic>)>>,
+    /// By described layer, term and unit; empty for terms that do not read the attributes.
+    falling: Arc<Vec<Vec<Vec<Falling>>>>,
     /// Where these flips are made and no others.
     made: Option<Decided>,
-    /// Rows that were asked for, by representation and node; none where a number may leave the range.
+    /// Rows that were asked for, by described layer and node; none where a number may leave the range.
     rows: Mutex<HashMap<(usize, u32), Known>>,
+}
+
+/// What a row of a layer receives.
+struct Received {
+    /// By term and input, `Σ_n A H` of terms that read layers, with errors, sizes and reaches.
+    units: Vec<Vec<Unit>>,
+    /// By unit, what the attributes add to its value and to the magnitude of its sum.
+    attributes: Vec<(Dyadic, Dyadic)>,
+    /// By term that reads attributes, the largest entry at a node that may be flipped.
+    farthest: Vec<Dyadic>,
+    /// Nodes whose attributes are read and may be flipped, and the flips that they allow.
+    open: usize,
+    flips: usize,
+    row: Row,
+}
+
+/// What is summed into a unit.
+struct Summed {
+    value: Dyadic,
+    moved: Dyadic,
+    wrong: Dyadic,
 }
 
 fn sum(numbers: impl Iterator<Item = Dyadic>) -> Dyadic {
@@ -47,7 +76,7 @@ fn sum(numbers: impl Iterator<Item = Dyadic>) -> Dyadic {
 }
 
 impl<'a> Rounding<'a> {
-    /// Refuses a header whose operator errors are not one number for each term.
+    /// Refuses a header whose operator errors are not one number for each term, and a model that is not what it describes.
     pub fn new(network: &'a Network<'a>, budget: &'a Budget<'a>, deployed: &Deployed) -> Result<Rounding<'a>, Reason> {
         let wrong = |problem: &str| Err(Reason::Header(format!("deployed: {problem}")));
         if !(2..=53).contains(&deployed.precision) {
@@ -57,27 +86,37 @@ impl<'a> Rounding<'a> {
         if !stated.eq(network.terms[1..].iter().copied()) {
             return wrong("the operator errors are not one number for each term of each layer");
         }
+        let described = described(network)?;
+        let errors = &deployed.operator_error;
+        let facts = described.layers.iter();
+        let facts = facts.map(|layer| Facts::new(network, &described, layer, deployed, &errors[layer.layer])).collect();
         let nodes = network.graph.attributes.rows as u32;
-        let facts = network.layers.iter().zip(&deployed.operator_error);
-        let facts = Arc::new(facts.map(|(layer, errors)| Facts::new(layer, nodes, deployed, errors)).collect());
         let most = (0..nodes).map(|n| budget.local(n)).max().unwrap_or(0).min(budget.global);
-        let column = |unit: usize| {
-            let weights = network.layers[0].weight.iter().enumerate().filter(|(d, _)| !budget.is_frozen(*d as u32));
-            let mut sizes: Vec<Dyadic> = weights.map(|(_, row)| row[unit].size()).collect();
+        let column = |term: Term, unit: usize| {
+            let free = (0..network.widths[1]).filter(|&d| !budget.is_frozen(d as u32));
+            let mut sizes: Vec<Dyadic> = free.map(|d| term.size(d, unit)).collect();
             sizes.sort_by(|x, y| y.cmp(x));
-            sizes.truncate(most + 1);
+            sizes.truncate(most.saturating_add(1));
             let mut sums = vec![Dyadic::ZERO];
             sizes.iter().for_each(|size| sums.push(&sums[sums.len() - 1] + size));
             (sizes, sums)
         };
-        let falling = Arc::new((0..network.terms[1] * network.widths[2]).map(column).collect());
-        Ok(Rounding { network, budget, facts, falling, made: None, rows: Mutex::default() })
+        let of_layer = |layer: &DescribedLayer| {
+            let of_term = |of: &DescribedTerm| {
+                let units = if of.source.is_none() { layer.outputs } else { 0 };
+                (0..units).map(|unit| column(Term::new(network, layer, of), unit)).collect()
+            };
+            layer.terms.iter().map(of_term).collect()
+        };
+        let falling = Arc::new(described.layers.iter().map(of_layer).collect());
+        let (described, facts) = (Arc::new(described), Arc::new(facts));
+        Ok(Rounding { network, budget, described, facts, falling, made: None, rows: Mutex::default() })
     }
 
     /// The same after some flips, and without any others.
     pub fn after(&self, flips: &Decided) -> Rounding<'a> {
-        let (facts, falling) = (self.facts.clone(), self.falling.clone());
-        Rounding { made: Some(flips.clone()), facts, falling, rows: Mutex::default(), ..*self }
+        let (facts, falling, described) = (self.facts.clone(), self.falling.clone(), self.described.clone());
+        Rounding { made: Some(flips.clone()), described, facts, falling, rows: Mutex::default(), ..*self }
     }
 
     /// The attributes of a node.
@@ -88,161 +127,181 @@ impl<'a> Rounding<'a> {
         kept.chain(made.flipped_in(node).filter(|&d| !self.network.has(node, d))).collect()
     }
 
-    /// By how much a computed margin may differ from the exact one, at most; none where nothing is known.
-    pub fn margin_error(&self, node: u32, reference: u32, class: u32) -> Option<Dyadic> {
-        let (l, pair) = (self.network.depth(), [reference as usize, class as usize]);
-        if l == 2 {
-            let row = self.row(2, node)?;
-            return Some(&row[pair[0]].error + &row[pair[1]].error);
-        }
-        let layer = &self.network.layers[l - 2];
-        let (received, counts, size) = self.receive(l, node)?;
-        let relative = self.facts[l - 2].relative(&counts, 2)?;
-        let mut magnitude = sum(pair.iter().map(|&unit| layer.bias(node)[unit].size()));
-        let mut inherited = Dyadic::ZERO;
-        let width = self.network.widths[l];
-        for (at, unit) in received.iter().enumerate() {
-            let (term, input) = (at / self.network.widths[l - 1], at % self.network.widths[l - 1]);
-            let [w, v] = pair.map(|unit| &layer.weight[input][term * width + unit]);
-            inherited += &(&unit.error * &(w - v).size());
-            magnitude += &(&unit.size * &(&w.size() + &v.size()));
-        }
-        let underflow = self.facts[l - 2].underflow(&counts, &size);
-        let underflow = &underflow + &underflow;
-        Some(&(&inherited + &(&relative * &magnitude)) + &underflow)
+    /// Flips that are still allowed at a node.
+    fn local(&self, node: u32) -> usize {
+        if self.made.is_some() { 0 } else { self.budget.local(node) }
     }
 
-    /// The units of a node.
-    fn row(&self, l: usize, node: u32) -> Option<Arc<Vec<Unit>>> {
+    /// By how much a computed margin may differ from the exact one, at most; none where nothing is known.
+    pub fn margin_error(&self, node: u32, reference: u32, class: u32) -> Option<Dyadic> {
+        let (last, pair) = (self.described.layers.len() - 1, [reference as usize, class as usize]);
+        let layer = &self.described.layers[last];
+        let chain = &self.network.layers[layer.layer];
+        let received = self.receive(last, node)?;
+        let sizes = bias_sizes(chain, layer, node);
+        let relative = self.facts[last].relative(&received.row, bias(chain, layer, node), &sizes)?;
+        let (mut magnitude, mut inherited) = (sum(pair.iter().map(|&unit| sizes[unit].clone())), Dyadic::ZERO);
+        for (of, units) in layer.terms.iter().zip(&received.units) {
+            let term = Term::new(self.network, layer, of);
+            for (input, unit) in units.iter().enumerate() {
+                let [w, v] = pair.map(|unit| term.weight(input, unit));
+                inherited += &(&unit.error * &(w - v).size());
+                magnitude += &(&unit.size * &sum(pair.iter().map(|&unit| term.size(input, unit))));
+            }
+        }
+        for &unit in &pair {
+            magnitude += &received.attributes[unit].1;
+            magnitude += &self.raised(last, &received, unit);
+        }
+        let underflow = self.facts[last].underflow(&received.row);
+        Some(&(&inherited + &(&relative * &magnitude)) + &(&underflow + &underflow))
+    }
+
+    /// The units of a node in a described layer that is not the last.
+    fn row(&self, at: usize, node: u32) -> Option<Arc<Vec<Unit>>> {
         let known = || self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(row) = known().get(&(l, node)) {
+        if let Some(row) = known().get(&(at, node)) {
             return row.clone();
         }
-        let row = if l == 2 { self.first(node) } else { self.hidden(l, node) }.map(Arc::new);
-        known().insert((l, node), row.clone());
+        let row = self.hidden(at, node).map(Arc::new);
+        known().insert((at, node), row.clone());
         row
     }
 
-    /// Representation 2.
-    fn first(&self, m: u32) -> Option<Vec<Unit>> {
-        let (network, layer) = (self.network, &self.network.layers[0]);
-        let (width, terms) = (network.widths[2], network.terms[1]);
-        let mut counts = Counts { inputs: vec![0; terms], entries: vec![0; terms] };
-        let mut seen = vec![BTreeSet::new(); terms];
-        let mut farthest = vec![Dyadic::ZERO; terms];
-        let (mut flips, mut open) = (0usize, 0usize);
-        let mut value = layer.bias(m).to_vec();
-        let mut magnitude: Vec<Dyadic> = value.iter().map(Dyadic::size).collect();
-        for pair in pairs(layer.links.row(m)) {
-            let n = pair[0].at;
-            let local = if self.made.is_some() { 0 } else { self.budget.local(n) };
-            flips = flips.saturating_add(local);
-            open += usize::from(local > 0);
-            for link in pair.iter().filter(|link| !link.entry.is_zero()) {
-                let (a, k) = (link.entry.exact(), link.term as usize);
-                counts.entries[k] += 1;
-                if local > 0 {
-                    farthest[k] = farthest[k].clone().max(a.size());
-                }
-                let mut sent = vec![(Dyadic::ZERO, Dyadic::ZERO); width];
-                for d in self.attributes(n) {
-                    seen[k].insert(d);
-                    let weights = &layer.weight[d as usize][link.part(width)];
-                    sent.iter_mut().zip(weights).for_each(|(sent, w)| {
-                        sent.0 += w;
-                        sent.1 += &w.size();
-                    });
-                }
-                for (j, (x, size)) in sent.iter().enumerate() {
-                    value[j] += &(&a * x);
-                    magnitude[j] += &(&a.size() * size);
-                }
-            }
-        }
-        let flips = flips.min(self.budget.global);
-        let added = if self.budget.adds() { flips } else { 0 };
-        for (inputs, seen) in counts.inputs.iter_mut().zip(&seen) {
-            *inputs = seen.len().saturating_add(added).min(layer.weight.len());
-        }
-        let one = power(0);
-        self.facts[0].stays_in_range(&counts, &one)?;
-        let relative = self.facts[0].relative(&counts, 1)?;
-        let underflow = self.facts[0].underflow(&counts, &one);
+    /// The same, computed.
+    fn hidden(&self, at: usize, m: u32) -> Option<Vec<Unit>> {
+        let layer = &self.described.layers[at];
+        let chain = &self.network.layers[layer.layer];
+        let received = self.receive(at, m)?;
+        let (biases, sizes) = (bias(chain, layer, m), bias_sizes(chain, layer, m));
+        let relative = self.facts[at].relative(&received.row, biases, &sizes)?;
+        let underflow = self.facts[at].underflow(&received.row);
         let unit = |j: usize| {
-            let moved = sum(farthest.iter().enumerate().map(|(k, a)| a * &self.changes(k * width + j, open, flips)));
-            let most = if added > 0 { &magnitude[j] + &moved } else { magnitude[j].clone() };
-            let wrong = &(&relative * &most) + &underflow;
-            let linear = network.depth() == 2 || network.is_linear(2, j);
-            activation(value[j].clone(), moved, wrong, linear)
-        };
-        Some((0..width).map(unit).collect())
-    }
-
-    /// What so many flips at so many nodes change at most, in a unit of layer 2 that sees them with entries of size 1.
-    fn changes(&self, unit: usize, nodes: usize, flips: usize) -> Dyadic {
-        if nodes == 0 {
-            return Dyadic::ZERO;
-        }
-        let (sizes, sums) = &self.falling[unit];
-        let (whole, rest) = (flips / nodes, flips % nodes);
-        let next = sizes.get(whole).cloned().unwrap_or_default();
-        &(&Dyadic::from(nodes) * &sums[whole.min(sizes.len())]) + &(&Dyadic::from(rest) * &next)
-    }
-
-    /// Representations above 2.
-    fn hidden(&self, l: usize, m: u32) -> Option<Vec<Unit>> {
-        let (network, layer) = (self.network, &self.network.layers[l - 2]);
-        let (received, counts, size) = self.receive(l, m)?;
-        let relative = self.facts[l - 2].relative(&counts, 2)?;
-        let underflow = self.facts[l - 2].underflow(&counts, &size);
-        let (inputs, width) = (network.widths[l - 1], network.widths[l]);
-        let unit = |j: usize| {
-            let bias = &layer.bias(m)[j];
-            let (mut value, mut magnitude) = (bias.clone(), bias.size());
-            let (mut inherited, mut moved) = (Dyadic::ZERO, Dyadic::ZERO);
-            for (at, unit) in received.iter().enumerate() {
-                let w = &layer.weight[at % inputs][at / inputs * width + j];
-                value += &(&unit.value * w);
-                inherited += &(&unit.error * &w.size());
-                magnitude += &(&unit.size * &w.size());
-                moved += &(&unit.reach * &w.size());
+            let (mut value, mut magnitude) = (biases[j].clone(), sizes[j].clone());
+            let (mut inherited, mut moved) = (Dyadic::ZERO, self.moved(at, &received, j));
+            value += &received.attributes[j].0;
+            magnitude += &received.attributes[j].1;
+            magnitude += &self.raised(at, &received, j);
+            for (of, units) in layer.terms.iter().zip(&received.units) {
+                let term = Term::new(self.network, layer, of);
+                for (input, unit) in units.iter().enumerate() {
+                    let w = term.weight(input, j);
+                    value += &(&unit.value * w);
+                    inherited += &(&unit.error * &w.size());
+                    magnitude += &(&unit.size * &term.size(input, j));
+                    moved += &(&unit.reach * &w.size());
+                }
             }
             let wrong = &(&inherited + &(&relative * &magnitude)) + &underflow;
-            activation(value, moved, wrong, network.is_linear(l, j))
+            activation(Summed { value, moved, wrong }, self.is_linear(at, j))
         };
-        Some((0..width).map(unit).collect())
+        Some((0..layer.outputs).map(unit).collect())
     }
 
-    /// `Σ_n A_k H` of all terms one after the other, with errors, sizes and reaches; and the largest size of any input.
-    fn receive(&self, l: usize, m: u32) -> Option<(Vec<Unit>, Counts, Dyadic)> {
-        let (terms, inputs) = (self.network.terms[l - 1], self.network.widths[l - 1]);
-        let zero = || Dyadic::ZERO;
-        let unit = Unit { value: zero(), reach: zero(), size: zero(), error: zero() };
-        let mut received = vec![unit; terms * inputs];
-        let (mut counts, mut size) = (Counts { inputs: vec![0; terms], entries: vec![0; terms] }, Dyadic::ZERO);
-        for link in self.network.layers[l - 2].links.row(m).iter().filter(|link| !link.entry.is_zero()) {
-            counts.entries[link.term as usize] += 1;
-            let (a, below) = (link.entry.exact(), self.row(l - 1, link.at)?);
-            for (i, (sum, unit)) in received[link.part(inputs)].iter_mut().zip(below.iter()).enumerate() {
-                let linear = self.network.is_linear(l - 1, i);
-                let active = if linear { unit.value.clone() } else { unit.value.positive_part() };
-                sum.value += &(&a * &active);
-                sum.reach += &(&a.size() * &unit.reach);
-                sum.size += &(&a.size() * &unit.size);
-                sum.error += &(&a.size() * &unit.error);
-                size = size.max(unit.size.clone());
+    /// Has a unit of a hidden layer no activation?
+    fn is_linear(&self, at: usize, unit: usize) -> bool {
+        let layer = &self.described.layers[at];
+        self.network.is_linear(layer.layer + 2, layer.first + unit)
+    }
+
+    /// By how much flips move a unit by way of the attributes that its own layer reads.
+    fn moved(&self, at: usize, received: &Received, unit: usize) -> Dyadic {
+        let flips = received.flips.min(self.budget.global);
+        if received.open == 0 {
+            return Dyadic::ZERO;
+        }
+        let (whole, rest) = (flips / received.open, flips % received.open);
+        let term = |(falling, a): (&Vec<Falling>, &Dyadic)| {
+            let Some((sizes, sums)) = falling.get(unit) else { return Dyadic::ZERO };
+            let next = sizes.get(whole).cloned().unwrap_or_default();
+            let all = &Dyadic::from(received.open) * &sums[whole.min(sizes.len())];
+            a * &(&all + &(&Dyadic::from(rest) * &next))
+        };
+        sum(self.falling[at].iter().zip(&received.farthest).map(term))
+    }
+
+    /// By how much flips raise the magnitude of a unit's sum in this way: not at all if they only remove.
+    fn raised(&self, at: usize, received: &Received, unit: usize) -> Dyadic {
+        if self.budget.adds() { self.moved(at, received, unit) } else { Dyadic::ZERO }
+    }
+
+    /// What a node receives in a layer.
+    fn receive(&self, at: usize, m: u32) -> Option<Received> {
+        let (network, layer, facts) = (self.network, &self.described.layers[at], &self.facts[at]);
+        let count = layer.terms.len();
+        let width = |source: Option<usize>| source.map_or(0, |source| self.described.layers[source].outputs);
+        let reads = layer.terms.iter().any(|of| of.source.is_none());
+        let mut received = Received {
+            units: layer.terms.iter().map(|of| vec![Unit::default(); width(of.source)]).collect(),
+            attributes: vec![(Dyadic::ZERO, Dyadic::ZERO); layer.outputs],
+            farthest: vec![Dyadic::ZERO; count],
+            open: 0,
+            flips: 0,
+            row: Row::new(count, if reads { power(0) } else { Dyadic::ZERO }),
+        };
+        let mut seen = vec![BTreeSet::new(); count];
+        for pair in pairs(network.layers[layer.layer].links.row(m)) {
+            let (n, local) = (pair[0].at, self.local(pair[0].at));
+            let mut read = false;
+            for (k, of) in layer.terms.iter().enumerate() {
+                let entry = |link: &&Link| link.term as usize == of.operator && !link.entry.is_zero();
+                let Some(a) = pair.iter().find(entry).map(|link| link.entry.exact()) else { continue };
+                facts.count(&mut received.row, k, &a);
+                match of.source {
+                    Some(source) => self.read(&mut received, k, (source, n), &a)?,
+                    None => {
+                        read = true;
+                        if local > 0 {
+                            received.farthest[k] = received.farthest[k].clone().max(a.size());
+                        }
+                        let term = Term::new(network, layer, of);
+                        let mut sent = vec![(Dyadic::ZERO, Dyadic::ZERO); layer.outputs];
+                        for d in self.attributes(n) {
+                            seen[k].insert(d);
+                            for (j, (value, magnitude)) in sent.iter_mut().enumerate() {
+                                *value += term.weight(d as usize, j);
+                                *magnitude += &term.size(d as usize, j);
+                            }
+                        }
+                        for (sum, (value, magnitude)) in received.attributes.iter_mut().zip(&sent) {
+                            sum.0 += &(&a * value);
+                            sum.1 += &(&a.size() * magnitude);
+                        }
+                    }
+                }
+            }
+            if read {
+                received.open += usize::from(local > 0);
+                received.flips = received.flips.saturating_add(local);
             }
         }
-        for (k, count) in counts.inputs.iter_mut().enumerate() {
-            *count = received[k * inputs..][..inputs].iter().filter(|unit| !unit.size.is_zero()).count();
+        let added = if self.budget.adds() { received.flips.min(self.budget.global) } else { 0 };
+        for (k, of) in layer.terms.iter().enumerate() {
+            received.row.inputs[k] = match of.source {
+                None => seen[k].len().saturating_add(added).min(network.widths[1]),
+                Some(_) => received.units[k].iter().filter(|unit| !unit.size.is_zero()).count(),
+            };
         }
-        self.facts[l - 2].stays_in_range(&counts, &size)?;
-        Some((received, counts, size))
+        Some(received)
+    }
+
+    /// Adds what a term reads of a node in an earlier layer.
+    fn read(&self, received: &mut Received, term: usize, (source, n): (usize, u32), a: &Dyadic) -> Option<()> {
+        let below = self.row(source, n)?;
+        for (i, (sum, unit)) in received.units[term].iter_mut().zip(below.iter()).enumerate() {
+            let active = if self.is_linear(source, i) { unit.value.clone() } else { unit.value.positive_part() };
+            sum.value += &(a * &active);
+            sum.reach += &(&a.size() * &unit.reach);
+            sum.size += &(&a.size() * &unit.size);
+            sum.error += &(&a.size() * &unit.error);
+            received.row.size = received.row.size.clone().max(unit.size.clone());
+        }
+        Some(())
     }
 }
 
 /// A unit whose activation is surely zero, computed or exact, is not wrong.
-fn activation(value: Dyadic, moved: Dyadic, wrong: Dyadic, linear: bool) -> Unit {
+fn activation(Summed { value, moved, wrong }: Summed, linear: bool) -> Unit {
     let (highest, lowest) = (&value + &moved, &value - &moved);
     let up = |x: Dyadic| x.rounded_up(GRID);
     if !linear && (&highest + &wrong).is_negative() {

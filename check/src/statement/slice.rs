@@ -46,6 +46,11 @@ impl Slice {
         self.nodes.len()
     }
 
+    /// Flips of the neighbourhood times the units of representation 2 that each of them may change, by term.
+    pub fn flips(&self, network: &Network) -> u64 {
+        (self.nodes(1).len() as u64).saturating_mul((network.rows.len() * network.terms[1] * network.widths[2]) as u64)
+    }
+
     /// Steps of a pass along all links, about.
     pub fn steps(&self) -> u64 {
         let links = self.passing.iter().flatten().map(|row| row.len() as u64 + 1).sum::<u64>();

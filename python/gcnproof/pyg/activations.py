@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .forms import Form
+from .forms import Bias, Form
 from .functions import FUNCTIONS, Unhandled, array, function, side, written
 from .values import Recorded, Value
 
@@ -81,6 +81,10 @@ FUNCTIONS["log_softmax"] = _final("log_softmax")
 FUNCTIONS["softmax"] = _final("softmax")
 
 
+_BATCH_NORM = 12
+"""Roundings of a value in a BatchNorm: of the inverse root (2 units in the last place on a GPU), its sum with eps, two products, two sums."""
+
+
 @function("batch_norm")
 def _batch_norm(recorder: Any, input: Recorded, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
                 momentum: Any = 0.1, eps: float = 1e-5, *args: Any) -> Recorded:
@@ -93,8 +97,13 @@ def _batch_norm(recorder: Any, input: Recorded, running_mean: Any, running_var: 
     scale = 1.0 / np.sqrt(array(running_var) + eps)
     if weight is not None:
         scale = scale * array(weight)
-    shift = -array(running_mean) * scale
+    mean = array(running_mean) * scale
+    shift = Bias(-mean, np.abs(mean), _BATCH_NORM)
     if bias is not None:
-        shift = shift + array(bias)
-    value = recorder.open_value(input)
-    return recorder.tensor(value.parts(lambda form, start, stop: form.scaled(scale[start:stop], shift[start:stop])))
+        shift = shift.plus(Bias.of(array(bias)))
+
+    def block(form: Form, start: int, stop: int) -> Form:
+        part = slice(start, stop)
+        return form.scaled(scale[part], _BATCH_NORM).shifted(Bias(shift.values[part], shift.magnitude[part], shift.roundings))
+
+    return recorder.tensor(recorder.open_value(input).parts(block))

@@ -8,13 +8,13 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from .forms import Diagonal, Form
+from .forms import Bias, Diagonal, Form
 from .functions import FUNCTIONS, Unhandled, array, function, side, written
 from .values import Recorded, Value
 
 
-def linear(recorder: Any, value: Value, matrix: np.ndarray, bias: np.ndarray | None = None) -> Value:
-    """Times a matrix of inputs × outputs, plus a bias."""
+def linear(recorder: Any, value: Value, matrix: np.ndarray, bias: np.ndarray | None = None, magnitude: np.ndarray | None = None) -> Value:
+    """Times a matrix of inputs × outputs, plus a bias. `magnitude`: the size of what the module adds up in the matrix."""
     if matrix.ndim != 2 or matrix.shape[0] != value.width:
         if all(term.source.layer is None and isinstance(term.weight, Diagonal) for block in value.blocks for term in block.terms):
             raise recorder.refuse(
@@ -24,7 +24,8 @@ def linear(recorder: Any, value: Value, matrix: np.ndarray, bias: np.ndarray | N
         raise Unhandled(f"the weights take {matrix.shape[0]} inputs, but {value.width} are given")
     result, at = Form(value.rows, matrix.shape[1], []), 0
     for block in value.blocks:
-        result = result.plus(block.linear(matrix[at : at + block.width]))
+        rows = slice(at, at + block.width)
+        result = result.plus(block.linear(matrix[rows], None if magnitude is None else magnitude[rows]))
         at += block.width
     if bias is not None:
         result = result.shifted(bias)
@@ -195,7 +196,7 @@ def _cat(recorder: Any, tensors: Any, dim: int = 0, *, axis: Any = None, out: An
         if isinstance(tensor, Recorded):
             blocks.extend(recorder.open_value(tensor).blocks)
         else:
-            blocks.append(Form(tensor.shape[0], tensor.shape[1], [], array(tensor)))
+            blocks.append(Form(tensor.shape[0], tensor.shape[1], [], Bias.of(array(tensor))))
     if len({block.rows for block in blocks}) != 1:
         raise Unhandled("the parts have different numbers of rows")
     return recorder.tensor(Value(blocks))

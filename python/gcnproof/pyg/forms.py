@@ -1,13 +1,22 @@
-"""What a value of a module is while the module is read: a sum of terms over the attributes and over layers, and a bias."""
+"""What a value of a module is while the module is read: a sum of terms over the attributes and over layers, and a bias.
+
+Reading folds: a BatchNorm becomes part of the weights before it, two linear layers become one. What the module *computes* then differs
+from the network that is described by its roundings. Every term and bias therefore remembers how large its summands were before they
+were added up (`magnitude`) and how many more roundings they pass in the module than in the description (`roundings`); verdicts for the
+network as it runs take both into account (docs/math.md §19.5).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..network import Layer, Network, Term
 from .operators import IDENTITY, Operator, Operators
+
+_SCALED = 2
+"""Roundings of a product with a number: the product, and the number itself where it is none of the format."""
 
 _LONGEST = 24
 """A sum of more terms than this becomes a layer of its own before it is used further."""
@@ -59,17 +68,71 @@ def _scaled(weight: Weight, scale: np.ndarray) -> Weight:
 
 @dataclass(eq=False)
 class FormTerm:
-    """operator · H(source) · weight."""
+    """operator · H(source) · weight. `magnitude` is None where nothing was added up that could cancel: then it is |weight|."""
 
     source: Source
     operator: Operator
     weight: Weight
+    magnitude: np.ndarray | None = None
+    roundings: int = 0
+
+    @property
+    def is_plain(self) -> bool:
+        """Has no weight been applied yet?"""
+        return isinstance(self.weight, Diagonal) and self.weight.is_identity
+
+    def size(self) -> np.ndarray:
+        """How large the summands of the weights are, as a matrix."""
+        return np.abs(dense(self.weight)) if self.magnitude is None else self.magnitude
+
+    def linear(self, matrix: np.ndarray, magnitude: np.ndarray | None = None, exact: bool = False) -> FormTerm:
+        """Times a matrix of inputs × outputs, whose own summands may be larger than it (`magnitude`). `exact`: units are only picked."""
+        weight = _times(self.weight, matrix)
+        if exact:
+            picked = None if self.magnitude is None else self.magnitude @ np.abs(matrix)
+            return FormTerm(self.source, self.operator, weight, picked, self.roundings)
+        if self.is_plain:
+            # The product that the description has.
+            return FormTerm(self.source, self.operator, weight, magnitude, self.roundings)
+        if isinstance(self.weight, Diagonal) and magnitude is None:
+            # One summand in each entry: nothing cancels.
+            return FormTerm(self.source, self.operator, weight, None, self.roundings + 1)
+        # Another sum over the inputs, another product, and a bias between them.
+        size = self.size() @ (np.abs(matrix) if magnitude is None else magnitude)
+        return FormTerm(self.source, self.operator, weight, size, self.roundings + matrix.shape[0] + 2)
+
+    def scaled(self, scale: np.ndarray, roundings: int) -> FormTerm:
+        """Every unit times a number."""
+        magnitude = None if self.magnitude is None else self.magnitude * np.abs(scale)
+        return FormTerm(self.source, self.operator, _scaled(self.weight, scale), magnitude, self.roundings + roundings)
+
+    def rounded(self, roundings: int) -> FormTerm:
+        """The same with more roundings."""
+        return replace(self, roundings=self.roundings + roundings) if roundings else self
+
+
+@dataclass(eq=False)
+class Bias:
+    """Numbers for each unit, or rows × units, with the size of what was added up in them and the roundings of that."""
+
+    values: np.ndarray
+    magnitude: np.ndarray
+    roundings: int = 0
+
+    @staticmethod
+    def of(values: np.ndarray) -> Bias:
+        """A bias as it stands in the module."""
+        return Bias(values, np.abs(values))
+
+    def plus(self, other: Bias) -> Bias:
+        """The sum of two."""
+        return Bias(self.values + other.values, self.magnitude + other.magnitude, max(self.roundings, other.roundings) + 1)
 
 
 class Form:
-    """Σ terms + bias, by rows: nodes, or edges inside a message-passing layer. The bias is None, per unit, or rows × units."""
+    """Σ terms + bias, by rows: nodes, or edges inside a message-passing layer."""
 
-    def __init__(self, rows: int, width: int, terms: list[FormTerm], bias: np.ndarray | None = None, label: str | None = None):
+    def __init__(self, rows: int, width: int, terms: list[FormTerm], bias: Bias | None = None, label: str | None = None):
         self.rows = rows
         self.width = width
         self.terms = terms
@@ -88,24 +151,41 @@ class Form:
         """Does every row depend on its own node only?"""
         return all(term.operator.base is None and term.operator.under is None for term in self.terms)
 
-    def linear(self, matrix: np.ndarray, bias: np.ndarray | None = None) -> Form:
-        """Times a matrix of inputs × outputs, plus a bias."""
-        terms = [FormTerm(term.source, term.operator, _times(term.weight, matrix)) for term in self.terms]
-        return Form(self.rows, matrix.shape[1], terms, _plus(None if self.bias is None else self.bias @ matrix, bias), self.label)
+    def linear(self, matrix: np.ndarray, magnitude: np.ndarray | None = None, exact: bool = False) -> Form:
+        """Times a matrix of inputs × outputs. `magnitude`: the size of what was added up in its entries; `exact`: units are only picked."""
+        terms = [term.linear(matrix, magnitude, exact) for term in self.terms]
+        bias = self.bias
+        if bias is not None:
+            size = np.abs(matrix) if magnitude is None else magnitude
+            bias = Bias(bias.values @ matrix, bias.magnitude @ size, bias.roundings + (0 if exact else matrix.shape[0] + 2))
+        return Form(self.rows, matrix.shape[1], terms, bias, self.label)
 
-    def scaled(self, scale: np.ndarray | float, shift: np.ndarray | None = None) -> Form:
-        """Every unit times a number, plus another."""
+    def scaled(self, scale: np.ndarray | float, roundings: int = _SCALED) -> Form:
+        """Every unit times a number, with so many roundings."""
         scale = np.asarray(scale, np.float64).reshape(-1)
+        if roundings == _SCALED and (np.abs(scale) == 1.0).all():
+            roundings = 0
         if (scale == scale[:1]).all():
             # The weights stay the same object, by which sums of powers are known as polynomials.
-            terms = [FormTerm(term.source, term.operator.times(float(scale[0])), term.weight) for term in self.terms]
+            terms = [replace(term, operator=term.operator.times(float(scale[0]))).rounded(roundings) for term in self.terms]
         else:
-            terms = [FormTerm(term.source, term.operator, _scaled(term.weight, scale)) for term in self.terms]
-        return Form(self.rows, self.width, terms, _plus(None if self.bias is None else self.bias * scale, shift), self.label)
+            terms = [term.scaled(scale, roundings) for term in self.terms]
+        bias = self.bias
+        if bias is not None:
+            bias = Bias(bias.values * scale, bias.magnitude * np.abs(scale), bias.roundings + roundings)
+        return Form(self.rows, self.width, terms, bias, self.label)
 
-    def shifted(self, shift: np.ndarray) -> Form:
+    def rounded(self, roundings: int) -> Form:
+        """The same with more roundings of every term."""
+        return Form(self.rows, self.width, [term.rounded(roundings) for term in self.terms], self.bias, self.label)
+
+    def shifted(self, shift: np.ndarray | Bias) -> Form:
         """Plus a bias."""
-        return Form(self.rows, self.width, self.terms, _plus(self.bias, shift), self.label)
+        bias = shift if isinstance(shift, Bias) else Bias.of(shift)
+        if self.bias is None:
+            return Form(self.rows, self.width, self.terms, bias, self.label)
+        # The description has one addition for the bias, the module two.
+        return Form(self.rows, self.width, [term.rounded(1) for term in self.terms], self.bias.plus(bias), self.label)
 
     def plus(self, other: Form) -> Form:
         """The sum of two forms of the same size."""
@@ -117,14 +197,22 @@ class Form:
                     break
             else:
                 terms.append(term)
-        return Form(self.rows, self.width, terms, _plus(self.bias, other.bias), self.label or other.label)
+        bias = self.bias or other.bias
+        if self.bias is not None and other.bias is not None:
+            bias, terms = self.bias.plus(other.bias), [term.rounded(1) for term in terms]
+        return Form(self.rows, self.width, terms, bias, self.label or other.label)
 
     def columns(self, start: int, stop: int) -> Form:
         """Some of the units."""
         if (start, stop) == (0, self.width):
             return self
-        terms = [FormTerm(term.source, term.operator, np.ascontiguousarray(dense(term.weight)[:, start:stop])) for term in self.terms]
-        return Form(self.rows, stop - start, terms, None if self.bias is None else self.bias[..., start:stop], self.label)
+
+        def cut(matrix: np.ndarray) -> np.ndarray:
+            return np.ascontiguousarray(matrix[..., start:stop])
+
+        terms = [replace(term, weight=cut(dense(term.weight)), magnitude=None if term.magnitude is None else cut(term.magnitude)) for term in self.terms]
+        bias = None if self.bias is None else replace(self.bias, values=self.bias.values[..., start:stop], magnitude=self.bias.magnitude[..., start:stop])
+        return Form(self.rows, stop - start, terms, bias, self.label)
 
     def passed(self, operator: Operator, operators: Operators) -> Form | None:
         """What an operator makes of it; None where that is better written with a layer between."""
@@ -132,37 +220,44 @@ class Form:
         for term in self.terms:
             joined = operators.joined(operator, term.operator)
             if joined is None and self.rows != operators.nodes:
-                joined = operators.of(operator.expanded() @ term.operator.expanded())
+                joined = operators.product(operator, term.operator)
             if joined is None:
                 return None
-            terms.append(FormTerm(term.source, joined, term.weight))
-        bias = self.bias
+            terms.append(replace(term, operator=joined))
         rows = operator.base.matrix.shape[0] if operator.base else self.rows
-        if bias is not None:
-            # A bias of all nodes arrives as often as there are messages, weighted with them.
-            bias = np.outer(operator.apply(np.ones(self.rows)), bias) if bias.ndim == 1 else operator.apply(bias)
-            if len(bias) and (bias == bias[0]).all():
-                bias = bias[0].copy()
-        return Form(rows, self.width, terms, bias, self.label)
+        return Form(rows, self.width, terms, self.bias and self._passed_bias(self.bias, operator), self.label)
+
+    def _passed_bias(self, bias: Bias, operator: Operator) -> Bias:
+        """A bias of all nodes arrives as often as there are messages, weighted with them."""
+        sizes = operator.absolute()
+
+        def arrive(step: Operator, values: np.ndarray) -> np.ndarray:
+            values = np.outer(step.apply(np.ones(self.rows)), values) if values.ndim == 1 else step.apply(values)
+            return values[0].copy() if len(values) and (values == values[0]).all() else values
+
+        values, magnitude = arrive(operator, bias.values), arrive(sizes, bias.magnitude)
+        if values.ndim != magnitude.ndim:
+            values, magnitude = (np.broadcast_to(part, (self.rows, self.width)) for part in (values, magnitude))
+        return Bias(values, magnitude, bias.roundings + operator.messages() + 1)
 
 
 def _merged(first: FormTerm, second: FormTerm) -> FormTerm | None:
     """Two terms of one source as one, if they are one."""
+    roundings = max(first.roundings, second.roundings) + 1
     if first.weight is second.weight and (operator := first.operator.plus(second.operator)) is not None:
-        return FormTerm(first.source, operator, first.weight)
+        magnitude = None if first.magnitude is None and second.magnitude is None else np.maximum(first.size(), second.size())
+        return FormTerm(first.source, operator, first.weight, magnitude, roundings)
     (a, one), (b, two) = first.operator.monomial(), second.operator.monomial()
     if not one.same(two):
         return None
     if isinstance(first.weight, Diagonal) and isinstance(second.weight, Diagonal):
-        return FormTerm(first.source, one, Diagonal(a * first.weight.scale + b * second.weight.scale))
-    return FormTerm(first.source, one, a * dense(first.weight) + b * dense(second.weight))
-
-
-def _plus(a: np.ndarray | None, b: np.ndarray | None) -> np.ndarray | None:
-    """The sum of two biases, either of which may be missing."""
-    if a is None or b is None:
-        return b if a is None else a
-    return a + b
+        one_scale, two_scale = a * first.weight.scale, b * second.weight.scale
+        cancels = first.magnitude is not None or second.magnitude is not None or bool((one_scale * two_scale < 0).any())
+        weight: Weight = Diagonal(one_scale + two_scale)
+    else:
+        cancels, weight = True, a * dense(first.weight) + b * dense(second.weight)
+    magnitude = abs(a) * first.size() + abs(b) * second.size() if cancels else None
+    return FormTerm(first.source, one, weight, magnitude, roundings)
 
 
 class Layers:
@@ -201,7 +296,7 @@ class Layers:
 
     def network(self, form: Form) -> Network:
         """The network whose logits a form is; layers that it does not depend on are left out."""
-        self._layers.append(Layer("logits", _terms(form, self.attributes.width), form.bias, "none"))
+        self._layers.append(_described("logits", form, self.attributes.width, "none"))
         needed, kept = {"logits"}, []
         for layer in reversed(self._layers):
             if layer.name in needed:
@@ -216,9 +311,23 @@ class Layers:
             number += 1
             name = f"{wanted}.{number}"
         self._names.add(name)
-        layer = Layer(name, _terms(form, self.attributes.width), form.bias, activation)
+        layer = _described(name, form, self.attributes.width, activation)
         self._layers.append(layer)
         return Form.of(Source(name, form.width, layer), form.rows)
+
+
+def _described(name: str, form: Form, attributes: int, activation: str) -> Layer:
+    """A layer as a network takes it."""
+    terms = _terms(form, attributes)
+    if (bias := form.bias) is None:
+        return Layer(name, terms, None, activation)
+    magnitude = _above(bias.magnitude, bias.values) if bias.roundings else None
+    return Layer(name, terms, bias.values, activation, magnitude, bias.roundings)
+
+
+def _above(magnitude: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Magnitudes rounded up: they are sums and products in float64, and must not fall below what they belong to."""
+    return np.maximum(magnitude, np.abs(values)) * (1 + 2.0**-40)
 
 
 def _terms(form: Form, attributes: int) -> list[Term]:
@@ -228,10 +337,16 @@ def _terms(form: Form, attributes: int) -> list[Term]:
     terms = []
     for term in form.terms:
         factor, operator = term.operator.monomial()
-        weight = term.weight if factor == 1.0 else _scaled(term.weight, np.full(form.width, factor))
         if operator.base is None:
             # All coefficients may be 0.
-            weight, operator = _scaled(weight, np.full(form.width, operator.coefficients[0])), IDENTITY
-        passed_on = isinstance(weight, Diagonal) and weight.is_identity and term.source.layer is not None
-        terms.append(Term(term.source.name, operator.described(), None if passed_on else dense(weight)))
+            factor, operator = factor * operator.coefficients[0], operator.constant(1.0)
+        weight = term.weight if factor == 1.0 else _scaled(term.weight, np.full(form.width, factor))
+        roundings = term.roundings + operator.roundings
+        if isinstance(weight, Diagonal) and weight.is_identity and term.source.layer is not None:
+            terms.append(Term(term.source.name, operator.described(), None, None, roundings))
+            continue
+        matrix, magnitude = dense(weight), None
+        if term.magnitude is not None:
+            magnitude = _above(abs(factor) * term.magnitude, matrix)
+        terms.append(Term(term.source.name, operator.described(), matrix, magnitude, roundings))
     return terms

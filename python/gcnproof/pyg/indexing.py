@@ -54,7 +54,7 @@ def joined_columns(value: Value, picked: np.ndarray) -> Form:
         for place, unit in enumerate(picked):
             if at <= unit < at + block.width:
                 selection[unit - at, place] = 1.0
-        result = result.plus(block.linear(selection))
+        result = result.plus(block.linear(selection, exact=True))
         at += block.width
     return result
 

@@ -70,10 +70,15 @@ def _shifted(value: Value, bias: np.ndarray | None) -> Value:
     return value.parts(lambda form, start, stop: form.shifted(bias[start:stop]))
 
 
-def _spread(recorder: Any, x: Value, terms: list[tuple[Operator, np.ndarray | None]], bias: np.ndarray | None = None) -> Value:
+def _spread(recorder: Any, x: Value, terms: list[tuple[Operator, np.ndarray | None]], bias: np.ndarray | None = None,
+            magnitudes: list[np.ndarray] | None = None) -> Value:
     """Σ operator · x · weight + bias."""
     x = recorder.ready(x, [operator for operator, _ in terms])
-    parts = [recorder.passed(x if weight is None else linear(recorder, x, weight), operator) for operator, weight in terms]
+    sizes = magnitudes or [None] * len(terms)
+    parts = [
+        recorder.passed(x if weight is None else linear(recorder, x, weight, None, size), operator)
+        for (operator, weight), size in zip(terms, sizes)
+    ]
     return _shifted(functools.reduce(_plus, parts), bias)
 
 
@@ -193,18 +198,26 @@ def _cluster(recorder: Any, layer: Any, x: Any, edge_index: Any) -> Value:
     return _spread(recorder, value, [(operator, _weights(layer.lin_out)), (IDENTITY, _weights(layer.lin_root))], _bias(layer.lin_out))
 
 
+_MIXED = 6
+"""Roundings in a GCN2Conv beyond those of its product: two numbers that are multiplied with, rounded themselves, and two sums."""
+
+
 @_layer(pyg.GCN2Conv)
 def _gcn2(recorder: Any, layer: Any, x: Any, x_0: Any, edge_index: Any, edge_weight: Any = None) -> Value:
     edges, how = Edges(recorder, edge_index, edge_weight, layer.flow), aggregation(recorder, layer)
     operator = edges.normalised(how, False, layer.add_self_loops) if layer.normalize else edges.plain(how)
 
-    def mixed(weight: Any) -> np.ndarray:
-        return (1.0 - layer.beta) * np.eye(layer.channels) + layer.beta * array(weight)
+    def mixed(weight: np.ndarray) -> np.ndarray:
+        return (1.0 - layer.beta) * np.eye(layer.channels) + layer.beta * weight
 
-    first = mixed(layer.weight1)
-    second = first if layer.weight2 is None else mixed(layer.weight2)
-    spread = _spread(recorder, _one(recorder, x), [(operator, (1 - layer.alpha) * first)])
-    return _plus(spread, linear(recorder, _one(recorder, x_0), layer.alpha * second))
+    def weights(share: float, weight: Any) -> tuple[np.ndarray, np.ndarray]:
+        """share · ((1 − β) I + β W), and the size of what is added up in it."""
+        return share * mixed(array(weight)), share * mixed(np.abs(array(weight)))
+
+    first, size = weights(1 - layer.alpha, layer.weight1)
+    spread = _spread(recorder, _one(recorder, x), [(operator, first)], None, [size])
+    own, size = weights(layer.alpha, layer.weight1 if layer.weight2 is None else layer.weight2)
+    return _plus(spread, linear(recorder, _one(recorder, x_0), own, None, size)).each(lambda form: form.rounded(_MIXED))
 
 
 @_layer(pyg.MixHopConv)
@@ -241,8 +254,10 @@ def _rgcn(recorder: Any, layer: Any, x: Any, edge_index: Any, edge_type: Any = N
     if not isinstance(x, (Recorded, tuple)) or edge_type is None or edges.adjacency is not None:
         raise recorder.refuse(f"{type(layer).__name__} without x, edge_index or edge_type", "the attributes must be what it reads",
                               "call it as conv(x, edge_index, edge_type)", layer)
-    weight = array(layer.weight)
+    weight, magnitudes, roundings = array(layer.weight), None, 0
     if layer.num_bases is not None:
+        # The module adds up the bases in its own precision.
+        magnitudes, roundings = np.tensordot(np.abs(array(layer.comp)), np.abs(weight), 1), layer.num_bases + 1
         weight = np.tensordot(array(layer.comp), weight, 1)
     if layer.num_blocks is not None:
         relations, blocks, inputs, outputs = weight.shape
@@ -253,7 +268,8 @@ def _rgcn(recorder: Any, layer: Any, x: Any, edge_index: Any, edge_type: Any = N
     kinds = edge_type.detach().cpu()
     terms = [(edges.masked(kinds == relation, how), weight[relation]) for relation in range(layer.num_relations)]
     senders, receivers = _pair(recorder, x)
-    result = _spread(recorder, senders, terms)
+    result = _spread(recorder, senders, terms, None, None if magnitudes is None else list(magnitudes))
+    result = result.each(lambda form: form.rounded(roundings))
     if layer.root is not None and receivers is not None:
         result = _plus(result, linear(recorder, receivers, array(layer.root)))
     return _shifted(result, _bias(layer))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ..network import Polynomial
+
+UNKNOWN = 1 << 23
+"""So many roundings that nothing is claimed about the network as it runs."""
 
 _CLOSE = 1e-12
 """How far the entries of a matrix may lie from those of a rule, relative to them: frameworks round in another order."""
@@ -20,6 +24,11 @@ class Base:
         self.matrix = matrix
         self.rule = rule
 
+    @functools.cached_property
+    def longest(self) -> int:
+        """The entries of its longest row."""
+        return int(np.diff(self.matrix.indptr).max(initial=0))
+
     @property
     def square(self) -> bool:
         """Does it lead from nodes to nodes?"""
@@ -29,16 +38,18 @@ class Base:
 class Operator:
     """Σ c_k B^k of a base B; without a base the constant c_0 times the identity.
 
-    Inside a message-passing layer the base leads from nodes to edges, and `under` is what was applied to the nodes before.
+    Inside a message-passing layer the base leads from nodes to edges, and `under` is what was applied to the nodes before. `roundings` is how
+    many more roundings a message passes in the module than where the operator is applied as one matrix.
     """
 
-    def __init__(self, base: Base | None, coefficients: tuple[float, ...], under: Operator | None = None):
+    def __init__(self, base: Base | None, coefficients: tuple[float, ...], under: Operator | None = None, roundings: int = 0):
         while len(coefficients) > 1 and coefficients[-1] == 0.0:
             coefficients = coefficients[:-1]
         self.base = base if len(coefficients) > 1 else None
         self.coefficients = coefficients
         # A constant leads from nodes to nodes; where it is 0, nothing before it matters.
         self.under = under if self.base is not None else None
+        self.roundings = roundings
 
     @property
     def is_identity(self) -> bool:
@@ -52,7 +63,28 @@ class Operator:
 
     def times(self, factor: float) -> Operator:
         """A multiple."""
-        return self if factor == 1.0 else Operator(self.base, tuple(factor * c for c in self.coefficients), self.under)
+        return self if factor == 1.0 else Operator(self.base, tuple(factor * c for c in self.coefficients), self.under, self.roundings)
+
+    def constant(self, factor: float) -> Operator:
+        """A number in place of the operator, with its roundings."""
+        return Operator(None, (factor,), None, self.roundings)
+
+    def rounded(self, roundings: int) -> Operator:
+        """The same with more roundings."""
+        return Operator(self.base, self.coefficients, self.under, self.roundings + roundings) if roundings else self
+
+    def absolute(self) -> Operator:
+        """The same with the absolute values of all entries and coefficients."""
+        if self.base is None:
+            return self.constant(abs(self.coefficients[0]))
+        signed = bool((self.base.matrix.data < 0).any())
+        base = Base(abs(self.base.matrix)) if signed else self.base
+        return Operator(base, tuple(map(abs, self.coefficients)), None if self.under is None else self.under.absolute(), self.roundings)
+
+    def messages(self) -> int:
+        """The roundings of a message on its way through all hops, at most."""
+        own = 0 if self.base is None else (self.base.longest + 1) * (len(self.coefficients) - 1) + len(self.coefficients)
+        return own + (0 if self.under is None else self.under.messages())
 
     def plus(self, other: Operator) -> Operator | None:
         """The sum; None where that is no polynomial of one matrix."""
@@ -60,7 +92,7 @@ class Operator:
             return None
         size = max(len(self.coefficients), len(other.coefficients))
         first, second = (list(operator.coefficients) + [0.0] * (size - len(operator.coefficients)) for operator in (self, other))
-        return Operator(self.base or other.base, tuple(a + b for a, b in zip(first, second)))
+        return Operator(self.base or other.base, tuple(a + b for a, b in zip(first, second)), None, max(self.roundings, other.roundings))
 
     def apply(self, values: np.ndarray) -> np.ndarray:
         """What it makes of some values by node."""
@@ -96,7 +128,7 @@ class Operator:
         if len(filled) != 1:
             return 1.0, self
         factor = self.coefficients[filled[0]]
-        return factor, Operator(self.base, tuple(c / factor for c in self.coefficients), self.under)
+        return factor, Operator(self.base, tuple(c / factor for c in self.coefficients), self.under, self.roundings)
 
     def same(self, other: Operator) -> bool:
         """Is it the same polynomial of the same matrix?"""
@@ -163,25 +195,45 @@ class Operators:
 
         Matrices with one entry a row, and those between nodes and edges, are multiplied out; powers of one matrix stay a polynomial.
         """
+        roundings = outer.roundings + inner.roundings
         if outer.base is None:
-            return inner.times(outer.coefficients[0])
+            return inner.times(outer.coefficients[0]).rounded(outer.roundings)
         if inner.base is None:
-            return outer.times(inner.coefficients[0])
+            return outer.times(inner.coefficients[0]).rounded(inner.roundings)
         if outer.base is inner.base and outer.base.square and inner.under is None:
-            return Operator(outer.base, tuple(map(float, np.convolve(outer.coefficients, inner.coefficients))))
+            return Operator(outer.base, tuple(map(float, np.convolve(outer.coefficients, inner.coefficients))), None, roundings)
         if not inner.base.square or inner.under is not None:
-            product = self.of(outer.expanded() @ inner.base.matrix).times(inner.coefficients[-1])
+            product = self.product(outer, Operator(inner.base, (0.0, 1.0), None, inner.roundings)).times(inner.coefficients[-1])
             if inner.under is None:
                 return product
             if product.base is not None and not product.base.square:
-                return Operator(product.base, product.coefficients, inner.under)
+                return Operator(product.base, product.coefficients, inner.under, product.roundings)
             joined = self.joined(product, inner.under)
-            return self.of(product.expanded() @ inner.under.expanded()) if joined is None else joined
+            return self.product(product, inner.under) if joined is None else joined
         if not outer.base.square:
-            return Operator(outer.base, outer.coefficients, inner)
+            return Operator(outer.base, outer.coefficients, inner, roundings)
         if outer.is_matrix and inner.is_matrix and min(outer.base.matrix.nnz, inner.base.matrix.nnz) <= self.nodes:
-            return self.of(outer.expanded() @ inner.expanded())
+            return self.product(outer, inner)
         return None
+
+    def product(self, outer: Operator, inner: Operator) -> Operator:
+        """Two operators multiplied out. The module rounds between them: its sums may be longer, and have another product."""
+        first, second = sparse.csr_array(outer.expanded()), sparse.csr_array(inner.expanded())
+        result = self.of(first @ second)
+        together = sparse.csr_array(first @ second)
+        longer = np.diff(first.indptr) + int(np.diff(second.indptr).max(initial=1)) - 1 - np.diff(together.indptr)
+        roundings = max(int(longer.max(initial=0)), 0) + (0 if _is_selection(first) or _is_selection(second) else 2)
+        if (first.data < 0).any() or (second.data < 0).any():
+            sizes = sparse.csr_array(abs(first) @ abs(second))
+            if not _equal(abs(together), sizes, 1.0, _CLOSE):
+                # Messages cancel each other before they arrive: nothing is known of the roundings.
+                roundings = UNKNOWN
+        return result.rounded(roundings + outer.roundings + inner.roundings)
+
+
+def _is_selection(matrix: sparse.csr_array) -> bool:
+    """Are all entries 1 or −1, so that products with them are exact?"""
+    return bool((np.abs(matrix.data) == 1.0).all())
 
 
 def _equal(a: sparse.csr_array, b: sparse.csr_array, sign: float, tolerance: float) -> bool:

@@ -252,7 +252,7 @@ def joined(value: Value) -> Form:
     for block in value.blocks:
         selection = np.zeros((block.width, value.width))
         selection[np.arange(block.width), at + np.arange(block.width)] = 1.0
-        result = result.plus(block.linear(selection))
+        result = result.plus(block.linear(selection, exact=True))
         at += block.width
     return result
 

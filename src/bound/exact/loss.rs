@@ -14,6 +14,9 @@ use crate::problem::exact::{Exact, ExactProblem, sum};
 use super::line::{Kink, Line};
 use super::{Lines, Permitted, exact_change};
 
+/// Attributes between two looks at the clock.
+const LOOK: usize = 64;
+
 /// A flip of the slice's `n`-th node: `sign` is `+1` if it adds the attribute, `−1` if it removes it.
 #[derive(Clone, Copy)]
 struct Candidate {
@@ -24,17 +27,24 @@ struct Candidate {
 
 impl ExactProblem<'_> {
     /// The exact sum of the largest losses that the budget allows, and the flips, the largest loss first. `units` holds the
-    /// lines of the units of representation 2; none where a unit does not count (docs/math.md (1.6)).
-    pub(super) fn largest_loss(&self, budget: &Budget, lines: &Lines, units: &[Option<Line>]) -> (Dyadic, Vec<Flip>) {
+    /// lines of the units of representation 2; none where a unit does not count (docs/math.md (1.6)). None if it is late.
+    pub(super) fn largest_loss(
+        &self,
+        budget: &Budget,
+        lines: &Lines,
+        units: &[Option<Line>],
+    ) -> Option<(Dyadic, Vec<Flip>)> {
         let decided = lines.decided;
         let global = decided.global(budget).unwrap_or(0);
         if global == 0 {
-            return (Dyadic::ZERO, Vec::new());
+            return Some((Dyadic::ZERO, Vec::new()));
         }
-        let slopes: Vec<Option<Slopes>> = (0..self.slice.nodes(1).len()).map(|n| self.slopes(n, units)).collect();
+        let rows = 0..self.slice.nodes(1).len();
+        let slopes: Option<Vec<Option<Slopes>>> = rows.map(|n| self.look().map(|()| self.slopes(n, units))).collect();
+        let slopes = slopes?;
         let mut least = self.surely_selected(budget, lines, units, lines.hint);
         if least <= 0.0 {
-            let promising = self.promising(budget, lines, &slopes, global);
+            let promising = self.promising(budget, lines, &slopes, global)?;
             least = self.surely_selected(budget, lines, units, &promising);
         }
         let rounded = Rounded::all(units);
@@ -56,7 +66,7 @@ impl ExactProblem<'_> {
                     found.push((loss, candidate));
                 }
             },
-        );
+        )?;
         found.sort_by(|x, y| y.0.cmp(&x.0));
         let nodes = self.slice.nodes(1);
         let mut left: Vec<usize> = nodes.iter().map(|&node| decided.local(budget, node).unwrap_or(0)).collect();
@@ -72,11 +82,11 @@ impl ExactProblem<'_> {
                 flips.push(Flip { node: nodes[n], attribute: attribute as u32 });
             }
         }
-        (total, flips)
+        Some((total, flips))
     }
 
     /// Calls `each` with every flip that may be made and counts, and with a float that is not below its loss. Flips whose loss
-    /// is surely below `least` at their node are left out.
+    /// is surely below `least` at their node are left out. None if it is late.
     fn flips(
         &self,
         budget: &Budget,
@@ -84,14 +94,17 @@ impl ExactProblem<'_> {
         slopes: &[Option<Slopes>],
         least: impl Fn(usize) -> f64,
         mut each: impl FnMut(Candidate, f64),
-    ) {
+    ) -> Option<()> {
         let layer = &self.network.layers()[0];
         let mut row = Vec::new();
         for (n, slopes) in slopes.iter().enumerate() {
             let Some(slopes) = slopes else { continue };
             let permitted = Permitted::new(self, budget, lines.decided, n);
             let least = least(n);
-            for &(norm, attribute) in self.sums.norms(self.network) {
+            for (at, &(norm, attribute)) in self.sums.norms(self.network).iter().enumerate() {
+                if at % LOOK == 0 {
+                    self.look()?;
+                }
                 // Norms fall; a comparison with NaN is false.
                 if slopes.norm * norm < least {
                     break;
@@ -103,10 +116,11 @@ impl ExactProblem<'_> {
                 }
             }
         }
+        Some(())
     }
 
-    /// The selection that the floats would make: no more than a guess.
-    fn promising(&self, budget: &Budget, lines: &Lines, slopes: &[Option<Slopes>], global: usize) -> Vec<Flip> {
+    /// The selection that the floats would make: no more than a guess. None if it is late.
+    fn promising(&self, budget: &Budget, lines: &Lines, slopes: &[Option<Slopes>], global: usize) -> Option<Vec<Flip>> {
         let nodes = self.slice.nodes(1);
         // The smallest estimate among the best so far, once there are enough.
         let floor = Cell::new(0.0);
@@ -133,11 +147,11 @@ impl ExactProblem<'_> {
                     row.push((most, Flip { node: nodes[n], attribute: attribute as u32 }));
                 }
             },
-        );
+        )?;
         if let Some(&node) = nodes.get(at) {
             close_row(&mut row, node);
         }
-        kept.into_iter().map(|(_, flip)| flip).collect()
+        Some(kept.into_iter().map(|(_, flip)| flip).collect())
     }
 
     /// A value that `Q` losses of an admissible selection surely reach, so that nothing below it is ever needed: the smallest

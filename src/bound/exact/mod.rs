@@ -61,24 +61,25 @@ impl ExactProblem<'_> {
             phi.add(0, unit, &c.into());
         }
         for l in (2..top).rev() {
-            let a = self.pull(&phi, l, &mut total);
+            let a = self.pull(&phi, l, &mut total)?;
             phi = if l > 2 { self.relax(&a, l, lines, &mut total)? } else { a };
         }
         let width = phi.width;
         let counts = |j: usize| (0..phi.values.len() / width).any(|m| phi.row(m)[j].sign() != Ordering::Equal);
         let units: Vec<usize> = (0..width).filter(|&j| counts(j)).collect();
-        let z = self.preactivations(&units, &lines.decided.flipped);
+        let z = self.preactivations(&units, &lines.decided.flipped)?;
         let mut units: Vec<Option<Line>> = vec![None; phi.values.len()];
         for (at, unit) in units.iter_mut().enumerate() {
             let (a, z) = (&phi.values[at], &z.values[at]);
             if a.sign() == Ordering::Equal {
                 continue;
             }
+            self.look()?;
             let line = if top == 2 { Line::straight(a * z, a.clone()) } else { self.line(budget, lines, at, a, z) };
             total += &line.base;
             *unit = Some(line);
         }
-        let (loss, flips) = self.largest_loss(budget, lines, &units);
+        let (loss, flips) = self.largest_loss(budget, lines, &units)?;
         Some((&total - &loss, flips))
     }
 
@@ -131,12 +132,13 @@ impl ExactProblem<'_> {
         Line::straight(&slope * z, slope)
     }
 
-    /// `Φ̂(l)` and the bias terms of layer `l`.
-    fn pull(&self, phi: &Exact, l: usize, total: &mut Dyadic) -> Exact {
+    /// `Φ̂(l)` and the bias terms of layer `l`; none if it is late.
+    fn pull(&self, phi: &Exact, l: usize, total: &mut Dyadic) -> Option<Exact> {
         let layer = &self.network.layers()[l - 1];
         let inputs = layer.inputs();
         let mut a = Exact::zeros(self.slice.nodes(l).len(), inputs);
         for (m, &node) in self.slice.nodes(l + 1).iter().enumerate() {
+            self.look()?;
             let mut psi = vec![Dyadic::ZERO; layer.weight.rows()];
             for (j, p) in phi.row(m).iter().enumerate().filter(|(_, p)| p.sign() != Ordering::Equal) {
                 *total += &(p * &layer.bias.row(node as usize)[j].into());
@@ -153,13 +155,14 @@ impl ExactProblem<'_> {
                 }
             }
         }
-        a
+        Some(a)
     }
 
     /// Lines under the units of a layer above the second.
     fn relax(&self, a: &Exact, l: usize, lines: &Lines, total: &mut Dyadic) -> Option<Exact> {
         let mut phi = Exact::zeros(self.slice.nodes(l).len(), a.width);
         for n in 0..self.slice.nodes(l).len() {
+            self.look()?;
             let (lower, upper) = lines.bounds.rows(self.slice, l, n);
             for j in 0..a.width {
                 let at = n * a.width + j;

@@ -37,8 +37,9 @@ impl Pricing<LayeredMaster<'_>> for BranchPricing<'_, '_, '_> {
     fn price(&mut self, master: &mut LayeredMaster, value: f64) -> Vec<Flip> {
         let BranchPricing { search, branch, .. } = self;
         self.rounds += 1;
-        // Against the flips known alone the relaxation has no positive bound: more flips do not raise it.
-        let hopeless = search.goal == Goal::Decide && branch.origin.is_some() && value <= 0.0 && !search.is_near(value);
+        // Against the flips known alone the relaxation has no bound that is large enough: more flips do not raise it.
+        let low = value <= search.pair().goal() && !search.is_near(value);
+        let hopeless = search.goal == Goal::Decide && branch.origin.is_some() && low;
         let weights = if hopeless { Vec::new() } else { search.suggested(master, &self.objective) };
         let suggestion = self.last.insert(Suggestion { weights, value, flips: master.flips() });
         if hopeless {
@@ -50,7 +51,7 @@ impl Pricing<LayeredMaster<'_>> for BranchPricing<'_, '_, '_> {
         // `max` takes the number where there is one.
         self.best = self.best.max(bound);
         let best = self.best;
-        let over = search.settled(best) || search.meets_attack(branch, best);
+        let over = search.settled(best) || search.meets_attack(branch, best) || search.clock.is_late();
         if over || self.rounds >= MASTERS || value - best <= search.close_to(best) {
             return Vec::new();
         }

@@ -1,0 +1,162 @@
+//! Costs are compared with the operations that were counted.
+
+use gcnproof_files::{DenseMatrix, GraphFile, LayerFile, ModelFile, Pattern, Precision};
+
+use super::*;
+use crate::core::dyadic::Dyadic;
+use crate::directed::Interval;
+use crate::edges::bound::bound;
+use crate::edges::format::{Attack, Header, Prices, Removals, VERSION};
+use crate::edges::ground::Ground;
+use crate::edges::margin::Margins;
+use crate::edges::network::Pair;
+use crate::edges::number::ticks;
+use crate::edges::state::State;
+use crate::edges::statement::Statement;
+use crate::format::{Convention, Local, Number as Hint};
+use crate::reason::Reason;
+use crate::work::{Limits, Work};
+
+fn pattern(rows: usize, columns: usize, entries: impl Fn(usize, usize) -> bool) -> Pattern {
+    let mut pattern = Pattern { rows, columns, offsets: vec![0], indices: Vec::new() };
+    for i in 0..rows {
+        pattern.indices.extend((0..columns as u32).filter(|&j| entries(i, j as usize)));
+        pattern.offsets.push(pattern.indices.len());
+    }
+    pattern
+}
+
+fn layer(inputs: usize, outputs: usize, rules: &[&str]) -> LayerFile {
+    let rows = inputs * rules.len();
+    let values = (0..rows * outputs).map(|at| (at * 7919 % 13) as f64 / 8.0 - 0.7).collect();
+    LayerFile {
+        weight: DenseMatrix { rows, columns: outputs, values },
+        bias: vec![0.1; outputs],
+        operators: rules.iter().map(|&rule| rule.into()).collect(),
+        linear: Vec::new(),
+        weight_name: "W".into(),
+        bias_name: None,
+    }
+}
+
+struct Files {
+    graph: GraphFile,
+    model: ModelFile,
+    header: Header,
+}
+
+impl Files {
+    fn new(
+        nodes: usize,
+        linked: impl Fn(usize, usize) -> bool,
+        width: usize,
+        rules: [&[&str]; 2],
+        edges: [u64; 2],
+    ) -> Files {
+        let graph = GraphFile {
+            adjacency: pattern(nodes, nodes, |i, j| i != j && linked(i.min(j), i.max(j))),
+            attributes: pattern(nodes, 5, |i, j| (i * 31 + j * 17) % 3 != 0),
+            labels: None,
+            node_names: None,
+            attribute_names: None,
+            class_names: None,
+            digest: "graph".into(),
+            notes: Vec::new(),
+        };
+        let layers = vec![layer(5, width, rules[0]), layer(width, 3, rules[1])];
+        let (metadata, notes) = (Default::default(), Vec::new());
+        let (matrices, digest, precision) = (Vec::new(), "model".to_string(), Precision::F64);
+        let header = Header {
+            version: VERSION,
+            attack: Attack::EdgeRemovals,
+            graph: "graph".into(),
+            model: "model".into(),
+            message_passing: rules.iter().map(|rules| rules.join(" & ")).collect(),
+            edges: Removals { global: edges[0], local: Local::Uniform(edges[1]), keep_one: false, frozen: Vec::new() },
+            classes: Convention::Predicted,
+        };
+        Files { graph, model: ModelFile { layers, matrices, digest, precision, metadata, notes }, header }
+    }
+
+    fn with<T>(&self, node: u32, use_it: impl FnOnce(&Scene) -> T) -> T {
+        let statement = Statement::new(&self.graph, &self.model, &self.header).unwrap();
+        let ground = Ground::new(&statement, node);
+        let state = State::new(&ground, statement.budget.global);
+        use_it(&Scene::new(&statement.network, &state))
+    }
+}
+
+fn random(i: usize, j: usize, percent: usize) -> bool {
+    (i * 7_368_787 + j * 104_729 + i * j * 31) % 100 < percent
+}
+
+/// Leaves of many shapes: the cost is not below what is counted, and not far above it.
+#[test]
+fn costs_are_known_before() {
+    let (gcn, mean, sum, both): (&[&str], &[&str], &[&str], &[&str]) =
+        (&["gcn"], &["mean"], &["sum"], &["gcn-self", "mean+self"]);
+    let mut worst = 0.0f64;
+    for (at, (files, nodes)) in [
+        (Files::new(40, |i, _| i == 0, 3, [gcn, gcn], [u64::MAX, u64::MAX]), vec![0, 1]),
+        (Files::new(40, |i, _| i == 0, 16, [mean, sum], [5, 3]), vec![0, 1]),
+        (Files::new(14, |_, _| true, 2, [gcn, both], [u64::MAX, u64::MAX]), vec![0]),
+        (Files::new(14, |_, _| true, 2, [gcn, gcn], [5, 3]), vec![3]),
+        (Files::new(60, |i, j| random(i, j, 10), 16, [gcn, gcn], [5, 3]), vec![0, 7, 20]),
+        (Files::new(60, |i, j| random(i, j, 10), 4, [gcn, both], [u64::MAX, u64::MAX]), vec![0, 7, 20]),
+        (Files::new(60, |i, j| random(i, j, 10), 16, [&["identity"], gcn], [10, 10]), vec![0, 7]),
+        (Files::new(3, |_, _| true, 1, [gcn, gcn], [0, 0]), vec![0]),
+        (Files::new(1, |_, _| true, 1, [gcn, gcn], [1, 1]), vec![0]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for (node, mu) in
+            nodes.into_iter().flat_map(|node| [(node, vec![]), (node, vec![Hint(Dyadic::new(1.into(), -4))])])
+        {
+            files.with(node, |scene| {
+                let (hints, cost) = (Prices { mu, views: Vec::new() }, Cost::new(scene));
+                let (first, work) = (Work::new(Limits::NONE, 0, None), Work::new(Limits::NONE, 0, None));
+                let pair: Pair<Interval> = Pair::new(scene.network, node, 0, 1);
+                // What nodes send is found once for all leaves.
+                bound(scene, &pair, &hints, None, (&cost, &first.line())).unwrap();
+                let before = ticks();
+                bound(scene, &pair, &hints, None, (&cost, &work.line())).unwrap();
+                let (counted, known) = (ticks() - before, cost.operations());
+                assert!(counted <= known, "{at}, node {node}: {counted} of {known}");
+                worst = worst.max(known as f64 / (counted + 1000) as f64);
+                // What is spent on the way is not more than what is said before.
+                assert!(work.spent() <= known * Interval::STEPS && work.spent() >= counted * Interval::STEPS);
+                let before = ticks();
+                let pair = Pair::<Interval>::new(scene.network, node, 0, 1);
+                let margins = Margins::new(scene, &pair);
+                let all = std::iter::once(None).chain(scene.listed().into_iter().map(Some));
+                let found: Vec<Interval> = all.map(|extra| margins.margin(extra)).collect();
+                assert!(!found.is_empty());
+                let (counted, known) = (ticks() - before, singles(scene));
+                assert!(counted <= known && known <= 8 * counted + 1000, "{at}, node {node}: {counted} of {known}");
+                assert!(margin(scene) <= known);
+            });
+        }
+    }
+    assert!(worst < 12.0, "{worst}");
+}
+
+/// A leaf that would cost too much is not begun.
+#[test]
+fn nothing_is_begun_that_is_too_expensive() {
+    let files = Files::new(300, |_, _| true, 2, [&["gcn"], &["gcn"]], [u64::MAX, u64::MAX]);
+    files.with(0, |scene| {
+        let (cost, work, before) = (Cost::new(scene), Work::lines(), ticks());
+        let found = bound::<Interval>(
+            scene,
+            &Pair::new(scene.network, 0, 0, 1),
+            &Prices::default(),
+            None,
+            (&cost, &work.line()),
+        );
+        assert!(matches!(found, Err(Reason::TooExpensive(_))), "{found:?}");
+        assert!(ticks() - before < 100);
+        // Memory of one leaf: some megabytes.
+        assert!(cost.bytes::<Interval>() < 1 << 26, "{}", cost.bytes::<Interval>());
+    });
+}

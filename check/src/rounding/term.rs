@@ -1,0 +1,106 @@
+//! The network as described: terms that read any earlier layer, with weights that stand in the chain (`FORMAT.md` §9).
+
+use gcnproof_files::{Described, DescribedLayer, DescribedTerm};
+
+use crate::core::dyadic::Dyadic;
+use crate::directed::Stored;
+use crate::reason::Reason;
+use crate::statement::{Layer, Network};
+
+/// The described layers of a network: its own, or one for each of its weight layers.
+pub(super) fn described(network: &Network) -> Result<Described, Reason> {
+    let sizes =
+        (0..network.layers.len()).map(|at| (network.widths[at + 1], network.widths[at + 2], network.terms[at + 1]));
+    let described = match &network.model.described {
+        Some(described) => described.clone(),
+        None => Described::chain(&sizes.collect::<Vec<_>>()),
+    };
+    match fits(&described, network) {
+        Some(()) => Ok(described),
+        None => Err(Reason::Files("the layers of the model are not what it describes".into())),
+    }
+}
+
+/// None unless everything stands where it is said to stand, and nothing that was folded is smaller than what has come of it.
+fn fits(described: &Described, network: &Network) -> Option<()> {
+    let holds = |condition: bool| condition.then_some(());
+    let nodes = network.graph.attributes.rows;
+    for (at, layer) in described.layers.iter().enumerate() {
+        let chain = network.layers.get(layer.layer)?;
+        holds(layer.first.checked_add(layer.outputs)? <= network.widths[layer.layer + 2] && !layer.terms.is_empty())?;
+        for of in &layer.terms {
+            holds(of.operator < network.terms[layer.layer + 1] && of.source.is_none_or(|source| source < at))?;
+            holds(of.source.is_some() || of.weight.layer == 0)?;
+            let rows = of.source.map_or(network.widths[1], |source| described.layers[source].outputs);
+            let (inputs, outputs) = (network.widths[of.weight.layer + 1], network.widths.get(of.weight.layer + 2)?);
+            let (term, first) = (of.weight.row.checked_div(inputs)?, of.weight.row % inputs);
+            holds(term < network.terms[of.weight.layer + 1] && first + rows <= inputs)?;
+            holds(of.weight.column.checked_add(layer.outputs)? <= *outputs)?;
+            if let Some(magnitude) = &of.magnitude {
+                let term = Term::new(network, layer, of);
+                holds(Some(magnitude.len()) == rows.checked_mul(layer.outputs) && Stored::are_finite(magnitude))?;
+                for (i, j) in (0..rows).flat_map(|i| (0..layer.outputs).map(move |j| (i, j))) {
+                    holds(term.size(i, j) >= term.weight(i, j).size())?;
+                }
+            }
+        }
+        if let Some(magnitude) = &layer.bias_magnitude {
+            let length = magnitude.len();
+            let fits = length == layer.outputs || Some(length) == nodes.checked_mul(layer.outputs);
+            holds(fits && Stored::are_finite(magnitude))?;
+            for node in 0..nodes as u32 {
+                let sizes = bias_sizes(chain, layer, node);
+                holds(sizes.iter().zip(bias(chain, layer, node)).all(|(size, b)| *size >= b.size()))?;
+            }
+        }
+    }
+    let output = described.layers.last()?;
+    holds((output.layer + 1, output.first, output.outputs) == (network.layers.len(), 0, network.classes()))
+}
+
+/// The biases of a layer at a node.
+pub(super) fn bias<'n>(chain: &'n Layer, layer: &DescribedLayer, node: u32) -> &'n [Dyadic] {
+    &chain.bias(node)[layer.first..][..layer.outputs]
+}
+
+/// Their sizes, or what was folded into them.
+pub(super) fn bias_sizes(chain: &Layer, layer: &DescribedLayer, node: u32) -> Vec<Dyadic> {
+    let row = |magnitude: &[_]| Stored::all(magnitude).into_iter().map(Stored::exact).collect();
+    match &layer.bias_magnitude {
+        None => bias(chain, layer, node).iter().map(Dyadic::size).collect(),
+        Some(all) if all.len() == layer.outputs => row(all),
+        Some(all) => row(&all[node as usize * layer.outputs..][..layer.outputs]),
+    }
+}
+
+/// The numbers of a term.
+#[derive(Clone, Copy)]
+pub(super) struct Term<'n> {
+    chain: &'n Layer,
+    /// The first of its inputs, and the first of its columns among those of all terms side by side.
+    first: usize,
+    column: usize,
+    outputs: usize,
+    of: &'n DescribedTerm,
+}
+
+impl<'n> Term<'n> {
+    pub(super) fn new(network: &'n Network, layer: &DescribedLayer, of: &'n DescribedTerm) -> Term<'n> {
+        let (inputs, width) = (network.widths[of.weight.layer + 1], network.widths[of.weight.layer + 2]);
+        let (term, first) = (of.weight.row / inputs, of.weight.row % inputs);
+        let column = term * width + of.weight.column;
+        Term { chain: &network.layers[of.weight.layer], first, column, outputs: layer.outputs, of }
+    }
+
+    pub(super) fn weight(&self, input: usize, unit: usize) -> &'n Dyadic {
+        &self.chain.weight[self.first + input][self.column + unit]
+    }
+
+    /// At least the sum of the sizes of all products that stand for a weight.
+    pub(super) fn size(&self, input: usize, unit: usize) -> Dyadic {
+        match &self.of.magnitude {
+            Some(magnitude) => Stored::new(magnitude[input * self.outputs + unit]).exact(),
+            None => self.weight(input, unit).size(),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Terms that read the attributes, which are 0 and 1 and which flips change (docs/math.md (19.3)).
+
+use gcnproof_files::DescribedLayer;
+use rayon::prelude::*;
+
+use crate::deployed::row::up;
+use crate::deployed::term::TermWeights;
+use crate::problem::Problem;
+use crate::problem::budget::Budget;
+use crate::problem::matrix::PatternRows;
+
+/// What the terms of one layer that read the attributes have in common.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AttributeTerms {
+    /// Which of the layer's terms they are.
+    pub(super) terms: Vec<usize>,
+    outputs: usize,
+    largest: Vec<LargestWeights>,
+    /// `Σ_{d present} |W_dj|` by term, node and unit, from above; empty where the forward pass has it.
+    sent: Vec<Vec<f64>>,
+}
+
+/// What the attributes that a row reads may do: counts and sums over the nodes of its entries.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    /// For every term and attribute, the last row that has seen it.
+    stamps: Vec<u32>,
+    now: u32,
+    /// Flips that the nodes of the row allow, and how many of them allow any.
+    flips: usize,
+    open: usize,
+    /// By term, the largest entry at a node that may be flipped.
+    farthest: Vec<f64>,
+    /// `Σ_k |A_k| |X| |W_k|` by unit.
+    magnitude: Vec<f64>,
+    /// Additions behind it.
+    additions: usize,
+}
+
+/// What flips do to a row.
+pub(super) struct Changes {
+    spread: Spread,
+    flips: usize,
+    /// Flips that add an attribute.
+    pub(super) added: usize,
+}
+
+impl AttributeTerms {
+    /// `summed`: are the magnitudes of what nodes send needed?
+    pub(super) fn new(problem: &Problem, layer: &DescribedLayer, summed: bool) -> AttributeTerms {
+        let reads = |&term: &usize| layer.terms[term].source.is_none();
+        let terms: Vec<usize> = (0..layer.terms.len()).filter(reads).collect();
+        let weights = |&term: &usize| TermWeights::new(problem.network(), layer, term);
+        let outputs = layer.outputs;
+        let largest = terms.iter().map(|term| LargestWeights::new(weights(term), outputs, problem)).collect();
+        let send = |term: &usize| {
+            let (weights, attributes) = (weights(term), problem.graph().attributes());
+            let mut sent = vec![0.0; problem.graph().node_count() * outputs];
+            sent.par_chunks_mut(outputs.max(1)).enumerate().for_each(|(n, sums)| {
+                for &d in attributes.row(n) {
+                    sums.iter_mut().zip(weights.sized(d as usize)).for_each(|(sum, (_, size))| *sum += size);
+                }
+                let count = attributes.row(n).len();
+                sums.iter_mut().for_each(|sum| *sum = up(*sum, count));
+            });
+            sent
+        };
+        let sent = if summed { terms.iter().map(send).collect() } else { Vec::new() };
+        AttributeTerms { terms, outputs, largest, sent }
+    }
+
+    /// Does the layer read attributes at all?
+    pub(super) fn any(&self) -> bool {
+        !self.terms.is_empty()
+    }
+
+    /// Room for rows.
+    pub(super) fn seen(&self, problem: &Problem) -> Seen {
+        let (count, summed) = (self.terms.len(), !self.sent.is_empty());
+        Seen {
+            stamps: vec![0; count * problem.graph().attribute_count()],
+            farthest: vec![0.0; count],
+            magnitude: vec![0.0; if summed { self.outputs } else { 0 }],
+            ..Seen::default()
+        }
+    }
+
+    /// A node of the row with the entry of one of these terms, by its place among them. Returns how many attributes the row has not
+    /// seen in this term before.
+    pub(super) fn read(&self, seen: &mut Seen, problem: &Problem, (of, n): (usize, usize), entry: f64) -> usize {
+        let attributes = problem.graph().attributes().row(n);
+        let first = of * problem.graph().attribute_count();
+        let mut fresh = 0;
+        for &d in attributes {
+            let stamp = &mut seen.stamps[first + d as usize];
+            fresh += usize::from(*stamp != seen.now);
+            *stamp = seen.now;
+        }
+        if problem.budget().local(n) > 0 {
+            seen.farthest[of] = seen.farthest[of].max(entry.abs());
+        }
+        if let Some(sent) = self.sent.get(of) {
+            let row = &sent[n * self.outputs..][..self.outputs];
+            seen.magnitude.iter_mut().zip(row).for_each(|(sum, size)| *sum += entry.abs() * size);
+            seen.additions += 1;
+        }
+        fresh
+    }
+
+    /// By how much flips move a unit, at most: (19.3).
+    pub(super) fn moved(&self, seen: &Seen, changes: &Changes, unit: usize) -> f64 {
+        let terms = self.largest.iter().zip(&seen.farthest);
+        let moved: f64 = terms.map(|(largest, a)| a * largest.sum(unit, changes.spread)).sum();
+        up(moved, self.terms.len() + changes.flips.min(1 << 20))
+    }
+}
+
+impl Seen {
+    /// Begins a row.
+    pub(super) fn begin(&mut self) {
+        self.now += 1;
+        (self.flips, self.open, self.additions) = (0, 0, 0);
+        self.farthest.fill(0.0);
+        self.magnitude.fill(0.0);
+    }
+
+    /// A node that some term reads the attributes of: once for all of them.
+    pub(super) fn node(&mut self, local: usize) {
+        self.flips = self.flips.saturating_add(local);
+        self.open += usize::from(local > 0);
+    }
+
+    /// `Σ_k |A_k| |X| |W_k|` of a unit.
+    pub(super) fn magnitude(&self, unit: usize) -> f64 {
+        up(self.magnitude[unit], self.additions)
+    }
+
+    /// What flips do.
+    pub(super) fn changes(&self, budget: &Budget) -> Changes {
+        let flips = self.flips.min(budget.global());
+        let added = if budget.direction().adds() { flips } else { 0 };
+        let spread = Spread { nodes: self.open, each: flips / self.open.max(1), rest: flips % self.open.max(1) };
+        Changes { spread, flips, added }
+    }
+}
+
+/// The largest sizes of the weights of every unit, in falling order, and what the first so many sum up to.
+#[derive(Clone, Debug)]
+struct LargestWeights(Vec<(Vec<f64>, Vec<f64>)>);
+
+impl LargestWeights {
+    fn new(weights: TermWeights, outputs: usize, problem: &Problem) -> LargestWeights {
+        let (budget, inputs) = (problem.budget(), problem.graph().attribute_count());
+        let most = budget.locals().iter().max().map_or(0, |&q| q as usize).min(budget.global()).min(inputs);
+        let of_unit = |unit: usize| {
+            let free = (0..inputs).filter(|&d| !budget.is_frozen(d));
+            let mut weights: Vec<f64> = free.map(|d| weights.size(d, unit)).collect();
+            if weights.len() > most + 1 {
+                weights.select_nth_unstable_by(most, |x, y| y.total_cmp(x));
+                weights.truncate(most + 1);
+            }
+            weights.sort_unstable_by(|x, y| y.total_cmp(x));
+            let mut sums = vec![0.0];
+            for w in &weights {
+                sums.push(sums[sums.len() - 1] + w);
+            }
+            (weights, sums)
+        };
+        LargestWeights((0..outputs).into_par_iter().map(of_unit).collect())
+    }
+
+    /// Of flips spread over nodes, from above but for rounding: each weight counts at most once for each node.
+    fn sum(&self, unit: usize, spread: Spread) -> f64 {
+        let (weights, sums) = &self.0[unit];
+        let next = weights.get(spread.each).copied().unwrap_or(0.0);
+        spread.nodes as f64 * sums[spread.each.min(weights.len())] + spread.rest as f64 * next
+    }
+}
+
+/// Flips at some nodes: so many at each of them, and one more at some. None where there are no nodes.
+#[derive(Clone, Copy)]
+struct Spread {
+    nodes: usize,
+    each: usize,
+    rest: usize,
+}
