@@ -14,6 +14,7 @@ use crate::finding::{Counts, Finding, Kind};
 use crate::generate::generate;
 use crate::keep::keep;
 use crate::player::{How, STOP, stopped};
+use crate::questions;
 use crate::random::Random;
 use crate::record::Record;
 use crate::shrink::shrink;
@@ -211,7 +212,23 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
             }
             records
         }
-        Area::Questions => Vec::new(),
+        Area::Questions => {
+            let counts = counts.area(area);
+            Counts::add(&counts.cases, 1);
+            let mut records = Vec::new();
+            for part in 0..8 {
+                let number = number * 8 + part;
+                records.extend(match random.below(5) {
+                    0 | 1 => questions::flips::look(settings.seed, number, &mut random, counts),
+                    2 | 3 => questions::edges::look(settings.seed, number, &mut random, counts),
+                    _ => questions::collective::look(settings.seed, number, &mut random, counts),
+                });
+                if stopped() {
+                    break;
+                }
+            }
+            records
+        }
     };
     records.into_iter().map(Found::Other).collect()
 }
@@ -239,11 +256,14 @@ fn flips(
     Counts::add(&area.cases, 1);
     Counts::add(&area.problems, components);
     let mut findings = look(&case, how, attacks, settings.verified.as_deref(), random, counts);
-    if let Some(program) = settings.program.as_ref().filter(|_| number % 32 == 5) {
+    if let Some(program) = settings.program.as_ref().filter(|_| number % 32 == 5 && !stopped()) {
         let end = case.components[case.components.len().min(60) - 1].end;
         let mut part = case.part(0..end);
         part.components = case.components.iter().take_while(|range| range.end <= end).cloned().collect();
         let truths = solve(&part, counts);
+        if truths.len() < part.nodes() {
+            return findings;
+        }
         let folder = std::env::temp_dir().join(format!("gcnproof-hunt-{}-{number}", std::process::id()));
         findings.extend(binary::run(program, &part, how, &truths, &folder, counts));
     }

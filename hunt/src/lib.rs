@@ -9,6 +9,9 @@
 //! | [`claim`], [`mutate`], [`ring`], [`attack`], [`made`] | proofs of false things |
 //! | [`hints`], [`rules`], `bends`, [`evaluate`], [`judge`], [`climb`], [`forge`] | the rules of the format, evaluated independently |
 //! | [`finding`], [`shrink`], [`keep`] | what was found, made small and kept |
+//! | [`area`], [`record`] | what is attacked, its counts, and findings kept as they were found |
+//! | [`terms`], [`edges`], [`collective`], [`deployed`], [`questions`] | the other areas, each with a generator, a brute force and attacks |
+//! | [`resources`] | small files with large costs |
 //! | [`hunt`] | all of it, until stopped |
 
 pub mod area;
@@ -37,6 +40,7 @@ pub mod network;
 pub mod numbers;
 pub mod operator;
 pub mod player;
+pub mod questions;
 pub mod random;
 pub mod record;
 pub mod resources;

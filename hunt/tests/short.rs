@@ -1,22 +1,18 @@
-//! A short hunt as a test: about ten seconds of processor time, always the same problems, and nothing may be found.
+//! Short hunts as tests: seconds of processor time for each area, always the same problems, and nothing may be found.
 
 use std::time::Duration;
 
-use gcnproof_hunt::area::Area;
+use gcnproof_hunt::area::{Area, AreaCounts};
 use gcnproof_hunt::finding::Counts;
 use gcnproof_hunt::hunt::{Settings, hunt};
 
-#[test]
-fn nothing_is_found_in_a_short_hunt() {
-    let verified = gcnproof_check::find_program();
-    if let Err(problem) = &verified {
-        println!("SKIPPED: the verified checker ({problem})");
-    }
-    let settings = Settings {
+/// A hunt in one area, always the same.
+fn settings(area: Area, problems: u64) -> Settings {
+    Settings {
         seed: 2026,
-        areas: vec![Area::Flips],
-        time: Some(Duration::from_secs(120)),
-        problems: Some(3_000),
+        areas: vec![area],
+        time: Some(Duration::from_secs(240)),
+        problems: Some(problems),
         components: 500,
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         out: Some(std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hunt")),
@@ -25,8 +21,17 @@ fn nothing_is_found_in_a_short_hunt() {
         only: None,
         attacked: 20,
         program: None,
-        verified: verified.as_ref().ok().cloned(),
-    };
+        verified: None,
+    }
+}
+
+#[test]
+fn nothing_is_found_in_a_short_hunt() {
+    let verified = gcnproof_check::find_program();
+    if let Err(problem) = &verified {
+        println!("SKIPPED: the verified checker ({problem})");
+    }
+    let settings = Settings { verified: verified.as_ref().ok().cloned(), ..settings(Area::Flips, 3_000) };
     let counts = hunt(&settings, &|line| println!("{line}"));
     assert_eq!(counts.findings(), 0, "{counts}");
     // A hunt that looks at nothing finds nothing.
@@ -52,4 +57,53 @@ fn nothing_is_found_in_a_short_hunt() {
             assert!(Counts::get(count) >= least, "only {} {what}", Counts::get(count));
         }
     }
+}
+
+/// A short hunt in one area: nothing is found, and something was looked at.
+fn short(area: Area, problems: u64, least: impl Fn(&AreaCounts) -> Vec<(&'static str, u64, u64)>) {
+    let counts = hunt(&settings(area, problems), &|line| println!("{line}"));
+    assert_eq!(counts.findings(), 0, "{}", counts.findings_by_kind());
+    for (what, count, least) in least(counts.area(area)) {
+        assert!(count >= least, "only {count} {what}");
+    }
+}
+
+fn usual(counts: &AreaCounts, [nodes, own, shown, false_claims, accepted]: [u64; 5]) -> Vec<(&'static str, u64, u64)> {
+    let of = Counts::get;
+    vec![
+        ("nodes", of(&counts.nodes), nodes),
+        ("own proofs", of(&counts.own), own),
+        ("tampered and forged", of(&counts.shown), shown),
+        ("false claims", of(&counts.false_claims), false_claims),
+        ("accepted", of(&counts.accepted), accepted),
+    ]
+}
+
+#[test]
+fn nothing_is_found_about_removed_edges() {
+    short(Area::Edges, 6_000, |counts| usual(counts, [15_000, 15_000, 10_000, 3_000, 2_000]));
+}
+
+#[test]
+fn nothing_is_found_about_described_networks() {
+    short(Area::Terms, 1_500, |counts| usual(counts, [3_000, 3_000, 1_000, 300, 100]));
+}
+
+#[test]
+fn nothing_is_found_about_executions() {
+    short(Area::Deployed, 600, |counts| {
+        let mut least = usual(counts, [1_500, 150, 2_000, 300, 300]);
+        least.push(("executions", Counts::get(&counts.executions), 15_000));
+        least
+    });
+}
+
+#[test]
+fn nothing_is_found_about_one_attack() {
+    short(Area::Collective, 80, |counts| usual(counts, [300, 60, 1_500, 300, 300]));
+}
+
+#[test]
+fn nothing_is_found_about_questions() {
+    short(Area::Questions, 120, |counts| usual(counts, [300, 0, 500, 100, 50]));
 }

@@ -136,7 +136,10 @@ pub fn attack(
 }
 
 /// The file that the program would write for the budget of the case.
-fn proof(case: &Case, scope: &Scope, program: &Program) -> Result<Option<Vec<Value>>, String> {
+///
+/// # Errors
+/// If the checker refuses the statement.
+pub fn proof(case: &Case, scope: &Scope, program: &Program) -> Result<Option<Vec<Value>>, String> {
     let certifier = program.certifier.clone().with_proofs();
     let classes = if case.labels { Convention::Labels } else { Convention::Predicted };
     let rules = operators(case);

@@ -1,6 +1,7 @@
 //! Files of less than 4 kB that ask for much work: headers with long polynomials, leaves with large numbers, envelopes, budgets, many lines,
 //! frames of zstd that repeat a byte, and honest files with changed bytes.
 
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use serde_json::{Value, json};
 
 use crate::mutate::change;
@@ -62,12 +63,62 @@ pub fn file(stage: &Stage, random: &mut Random) -> File {
             bytes[at] = random.next() as u8;
         }
     }
+    if random.percent(30)
+        && let Some(repeated) = repeated(&lines, random)
+    {
+        return File { what: what + ", lines repeated in zstd", bytes: repeated, compressed: true };
+    }
     bytes.truncate(LONGEST - 1);
     if random.percent(25) {
         let (more, compressed) = compressed(&bytes, random);
         return File { what: what + more, bytes: compressed, compressed: true };
     }
     File { what, bytes, compressed: false }
+}
+
+/// A compressed file in which one line, or one part of a list of a line, stands many times; none if it gets too long.
+fn repeated(lines: &[Value], random: &mut Random) -> Option<Vec<u8>> {
+    let at = random.below(lines.len().max(2) - 1);
+    let times = random.pick(&[20, 300, 3_000, 30_000]);
+    let mut text = String::new();
+    let mut count = 0u64;
+    for (place, line) in lines[..lines.len() - 1].iter().enumerate() {
+        if place != at {
+            text += &format!("{line}\n");
+            count += u64::from(place > 0);
+            continue;
+        }
+        let one = line.to_string();
+        if place == 0 || random.percent(50) {
+            // Inside the line: the longest list gets longer.
+            let end = one.rfind(']')?;
+            let start = one[..end].rfind(random.pick(&['[', ',', '{']))?;
+            let part = &one[start..end];
+            text += &format!("{}{}{}\n", &one[..end], part.repeat(times.min((24 << 20) / part.len().max(1))), &one[end..]);
+            count += u64::from(place > 0);
+            continue;
+        }
+        // Many lines: the same, or about one node after the other.
+        let different = random.percent(60);
+        for id in 0..times.min((24 << 20) / one.len().max(1)) {
+            let mut line = line.clone();
+            for key in ["node", "share"] {
+                if different && line.get(key).is_some() {
+                    line[key]["id"] = json!(id);
+                }
+            }
+            text += &format!("{line}\n");
+            count += 1;
+        }
+    }
+    text += &match lines.last()?.get("claim") {
+        Some(_) => json!({ "claim": { "lines": count, "bound": 0, "price": 1 << 40, "prices": [] } }),
+        None => json!({ "end": count }),
+    }
+    .to_string();
+    text.push('\n');
+    let bytes = compress_to_vec(text.as_bytes(), CompressionLevel::Fastest);
+    (bytes.len() < LONGEST).then_some(bytes)
 }
 
 /// A frame with the file and a byte that is repeated, somewhere.
