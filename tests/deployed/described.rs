@@ -5,7 +5,7 @@
 
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::proof::model_file;
-use gcnproof::{Budget, Direction, DeployedVerdict, Execution, Graph, NodeResult, Problem};
+use gcnproof::{Budget, DeployedVerdict, Direction, Execution, Graph, NodeResult, Problem};
 use gcnproof_check::format::{Claim, ClassProof, Convention, Header, NodeProof, Step};
 use gcnproof_check::{Checker, Reason, Statement};
 use gcnproof_verify::random::Stream;
@@ -306,12 +306,17 @@ fn hold(seed: u64, executions: usize) -> (f64, f64, usize) {
     if let Some(checked) = checked {
         let open = 1e-9 * own + 1e-13 * plain[node].iter().map(|z| z.abs()).sum::<f64>();
         assert!(checked <= own + open, "seed {seed}: the checker allows {checked:e}, the certifier {own:e}");
-        assert!(own <= checked * (1.0 + 1e-4) + open, "seed {seed}: the checker allows {checked:e}, the certifier {own:e}");
+        assert!(
+            own <= checked * (1.0 + 1e-4) + open,
+            "seed {seed}: the checker allows {checked:e}, the certifier {own:e}"
+        );
     }
     let of_chain = execution.operator_errors(problem.graph(), problem.network());
     let described = &problem.network().described().layers;
-    let errors: Vec<Vec<u32>> =
-        described.iter().map(|layer| layer.terms.iter().map(|of| of_chain[layer.layer][of.operator]).collect()).collect();
+    let errors: Vec<Vec<u32>> = described
+        .iter()
+        .map(|layer| layer.terms.iter().map(|of| of_chain[layer.layer][of.operator]).collect())
+        .collect();
     // Layers are described in the order in which they are written, here that of the program.
     assert_eq!(described.len(), program.layers.len());
     let order = order(&program);
@@ -331,10 +336,17 @@ fn hold(seed: u64, executions: usize) -> (f64, f64, usize) {
             let (node, pair) = (result.node, [result.reference, 1 - result.reference]);
             let bound = result.deployed.as_ref().unwrap().errors[0];
             // What f64 leaves open of sums whose sizes the bound is proportional to.
-            assert!(error(node, pair) <= bound * (1.0 + 1e-6), "seed {seed}, node {node}: {} > {bound}", error(node, pair));
+            assert!(
+                error(node, pair) <= bound * (1.0 + 1e-6),
+                "seed {seed}, node {node}: {} > {bound}",
+                error(node, pair)
+            );
             most = most.max(error(node, pair) / bound);
             if rounding == Rounding::Nearest && robust(result) {
-                assert!(computed[node][pair[0]] > computed[node][pair[1]], "seed {seed}, node {node}: robust, but broken by {flips:?}");
+                assert!(
+                    computed[node][pair[0]] > computed[node][pair[1]],
+                    "seed {seed}, node {node}: robust, but broken by {flips:?}"
+                );
             }
         }
         if let Some(checked) = checked {
@@ -370,7 +382,13 @@ fn no_execution_of_a_description_exceeds_its_bound() {
     let (programs, executions): (u64, usize) = (programs.parse().unwrap(), executions.parse().unwrap());
     let seen: Vec<(f64, f64, usize)> = (0..programs).into_par_iter().map(|seed| hold(seed, executions)).collect();
     let (most, checked) = seen.iter().fold((0.0f64, 0.0f64), |most, seen| (most.0.max(seen.0), most.1.max(seen.1)));
-    let (robust, told) = (seen.iter().map(|seen| seen.2).sum::<usize>(), seen.iter().filter(|seen| seen.1 > 0.0).count());
-    println!("{programs} programs, {executions} executions each: {most} of the certifier's bound, {checked} of the checker's, {told} told, {robust} robust nodes");
-    assert!(most > 0.5 && checked > 0.5 && told > programs as usize / 4 && robust > programs as usize / 4, "{most} {checked} {told} {robust}");
+    let (robust, told) =
+        (seen.iter().map(|seen| seen.2).sum::<usize>(), seen.iter().filter(|seen| seen.1 > 0.0).count());
+    println!(
+        "{programs} programs, {executions} executions each: {most} of the certifier's bound, {checked} of the checker's, {told} told, {robust} robust nodes"
+    );
+    assert!(
+        most > 0.5 && checked > 0.5 && told > programs as usize / 4 && robust > programs as usize / 4,
+        "{most} {checked} {told} {robust}"
+    );
 }

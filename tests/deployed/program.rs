@@ -55,17 +55,8 @@ pub struct Program {
     pub attributes: usize,
 }
 
-const RULES: [&str; 9] = [
-    "identity",
-    "gcn",
-    "mean",
-    "sum",
-    "sum",
-    "sum+self",
-    "mean+self",
-    "gcn-self",
-    "poly(gcn;0.25,0,0.75)",
-];
+const RULES: [&str; 9] =
+    ["identity", "gcn", "mean", "sum", "sum", "sum+self", "mean+self", "gcn-self", "poly(gcn;0.25,0,0.75)"];
 
 fn dense(operator: &Operator, graph: &Graph) -> Matrix {
     let matrix: &CsMatI<f64, u32, usize> = &operator.matrix(graph);
@@ -81,8 +72,7 @@ fn single(x: f64) -> f64 {
 /// A matrix of float32 numbers; often with rows that nearly cancel each other.
 fn matrix(random: &mut Stream, rows: usize, columns: usize) -> Matrix {
     let scale = 10f64.powi(random.below(3) as i32 - 1);
-    let mut matrix: Matrix =
-        (0..rows).map(|_| (0..columns).map(|_| single(random.real() * scale)).collect()).collect();
+    let mut matrix: Matrix = (0..rows).map(|_| (0..columns).map(|_| single(random.real() * scale)).collect()).collect();
     if rows > 1 && random.chance(60) {
         for i in (1..rows).step_by(2) {
             for j in 0..columns {
@@ -224,7 +214,10 @@ impl Tensors {
             let mut text = json!({ "from": from, "operator": term.rule, "roundings": of_norm });
             let name = format!("{at}.{k}");
             let scaled = |weights: Matrix| -> Vec<f64> {
-                weights.iter().flat_map(|row| row.iter().enumerate().map(|(j, w)| w * scale(j)).collect::<Vec<_>>()).collect()
+                weights
+                    .iter()
+                    .flat_map(|row| row.iter().enumerate().map(|(j, w)| w * scale(j)).collect::<Vec<_>>())
+                    .collect()
             };
             match &term.weights {
                 Weights::Plain(weights) => {
@@ -233,12 +226,15 @@ impl Tensors {
                 }
                 Weights::Nothing if layer.norm.is_none() => {}
                 Weights::Nothing => {
-                    let own: Matrix = (0..outputs).map(|i| (0..outputs).map(|j| f64::from(u8::from(i == j))).collect()).collect();
+                    let own: Matrix =
+                        (0..outputs).map(|i| (0..outputs).map(|j| f64::from(u8::from(i == j))).collect()).collect();
                     text["weight"] = self.put(name, vec![outputs, outputs], scaled(own)).into();
                 }
                 Weights::Composed(first, inner, second) => {
                     let shape = vec![first.len(), outputs];
-                    let sizes_of = |of: &Matrix| -> Matrix { of.iter().map(|row| row.iter().map(|w| w.abs()).collect()).collect() };
+                    let sizes_of = |of: &Matrix| -> Matrix {
+                        of.iter().map(|row| row.iter().map(|w| w.abs()).collect()).collect()
+                    };
                     let (firsts, seconds) = (sizes_of(first), sizes_of(second));
                     let composed = scaled(first.iter().map(|row| product(row, second)).collect());
                     let most = scaled(firsts.iter().map(|row| product(row, &seconds)).collect());

@@ -18,14 +18,20 @@ fn executions_of_the_described_network_are_inside_the_error() {
     let scratch = tempfile::tempdir().unwrap();
     for (name, frozen) in [("deployed_skip_from_x", "0,1,2"), ("deployed_merged_terms", "0,1")] {
         let folder = folder(name);
-        let [rows, proofs, forged] = ["rows.jsonl", "proofs.jsonl", "forged.jsonl"].map(|file| scratch.path().join(file));
-        let mut arguments = vec!["certify", "g.npz", "m.safetensors", "-Q", "1", "-q", "1", "--freeze-attributes", frozen];
+        let [rows, proofs, forged] =
+            ["rows.jsonl", "proofs.jsonl", "forged.jsonl"].map(|file| scratch.path().join(file));
+        let mut arguments =
+            vec!["certify", "g.npz", "m.safetensors", "-Q", "1", "-q", "1", "--freeze-attributes", frozen];
         arguments.extend(["--nodes", "0", "--deployed", "float32", "--complete", "--threads", "1", "--force"]);
         arguments.extend(["--out", rows.to_str().unwrap(), "--proofs", proofs.to_str().unwrap()]);
         let certified = gcnproof(&folder, &arguments);
         assert!(certified.status.success(), "{name}: {}", text(&certified));
         let row = &lines(&rows)[0];
-        assert_eq!((&row["verdict"], &row["deployed"]), (&"robust".into(), &"rounding_dependent".into()), "{name}: {row}");
+        assert_eq!(
+            (&row["verdict"], &row["deployed"]),
+            (&"robust".into(), &"rounding_dependent".into()),
+            "{name}: {row}"
+        );
         // The proof that once was accepted, in a file that states the model as it is called now.
         let (mut header, old) = (lines(&proofs).swap_remove(0), lines(&folder.join("p.jsonl")));
         header["header"]["deployed"] = old[0]["header"]["deployed"].clone();
