@@ -233,7 +233,9 @@ impl EdgeVerdicts<'_> {
                         return;
                     }
                     let start = Instant::now();
-                    let Some(result) = contradictions.none_in(certify_one(&certifier, node as usize, class)) else { return };
+                    let Some(result) = contradictions.none_in(certify_one(&certifier, node as usize, class)) else {
+                        return;
+                    };
                     let seconds = start.elapsed().as_secs_f64();
                     // Cut short, not undecided: --resume will ask again.
                     if stopped() && result.limit_hit {

@@ -124,9 +124,7 @@ impl Case<f64> {
         let row = |(of, row): (&Around, &Row<f64>)| {
             let link = |link: usize| {
                 let cut = match row.kept.get(1) {
-                    Some(one) => {
-                        one.cut[link].map_or(0.0, |value| row.kept[0].constant - one.constant - value)
-                    }
+                    Some(one) => one.cut[link].map_or(0.0, |value| row.kept[0].constant - one.constant - value),
                     None => 0.0,
                 };
                 let gain = of.states[0].gains(link).first().copied().unwrap_or(0.0);

@@ -36,7 +36,9 @@ impl Pair {
             other,
             weight: rows.clone().map(|i| ends(i).0 - ends(i).1).collect(),
             // Equal weights cancel without error; others may lose bits to underflow when they are multiplied on.
-            size: rows.map(|i| if ends(i).0 == ends(i).1 { 0.0 } else { ends(i).0.abs() + ends(i).1.abs() + FLOOR }).collect(),
+            size: rows
+                .map(|i| if ends(i).0 == ends(i).1 { 0.0 } else { ends(i).0.abs() + ends(i).1.abs() + FLOOR })
+                .collect(),
             bias: bias[reference] - bias[other],
             bias_size: bias[reference].abs() + bias[other].abs(),
             width: layer.inputs(),
