@@ -120,7 +120,7 @@ impl EdgeCertifier {
     }
 
     /// The same certifier with one time limit for all that it is asked from now on.
-    pub(super) fn from_now(&self) -> EdgeCertifier {
+    pub(super) fn timed_together(&self) -> EdgeCertifier {
         EdgeCertifier { until: self.clock().deadline, ..self.clone() }
     }
 

@@ -27,7 +27,7 @@ pub struct EdgeRadius {
 /// # Errors
 /// If the graph has no such node, or an answer contradicts itself or another.
 pub fn edge_radius(certifier: &EdgeCertifier, node: usize, limit: usize) -> Result<EdgeRadius, EdgeError> {
-    let certifier = certifier.from_now();
+    let certifier = certifier.timed_together();
     let mut radius = EdgeRadius::default();
     let mut ask = 0;
     let mut undecided: Option<usize> = None;

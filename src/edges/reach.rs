@@ -34,8 +34,13 @@ fn largest(list: &mut Vec<(f64, u32)>, count: usize) {
     list.sort_unstable_by(|x, y| y.0.total_cmp(&x.0));
 }
 
-/// For a sum of few non-negative terms.
+/// For a product.
 const UP: f64 = 1.0 + 1e-10;
+
+/// For a sum of so many non-negative terms.
+fn above(terms: usize) -> f64 {
+    UP + terms as f64 * f64::EPSILON
+}
 
 impl Reach {
     /// Of exactly `cuts` cuts and at most `most` removals elsewhere.
@@ -63,7 +68,7 @@ impl Reach {
             }
             for side in 0..2 {
                 largest(&mut lists[side], cuts);
-                reach.cuts.push(lists[side].iter().map(|x| x.0).sum::<f64>() * UP);
+                reach.cuts.push(lists[side].iter().map(|x| x.0).sum::<f64>() * above(lists[side].len()));
                 largest(&mut lists[2 + side], most);
                 reach.changes.extend(&lists[2 + side]);
                 reach.starts.push(reach.changes.len());
@@ -78,7 +83,8 @@ impl Reach {
             let at = 2 * unit + side;
             let mut left = touches;
             let mut sum = 0.0;
-            for &(change, cap) in &self.changes[self.starts[at]..self.starts[at + 1]] {
+            let changes = &self.changes[self.starts[at]..self.starts[at + 1]];
+            for &(change, cap) in changes {
                 let taken = left.min(cap as usize);
                 sum += change * taken as f64;
                 left -= taken;
@@ -86,7 +92,7 @@ impl Reach {
                     break;
                 }
             }
-            (self.cuts[at] + sum) * UP
+            (self.cuts[at] + sum) * above(changes.len())
         })
     }
 }
