@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use gcnproof::sprs::CsMatI;
 use gcnproof::{Graph, Network, Operator};
-use gcnproof_files::{Precision, TensorSource, describe_model};
+use gcnproof_files::{ModelFile, Precision, TensorSource, describe_model};
 use gcnproof_verify::random::Stream;
 use serde_json::{Value, json};
 
@@ -138,14 +138,21 @@ impl Program {
         Program { layers }
     }
 
-    /// What a model file says of the program, with everything folded (docs/model-format.md).
-    pub fn described(&self, graph: &Graph) -> Network {
+    /// Was nothing folded?
+    pub fn is_plain(&self) -> bool {
+        let plain = |term: &Term| !matches!(term.weights, Weights::Composed(..));
+        self.layers.iter().all(|layer| layer.norm.is_none() && layer.terms.iter().all(plain))
+    }
+
+    /// What a model file says of the program, with everything folded (docs/model-format.md); and the chain of the same values alone.
+    pub fn described(&self, graph: &Graph) -> [Network; 2] {
         let mut tensors = Tensors::default();
         let layers: Vec<Value> = self.layers.iter().enumerate().map(|(at, layer)| tensors.layer(at, layer)).collect();
         let output = format!("h{}", self.layers.len() - 1);
         let text = json!({ "version": 1, "output": output, "layers": layers }).to_string();
         let model = describe_model("program", &text, &tensors).unwrap();
-        Network::from_file(model, &[], graph).unwrap()
+        let chain = ModelFile { described: None, ..model.clone() };
+        [model, chain].map(|model| Network::from_file(model, &[], graph).unwrap())
     }
 
     /// Logits in f64, in plain loops; and for each the sum of the sizes of all products.

@@ -74,7 +74,7 @@ fn polynomials_have_one_error_on_all_parts() {
     let certify = |graph: &str, name: &str| {
         let [rows, proofs] = ["rows", "proofs"].map(|what| at(&format!("{what}-{name}.jsonl")));
         let mut arguments = vec!["certify", graph, "m.safetensors", "-Q", "1", "--local-file", "q.txt", "--complete"];
-        arguments.extend(["--direction", "add", "--class", "labels", "--deployed", "float32"]);
+        arguments.extend(["--flips", "add", "--class", "labels", "--deployed", "float32"]);
         arguments.extend(["--out", &rows, "--proofs", &proofs]);
         let certified = gcnproof(&folder, &arguments);
         assert!(certified.status.success(), "{}", text(&certified));
