@@ -282,7 +282,7 @@ fn wrong_files() -> Bench {
 }
 
 /// Every kind of wrong file and slip: what it is, and the command.
-const TABLE: [(&str, &str); 67] = [
+const TABLE: [(&str, &str); 71] = [
     ("**Graphs**", ""),
     ("no such file", "inspect nosuch.npz"),
     ("an empty file", "certify empty.npz gcn.safetensors -Q 1"),
@@ -383,8 +383,9 @@ const TABLE: [(&str, &str); 67] = [
 const HEAD: &str = "# Wrong files, and what is said about them
 
 Every message names the file, the entry in it and the remedy. Exit codes: 0 done, 1 a negative answer (a proof rejected, logits of another
-network in `inspect`), 2 wrong usage or input, 130 interrupted, 141 standard output was closed by its reader (`| head`). A full disk at standard
-output is an error (2).
+network in `inspect`), 2 wrong usage or input, 3 proofs that are too expensive to be judged, 4 proofs that are accepted without a question,
+70 two steps of the program contradict each other, 130 interrupted, 141 standard output was closed by its reader (`| head`). A full disk
+at standard output is an error (2).
 
 This table is written and compared by `tests/errors.rs`, which has the files.
 

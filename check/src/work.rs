@@ -28,9 +28,10 @@ const TELL: u64 = 1 << 22;
 /// What a check may cost, at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Steps for one leaf, besides [`Limits::flip`].
+    /// Steps for one leaf, besides [`Limits::flip`]; and for all bends of a leaf.
     pub leaf: u64,
-    /// Steps for a leaf for each flip and each unit that it changes: what a leaf costs on a large neighbourhood.
+    /// Steps for a leaf for each flip, each entry of an operator along which it is sent, and each unit that it changes: what a leaf costs on a large
+    /// neighbourhood, where no price rules a flip out.
     pub flip: u64,
     /// Steps for one line, besides those that the neighbourhood allows for one leaf of every class; the header is a line.
     pub line: u64,
@@ -45,7 +46,7 @@ pub struct Limits {
 /// No honest file comes near: `FORMAT.md` §2.
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { leaf: 1 << 30, flip: 1 << 8, line: 1 << 34, file: 1 << 34, node: 1 << 20, memory: 1 << 29 }
+        Limits { leaf: 1 << 30, flip: 1 << 10, line: 1 << 34, file: 1 << 32, node: 1 << 20, memory: 1 << 29 }
     }
 }
 
@@ -341,6 +342,15 @@ impl Meter<'_> {
         result
     }
 
+    /// Refuses more steps than a leaf may take on any neighbourhood.
+    ///
+    /// # Errors
+    /// If there are more.
+    pub(crate) fn within_leaf(&self, steps: u64) -> Result<(), Reason> {
+        let allowed = self.work.limits.leaf;
+        if steps > allowed { Err(Reason::TooExpensive(Cost::Line { steps, allowed })) } else { Ok(()) }
+    }
+
     /// So many bytes more are kept until the check is done.
     ///
     /// # Errors
@@ -438,6 +448,8 @@ mod tests {
         let too_much = |steps: u64| Err(Reason::TooExpensive(Cost::Line { steps, allowed: steps - 1 }));
         assert_eq!(meter.leaf(5, || meter.spend(150)), Ok(()));
         assert_eq!(meter.leaf(4, || meter.spend(141)), too_much(791));
+        assert_eq!(meter.within_leaf(100), Ok(()));
+        assert_eq!(meter.within_leaf(101), too_much(101));
         // The line goes on, up to its own limit and what its neighbourhood allows.
         assert_eq!(meter.spend(309), Ok(()));
         assert_eq!(meter.leaf(5, || meter.spend(1)), too_much(1101));

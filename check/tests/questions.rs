@@ -318,6 +318,12 @@ fn a_part_answers_for_its_own_rows_and_says_so() {
     let file = powers.file(&[proof(0), proof(1)]);
     assert!(run(&powers, &file, part(), question()).to_string().contains("nodes 2 edges away"));
     assert_eq!(run(&powers, &file, PartFile { hops: 2, ..part() }, question()).exit_code(), 0);
+    // Every layer takes a step.
+    let layers = vec![layer(&[&[0.5], &[0.25]], &[0.0]), layer(&[&[0.0, 0.0]], &[9.0, 0.0])];
+    let deep = common::world(&[&[1, 0], &[0, 1], &[1, 1]], 2, layers, 4, 1);
+    let file = deep.file(&[proof(0), proof(1)]);
+    assert!(run(&deep, &file, part(), question()).to_string().contains("nodes 2 edges away"));
+    assert_eq!(run(&deep, &file, PartFile { hops: 2, ..part() }, question()).exit_code(), 0);
 }
 
 /// Some budget; tight and void ones are frequent.

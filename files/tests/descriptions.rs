@@ -130,3 +130,67 @@ fn skips_that_would_take_all_memory_are_refused() {
     let error = parse(&text, &[tensor64("W", &[3, 2], &[1.0; 6])]).unwrap_err();
     complete(&error, "m.safetensors", &["too many skips"]);
 }
+
+#[test]
+fn what_was_described_stands_beside_the_chain() {
+    let model = parse(DESCRIPTION, &tensors_described()).unwrap();
+    let described = model.described.unwrap();
+    let [hidden, logits] = described.layers.as_slice() else { panic!("{described:?}") };
+    assert_eq!(
+        (hidden.layer, hidden.first, hidden.outputs, logits.layer, logits.first, logits.outputs),
+        (0, 0, 2, 1, 0, 3)
+    );
+    let stands = |layer: &DescribedLayer| -> Vec<(Option<usize>, usize, [usize; 3])> {
+        let of = |term: &DescribedTerm| {
+            (term.source, term.operator, [term.weight.layer, term.weight.row, term.weight.column])
+        };
+        layer.terms.iter().map(of).collect()
+    };
+    assert_eq!(stands(hidden), [(None, 0, [0, 0, 0]), (None, 1, [0, 3, 0])]);
+    // The term that reads x has its operator in the second layer, and its weights in the first, after the hidden units.
+    assert_eq!(stands(logits), [(Some(0), 0, [1, 0, 0]), (None, 1, [0, 3, 2])]);
+    assert!(!described.is_folded() && !described.has_nodes());
+}
+
+/// The description with what was folded into the weights of its first term and into its first bias.
+fn folded(magnitude: &[f64], bias: (&[usize], &[f64])) -> Result<ModelFile, FileError> {
+    let text = DESCRIPTION
+        .replacen("\"weight\": \"W1\"", "\"weight\": \"W1\", \"magnitude\": \"M\", \"roundings\": 3", 1)
+        .replacen("\"bias\": \"b1\",", "\"bias\": \"b1\", \"bias_magnitude\": \"m\", \"bias_roundings\": 2,", 1);
+    assert!(text.contains("\"M\"") && text.contains("\"m\""));
+    let mut tensors = tensors_described();
+    tensors.push(tensor32("M", &[3, 2], &magnitude.iter().map(|&x| x as f32).collect::<Vec<_>>()));
+    tensors.push(tensor64("m", bias.0, bias.1));
+    parse(&text, &tensors)
+}
+
+#[test]
+fn what_was_folded_is_not_smaller_than_what_came_of_it() {
+    let (fine, bias) = ([1.0, 2.5, 3.0, 4.0, 5.0, 6.0], (&[2][..], &[0.25, 0.5][..]));
+    let model = folded(&fine, bias).unwrap();
+    // Magnitudes are no numbers of the network: its precision is that of the others.
+    assert_eq!(model.precision, Precision::F64);
+    let described = model.described.as_ref().unwrap();
+    let [hidden, _] = described.layers.as_slice() else { panic!("{described:?}") };
+    assert_eq!((hidden.terms[0].magnitude.as_deref(), hidden.terms[0].roundings), (Some(&fine[..]), 3));
+    assert_eq!((hidden.bias_magnitude.as_deref(), hidden.bias_roundings), (Some(bias.1), 2));
+    assert!(described.is_folded() && !described.has_nodes());
+    let by_node = folded(&fine, (&[4, 2], &[0.5; 8])).unwrap();
+    assert!(by_node.described.as_ref().unwrap().has_nodes());
+    // Part of the digest, each of them.
+    let plain = parse(DESCRIPTION, &tensors_described()).unwrap();
+    let more = folded(&[1.0, 2.5, 3.0, 4.0, 5.0, 6.5], bias).unwrap();
+    let digests = std::collections::BTreeSet::from([plain.digest, model.digest, by_node.digest, more.digest]);
+    assert_eq!(digests.len(), 4);
+    let wrong = |result: Result<ModelFile, FileError>, mentions: &[&str]| {
+        complete(&result.unwrap_err(), "m.safetensors", mentions);
+    };
+    wrong(folded(&[1.0, 1.5, 3.0, 4.0, 5.0, 6.0], bias), &["layer `hidden`", "`M` is 1.5 at place 1", "not below 2"]);
+    wrong(folded(&[1.0, f64::INFINITY, 3.0, 4.0, 5.0, 6.0], bias), &["`M"]);
+    wrong(folded(&fine, (&[2], &[0.25, 0.125])), &["`m` is 0.125", "not below 0.25"]);
+    wrong(folded(&fine, (&[3], &[1.0; 3])), &["magnitude `m`", "2 units"]);
+    wrong(folded(&fine, (&[4, 2], &[1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0])), &["`m` is 0 at place 5"]);
+    refused("\"weight\": \"W1\"", "\"weight\": \"W1\", \"roundings\": -1", &["roundings"]);
+    refused("\"weight\": \"W1\"", "\"weight\": \"W1\", \"magnitude\": \"M\"", &["`M`", "not in the file"]);
+    refused("\"weight\": \"W1\"", "\"weight\": \"W1\", \"magnitude\": \"b1\"", &["magnitude `b1`", "[3, 2]"]);
+}

@@ -61,7 +61,16 @@ fn a_part_survives_and_is_no_graph() {
     let options = GraphOptions::default();
     let graph = parse_graph("before.npz", &small_graph().bytes(), &options).unwrap();
     let whole = "0123456789abcdef".repeat(4);
-    let part = PartFile { nodes: vec![4, 7, 9], own: vec![1], number: 1, parts: 3, of: 10, hops: 0, whole };
+    let part = PartFile {
+        nodes: vec![4, 7, 9],
+        own: vec![1],
+        number: 1,
+        parts: 3,
+        of: 10,
+        hops: 0,
+        longest: Some(LongestRows { neighbours: 5, with_self: 6 }),
+        whole,
+    };
     write_part_npz(&path, &graph, &part).unwrap();
     assert_eq!(read_graph_or_part(&path, &options).unwrap(), (graph.clone(), Some(part.clone())));
     assert_eq!((part.row(7), part.row(8), part.node(2), part.owns(1), part.owns(2)), (Some(1), None, 9, true, false));
@@ -95,8 +104,8 @@ fn a_wrong_part_is_refused() {
         (fine().with("part_own", i64s(&[3])), ["part_own", "below 3"]),
         (fine().with("part_own", i64s(&[])), ["part_own", "no nodes"]),
         (fine().with("part_facts", i64s(&[3, 3, 10, 0])), ["part_facts", "part 3 of 3"]),
-        (fine().with("part_facts", i64s(&[1, 3, 10])), ["part_facts", "four numbers"]),
-        (fine().with("part_facts", i64s(&[1, 3, 10, -1])), ["part_facts", "four numbers"]),
+        (fine().with("part_facts", i64s(&[1, 3, 10])), ["part_facts", "six numbers"]),
+        (fine().with("part_facts", i64s(&[1, 3, 10, -1])), ["part_facts", "six numbers"]),
     ] {
         complete(&read(npz).unwrap_err(), "part.npz", &[words[0], words[1], "gcnproof partition"]);
     }

@@ -9,6 +9,7 @@ use gcnproof::command::radius as radii;
 use gcnproof::command::run::{Format, RunArguments, certifier};
 use gcnproof::command::verdicts::{Verdicts, check_proofs_name};
 use gcnproof::internals::record::NodeRecord;
+use gcnproof::internals::record::consistent::Row;
 use gcnproof::internals::record::description::{
     BudgetRecord, Class, Description, EffortRecord, Identity, NodeSet, RadiusRun,
 };
@@ -127,6 +128,7 @@ impl Asked {
                 let rows = rows.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
                 let mut lines = Vec::new();
                 for row in rows {
+                    row.check().into_diagnostic()?;
                     serde_json::to_writer(&mut lines, &row).into_diagnostic()?;
                     lines.push(b'\n');
                 }
@@ -147,6 +149,7 @@ impl Asked {
             if self.effort_record.exact_margins {
                 record = record.with_exact_margins(&minima);
             }
+            record.check().into_diagnostic()?;
             serde_json::to_writer(&mut row, &record).into_diagnostic()?;
             row.push(b'\n');
             Ok((row, proof))

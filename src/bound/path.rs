@@ -1,6 +1,6 @@
 //! The path bound: how far flips can move a margin at most, from sums of weights along paths, without slopes (docs/math.md §17).
 
-use rayon::prelude::*;
+use std::sync::OnceLock;
 
 use crate::number::rounding::{Enclosure, FLOOR, error_of, gamma};
 use crate::problem::budget::Budget;
@@ -28,8 +28,10 @@ struct Losses {
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
     classes: usize,
-    /// By reference and other class.
-    pairs: Vec<Losses>,
+    /// By layer: has its operator negative entries?
+    signed: Vec<bool>,
+    /// By reference and other class, made when they are first asked for; none where a sum overflows.
+    pairs: Vec<OnceLock<Option<Losses>>>,
 }
 
 /// By how much a rise and a fall of each unit lowers the objective, at most.
@@ -115,8 +117,8 @@ impl Effects {
 }
 
 impl Paths {
-    /// The losses of all pairs; none for a network whose layers have several terms, or where a sum overflows.
-    pub(crate) fn new(network: &Network, budget: &Budget) -> Option<Paths> {
+    /// Of a network; none if its layers have several terms, or if there are too many numbers.
+    pub(crate) fn new(network: &Network) -> Option<Paths> {
         let layers = network.layers();
         let (classes, attributes) = (network.class_count(), layers[0].inputs());
         let numbers = (2 * attributes).checked_mul(classes)?.checked_mul(classes)?;
@@ -125,18 +127,19 @@ impl Paths {
         }
         // By the entries, which are what counts; and by the rule, so that parts of a graph are treated as the whole.
         let is_signed = |layer: &Layer| layer.passing.has_negative() || layer.operators.iter().any(Operator::is_signed);
-        let signed = |layer| Signed { layer, signed: is_signed(layer) };
-        let signed: Vec<Signed> = layers.iter().map(signed).collect();
-        let pair = |at: usize| {
-            let (reference, class) = (at / classes, at % classes);
-            if reference == class {
-                return Some(Losses::default());
-            }
-            let (first, above) = (&signed[0], &signed[1..]);
-            let last = Effects::of_pair(&above[above.len() - 1], reference, class)?;
-            let effects =
-                above[..above.len() - 1].iter().rev().try_fold(last, |effects, layer| effects.below(layer))?;
-            let effects = effects.below(first)?;
+        let pairs = vec![OnceLock::new(); classes * classes];
+        Some(Paths { classes, signed: layers.iter().map(is_signed).collect(), pairs })
+    }
+
+    /// The losses of a pair, for the network and a budget that freezes the same attributes.
+    fn losses(&self, network: &Network, budget: &Budget, (reference, class): (usize, usize)) -> Option<&Losses> {
+        let found = self.pairs[reference * self.classes + class].get_or_init(|| {
+            let layers = network.layers().iter().zip(&self.signed);
+            let signed: Vec<Signed> = layers.map(|(layer, &signed)| Signed { layer, signed }).collect();
+            let (first, above) = signed.split_first()?;
+            let (last, between) = above.split_last()?;
+            let last = Effects::of_pair(last, reference, class)?;
+            let effects = between.iter().rev().try_fold(last, |effects, layer| effects.below(layer))?.below(first)?;
             let kept = |losses: Vec<f64>, allowed: bool| -> Vec<f64> {
                 let of = |(d, loss): (usize, f64)| if allowed && !budget.is_frozen(d) { loss } else { 0.0 };
                 losses.into_iter().enumerate().map(of).collect()
@@ -146,21 +149,23 @@ impl Paths {
             added.sort_unstable_by(|x, y| y.total_cmp(x));
             let most_removed = removed.iter().copied().fold(0.0, f64::max);
             Some(Losses { added, removed, most_removed })
-        };
-        Some(Paths { classes, pairs: (0..classes * classes).into_par_iter().map(pair).collect::<Option<_>>()? })
+        });
+        found.as_ref()
     }
 
     /// A lower bound of the margin over a class under all admissible flips of the slice's target, for which `reached` was filled
-    /// (docs/math.md (17.1)).
+    /// (docs/math.md (17.1)); −∞ if there is none.
     pub(crate) fn lower(
         &self,
-        (graph, budget): (&Graph, &Budget),
+        (graph, network, budget): (&Graph, &Network, &Budget),
         slice: &Slice,
         logits: &Representation,
         (reference, class): (usize, usize),
         reached: &mut Reached,
     ) -> f64 {
-        let Losses { added, removed, most_removed } = &self.pairs[reference * self.classes + class];
+        let Some(Losses { added, removed, most_removed }) = self.losses(network, budget, (reference, class)) else {
+            return f64::NEG_INFINITY;
+        };
         let target = slice.nodes(slice.top())[0] as usize;
         let global = budget.global();
         let Reached { weights, largest, losses, .. } = reached;

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use rayon::prelude::*;
 
@@ -37,6 +38,8 @@ pub struct Prepared {
     paths: Arc<OnceLock<Option<Paths>>>,
     /// Those of the nodes that some targets depend on, or of all, made when they are first asked for.
     bounds: Arc<OnceLock<Vec<LayerBounds>>>,
+    /// From then on, those of all are not tightened any more.
+    deadline: Option<Instant>,
 }
 
 impl Prepared {
@@ -47,12 +50,18 @@ impl Prepared {
         let attributes = Arc::new(Attributes::new(&network.layers()[0], problem.budget()));
         let columns = Arc::new(Columns::new(network, problem.budget()));
         let sums = Arc::new(Sums::new(graph.node_count()));
-        Prepared { problem, attributes, columns, unperturbed, sums, paths: Arc::default(), bounds: Arc::default() }
+        let (paths, bounds) = Default::default();
+        Prepared { problem, attributes, columns, unperturbed, sums, paths, bounds, deadline: None }
     }
 
     /// The same problem under another global budget; what does not depend on it is shared.
     pub fn at_global(&self, global: usize) -> Prepared {
         Prepared { problem: self.problem.at_global(global), bounds: Arc::default(), ..self.clone() }
+    }
+
+    /// The same problem, whose activation bounds are not tightened any more from a deadline on, if there is one.
+    pub fn by(self, deadline: Option<Instant>) -> Prepared {
+        Prepared { deadline, ..self }
     }
 
     /// The same problem for some targets only: activation bounds of the nodes that these depend on, and of no others. From the deadline on, bounds are not
@@ -190,7 +199,8 @@ impl Prepared {
             let all: Vec<u32> = (0..self.graph().node_count() as u32).collect();
             let needed = vec![all; self.network().depth() - 2];
             // They are kept, so that nothing may be missing.
-            aside(|| self.bound_activations(&needed, &Clock::default())).unwrap_or_default()
+            let clock = Clock { deadline: self.deadline, ..Clock::default() };
+            aside(|| self.bound_activations(&needed, &clock)).unwrap_or_default()
         })
     }
 
@@ -244,7 +254,7 @@ impl Prepared {
     /// work, and none waits for another.
     pub(crate) fn prepare_paths(&self) {
         if self.paths.get().is_none() {
-            let _ = self.paths.set(Paths::new(self.network(), self.budget()));
+            let _ = self.paths.set(Paths::new(self.network()));
         }
     }
 
@@ -265,7 +275,8 @@ impl Prepared {
         }
         let logits = &self.unperturbed[self.network().depth() - 2];
         let lower = |&class: &usize| {
-            let bound = paths.lower((self.graph(), self.budget()), slice, logits, (reference, class), reached);
+            let problem = (self.graph(), self.network(), self.budget());
+            let bound = paths.lower(problem, slice, logits, (reference, class), reached);
             // A comparison with NaN is false: nothing is known.
             (bound > 0.0).then_some(bound)
         };

@@ -268,7 +268,7 @@ impl Iterator for Results<'_> {
 }
 
 /// A result that no two steps contradict each other about.
-fn sound(result: NodeResult) -> NodeResult {
+pub(crate) fn sound(result: NodeResult) -> NodeResult {
     match &result.contradiction {
         Some(contradiction) => panic!("this is a bug of gcnproof: {contradiction}"),
         None => result,

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
+use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
 use crate::certify::contradiction::Contradiction;
@@ -117,7 +118,7 @@ pub fn radii(
     for cheaper in before(effort) {
         search(&certifier.clone().with_effort(cheaper), &mut radii, &stopped, |node, radius| {
             // What is known exactly is done.
-            if radius.undecided.is_none() {
+            if radius.undecided.is_none() || radius.contradiction.is_some() {
                 progress(node, radius);
             }
         });
@@ -201,7 +202,11 @@ fn search(
         while asked.peek().is_some() {
             let together: Vec<_> = asked.by_ref().take(BUDGETS).collect();
             // Activation bounds of a large graph take their time.
-            let prepare = |(q, _): &(usize, _)| (!stopped()).then(|| certifier.at_global(*q));
+            let prepare = |(q, nodes): &(usize, Vec<_>)| {
+                let Certifier { prepared, settings, errors } = certifier.at_global(*q);
+                let prepared = Prepared::clone(&prepared).by(certifier.clock(nodes.len()).deadline);
+                (!stopped()).then(|| Certifier { prepared: prepared.into(), settings, errors })
+            };
             let budgets: Vec<Certifier> = together.iter().map_while(prepare).collect();
             if budgets.len() < together.len() {
                 return;

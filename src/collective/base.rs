@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::certify::certifier::Certifier;
+use crate::certify::contradiction::Contradiction;
 use crate::certify::radius::{Radius, radii};
 use crate::problem::ProblemError;
 use crate::problem::flip::Flip;
@@ -16,13 +17,15 @@ pub struct Base {
     pub needed: usize,
     /// Flips that break it, where some are known.
     pub witness: Option<Vec<Flip>>,
+    /// Two steps that contradict each other about it, if some did.
+    pub contradiction: Option<Contradiction>,
 }
 
 impl Base {
     /// From a radius.
     pub fn of_radius(node: usize, certified: Option<usize>, attacked: Option<usize>, witness: Vec<Flip>) -> Base {
         let needed = certified.map_or(0, |certified| certified.saturating_add(1));
-        Base { node, needed, witness: attacked.map(|_| witness) }
+        Base { node, needed, witness: attacked.map(|_| witness), contradiction: None }
     }
 }
 
@@ -42,7 +45,9 @@ pub fn bases(
     if stopped() {
         return Ok(None);
     }
-    let base =
-        |(node, radius): (usize, Radius)| Base::of_radius(node, radius.certified, radius.attacked, radius.witness);
+    let base = |(node, Radius { certified, attacked, witness, contradiction, .. }): (usize, Radius)| Base {
+        contradiction,
+        ..Base::of_radius(node, certified, attacked, witness)
+    };
     Ok(Some(found.into_iter().map(base).collect()))
 }

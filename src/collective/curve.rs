@@ -251,6 +251,9 @@ impl<'a> Collective<'a> {
         if self.stop.is_set() {
             return None;
         }
+        if let Some(contradiction) = self.nodes.iter().find_map(|(base, _)| base.contradiction.clone()) {
+            return Some(contradiction);
+        }
         let replayed = format!("{} flips that break {} nodes", outcome.flips.len(), outcome.broken.len());
         let refuted = |what: String| Some(Contradiction::new(Subject::Flips(outcome.global), what, replayed.clone()));
         if outcome.broken.len() > outcome.bound {

@@ -170,7 +170,7 @@ impl<'a> Families<'a> {
                     return;
                 }
                 let found = weights.find((&self.prepared, &self.common), (base.node, reference), workspace);
-                debug_assert!(found, "it was found before");
+                assert!(found, "the shares of node {} were found before", base.node);
                 let one = f64::from(ONE);
                 // Cut at one, a share is divided by what its cover leaves: in floats, and a little more than it can be.
                 let rests = rows.covers.iter().map(|cover| one / f64::from(row.rest(cover)) * (1.0 + 1e-12));

@@ -143,7 +143,7 @@ struct State {
 
 impl State {
     fn new(program: &Program, multipliers: &[u32]) -> State {
-        debug_assert_eq!(multipliers.len(), program.row_count());
+        assert_eq!(multipliers.len(), program.row_count(), "a multiplier for every row");
         let y = multipliers.iter().map(|&x| f64::from(x) / f64::from(ONE)).collect();
         State { columns: Vec::new(), x: Vec::new(), y, balance: 1.0, work: 0 }
     }

@@ -26,7 +26,7 @@ use super::run::{Format, progress_bar, stopped};
   gcnproof check cora.npz gcn.safetensors proofs.jsonl.zst -Q 12 --nodes 0-99 --deployed float32
   gcnproof check cora.npz gcn.safetensors edges.jsonl.zst --edges remove -E 5 -e 3
   gcnproof check cora.npz gcn.safetensors proofs/Q-20.jsonl -Q 20 -q 1% --bound 74
-  gcnproof check graph.npz model.npz proofs.jsonl -Q 3 --message-passing mean,laplacian.npz --format json
+  gcnproof check graph.npz model.npz proofs.jsonl -Q 3 --message-passing mean,laplacian.npz
 
 {RULES}"))]
 pub struct Check {
@@ -119,7 +119,7 @@ pub fn summary(graph: &Graph, model: &ModelFile, options: &Options, proofs: &Pat
 }
 
 fn no_proofs(problem: &str) -> miette::Report {
-    miette!(help = "check that the path is right and that you may read it", "{problem}")
+    miette!(help = "check that the path is right and that you may read it: GRAPH MODEL PROOFS", "{problem}")
 }
 
 const VERDICTS: [(Verdict, &str); 3] =

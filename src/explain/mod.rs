@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
-use crate::certify::certifier::Certifier;
+use crate::certify::certifier::{Certifier, sound};
 use crate::certify::deployment::Deployed;
 use crate::certify::settings::Margins;
 use crate::certify::verdict::{Margin, NodeResult, Verdict};
@@ -132,13 +132,16 @@ pub struct Explanation {
 ///
 /// # Errors
 /// If the graph has no such node.
+///
+/// # Panics
+/// If two steps contradict each other, which is a bug.
 pub fn explain(certifier: &Certifier, node: usize) -> Result<Explanation, ProblemError> {
     certifier.prepared().problem().check_nodes(&[node])?;
     let mut workspace = Workspace::default();
     let start = std::time::Instant::now();
     // The bounds are what is explained.
     let certifier = &certifier.for_targets(&[node]).with_margins(Margins::Tight);
-    let result = certifier.certify_node(node, &mut workspace);
+    let result = sound(certifier.certify_node(node, &mut workspace));
     let seconds = start.elapsed().as_secs_f64();
     let reference = result.reference;
     let logits = certifier.unperturbed().last().map_or(&[][..], |logits| logits.row(node));

@@ -52,7 +52,6 @@ impl Layer {
 /// Layers that read earlier ones; the last has the logits.
 pub struct Program {
     pub layers: Vec<Layer>,
-    pub attributes: usize,
 }
 
 const RULES: [&str; 9] =
@@ -136,7 +135,7 @@ impl Program {
             let linear = (0..outputs).map(|_| last || random.chance(25)).collect();
             layers.push(Layer { terms, bias, norm, linear });
         }
-        Program { layers, attributes }
+        Program { layers }
     }
 
     /// What a model file says of the program, with everything folded (docs/model-format.md).

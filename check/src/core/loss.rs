@@ -7,6 +7,7 @@ use super::select::Free;
 use crate::hints::{Envelope, Hints, Level, Prices};
 use crate::reason::Reason;
 use crate::statement::{Flip, Integers, Link, pairs};
+use crate::work::steps;
 
 /// The bends of the units of one node of layer 2: unit, whether `z' < 0` where there is a level, and bend.
 #[derive(Default)]
@@ -80,6 +81,7 @@ impl Losses<'_> {
     pub fn exceeding(&self, prices: &Prices, mut each: impl FnMut(Flip, Dyadic)) -> Result<(), Reason> {
         let Free { network, slice, .. } = *self.free;
         let bends = self.bends.iter().any(|bends| !bends.levels.is_empty() || !bends.envelopes.is_empty());
+        let mut of_bends = 0u64;
         for (place, &node) in slice.nodes(1).iter().enumerate() {
             if self.free.left(node) == 0 {
                 continue;
@@ -102,7 +104,11 @@ impl Losses<'_> {
                 }
                 let mut loss = slopes.loss(weights, row, is_present);
                 if bent {
+                    let before = steps();
                     loss += &self.bent(place, node, d, is_present);
+                    // Bends rarely have to be evaluated: prices rule nearly all flips out.
+                    of_bends += steps().wrapping_sub(before);
+                    self.free.meter.within_leaf(of_bends).map_err(told)?;
                     self.free.meter.look().map_err(told)?;
                 }
                 if loss > price {

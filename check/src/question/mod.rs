@@ -33,24 +33,26 @@ use crate::summary::Summary;
 
 /// The rules of a check, as all commands and the Python package tell them.
 pub const RULES: &str = "\
-A question names everything itself, in the words of `certify`: how many attributes may be flipped in all (-Q) and at a
-node (-q, 1% of the attributes if left out) and which, or how many edges may be removed in all (-E) and at a node (-e,
-no limit of its own if left out; every node keeps one edge unless told otherwise); the nodes (all if left out), the
-class (the predicted one), the message passing (the model's own; gcn for a model that names none), and whether it is
-about the network in exact arithmetic (if left out) or every execution of it (--deployed). With --bound B it is the
-question of `collective`: does one attack for the whole graph break at most B predictions? --expect-Q, --expect-nodes
-and the like are other names of these options.
+A question names everything itself, in the words of `certify`: how many attributes may be flipped
+in all (-Q) and at a node (-q, 1% of the attributes if left out) and which, or how many edges may
+be removed in all (-E) and at a node (-e, no limit of its own if left out; every node keeps one
+edge unless told otherwise); the nodes (all if left out), the class (the predicted one), the
+message passing (the model's own; gcn for a model that names none), and whether it is about the
+network in exact arithmetic (if left out) or every execution of it (--deployed). With --bound B it
+is the question of `collective`: does one attack for the whole graph break at most B predictions?
+--expect-Q, --expect-nodes and the like are other names of these options.
 
-The question is proved if everything in the file is accepted and every node asked about has a proof that answers it. A
-proof that a node is robust answers if every perturbation asked about is among those that the file states; a proof that
-it is not answers if its witness is among the perturbations asked about. A larger budget than asked about is therefore
-fine for robust nodes, and a smaller one for others. Proofs about every execution also answer for exact arithmetic. One
-attack is bounded by a file about at least these perturbations and these nodes, with a bound of at most B. A part of a
-graph answers for its own nodes only.
+The question is proved if everything in the file is accepted and every node asked about has a
+proof that answers it. A proof that a node is robust answers if every perturbation asked about is
+among those that the file states; a proof that it is not answers if its witness is among the
+perturbations asked about. A larger budget than asked about is therefore fine for robust nodes,
+and a smaller one for others. Proofs about every execution also answer for exact arithmetic. One
+attack is bounded by a file about at least these perturbations and these nodes, with a bound of at
+most B. A part of a graph answers for its own nodes only.
 
-Exit codes: 0 the question is proved; 1 it is not proved, or something in the file is rejected; 2 wrong usage, or a file
-that cannot be read; 3 too expensive to check; 4 everything in the file is accepted, but no question was asked, so that
-the file chose its own.";
+Exit codes: 0 the question is proved; 1 it is not proved, or something in the file is rejected; 2
+wrong usage, or a file that cannot be read; 3 too expensive to check; 4 everything in the file is
+accepted, but no question was asked, so that the file chose its own.";
 
 /// What is asked about a graph and a model.
 #[derive(Clone, Debug, PartialEq)]

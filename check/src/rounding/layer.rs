@@ -3,7 +3,7 @@
 
 use gcnproof_files::{Described, DescribedLayer};
 
-use super::term::Term;
+use super::term::{Term, attributes};
 use crate::core::dyadic::Dyadic;
 use crate::format::Deployed;
 use crate::statement::Network;
@@ -68,7 +68,7 @@ impl Facts {
         let (mut weight_rounding, mut largest_weight) = (0, Dyadic::ZERO);
         for of in &layer.terms {
             let term = Term::new(network, layer, of);
-            let inputs = of.source.map_or(network.widths[1], |source| described.layers[source].outputs);
+            let inputs = of.source.map_or(attributes(network), |source| described.layers[source].outputs);
             for (input, unit) in (0..inputs).flat_map(|input| (0..layer.outputs).map(move |unit| (input, unit))) {
                 weight_rounding |= usize::from(rounds(term.weight(input, unit), precision));
                 largest_weight = largest_weight.max(term.size(input, unit));

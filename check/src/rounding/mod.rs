@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gcnproof_files::{Described, DescribedLayer, DescribedTerm};
 use layer::{Facts, Row, power};
-use term::{Term, bias, bias_sizes, described};
+use term::{Term, attributes, bias, bias_sizes, described};
 pub use usual::usual_error;
 
 use crate::core::dyadic::Dyadic;
@@ -93,7 +93,7 @@ impl<'a> Rounding<'a> {
         let nodes = network.graph.attributes.rows as u32;
         let most = (0..nodes).map(|n| budget.local(n)).max().unwrap_or(0).min(budget.global);
         let column = |term: Term, unit: usize| {
-            let free = (0..network.widths[1]).filter(|&d| !budget.is_frozen(d as u32));
+            let free = (0..attributes(network)).filter(|&d| !budget.is_frozen(d as u32));
             let mut sizes: Vec<Dyadic> = free.map(|d| term.size(d, unit)).collect();
             sizes.sort_by(|x, y| y.cmp(x));
             sizes.truncate(most.saturating_add(1));
@@ -278,7 +278,7 @@ impl<'a> Rounding<'a> {
         let added = if self.budget.adds() { received.flips.min(self.budget.global) } else { 0 };
         for (k, of) in layer.terms.iter().enumerate() {
             received.row.inputs[k] = match of.source {
-                None => seen[k].len().saturating_add(added).min(network.widths[1]),
+                None => seen[k].len().saturating_add(added).min(attributes(network)),
                 Some(_) => received.units[k].iter().filter(|unit| !unit.size.is_zero()).count(),
             };
         }

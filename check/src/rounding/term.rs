@@ -7,10 +7,20 @@ use crate::directed::Stored;
 use crate::reason::Reason;
 use crate::statement::{Layer, Network};
 
+/// What a weight layer reads, and the attributes if it is the first.
+fn inputs(network: &Network, layer: usize) -> usize {
+    if layer == 0 { attributes(network) } else { network.widths[layer + 1] }
+}
+
+/// How many attributes there are.
+pub(super) fn attributes(network: &Network) -> usize {
+    network.graph.attributes.columns
+}
+
 /// The described layers of a network: its own, or one for each of its weight layers.
 pub(super) fn described(network: &Network) -> Result<Described, Reason> {
     let sizes =
-        (0..network.layers.len()).map(|at| (network.widths[at + 1], network.widths[at + 2], network.terms[at + 1]));
+        (0..network.layers.len()).map(|at| (inputs(network, at), network.widths[at + 2], network.terms[at + 1]));
     let described = match &network.model.described {
         Some(described) => described.clone(),
         None => Described::chain(&sizes.collect::<Vec<_>>()),
@@ -31,11 +41,12 @@ fn fits(described: &Described, network: &Network) -> Option<()> {
         for of in &layer.terms {
             holds(of.operator < network.terms[layer.layer + 1] && of.source.is_none_or(|source| source < at))?;
             holds(of.source.is_some() || of.weight.layer == 0)?;
-            let rows = of.source.map_or(network.widths[1], |source| described.layers[source].outputs);
-            let (inputs, outputs) = (network.widths[of.weight.layer + 1], network.widths.get(of.weight.layer + 2)?);
+            network.layers.get(of.weight.layer)?;
+            let rows = of.source.map_or(attributes(network), |source| described.layers[source].outputs);
+            let (inputs, outputs) = (inputs(network, of.weight.layer), network.widths[of.weight.layer + 2]);
             let (term, first) = (of.weight.row.checked_div(inputs)?, of.weight.row % inputs);
             holds(term < network.terms[of.weight.layer + 1] && first + rows <= inputs)?;
-            holds(of.weight.column.checked_add(layer.outputs)? <= *outputs)?;
+            holds(of.weight.column.checked_add(layer.outputs)? <= outputs)?;
             if let Some(magnitude) = &of.magnitude {
                 let term = Term::new(network, layer, of);
                 holds(Some(magnitude.len()) == rows.checked_mul(layer.outputs) && Stored::are_finite(magnitude))?;
@@ -86,7 +97,7 @@ pub(super) struct Term<'n> {
 
 impl<'n> Term<'n> {
     pub(super) fn new(network: &'n Network, layer: &DescribedLayer, of: &'n DescribedTerm) -> Term<'n> {
-        let (inputs, width) = (network.widths[of.weight.layer + 1], network.widths[of.weight.layer + 2]);
+        let (inputs, width) = (inputs(network, of.weight.layer), network.widths[of.weight.layer + 2]);
         let (term, first) = (of.weight.row / inputs, of.weight.row % inputs);
         let column = term * width + of.weight.column;
         Term { chain: &network.layers[of.weight.layer], first, column, outputs: layer.outputs, of }

@@ -19,6 +19,9 @@ const KEPT: u64 = ENTRY + size_of::<super::Link>() as u64;
 /// So many times the limits are for operators that the model names: a file of proofs cannot choose them.
 const NAMED: u64 = 64;
 
+/// Of the steps of a line, an operator that a file of proofs states may take one part of so many.
+const STATED: u64 = 4;
+
 /// The operators of a network, each computed once.
 pub(crate) struct Operators<'a> {
     /// Is the operator asked for one that the model names?
@@ -126,7 +129,7 @@ impl<'a> Operators<'a> {
         let nodes = base.rows;
         // Every power takes a look at all entries of the rule at least.
         let least = (coefficients.len() as u64).saturating_mul(STEP * (base.indices.len() + nodes) as u64);
-        meter.ahead(self.share(least))?;
+        meter.ahead(self.steps(least))?;
         let mut sums = RowSum::new(nodes);
         // Of the power before, and of the sum so far.
         let (mut power, mut total) = (empty(nodes), empty(nodes));
@@ -138,17 +141,20 @@ impl<'a> Operators<'a> {
                 _ => base.row(i).0.iter().map(|&j| power.row(j as usize).0.len()).sum::<usize>(),
             };
             let all = (0..nodes).map(products).sum::<usize>();
-            meter.spend(self.share(STEP * (all + nodes) as u64))?;
+            // Powers fill up: those to come hardly cost less than a part of this one.
+            let to_come = (all as u64 / 4).saturating_mul((coefficients.len() - k - 1) as u64);
+            meter.ahead(self.steps(STEP.saturating_mul(to_come)))?;
+            meter.spend(self.steps(STEP * (all + nodes) as u64))?;
             // What is in memory at the end of this power, if it has so many entries.
             let require = |entries: usize| {
                 let sum = total.indices.len().saturating_add(entries).min(nodes.saturating_mul(nodes));
                 let parts = [power.indices.len(), total.indices.len(), if last { 0 } else { entries }, sum];
                 let entries = parts.iter().fold(0u64, |sum, &part| sum.saturating_add(part as u64));
-                meter.while_held(|| meter.hold(self.share(ENTRY.saturating_mul(entries))))
+                meter.while_held(|| meter.hold(self.bytes(ENTRY.saturating_mul(entries))))
             };
             // A row has at most as many entries as products; where that is too much they are counted.
             if require((0..nodes).map(|i| products(i).min(nodes)).sum()).is_err() {
-                meter.spend(self.share(STEP * all as u64))?;
+                meter.spend(self.steps(STEP * all as u64))?;
                 require(if k == 0 { nodes } else { count_entries(&base, &power) })?;
             }
             let (mut next, mut next_total) = (empty(nodes), empty(nodes));
@@ -184,13 +190,18 @@ impl<'a> Operators<'a> {
                 total = next_total;
             }
         }
-        meter.keep(self.share(KEPT * total.indices.len() as u64))?;
+        meter.keep(self.bytes(KEPT * total.indices.len() as u64))?;
         Ok(Arc::new(total))
     }
 
-    /// What counts of a cost: an operator that the model names is the user's, and may be larger.
-    fn share(&self, cost: u64) -> u64 {
-        if self.named_by_model { cost / NAMED } else { cost }
+    /// What counts of some bytes: an operator that the model names is the user's, and may be larger.
+    fn bytes(&self, bytes: u64) -> u64 {
+        if self.named_by_model { bytes / NAMED } else { bytes }
+    }
+
+    /// The same of steps.
+    fn steps(&self, steps: u64) -> u64 {
+        if self.named_by_model { steps / NAMED } else { steps.saturating_mul(STATED) }
     }
 }
 

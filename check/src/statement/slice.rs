@@ -46,9 +46,10 @@ impl Slice {
         self.nodes.len()
     }
 
-    /// Flips of the neighbourhood times the units of representation 2 that each of them may change, by term.
+    /// Flips of the neighbourhood, times the links of layer 1 along which each is sent, times the units that it may change.
     pub fn flips(&self, network: &Network) -> u64 {
-        (self.nodes(1).len() as u64).saturating_mul((network.rows.len() * network.terms[1] * network.widths[2]) as u64)
+        let links = self.passing(1).iter().map(|row| row.len() as u64).sum::<u64>();
+        links.saturating_mul((network.rows.len() * network.widths[2]) as u64)
     }
 
     /// Steps of a pass along all links, about.

@@ -112,7 +112,7 @@ fn repeated(lines: &[Value], random: &mut Random) -> Option<Vec<u8>> {
         }
     }
     text += &match lines.last()?.get("claim") {
-        Some(_) => json!({ "claim": { "lines": count, "bound": 0, "price": 1 << 40, "prices": [] } }),
+        Some(_) => json!({ "claim": { "lines": count, "bound": 0, "price": 1u64 << 40, "prices": [] } }),
         None => json!({ "end": count }),
     }
     .to_string();

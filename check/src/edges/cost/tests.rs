@@ -75,7 +75,7 @@ impl Files {
             edges: Removals { global: edges[0], local: Local::Uniform(edges[1]), keep_one: false, frozen: Vec::new() },
             classes: Convention::Predicted,
         };
-        Files { graph, model: ModelFile { layers, matrices, digest, precision, metadata, notes }, header }
+        Files { graph, model: ModelFile { layers, described: None, matrices, digest, precision, metadata, notes }, header }
     }
 
     fn with<T>(&self, node: u32, use_it: impl FnOnce(&Scene) -> T) -> T {
@@ -125,7 +125,8 @@ fn costs_are_known_before() {
                 assert!(counted <= known, "{at}, node {node}: {counted} of {known}");
                 worst = worst.max(known as f64 / (counted + 1000) as f64);
                 // What is spent on the way is not more than what is said before.
-                assert!(work.spent() <= known * Interval::STEPS && work.spent() >= counted * Interval::STEPS);
+                let spent = work.spent().all;
+                assert!(spent <= known * Interval::STEPS && spent >= counted * Interval::STEPS);
                 let before = ticks();
                 let pair = Pair::<Interval>::new(scene.network, node, 0, 1);
                 let margins = Margins::new(scene, &pair);
