@@ -218,8 +218,9 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
             let mut records = Vec::new();
             for part in 0..8 {
                 let number = number * 8 + part;
-                records.extend(match random.below(5) {
+                records.extend(match random.below(6) {
                     0 | 1 => questions::flips::look(settings.seed, number, &mut random, counts),
+                    5 => questions::executions::look(settings.seed, number, &mut random, counts),
                     2 | 3 => questions::edges::look(settings.seed, number, &mut random, counts),
                     _ => questions::collective::look(settings.seed, number, &mut random, counts),
                 });

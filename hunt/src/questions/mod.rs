@@ -2,12 +2,14 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`flips`] | flipped attributes, in exact arithmetic and for executions |
+//! | [`flips`] | flipped attributes in exact arithmetic |
+//! | [`executions`] | the same for every execution |
 //! | [`edges`] | removed edges |
 //! | [`collective`] | one attack for the whole graph |
 
 pub mod collective;
 pub mod edges;
+pub mod executions;
 pub mod flips;
 
 use gcnproof_check::{Options, Question, Summary, Verdict, check};
