@@ -284,7 +284,16 @@ fn budgets_are_those_of_certify() {
 
 /// Rows 0, 1, 2 are nodes 1, 3, 4 of six; the part answers for the first two.
 fn part() -> PartFile {
-    PartFile { nodes: vec![1, 3, 4], own: vec![0, 1], number: 0, parts: 2, of: 6, hops: 1, whole: "0".repeat(64) }
+    PartFile {
+        nodes: vec![1, 3, 4],
+        own: vec![0, 1],
+        number: 0,
+        parts: 2,
+        of: 6,
+        hops: 1,
+        longest: None,
+        whole: "0".repeat(64),
+    }
 }
 
 #[test]

@@ -97,10 +97,15 @@ fn question(
     }
     let labels = case.base.labels;
     let question = Question {
-        classes: if labels { gcnproof_check::format::Convention::Labels } else { gcnproof_check::format::Convention::Predicted },
+        classes: if labels {
+            gcnproof_check::format::Convention::Labels
+        } else {
+            gcnproof_check::format::Convention::Predicted
+        },
         ..Question::new(Attack::Flips(statement(&case.base), asked))
     };
-    let options = Options { question: Some(question.clone()), matrices: case.base.model.matrices.clone(), ..Options::default() };
+    let options =
+        Options { question: Some(question.clone()), matrices: case.base.model.matrices.clone(), ..Options::default() };
     let text = text(&file);
     Counts::add(&counts.shown, 1);
     let mut report = |kind: Kind, node: usize, message: String| {

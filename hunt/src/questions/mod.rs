@@ -71,11 +71,7 @@ fn text(lines: &[Value]) -> String {
 }
 
 /// Asks; a panic is an error.
-fn ask(
-    (graph, model): (&GraphFile, &ModelFile),
-    options: &Options,
-    text: &str,
-) -> Result<Summary, String> {
+fn ask((graph, model): (&GraphFile, &ModelFile), options: &Options, text: &str) -> Result<Summary, String> {
     guard(|| check(graph, model, options, text.as_bytes(), |_| ()))
 }
 

@@ -94,7 +94,8 @@ fn repeated(lines: &[Value], random: &mut Random) -> Option<Vec<u8>> {
             let end = one.rfind(']')?;
             let start = one[..end].rfind(random.pick(&['[', ',', '{']))?;
             let part = &one[start..end];
-            text += &format!("{}{}{}\n", &one[..end], part.repeat(times.min((24 << 20) / part.len().max(1))), &one[end..]);
+            text +=
+                &format!("{}{}{}\n", &one[..end], part.repeat(times.min((24 << 20) / part.len().max(1))), &one[end..]);
             count += u64::from(place > 0);
             continue;
         }

@@ -75,7 +75,11 @@ impl Files {
             edges: Removals { global: edges[0], local: Local::Uniform(edges[1]), keep_one: false, frozen: Vec::new() },
             classes: Convention::Predicted,
         };
-        Files { graph, model: ModelFile { layers, described: None, matrices, digest, precision, metadata, notes }, header }
+        Files {
+            graph,
+            model: ModelFile { layers, described: None, matrices, digest, precision, metadata, notes },
+            header,
+        }
     }
 
     fn with<T>(&self, node: u32, use_it: impl FnOnce(&Scene) -> T) -> T {
