@@ -40,7 +40,13 @@ fn layers(attributes: usize, hidden: usize) -> Vec<LayerFile> {
 fn write(folder: &Path, nodes: usize, attributes: usize, hidden: usize) -> String {
     let (graph, model) = (folder.join("g.npz"), folder.join("m.safetensors"));
     gcnproof_files::write::write_graph_npz(&graph, &star(nodes, attributes)).unwrap();
-    gcnproof_files::write::write_model_safetensors(&model, &layers(attributes, hidden), Precision::F64).unwrap();
+    gcnproof_files::write::write_model_safetensors(
+        &model,
+        &layers(attributes, hidden),
+        Precision::F64,
+        &Default::default(),
+    )
+    .unwrap();
     let graph = gcnproof_files::read_graph(&graph, &gcnproof_files::GraphOptions::default()).unwrap().digest;
     let model = gcnproof_files::read_model(&model).unwrap().digest;
     format!(r#"{{"header":{{"version":2,"graph":"{graph}","model":"{model}""#)
