@@ -502,9 +502,12 @@ impl Interval {
     pub(crate) fn relu_slopes(z: Interval, rise: Interval, fall: Interval, grid: i32) -> [Interval; 2] {
         let unit = 2f64.powi(grid);
         let on_grid = |[lower, upper]: [f64; 2], round: fn(f64) -> f64| {
-            // `min` takes the 1 where an overflow left no number. Multiplying by a power of two is exact in this range.
-            let [lower, upper] = [lower, upper].map(|share| (round(share.min(1.0).max(0.0) / unit) * unit).min(1.0));
-            Interval { lower: Down(lower), upper: Up(upper) }
+            // An overflow may leave no number, which says nothing. Multiplying by a power of two is exact in this range.
+            let rounded = |share: f64, unknown: f64| {
+                let share = if share.is_nan() { unknown } else { share.clamp(0.0, 1.0) };
+                (round(share / unit) * unit).min(1.0)
+            };
+            Interval { lower: Down(rounded(lower, 0.0)), upper: Up(rounded(upper, 1.0)) }
         };
         let up = |z: f64, rise: f64, sum: f64, next: fn(f64) -> f64| {
             if rise <= 0.0 || (z < 0.0 && sum <= 0.0) {

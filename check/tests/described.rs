@@ -190,7 +190,7 @@ struct Unit {
 
 fn bits(x: f64) -> u32 {
     let mut mantissa = x.to_bits() & ((1 << 52) - 1) | u64::from(x.is_normal()) << 52;
-    while mantissa != 0 && mantissa % 2 == 0 {
+    while mantissa != 0 && mantissa.is_multiple_of(2) {
         mantissa /= 2;
     }
     64 - mantissa.leading_zeros()

@@ -659,7 +659,7 @@ fn leaves_that_cost_too_much_are_not_begun() {
         // The same question with an ordinary budget costs little.
         let case = Case::new(nodes, &links, &attributes, network("gcn", &[1.0], 0.5, 1.0, 1.0), removals(5, 3, true));
         let summary = case.run(&case.file(&[one_leaf(&case, vec![])]));
-        assert!(summary.expensive == 0 && summary.steps.1 < 1 << 32, "{summary} {:?}", summary.steps);
+        assert!(summary.expensive == 0 && summary.steps.line < 1 << 32, "{summary} {:?}", summary.steps);
     }
 }
 
@@ -672,7 +672,7 @@ fn everything_that_a_leaf_takes_is_limited() {
     let run = |proof: &NodeProof, exact_only: bool, limits: Limits| {
         let options = Options { limits, exact_only, ..Options::default() };
         let summary = check(&case.world.graph, &case.world.model, &options, &case.file(&[proof.clone()])[..], |_| {});
-        (summary.proved(), summary.expensive, summary.steps.1)
+        (summary.proved(), summary.expensive, summary.steps.line)
     };
     let leaf = one_leaf(&case, vec![]);
     for exact_only in [false, true] {

@@ -39,6 +39,9 @@ pub struct Oracle<'a> {
     plan: Plan,
 }
 
+/// Is shown a set of flips, the predicted classes and which nodes the set breaks.
+type SeeSet<'a> = dyn FnMut(&[(usize, usize)], &[usize], &[bool]) + 'a;
+
 /// Which numbers are used, prepared once for all components.
 enum Plan {
     Small(Network<i64>),
@@ -207,7 +210,7 @@ impl Oracle<'_> {
         network: &Network<N>,
         exactly: Option<&Network<BigInt>>,
         range: Range<usize>,
-        see: &mut dyn FnMut(&[(usize, usize)], &[usize], &[bool]),
+        see: &mut SeeSet<'_>,
     ) where
         Network<N>: Doubt<N>,
     {

@@ -88,7 +88,7 @@ impl ErrorTable {
         // By class: what comes from below, of which both logits see the same, and the magnitudes of sums.
         let mut sums: Vec<(f64, f64)> = classes.iter().map(|&class| (0.0, biases[reference] + biases[class])).collect();
         let mut first = 0;
-        for (weights, width) in self.from_layers(last) {
+        for (weights, width) in self.terms_of_layers(last) {
             for i in 0..width {
                 let (error, size, row) = (received.error[first + i], received.size[first + i], weights.row(i));
                 let (w, own) = (row[reference], weights.size(i, reference));
@@ -123,7 +123,7 @@ impl ErrorTable {
     }
 
     /// The terms of a layer that read other layers: their weights, and how many units they read.
-    fn from_layers(&self, at: usize) -> impl Iterator<Item = (TermWeights<'_>, usize)> {
+    fn terms_of_layers(&self, at: usize) -> impl Iterator<Item = (TermWeights<'_>, usize)> {
         let (layer, network) = (self.layer(at), self.problem.network());
         layer.terms.iter().enumerate().filter_map(move |(term, of)| {
             let source = of.source?;
@@ -155,7 +155,7 @@ impl ErrorTable {
                 sums.iter_mut().zip(magnitudes).for_each(|(sum, magnitude)| sum.1 = magnitude);
             }
             let mut first = 0;
-            for (weights, width) in self.from_layers(at) {
+            for (weights, width) in self.terms_of_layers(at) {
                 for i in first..first + width {
                     let sizes = weights.sized(i - first);
                     for ((inherited, magnitude, moved), (w, size)) in sums.iter_mut().zip(sizes) {
@@ -190,7 +190,7 @@ impl ErrorTable {
         let (layer, facts) = (self.layer(at), &self.facts[at]);
         let passing = &self.problem.network().layers()[layer.layer].passing;
         let count = layer.terms.len();
-        let total = self.from_layers(at).map(|of| of.1).sum();
+        let total = self.terms_of_layers(at).map(|of| of.1).sum();
         let zeros = || vec![0.0; total];
         let row = Row::new(count, if attributes.any() { 1.0 } else { 0.0 });
         let mut received = Received { error: zeros(), size: zeros(), reach: zeros(), row };

@@ -74,9 +74,7 @@ fn matrix(random: &mut Stream, rows: usize, columns: usize) -> Matrix {
     let mut matrix: Matrix = (0..rows).map(|_| (0..columns).map(|_| single(random.real() * scale)).collect()).collect();
     if rows > 1 && random.chance(60) {
         for i in (1..rows).step_by(2) {
-            for j in 0..columns {
-                matrix[i][j] = single(-matrix[i - 1][j] * (1.0 + 1e-3 * random.real()));
-            }
+            matrix[i] = matrix[i - 1].iter().map(|value| single(-value * (1.0 + 1e-3 * random.real()))).collect();
         }
     }
     matrix

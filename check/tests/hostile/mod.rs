@@ -190,8 +190,8 @@ pub fn templates() -> Vec<Template> {
         format!(r#"{{"bounds":{{"layer":3,"node":{n},"units":[{}]}}}}"#, units.join(","))
     };
     add("bounds with many hints", true, lines(deep(), (0..NODES).map(|n| bounds(n, &many)).collect()));
-    let wide = format!(r#"{{"lines":[[0,0,"1p20000","1p-20000"]],"price":["1p-20000",[]]}}"#);
-    add("long bounds", true, lines(deep(), (0..NODES).map(|n| bounds(n, &wide)).collect()));
+    let wide = r#"{"lines":[[0,0,"1p20000","1p-20000"]],"price":["1p-20000",[]]}"#;
+    add("long bounds", true, lines(deep(), (0..NODES).map(|n| bounds(n, wide)).collect()));
 
     // One attack for the whole graph.
     let collective = |more: &str| {

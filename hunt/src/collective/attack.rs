@@ -72,7 +72,7 @@ impl Ring<'_> {
     }
 
     /// The same for a tampered or forged file.
-    fn attempt(&self, file: &mut Vec<Value>, found: &mut Vec<Record>) -> u64 {
+    fn attempt(&self, file: &mut [Value], found: &mut Vec<Record>) -> u64 {
         Counts::add(&self.counts.shown, 1);
         let count = file.len().saturating_sub(2);
         if let Some(claim) = file.last_mut().and_then(|line| line.get_mut("claim"))

@@ -21,8 +21,8 @@ pub struct EdgeTruth {
 
 enum Plan {
     Medium(EdgeNetwork<i128>),
-    Filtered(EdgeNetwork<f64>, EdgeNetwork<BigInt>),
-    Big(EdgeNetwork<BigInt>),
+    Filtered(Box<EdgeNetwork<f64>>, Box<EdgeNetwork<BigInt>>),
+    Big(Box<EdgeNetwork<BigInt>>),
 }
 
 /// A case made ready for brute force.
@@ -38,9 +38,9 @@ impl<'a> EdgeOracle<'a> {
         let plan = if scale.bits < 125.0 {
             Plan::Medium(EdgeNetwork::new(case, &scale))
         } else if scale.moderate {
-            Plan::Filtered(EdgeNetwork::new(case, &scale), EdgeNetwork::new(case, &scale))
+            Plan::Filtered(Box::new(EdgeNetwork::new(case, &scale)), Box::new(EdgeNetwork::new(case, &scale)))
         } else {
-            Plan::Big(EdgeNetwork::new(case, &scale))
+            Plan::Big(Box::new(EdgeNetwork::new(case, &scale)))
         };
         EdgeOracle { case, plan }
     }

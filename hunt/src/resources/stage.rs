@@ -50,7 +50,7 @@ pub fn write_all(folder: &Path) -> io::Result<Vec<Stage>> {
     // Two hubs that share all leaves: everything is two steps from everything.
     let hubs =
         |n: u32| -> Vec<Vec<u32>> { (0..n).map(|i| if i < 2 { (2..n).collect() } else { vec![0, 1] }).collect() };
-    let all: Vec<(&'static str, Vec<Vec<u32>>, usize, Vec<usize>)> = vec![
+    let all = [
         ("a star of 30,001 nodes", star(30_001), 3, vec![4, 2]),
         ("a star of 3,000 nodes and 4 layers", star(3_000), 50, vec![8, 8, 8, 3]),
         ("two hubs with 2,000 leaves", hubs(2_002), 20, vec![16, 4]),
