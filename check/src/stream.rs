@@ -126,7 +126,7 @@ fn run(
         }
         Stated::Collective(header) => {
             let statement =
-                collective::Statement::new(graph, model, header, &options.matrices, &meter).map_err(wrong_header)?;
+                collective::Statement::within(graph, model, header, &options.matrices, &meter).map_err(wrong_header)?;
             summary.void = !flippable(graph, &statement.nodes.budget);
             summary.unmet = uncovered_attack(question, graph, &statement.nodes.budget, header).map_err(wrong_header)?;
             if !summary.unmet.is_empty() {

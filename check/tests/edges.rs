@@ -671,7 +671,8 @@ fn everything_that_a_leaf_takes_is_limited() {
     let case = Case::new(12, &links, &attributes, network("gcn", &[1.0], 0.5, 1.0, 9.0), removals(3, 3, true));
     let run = |proof: &NodeProof, exact_only: bool, limits: Limits| {
         let options = Options { limits, exact_only, ..Options::default() };
-        let summary = check(&case.world.graph, &case.world.model, &options, &case.file(&[proof.clone()])[..], |_| {});
+        let summary =
+            check(&case.world.graph, &case.world.model, &options, &case.file(std::slice::from_ref(proof))[..], |_| {});
         (summary.proved(), summary.expensive, summary.steps.line)
     };
     let leaf = one_leaf(&case, vec![]);
@@ -702,7 +703,7 @@ fn everything_that_a_leaf_takes_is_limited() {
         let proof = NodeProof { id: 0, class: 0, claim };
         for exact_only in [false, true] {
             let options = Options { limits: Limits { line: 500, ..Limits::NONE }, exact_only, ..Options::default() };
-            let file = one.file(&[proof.clone()]);
+            let file = one.file(std::slice::from_ref(&proof));
             let summary = check(&one.world.graph, &one.world.model, &options, &file[..], |_| {});
             assert_eq!((summary.expensive, summary.exit_code()), (1, 3), "{summary}");
         }

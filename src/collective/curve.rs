@@ -94,6 +94,24 @@ pub struct Outcome {
     pub contradiction: Option<Contradiction>,
 }
 
+impl Outcome {
+    /// Takes another bound, which the attack may refute.
+    pub(crate) fn state_bound(&mut self, bound: usize) {
+        self.bound = bound;
+        self.contradiction = self.contradiction.take().or_else(|| self.refuted_bound());
+    }
+
+    fn refuted_bound(&self) -> Option<Contradiction> {
+        let what = format!("a bound of {} predictions", self.bound);
+        (self.broken.len() > self.bound).then(|| self.refuted(what))
+    }
+
+    fn refuted(&self, what: String) -> Contradiction {
+        let replayed = format!("{} flips that break {} nodes", self.flips.len(), self.broken.len());
+        Contradiction::new(Subject::Flips(self.global), what, replayed)
+    }
+}
+
 /// Predictions that count, of a problem: each with the class that it is to keep.
 pub struct Collective<'a> {
     prepared: &'a Prepared,
@@ -106,6 +124,10 @@ impl<'a> Collective<'a> {
     /// Of the nodes that count: what is known of each by itself under the certifier's local budget, and the class that it is to keep.
     pub fn new(certifier: &'a Certifier, nodes: &'a [(Base, usize)], settings: Settings) -> Collective<'a> {
         Collective { prepared: certifier.prepared(), nodes, settings, stop: certifier.settings.stop.clone() }
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.is_set()
     }
 
     /// The nodes that no `global` flips break, each by itself, with their classes.
@@ -254,20 +276,18 @@ impl<'a> Collective<'a> {
         if let Some(contradiction) = self.nodes.iter().find_map(|(base, _)| base.contradiction.clone()) {
             return Some(contradiction);
         }
-        let replayed = format!("{} flips that break {} nodes", outcome.flips.len(), outcome.broken.len());
-        let refuted = |what: String| Some(Contradiction::new(Subject::Flips(outcome.global), what, replayed.clone()));
-        if outcome.broken.len() > outcome.bound {
-            return refuted(format!("a bound of {} predictions", outcome.bound));
+        if let Some(contradiction) = outcome.refuted_bound() {
+            return Some(contradiction);
         }
         let attacked: BTreeSet<u32> = outcome.flips.iter().map(|flip| flip.node).collect();
         if !prepared.budget().admits(prepared.graph(), &outcome.flips)
             || self.settings.attacked_nodes.is_some_and(|most| attacked.len() > most)
         {
-            return refuted("the budget".into());
+            return Some(outcome.refuted("the budget".into()));
         }
         let safe: Vec<(usize, usize)> = safe.iter().map(|(base, reference)| (base.node, *reference)).collect();
         let fallen = broken(prepared, &safe, &outcome.flips);
-        fallen.first().and_then(|node| refuted(format!("node {node}, which is safe by itself,")))
+        fallen.first().map(|node| outcome.refuted(format!("node {node}, which is safe by itself,")))
     }
 }
 

@@ -29,8 +29,6 @@ mod descent;
 #[doc(hidden)]
 pub mod dual;
 #[doc(hidden)]
-pub mod evidence;
-#[doc(hidden)]
 pub mod families;
 mod generation;
 mod kernel;
@@ -39,6 +37,7 @@ mod named;
 mod polytope;
 #[doc(hidden)]
 pub mod program;
+mod proof;
 #[doc(hidden)]
 pub mod replay;
 #[doc(hidden)]
@@ -52,3 +51,4 @@ mod weights;
 pub use base::{Base, bases};
 pub use curve::{Collective, Outcome, Settings, Share};
 pub use families::{Kind, Rows};
+pub use proof::{Proved, Subject};

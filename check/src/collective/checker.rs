@@ -225,6 +225,30 @@ impl<'a> Checker<'a> {
     }
 }
 
+/// What lines show before they are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Nodes whose shares are refused, ascending: without them the others are accepted.
+    pub refused: Vec<u32>,
+    /// The smallest number of broken predictions that the other lines prove with the prices of the claim.
+    pub bound: u64,
+}
+
+/// For who writes a proof: what these shares, each of another node, and the prices of a claim show where `robust` are the nodes with accepted proofs. What floats
+/// do not show to be at most the bound of the claim is computed exactly.
+pub fn show(statement: &Statement, robust: &[u32], shares: &[Share], claim: &Claim) -> Shown {
+    let checker = Checker::new(statement, false, &Work::lines());
+    let mut verdicts = vec![None; checker.shares.len()];
+    for &node in robust {
+        verdicts[node as usize] = Some(Verdict::Robust);
+    }
+    let refused = |share: &Share| checker.share(share).is_err().then_some(share.id);
+    let mut refused: Vec<u32> = shares.par_iter().filter_map(refused).collect();
+    refused.sort_unstable();
+    let (outcome, _) = checker.claim(claim, &verdicts);
+    Shown { refused, bound: outcome.shown.min(outcome.counted) }
+}
+
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

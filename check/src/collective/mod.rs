@@ -21,7 +21,8 @@ mod weights;
 mod worth;
 
 pub(crate) use checker::Checker;
-pub(crate) use statement::Statement;
+pub use checker::{Shown, show};
+pub use statement::Statement;
 pub(crate) use stream::run;
 
 /// Shares are integers in units of 2⁻²⁴; this is 1.

@@ -8,10 +8,10 @@ use super::format::{Header, VERSION};
 use crate::format::Convention;
 use crate::reason::Reason;
 use crate::statement;
-use crate::work::Meter;
+use crate::work::{Meter, Work};
 
 /// The network, the budget and the predictions that a header speaks of.
-pub(crate) struct Statement<'a> {
+pub struct Statement<'a> {
     /// The statement of the lines about single nodes.
     pub(crate) nodes: statement::Statement<'a>,
     /// By node: does the header name it? Where labels count, the prediction must be right besides.
@@ -25,7 +25,22 @@ impl<'a> Statement<'a> {
     ///
     /// # Errors
     /// If they do not.
-    pub(crate) fn new(
+    pub fn new(
+        graph: &'a GraphFile,
+        model: &'a ModelFile,
+        header: &Header,
+        matrices: &[Arc<SparseMatrix>],
+    ) -> Result<Statement<'a>, Reason> {
+        Statement::within(graph, model, header, matrices, &Work::lines().line())
+    }
+
+    /// The statement of the lines about single nodes.
+    pub fn of_single_nodes(&self) -> &statement::Statement<'a> {
+        &self.nodes
+    }
+
+    /// The same as [`Statement::new`] within other limits.
+    pub(crate) fn within(
         graph: &'a GraphFile,
         model: &'a ModelFile,
         header: &Header,

@@ -1,13 +1,9 @@
 //! Files about one attack: own ones must be accepted, and whatever a file says, what its accepted lines show is not below the truth.
 
-use std::collections::BTreeSet;
-
-use gcnproof::collective::{Collective, Rows, Settings};
-use gcnproof::internals::bound::workspace::Workspace;
-use gcnproof::internals::collective::evidence::{Header, lines};
+use gcnproof::collective::{Collective, Proved, Rows, Settings, Subject};
 use gcnproof::proof::header;
-use gcnproof_check::format::{Claim, Convention, Line, NodeProof};
-use gcnproof_check::{Checker, Options, Statement, Summary, check};
+use gcnproof_check::format::Convention;
+use gcnproof_check::{Options, Summary, check};
 use serde_json::{Value, json};
 
 use crate::area::AreaCounts;
@@ -145,10 +141,6 @@ pub fn proof(case: &Case, scope: &Scope, program: &Program) -> Result<Option<Vec
     let rules = operators(case);
     let digests = (case.graph.digest.as_str(), case.model.digest.as_str());
     let stated = header(digests, (certifier.network(), &rules), certifier.budget(), classes);
-    let matrices = certifier.network().own_matrices();
-    let statement =
-        Statement::new(&case.graph, &case.model, &stated, &matrices).map_err(|reason| reason.to_string())?;
-    let checker = Checker::new(&statement, false);
     let global = case.budget.global as usize;
     let settings = Settings {
         rows: Rows::Provable,
@@ -157,20 +149,18 @@ pub fn proof(case: &Case, scope: &Scope, program: &Program) -> Result<Option<Vec
         ..Settings::default()
     };
     let work = Collective::new(&certifier, &program.known, settings);
-    let mut workspace = Workspace::default();
-    let mut proved: Vec<NodeProof> = Vec::new();
-    for (node, class) in work.safe(global) {
-        let result = certifier.certify_class(node, class, class, &mut workspace);
-        match result.proof_line(&checker) {
-            Line::Node(proof) if matches!(proof.claim, Claim::Robust(_)) => proved.push(proof),
-            _ => {}
-        }
+    let subject = Subject {
+        graph: &case.graph,
+        model: &case.model,
+        header: stated,
+        attacked_nodes: scope.attacked_nodes,
+        nodes: scope.nodes.as_deref(),
+    };
+    let proved = work.prove(&certifier, global, &[], subject).map_err(|reason| reason.to_string())?;
+    let Some(Proved { outcome, lines }) = proved else { return Ok(None) };
+    if let Some(contradiction) = outcome.contradiction {
+        return Err(contradiction.to_string());
     }
-    proved.sort_by_key(|proof| proof.id);
-    let nodes: BTreeSet<usize> = proved.iter().map(|proof| proof.id as usize).collect();
-    let Some(outcome) = work.provable(global, &[], &nodes) else { return Ok(None) };
-    let header = Header::new(stated, scope.attacked_nodes, scope.nodes.as_deref());
-    let lines = lines(header, proved, &outcome, |node| certifier.predicted(node));
     let value = |line| serde_json::to_value(line).map_err(|error| error.to_string());
     lines.into_iter().map(value).collect::<Result<Vec<Value>, String>>().map(Some)
 }

@@ -1,0 +1,129 @@
+//! Proofs about one attack for the whole graph, in the lines of `check/FORMAT-COLLECTIVE.md`. A proof claims what the checker has found its lines to show.
+
+use std::collections::BTreeSet;
+
+use gcnproof_check::collective::format::{Claim, Header, Line, Share as ShareLine, VERSION};
+use gcnproof_check::collective::{Shown, Statement, show};
+use gcnproof_check::format::{Claim as NodeClaim, Header as NodeHeader, Line as NodeLine, NodeProof};
+
+use gcnproof_check::{Checker, Reason, Statement as NodeStatement};
+use gcnproof_files::{GraphFile, ModelFile};
+use rayon::prelude::*;
+
+use crate::bound::workspace::Workspace;
+use crate::certify::certifier::Certifier;
+use crate::collective::curve::{Collective, Outcome, Share};
+use crate::collective::families::Kind;
+use crate::collective::row::ONE;
+use crate::problem::flip::Flip;
+
+/// The files that a proof is about, and which predictions count.
+pub struct Subject<'a> {
+    /// The graph.
+    pub graph: &'a GraphFile,
+    /// The model.
+    pub model: &'a ModelFile,
+    /// The header of proofs about single nodes under the same budget.
+    pub header: NodeHeader,
+    /// Nodes whose attributes one attacker may change, at most.
+    pub attacked_nodes: Option<usize>,
+    /// The nodes that count before labels take some away, if not all.
+    pub nodes: Option<&'a [usize]>,
+}
+
+/// A bound that the checker has accepted.
+#[derive(Debug)]
+pub struct Proved {
+    /// The bound that the lines show, and an attack.
+    pub outcome: Outcome,
+    /// All lines of the file; none where two steps contradict each other.
+    pub lines: Vec<Line>,
+}
+
+/// How far above the certifier's sum the checker's may lie, relatively and absolutely, before it computes exactly what it had rounded. Only time depends on it.
+const SLACK: [f64; 2] = [1e-6, 1e-4];
+
+impl Collective<'_> {
+    /// A bound that can be proved and an attack for `global` flips: the claim is what the checker says that the lines show. `before` is an attack on a smaller
+    /// budget. `None` if the work was stopped.
+    ///
+    /// # Errors
+    /// If the checker refuses the header.
+    pub fn prove(
+        &self,
+        certifier: &Certifier,
+        global: usize,
+        before: &[Flip],
+        subject: Subject,
+    ) -> Result<Option<Proved>, Reason> {
+        let Subject { graph, model, header, attacked_nodes, nodes } = subject;
+        let matrices = certifier.network().own_matrices();
+        let header = Header {
+            version: VERSION,
+            graph: header.graph,
+            model: header.model,
+            message_passing: header.message_passing,
+            budget: header.budget,
+            attacked_nodes: attacked_nodes.map(|count| count as u64),
+            classes: header.classes,
+            nodes: nodes.map(|nodes| nodes.iter().map(|&node| node as u32).collect()),
+        };
+        let statement = Statement::new(graph, model, &header, &matrices)?;
+        let safe = self.prove_safe(certifier, global, statement.of_single_nodes());
+        let proved: BTreeSet<usize> = safe.iter().map(|proof| proof.id as usize).collect();
+        let Some(mut outcome) = self.provable(global, before, &proved) else { return Ok(None) };
+        if outcome.contradiction.is_some() {
+            return Ok(Some(Proved { outcome, lines: Vec::new() }));
+        }
+        let mut shares = share_lines(&outcome, |node| certifier.predicted(node));
+        let expected = outcome.fractional * (1.0 + SLACK[0]) + SLACK[1];
+        let (price, prices) = outcome.prices.clone();
+        let mut claim = Claim { lines: 0, bound: (expected.floor() as u64).max(outcome.bound as u64), price, prices };
+        let robust: Vec<u32> = safe.iter().map(|proof| proof.id).collect();
+        let Shown { refused, bound } = show(&statement, &robust, &shares, &claim);
+        shares.retain(|share| refused.binary_search(&share.id).is_err());
+        claim.bound = bound;
+        claim.lines = (safe.len() + shares.len()) as u64;
+        outcome.state_bound(usize::try_from(bound).unwrap_or(usize::MAX));
+        if outcome.contradiction.is_some() {
+            return Ok(Some(Proved { outcome, lines: Vec::new() }));
+        }
+        let mut lines = vec![Line::Collective(header)];
+        lines.extend(safe.into_iter().map(Line::Node));
+        lines.extend(shares.into_iter().map(Line::Share));
+        lines.push(Line::Claim(claim));
+        Ok(Some(Proved { outcome, lines }))
+    }
+
+    /// Accepted proofs of nodes that no `global` flips break, in ascending order.
+    fn prove_safe(&self, certifier: &Certifier, global: usize, statement: &NodeStatement) -> Vec<NodeProof> {
+        let checker = Checker::new(statement, false);
+        let safe = self.safe(global);
+        let targets: Vec<usize> = safe.iter().map(|(node, _)| *node).collect();
+        let certifier = certifier.at_global(global).with_proofs().for_targets(&targets);
+        let prove = |workspace: &mut Workspace, &(node, class): &(usize, usize)| -> Option<NodeProof> {
+            if self.is_stopped() {
+                return None;
+            }
+            let result = certifier.certify_class(node, class, class, workspace);
+            match result.proof_line(&checker) {
+                NodeLine::Node(proof) if matches!(proof.claim, NodeClaim::Robust(_)) => Some(proof),
+                _ => None,
+            }
+        };
+        let mut proved: Vec<NodeProof> = safe.par_iter().map_init(Workspace::default, prove).flatten().collect();
+        proved.sort_by_key(|proof| proof.id);
+        proved
+    }
+}
+
+/// The multipliers of nodes that may be broken.
+fn share_lines(outcome: &Outcome, class_of: impl Fn(usize) -> usize) -> Vec<ShareLine> {
+    let line = |Share { node, rows }: &Share| {
+        let of = |kind: Kind| rows.iter().filter(|row| row.0 == kind).map(|row| row.1.min(ONE)).sum();
+        let (weight, size) = (of(Kind::Weight), of(Kind::Size));
+        let (id, class) = (*node as u32, class_of(*node) as u32);
+        (weight > 0 || size > 0).then_some(ShareLine { id, class, weight, size, leaves: Vec::new() })
+    };
+    outcome.shares.iter().filter_map(line).collect()
+}
