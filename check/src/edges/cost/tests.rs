@@ -115,8 +115,10 @@ fn costs_are_known_before() {
                 let (counted, known) = (ticks() - before, cost.operations());
                 assert!(counted <= known, "{at}, node {node}: {counted} of {known}");
                 worst = worst.max(known as f64 / (counted + 1000) as f64);
-                // What is spent on the way is not more than what is said before.
-                assert!(work.spent() <= known * Interval::STEPS && work.spent() >= counted * Interval::STEPS);
+                // What is spent on the way is what was said before, but for units whose side is decided exactly: these count for themselves.
+                let spent = work.spent() / Interval::STEPS;
+                let most = known + known / 10;
+                assert!(counted <= spent && spent <= most, "{at}, node {node}: {counted}, {spent} of {known}");
                 let before = ticks();
                 let pair = Pair::<Interval>::new(scene.network, node, 0, 1);
                 let margins = Margins::new(scene, &pair);
