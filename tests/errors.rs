@@ -379,8 +379,8 @@ const TABLE: [(&str, &str); 67] = [
 const HEAD: &str = "# Wrong files, and what is said about them
 
 Every message names the file, the entry in it and the remedy. Exit codes: 0 done, 1 a negative answer (a proof rejected, logits of another
-network in `inspect`), 2 wrong usage or input, 130 interrupted, 141 standard output was closed by its reader (`| head`). A full disk at standard
-output is an error (2).
+network in `inspect`), 2 wrong usage or input, 3 proofs that are too expensive to be judged, 130 interrupted, 141 standard output was
+closed by its reader (`| head`). A full disk at standard output is an error (2).
 
 This table is written and compared by `tests/errors.rs`, which has the files.
 

@@ -81,7 +81,9 @@ impl<'a> Checker<'a> {
     /// The same within other limits.
     #[must_use]
     pub fn within(self, work: Arc<Work>) -> Checker<'a> {
-        Checker { work, ..self }
+        let mut fast = self.fast;
+        fast.stop = work.stop();
+        Checker { work, fast, ..self }
     }
 
     /// Accepts or rejects the proof of one node.
@@ -173,6 +175,7 @@ impl<'a> Checker<'a> {
         let meter = self.work.line();
         let slice = Slice::new(network, network.depth(), proof.id);
         meter.spend(slice.steps())?;
+        meter.allow(network.classes(), slice.flips(network));
         if self.statement.classes == Convention::Labels {
             let label = network.graph.labels.as_ref().and_then(|labels| labels[proof.id as usize]);
             if label != Some(proof.class) {
@@ -270,7 +273,8 @@ impl<'a> Checker<'a> {
         let meter = self.work.line();
         let slice = Slice::new(network, layer, line.node);
         meter.spend(slice.steps())?;
-        let whole = |l: usize, node: u32| self.stated_bounds(l, node);
+        meter.allow(4 * network.widths[layer], slice.flips(network));
+        let whole = |l: usize, node: u32| Ok(self.stated_bounds(l, node));
         let budget = &self.statement.budget;
         let target = leaf::Target { network, budget, slice: &slice, whole: &whole, meter: &meter };
         let bounds = target.whole_bounds(&reach, &units)?;
@@ -290,9 +294,12 @@ impl<'a> Checker<'a> {
     }
 
     /// Whole bounds for short leaves: those stated, or what the expansion makes of the defaults.
-    pub(crate) fn whole(&self, l: usize, node: u32, meter: &Meter) -> Option<Arc<WholeBounds>> {
+    ///
+    /// # Errors
+    /// If too much was spent on what lines share.
+    pub(crate) fn whole(&self, l: usize, node: u32, meter: &Meter) -> Result<Option<Arc<WholeBounds>>, Reason> {
         if let Some(stated) = self.stated_bounds(l, node) {
-            return Some(stated);
+            return Ok(Some(stated));
         }
         let compute = || {
             let Statement { network, budget, .. } = self.statement;
@@ -408,9 +415,11 @@ impl Session<'_> {
         let short = match step {
             Step::Hints(stated) => {
                 self.checker.statement.since_version_2("hints")?;
-                let whole = |l: usize, node: u32| self.checker.stated_bounds(l, node);
+                let whole = |l: usize, node: u32| Ok(self.checker.stated_bounds(l, node));
                 let target = leaf::Target { network, budget, slice: self.slice, whole: &whole, meter: self.meter };
-                return accepted(target.bound(&objective, path, &stated.hints()?)?, &self.error).map(|()| None);
+                let hints = stated.hints()?;
+                let judge = || accepted(target.bound(&objective, path, &hints)?, &self.error).map(|()| None);
+                return self.meter.leaf(self.slice.flips(network), judge);
             }
             Step::Leaf(leaf) => self.scope().short(path, leaf)?,
             Step::Unit(..) | Step::Flip(..) => return Err(Reason::Incomplete),
@@ -433,12 +442,15 @@ impl Session<'_> {
         let (checker, meter) = (self.checker, self.meter);
         let whole = |l: usize, node: u32| checker.whole(l, node, meter);
         let target = leaf::Target { network, budget, slice: self.slice, whole: &whole, meter };
-        if accepted(target.bound(&objective, path, &hints)?, &self.error).is_ok() {
-            return Ok(Some(hints));
-        }
-        // Floats may have been too coarse for the hints.
-        let hints = meter.while_held(|| exact_hints(&target, &objective, path, &short, &hints.price))?;
-        accepted(target.bound(&objective, path, &hints)?, &self.error).map(|()| Some(hints))
+        meter.leaf(self.slice.flips(network), || {
+            match accepted(target.bound(&objective, path, &hints)?, &self.error) {
+                Err(Reason::Bound(_)) => {}
+                judged => return judged.map(|()| Some(hints)),
+            }
+            // Floats may have been too coarse for the hints.
+            let hints = meter.while_held(|| exact_hints(&target, &objective, path, &short, &hints.price))?;
+            accepted(target.bound(&objective, path, &hints)?, &self.error).map(|()| Some(hints))
+        })
     }
 
     /// The sign of a margin with its error added, which is 0 for the exact network, and floats around it. As deployed, a margin

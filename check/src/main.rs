@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use gcnproof_check::work::Limits;
 use gcnproof_check::{Expectations, Options, SideBySide, Summary, check, expand_file, matrix_digest, verify, visible};
 use gcnproof_files::{GraphOptions, ModelOptions, read_graph_or_part, read_matrix, read_model_with};
 
@@ -22,6 +23,7 @@ Usage: gcnproof-check [OPTIONS] GRAPH MODEL PROOFS
   --layers NAMES            the layers by the beginnings of their tensors' names, first layer first
   --matrix FILE             a matrix that a rule of the model or of the proofs names by its digest; may be repeated
   --binarize, --symmetrize, --unweight   read the graph as the certifier did
+  --work-limit N            N times the work and memory that a check may cost by default; 0 for no limit [1]
   --exact                   the core alone judges, in exact integers (slow)
   --expand FILE             also write the proofs to a new file, every short leaf written out as hints
   --verified                what is accepted is also judged by the checker that is proved correct, results side by side
@@ -45,7 +47,8 @@ What the file must state and prove; what it states is compared right after its f
 A larger budget than asked for is fine: it proves more of robust nodes.
 
 Exit code: 0 if everything in the file is accepted (and verified, where that is asked for), at least one node is
-proved and everything is as expected; 1 if not; 2 for wrong usage, or if a file cannot be read.";
+proved and everything is as expected; 1 if not; 2 for wrong usage, or if a file cannot be read; 3 if nothing is wrong,
+but something is too expensive to be judged within the work limit.";
 
 /// The exit code after the reader of standard output has gone away: what a shell reports of `ls | head -1`.
 const CLOSED: u8 = 141;
@@ -106,7 +109,11 @@ fn run() -> Result<Outcome, String> {
                     let value = arguments.next().and_then(|value| value.into_string().ok());
                     value.ok_or_else(|| format!("{name} needs a value (try --help)"))
                 };
-                if name == "--sample" {
+                if name == "--work-limit" {
+                    let text = value()?;
+                    let factor = text.parse().map_err(|_| format!("{name} needs a number, not '{text}'"))?;
+                    options.limits = Limits::factor(factor);
+                } else if name == "--sample" {
                     let text = value()?;
                     let count: usize = text.parse().map_err(|_| format!("--sample needs a number, not '{text}'"))?;
                     sample = Some(count);

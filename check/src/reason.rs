@@ -164,6 +164,16 @@ pub enum Reason {
     Margin(Interval),
 }
 
+impl Reason {
+    /// The same for a whole of which so much is done.
+    pub(crate) fn of_whole(self, done: usize, whole: usize) -> Reason {
+        match self {
+            Reason::TooExpensive(cost) => Reason::TooExpensive(cost.of_whole(done, whole)),
+            other => other,
+        }
+    }
+}
+
 /// What lines show instead of a claim.
 fn shown_claim(claimed: u64, shown: u64) -> String {
     match shown {

@@ -105,9 +105,13 @@ impl Summary {
                 "not what was expected: nothing after the header was checked"
             }
             Summary { interrupted: true, .. } => "interrupted: lines that were not reached are not judged",
-            Summary { checked: false, rejected: 0, expensive: 1.., .. } => "too expensive: nothing after the header was checked",
+            Summary { checked: false, rejected: 0, expensive: 1.., .. } => {
+                "too expensive: nothing after the header was checked"
+            }
             Summary { checked: false, .. } => "rejected: nothing after the header was checked",
-            Summary { rejected: 0, expensive: 1.., .. } => "not everything in the file could be judged within the work limit",
+            Summary { rejected: 0, expensive: 1.., .. } => {
+                "not everything in the file could be judged within the work limit"
+            }
             summary if !summary.accepted() => "not everything in the file is accepted",
             summary if !summary.proves() => "nothing is proved",
             Summary { unmet, .. } if !unmet.is_empty() => "not everything that was expected is proved",

@@ -15,7 +15,7 @@ use crate::lines::{Lines, Raw};
 use crate::reason::Reason;
 use crate::statement::Statement;
 use crate::summary::{Stated, Summary};
-use crate::work::{Limits, Work};
+use crate::work::{Limits, Work, steps};
 
 /// What else may be said to a check.
 #[derive(Default)]
@@ -55,7 +55,8 @@ pub fn check(
 ) -> Summary {
     let (nodes, attributes) = (graph.attributes.rows, graph.attributes.columns);
     let mut summary = Summary { verdicts: vec![None; nodes], attributes, ..Summary::default() };
-    let work = Arc::new(Work::new(options.limits, nodes, options.stop));
+    let limits = if options.exact_only { options.limits.exact() } else { options.limits };
+    let work = Arc::new(Work::new(limits, nodes, options.stop));
     match run((graph, model), options, &work, reader, &mut progress, &mut summary) {
         Ok(()) | Err(Stop::Unmet) => {}
         Err(Stop::Wrong(line, reason)) => summary.reject(line, None, reason),
@@ -65,7 +66,7 @@ pub fn check(
             summary.reject(line, None, Reason::Unreadable(error.to_string()));
         }
     }
-    summary.steps = (work.spent(), work.largest());
+    summary.steps = work.spent();
     if summary.checked {
         let missing = match &summary.header {
             Some(Stated::Collective(_)) => options.expect.exceeded(summary.collective.as_ref()),
@@ -137,11 +138,19 @@ fn run_lines(
             break;
         }
         work.read(&batch).map_err(|reason| Stop::Wrong(first, reason))?;
-        let judged = in_order(batch, &judge);
+        let judged = in_order(batch, |line| {
+            let before = steps();
+            let judged = judge(line);
+            let cost = steps().wrapping_sub(before);
+            if !judged.is_accepted() {
+                work.waste(cost);
+            }
+            (judged, cost)
+        });
         if work.stopped() {
             return Err(Stop::Wrong(first, Reason::Interrupted));
         }
-        for (line, judged) in (first..).zip(judged) {
+        for (line, (judged, cost)) in (first..).zip(judged) {
             if ended {
                 return Err(wrong(line, "a line follows the end line"));
             }
@@ -153,11 +162,14 @@ fn run_lines(
                 }
                 judged => {
                     nodes += 1;
-                    record(line, judged, &mut seen, summary);
+                    if record(line, judged, &mut seen, summary) {
+                        work.waste(cost);
+                    }
                 }
             }
         }
         progress(nodes);
+        work.go_on().map_err(|reason| Stop::Wrong(lines.number + 1, reason))?;
         if let Some(error) = failure {
             return Err(Stop::Unreadable(lines.number + 1, error));
         }
@@ -211,11 +223,16 @@ const SUPERFLUOUS: u64 = 1024;
 /// How a header that is not about attributes names what it is about.
 const ATTACK: &[u8] = br#""attack":"#;
 
-/// Enters what became of a line between the header and the end. `seen` are the nodes of earlier lines.
-fn record(line: u64, judged: Judged, seen: &mut [bool], summary: &mut Summary) {
+/// Enters what became of a line between the header and the end, and says whether it was accepted in vain. `seen` are the nodes of earlier lines.
+fn record(line: u64, judged: Judged, seen: &mut [bool], summary: &mut Summary) -> bool {
     let mut repeated = |node: u32| seen.get_mut(node as usize).map(|seen| std::mem::replace(seen, true));
+    let accepted = judged.is_accepted();
     match judged {
         Judged::Node(node, result) => match (repeated(node), result) {
+            (Some(true), _) if accepted => {
+                summary.reject(line, Some(node), Reason::Repeated);
+                return true;
+            }
             (Some(true), _) => summary.reject(line, Some(node), Reason::Repeated),
             (Some(false), Ok(verdict)) => summary.verdicts[node as usize] = Some(verdict),
             (Some(false), Err(fault)) => {
@@ -232,6 +249,7 @@ fn record(line: u64, judged: Judged, seen: &mut [bool], summary: &mut Summary) {
         // Dealt with where lines are counted; bounds say nothing of a node.
         Judged::End(_) | Judged::Bounds => {}
     }
+    false
 }
 
 enum Judged {
@@ -240,6 +258,12 @@ enum Judged {
     Bounds,
     End(u64),
     Other(Reason),
+}
+
+impl Judged {
+    fn is_accepted(&self) -> bool {
+        !matches!(self, Judged::Node(_, Err(_)) | Judged::Other(_))
+    }
 }
 
 /// Does something with every line: in parallel between two lines of bounds, and with those one by one, because a line of bounds counts for the lines

@@ -10,6 +10,7 @@ use crate::edges;
 use crate::format::{Header, Unproved};
 use crate::reason::Reason;
 use crate::report::visible;
+use crate::work::Steps;
 
 /// Rejections that a summary keeps; more are only counted.
 const KEPT: usize = 1000;
@@ -108,8 +109,8 @@ pub struct Summary {
     pub too_expensive: Vec<Rejection>,
     /// Was the check stopped before its end?
     pub interrupted: bool,
-    /// Steps that the check has cost ([`crate::work`]): those of all lines, and of the most expensive one.
-    pub steps: (u64, u64),
+    /// Steps that the check has cost ([`crate::work`]).
+    pub steps: Steps,
     /// What a file about one attack claims, if it got that far.
     pub collective: Option<Collective>,
     /// What was expected and is not so, with what is stated or proved instead.

@@ -19,15 +19,23 @@ const PER_SECOND: u64 = 1_000_000_000;
 /// Steps for a byte of a line that is taken apart.
 const BYTE: u64 = 8;
 
+/// So many times as much may a check in exact numbers cost.
+const EXACT: u64 = 256;
+
 /// A meter tells what it has counted to all others after so many steps, and looks whether the check is to stop.
 const TELL: u64 = 1 << 22;
 
 /// What a check may cost, at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Steps for one line; the header is one.
+    /// Steps for one leaf, besides [`Limits::flip`]; and for all bends of a leaf.
+    pub leaf: u64,
+    /// Steps for a leaf for each flip, each entry of an operator along which it is sent, and each unit that it changes: what a leaf costs on a large
+    /// neighbourhood, where no price rules a flip out.
+    pub flip: u64,
+    /// Steps for one line, besides those that the neighbourhood allows for one leaf of every class; the header is a line.
     pub line: u64,
-    /// Steps for all lines of a file, whatever the graph.
+    /// Steps for all lines that turn out not to be accepted, whatever the graph, and for what all lines share.
     pub file: u64,
     /// The same, besides, for every node of the graph.
     pub node: u64,
@@ -38,20 +46,37 @@ pub struct Limits {
 /// No honest file comes near: `FORMAT.md` §2.
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { line: 1 << 34, file: 1 << 34, node: 1 << 27, memory: 1 << 29 }
+        Limits { leaf: 1 << 30, flip: 1 << 10, line: 1 << 34, file: 1 << 32, node: 1 << 20, memory: 1 << 29 }
     }
 }
 
 impl Limits {
     /// Nothing is too expensive.
-    pub const NONE: Limits = Limits { line: u64::MAX, file: u64::MAX, node: u64::MAX, memory: u64::MAX };
+    pub const NONE: Limits =
+        Limits { leaf: u64::MAX, flip: u64::MAX, line: u64::MAX, file: u64::MAX, node: u64::MAX, memory: u64::MAX };
 
-    /// So many times as much.
+    /// So many times the default; no limits for 0.
+    pub fn factor(factor: u64) -> Limits {
+        if factor == 0 { Limits::NONE } else { Limits::default().times(factor, factor) }
+    }
+
+    /// For a check in exact numbers alone: trees have as many leaves, and all of them are expensive.
     #[must_use]
-    pub fn times(self, factor: u64) -> Limits {
-        let times = |limit: u64| limit.saturating_mul(factor);
-        let Limits { line, file, node, memory } = self;
-        Limits { line: times(line), file: times(file), node: times(node), memory: times(memory) }
+    pub(crate) fn exact(self) -> Limits {
+        self.times(1, EXACT)
+    }
+
+    /// Some times as much for a leaf and for memory, and for more than a leaf.
+    fn times(self, leaf: u64, more: u64) -> Limits {
+        let Limits { leaf: of_leaf, flip, line, file, node, memory } = self;
+        Limits {
+            leaf: of_leaf.saturating_mul(leaf),
+            flip: flip.saturating_mul(leaf),
+            line: line.saturating_mul(more),
+            file: file.saturating_mul(more),
+            node: node.saturating_mul(more),
+            memory: memory.saturating_mul(leaf),
+        }
     }
 }
 
@@ -65,11 +90,11 @@ pub enum Cost {
         /// Steps that it may take.
         allowed: u64,
     },
-    /// Of all lines so far.
+    /// Of all lines that are not accepted, and of what lines share.
     File {
         /// Steps that they take at least.
         steps: u64,
-        /// Steps that all may take.
+        /// Steps that they may take.
         allowed: u64,
     },
     /// Of what has to be kept.
@@ -81,11 +106,24 @@ pub enum Cost {
     },
 }
 
+impl Cost {
+    /// The cost of a whole of which so much is done.
+    pub(crate) fn of_whole(self, done: usize, whole: usize) -> Cost {
+        match self {
+            Cost::Line { steps, allowed } => {
+                let steps = u128::from(steps) * (whole as u128) / (done as u128 + 1);
+                Cost::Line { steps: u64::try_from(steps).unwrap_or(u64::MAX), allowed }
+            }
+            other => other,
+        }
+    }
+}
+
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let (what, needed, allowed) = match *self {
             Cost::Line { steps, allowed } => ("", time(steps), time(allowed)),
-            Cost::File { steps, allowed } => ("the lines up to here take ", time(steps), time(allowed)),
+            Cost::File { steps, allowed } => ("what is not accepted takes ", time(steps), time(allowed)),
             Cost::Memory { bytes, allowed } => ("", memory(bytes), memory(allowed)),
         };
         let would = if what.is_empty() { "would take " } else { what };
@@ -122,8 +160,20 @@ pub(crate) fn step(steps: u64) {
     STEPS.with(|count| count.set(count.get().wrapping_add(steps)));
 }
 
-fn steps() -> u64 {
+/// What this thread has done so far.
+pub(crate) fn steps() -> u64 {
     STEPS.with(Cell::get)
+}
+
+/// What was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Steps {
+    /// For all lines.
+    pub all: u64,
+    /// For the most expensive line.
+    pub line: u64,
+    /// For lines that are not accepted, for reading, and for what lines share.
+    pub wasted: u64,
 }
 
 /// The work of a whole check. Shared by all threads.
@@ -132,7 +182,10 @@ pub struct Work {
     limits: Limits,
     /// Steps for all lines.
     file: u64,
+    /// Steps of all lines.
     spent: AtomicU64,
+    /// Steps of those that are not accepted, and of what lines share.
+    wasted: AtomicU64,
     /// Bytes that are kept until the check is done.
     kept: AtomicU64,
     /// The most that a line has cost.
@@ -144,17 +197,30 @@ impl Work {
     /// Work on a graph of so many nodes, which `stop` may end.
     pub fn new(limits: Limits, nodes: usize, stop: Option<fn() -> bool>) -> Work {
         let file = limits.file.saturating_add(limits.node.saturating_mul(nodes as u64));
-        Work { limits, file, spent: AtomicU64::new(0), kept: AtomicU64::new(0), largest: AtomicU64::new(0), stop }
+        Work {
+            limits,
+            file,
+            spent: AtomicU64::new(0),
+            wasted: AtomicU64::new(0),
+            kept: AtomicU64::new(0),
+            largest: AtomicU64::new(0),
+            stop,
+        }
     }
 
     /// Work on any number of lines, each of which has the default limits.
     pub fn lines() -> Arc<Work> {
-        Arc::new(Work::new(Limits { file: u64::MAX, ..Limits::default() }, 0, None))
+        Arc::new(Work::new(Limits { file: u64::MAX, memory: u64::MAX, ..Limits::default() }.exact(), 0, None))
     }
 
     /// Work without limits that is stopped with this one.
     pub(crate) fn unlimited(&self) -> Work {
         Work::new(Limits::NONE, 0, self.stop)
+    }
+
+    /// What is asked whether the check is to stop.
+    pub(crate) fn stop(&self) -> Option<fn() -> bool> {
+        self.stop
     }
 
     /// Is the check to stop?
@@ -165,33 +231,36 @@ impl Work {
     /// Some lines are about to be taken apart.
     pub(crate) fn read(&self, lines: &[Raw]) -> Result<(), Reason> {
         let bytes = lines.iter().flatten().map(|line| line.len() as u64).sum::<u64>();
-        self.spent.fetch_add(bytes.saturating_mul(BYTE), Ordering::Relaxed);
+        self.waste(bytes.saturating_mul(BYTE) / 4);
         self.go_on()
     }
 
-    /// Refuses to go on where all lines so far cost too much, or the check is to stop.
-    fn go_on(&self) -> Result<(), Reason> {
-        let (spent, allowed) = (self.spent(), self.file);
-        match spent > allowed {
+    /// So many steps were spent on what is not accepted, or on what all lines share.
+    pub(crate) fn waste(&self, steps: u64) {
+        self.wasted.fetch_add(steps, Ordering::Relaxed);
+    }
+
+    /// Refuses to go on where too much was in vain, or the check is to stop.
+    pub(crate) fn go_on(&self) -> Result<(), Reason> {
+        let (wasted, allowed) = (self.wasted.load(Ordering::Relaxed), self.file);
+        match wasted > allowed {
             _ if self.stopped() => Err(Reason::Interrupted),
-            true => Err(Reason::TooExpensive(Cost::File { steps: spent, allowed })),
+            true => Err(Reason::TooExpensive(Cost::File { steps: wasted, allowed })),
             false => Ok(()),
         }
     }
 
     /// A meter for a line, for the thread that judges it.
     pub fn line(&self) -> Meter<'_> {
-        Meter { work: self, line: Cell::new(0), told: Cell::new(0), seen: Cell::new(steps()), held: Cell::new(0) }
+        let zero = || Cell::new(0);
+        let cap = Cell::new(self.limits.line);
+        Meter { work: self, line: zero(), cap, told: zero(), seen: Cell::new(steps()), held: zero() }
     }
 
-    /// Steps so far, of all lines that are done.
-    pub fn spent(&self) -> u64 {
-        self.spent.load(Ordering::Relaxed)
-    }
-
-    /// Steps of the most expensive line so far.
-    pub fn largest(&self) -> u64 {
-        self.largest.load(Ordering::Relaxed)
+    /// What was done so far.
+    pub fn spent(&self) -> Steps {
+        let [all, line, wasted] = [&self.spent, &self.largest, &self.wasted].map(|count| count.load(Ordering::Relaxed));
+        Steps { all, line, wasted }
     }
 }
 
@@ -201,7 +270,9 @@ pub struct Meter<'w> {
     work: &'w Work,
     /// Steps of the line so far.
     line: Cell<u64>,
-    /// Those that count for the file already.
+    /// How many they may become.
+    cap: Cell<u64>,
+    /// Those that are known to all already.
     told: Cell<u64>,
     /// What the thread had done when the meter was last looked at.
     seen: Cell<u64>,
@@ -214,15 +285,34 @@ impl Meter<'_> {
     ///
     /// # Errors
     /// If they are too many, or if the check is to stop.
-    pub fn spend(&self, steps_to_come: u64) -> Result<(), Reason> {
+    pub fn spend(&self, to_come: u64) -> Result<(), Reason> {
+        step(to_come);
         let now = steps();
-        let done = now.wrapping_sub(self.seen.replace(now));
-        let line = self.line.get().saturating_add(done).saturating_add(steps_to_come);
+        let line = self.line.get().saturating_add(now.wrapping_sub(self.seen.replace(now)));
         self.line.set(line);
-        if line > self.work.limits.line {
-            return Err(Reason::TooExpensive(Cost::Line { steps: line, allowed: self.work.limits.line }));
+        let allowed = self.cap.get();
+        if line > allowed {
+            return Err(Reason::TooExpensive(Cost::Line { steps: line, allowed }));
         }
         if line.saturating_sub(self.told.get()) < TELL { Ok(()) } else { self.tell() }
+    }
+
+    /// The line is about so many classes, each with leaves on a neighbourhood with so many flips times units.
+    pub(crate) fn allow(&self, classes: usize, flips: u64) {
+        let more = self.work.limits.flip.saturating_mul(flips).saturating_mul(classes as u64);
+        self.cap.set(self.cap.get().saturating_add(more));
+    }
+
+    /// Judges a leaf on a neighbourhood with so many flips times units, within the limits of one.
+    pub(crate) fn leaf<T>(&self, flips: u64, judge: impl FnOnce() -> Result<T, Reason>) -> Result<T, Reason> {
+        self.look()?;
+        let limits = &self.work.limits;
+        let allowed = limits.leaf.saturating_add(limits.flip.saturating_mul(flips));
+        let cap = self.cap.get();
+        self.cap.set(cap.min(self.line.get().saturating_add(allowed)));
+        let judged = judge();
+        self.cap.set(cap);
+        judged
     }
 
     /// What was counted since counts.
@@ -240,7 +330,7 @@ impl Meter<'_> {
     pub fn ahead(&self, steps: u64) -> Result<(), Reason> {
         self.look()?;
         let line = self.line.get().saturating_add(steps);
-        let allowed = self.work.limits.line;
+        let allowed = self.cap.get();
         if line > allowed { Err(Reason::TooExpensive(Cost::Line { steps: line, allowed })) } else { Ok(()) }
     }
 
@@ -250,6 +340,15 @@ impl Meter<'_> {
         let result = compute();
         self.held.set(before);
         result
+    }
+
+    /// Refuses more steps than a leaf may take on any neighbourhood.
+    ///
+    /// # Errors
+    /// If there are more.
+    pub(crate) fn within_leaf(&self, steps: u64) -> Result<(), Reason> {
+        let allowed = self.work.limits.leaf;
+        if steps > allowed { Err(Reason::TooExpensive(Cost::Line { steps, allowed })) } else { Ok(()) }
     }
 
     /// So many bytes more are kept until the check is done.
@@ -273,14 +372,19 @@ impl Meter<'_> {
         if held > allowed { Err(Reason::TooExpensive(Cost::Memory { bytes: held, allowed })) } else { Ok(()) }
     }
 
-    /// Does something that all lines share: it counts for the file, and not for this line.
-    pub(crate) fn shared<T>(&self, compute: impl FnOnce() -> T) -> T {
+    /// Does something that all lines share, and does not count for this one.
+    ///
+    /// # Errors
+    /// If too much was in vain already.
+    pub(crate) fn shared<T>(&self, compute: impl FnOnce() -> T) -> Result<T, Reason> {
+        self.work.go_on()?;
         let before = steps();
         let result = compute();
         let done = steps().wrapping_sub(before);
-        self.seen.set(self.seen.get().wrapping_add(done));
+        STEPS.with(|count| count.set(before));
         self.work.spent.fetch_add(done, Ordering::Relaxed);
-        result
+        self.work.waste(done);
+        self.work.go_on().map(|()| result)
     }
 
     /// The line is done, another begins.
@@ -290,6 +394,7 @@ impl Meter<'_> {
         self.work.spent.fetch_add(line.saturating_sub(self.told.replace(0)), Ordering::Relaxed);
         self.work.largest.fetch_max(line, Ordering::Relaxed);
         self.held.set(0);
+        self.cap.set(self.work.limits.line);
     }
 
     /// Lets the file know, and looks whether to go on.
@@ -311,7 +416,7 @@ mod tests {
     use super::*;
 
     fn small(line: u64, file: u64) -> Work {
-        Work::new(Limits { line, file, node: 0, memory: 100 }, 0, None)
+        Work::new(Limits { leaf: 100, flip: 10, line, file, node: 0, memory: 100 }, 0, None)
     }
 
     #[test]
@@ -328,29 +433,79 @@ mod tests {
         step(1);
         assert_eq!(meter.look(), too_much);
         drop(meter);
-        assert_eq!((work.spent(), work.largest()), (1001, 1001));
+        assert_eq!(work.spent(), Steps { all: 1001, line: 1001, wasted: 0 });
         // What the thread has done before is not the next line's.
         assert_eq!(work.line().spend(1000), Ok(()));
-        assert_eq!(work.spent(), 2001);
+        assert_eq!(work.spent().all, 2001);
     }
 
     #[test]
-    fn all_lines_together_may_cost_the_limit_of_the_file() {
-        let work = Work::new(Limits { line: u64::MAX, file: TELL, node: TELL, memory: 0 }, 2, None);
-        assert_eq!(work.line().spend(2 * TELL), Ok(()));
+    fn a_leaf_has_its_own_limit_within_the_line() {
+        let work = small(1000, u64::MAX);
+        let meter = work.line();
+        meter.allow(2, 5);
+        assert_eq!(meter.spend(500), Ok(()));
+        let too_much = |steps: u64| Err(Reason::TooExpensive(Cost::Line { steps, allowed: steps - 1 }));
+        assert_eq!(meter.leaf(5, || meter.spend(150)), Ok(()));
+        assert_eq!(meter.leaf(4, || meter.spend(141)), too_much(791));
+        assert_eq!(meter.within_leaf(100), Ok(()));
+        assert_eq!(meter.within_leaf(101), too_much(101));
+        // The line goes on, up to its own limit and what its neighbourhood allows.
+        assert_eq!(meter.spend(309), Ok(()));
+        assert_eq!(meter.leaf(5, || meter.spend(1)), too_much(1101));
+        assert_eq!(meter.look(), too_much(1101));
+        meter.restart();
+        assert_eq!(meter.spend(1000), Ok(()));
+        assert!(meter.spend(1).is_err());
+    }
+
+    #[test]
+    fn what_is_in_vain_is_limited_for_all_lines_together() {
+        let work = Work::new(Limits { line: u64::MAX, file: 10, node: 10, ..Limits::NONE }, 2, None);
+        // What is accepted costs what it costs.
+        assert_eq!(work.line().spend(100 * TELL), Ok(()));
+        work.waste(30);
         assert_eq!(work.line().spend(TELL), Ok(()));
-        let too_much = Err(Reason::TooExpensive(Cost::File { steps: 4 * TELL, allowed: 3 * TELL }));
+        work.waste(1);
+        let too_much = Err(Reason::TooExpensive(Cost::File { steps: 31, allowed: 30 }));
+        assert_eq!(work.go_on(), too_much);
         assert_eq!(work.line().spend(TELL), too_much);
+        assert_eq!(work.read(&[Ok(vec![0; 5])]), Err(Reason::TooExpensive(Cost::File { steps: 41, allowed: 30 })));
     }
 
     #[test]
     fn what_is_shared_counts_for_the_file() {
         let work = small(10, 3 * TELL);
         let meter = work.line();
-        meter.shared(|| step(TELL));
+        assert_eq!(meter.shared(|| step(3 * TELL)), Ok(()));
         assert_eq!(meter.spend(10), Ok(()));
+        assert!(meter.shared(|| step(1)).is_err());
         drop(meter);
-        assert_eq!((work.spent(), work.largest()), (TELL + 10, 10));
+        assert_eq!(work.spent(), Steps { all: 3 * TELL + 11, line: 10, wasted: 3 * TELL + 1 });
+    }
+
+    #[test]
+    fn the_cost_of_a_whole_is_told_by_what_is_done() {
+        let line = |steps: u64| Cost::Line { steps, allowed: 7 };
+        assert_eq!(line(30).of_whole(2, 100), line(1000));
+        assert_eq!(line(u64::MAX).of_whole(0, 2), line(u64::MAX));
+    }
+
+    #[test]
+    fn limits_are_multiples_of_the_default() {
+        let default = Limits::default();
+        assert_eq!(Limits::factor(1), default);
+        let twice = Limits::factor(2);
+        assert_eq!((twice.leaf, twice.flip, twice.line), (2 * default.leaf, 2 * default.flip, 2 * default.line));
+        assert_eq!((twice.file, twice.node, twice.memory), (2 * default.file, 2 * default.node, 2 * default.memory));
+        let exact = default.exact();
+        assert_eq!((exact.leaf, exact.flip, exact.memory), (default.leaf, default.flip, default.memory));
+        assert_eq!(
+            (exact.line, exact.file, exact.node),
+            (EXACT * default.line, EXACT * default.file, EXACT * default.node)
+        );
+        assert_eq!(Limits::factor(0), Limits::NONE);
+        assert_eq!(Limits::factor(u64::MAX), Limits::NONE);
     }
 
     #[test]

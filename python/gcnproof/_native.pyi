@@ -230,6 +230,7 @@ def check(
     nodes: list[int] | None,
     exact: bool,
     deployed: str | None,
+    work_limit: int,
     threads: int | None,
     progress: _Progress | None,
 ) -> dict[str, Any]: ...

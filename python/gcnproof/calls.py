@@ -302,6 +302,7 @@ def check(
     nodes: Any = None,
     exact: bool = False,
     deployed: Literal["float32", "exact"] | None = None,
+    work_limit: int = 1,
     threads: int | None = None,
     progress: bool | Listener = True,
 ) -> Proofs:
@@ -311,6 +312,9 @@ def check(
     the file's budget is larger, what is robust there is robust within the smaller one too; what is not need not be, and has no verdict.
     `exact=True` lets the core alone judge, in exact integers: slow. `deployed="float32"` insists that the file is about every execution
     in float32, `deployed="exact"` that it is about the network in exact arithmetic.
+
+    A file that costs more than any honest one is not judged to its end: what was too expensive is in `facts["too_expensive"]`. `work_limit` is how many times
+    the default work and memory a check may cost; 0 means no limit.
 
     A file of `collective` is about one attack for the whole graph: `bound` insists that it shows that at most so many predictions break, `attacked_nodes`
     that the attacker may change so many nodes or more; the other expectations need `bound` beside them.
@@ -330,6 +334,7 @@ def check(
             selected(nodes, subject.graph.node_count),
             exact,
             deployed,
+            whole(work_limit, "work_limit", "times the default"),
             _threads(threads),
             listener,
         )

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use gcnproof::command::deployed::note_rounding;
 use gcnproof::command::ids::Ids;
-use gcnproof::command::run::{certifier, stop};
+use gcnproof::command::run::{certifier, stop, stopped};
 use gcnproof::command::verdicts::{Verdicts, check_proofs_name};
 use gcnproof::command::{check as checking, explain as explaining, program, radius as radii};
 use gcnproof::internals::record::RadiusRecord;
 use gcnproof::internals::record::description::{BudgetRecord, Class, Description, NodeSet, RadiusRun};
+use gcnproof_check::work::Limits;
 use gcnproof_check::{Expectations, Nodes, Options};
 use miette::IntoDiagnostic;
 use pyo3::prelude::*;
@@ -237,6 +238,7 @@ pub fn check<'py>(
     nodes: Option<Vec<i64>>,
     exact: bool,
     deployed: Option<&str>,
+    work_limit: u64,
     threads: Option<usize>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -263,7 +265,8 @@ pub fn check<'py>(
     };
     let model = gcnproof::proof::model_file(&network.network, &network.identity.model);
     let matrices = network.network.own_matrices();
-    let options = Options { exact_only: exact, expect, matrices, ..Options::default() };
+    let limits = Limits::factor(work_limit);
+    let options = Options { exact_only: exact, expect, matrices, limits, stop: Some(stopped) };
     let graph = graph.0.clone();
     let work = move || checking::summary(&graph, &model, &options, &proofs);
     let done = call(py, threads, progress, work)?;

@@ -7,13 +7,16 @@ use std::sync::Arc;
 use clap::Args;
 use gcnproof::{Graph, Operator};
 use gcnproof_check::format::{Convention, Direction};
-use gcnproof_check::{Expectations, Nodes, Options, Summary, Verdict, check, expand_file, matrix_digest, visible};
+use gcnproof_check::work::Limits;
+use gcnproof_check::{
+    Expectations, Nodes, Options, Rejection, Summary, Verdict, check, expand_file, matrix_digest, visible,
+};
 use gcnproof_files::{ModelFile, read_matrix};
 use miette::{IntoDiagnostic, Result, miette};
 use serde_json::{Value, json};
 
 use super::input::{GraphArguments, ModelArguments, by_layer};
-use super::run::{Format, progress_bar};
+use super::run::{Format, progress_bar, stopped};
 
 /// Check proofs: replay every one in exact arithmetic, with code that shares no arithmetic with the certifier.
 #[derive(Args, Debug)]
@@ -28,7 +31,8 @@ right after its first line, and nothing is checked if it is not as expected. A l
 proves more of robust nodes.
 
 Exit codes: 0 everything in the file is accepted, at least one node is proved and everything is as expected; 1 not so;
-2 wrong usage, or a file that cannot be read.")]
+2 wrong usage, or a file that cannot be read; 3 nothing is wrong, but something is too expensive to be judged within
+--work-limit.")]
 pub struct Check {
     /// The graph (.npz with adj_*, attr_* and labels, or with edge_index, x and y)
     graph: PathBuf,
@@ -49,6 +53,9 @@ pub struct Check {
     reading: ModelArguments,
     #[command(flatten)]
     expect: Expected,
+    /// N times the work and memory that a check may cost by default, 0 for no limit
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    work_limit: u64,
     /// The core alone judges, in exact integers: slow
     #[arg(long)]
     exact: bool,
@@ -141,7 +148,8 @@ impl Check {
                 "--expect-nodes: there is no node {id}, the graph has {nodes}"
             ));
         }
-        let mut options = Options { exact_only: self.exact, expect, ..Options::default() };
+        let limits = Limits::factor(self.work_limit);
+        let mut options = Options { exact_only: self.exact, expect, limits, stop: Some(stopped), ..Options::default() };
         for path in &self.matrix {
             options.matrices.push(Arc::new(read_matrix(path)?));
         }
@@ -231,12 +239,19 @@ fn machine(summary: &Summary) -> Value {
         "without_proof_not_mentioned": summary.unmentioned(),
         "reasons_without_proof": summary.unproved_reasons,
         "rejected": summary.rejected,
-        "rejections": summary.rejections.iter().map(|one| json!({
-            "line": one.line, "node": one.node, "class": one.fault.class, "tree_node": one.fault.step,
-            "reason": visible(&one.fault.reason.to_string()),
-        })).collect::<Vec<_>>(),
+        "too_expensive": summary.too_expensive.iter().map(shown).collect::<Vec<_>>(),
+        "interrupted": summary.interrupted,
+        "steps": { "all": summary.steps.all, "line": summary.steps.line, "wasted": summary.steps.wasted },
+        "rejections": summary.rejections.iter().map(shown).collect::<Vec<_>>(),
         "verdicts": nodes.filter_map(|(node, verdict)| Some(json!([node, name((*verdict)?)])))
             .collect::<Vec<_>>(),
+    })
+}
+
+fn shown(one: &Rejection) -> Value {
+    json!({
+        "line": one.line, "node": one.node, "class": one.fault.class, "tree_node": one.fault.step,
+        "reason": visible(&one.fault.reason.to_string()),
     })
 }
 

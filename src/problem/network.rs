@@ -225,18 +225,14 @@ impl Layer {
         if let Some(rows) = odd.map(|term| term.weight.nrows()).or(terms.is_empty().then_some(0)) {
             return Err(NetworkError::Terms { layer: 1, terms: terms.len(), rows });
         }
-        let nodes = graph.node_count();
-        let operators: Vec<Arc<SparseMatrix>> = terms.iter().map(|term| term.operator.matrix(graph)).collect();
-        if let Some((rows, columns)) = operators.iter().map(|a| a.shape()).find(|&shape| shape != (nodes, nodes)) {
-            return Err(NetworkError::MatrixShape { layer: 1, rows, columns, nodes });
-        }
+        let rules: Vec<Operator> = terms.iter().map(|term| term.operator.clone()).collect();
+        let matrices = square(1, &rules, graph)?;
         let mut stacked = DMatrix::zeros(shape.0 * terms.len(), shape.1);
         for (k, term) in terms.iter().enumerate() {
             stacked.rows_mut(k * shape.0, shape.0).copy_from(&term.weight);
         }
-        let (passing, bias) = (Arc::new(Passing::new(&operators)), Bias::new(shape.1, bias.to_vec()));
-        let operators = terms.iter().map(|term| term.operator.clone()).collect();
-        Ok(Layer { operators, passing, weight: Weights::new(&stacked), bias, linear })
+        let (passing, bias) = (Arc::new(Passing::new(&matrices)), Bias::new(shape.1, bias.to_vec()));
+        Ok(Layer { operators: rules, passing, weight: Weights::new(&stacked), bias, linear })
     }
 
     /// A layer of one term with weights of inputs × outputs and one bias for each output.
@@ -393,6 +389,20 @@ pub enum NetworkError {
         /// What is wrong with it.
         problem: String,
     },
+    /// A polynomial whose matrix would be too large.
+    #[error(
+        "layer {layer}: the powers in {rule} may need {entries} entries or more, at most {} fit: use fewer powers, or \
+         layers without activation that multiply by the rule one by one",
+        polynomial::MOST_ENTRIES
+    )]
+    Entries {
+        /// Layer, from 1.
+        layer: usize,
+        /// The polynomial, as it is written.
+        rule: String,
+        /// What it may need.
+        entries: usize,
+    },
     /// A message-passing matrix cannot be taken.
     #[error("layer {layer}: {error}")]
     Matrix {
@@ -445,6 +455,12 @@ fn key(operator: &Operator) -> String {
 fn square(layer: usize, rules: &[Operator], graph: &Graph) -> Result<Vec<Arc<SparseMatrix>>, NetworkError> {
     let nodes = graph.node_count();
     let matrix = |rule: &Operator| {
+        if let Operator::Polynomial(base, coefficients) = rule {
+            let entries = polynomial::most_entries(&base.matrix(graph), coefficients);
+            if entries > polynomial::MOST_ENTRIES {
+                return Err(NetworkError::Entries { layer, rule: rule.name().chars().take(100).collect(), entries });
+            }
+        }
         let matrix = rule.matrix(graph);
         let (rows, columns) = matrix.shape();
         if (rows, columns) != (nodes, nodes) {

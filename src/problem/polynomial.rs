@@ -26,6 +26,32 @@ pub fn parse(text: &str, read: impl Fn(&str) -> Result<Operator, String>) -> Res
     Ok(Operator::Polynomial(Box::new(read(rule)?), numbers.split(',').map(coefficient).collect::<Result<_, _>>()?))
 }
 
+/// Entries of an operator, at most: beyond this its matrices would not fit into the memory of most machines.
+pub const MOST_ENTRIES: usize = 1 << 29;
+
+/// Not below the number of entries of any power `A^k` up to the last with a coefficient: a row of a power has at most those of the rows below it
+/// together, and at most one for each node.
+pub fn most_entries(matrix: &SparseMatrix, coefficients: &[f64]) -> usize {
+    let nodes = matrix.rows();
+    let mut rows: Vec<usize> = vec![1; nodes];
+    let mut most = nodes;
+    for _ in 0..coefficients.iter().rposition(|&c| c != 0.0).unwrap_or(0) {
+        let row =
+            |i: usize| matrix.row(i).0.iter().fold(0usize, |sum, &j| sum.saturating_add(rows[j as usize])).min(nodes);
+        let next: Vec<usize> = (0..nodes).map(row).collect();
+        // From here on nothing changes.
+        if next == rows {
+            break;
+        }
+        rows = next;
+        most = most.max(rows.iter().fold(0, |sum, &row| sum.saturating_add(row)));
+        if most > MOST_ENTRIES {
+            break;
+        }
+    }
+    most
+}
+
 /// `Σ c_k A^k`.
 pub fn evaluate(matrix: &SparseMatrix, coefficients: &[f64]) -> SparseMatrix {
     let nodes = matrix.rows();
@@ -95,5 +121,38 @@ impl RowSum {
             }
         }
         row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matrix(rows: &[&[u32]]) -> SparseMatrix {
+        let offsets = rows.iter().scan(0, |sum, row| {
+            *sum += row.len();
+            Some(*sum)
+        });
+        let columns: Vec<u32> = rows.concat();
+        let values = vec![1.0; columns.len()];
+        SparseMatrix::new((rows.len(), rows.len()), std::iter::once(0).chain(offsets).collect(), columns, values)
+    }
+
+    #[test]
+    fn entries_are_counted_before_they_are_made() {
+        // A path of five nodes with loops: its powers widen by one step each.
+        let path = matrix(&[&[0, 1], &[0, 1, 2], &[1, 2, 3], &[2, 3, 4], &[3, 4]]);
+        for coefficients in [&[1.0][..], &[0.0, 1.0], &[1.0, 0.5, 0.25], &[0.0, 0.0, 0.0, 0.0, 1.0]] {
+            let (most, found) = (most_entries(&path, coefficients), evaluate(&path, coefficients));
+            assert!((0..5).map(|i| found.row(i).0.len()).sum::<usize>() <= most, "{coefficients:?}");
+        }
+        assert_eq!(most_entries(&path, &[1.0, 2.0, 0.0]), 13);
+        assert_eq!(most_entries(&path, &[0.0, 0.0, 0.0, 0.0, 1.0]), 25);
+        // A star has an entry of its square for every pair.
+        let rays: Vec<u32> = (0..200).collect();
+        let star: Vec<&[u32]> = (0..200).map(|i| if i == 0 { &rays[..] } else { &rays[..1] }).collect();
+        assert_eq!(most_entries(&matrix(&star), &[0.0, 0.0, 1.0]), 200 * 200);
+        // The number of powers does not matter where nothing changes any more.
+        assert_eq!(most_entries(&matrix(&[&[0], &[1]]), &[1.0; 1_000_000]), 2);
     }
 }

@@ -20,6 +20,7 @@ pub(crate) struct Checker<'a> {
     statement: &'a Statement<'a>,
     nodes: checker::Checker<'a>,
     exact_only: bool,
+    pub(super) work: Arc<Work>,
     /// From shares with exact weights, and from those with rounded ones.
     exact: Worth,
     rounded: Worth,
@@ -54,6 +55,7 @@ impl<'a> Checker<'a> {
             statement,
             nodes: checker::Checker::new(&statement.nodes, exact_only).within(work.clone()),
             exact_only,
+            work: work.clone(),
             exact: Worth::new(count),
             rounded: Worth::new(count),
             deferred: Mutex::default(),

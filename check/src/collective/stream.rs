@@ -10,7 +10,7 @@ use crate::lines::Lines;
 use crate::reason::Reason;
 use crate::stream::Stop;
 use crate::summary::{Collective, Summary};
-use crate::work::Work;
+use crate::work::{Work, steps};
 
 /// A line that can be judged beside others.
 enum Task {
@@ -94,6 +94,7 @@ pub(crate) fn run(
         }
         finish(checker, &mut state.waiting, summary);
         progress(state.lines);
+        work.go_on().map_err(|reason| Stop::Wrong(lines.number + 1, reason))?;
         if let Some(error) = failure {
             return Err(Stop::Unreadable(lines.number + 1, error));
         }
@@ -147,11 +148,15 @@ impl Progress {
 /// Judges all lines that wait, in parallel, and enters what became of them in their order.
 fn finish(checker: &Checker, waiting: &mut Vec<(u64, Task)>, summary: &mut Summary) {
     let judge = |(number, task): (u64, Task)| {
+        let before = steps();
         let judged = match task {
             Task::Node(proof) => Judged::Node(proof.id, checker.node(&proof)),
             Task::Share(share) => Judged::Share(share.id, checker.share(&share)),
             Task::Wrong(node, reason) => Judged::Wrong(node, reason),
         };
+        if !matches!(judged, Judged::Node(_, Ok(_)) | Judged::Share(_, Ok(()))) {
+            checker.work.waste(steps().wrapping_sub(before));
+        }
         (number, judged)
     };
     let judged: Vec<(u64, Judged)> = std::mem::take(waiting).into_par_iter().map(judge).collect();

@@ -115,7 +115,7 @@ impl Session<'_> {
         let (objective, path) = ([(reference, 1), (class, -1)], Path::default());
         let short = match leaf {
             Step::Hints(stated) => {
-                let whole = |l: usize, node: u32| self.checker.stated_bounds(l, node);
+                let whole = |l: usize, node: u32| Ok(self.checker.stated_bounds(l, node));
                 let target = Target { network, budget, slice: self.slice, whole: &whole, meter: self.meter };
                 return exactly(&target, &objective, &stated.hints()?, weights);
             }

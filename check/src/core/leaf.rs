@@ -41,7 +41,7 @@ impl WholeBounds {
 }
 
 /// Where whole bounds of a layer and a node come from, if there are any.
-pub type Whole<'a> = &'a dyn Fn(usize, u32) -> Option<Arc<WholeBounds>>;
+pub type Whole<'a> = &'a dyn Fn(usize, u32) -> Result<Option<Arc<WholeBounds>>, Reason>;
 
 /// One target: the logits of a node, or a hidden unit.
 #[derive(Clone, Copy)]
@@ -182,12 +182,7 @@ impl Target<'_> {
     }
 
     /// Rule 3: clipped bounds of the layers above 2; `None` if no perturbation takes the path.
-    pub(crate) fn bounds(
-        &self,
-        path: &Path,
-        z: &[Vec<Dyadic>],
-        reach: &Bounds,
-    ) -> Result<Option<Vec<Bounds>>, Reason> {
+    pub(crate) fn bounds(&self, path: &Path, z: &[Vec<Dyadic>], reach: &Bounds) -> Result<Option<Vec<Bounds>>, Reason> {
         let mut below = around(z, reach);
         if self.clip(2, path, &mut below).is_none() {
             return Ok(None);
@@ -197,7 +192,7 @@ impl Target<'_> {
             let mut bounds = self.propagate(l, &below)?;
             for (row, &node) in bounds.iter_mut().zip(self.slice.nodes(l)) {
                 self.meter.look()?;
-                if let Some(whole) = (self.whole)(l, node) {
+                if let Some(whole) = (self.whole)(l, node)? {
                     for ((lower, upper), (least, most)) in row.iter_mut().zip(&whole.0) {
                         (*lower, *upper) = (lower.clone().max(least.clone()), upper.clone().min(most.clone()));
                     }
@@ -273,12 +268,7 @@ impl Target<'_> {
     }
 
     /// Coefficients of `H(l)` from those of `Ĥ(l+1)`; the bias goes to the total.
-    pub(crate) fn pull(
-        &self,
-        l: usize,
-        phi: &[Vec<Dyadic>],
-        total: &mut Dyadic,
-    ) -> Result<Vec<Vec<Dyadic>>, Reason> {
+    pub(crate) fn pull(&self, l: usize, phi: &[Vec<Dyadic>], total: &mut Dyadic) -> Result<Vec<Vec<Dyadic>>, Reason> {
         let (layer, width) = (&self.network.layers[l - 1], self.network.widths[l + 1]);
         let mut below = vec![vec![Dyadic::ZERO; layer.weight.len()]; self.slice.nodes(l).len()];
         for ((phi, row), &m) in phi.iter().zip(self.slice.passing(l)).zip(self.slice.nodes(l + 1)) {
@@ -314,15 +304,16 @@ impl Target<'_> {
             let free = Free { network, budget, slice, decided: &decided, meter };
             around(&preactivations(network, slice, &decided), &self.reach(&free, &reach.reach)?)
         } else {
-            let whole = |&n: &u32| (self.whole)(l - 1, n).map(|whole| whole.0.clone());
-            let below: Option<Bounds> = self.slice.nodes(l - 1).iter().map(whole).collect();
-            below.ok_or(Reason::BoundsMissing(l as u32 - 1))?
+            let missing = Reason::BoundsMissing(l as u32 - 1);
+            let whole = |&n: &u32| Ok((self.whole)(l - 1, n)?.ok_or_else(|| missing.clone())?.0.clone());
+            self.slice.nodes(l - 1).iter().map(whole).collect::<Result<Bounds, Reason>>()?
         };
         let mut bounds = self.propagate(l, &below)?.swap_remove(0);
         for (unit, [lower, upper]) in units {
             let own = bounds.get_mut(*unit as usize).ok_or(Reason::Unit((l as u32, self.slice.nodes(l)[0], *unit)))?;
             for (hints, sign) in lower.iter().map(|hints| (hints, 1)).chain(upper.iter().map(|hints| (hints, -1))) {
-                match self.bound(&[(*unit, sign)], &Path::default(), hints)? {
+                let judge = || self.bound(&[(*unit, sign)], &Path::default(), hints);
+                match self.meter.leaf(self.slice.flips(self.network), judge)? {
                     Some(bound) if sign > 0 => own.0 = own.0.clone().max(bound),
                     Some(bound) => own.1 = own.1.clone().min(-&bound),
                     None => {}

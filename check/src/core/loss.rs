@@ -7,6 +7,7 @@ use super::select::Free;
 use crate::hints::{Envelope, Hints, Level, Prices};
 use crate::reason::Reason;
 use crate::statement::{Flip, Integers, Link, pairs};
+use crate::work::steps;
 
 /// The bends of the units of one node of layer 2: unit, whether `z' < 0` where there is a level, and bend.
 #[derive(Default)]
@@ -80,11 +81,13 @@ impl Losses<'_> {
     pub fn exceeding(&self, prices: &Prices, mut each: impl FnMut(Flip, Dyadic)) -> Result<(), Reason> {
         let Free { network, slice, .. } = *self.free;
         let bends = self.bends.iter().any(|bends| !bends.levels.is_empty() || !bends.envelopes.is_empty());
+        let mut of_bends = 0u64;
         for (place, &node) in slice.nodes(1).iter().enumerate() {
             if self.free.left(node) == 0 {
                 continue;
             }
-            self.free.meter.spend((network.rows.len() * network.terms[1] * network.widths[2]) as u64)?;
+            let told = |reason: Reason| reason.of_whole(place, slice.nodes(1).len());
+            self.free.meter.spend((network.rows.len() * network.terms[1] * network.widths[2]) as u64).map_err(told)?;
             let price = prices.of(node);
             let bent = bends || self.kinks(place).next().is_some();
             let slopes = Slopes::new(self.slopes(place, false));
@@ -101,8 +104,12 @@ impl Losses<'_> {
                 }
                 let mut loss = slopes.loss(weights, row, is_present);
                 if bent {
+                    let before = steps();
                     loss += &self.bent(place, node, d, is_present);
-                    self.free.meter.look()?;
+                    // Bends rarely have to be evaluated: prices rule nearly all flips out.
+                    of_bends += steps().wrapping_sub(before);
+                    self.free.meter.within_leaf(of_bends).map_err(told)?;
+                    self.free.meter.look().map_err(told)?;
                 }
                 if loss > price {
                     each((node, d), &loss - &price);

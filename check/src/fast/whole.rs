@@ -24,6 +24,8 @@ pub(crate) struct Fast<'a> {
     pub(crate) budget: &'a Budget<'a>,
     /// Layer 2.
     pub(crate) rows: Rows<'a>,
+    /// Is the check to stop? Then bounds may be any that hold.
+    pub(crate) stop: Option<fn() -> bool>,
     /// Layers `3 … L − 1`.
     above: Vec<Vec<OnceLock<FastBounds>>>,
 }
@@ -38,7 +40,7 @@ impl<'a> Fast<'a> {
         let nodes = exact.graph.attributes.rows;
         let layer = |_| (0..nodes).map(|_| OnceLock::new()).collect();
         let above = (3..exact.depth()).map(layer).collect();
-        Fast { rows: Rows::new(network.clone(), budget), network, budget, above }
+        Fast { rows: Rows::new(network.clone(), budget), network, budget, stop: None, above }
     }
 
     /// Bounds of a node of layer `l ≥ 3`.
@@ -61,7 +63,7 @@ impl<'a> Fast<'a> {
                 true => l + 1 == self.network.exact.depth(),
                 false => !lower.is_negative() || !Up::is_positive(*upper),
             };
-            if settled {
+            if settled || self.stop.is_some_and(|stop| stop()) {
                 continue;
             }
             let mut lists = [Vec::new(), Vec::new()];

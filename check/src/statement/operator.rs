@@ -7,7 +7,7 @@ use gcnproof_files::{GraphFile, SparseMatrix, matrix_digest};
 
 use crate::directed::{RowSum, Stored, decimal, reciprocal, reciprocal_root};
 use crate::reason::Reason;
-use crate::work::{Meter, step};
+use crate::work::Meter;
 
 /// Steps for a product that is added to a row.
 const STEP: u64 = 4;
@@ -16,8 +16,11 @@ const STEP: u64 = 4;
 const ENTRY: u64 = 12;
 const KEPT: u64 = ENTRY + size_of::<super::Link>() as u64;
 
-/// So many times the memory limit is for operators that the model names: a file of proofs cannot choose them.
-const NAMED: u64 = 8;
+/// So many times the limits are for operators that the model names: a file of proofs cannot choose them.
+const NAMED: u64 = 64;
+
+/// Of the steps of a line, an operator that a file of proofs states may take one part of so many.
+const STATED: u64 = 4;
 
 /// The operators of a network, each computed once.
 pub(crate) struct Operators<'a> {
@@ -126,16 +129,34 @@ impl<'a> Operators<'a> {
         let nodes = base.rows;
         // Every power takes a look at all entries of the rule at least.
         let least = (coefficients.len() as u64).saturating_mul(STEP * (base.indices.len() + nodes) as u64);
-        meter.ahead(least)?;
+        meter.ahead(self.steps(least))?;
         let mut sums = RowSum::new(nodes);
         // Of the power before, and of the sum so far.
         let (mut power, mut total) = (empty(nodes), empty(nodes));
         total.offsets = vec![0; nodes + 1];
         for (k, coefficient) in coefficients.iter().enumerate() {
             let last = k + 1 == coefficients.len();
-            let products = |i: usize| base.row(i).0.iter().map(|&j| power.row(j as usize).0.len()).sum::<usize>();
-            let products = if k == 0 { nodes } else { (0..nodes).map(products).sum() };
-            meter.spend(STEP * (products + nodes) as u64)?;
+            let products = |i: usize| match k {
+                0 => 1,
+                _ => base.row(i).0.iter().map(|&j| power.row(j as usize).0.len()).sum::<usize>(),
+            };
+            let all = (0..nodes).map(products).sum::<usize>();
+            // Powers fill up: those to come hardly cost less than a part of this one.
+            let to_come = (all as u64 / 4).saturating_mul((coefficients.len() - k - 1) as u64);
+            meter.ahead(self.steps(STEP.saturating_mul(to_come)))?;
+            meter.spend(self.steps(STEP * (all + nodes) as u64))?;
+            // What is in memory at the end of this power, if it has so many entries.
+            let require = |entries: usize| {
+                let sum = total.indices.len().saturating_add(entries).min(nodes.saturating_mul(nodes));
+                let parts = [power.indices.len(), total.indices.len(), if last { 0 } else { entries }, sum];
+                let entries = parts.iter().fold(0u64, |sum, &part| sum.saturating_add(part as u64));
+                meter.while_held(|| meter.hold(self.bytes(ENTRY.saturating_mul(entries))))
+            };
+            // A row has at most as many entries as products; where that is too much they are counted.
+            if require((0..nodes).map(|i| products(i).min(nodes)).sum()).is_err() {
+                meter.spend(self.steps(STEP * all as u64))?;
+                require(if k == 0 { nodes } else { count_entries(&base, &power) })?;
+            }
             let (mut next, mut next_total) = (empty(nodes), empty(nodes));
             for i in 0..nodes {
                 let mut row = SparseMatrix { rows: 1, ..empty(nodes) };
@@ -157,29 +178,43 @@ impl<'a> Operators<'a> {
                     sums.add(*coefficient, row.row(0));
                     // What has come out as 0 so far is 0 plus what is to come.
                     sums.finish(&mut next_total);
-                    step(STEP * total.row(i).0.len() as u64);
                 }
                 if !last {
                     next.indices.append(&mut row.indices);
                     next.values.append(&mut row.values);
                     next.offsets.push(next.indices.len());
                 }
-                let entries = [&power, &next, &total, &next_total].iter().map(|matrix| matrix.indices.len()).sum::<usize>();
-                meter.while_held(|| meter.hold(self.share(ENTRY * entries as u64)))?;
             }
             power = next;
             if !coefficient.is_zero() {
                 total = next_total;
             }
         }
-        meter.keep(self.share(KEPT * total.indices.len() as u64))?;
+        meter.keep(self.bytes(KEPT * total.indices.len() as u64))?;
         Ok(Arc::new(total))
     }
 
     /// What counts of some bytes: an operator that the model names is the user's, and may be larger.
-    fn share(&self, bytes: u64) -> u64 {
+    fn bytes(&self, bytes: u64) -> u64 {
         if self.named_by_model { bytes / NAMED } else { bytes }
     }
+
+    /// The same of steps.
+    fn steps(&self, steps: u64) -> u64 {
+        if self.named_by_model { steps / NAMED } else { steps.saturating_mul(STATED) }
+    }
+}
+
+/// How many entries the product of two square matrices has at most: those that do not cancel.
+fn count_entries(left: &SparseMatrix, right: &SparseMatrix) -> usize {
+    let mut seen_by = vec![usize::MAX; right.columns];
+    let mut count = 0;
+    for i in 0..left.rows {
+        for &j in left.row(i).0.iter().flat_map(|&j| right.row(j as usize).0) {
+            count += usize::from(std::mem::replace(&mut seen_by[j as usize], i) != i);
+        }
+    }
+    count
 }
 
 /// A square matrix without rows so far.

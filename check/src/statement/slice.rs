@@ -46,6 +46,12 @@ impl Slice {
         self.nodes.len()
     }
 
+    /// Flips of the neighbourhood, times the links of layer 1 along which each is sent, times the units that it may change.
+    pub fn flips(&self, network: &Network) -> u64 {
+        let links = self.passing(1).iter().map(|row| row.len() as u64).sum::<u64>();
+        links.saturating_mul((network.rows.len() * network.widths[2]) as u64)
+    }
+
     /// Steps of a pass along all links, about.
     pub fn steps(&self) -> u64 {
         let links = self.passing.iter().flatten().map(|row| row.len() as u64 + 1).sum::<u64>();

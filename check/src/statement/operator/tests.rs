@@ -126,7 +126,8 @@ fn what_comes_out_as_zero_is_dropped() {
 #[test]
 fn what_is_no_rule_is_refused_by_name() {
     let graph = graph(3, &[(0, 1), (1, 2)]);
-    let refused = |rule: &str| Operators::new(&graph, &[]).operator(rule, &Work::lines().line()).unwrap_err().to_string();
+    let refused =
+        |rule: &str| Operators::new(&graph, &[]).operator(rule, &Work::lines().line()).unwrap_err().to_string();
     for rule in ["", "gsn", "gcn & sum", "poly", "poly()", "poly(gcn)", "poly(gcn;1", "Poly(gcn;1)", "gcn;1", " gcn"] {
         assert_eq!(refused(rule), format!("header: unknown message passing '{rule}'"));
     }
@@ -163,19 +164,21 @@ fn powers_that_overflow_are_refused() {
 
 /// A star: its square has an entry for every pair of nodes.
 fn star(nodes: u32) -> GraphFile {
-    let mut adjacency = Pattern { rows: nodes as usize, columns: nodes as usize, offsets: vec![0], indices: Vec::new() };
+    let mut adjacency =
+        Pattern { rows: nodes as usize, columns: nodes as usize, offsets: vec![0], indices: Vec::new() };
     for i in 0..nodes {
         adjacency.indices.extend(if i == 0 { 1..nodes } else { 0..1 });
         adjacency.offsets.push(adjacency.indices.len());
     }
-    let attributes = Pattern { rows: nodes as usize, columns: 1, offsets: vec![0; nodes as usize + 1], indices: Vec::new() };
+    let attributes =
+        Pattern { rows: nodes as usize, columns: 1, offsets: vec![0; nodes as usize + 1], indices: Vec::new() };
     GraphFile::new(adjacency, attributes, None)
 }
 
 #[test]
 fn powers_are_refused_before_they_take_too_much() {
     let graph = star(2_000);
-    let limits = Limits { line: u64::MAX, file: u64::MAX, node: 0, memory: 2_000 * 2_000 * KEPT };
+    let limits = Limits { memory: 2_000 * 2_000 * KEPT, ..Limits::NONE };
     let found = |limits: Limits, rule: &str, named: bool| {
         let work = Work::new(limits, 0, None);
         let mut operators = Operators::new(&graph, &[]);
