@@ -67,7 +67,12 @@ fn moved(problem: &Problem, class: usize, by: f64) -> Problem {
     Problem::new(problem.graph().clone(), Network::new(layers).unwrap(), problem.budget().clone()).unwrap()
 }
 
-fn certified(problem: &Problem, deployed: Option<Execution>, effort: Effort, (node, class): (usize, usize)) -> NodeResult {
+fn certified(
+    problem: &Problem,
+    deployed: Option<Execution>,
+    effort: Effort,
+    (node, class): (usize, usize),
+) -> NodeResult {
     let builder = Certifier::builder(problem.clone()).effort(effort).proofs(true);
     let builder = if let Some(execution) = deployed { builder.deployed(execution) } else { builder };
     builder.build().certify_class(node, class, class, &mut Workspace::default())
