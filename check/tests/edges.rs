@@ -697,7 +697,7 @@ fn everything_that_a_leaf_takes_is_limited() {
         let (proved, _, steps) = run(&leaf, exact_only, Limits::NONE);
         assert_eq!(proved, 1);
         // As many steps as were counted are enough, or a few times as many, because costs are known before as upper bounds.
-        let limits = |line: u64| Limits { line, ..Limits::NONE };
+        let limits = |line: u64| Limits { line, flip: 0, ..Limits::NONE };
         assert_eq!(run(&leaf, exact_only, limits(40 * steps)).0, 1);
         assert_eq!(run(&leaf, exact_only, limits(steps - 1)).1, 1);
         assert_eq!(run(&leaf, exact_only, Limits { memory: 100, ..Limits::NONE }).1, 1);

@@ -69,7 +69,7 @@ fn floats_stand_in_one_file() {
 /// What alone defines acceptance stays short enough to be read.
 #[test]
 fn the_core_is_short() {
-    for (folder, most) in [("src/core", 1_250), ("src/rounding", 400)] {
+    for (folder, most) in [("src/core", 1_250), ("src/rounding", 700)] {
         let mut files = Vec::new();
         sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
         let lines: usize = files.iter().map(|path| fs::read_to_string(path).unwrap().lines().count()).sum();
