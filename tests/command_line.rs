@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use gcnproof::Verdict;
 use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::record::edges::EdgeRecord;
+use gcnproof::internals::record::pair::PairRecord;
 use gcnproof::internals::record::{NodeRecord, RadiusRecord};
-use gcnproof::laboratory::pair::PairRecord;
 use gcnproof::results::read;
 
 const GRAPH: &str = "fixtures/cora.npz";

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gcnproof::Certifier;
-use gcnproof::laboratory::pair::{from_key, key};
+use gcnproof::internals::record::pair::{from_key, key};
 use gcnproof_verify::random::Stream;
 
 /// The keys of a node's class pairs.

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use gcnproof::internals::record::description::{
     BudgetRecord, CertifyRun, Class, Description, EffortRecord, Identity, Level, NodeSet, RadiusRun, ValidateRun,
 };
+use gcnproof::internals::record::pair::PairRecord;
 use gcnproof::internals::record::{NodeRecord, RadiusRecord};
 use gcnproof::laboratory::ours;
-use gcnproof::laboratory::pair::PairRecord;
 use gcnproof::{Bound, Budget, Effort, Graph, Limits, Margins, Network};
 use miette::Result;
 use rayon::prelude::*;

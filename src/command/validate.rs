@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use gcnproof::internals::record::description::{Description, SolverLimits, ValidateRun};
+use gcnproof::internals::record::pair::PairRecord;
 use gcnproof::laboratory::histogram::Histogram;
 use gcnproof::laboratory::hunt::{Statement, hunt};
 use gcnproof::laboratory::measurement::Settings;
-use gcnproof::laboratory::pair::PairRecord;
 use gcnproof::laboratory::report::{GAPS, Report};
 use gcnproof::laboratory::{measurement, shrink, svg};
 use gcnproof::{Effort, Limits};

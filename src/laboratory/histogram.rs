@@ -3,9 +3,7 @@
 use std::fmt::Write;
 
 use crate::chart::axis::{round_step, tidy};
-
-/// A gap below this is zero: less than the solvers' own rounding.
-pub const ZERO: f64 = 1e-6;
+use crate::record::pair::ZERO;
 
 /// One bar: how many gaps lie in `from ≤ gap < to` (the last bar includes its end).
 #[derive(Clone, Debug, PartialEq)]

@@ -15,9 +15,9 @@ use gcnproof_verify::solver::{Answer, Clarabel, GoodLp, Highs, HighsSession, Lim
 use gcnproof_verify::{Flip, Form, Instance, Model, formulation, network, relaxation};
 
 use super::ours;
-use super::pair::{Measured, PairRecord};
 use crate::certify::certifier::Certifier;
 use crate::laboratory::instance::instance_of;
+use crate::record::pair::{Measured, PairRecord};
 
 /// Up to this many coefficients the LP is written exactly as in the paper's appendix.
 const APPENDIX_CELLS: usize = 20_000;

@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use super::chain;
-use super::pair::{Measured, PairRecord};
 use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
 use crate::certify::settings::Margins;
 use crate::certify::verdict::Margin;
+use crate::record::chain;
+use crate::record::pair::{Measured, PairRecord};
 use crate::search::optimum::relaxed_optimum_until;
 
 /// Column generation has found `m̂` when its two sides are this close, relative to it.

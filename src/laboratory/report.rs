@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::chain;
-use super::histogram::{Histogram, ZERO};
-use super::pair::PairRecord;
+use super::histogram::Histogram;
+use crate::record::chain;
+use crate::record::pair::{PairRecord, ZERO};
 
 /// A gap that is shown: a name for files, a title, an axis, and where it stands in a row.
 pub struct Gap {

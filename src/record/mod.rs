@@ -1,11 +1,13 @@
 //! Rows of results: one per node, the same fields in every output format.
 
 pub mod attackers;
+pub mod chain;
 pub mod collective;
 pub mod consistent;
 pub mod description;
 pub mod edges;
 mod node_set;
+pub mod pair;
 pub mod study;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::certify::contradiction::Contradiction;
 use crate::certify::deployment::DeployedVerdict;
 use crate::certify::verdict::{Margin, Minimum, NodeResult, Reason, Verdict};
+
+pub use crate::certify::verdict::MarginRecord;
 use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
 use crate::results::{Column, Kind};
@@ -69,24 +73,6 @@ pub struct NodeRecord {
     /// Two steps that contradict each other, if some did: such a row is not written.
     #[serde(skip)]
     pub contradiction: Option<Contradiction>,
-}
-
-/// A [`Margin`] whose missing numbers are null.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MarginRecord {
-    /// The other class.
-    pub class: u64,
-    /// Rigorous lower bound on the worst-case margin; null if none is known.
-    pub lower: Option<f64>,
-    /// Margin of the best perturbation found.
-    pub upper: Option<f64>,
-}
-
-impl From<Margin> for MarginRecord {
-    fn from(margin: Margin) -> MarginRecord {
-        let finite = |x: f64| x.is_finite().then_some(x);
-        MarginRecord { class: margin.class as u64, lower: finite(margin.lower), upper: finite(margin.upper) }
-    }
 }
 
 impl NodeRecord {

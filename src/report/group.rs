@@ -12,11 +12,11 @@ use super::source::{Rows, Run, Source, Sources};
 use super::training::TrainingLog;
 use crate::certify::settings::Bound;
 use crate::certify::verdict::Verdict;
-use crate::laboratory::pair::PairRecord;
 use crate::problem::budget::Direction;
 use crate::problem::flip::Flip;
 use crate::record::description::{BudgetRecord, Description, Identity, Level, LocalRecord};
 use crate::record::edges::{EdgeBudgetRecord, EdgeRun};
+use crate::record::pair::PairRecord;
 use crate::record::{NodeRecord, RadiusRecord};
 
 /// By what means nodes were decided, the weakest first.

@@ -6,8 +6,7 @@ use crate::chart::axis::Axis;
 use crate::chart::figure::{Figure, Numbers, number};
 use crate::chart::palette::Ink;
 use crate::chart::plot::{Bar, Plot, Shape};
-use crate::laboratory::histogram::ZERO;
-use crate::laboratory::pair::PairRecord;
+use crate::record::pair::{PairRecord, ZERO};
 
 /// A number of a class pair that is compared with the truth.
 struct Column {

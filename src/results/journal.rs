@@ -14,6 +14,7 @@ use super::disk::{self, Lock};
 use super::error::{ResultError, name, unreadable};
 use super::sidecar::{Sidecar, beside, sidecar_path, summary};
 use super::table::{self, Format};
+use crate::proof::Mode;
 
 /// The shortest time between two checkpoints of [`Journal::push`].
 const PAUSE: Duration = Duration::from_secs(1);
@@ -21,19 +22,6 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How many times longer than the last checkpoint the time before the next one is: they cost less
 /// than 5 %.
 const PATIENCE: u32 = 20;
-
-/// What to do with a file that is there already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Start from nothing; refuse to overwrite rows, of a run that is finished or not, and an
-    /// unknown file that is not empty.
-    Fresh,
-    /// Go on with the rows that are there; refuse those of another run. Without rows, start from
-    /// nothing.
-    Resume,
-    /// Start from nothing, whatever is there.
-    Force,
-}
 
 /// The rows of a run, in memory and on disk.
 ///

@@ -33,10 +33,11 @@ mod table;
 mod tests;
 mod text;
 
+pub use crate::proof::Mode;
 pub use column::{Column, Kind};
 pub use disk::replace;
 pub use error::ResultError;
 pub(crate) use error::unwritable;
-pub use journal::{Journal, Mode};
+pub use journal::Journal;
 pub use sidecar::Sidecar;
 pub use table::{Format, read, write};

@@ -6,6 +6,9 @@ use crate::certify::contradiction::Contradiction;
 use crate::record::consistent::Row;
 use crate::results::{Column, Kind};
 
+/// A gap below this is zero: less than the solvers' own rounding.
+pub const ZERO: f64 = 1e-6;
+
 /// A number, what became of it, and the seconds it took; all null where nobody was asked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
