@@ -54,19 +54,10 @@
 //!
 //! What a user can cause is a `Result`. A panic is a broken contract inside this crate, and a bug.
 
-// Commands reach the rooms as every other program does: through the names below.
-#[cfg(feature = "cli")]
-extern crate self as gcnproof;
-
 mod bound;
 mod certify;
 mod chart;
 pub mod collective;
-/// The commands, for the program `gcnproof` and for the Python module, which runs them inside itself. Nothing here is promised to
-/// stay.
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod command;
 mod deployed;
 pub mod edges;
 mod explain;

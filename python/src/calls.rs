@@ -3,16 +3,16 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use gcnproof::command::deployed::note_rounding;
-use gcnproof::command::ids::Ids;
-use gcnproof::command::run::{certifier, stop, stopped};
-use gcnproof::command::verdicts::{Verdicts, check_proofs_name};
-use gcnproof::command::{check as checking, explain as explaining, program, radius as radii};
 use gcnproof::internals::record::RadiusRecord;
 use gcnproof::internals::record::description::{BudgetRecord, Class, Description, NodeSet, RadiusRun};
 use gcnproof_check::format::Convention;
 use gcnproof_check::work::Limits;
 use gcnproof_check::{Attack, Options, Question};
+use gcnproof_cli::deployed::note_rounding;
+use gcnproof_cli::ids::Ids;
+use gcnproof_cli::run::{certifier, stop, stopped};
+use gcnproof_cli::verdicts::{Verdicts, check_proofs_name};
+use gcnproof_cli::{check as checking, explain as explaining, program, radius as radii};
 use miette::IntoDiagnostic;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use gcnproof::command::edges::{Contradictions, EdgeVerdicts, problem};
-use gcnproof::command::run::stopped;
-use gcnproof::command::verdicts::check_proofs_name;
-use gcnproof::command::{edge_tables, radius as radii};
 use gcnproof::edges::{EdgeBudget, EdgeCertifier};
 use gcnproof::internals::record::description::{Class, Description, NodeSet};
 use gcnproof::internals::record::edges::{EdgeBudgetRecord, EdgeRadiusRecord, EdgeRecord, EdgeRun};
+use gcnproof_cli::edges::{Contradictions, EdgeVerdicts, problem};
+use gcnproof_cli::run::stopped;
+use gcnproof_cli::verdicts::check_proofs_name;
+use gcnproof_cli::{edge_tables, radius as radii};
 use miette::IntoDiagnostic;
 use numpy::{AllowTypeChange, PyArrayLike1};
 use pyo3::prelude::*;

@@ -1,7 +1,7 @@
 //! What goes wrong, as exceptions of the Python package.
 
-use gcnproof::command::output;
-use gcnproof::command::reproduction::is_contradiction;
+use gcnproof_cli::output;
+use gcnproof_cli::reproduction::is_contradiction;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 

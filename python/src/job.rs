@@ -3,11 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use gcnproof::command::deployed::rounding_note;
-use gcnproof::command::ids::Ids;
-use gcnproof::command::radius as radii;
-use gcnproof::command::run::{Format, RunArguments, certifier};
-use gcnproof::command::verdicts::{Verdicts, check_proofs_name};
 use gcnproof::internals::record::NodeRecord;
 use gcnproof::internals::record::consistent::Row;
 use gcnproof::internals::record::description::{
@@ -18,6 +13,11 @@ use gcnproof::{
     Operator, proof,
 };
 use gcnproof_check::{Checker, Statement};
+use gcnproof_cli::deployed::rounding_note;
+use gcnproof_cli::ids::Ids;
+use gcnproof_cli::radius as radii;
+use gcnproof_cli::run::{Format, RunArguments, certifier};
+use gcnproof_cli::verdicts::{Verdicts, check_proofs_name};
 use gcnproof_files::SparseMatrix;
 use miette::{IntoDiagnostic, Result, miette};
 use pyo3::prelude::*;

@@ -132,10 +132,13 @@ pub struct Input {
     pub graph: PathBuf,
     /// The trained model (.safetensors or .npz)
     pub model: PathBuf,
+    /// How the graph is read.
     #[command(flatten)]
     pub options: GraphArguments,
+    /// How messages are passed.
     #[command(flatten)]
     pub passing: PassingArguments,
+    /// How the model is read.
     #[command(flatten)]
     pub reading: ModelArguments,
 }

@@ -8,5 +8,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    ExitCode::from(gcnproof::command::program::run())
+    ExitCode::from(gcnproof_cli::program::run())
 }

@@ -14,17 +14,17 @@ pub const CLOSED: u8 = 141;
 
 /// A line on standard output.
 macro_rules! say {
-    ($($parts:tt)*) => { $crate::command::output::write(format_args!("{}\n", format_args!($($parts)*))) };
+    ($($parts:tt)*) => { $crate::output::write(format_args!("{}\n", format_args!($($parts)*))) };
 }
 
 /// Text on standard output.
 macro_rules! put {
-    ($($parts:tt)*) => { $crate::command::output::write(format_args!($($parts)*)) };
+    ($($parts:tt)*) => { $crate::output::write(format_args!($($parts)*)) };
 }
 
 /// A line on standard error. If that is closed too, there is nobody left to tell.
 macro_rules! note {
-    ($($parts:tt)*) => { $crate::command::output::tell(format_args!($($parts)*)) };
+    ($($parts:tt)*) => { $crate::output::tell(format_args!($($parts)*)) };
 }
 
 /// The reader of standard output has gone away. No error for anybody, and no reason to go on.
