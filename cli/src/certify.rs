@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use gcnproof::internals::record::edges::EdgeBudgetRecord;
-use gcnproof::internals::record::{NodeRecord, description};
 use gcnproof::{Bound, Graph};
+use gcnproof_results::record::edges::EdgeBudgetRecord;
+use gcnproof_results::record::{NodeRecord, description};
 use miette::{IntoDiagnostic, Result, miette};
 use serde::Serialize;
 use serde_json::json;

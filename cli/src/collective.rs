@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use gcnproof::internals::collective::families::Rows;
-use gcnproof::internals::record::collective::CollectiveRecord;
-use gcnproof::internals::record::description::{Class, Description};
 use gcnproof::{Effort, Graph};
+use gcnproof_results::record::collective::CollectiveRecord;
+use gcnproof_results::record::description::{Class, Description};
 use miette::{Result, miette};
 use serde_json::{Value, json};
 

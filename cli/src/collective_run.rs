@@ -8,13 +8,13 @@ use clap::ValueEnum;
 use gcnproof::internals::collective::base::{Base, bases};
 use gcnproof::internals::collective::curve::{Collective, Outcome, Settings};
 use gcnproof::internals::collective::families::Rows;
-use gcnproof::internals::record::collective::CollectiveRecord;
-use gcnproof::internals::record::description::{
-    BudgetRecord, Class, CollectiveRun, Description, EffortRecord, Identity, NodeSet,
-};
-use gcnproof::results::Mode;
 use gcnproof::{Budget, Certifier, Effort, Flip, Graph, Network, Operator};
 use gcnproof_check::format::Convention;
+use gcnproof_results::Mode;
+use gcnproof_results::record::collective::CollectiveRecord;
+use gcnproof_results::record::description::{
+    BudgetRecord, Class, CollectiveRun, Description, EffortRecord, Identity, NodeSet,
+};
 use miette::{Result, miette};
 
 use super::budgets::Budgets;
@@ -246,7 +246,7 @@ fn by_themselves(certifier: &Certifier, nodes: &[usize], most: usize) -> Option<
 /// The bound by HiGHS' multipliers; without them, ours stays.
 #[cfg(feature = "laboratory")]
 fn by_highs(certifier: &Certifier, nodes: &[(Base, usize)], attacked_nodes: Option<usize>, outcome: &mut Outcome) {
-    if let Err(status) = gcnproof::laboratory::collective::propose(certifier, nodes, attacked_nodes, outcome) {
+    if let Err(status) = gcnproof_laboratory::collective::propose(certifier, nodes, attacked_nodes, outcome) {
         note!("note: Q = {}: HiGHS has no multipliers, ours bound: {status}", outcome.global);
     }
 }

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use gcnproof::Graph;
-use gcnproof::internals::record::attackers::{Attackers, SHOWN, Uses};
-use gcnproof::internals::record::collective::CollectiveRecord;
-use gcnproof::report::landscape::attribute_name;
+use gcnproof_report::landscape::attribute_name;
+use gcnproof_results::record::attackers::{Attackers, SHOWN, Uses};
+use gcnproof_results::record::collective::CollectiveRecord;
 use serde_json::{Value, json};
 
 /// A few lines about the perturbation of one budget.

@@ -5,17 +5,17 @@ use std::time::{Duration, Instant, SystemTime};
 
 use clap::Args;
 use gcnproof::internals::problem::matrix::PatternRows;
-use gcnproof::internals::record::NodeRecord;
-use gcnproof::internals::record::description::{BudgetRecord, Identity};
-use gcnproof::internals::record::study::{Manifest, graph_path};
-use gcnproof::report::Report;
-use gcnproof::report::group::Groups;
-use gcnproof::report::landscape::{Landscape, class_name};
-use gcnproof::report::models::Models;
-use gcnproof::report::origin::{Origin, command_line, date};
-use gcnproof::report::source::Sources;
 use gcnproof::{Budget, Flip, Graph, Limits, Verdict, embedded, radii};
 use gcnproof_files::write::write_graph_npz;
+use gcnproof_report::Report;
+use gcnproof_report::group::Groups;
+use gcnproof_report::landscape::{Landscape, class_name};
+use gcnproof_report::models::Models;
+use gcnproof_report::origin::{Origin, command_line, date};
+use gcnproof_report::source::Sources;
+use gcnproof_results::record::NodeRecord;
+use gcnproof_results::record::description::{BudgetRecord, Identity};
+use gcnproof_results::record::study::{Manifest, graph_path};
 use miette::{IntoDiagnostic, Result};
 
 use super::ids::Ids;

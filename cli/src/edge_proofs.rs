@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
 use gcnproof::edges::{EdgeCertifier, EdgeResult};
-use gcnproof::internals::record::edges::EdgeRecord;
 use gcnproof::proof::{ProofError, ProofFile, model_file};
-use gcnproof::results::Mode;
 use gcnproof::{Network, Verdict};
 use gcnproof_check::edges::format::Header;
 use gcnproof_check::edges::{Checker, Statement};
 use gcnproof_files::{GraphFile, ModelFile};
+use gcnproof_results::Mode;
+use gcnproof_results::record::edges::EdgeRecord;
 use miette::{Result, miette};
 
 use super::proofs::Written;

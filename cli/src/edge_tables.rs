@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use gcnproof::edges::{Edge, EdgeMinimum, EdgeReason, EdgeResult};
-use gcnproof::internals::record::description::LocalRecord;
-use gcnproof::internals::record::edges::{EdgeBudgetRecord, EdgeRecord};
-use gcnproof::report::landscape::class_name;
 use gcnproof::{Graph, Verdict};
+use gcnproof_report::landscape::class_name;
+use gcnproof_results::record::description::LocalRecord;
+use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRecord};
 use serde::Serialize;
 
 /// Lines shown; a file holds them all.

@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use gcnproof::edges::{EdgeBudget, EdgeCertifier, EdgeError, EdgeMinimum, EdgeProblem, EdgeResult, edge_header};
-use gcnproof::internals::record::description::{Class, Description, EffortRecord, Identity, NodeSet};
-use gcnproof::internals::record::edges::{EdgeBudgetRecord, EdgeRecord, EdgeRun};
 use gcnproof::{Effort, Graph, Network, Operator};
 use gcnproof_check::edges::Checker;
 use gcnproof_check::edges::format::Header;
 use gcnproof_check::format::Convention;
 use gcnproof_files::read_integers;
+use gcnproof_results::record::description::{Class, Description, EffortRecord, Identity, NodeSet};
+use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRecord, EdgeRun};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use rayon::prelude::*;
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use gcnproof::internals::record::description::{EffortRecord, Level};
 use gcnproof::{Effort, Limits, Margins};
+use gcnproof_results::record::description::{EffortRecord, Level};
 
 /// Effort and its limits.
 #[derive(Args, Clone, Debug)]

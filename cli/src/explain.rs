@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use gcnproof::edges::EdgeCertifier;
 use gcnproof::internals::explain::{Attack, Composition};
-use gcnproof::internals::record::description::Identity;
-use gcnproof::internals::record::edges::{EdgeBudgetRecord, EdgeRecord};
-use gcnproof::report::landscape::{attribute_name, class_name};
 use gcnproof::{Effort, Explanation, Graph, Limits, Network, explain};
+use gcnproof_report::landscape::{attribute_name, class_name};
+use gcnproof_results::record::description::Identity;
+use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRecord};
 use miette::{IntoDiagnostic, Result, miette};
 use serde_json::json;
 

@@ -4,9 +4,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-
 use gcnproof::internals::problem::slice::Slice;
-use gcnproof::laboratory::instance::instance_of;
+use gcnproof_laboratory::instance::instance_of;
 use gcnproof_verify::{Form, InstanceError, Model, Program, export, network, relaxation};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use gcnproof::internals::record::{NodeRecord, RadiusRecord};
 use gcnproof::{Flip, Graph};
 use gcnproof_files::PartFile;
+use gcnproof_results::record::{NodeRecord, RadiusRecord};
 use miette::{Result, miette};
 
 use super::lists;

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use gcnproof::internals::record::description::{BudgetRecord, Identity, PartRecord};
 use gcnproof::{Budget, Direction, Graph, LocalBudget, Network, NetworkError, Operator};
 use gcnproof_files::{
     FileError, GraphFile, GraphOptions, ModelFile, ModelOptions, PartFile, read_graph, read_graph_or_part,
     read_integers, read_matrix, read_model, read_model_with,
 };
+use gcnproof_results::record::description::{BudgetRecord, Identity, PartRecord};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
 use super::parts;

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gcnproof::internals::record::description::{Description, NodeSet, PartRecord};
-use gcnproof::internals::record::{NodeRecord, RadiusRecord};
 use gcnproof::proof::{Member, join_proofs, read_header};
-use gcnproof::results::{self, Column, Journal, Mode, Sidecar};
 use gcnproof_files::{GraphOptions, PartFile, read_graph_or_part};
+use gcnproof_results::record::description::{Description, NodeSet, PartRecord};
+use gcnproof_results::record::{NodeRecord, RadiusRecord};
+use gcnproof_results::{Column, Journal, Mode, Sidecar};
 use miette::{Result, miette};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -116,7 +116,7 @@ impl Join {
     ) -> Result<usize> {
         let mut rows: BTreeMap<u64, T> = BTreeMap::new();
         for one in all {
-            for row in results::read::<T>(&one.path, schema)? {
+            for row in gcnproof_results::read::<T>(&one.path, schema)? {
                 let node = key(&row);
                 if rows.insert(node, row).is_some() {
                     return Err(miette!(

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use gcnproof::internals::collective::base::Base;
-use gcnproof::internals::record::RadiusRecord;
-use gcnproof::internals::record::description::{BudgetRecord, Description, Identity};
-use gcnproof::results::{self, Sidecar};
+use gcnproof_results::Sidecar;
+use gcnproof_results::record::RadiusRecord;
+use gcnproof_results::record::description::{BudgetRecord, Description, Identity};
 use miette::{Report, Result, miette};
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ impl KnownRadii {
         if !matches!(Description::read(&run), Ok(Description::Radius(_))) {
             return Err(unknown(&name));
         }
-        Ok(KnownRadii { name, run, rows: results::read(path, RadiusRecord::SCHEMA)? })
+        Ok(KnownRadii { name, run, rows: gcnproof_results::read(path, RadiusRecord::SCHEMA)? })
     }
 
     /// What they say of these nodes, under this local budget.

@@ -41,7 +41,6 @@ pub mod report;
 pub mod reproduce;
 pub mod reproduction;
 pub mod run;
-pub mod sample;
 pub mod study;
 pub mod study_run;
 pub mod summary;

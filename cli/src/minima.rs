@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use gcnproof::Minimum;
-use gcnproof::internals::record::{MarginRecord, NodeRecord};
+use gcnproof_results::record::{MarginRecord, NodeRecord};
 
 /// Lines shown; a file holds them all.
 const LINES: usize = 60;

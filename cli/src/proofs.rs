@@ -5,13 +5,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use gcnproof::internals::record::NodeRecord;
 use gcnproof::proof::{FileHeader, Missing, ProofError, ProofFile, model_file};
-use gcnproof::results::Mode;
 use gcnproof::{Network, NodeResult, Verdict};
 use gcnproof_check::format::{Header, Line};
 use gcnproof_check::{Checker, Statement};
 use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
+use gcnproof_results::Mode;
+use gcnproof_results::record::NodeRecord;
 use miette::{Result, miette};
 use serde::Serialize;
 

@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use clap::Args;
 use gcnproof::edges::{EdgeCertifier, edge_radius};
-use gcnproof::internals::record::RadiusRecord;
-use gcnproof::internals::record::description::{Class, Description, Identity, NodeSet, RadiusRun};
-use gcnproof::internals::record::edges::{EdgeBudgetRecord, EdgeRadiusRecord, EdgeRun};
 use gcnproof::{Certifier, Graph, Network, Radius as NodeRadius, radii};
+use gcnproof_results::record::RadiusRecord;
+use gcnproof_results::record::description::{Class, Description, Identity, NodeSet, RadiusRun};
+use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRadiusRecord, EdgeRun};
 use miette::Result;
 use rayon::prelude::*;
 use serde_json::{Value, json};

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gcnproof::report::Report as Pages;
-use gcnproof::report::group::Groups;
-use gcnproof::report::landscape::Landscape;
-use gcnproof::report::models::Models;
-use gcnproof::report::origin::Origin;
-use gcnproof::report::source::Sources;
 use gcnproof_files::GraphOptions;
+use gcnproof_report::Report as Pages;
+use gcnproof_report::group::Groups;
+use gcnproof_report::landscape::Landscape;
+use gcnproof_report::models::Models;
+use gcnproof_report::origin::Origin;
+use gcnproof_report::source::Sources;
 use miette::{Result, miette};
 use serde_json::json;
 

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::{Args, Subcommand};
-use gcnproof::internals::record::TableRecord;
-use gcnproof::internals::record::description::{Description, TableRun};
-use gcnproof::train::evaluation::{evaluate, mean_largest_global};
-use gcnproof::train::losses::Loss;
-use gcnproof::train::published::published;
-use gcnproof::train::settings::Settings;
-use gcnproof::train::split::{Share, Split};
-use gcnproof::train::trainer::Trainer;
 use gcnproof::{Budget, LocalBudget, Operator};
+use gcnproof_results::record::TableRecord;
+use gcnproof_results::record::description::{Description, TableRun};
+use gcnproof_train::evaluation::{evaluate, mean_largest_global};
+use gcnproof_train::losses::Loss;
+use gcnproof_train::published::published;
+use gcnproof_train::settings::Settings;
+use gcnproof_train::split::{Share, Split};
+use gcnproof_train::trainer::Trainer;
 use miette::{Result, miette};
 use serde_json::{Value, json};
 

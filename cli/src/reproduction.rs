@@ -5,12 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
-use gcnproof::internals::record::description::Description;
 use gcnproof::proof::model_file;
-use gcnproof::report::origin::command_line;
 use gcnproof::{Contradiction, Graph, Network};
 use gcnproof_files::FileError;
 use gcnproof_files::write::{write_graph_npz, write_model_safetensors};
+use gcnproof_report::origin::command_line;
+use gcnproof_results::record::description::Description;
 use miette::{Diagnostic, IntoDiagnostic, Report, Result};
 
 use super::output;

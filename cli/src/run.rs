@@ -8,10 +8,10 @@ use std::sync::{Mutex, MutexGuard, mpsc};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use gcnproof::internals::record::consistent::Row;
-use gcnproof::internals::record::description::Description;
-use gcnproof::results::{Column, Journal, Mode, ResultError, Sidecar};
 use gcnproof::{Budget, Certifier, CertifierBuilder, Graph, Network, Problem};
+use gcnproof_results::record::consistent::Row;
+use gcnproof_results::record::description::Description;
+use gcnproof_results::{Column, Journal, Mode, ResultError, Sidecar};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use miette::{IntoDiagnostic, Result, miette};
 use serde::Serialize;

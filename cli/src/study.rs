@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use gcnproof::internals::record::RadiusRecord;
-use gcnproof::internals::record::study::{Manifest, graph_path, names};
-use gcnproof::report::origin::{command_line, date};
 use gcnproof::{Graph, Limits, Network};
 use gcnproof_files::write::write_graph_npz;
 use gcnproof_files::{GraphFile, GraphOptions, read_graph};
+use gcnproof_report::origin::{command_line, date};
+use gcnproof_results::record::RadiusRecord;
+use gcnproof_results::record::study::{Manifest, graph_path, names};
 use miette::{Result, miette};
 use serde_json::{Value, json};
 

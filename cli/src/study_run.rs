@@ -3,19 +3,19 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use gcnproof::internals::record::description::{
+use gcnproof::{Bound, Budget, Effort, Graph, Limits, Margins, Network};
+use gcnproof_results::record::description::{
     BudgetRecord, CertifyRun, Class, Description, EffortRecord, Identity, Level, NodeSet, RadiusRun, ValidateRun,
 };
-use gcnproof::internals::record::pair::PairRecord;
-use gcnproof::internals::record::{NodeRecord, RadiusRecord};
-use gcnproof::laboratory::ours;
-use gcnproof::{Bound, Budget, Effort, Graph, Limits, Margins, Network};
+use gcnproof_results::record::pair::PairRecord;
+use gcnproof_results::record::{NodeRecord, RadiusRecord};
+use gcnproof_run::ours;
+use gcnproof_run::sample::{by_target, draw, pair_keys};
 use miette::Result;
 use rayon::prelude::*;
 
 use super::radius;
 use super::run::{Format, RunArguments, certifier, stopped};
-use super::sample::{by_target, draw, pair_keys};
 
 /// What is done with one model.
 pub struct Plan {

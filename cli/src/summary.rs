@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use gcnproof::internals::record::NodeRecord;
-use gcnproof::internals::record::description::{BudgetRecord, LocalRecord};
 use gcnproof::{DeployedVerdict, Direction, Reason, Verdict};
+use gcnproof_results::record::NodeRecord;
+use gcnproof_results::record::description::{BudgetRecord, LocalRecord};
 use serde::Serialize;
 
 use super::run;

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use gcnproof::internals::record::description::BudgetRecord;
-use gcnproof::train::checkpoint::TrainingRun;
-use gcnproof::train::evaluation::{Evaluation, evaluate};
-use gcnproof::train::log::{Header, Line, Log};
-use gcnproof::train::losses::Loss;
-use gcnproof::train::settings::{Settings, TrainingBound};
-use gcnproof::train::split::{Share, Split};
-use gcnproof::train::trainer::Trainer;
 use gcnproof::{Budget, Graph};
+use gcnproof_results::record::description::BudgetRecord;
+use gcnproof_train::checkpoint::TrainingRun;
+use gcnproof_train::evaluation::{Evaluation, evaluate};
+use gcnproof_train::log::{Header, Line, Log};
+use gcnproof_train::losses::Loss;
+use gcnproof_train::settings::{Settings, TrainingBound};
+use gcnproof_train::split::{Share, Split};
+use gcnproof_train::trainer::Trainer;
 use miette::{Result, WrapErr, miette};
 use serde_json::json;
 

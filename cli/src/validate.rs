@@ -5,21 +5,21 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use gcnproof::internals::record::description::{Description, SolverLimits, ValidateRun};
-use gcnproof::internals::record::pair::PairRecord;
-use gcnproof::laboratory::histogram::Histogram;
-use gcnproof::laboratory::hunt::{Statement, hunt};
-use gcnproof::laboratory::measurement::Settings;
-use gcnproof::laboratory::report::{GAPS, Report};
-use gcnproof::laboratory::{measurement, shrink, svg};
 use gcnproof::{Effort, Limits};
+use gcnproof_laboratory::histogram::Histogram;
+use gcnproof_laboratory::hunt::{Statement, hunt};
+use gcnproof_laboratory::measurement::Settings;
+use gcnproof_laboratory::report::{GAPS, Report};
+use gcnproof_laboratory::{measurement, shrink, svg};
+use gcnproof_results::record::description::{Description, SolverLimits, ValidateRun};
+use gcnproof_results::record::pair::PairRecord;
+use gcnproof_run::sample::{by_target, draw, pair_keys};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use rayon::prelude::*;
 use serde_json::json;
 
 use super::input::{self, GraphArguments, Input, LocalArguments, ModelArguments, PassingArguments};
 use super::run::{Format, RunArguments, certifier, make_folder, stopped};
-use super::sample::{by_target, draw, pair_keys};
 
 /// Validate the bounds: compare the certifier with LP, ILP and MILP solvers on sampled nodes, and check the order
 /// dual ≤ LP ≤ ILP ≤ MILP ≤ witness.

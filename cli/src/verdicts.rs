@@ -6,13 +6,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use gcnproof::internals::record::NodeRecord;
-use gcnproof::internals::record::description::{
-    BudgetRecord, CertifyRun, Class, Description, EffortRecord, Identity, NodeSet,
-};
 use gcnproof::{Bound, Budget, Effort, Execution, Graph, Minimum, Network, Operator};
 use gcnproof_check::Checker;
 use gcnproof_check::format::{Convention, Deployed, Header};
+use gcnproof_results::record::NodeRecord;
+use gcnproof_results::record::description::{
+    BudgetRecord, CertifyRun, Class, Description, EffortRecord, Identity, NodeSet,
+};
 use miette::{Result, miette};
 
 use super::deployed::note_rounding;

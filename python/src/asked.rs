@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gcnproof::internals::deployed::execution::precision;
-use gcnproof::internals::record::description::{EffortRecord, Level};
 use gcnproof::{Bound, Budget, Direction, Effort, Execution, Graph, Limits, LocalBudget, Margins};
 use gcnproof_cli::run::{Format, RunArguments};
+use gcnproof_results::record::description::{EffortRecord, Level};
 use numpy::{AllowTypeChange, PyArrayLike1};
 use pyo3::prelude::*;
 

@@ -3,8 +3,6 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use gcnproof::internals::record::RadiusRecord;
-use gcnproof::internals::record::description::{BudgetRecord, Class, Description, NodeSet, RadiusRun};
 use gcnproof_check::format::Convention;
 use gcnproof_check::work::Limits;
 use gcnproof_check::{Attack, Options, Question};
@@ -13,6 +11,8 @@ use gcnproof_cli::ids::Ids;
 use gcnproof_cli::run::{certifier, stop, stopped};
 use gcnproof_cli::verdicts::{Verdicts, check_proofs_name};
 use gcnproof_cli::{check as checking, explain as explaining, program, radius as radii};
+use gcnproof_results::record::RadiusRecord;
+use gcnproof_results::record::description::{BudgetRecord, Class, Description, NodeSet, RadiusRun};
 use miette::IntoDiagnostic;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

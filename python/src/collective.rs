@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use gcnproof::internals::collective::families::Rows as BoundRows;
-use gcnproof::internals::record::description::Class;
 use gcnproof_cli::budgets::{Budgets, budgets as read_budgets};
 use gcnproof_cli::collective_run::{Proposer, Question};
 use gcnproof_cli::known_radii::KnownRadii;
+use gcnproof_results::record::description::Class;
 use pyo3::prelude::*;
 use serde_json::json;
 

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use gcnproof::edges::{EdgeBudget, EdgeCertifier};
-use gcnproof::internals::record::description::{Class, Description, NodeSet};
-use gcnproof::internals::record::edges::{EdgeBudgetRecord, EdgeRadiusRecord, EdgeRecord, EdgeRun};
 use gcnproof_cli::edges::{Contradictions, EdgeVerdicts, problem};
 use gcnproof_cli::run::stopped;
 use gcnproof_cli::verdicts::check_proofs_name;
 use gcnproof_cli::{edge_tables, radius as radii};
+use gcnproof_results::record::description::{Class, Description, NodeSet};
+use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRadiusRecord, EdgeRecord, EdgeRun};
 use miette::IntoDiagnostic;
 use numpy::{AllowTypeChange, PyArrayLike1};
 use pyo3::prelude::*;

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
-use gcnproof::internals::record::description::Description;
-use gcnproof::internals::record::{NodeRecord, RadiusRecord};
-use gcnproof::results::{Column, Journal};
 use gcnproof_check::format::Line;
 use gcnproof_cli::proofs::Proofs;
 use gcnproof_cli::run::{RunArguments, same_nodes};
+use gcnproof_results::record::description::Description;
+use gcnproof_results::record::{NodeRecord, RadiusRecord};
+use gcnproof_results::{Column, Journal};
 use miette::{IntoDiagnostic, Result, miette};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use gcnproof::internals::problem::forward::forward;
 use gcnproof::internals::problem::matrix::PatternRows;
-use gcnproof::internals::record::description::Identity;
 use gcnproof::{Graph as PlainGraph, Network as PlainNetwork, Operator};
 use gcnproof_check::matrix_digest;
 use gcnproof_cli::input::{self, GraphArguments, ModelArguments};
 use gcnproof_files::write::write_graph_npz;
 use gcnproof_files::{GraphFile, LayerFile, ModelFile, Pattern, Precision, SparseMatrix, TensorSource, describe_model};
+use gcnproof_results::record::description::Identity;
 use miette::Result;
 use numpy::{
     AllowTypeChange, Element, IntoPyArray, PyArray1, PyArray2, PyArrayLike1, PyArrayMethods, PyReadonlyArrayDyn,

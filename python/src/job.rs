@@ -3,11 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use gcnproof::internals::record::NodeRecord;
-use gcnproof::internals::record::consistent::Row;
-use gcnproof::internals::record::description::{
-    BudgetRecord, Class, Description, EffortRecord, Identity, NodeSet, RadiusRun,
-};
 use gcnproof::{
     Bound as Bounds, Budget, Certifier, Effort, Execution, Graph as PlainGraph, Network as PlainNetwork, NodeResult,
     Operator, proof,
@@ -19,6 +14,11 @@ use gcnproof_cli::radius as radii;
 use gcnproof_cli::run::{Format, RunArguments, certifier};
 use gcnproof_cli::verdicts::{Verdicts, check_proofs_name};
 use gcnproof_files::SparseMatrix;
+use gcnproof_results::record::NodeRecord;
+use gcnproof_results::record::consistent::Row;
+use gcnproof_results::record::description::{
+    BudgetRecord, Class, Description, EffortRecord, Identity, NodeSet, RadiusRun,
+};
 use miette::{IntoDiagnostic, Result, miette};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
