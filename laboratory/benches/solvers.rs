@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::internals::search::optimum::relaxed_optimum;
-use gcnproof::laboratory::instance::instance_of;
 use gcnproof::{Bound, Budget, Certifier, Effort, Graph, Limits, Network, Operator, Problem, Verdict};
+use gcnproof_laboratory::instance::instance_of;
 use gcnproof_verify::solver::{Highs, Limits as SolverLimits, Solver};
 use gcnproof_verify::{Form, network, relaxation};
 
@@ -158,7 +158,7 @@ fn main() {
     match arguments.first().map(String::as_str) {
         Some("linear") => linear(certifier),
         Some("deep") => {
-            let file = gcnproof_files::read_model(Path::new("fixtures/cora_pyg_3layer.safetensors"));
+            let file = gcnproof_files::read_model(Path::new("../fixtures/cora_pyg_3layer.safetensors"));
             let gcn = file.map(|file| Network::from_file(file, &[Operator::Gcn], &graph));
             let Ok(Ok(gcn)) = gcn else { return println!("SKIPPED: no model with three weight layers") };
             deep(&prepare(&graph, &gcn, Budget::uniform(&graph, 12, 14), Bound::Best));

@@ -4,8 +4,8 @@
 
 use gcnproof::internals::bound::relaxed::Relaxation;
 use gcnproof::internals::bound::workspace::Workspace;
-use gcnproof::laboratory::instance::instance_of;
 use gcnproof::{Budget, Certifier, Problem, embedded};
+use gcnproof_laboratory::instance::instance_of;
 use gcnproof_verify::solver::{Clarabel, Limits, Solver};
 use gcnproof_verify::{Form, relaxation};
 

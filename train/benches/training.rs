@@ -11,14 +11,14 @@ use std::time::Instant;
 use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::problem::passing::Passing;
 use gcnproof::internals::problem::slice::Slice;
-use gcnproof::train::losses::{Loss, cross_entropy, hinge};
-use gcnproof::train::objective::Objective;
-use gcnproof::train::random::Chance;
-use gcnproof::train::receptive_field::ReceptiveField;
-use gcnproof::train::settings::Settings;
-use gcnproof::train::split::{Share, Split};
-use gcnproof::train::trainer::Trainer;
 use gcnproof::{Budget, Graph, Network, Operator};
+use gcnproof_train::losses::{Loss, cross_entropy, hinge};
+use gcnproof_train::objective::Objective;
+use gcnproof_train::random::Chance;
+use gcnproof_train::receptive_field::ReceptiveField;
+use gcnproof_train::settings::Settings;
+use gcnproof_train::split::{Share, Split};
+use gcnproof_train::trainer::Trainer;
 use nalgebra::DMatrix;
 use rayon::prelude::*;
 
@@ -295,7 +295,7 @@ impl Direct<'_> {
 }
 
 /// The largest difference between both gradients, relative to the largest entry.
-fn difference(ours: &gcnproof::train::gradient::Gradient, theirs: &Gradient) -> f64 {
+fn difference(ours: &gcnproof_train::gradient::Gradient, theirs: &Gradient) -> f64 {
     let pairs = [
         (&ours.weight[0], &theirs.first),
         (&ours.bias[0], &theirs.first_bias),
@@ -319,7 +319,7 @@ fn main() {
     if path.is_none() {
         println!("SKIPPED cora_ml: GCNPROOF_DATA names no folder with data/cora_ml.npz; Cora is measured instead");
     }
-    let path = path.unwrap_or_else(|| "fixtures/cora.npz".into());
+    let path = path.unwrap_or_else(|| "../fixtures/cora.npz".into());
     let graph = Graph::from_file(gcnproof_files::read_graph(&path, &Default::default()).expect("the graph reads"));
     let budget = Budget::uniform(&graph, 12, graph.attribute_count() / 100);
     let settings = Settings { epochs: 60, ..Settings::new(Loss::RhU, 1) };
