@@ -6,23 +6,24 @@ use clap::{Args, ValueEnum};
 use gcnproof::{Bound, Graph};
 use gcnproof_results::record::edges::EdgeBudgetRecord;
 use gcnproof_results::record::{NodeRecord, description};
+use gcnproof_run::edges::{EdgeFound, EdgeVerdicts};
+use gcnproof_run::ids::Ids;
+use gcnproof_run::proofs::Written;
+use gcnproof_run::verdicts::{self, Found, Verdicts};
 use miette::{IntoDiagnostic, Result, miette};
 use serde::Serialize;
 use serde_json::json;
 
 use super::deployed::DeployedArguments;
 use super::edge_tables::{self, EdgeSummary};
-use super::edges::{self, EdgeArguments, EdgeFound, EdgeVerdicts};
+use super::edges::{self, EdgeArguments};
 use super::effort::EffortArguments;
-use super::ids::Ids;
 use super::input::{self, Input, LocalArguments};
 use super::logits::LogitsArguments;
 use super::minima;
 use super::parts;
-use super::proofs::Written;
 use super::run::{Format, RunArguments};
 use super::summary;
-use super::verdicts::{self, Found, Verdicts};
 
 /// Certify the nodes of a graph: no attack within the budget changes the class, or here is one.
 #[derive(Args, Debug)]
@@ -149,6 +150,7 @@ impl Certify {
             BoundChoice::Best => Bound::Best,
         };
         let minimizes = self.effort.minimizes();
+        let run = self.run.run();
         let found = Verdicts {
             graph: &graph,
             network: &network,
@@ -164,7 +166,7 @@ impl Certify {
             effort_record: self.effort.record(),
             deployed: self.deployed.execution(),
             proofs: self.proofs.as_deref(),
-            run: &self.run,
+            run: &run,
         };
         let Found { rows, minima, proofs, interrupted, seconds, computed, description } = found.execute()?;
         let summary = summary::Summary::new(&rows, &labelled, seconds, computed);
@@ -216,6 +218,7 @@ impl Certify {
         let record = EdgeBudgetRecord::new(&budget, true);
         let nodes = self.nodes(&graph)?;
         let minimizes = self.effort.minimizes();
+        let run = self.run.run();
         let found = EdgeVerdicts {
             graph: &graph,
             network: &network,
@@ -227,7 +230,7 @@ impl Certify {
             effort: self.effort.effort(),
             effort_record: self.effort.record(),
             proofs: self.proofs.as_deref(),
-            run: &self.run,
+            run: &run,
         };
         let EdgeFound { rows, minima, proofs, interrupted, seconds, description } = found.execute()?;
         let summary = EdgeSummary::new(&rows, seconds);

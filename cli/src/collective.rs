@@ -7,16 +7,17 @@ use gcnproof::internals::collective::families::Rows;
 use gcnproof::{Effort, Graph};
 use gcnproof_results::record::collective::CollectiveRecord;
 use gcnproof_results::record::description::{Class, Description};
+use gcnproof_run::budgets::{Budgets, budgets};
+use gcnproof_run::collective_run::Question;
+use gcnproof_run::known_radii::KnownRadii;
+use gcnproof_run::lists;
 use miette::{Result, miette};
 use serde_json::{Value, json};
 
-use super::budgets::{Budgets, budgets};
-use super::collective_run::{Proposer, Question};
 use super::collective_summary;
 use super::effort::SearchArguments;
 use super::input::{Input, LocalArguments};
-use super::known_radii::KnownRadii;
-use super::lists;
+use super::proposer::Solver;
 use super::run::{Format, RunArguments};
 
 /// How many predictions one perturbation of the whole graph can break: an upper bound, and a perturbation that breaks many.
@@ -60,7 +61,7 @@ pub struct Collective {
     /// With --rows count: who proposes the multipliers of the bound, which we evaluate
     #[arg(long, value_enum, default_value = "own", help_heading = "Effort")]
     #[cfg_attr(not(feature = "laboratory"), arg(hide = true))]
-    solver: Proposer,
+    solver: Solver,
     #[command(flatten)]
     search: SearchArguments,
     /// Swaps that the search for an attack tries [default: more for larger budgets]
@@ -103,6 +104,7 @@ impl Collective {
         }
         let (graph, network, identity) = self.input.read()?;
         let (budget, _) = self.local.budget(&graph, 0)?;
+        let run = self.run.run();
         let question = Question {
             graph: &graph,
             graph_name: self.input.graph.display().to_string(),
@@ -116,12 +118,12 @@ impl Collective {
             class: if self.class == Counted::Labels { Class::Labels } else { Class::Predicted },
             radii: self.radii.as_deref().map(KnownRadii::read).transpose()?,
             rows: if self.rows == RowChoice::Count { Rows::Count } else { Rows::All },
-            solver: self.solver,
+            solver: self.solver.proposer()?,
             effort: self.search.effort(),
             effort_record: self.search.record(),
             swaps: self.swaps,
             proofs: self.proofs.as_deref(),
-            run: &self.run,
+            run: &run,
         };
         let found = question.execute()?;
         self.tell(&found.description, &found.rows, found.interrupted, &graph)?;

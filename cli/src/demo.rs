@@ -16,12 +16,13 @@ use gcnproof_report::source::Sources;
 use gcnproof_results::record::NodeRecord;
 use gcnproof_results::record::description::{BudgetRecord, Identity};
 use gcnproof_results::record::study::{Manifest, graph_path};
+use gcnproof_run::ids::Ids;
+use gcnproof_run::run::make_folder;
+use gcnproof_run::study_run::{Plan, Results, Subject};
 use miette::{IntoDiagnostic, Result};
 
-use super::ids::Ids;
-use super::run::{certifier, make_folder, prepare, stopped};
+use super::run::{certifier, host, prepare, stopped};
 use super::study::keep_model;
-use super::study_run::{Plan, Results, Subject};
 use super::summary::{Group, Summary};
 
 /// Certify the embedded Cora citation graph: no arguments, no files, a few seconds.
@@ -72,6 +73,7 @@ impl Demo {
             folder: self.out.clone(),
             // A demo that was interrupted has no page yet and goes on; one that was not begins again.
             force: self.out.as_ref().is_some_and(|folder| page(folder).exists()),
+            host: host(),
         };
         if let Some(folder) = &self.out {
             make_folder(folder)?;

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use gcnproof::internals::deployed::execution::precision;
 use gcnproof::{Execution, Network};
+use gcnproof_run::deployed::rounding_note;
 
 /// The format that the network runs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -41,20 +42,7 @@ impl DeployedArguments {
     }
 }
 
-/// That weights are rounded when the network is deployed, where they are.
-pub fn rounding_note(execution: Option<Execution>, network: &Network) -> Option<String> {
-    let layers = execution?.rounded_layers(network);
-    if layers.is_empty() {
-        return None;
-    }
-    let layers = layers.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-    Some(format!(
-        "note: weights or biases of layer {layers} are no numbers of the format: they are rounded to it when deployed, which is inside \
-         the error bound"
-    ))
-}
-
-/// Says so.
+/// Says that weights are rounded when the network is deployed, where they are.
 pub fn note_rounding(execution: Option<Execution>, network: &Network) {
     if let Some(told) = rounding_note(execution, network) {
         note!("{told}");

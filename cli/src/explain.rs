@@ -10,13 +10,14 @@ use gcnproof::{Effort, Explanation, Graph, Limits, Network, explain};
 use gcnproof_report::landscape::{attribute_name, class_name};
 use gcnproof_results::record::description::Identity;
 use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRecord};
+use gcnproof_run::edges::problem;
 use miette::{IntoDiagnostic, Result, miette};
 use serde_json::json;
 
 use super::deployed::{DeployedArguments, note_rounding};
 use super::edges::{self, EdgeArguments};
 use super::input::{Input, LocalArguments, flips};
-use super::run::{Format, certifier, stopped};
+use super::run::{Format, certifier, run, stopped};
 use super::{edge_tables, effort};
 
 /// Explain one node: its neighbourhood, the worst flips, what its bounds are made of, how it was decided.
@@ -92,7 +93,7 @@ impl Explain {
     fn execute_edges(&self, graph: &Graph, network: &Network, identity: &Identity, limits: Limits) -> Result<u8> {
         let budget = self.edges.budget(graph, self.edges_global, self.local.freeze_nodes.as_deref())?;
         let record = EdgeBudgetRecord::new(&budget, true);
-        let problem = edges::problem(graph, network, budget)?;
+        let problem = problem(&run(None, false, false), graph, network, budget)?;
         let certifier = EdgeCertifier::new(problem).effort(Effort::Minimize { limits, gap: 0.0 }).stop(stopped);
         let start = Instant::now();
         let result = certifier.one(self.node).into_diagnostic()?;

@@ -13,7 +13,7 @@ use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
 use super::parts;
 
-pub use super::lists::{flips, identifiers, nodes};
+pub use gcnproof_run::lists::{flips, identifiers, nodes};
 
 /// Options of a graph file.
 #[derive(Args, Clone, Debug)]

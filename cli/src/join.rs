@@ -9,6 +9,7 @@ use gcnproof_files::{GraphOptions, PartFile, read_graph_or_part};
 use gcnproof_results::record::description::{Description, NodeSet, PartRecord};
 use gcnproof_results::record::{NodeRecord, RadiusRecord};
 use gcnproof_results::{Column, Journal, Mode, Sidecar};
+use gcnproof_run::verdicts::check_proofs_name;
 use miette::{Result, miette};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -16,7 +17,6 @@ use serde_json::json;
 
 use super::partition::part_files;
 use super::run::Format;
-use super::verdicts::check_proofs_name;
 
 /// Join the results, or the proofs, of the parts of a graph: the whole graph's own.
 #[derive(Args, Debug)]

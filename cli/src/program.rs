@@ -59,7 +59,7 @@ struct Unavailable {
 impl Unavailable {
     fn execute(self) -> miette::Result<u8> {
         Err(miette::miette!(
-            help = "build it with `make build`, or `cargo install --path . --features laboratory` (needs HiGHS)",
+            help = "build it with `make build`, or `cargo install --path cli --features laboratory` (needs HiGHS)",
             "validate and export belong to the laboratory, which this build of gcnproof does not have"
         ))
     }

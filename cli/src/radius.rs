@@ -1,22 +1,20 @@
 //! `gcnproof radius`: how many flips each node withstands.
 
-use std::collections::BTreeMap;
-use std::time::Instant;
-
 use clap::Args;
-use gcnproof::edges::{EdgeCertifier, edge_radius};
-use gcnproof::{Certifier, Graph, Network, Radius as NodeRadius, radii};
+use gcnproof::edges::EdgeCertifier;
+use gcnproof::{Graph, Network};
 use gcnproof_results::record::RadiusRecord;
 use gcnproof_results::record::description::{Class, Description, Identity, NodeSet, RadiusRun};
 use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRadiusRecord, EdgeRun};
+use gcnproof_run::edges::{Contradictions, problem};
+use gcnproof_run::ids::Ids;
+use gcnproof_run::radius::{search, search_edges};
 use miette::Result;
-use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::deployed::{DeployedArguments, note_rounding};
-use super::edges::{self, Contradictions, EdgeArguments};
+use super::edges::{self, EdgeArguments};
 use super::effort::SearchArguments;
-use super::ids::Ids;
 use super::input::{self, Input, LocalArguments};
 use super::logits::LogitsArguments;
 use super::parts;
@@ -56,9 +54,6 @@ pub struct Radius {
     #[command(flatten)]
     run: RunArguments,
 }
-
-/// Nodes searched together: large enough to share activation bounds, small enough that an interruption loses little.
-const BATCH: usize = 4096;
 
 impl Radius {
     /// Runs the command. Returns the exit code.
@@ -145,11 +140,12 @@ impl Radius {
             nodes: nodes.len(),
             node_set: NodeSet::new(&nodes, graph.node_count()),
         });
-        let problem = edges::problem(graph, network, budget)?;
+        let run = self.run.run();
+        let problem = problem(&run, graph, network, budget)?;
         let certifier = EdgeCertifier::new(problem).effort(self.search.effort()).stop(stopped);
-        let contradictions = Contradictions::default();
+        let contradictions = Contradictions::new(&run);
         let keys: Vec<u64> = nodes.iter().map(|&n| n as u64).collect();
-        let (rows, interrupted) = self.run.rows(
+        let (rows, interrupted) = run.rows(
             EdgeRadiusRecord::SCHEMA,
             &description,
             &keys,
@@ -173,56 +169,6 @@ impl Radius {
             Format::Table => print_table(&summary, ["E", "edges"])?,
         }
         Ok(if interrupted { 130 } else { 0 })
-    }
-}
-
-/// Searches the radii of the open nodes in removed edges, and hands each row on as soon as it is done.
-pub fn search_edges(
-    certifier: &EdgeCertifier,
-    open: &[u64],
-    limit: usize,
-    contradictions: &Contradictions,
-    done: &(dyn Fn(EdgeRadiusRecord) + Sync),
-) {
-    let graph = certifier.problem().graph();
-    open.par_iter().with_max_len(1).for_each(|&node| {
-        let start = Instant::now();
-        if stopped() {
-            return;
-        }
-        let radius = contradictions.none_in(edge_radius(certifier, node as usize, limit));
-        if let Some(radius) = radius.filter(|_| !stopped()) {
-            done(EdgeRadiusRecord::new(graph, node as usize, radius, start.elapsed().as_secs_f64()));
-        }
-    });
-}
-
-/// Searches the radii of the open nodes in batches, and hands each row on as soon as it is done.
-pub fn search(certifier: &Certifier, open: &[u64], limit: usize, done: &(dyn Fn(RadiusRecord) + Sync)) {
-    let graph = certifier.graph();
-    for batch in open.chunks(BATCH) {
-        let batch: Vec<usize> = batch.iter().map(|&n| n as usize).collect();
-        let known: BTreeMap<usize, (usize, usize)> =
-            batch.iter().map(|&n| (n, (certifier.predicted(n), certifier.neighbourhood(n)))).collect();
-        let found = radii(certifier, &batch, limit, stopped, |node, radius: &NodeRadius| {
-            let (predicted, neighbourhood) = known[&node];
-            done(RadiusRecord {
-                node: node as u64,
-                label: graph.label(node).map(u64::from),
-                predicted: predicted as u64,
-                degree: graph.degree(node) as u64,
-                neighbourhood: neighbourhood as u64,
-                certified_q_global: radius.certified.map(|q| q as u64),
-                attacked_q_global: radius.attacked.map(|q| q as u64),
-                witness: radius.witness.clone(),
-                seconds: radius.seconds,
-                contradiction: radius.contradiction.clone(),
-            });
-        });
-        debug_assert!(found.is_ok(), "nodes are read with the graph");
-        if stopped() {
-            break;
-        }
     }
 }
 

@@ -1,24 +1,25 @@
-//! Runs work over nodes in parallel, with progress, an output file that is valid at every instant, and a stop on Ctrl-C.
+//! What the runs of this process share: options of output, progress, threads, and a stop on Ctrl-C. `gcnproof-run` does the work.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use gcnproof::{Budget, Certifier, CertifierBuilder, Graph, Network, Problem};
+use gcnproof::{Budget, CertifierBuilder, Graph, Network};
+use gcnproof_report::origin::command_line;
+use gcnproof_results::Column;
 use gcnproof_results::record::consistent::Row;
 use gcnproof_results::record::description::Description;
-use gcnproof_results::{Column, Journal, Mode, ResultError, Sidecar};
+use gcnproof_run::host::{Host, Progress};
+use gcnproof_run::run::Run;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use miette::{IntoDiagnostic, Result, miette};
+use miette::{IntoDiagnostic, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::output;
-use super::reproduction::{keep, remember};
 
 /// How standard output is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -80,41 +81,98 @@ pub fn stopped() -> bool {
     STOP.load(Ordering::Relaxed)
 }
 
-/// A certifier of parts that have been read together, so that they fit; it stops on Ctrl-C.
+/// The program itself, or the one that runs commands inside itself: there is one run at a time in each.
+struct Process;
+
+/// The problem that the run is about, once it is known.
+static PROBLEM: Mutex<Option<(Graph, Network)>> = Mutex::new(None);
+
+fn problem() -> MutexGuard<'static, Option<(Graph, Network)>> {
+    PROBLEM.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// A bar as the run sees it.
+struct Shown {
+    bar: ProgressBar,
+    /// The bar that counts again afterwards.
+    before: Option<ProgressBar>,
+}
+
+impl Progress for Shown {
+    fn advance(&self) {
+        self.bar.inc(1);
+    }
+
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+        if self.before.is_some() {
+            bar().clone_from(&self.before);
+        }
+    }
+}
+
+impl Host for Process {
+    fn is_stopped(&self) -> bool {
+        stopped()
+    }
+
+    fn stop(&self) {
+        stop();
+    }
+
+    fn note(&self, line: &str) {
+        note!("{line}");
+    }
+
+    fn begin(&self, length: usize) -> Box<dyn Progress> {
+        let bar = progress_bar(length, 0);
+        begin();
+        Box::new(Shown { bar, before: None })
+    }
+
+    fn stage(&self, length: usize, what: &'static str) -> Box<dyn Progress> {
+        let before = bar().clone();
+        let own = progress_bar(length, 0);
+        own.set_message(what);
+        Box::new(Shown { bar: own, before })
+    }
+
+    fn guard(&self, work: Box<dyn FnOnce() + '_>, save: Box<dyn FnOnce() + Send + '_>) {
+        guarded(work, save);
+    }
+
+    fn remember(&self, graph: &Graph, network: &Network) {
+        *problem() = Some((graph.clone(), network.clone()));
+    }
+
+    fn remembered(&self) -> Option<(Graph, Network)> {
+        problem().clone()
+    }
+
+    fn add_to_reproduction(&self, folder: &Path, results: Option<&Path>) -> Result<String> {
+        if output::is_captured() {
+            return Ok(String::new());
+        }
+        Ok(format!("the command: {}\n", command_line()) + &copies(folder, results)?)
+    }
+}
+
+/// The process as the host of runs.
+pub fn host() -> Arc<dyn Host> {
+    Arc::new(Process)
+}
+
+/// A run of this process that writes to a file, or only to memory.
+pub fn run(out: Option<PathBuf>, resume: bool, force: bool) -> Run {
+    Run { out, resume, force, host: host() }
+}
+
+/// See [`Run::certifier`].
 ///
 /// # Panics
-/// If they do not fit.
+/// If the parts do not fit.
 pub fn certifier(graph: &Graph, network: &Network, budget: Budget) -> CertifierBuilder {
-    remember(graph, network);
-    let problem = Problem::new(graph.clone(), network.clone(), budget).expect("the readers have checked the sizes");
-    Certifier::builder(problem).stop(stopped)
-}
-
-/// Rows on their way to a file, or only to memory.
-struct Rows<T: Serialize> {
-    journal: Option<Journal<T>>,
-    memory: Vec<T>,
-    key: fn(&T) -> u64,
-}
-
-impl<T: Serialize + DeserializeOwned + Clone> Rows<T> {
-    fn push(&mut self, row: T) -> Result<()> {
-        match &mut self.journal {
-            Some(journal) => journal.push(row)?,
-            None => self.memory.push(row),
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<Vec<T>> {
-        match self.journal {
-            Some(journal) => Ok(journal.finish()?),
-            None => {
-                self.memory.sort_by_key(self.key);
-                Ok(self.memory)
-            }
-        }
-    }
+    run(None, false, false).certifier(graph, network, budget)
 }
 
 impl RunArguments {
@@ -123,17 +181,12 @@ impl RunArguments {
         prepare(self.threads)
     }
 
-    /// What is to happen to files that are there.
-    pub fn mode(&self) -> Mode {
-        match (self.resume, self.force) {
-            (true, _) => Mode::Resume,
-            (_, true) => Mode::Force,
-            _ => Mode::Fresh,
-        }
+    /// The run that the arguments describe.
+    pub fn run(&self) -> Run {
+        run(self.out.clone(), self.resume, self.force)
     }
 
-    /// Opens the output and runs `work` on the keys that it does not hold yet. `work` hands each row to its second
-    /// argument as soon as it is done. Returns all rows in order, and whether the run was interrupted.
+    /// See [`Run::rows`].
     pub fn rows<T>(
         &self,
         schema: &'static [Column],
@@ -145,78 +198,8 @@ impl RunArguments {
     where
         T: Row + Serialize + DeserializeOwned + Clone + Send,
     {
-        self.rows_again(schema, description, keys, key, |_| false, work)
+        self.run().rows(schema, description, keys, key, work)
     }
-
-    /// The same, and `again` says which keys are to be worked on although their row is there.
-    pub fn rows_again<T>(
-        &self,
-        schema: &'static [Column],
-        description: &Description,
-        keys: &[u64],
-        key: fn(&T) -> u64,
-        again: impl Fn(u64) -> bool,
-        work: impl FnOnce(&[u64], &(dyn Fn(T) + Sync)),
-    ) -> Result<(Vec<T>, bool)>
-    where
-        T: Row + Serialize + DeserializeOwned + Clone + Send,
-    {
-        if let Some(path) = self.out.as_ref().filter(|_| self.resume) {
-            same_nodes(path, description)?;
-        }
-        let journal = match &self.out {
-            None => None,
-            Some(path) => Some(Journal::open(path, schema, key, description.fingerprint(), keys.len(), self.mode())?),
-        };
-        let done: BTreeSet<u64> = journal.iter().flat_map(|journal| journal.done().keys().copied()).collect();
-        let open: Vec<u64> = keys.iter().copied().filter(|key| !done.contains(key) || again(*key)).collect();
-        let there = keys.iter().filter(|key| done.contains(key)).count();
-        if self.resume && there > 0 {
-            note!("resuming: {there} of {} rows are there already", keys.len());
-        }
-        let bar = progress_bar(open.len(), 0);
-        let rows = Mutex::new((Rows { journal, memory: Vec::new(), key }, Ok(())));
-        let push = |row: T| {
-            bar.inc(1);
-            let mut rows = rows.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            if rows.1.is_ok() {
-                let checked =
-                    row.check().map_err(|contradiction| keep(contradiction, description, self.out.as_deref()));
-                rows.1 = checked.and_then(|()| rows.0.push(row));
-                // A disk that is full does not get better, nor a program that contradicts itself: stop, and say so below.
-                if rows.1.is_err() {
-                    stop();
-                }
-            }
-        };
-        begin();
-        guarded(
-            || work(&open, &push),
-            || {
-                bar.finish_and_clear();
-                let mut rows = rows.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                let Some(journal) = &mut rows.0.journal else { return };
-                let saved = journal.checkpoint();
-                if let (Ok(()), Some(path)) = (saved, &self.out) {
-                    interrupted_after(path, journal.done().len(), keys.len());
-                }
-            },
-        );
-        bar.finish_and_clear();
-        let (rows, outcome) = rows.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        outcome?;
-        let interrupted = stopped();
-        // A journal with rows missing knows that it is not complete, and can be resumed.
-        let rows = rows.finish()?;
-        if interrupted && let Some(path) = &self.out {
-            interrupted_after(path, rows.len(), keys.len());
-        }
-        Ok((rows, interrupted))
-    }
-}
-
-fn interrupted_after(path: &Path, done: usize, of: usize) {
-    note!("interrupted: {} holds {done} of {of} rows; --resume goes on", path.display());
 }
 
 /// The exit code of a run that was interrupted.
@@ -250,20 +233,6 @@ fn guarded(work: impl FnOnce(), save: impl FnOnce() + Send) {
 
 /// Time between two looks at Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
-
-/// A run goes on with its own nodes only: rows of two sets in one file would be a third run that nobody asked for.
-///
-/// # Errors
-/// If the file holds rows about others.
-pub fn same_nodes(path: &Path, description: &Description) -> Result<()> {
-    // What cannot be read is judged when the file is opened.
-    let Ok(Some(sidecar)) = Sidecar::load(path) else { return Ok(()) };
-    let Ok(before) = Description::read(&sidecar.fingerprint) else { return Ok(()) };
-    match before.other_nodes(description).filter(|_| path.exists()) {
-        Some(differences) => Err(ResultError::OtherRun { file: path.display().to_string(), differences }.into()),
-        None => Ok(()),
-    }
-}
 
 /// Sets the number of threads and the reaction to Ctrl-C. To be called once, before any work. A program that runs commands inside
 /// itself has its own threads, and its own reaction.
@@ -313,24 +282,24 @@ pub fn progress_bar(length: usize, before: u64) -> ProgressBar {
     bar
 }
 
-/// Runs a stage of a run with a bar of its own; afterwards the bar of the run is again the one that is asked for.
-pub fn stage<T>(length: usize, what: &'static str, work: impl FnOnce(&ProgressBar) -> T) -> T {
-    let before = bar().clone();
-    let own = progress_bar(length, 0);
-    own.set_message(what);
-    let found = work(&own);
-    own.finish_and_clear();
-    if before.is_some() {
-        *bar() = before;
-    }
-    found
-}
+/// Files of the command line that are copied, at most so many bytes each: larger ones are named.
+const LARGEST: u64 = 1 << 30;
 
-/// Makes a folder for output.
-pub fn make_folder(folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder).map_err(|error| {
-        miette!(help = "choose a place where you may write", "{}: the folder cannot be made: {error}", folder.display())
-    })
+/// Copies the files that the command line names, but for the results. Returns a line about each.
+fn copies(folder: &Path, results: Option<&Path>) -> Result<String> {
+    let mut told = String::new();
+    let named = std::env::args_os().skip(1).map(PathBuf::from).filter(|path| path.is_file());
+    for (number, path) in named.filter(|path| Some(path.as_path()) != results).enumerate() {
+        let Some(name) = path.file_name() else { continue };
+        if std::fs::metadata(&path).into_diagnostic()?.len() > LARGEST {
+            told += &format!("{}: too large to be copied\n", path.display());
+            continue;
+        }
+        let copy = format!("{number}-{}", name.to_string_lossy());
+        std::fs::copy(&path, folder.join(&copy)).into_diagnostic()?;
+        told += &format!("{copy}: {}\n", path.display());
+    }
+    Ok(told)
 }
 
 /// So many things in so many seconds, as people read it: `0.25/s`, `7.4/s`, `1967/s`.

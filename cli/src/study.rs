@@ -10,14 +10,15 @@ use gcnproof_files::{GraphFile, GraphOptions, read_graph};
 use gcnproof_report::origin::{command_line, date};
 use gcnproof_results::record::RadiusRecord;
 use gcnproof_results::record::study::{Manifest, graph_path, names};
+use gcnproof_run::reproduction::write_model;
+use gcnproof_run::run::make_folder;
+use gcnproof_run::study_run::{Plan, Results, Subject};
 use miette::{Result, miette};
 use serde_json::{Value, json};
 
 use super::effort;
 use super::input::{self, GraphArguments, Input, LocalArguments, ModelArguments, PassingArguments};
-use super::reproduction::write_model;
-use super::run::{Format, RunArguments, make_folder};
-use super::study_run::{Plan, Results, Subject};
+use super::run::{Format, RunArguments, host};
 
 /// Run what the figures of a report need: verdicts, radii by the paper's bound and by ours, a sample of class pairs.
 ///
@@ -117,6 +118,7 @@ impl Study {
                 sample: (self.sample, self.seed),
                 folder: Some(self.out.clone()),
                 force: self.force,
+                host: host(),
             };
             let subject = Subject { name: &name, graph: &graph, network: &network, identity, budget, budget_record };
             // Before the work, so that a study can be looked at while it runs and after it was stopped.

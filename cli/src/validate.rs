@@ -13,13 +13,14 @@ use gcnproof_laboratory::report::{GAPS, Report};
 use gcnproof_laboratory::{measurement, shrink, svg};
 use gcnproof_results::record::description::{Description, SolverLimits, ValidateRun};
 use gcnproof_results::record::pair::PairRecord;
+use gcnproof_run::run::make_folder;
 use gcnproof_run::sample::{by_target, draw, pair_keys};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use rayon::prelude::*;
 use serde_json::json;
 
 use super::input::{self, GraphArguments, Input, LocalArguments, ModelArguments, PassingArguments};
-use super::run::{Format, RunArguments, certifier, make_folder, stopped};
+use super::run::{Format, RunArguments, certifier, stopped};
 
 /// Validate the bounds: compare the certifier with LP, ILP and MILP solvers on sampled nodes, and check the order
 /// dual ≤ LP ≤ ILP ≤ MILP ≤ witness.

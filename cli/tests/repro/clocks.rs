@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use gcnproof::{Contradiction, Subject, embedded};
 use gcnproof_cli::run::{Format, RunArguments};
-use gcnproof_cli::{output, reproduction, run};
+use gcnproof_cli::{output, run};
 use gcnproof_files::write::{write_graph_npz, write_model_safetensors};
 use gcnproof_files::{DenseMatrix, GraphFile, LayerFile, Pattern, Precision};
 use gcnproof_results::record::collective::CollectiveRecord;
@@ -15,6 +15,7 @@ use gcnproof_results::record::consistent::Row;
 use gcnproof_results::record::description::Description;
 use gcnproof_results::record::edges::{EdgeRadiusRecord, EdgeRecord};
 use gcnproof_results::record::{NodeRecord, RadiusRecord};
+use gcnproof_run::reproduction;
 use gcnproof_verify::random::Stream;
 use serde_json::{Value, json};
 
@@ -229,7 +230,7 @@ fn a_contradiction_stops_the_run_and_keeps_its_files() {
     let mut arguments =
         RunArguments { out: Some(out.clone()), resume: false, force: false, format: Format::Table, threads: None };
     let (graph, network) = embedded::cora();
-    reproduction::remember(&graph, &network);
+    run::host().remember(&graph, &network);
     let subject = Subject::Pair { node: 1, reference: 0, class: 1 };
     let mut bad = rows[1].clone();
     bad.contradiction = Some(Contradiction::new(subject, "a bound of 3", "a margin of 2"));

@@ -10,17 +10,18 @@ use gcnproof::{Network, NodeResult, Verdict};
 use gcnproof_check::format::{Header, Line};
 use gcnproof_check::{Checker, Statement};
 use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
-use gcnproof_results::Mode;
 use gcnproof_results::record::NodeRecord;
 use miette::{Result, miette};
 use serde::Serialize;
 
-use super::run::stop;
+use super::host::Host;
+use super::run::Run;
 
 /// A file of proofs, shared by all threads.
 pub struct Proofs {
     path: PathBuf,
     header: Header,
+    host: Arc<dyn Host>,
     model: ModelFile,
     matrices: Vec<Arc<SparseMatrix>>,
     state: Mutex<(ProofFile, Result<(), ProofError>)>,
@@ -39,13 +40,14 @@ pub struct Written {
 
 impl Proofs {
     /// Opens the file; nothing in it is changed yet.
-    pub fn open(path: &Path, header: Header, network: &Network, mode: Mode) -> Result<Proofs> {
+    pub fn open(path: &Path, header: Header, network: &Network, run: &Run) -> Result<Proofs> {
         Ok(Proofs {
             path: path.to_owned(),
             model: model_file(network, &header.model),
             matrices: network.own_matrices(),
-            state: Mutex::new((ProofFile::open(path, &header, mode)?, Ok(()))),
+            state: Mutex::new((ProofFile::open(path, &header, run.mode())?, Ok(()))),
             header,
+            host: run.host.clone(),
         })
     }
 
@@ -71,7 +73,7 @@ impl Proofs {
         if outcome.is_ok() {
             *outcome = file.push(line);
             if outcome.is_err() {
-                stop();
+                self.host.stop();
             }
         }
     }

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use clap::ValueEnum;
 use gcnproof::internals::collective::base::{Base, bases};
 use gcnproof::internals::collective::curve::{Collective, Outcome, Settings};
 use gcnproof::internals::collective::families::Rows;
@@ -20,20 +19,23 @@ use miette::{Result, miette};
 use super::budgets::Budgets;
 use super::collective_proofs::{Proofs, file_of};
 use super::known_radii::KnownRadii;
-use super::run::{RunArguments, certifier, make_folder, stage, stopped};
+use super::run::{Run, make_folder};
 
 /// Flips up to which nodes are looked at by themselves where that is not all that is known of them.
 const ALONE: usize = 8;
 
 /// Who proposes multipliers; every bound is evaluated by us.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default)]
 pub enum Proposer {
-    /// Our own method
+    /// Our own method.
     #[default]
     Own,
-    /// HiGHS, for --rows count: in builds with the laboratory
-    Highs,
+    /// HiGHS, for rows of counts: the laboratory has it.
+    Highs(Propose),
 }
+
+/// Puts the bound that a solver's multipliers give in the place of the one that the outcome has; in words, why there are none.
+pub type Propose = fn(&Certifier, &[(Base, usize)], Option<usize>, &mut Outcome) -> Result<(), String>;
 
 /// What is asked.
 pub struct Question<'a> {
@@ -72,7 +74,7 @@ pub struct Question<'a> {
     /// The folder that proofs go to.
     pub proofs: Option<&'a Path>,
     /// Where rows go.
-    pub run: &'a RunArguments,
+    pub run: &'a Run,
 }
 
 /// What was found.
@@ -98,7 +100,7 @@ impl Question<'_> {
             self.rows = Rows::Provable;
         }
         self.check_solver()?;
-        let certifier = certifier(self.graph, self.network, self.budget.clone()).effort(self.effort).build();
+        let certifier = self.run.certifier(self.graph, self.network, self.budget.clone()).effort(self.effort).build();
         let nodes = self.counted(&certifier)?;
         let budget_record = BudgetRecord::new(&self.budget);
         let radii = self.radii.take();
@@ -111,7 +113,7 @@ impl Question<'_> {
             budgets: keys.clone(),
             attacked_nodes: self.attacked_nodes.map(|count| count as u64),
             rows: self.rows,
-            solver: (self.solver == Proposer::Highs).then(|| "highs".into()),
+            solver: matches!(self.solver, Proposer::Highs(_)).then(|| "highs".into()),
             class: self.class,
             effort: known.is_none().then_some(self.effort_record),
             swaps: self.swaps,
@@ -124,7 +126,7 @@ impl Question<'_> {
             if open.is_empty() {
                 return;
             }
-            let found = known.or_else(|| by_themselves(&certifier, &nodes, self.most_alone()));
+            let found = known.or_else(|| self.by_themselves(&certifier, &nodes));
             let Some(found) = found else { return };
             if let Err(error) = self.each(&certifier, found, proofs.as_ref(), open, done) {
                 *failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(error);
@@ -160,8 +162,12 @@ impl Question<'_> {
                 Some(proofs) => proofs.prove(&work, certifier, q as usize, &before)?,
             };
             let Some(mut outcome) = outcome else { return Ok(()) };
-            if self.solver == Proposer::Highs {
-                by_highs(certifier, &nodes, self.attacked_nodes, &mut outcome);
+            if let Proposer::Highs(propose) = self.solver
+                && let Err(status) = propose(certifier, &nodes, self.attacked_nodes, &mut outcome)
+            {
+                // Ours stays.
+                let note = format!("note: Q = {}: HiGHS has no multipliers, ours bound: {status}", outcome.global);
+                self.run.host.note(&note);
             }
             before.clone_from(&outcome.flips);
             done(CollectiveRecord::new(&outcome));
@@ -169,18 +175,9 @@ impl Question<'_> {
         Ok(())
     }
 
-    /// Another solver is asked about rows of counts alone, and is there only with the laboratory.
+    /// Another solver is asked about rows of counts alone.
     fn check_solver(&self) -> Result<()> {
-        if self.solver == Proposer::Own {
-            return Ok(());
-        }
-        if cfg!(not(feature = "laboratory")) {
-            return Err(miette!(
-                help = "build it with `make build`, or `cargo install --path . --features laboratory` (needs HiGHS)",
-                "--solver highs belongs to the laboratory, which this build of gcnproof does not have"
-            ));
-        }
-        if self.rows != Rows::Count {
+        if matches!(self.solver, Proposer::Highs(_)) && self.rows != Rows::Count {
             return Err(miette!(
                 help = "add --rows count without --proofs, or leave --solver out",
                 "--solver highs proposes multipliers of rows of counts alone"
@@ -236,21 +233,12 @@ impl Question<'_> {
             nodes: self.nodes.clone(),
         })
     }
-}
 
-/// What is known of each node by itself; nothing if the run is stopped.
-fn by_themselves(certifier: &Certifier, nodes: &[usize], most: usize) -> Option<Vec<Base>> {
-    stage(nodes.len(), "single nodes", |bar| bases(certifier, nodes, most, stopped, |_| bar.inc(1)).ok().flatten())
-}
-
-/// The bound by HiGHS' multipliers; without them, ours stays.
-#[cfg(feature = "laboratory")]
-fn by_highs(certifier: &Certifier, nodes: &[(Base, usize)], attacked_nodes: Option<usize>, outcome: &mut Outcome) {
-    if let Err(status) = gcnproof_laboratory::collective::propose(certifier, nodes, attacked_nodes, outcome) {
-        note!("note: Q = {}: HiGHS has no multipliers, ours bound: {status}", outcome.global);
+    /// What is known of each node by itself; nothing if the run is stopped.
+    fn by_themselves(&self, certifier: &Certifier, nodes: &[usize]) -> Option<Vec<Base>> {
+        let bar = self.run.host.stage(nodes.len(), "single nodes");
+        let found = bases(certifier, nodes, self.most_alone(), self.run.stopped(), |_| bar.advance()).ok().flatten();
+        bar.finish();
+        found
     }
 }
-
-/// Never asked: [`Question::check_solver`] has refused.
-#[cfg(not(feature = "laboratory"))]
-fn by_highs(_: &Certifier, _: &[(Base, usize)], _: Option<usize>, _: &mut Outcome) {}

@@ -3,35 +3,19 @@
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
 
 use gcnproof::proof::model_file;
-use gcnproof::{Contradiction, Graph, Network};
+use gcnproof::{Contradiction, Network};
 use gcnproof_files::FileError;
 use gcnproof_files::write::{write_graph_npz, write_model_safetensors};
-use gcnproof_report::origin::command_line;
 use gcnproof_results::record::description::Description;
 use miette::{Diagnostic, IntoDiagnostic, Report, Result};
 
-use super::output;
+use super::host::Host;
+use super::told::words;
 
 /// The exit code of a run that has contradicted itself.
 pub const EXIT: u8 = 70;
-
-/// Files of the command line that are copied, at most so many bytes each: larger ones are named.
-const LARGEST: u64 = 1 << 30;
-
-/// What the run is about, once it is known.
-static PROBLEM: Mutex<Option<(Graph, Network)>> = Mutex::new(None);
-
-fn problem() -> MutexGuard<'static, Option<(Graph, Network)>> {
-    PROBLEM.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-/// The run is about this problem from now on. Both are shared, not copied.
-pub fn remember(graph: &Graph, network: &Network) {
-    *problem() = Some((graph.clone(), network.clone()));
-}
 
 /// A run that has contradicted itself: what two steps have said, and where the files to reproduce it are.
 #[derive(Debug)]
@@ -67,12 +51,22 @@ pub fn is_contradiction(report: &Report) -> bool {
 }
 
 /// Keeps what reproduces a contradiction, beside the file of results or in the folder for temporary files. Returns what is to be said.
-pub fn keep(contradiction: Contradiction, description: &Description, results: Option<&Path>) -> Report {
-    let folder = write(&contradiction, description, results).map_err(|report| output::words(&report).0);
+pub fn keep(
+    contradiction: Contradiction,
+    description: &Description,
+    results: Option<&Path>,
+    host: &dyn Host,
+) -> Report {
+    let folder = write(&contradiction, description, results, host).map_err(|report| words(&report).0);
     Report::new(Kept { contradiction, folder })
 }
 
-fn write(contradiction: &Contradiction, description: &Description, results: Option<&Path>) -> Result<PathBuf> {
+fn write(
+    contradiction: &Contradiction,
+    description: &Description,
+    results: Option<&Path>,
+    host: &dyn Host,
+) -> Result<PathBuf> {
     let beside = results.and_then(|path| path.parent()).map(|parent| match parent.as_os_str().is_empty() {
         true => PathBuf::from("."),
         false => parent.to_owned(),
@@ -82,35 +76,15 @@ fn write(contradiction: &Contradiction, description: &Description, results: Opti
     let run = serde_json::to_string_pretty(&description.fingerprint()).into_diagnostic()?;
     fs::write(name("run.json"), run).into_diagnostic()?;
     let mut told = format!("gcnproof {}\n\n{contradiction}\n\n", env!("CARGO_PKG_VERSION"));
-    if let Some((graph, network)) = &*problem() {
+    if let Some((graph, network)) = &host.remembered() {
         write_graph_npz(&name("graph.npz"), &graph.file())?;
         write_model(&name("model.safetensors"), network)?;
         told += "graph.npz and model.safetensors: the graph and the network as the run has seen them\n";
     }
     told += "run.json: budget and settings\n";
-    if !output::is_captured() {
-        told += &format!("the command: {}\n", command_line());
-        told += &copies(&folder, results)?;
-    }
+    told += &host.add_to_reproduction(&folder, results)?;
     fs::write(name("contradiction.txt"), told).into_diagnostic()?;
     Ok(folder)
-}
-
-/// Copies the files that the command line names, but for the results. Returns a line about each.
-fn copies(folder: &Path, results: Option<&Path>) -> Result<String> {
-    let mut told = String::new();
-    let named = std::env::args_os().skip(1).map(PathBuf::from).filter(|path| path.is_file());
-    for (number, path) in named.filter(|path| Some(path.as_path()) != results).enumerate() {
-        let Some(name) = path.file_name() else { continue };
-        if fs::metadata(&path).into_diagnostic()?.len() > LARGEST {
-            told += &format!("{}: too large to be copied\n", path.display());
-            continue;
-        }
-        let copy = format!("{number}-{}", name.to_string_lossy());
-        fs::copy(&path, folder.join(&copy)).into_diagnostic()?;
-        told += &format!("{copy}: {}\n", path.display());
-    }
-    Ok(told)
 }
 
 /// A folder that was not there.

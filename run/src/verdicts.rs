@@ -15,10 +15,10 @@ use gcnproof_results::record::description::{
 };
 use miette::{Result, miette};
 
-use super::deployed::note_rounding;
+use super::deployed::rounding_note;
 use super::ids::Ids;
 use super::proofs::{Proofs, Written};
-use super::run::{RunArguments, certifier};
+use super::run::Run;
 
 /// What is asked.
 pub struct Verdicts<'a> {
@@ -51,7 +51,7 @@ pub struct Verdicts<'a> {
     /// Where proofs go.
     pub proofs: Option<&'a Path>,
     /// Where rows go.
-    pub run: &'a RunArguments,
+    pub run: &'a Run,
 }
 
 /// What was found.
@@ -91,7 +91,9 @@ impl Verdicts<'_> {
         let exact_margins = self.effort_record.exact_margins;
         let minimizes = matches!(self.effort, Effort::Minimize { .. });
         let schema = NodeRecord::schema(exact_margins, self.deployed.is_some());
-        note_rounding(self.deployed, network);
+        if let Some(note) = rounding_note(self.deployed, network) {
+            self.run.host.note(&note);
+        }
         let found = Mutex::new(BTreeMap::new());
         let computed = AtomicUsize::new(0);
         let (rows, interrupted) = self.run.rows_again(
@@ -104,7 +106,9 @@ impl Verdicts<'_> {
                 if open.is_empty() {
                     return;
                 }
-                let certifier = certifier(graph, network, self.budget)
+                let certifier = self
+                    .run
+                    .certifier(graph, network, self.budget)
                     .bound(self.bound)
                     .effort(self.effort)
                     .margins(self.effort_record.margins);
@@ -177,7 +181,7 @@ impl Verdicts<'_> {
     /// # Errors
     /// If the file cannot be used.
     pub fn open_proofs(&self, path: &Path) -> Result<Proofs> {
-        Proofs::open(path, self.header(), self.network, self.run.mode())
+        Proofs::open(path, self.header(), self.network, self.run)
     }
 
     /// What the proofs of this run state.

@@ -1,7 +1,7 @@
 //! The file of proofs of a run about removed edges: shared by all threads, resumed, and counted at the end.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use gcnproof::edges::{EdgeCertifier, EdgeResult};
 use gcnproof::proof::{ProofError, ProofFile, model_file};
@@ -9,17 +9,18 @@ use gcnproof::{Network, Verdict};
 use gcnproof_check::edges::format::Header;
 use gcnproof_check::edges::{Checker, Statement};
 use gcnproof_files::{GraphFile, ModelFile};
-use gcnproof_results::Mode;
 use gcnproof_results::record::edges::EdgeRecord;
 use miette::{Result, miette};
 
+use super::host::Host;
 use super::proofs::Written;
-use super::run::stop;
+use super::run::Run;
 
 /// A file of proofs, shared by all threads.
 pub struct EdgeProofs {
     path: PathBuf,
     header: Header,
+    host: Arc<dyn Host>,
     model: ModelFile,
     state: Mutex<(ProofFile<Header>, Result<(), ProofError>)>,
 }
@@ -29,12 +30,13 @@ impl EdgeProofs {
     ///
     /// # Errors
     /// If it cannot be used, or must not be overwritten.
-    pub fn open(path: &Path, header: Header, network: &Network, mode: Mode) -> Result<EdgeProofs> {
+    pub fn open(path: &Path, header: Header, network: &Network, run: &Run) -> Result<EdgeProofs> {
         Ok(EdgeProofs {
             path: path.to_owned(),
             model: model_file(network, &header.model),
-            state: Mutex::new((ProofFile::open(path, &header, mode)?, Ok(()))),
+            state: Mutex::new((ProofFile::open(path, &header, run.mode())?, Ok(()))),
             header,
+            host: run.host.clone(),
         })
     }
 
@@ -63,7 +65,7 @@ impl EdgeProofs {
         if outcome.is_ok() {
             *outcome = file.push(&line);
             if outcome.is_err() {
-                stop();
+                self.host.stop();
             }
         }
     }

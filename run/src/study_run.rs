@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use gcnproof::{Bound, Budget, Effort, Graph, Limits, Margins, Network};
 use gcnproof_results::record::description::{
@@ -9,13 +10,13 @@ use gcnproof_results::record::description::{
 };
 use gcnproof_results::record::pair::PairRecord;
 use gcnproof_results::record::{NodeRecord, RadiusRecord};
-use gcnproof_run::ours;
-use gcnproof_run::sample::{by_target, draw, pair_keys};
 use miette::Result;
 use rayon::prelude::*;
 
-use super::radius;
-use super::run::{Format, RunArguments, certifier, stopped};
+use super::host::Host;
+use super::run::Run;
+use super::sample::{by_target, draw, pair_keys};
+use super::{ours, radius};
 
 /// What is done with one model.
 pub struct Plan {
@@ -35,6 +36,8 @@ pub struct Plan {
     pub folder: Option<PathBuf>,
     /// Overwrite what is there?
     pub force: bool,
+    /// The program around the runs.
+    pub host: Arc<dyn Host>,
 }
 
 /// A model on its graph under a budget.
@@ -100,10 +103,10 @@ impl Plan {
     }
 
     /// Where the results of a step go.
-    fn output(&self, subject: &Subject, step: &str) -> RunArguments {
+    fn output(&self, subject: &Subject, step: &str) -> Run {
         let out = self.folder.as_ref().map(|folder| folder.join(file(subject.name, step)));
         let resume = out.is_some() && !self.force;
-        RunArguments { resume, force: self.force, out, format: Format::Table, threads: None }
+        Run { out, resume, force: self.force, host: self.host.clone() }
     }
 
     fn effort_record(&self, effort: Effort) -> EffortRecord {
@@ -144,8 +147,11 @@ impl Plan {
                     return;
                 }
                 let budget = subject.budget.with_global(self.global);
-                let certifier =
-                    certifier(subject.graph, subject.network, budget).effort(effort).margins(Margins::Tight).build();
+                let certifier = run
+                    .certifier(subject.graph, subject.network, budget)
+                    .effort(effort)
+                    .margins(Margins::Tight)
+                    .build();
                 let open: Vec<usize> = open.iter().map(|&node| node as usize).collect();
                 certifier.each(
                     &open,
@@ -197,7 +203,7 @@ impl Plan {
                 if !open.is_empty() {
                     let budget = subject.budget.with_global(0);
                     let certifier =
-                        certifier(subject.graph, subject.network, budget).bound(bound).effort(effort).build();
+                        run.certifier(subject.graph, subject.network, budget).bound(bound).effort(effort).build();
                     radius::search(&certifier, &open, self.max_global, done);
                 }
             },
@@ -213,8 +219,9 @@ impl Plan {
         let nodes = draw(self.nodes.clone(), count, seed);
         let budget = subject.budget.with_global(self.global);
         let effort = Effort::Minimize { limits: self.limits, gap: 1e-9 };
+        let run = self.output(subject, "pairs");
         let certifier =
-            certifier(subject.graph, subject.network, budget).effort(effort).margins(Margins::Tight).build();
+            run.certifier(subject.graph, subject.network, budget).effort(effort).margins(Margins::Tight).build();
         let keys: Vec<u64> = nodes.iter().flat_map(|&node| pair_keys(&certifier, node)).collect();
         let description = Description::Validate(ValidateRun {
             input: subject.identity.clone(),
@@ -224,14 +231,13 @@ impl Plan {
             limits: None,
             exact_limit: Some(self.limits.time.as_secs_f64()),
         });
-        let run = self.output(subject, "pairs");
         let (_, interrupted) = run.rows(PairRecord::SCHEMA, &description, &keys, PairRecord::key, |open, done| {
             by_target(open).par_iter().with_max_len(1).for_each(|(node, classes)| {
-                if !stopped() {
+                if !run.is_stopped() {
                     let mut rows = ours::numbers(&certifier, *node, classes);
                     ours::conclude(&mut rows);
                     // Cut short, no result.
-                    if !stopped() {
+                    if !run.is_stopped() {
                         rows.into_iter().for_each(done);
                     }
                 }
