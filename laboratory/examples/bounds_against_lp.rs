@@ -1,6 +1,6 @@
 //! Compares the bounds of some class pairs with the linear program that the paper's bound relaxes to, solved by Clarabel.
 //!
-//! `cargo run --release --features laboratory --example bounds_against_lp`
+//! `cargo run --release -p gcnproof-laboratory --example bounds_against_lp`
 
 use gcnproof::internals::bound::relaxed::Relaxation;
 use gcnproof::internals::bound::workspace::Workspace;

@@ -31,7 +31,7 @@ const PRICINGS: usize = 12;
 /// A price below this is none: degenerate columns.
 const FREE: f64 = 1e-7;
 
-/// An integer program may miss its optimum by this much through closed columns; far below [`TOLERANCE`](super::chain::TOLERANCE).
+/// An integer program may miss its optimum by this much through closed columns; far below [`TOLERANCE`](gcnproof_results::record::chain::TOLERANCE).
 const SLACK: f64 = 1e-9;
 
 /// What may be tried, and for how long.

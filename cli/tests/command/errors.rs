@@ -1,5 +1,5 @@
 //! What a newcomer runs into: wrong files and slips of the keyboard, as `docs/errors.md` has them, and what goes on, is kept or is
-//! refused. `GCNPROOF_WRITE_DOCS=1 cargo test --test errors` writes the document anew.
+//! refused. `GCNPROOF_WRITE_DOCS=1 cargo test -p gcnproof-cli --test command errors` writes the document anew.
 #![cfg(unix)]
 
 use std::path::{Path, PathBuf};
@@ -384,7 +384,7 @@ network in `inspect`), 2 wrong usage or input, 3 proofs that are too expensive t
 70 two steps of the program contradict each other, 130 interrupted, 141 standard output was closed by its reader (`| head`). A full disk
 at standard output is an error (2).
 
-This table is written and compared by `tests/errors.rs`, which has the files.
+This table is written and compared by `cli/tests/command/errors.rs`, which has the files.
 
 | what is wrong | command (`gcnproof …`) | message | exit code |
 |---|---|---|---|
