@@ -19,9 +19,8 @@ use super::edge_tables::{self, EdgeSummary};
 use super::edges::{self, EdgeArguments};
 use super::effort::EffortArguments;
 use super::input::{self, Input, LocalArguments};
-use super::logits::LogitsArguments;
+use super::logits::{LogitsArguments, refuse_logits};
 use super::minima;
-use super::parts;
 use super::run::{Format, RunArguments};
 use super::summary;
 
@@ -138,7 +137,7 @@ impl Certify {
         let global = self.global.unwrap_or_default();
         let (graph, network, identity, part) = self.input.read_or_part()?;
         let ids = Ids::new(&graph, part.as_ref());
-        parts::refuse_logits(part.as_ref(), &self.logits)?;
+        refuse_logits(part.as_ref(), &self.logits)?;
         self.logits.insist(&graph, &network)?;
         let (budget, budget_record) = self.local.budget_of(&graph, part.as_ref(), global)?;
         let budget_record = budget_record.with_global(global);

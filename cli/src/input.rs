@@ -3,16 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use gcnproof::{Budget, Direction, Graph, LocalBudget, Network, NetworkError, Operator};
-use gcnproof_files::{
-    FileError, GraphFile, GraphOptions, ModelFile, ModelOptions, PartFile, read_graph, read_graph_or_part,
-    read_integers, read_matrix, read_model, read_model_with,
-};
-use gcnproof_results::record::description::{BudgetRecord, Identity, PartRecord};
-use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use gcnproof::{Budget, Direction, Graph, LocalBudget, Network, Operator};
+use gcnproof_files::{GraphOptions, ModelFile, ModelOptions, PartFile, read_integers};
+use gcnproof_results::record::description::{BudgetRecord, Identity};
+use gcnproof_run::input::{check_passing, network, read_graph, read_graph_or_part, read_model, rules};
+use miette::{IntoDiagnostic, Result, WrapErr};
 
-use super::parts;
-
+pub use gcnproof_run::input::{fit, names, unpredictable_labels};
 pub use gcnproof_run::lists::{flips, identifiers, nodes};
 
 /// Options of a graph file.
@@ -37,40 +34,24 @@ impl GraphArguments {
 
     /// Reads a graph and tells what is worth knowing about it.
     pub fn read(&self, path: &Path) -> Result<Graph> {
-        let file = read_graph(path, &self.options()).map_err(|error| no_graph(path, error))?;
-        Ok(told(path, file))
+        let graph = read_graph(path, &self.options())?;
+        tell(path, graph.notes());
+        Ok(graph)
     }
 
     /// The same of a graph or of a part of one.
     pub fn read_or_part(&self, path: &Path) -> Result<(Graph, Option<PartFile>)> {
-        let (file, part) = read_graph_or_part(path, &self.options()).map_err(|error| no_graph(path, error))?;
-        let graph = told(path, file);
-        Ok(match part {
-            Some(part) => (graph.part_of(&part), Some(part)),
-            None => (graph, None),
-        })
+        let (graph, part) = read_graph_or_part(path, &self.options())?;
+        tell(path, graph.notes());
+        Ok((graph, part))
     }
 }
 
-/// A graph, after its notes.
-fn told(path: &Path, file: GraphFile) -> Graph {
-    for note in &file.notes {
+/// Tells the notes of a file.
+fn tell(path: &Path, notes: &[String]) {
+    for note in notes {
         note!("note: {}: {note}", path.display());
     }
-    Graph::from_file(file)
-}
-
-/// Why a file is no graph; a model in its place is told.
-fn no_graph(path: &Path, error: FileError) -> miette::Report {
-    let safetensors = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("safetensors"));
-    if matches!(error, FileError::Unreadable { .. }) || !(safetensors || read_model(path).is_ok()) {
-        return error.into();
-    }
-    miette!(
-        help = "the graph comes first, then the model",
-        "{}: is a model, but a graph is expected here",
-        path.display()
-    )
 }
 
 /// Options of a model file.
@@ -90,39 +71,10 @@ impl ModelArguments {
 
     /// Reads a model and tells what is worth knowing about it.
     pub fn read(&self, path: &Path) -> Result<ModelFile> {
-        let model = read_model_with(path, &self.options()).map_err(|error| no_model(path, error))?;
-        for note in &model.notes {
-            note!("note: {}: {note}", path.display());
-        }
+        let model = read_model(path, &self.options())?;
+        tell(path, &model.notes);
         Ok(model)
     }
-}
-
-/// Why a file is no model; a graph in its place is told.
-fn no_model(path: &Path, error: FileError) -> miette::Report {
-    let anything = GraphOptions { binarize: true, symmetrize: true, unweight: true };
-    if matches!(error, FileError::Unreadable { .. }) || read_graph(path, &anything).is_err() {
-        return error.into();
-    }
-    miette!(
-        help = "the graph comes first, then the model",
-        "{}: is a graph, but a model is expected here",
-        path.display()
-    )
-}
-
-/// Labels that the model cannot predict, in words.
-pub fn unpredictable_labels(graph: &Graph, network: &Network) -> Option<String> {
-    let classes = network.class_count();
-    let labels = (0..graph.node_count()).filter_map(|node| graph.label(node));
-    let beyond: Vec<u32> = labels.filter(|&label| label as usize >= classes).collect();
-    let largest = beyond.iter().max()?;
-    Some(format!(
-        "{} nodes have a label that the model cannot predict: labels go up to {largest}, but its classes from 0 to {}; \
-         accuracies count them as wrong. Are the labels numbered 0, 1, 2, … as in training?",
-        beyond.len(),
-        classes - 1
-    ))
 }
 
 /// A graph and a model on it.
@@ -153,60 +105,26 @@ pub struct PassingArguments {
     pub message_passing: Vec<String>,
 }
 
-/// What was split at every comma, split only at those between rules: a polynomial has commas of its own.
-fn by_layer(pieces: &[String]) -> Vec<String> {
-    let mut rules: Vec<String> = Vec::new();
-    let is_open = |rule: &String| rule.matches('(').count() > rule.matches(')').count();
-    for piece in pieces {
-        match rules.last_mut().filter(|rule| is_open(rule)) {
-            Some(rule) => *rule = format!("{rule},{piece}"),
-            None => rules.push(piece.clone()),
-        }
-    }
-    rules
-}
-
 impl PassingArguments {
-    /// The rules as they were given.
-    fn given(&self) -> Vec<String> {
-        by_layer(&self.message_passing)
-    }
-
     /// The rules as they were given, or the usual one.
     pub fn words(&self) -> String {
         if self.message_passing.is_empty() { "gcn".into() } else { self.message_passing.join(",") }
     }
 
-    /// A model whose file says how messages are passed is not told otherwise.
+    /// See [`check_passing`].
+    ///
+    /// # Errors
+    /// If the file says how messages are passed.
     pub fn check(&self, model: &ModelFile, path: &Path) -> Result<()> {
-        if self.message_passing.is_empty() || model.layers.iter().all(|layer| layer.operators.is_empty()) {
-            return Ok(());
-        }
-        Err(miette!(
-            help = "leave --message-passing out, or change the file's description (docs/model-format.md)",
-            "{}: the file itself says how messages are passed",
-            path.display()
-        ))
+        check_passing(&self.message_passing, model, path)
     }
 
-    /// The rules, with matrices read.
+    /// See [`rules`].
+    ///
+    /// # Errors
+    /// If a rule is unknown, or a matrix cannot be read.
     pub fn rules(&self) -> Result<Vec<Operator>> {
-        if self.message_passing.is_empty() {
-            return Ok(vec![Operator::Gcn]);
-        }
-        let rule = |name: &String| {
-            name.parse().or_else(|unknown: String| {
-                if Path::new(name).exists() {
-                    Operator::from_plain(read_matrix(Path::new(name))?).into_diagnostic()
-                } else {
-                    Err(miette!(
-                        help = "give one of the rules, or the path of a matrix file",
-                        "{unknown}, and no such file exists"
-                    ))
-                }
-            })
-        };
-        self.given().iter().map(rule).collect()
+        rules(&self.message_passing)
     }
 }
 
@@ -227,54 +145,12 @@ impl Input {
 
     fn network(&self, graph: &Graph, part: Option<&PartFile>) -> Result<(Network, Identity)> {
         let model = self.reading.read(&self.model)?;
-        self.passing.check(&model, &self.model)?;
-        let rules = self.passing.rules()?;
-        if part.is_some() {
-            parts::check_model(&model, &rules, &self.model)?;
-        }
-        let of_model = model.digest.clone();
-        let network = fit(model, &rules, graph, (&self.graph, &self.model))?;
-        let message_passing = if network.is_named() { gcnproof::proof::rule_names(&network) } else { names(&rules) };
-        if let Some(part) = part {
-            parts::check_hops(part, &network, (&self.graph, &self.model))?;
-        }
-        let identity = Identity {
-            // Rows of a part are about the whole graph.
-            graph: part.map_or(graph.digest(), |part| &part.whole).to_string(),
-            model: of_model,
-            message_passing,
-            part: part.map(|part| PartRecord {
-                number: part.number,
-                of: part.parts,
-                graph: graph.digest().to_string(),
-            }),
-        };
-        if let Some(words) = unpredictable_labels(graph, &network) {
+        let found = network(model, &self.passing.message_passing, (graph, part), (&self.graph, &self.model))?;
+        if let Some(words) = unpredictable_labels(graph, &found.0) {
             note!("note: {}: {words}", self.graph.display());
         }
-        Ok((network, identity))
+        Ok(found)
     }
-}
-
-/// Puts a model on a graph.
-pub fn fit(model: ModelFile, rules: &[Operator], graph: &Graph, (at, of): (&Path, &Path)) -> Result<Network> {
-    Network::from_file(model, rules, graph).map_err(|error| {
-        let help = match &error {
-            NetworkError::Attributes { .. } => {
-                "give the graph that the model was trained on, with all of its attributes"
-            }
-            NetworkError::PassingCount { .. } => {
-                "give --message-passing one rule, or one for each layer with commas between"
-            }
-            _ => "give a graph, a model and matrices that belong together",
-        };
-        miette!(help = help, "{} does not fit {}: {error}", of.display(), at.display())
-    })
-}
-
-/// Rules by name; a matrix by its content, so that another file under the same name is another run.
-pub fn names(rules: &[Operator]) -> Vec<String> {
-    rules.iter().map(gcnproof::proof::rule_name).collect()
 }
 
 /// Which flips may be made.

@@ -29,7 +29,6 @@ pub mod join;
 pub mod logits;
 mod minima;
 pub mod partition;
-pub mod parts;
 pub mod program;
 pub mod proposer;
 mod question;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use gcnproof::internals::problem::forward::forward;
 use gcnproof::{Graph, Network};
-use gcnproof_files::{DenseMatrix, Precision, read_logits};
+use gcnproof_files::{DenseMatrix, PartFile, Precision, read_logits};
 use miette::{Result, miette};
 use serde_json::{Value, json};
 
@@ -188,4 +188,19 @@ impl Comparison {
 
 fn row(values: &[f64]) -> String {
     values.iter().map(|value| format!("{value:.4}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Logits of a framework are those of the whole graph.
+///
+/// # Errors
+/// If they are to be compared with those of a part.
+pub fn refuse_logits(part: Option<&PartFile>, logits: &LogitsArguments) -> Result<()> {
+    match (part, &logits.logits) {
+        (Some(part), Some(_)) => Err(miette!(
+            help = "compare them once, on the whole graph: gcnproof inspect GRAPH MODEL --logits FILE",
+            "--logits: the graph is {}, whose logits nobody has",
+            part.words()
+        )),
+        _ => Ok(()),
+    }
 }

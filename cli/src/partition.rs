@@ -6,12 +6,12 @@ use clap::Args;
 use gcnproof::internals::problem::partition::Partition as Cut;
 use gcnproof::{Graph, Operator};
 use gcnproof_files::write::write_part_npz;
+use gcnproof_run::parts;
 use gcnproof_run::run::make_folder;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use serde_json::json;
 
 use super::input::{GraphArguments, ModelArguments, PassingArguments, fit};
-use super::parts;
 use super::run::Format;
 
 /// Cut a graph into parts: each a graph file with the nodes that it answers for and all that these depend on.

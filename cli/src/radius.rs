@@ -16,8 +16,7 @@ use super::deployed::{DeployedArguments, note_rounding};
 use super::edges::{self, EdgeArguments};
 use super::effort::SearchArguments;
 use super::input::{self, Input, LocalArguments};
-use super::logits::LogitsArguments;
-use super::parts;
+use super::logits::{LogitsArguments, refuse_logits};
 use super::run::{Format, RunArguments, certifier, stopped};
 
 /// For each node the largest Q that is certified and the smallest Q with a witness (q fixed).
@@ -67,7 +66,7 @@ impl Radius {
         }
         let (graph, network, identity, part) = self.input.read_or_part()?;
         let ids = Ids::new(&graph, part.as_ref());
-        parts::refuse_logits(part.as_ref(), &self.logits)?;
+        refuse_logits(part.as_ref(), &self.logits)?;
         self.logits.insist(&graph, &network)?;
         let (budget, budget_record) = self.local.budget_of(&graph, part.as_ref(), 0)?;
         let rows = ids.asked(self.nodes.as_deref(), &graph)?;

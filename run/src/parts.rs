@@ -6,8 +6,6 @@ use gcnproof::{Network, Operator};
 use gcnproof_files::{ModelFile, PartFile};
 use miette::{Result, miette};
 
-use super::logits::LogitsArguments;
-
 /// A model on a part has no numbers of single nodes: they are those of the whole graph's rows, and nobody has cut them.
 ///
 /// # Errors
@@ -54,19 +52,4 @@ pub fn check_hops(part: &PartFile, network: &Network, (at, of): (&Path, &Path)) 
         of.display(),
         network.hops()
     ))
-}
-
-/// Logits of a framework are those of the whole graph.
-///
-/// # Errors
-/// If they are to be compared with those of a part.
-pub fn refuse_logits(part: Option<&PartFile>, logits: &LogitsArguments) -> Result<()> {
-    match (part, &logits.logits) {
-        (Some(part), Some(_)) => Err(miette!(
-            help = "compare them once, on the whole graph: gcnproof inspect GRAPH MODEL --logits FILE",
-            "--logits: the graph is {}, whose logits nobody has",
-            part.words()
-        )),
-        _ => Ok(()),
-    }
 }
