@@ -497,6 +497,23 @@ fn what_is_asked_about_edges_is_compared() {
     assert!(text.contains("no edge at all can be removed"), "{text}");
 }
 
+#[test]
+fn statements_without_a_local_limit_are_recognised() {
+    let per_node = |list: &[u64]| Removals { local: Local::PerNode(list.to_vec()), ..removals(5, 0, true) };
+    for (removals, without) in [
+        (removals(5, u64::MAX, true), true),
+        (removals(5, 4_294_967_295, true), true),
+        (removals(u64::MAX, 3, true), true),
+        (removals(u64::MAX, 2, true), false),
+        (removals(2, 2, true), true),
+        (removals(2, 1, true), false),
+        (per_node(&[3, 3, 5]), true),
+        (per_node(&[3, 2, 5]), false),
+    ] {
+        assert_eq!(removals.has_no_local_limit(3), without, "{removals:?}");
+    }
+}
+
 /// Wrong statements are refused in words.
 #[test]
 fn headers_that_do_not_fit_are_refused() {

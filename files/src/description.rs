@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::chain::{self, Layer, Source, Term};
@@ -39,7 +40,7 @@ struct LayerText {
     /// A tensor with at least the sum of the absolute values that were folded into each bias.
     bias_magnitude: Option<String>,
     /// Roundings of the bias that are not described.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "roundings")]
     bias_roundings: u32,
 }
 
@@ -58,8 +59,15 @@ struct TermText {
     /// A tensor like that of the weights, with at least the sum of the absolute values that were folded into each.
     magnitude: Option<String>,
     /// Roundings of a product that are not described.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "roundings")]
     roundings: u32,
+}
+
+/// A number of roundings; an error names the entry.
+fn roundings<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    let number = serde_json::Number::deserialize(from)?;
+    let problem = || D::Error::custom(format!("`roundings` must be a whole number from 0 to 2³²−1, not {number}"));
+    number.as_u64().and_then(|number| u32::try_from(number).ok()).ok_or_else(problem)
 }
 
 /// Has a unit no activation?

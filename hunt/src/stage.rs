@@ -134,7 +134,7 @@ pub fn certify(case: &Case, how: How, truths: &[Truth], counts: &Counts) -> Vec<
                     Ok(_) => {}
                 }
             }
-            Some(Line::Unproved(unproved)) if result.verdict != Verdict::Undecided => {
+            Some(Line::Unproved(unproved)) if result.verdict != Verdict::Undecided && !stopped() => {
                 report(Kind::Unproved, node, format!("{}: {}", result.verdict.name(), unproved.reason));
             }
             _ => {}

@@ -149,7 +149,14 @@ impl Run {
             Box::new(|| {
                 bar.finish();
                 let mut rows = rows.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                let Some(journal) = &mut rows.0.journal else { return };
+                let Some(journal) = &mut rows.0.journal else {
+                    self.host.note(&format!(
+                        "interrupted: {} of {} rows were done and are lost; --out keeps them",
+                        rows.0.memory.len(),
+                        keys.len()
+                    ));
+                    return;
+                };
                 let saved = journal.checkpoint();
                 if let (Ok(()), Some(path)) = (saved, &self.out) {
                     self.interrupted_after(path, journal.done().len(), keys.len());

@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 use rayon::prelude::*;
 
@@ -39,7 +38,7 @@ pub struct Prepared {
     /// Those of the nodes that some targets depend on, or of all, made when they are first asked for.
     bounds: Arc<OnceLock<Vec<LayerBounds>>>,
     /// From then on, those of all are not tightened any more.
-    deadline: Option<Instant>,
+    clock: Clock,
 }
 
 impl Prepared {
@@ -51,7 +50,7 @@ impl Prepared {
         let columns = Arc::new(Columns::new(network, problem.budget()));
         let sums = Arc::new(Sums::new(graph.node_count()));
         let (paths, bounds) = Default::default();
-        Prepared { problem, attributes, columns, unperturbed, sums, paths, bounds, deadline: None }
+        Prepared { problem, attributes, columns, unperturbed, sums, paths, bounds, clock: Clock::default() }
     }
 
     /// The same problem under another global budget; what does not depend on it is shared.
@@ -59,9 +58,9 @@ impl Prepared {
         Prepared { problem: self.problem.at_global(global), bounds: Arc::default(), ..self.clone() }
     }
 
-    /// The same problem, whose activation bounds are not tightened any more from a deadline on, if there is one.
-    pub fn by(self, deadline: Option<Instant>) -> Prepared {
-        Prepared { deadline, ..self }
+    /// The same problem, whose activation bounds are not tightened any more once it is late.
+    pub fn by(self, clock: Clock) -> Prepared {
+        Prepared { clock, ..self }
     }
 
     /// The same problem for some targets only: activation bounds of the nodes that these depend on, and of no others. From the deadline on, bounds are not
@@ -74,7 +73,8 @@ impl Prepared {
         // From representation 2 upward, without the targets themselves.
         needed.reverse();
         needed.truncate(self.network().depth() - 2);
-        let bounds = self.bound_activations(&needed, clock).map_or_else(OnceLock::new, OnceLock::from);
+        let stopped = Watch::new(Clock { deadline: None, stop: clock.stop.clone() });
+        let bounds = self.bound_activations(&needed, clock, &stopped).map_or_else(OnceLock::new, OnceLock::from);
         Prepared { bounds: Arc::new(bounds), ..self.clone() }
     }
 
@@ -107,14 +107,13 @@ impl Prepared {
     }
 
     /// Bounds of the nodes that are needed, by representation from 2 upward; none if the work is stopped.
-    fn bound_activations(&self, needed: &[Vec<u32>], clock: &Clock) -> Option<Vec<LayerBounds>> {
+    fn bound_activations(&self, needed: &[Vec<u32>], clock: &Clock, stopped: &Watch) -> Option<Vec<LayerBounds>> {
         let mut found = Vec::with_capacity(needed.len());
-        let stopped = Watch::new(Clock { deadline: None, stop: clock.stop.clone() });
         let late = Watch::new(clock.clone());
         for (nodes, l) in needed.iter().zip(2..) {
             let bounds = if l == 2 {
                 let (graph, network, budget) = (self.graph(), self.network(), self.budget());
-                let means = (&*self.columns, &stopped);
+                let means = (&*self.columns, stopped);
                 activation::first_hidden(graph, network, budget, means, &self.unperturbed[0], nodes)
             } else {
                 let propagated = activation::propagate(&self.network().layers()[l - 2], nodes, &found[l - 3]);
@@ -198,9 +197,8 @@ impl Prepared {
         self.bounds.get_or_init(|| {
             let all: Vec<u32> = (0..self.graph().node_count() as u32).collect();
             let needed = vec![all; self.network().depth() - 2];
-            // They are kept, so that nothing may be missing.
-            let clock = Clock { deadline: self.deadline, ..Clock::default() };
-            aside(|| self.bound_activations(&needed, &clock)).unwrap_or_default()
+            // They are kept, so that nothing may be missing: what is late is not tightened.
+            aside(|| self.bound_activations(&needed, &self.clock, &Watch::default())).unwrap_or_default()
         })
     }
 

@@ -60,6 +60,10 @@ pub struct Deployed {
     pub prediction_depends: bool,
 }
 
+/// A margin that is above minus this share of the error of one perturbation is not below minus the error of another: that of perturbations
+/// of one node differs little. Where it does, a witness is missed, and nothing false is said.
+const FAR: f64 = 0.5;
+
 impl Certifier {
     /// Error bounds of this problem as it is deployed, if it is.
     pub fn errors(&self) -> Option<&ErrorTable> {
@@ -170,16 +174,16 @@ impl Certifier {
             if pairs[at].is_done() {
                 continue;
             }
-            self.undercut(at, clock, pairs, workspace);
-            // Where no margin is below minus the error of all perturbations, that of the worst may still be below minus its own.
-            let flips = sorted(pairs[at].attack.flips.clone());
-            if let Some(class) = self.fools(&flips, pairs, workspace) {
-                result.evidence = result.evidence.take().map(|_| witness(class, &flips));
-                result.witness = flips;
-                verdict = DeployedVerdict::NonRobust;
-                break;
+            self.undercut_locally(at, pairs, workspace);
+            if self.take_witness(at, result, pairs, workspace) {
+                return DeployedVerdict::NonRobust;
             }
-            if !(pairs[at].is_done() || pairs[at].is_broken()) {
+            self.undercut(at, clock, pairs, workspace);
+            if self.take_witness(at, result, pairs, workspace) {
+                return DeployedVerdict::NonRobust;
+            }
+            let pair = &pairs[at];
+            if !(pair.minimized || pair.exceeds(-pair.error) || pair.attack.margin.upper() <= -pair.error) {
                 verdict = DeployedVerdict::Undecided;
             }
         }
@@ -187,21 +191,42 @@ impl Certifier {
         verdict
     }
 
-    /// Searches for a perturbation whose margin is below minus the error, or shows that there is none. A search that was asked for goes on
-    /// to the least margin.
-    fn undercut(&self, at: usize, clock: &Clock, pairs: &mut Pairs, workspace: &mut Workspace) {
+    /// Makes the best perturbation of a pair the witness, if it fools every execution. Where no margin is below minus the error of all
+    /// perturbations, that of the worst may still be below minus its own.
+    fn take_witness(&self, at: usize, result: &mut NodeResult, pairs: &Pairs, workspace: &mut Workspace) -> bool {
+        let (pair, flips) = (&pairs[at], sorted(pairs[at].attack.flips.clone()));
+        // What is nearer to minus the error than rounding is known exactly.
+        let known = (pair.attack.margin.upper() < -pair.error).then_some(pair.class);
+        let Some(class) = known.or_else(|| self.fools(&flips, pairs, workspace)) else { return false };
+        result.evidence = result.evidence.take().map(|_| witness(class, &flips));
+        result.witness = flips;
+        result.margins = pairs.iter().map(margin).collect();
+        true
+    }
+
+    /// Local search for a perturbation whose margin is below minus the error.
+    fn undercut_locally(&self, at: usize, pairs: &mut Pairs, workspace: &mut Workspace) {
         let objective = pairs.objective(at);
         let mut flips = pairs[at].attack.flips.clone();
         local::improve(&self.prepared, (&objective, pairs[at].goal()), &mut flips, workspace);
         pairs.attack(flips, workspace);
-        if pairs[at].is_broken() {
-            return;
-        }
-        if self.network().depth() == 2 {
+    }
+
+    /// Searches for such a perturbation, or shows that there is none. A search that was asked for goes on to the least margin, unless that
+    /// is far from minus the error of the best perturbation alone.
+    fn undercut(&self, at: usize, clock: &Clock, pairs: &mut Pairs, workspace: &mut Workspace) {
+        let (linear, complete) = (self.network().depth() == 2, self.settings.effort.limits().is_some());
+        pairs.minimizing = linear || complete;
+        if linear {
             return self.minimize_linear(pairs, workspace);
         }
-        pairs.minimizing = self.settings.effort.limits().is_some();
-        let goal = if pairs.minimizing { Goal::Minimize { gap: 0.0 } } else { Goal::Decide };
+        if complete {
+            let class = pairs[at].class;
+            let own = self.own_errors(&workspace.slice, &pairs[at].attack.flips, pairs.reference, &[class])[0];
+            let far = |pair: &Pair| if pair.class == class { pair.error.min(FAR * own) } else { pair.error };
+            pairs.aim(|pair| -far(pair), workspace);
+        }
+        let goal = if complete { Goal::Minimize { gap: 0.0 } } else { Goal::Decide };
         let quest = Quest { goal, limits: self.further(), clock: clock.clone(), proofs: false };
         search_pair(&self.prepared, at, quest, pairs, workspace);
     }

@@ -204,7 +204,7 @@ fn search(
             // Activation bounds of a large graph take their time.
             let prepare = |(q, nodes): &(usize, Vec<_>)| {
                 let Certifier { prepared, settings, errors } = certifier.at_global(*q);
-                let prepared = Prepared::clone(&prepared).by(certifier.clock(nodes.len()).deadline);
+                let prepared = Prepared::clone(&prepared).by(certifier.clock(nodes.len()));
                 (!stopped()).then(|| Certifier { prepared: prepared.into(), settings, errors })
             };
             let budgets: Vec<Certifier> = together.iter().map_while(prepare).collect();

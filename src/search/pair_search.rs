@@ -198,6 +198,8 @@ impl PairSearch<'_, '_> {
                 let reached = upper - gap * pair.size();
                 if pair.is_broken() { reached } else { reached.max(pair.goal().next_up()) }
             }
+            // Below zero, what exceeds the aim is enough.
+            Goal::Minimize { .. } if pair.goal() < 0.0 => upper.min(pair.goal().next_up()),
             // The float that is the next above the exact margin: no float lies between.
             Goal::Minimize { .. } => upper,
         }
@@ -205,8 +207,7 @@ impl PairSearch<'_, '_> {
 
     /// Has an attack made the search idle?
     pub(super) fn is_idle(&self) -> bool {
-        let pair = self.pair();
-        pair.is_broken() && (self.goal == Goal::Decide || pair.goal() < 0.0)
+        self.goal == Goal::Decide && self.pair().is_broken()
     }
 
     /// Is a bound on everything, or on all of a branch, good enough, or has an attack made the search idle?

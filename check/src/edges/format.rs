@@ -89,6 +89,17 @@ pub struct Removals {
     pub frozen: Vec<Edge>,
 }
 
+impl Removals {
+    /// Is there no limit at a node beside the global one, on a graph whose nodes have at most so many edges? Writers that have none state one that is never reached.
+    pub fn has_no_local_limit(&self, largest_degree: u64) -> bool {
+        let most = largest_degree.min(self.global);
+        match &self.local {
+            Local::Uniform(e) => *e >= most,
+            Local::PerNode(list) => list.iter().all(|e| *e >= most),
+        }
+    }
+}
+
 /// The proof of one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

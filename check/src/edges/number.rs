@@ -225,7 +225,7 @@ thread_local! {
 
 impl Number for Interval {
     const BYTES: usize = 16;
-    const STEPS: u64 = 4;
+    const STEPS: u64 = 2;
 
     fn steps(operations: u64) -> u64 {
         operations.saturating_mul(Interval::STEPS)

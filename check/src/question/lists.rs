@@ -61,11 +61,19 @@ impl Ids<'_> {
 pub(super) fn local(text: &str, attributes: usize) -> Result<u64, String> {
     let wrong = || format!("-q: '{text}' is neither a number of flips (12) nor a percentage of the attributes (1%)");
     let Some(percent) = text.strip_suffix('%') else { return text.trim().parse().map_err(|_| wrong()) };
-    let percent = percent.trim().parse::<f64>().ok().filter(|p| (0.0..=100.0).contains(p)).ok_or_else(wrong)?;
-    if percent == 0.0 {
-        return Ok(0);
+    let (whole, part) = percent.trim().split_once('.').unwrap_or((percent.trim(), ""));
+    let digits = format!("{whole}{part}");
+    let fits = digits.len() <= 15 && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let number: u128 = digits.parse().ok().filter(|_| fits).ok_or_else(wrong)?;
+    // The share is number / all. What is 10⁻⁹ below a whole number is a rounded share of it, such as 33.3333333333 %.
+    let all = 100 * 10u128.pow(part.len() as u32);
+    if number > all {
+        return Err(wrong());
     }
-    Ok(((attributes as f64 * percent / 100.0 + 1e-9).floor() as u64).max(1))
+    const NEAR: u128 = 1_000_000_000;
+    let (flips, rest) = (attributes as u128 * number / all, attributes as u128 * number % all);
+    let flips = flips as u64 + u64::from((all - rest) * NEAR <= all);
+    Ok(flips.max(u64::from(number > 0)))
 }
 
 /// `2^-24`, or the number: bits of the significand.
@@ -171,4 +179,29 @@ pub fn read_rules(text: &str, matrices: &mut Vec<Arc<SparseMatrix>>) -> Result<V
     };
     let mut layer = |rules: &str| Ok(rules.split(" & ").map(&mut named).collect::<Result<Vec<_>, _>>()?.join(" & "));
     text.split(between).map(&mut layer).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::local;
+
+    #[test]
+    fn percentages_are_those_of_certify() {
+        let cases = [
+            ("1%", 1433, 14),
+            ("1%", 2879, 28),
+            ("0%", 50, 0),
+            ("0.01%", 50, 1),
+            ("100%", 7, 7),
+            ("2.5 %", 40, 1),
+            (".5%", 400, 2),
+        ];
+        let rounded = [("33.3333333333%", 30, 10), ("33.33%", 30, 9), ("100.0%", usize::MAX, u64::MAX), ("12", 3, 12)];
+        for (text, attributes, flips) in cases.into_iter().chain(rounded) {
+            assert_eq!(local(text, attributes), Ok(flips), "{text} of {attributes}");
+        }
+        for text in ["101%", "-1%", "%", "1e1%", "nan%", "", "1.5", "99999999999999999999%"] {
+            assert!(local(text, 10).is_err(), "{text}");
+        }
+    }
 }

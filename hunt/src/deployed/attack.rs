@@ -12,7 +12,7 @@ use crate::deployed::execution::{Aim, Deployment};
 use crate::deployed::look::{Program, options};
 use crate::finding::{Counts, Kind};
 use crate::network::Flips;
-use crate::player::{How, guard};
+use crate::player::{How, guard, stopped};
 use crate::random::Random;
 use crate::record::Record;
 use crate::terms::attack::{Ring, forge, tamper};
@@ -152,7 +152,7 @@ pub fn attack(
                 lines.push(line);
             }
             Line::Unproved(unproved)
-                if matches!(verdict, Some(DeployedVerdict::Robust | DeployedVerdict::NonRobust)) =>
+                if matches!(verdict, Some(DeployedVerdict::Robust | DeployedVerdict::NonRobust)) && !stopped() =>
             {
                 found.push(keep(Kind::Unproved, node, format!("{verdict:?}: {}", unproved.reason), ""));
             }

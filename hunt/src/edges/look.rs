@@ -226,7 +226,7 @@ impl Look<'_> {
         let text = serde_json::to_string(&line).unwrap_or_default();
         let proof = match line {
             Line::Node(proof) => proof,
-            Line::Unproved(unproved) if result.verdict != Verdict::Undecided => {
+            Line::Unproved(unproved) if result.verdict != Verdict::Undecided && !stopped() => {
                 return self.report(Kind::Unproved, node, unproved.reason, None);
             }
             _ => return,

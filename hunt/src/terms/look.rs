@@ -102,7 +102,7 @@ fn certify(case: &TermCase, how: How, truths: &[Truth], counts: &AreaCounts) -> 
         }
         let proof = match line {
             Some(Line::Node(proof)) => proof,
-            Some(Line::Unproved(unproved)) if result.verdict != Verdict::Undecided => {
+            Some(Line::Unproved(unproved)) if result.verdict != Verdict::Undecided && !stopped() => {
                 report(Kind::Unproved, node, format!("{}: {}", result.verdict.name(), unproved.reason), None);
                 continue;
             }
