@@ -7,13 +7,13 @@ CARGO ?= cargo
 demo:
 	@scripts/prepare.sh
 	@echo "demo: building gcnproof (some two minutes the first time)"
-	@$(CARGO) build --release --bin gcnproof
+	@$(CARGO) build --release -p gcnproof-cli --bin gcnproof
 	@target/release/gcnproof demo --out target/demo
 
 ## The whole command, laboratory included, as target/release/gcnproof.
 build:
 	@scripts/prepare.sh solvers
-	$(CARGO) build --release --features laboratory
+	$(CARGO) build --release -p gcnproof-cli --features laboratory
 
 ## The Python package as a wheel in target/wheels.
 wheel:
@@ -45,20 +45,21 @@ fuzz:
 ## Small problems against brute force, until Ctrl-C: false verdicts, margins and proofs (hunt/README.md; HUNT="--seed 7 --seconds 60").
 hunt:
 	@scripts/prepare.sh
-	@$(CARGO) build --release -p gcnproof -p gcnproof-hunt
+	@$(CARGO) build --release -p gcnproof-cli -p gcnproof-hunt
 	@target/release/gcnproof-hunt $(HUNT)
 
 ## The checker that is proved correct (docs/trust.md), built from Debian's coq, ocaml and zarith, on all proofs of the embedded graph.
 verified:
 	@scripts/prepare.sh
 	@scripts/verified.sh
-	@$(CARGO) build --release -p gcnproof -p gcnproof-check
+	@$(CARGO) build --release -p gcnproof-cli -p gcnproof-check
 	@scripts/verified-fixtures.sh
 
 ## The certifier and the trainer against the textbook forms, as ratios (GCNPROOF_DATA=folder for more graphs).
 bench:
 	@scripts/prepare.sh
-	$(CARGO) bench --bench textbook --bench training
+	$(CARGO) bench --bench textbook
+	$(CARGO) bench -p gcnproof-train --bench training
 
 doc:
 	$(CARGO) doc --release --workspace --no-deps --open

@@ -4,7 +4,7 @@
 
 Every fixture is a folder with graph.npz, model.safetensors (docs/model-format.md) and logits.npy. The logits are what the module of
 PyTorch Geometric computes in float64; the descriptions follow the layers' formulas and share no code with the package that reads
-modules, so that tests/pyg.rs compares two independent readings.
+modules, so that tests/library/pyg.rs compares two independent readings.
 """
 
 import json

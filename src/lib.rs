@@ -46,39 +46,25 @@
 //! [`Problem`] puts a [`Graph`], a [`Network`] and a [`Budget`] together. [`Certifier`] decides nodes: [`Bound`] says which bounds
 //! are evaluated, [`Effort`] how far it goes, [`Limits`] when a search gives up. A [`NodeResult`] has the [`Verdict`], its [`Reason`], the
 //! [`Margin`] of every class pair and the flips of a witness. [`radii`] finds the largest certified `Q` of each node, and
-//! [`explain()`] says what a verdict rests on, and [`collective`] asks for one attack on all nodes. [`proof`] writes proofs that `gcnproof-check` checks, [`results`] tables of rows,
-//! [`report`] a page of figures; [`train`] makes networks that are easier to certify. The [`laboratory`] asks independent
-//! solvers. `ARCHITECTURE.md` says where to find what.
+//! [`explain()`] says what a verdict rests on, and [`collective`] asks for one attack on all nodes. [`proof`] writes proofs that `gcnproof-check` checks.
+//! Other crates stand on this one: `gcnproof-results` has tables of rows, `gcnproof-report` a page of figures,
+//! `gcnproof-train` robust training, `gcnproof-laboratory` measurements by independent solvers, `gcnproof-run` whole runs
+//! and `gcnproof-cli` the program. `ARCHITECTURE.md` says where to find what.
 //!
 //! # Panics and errors
 //!
 //! What a user can cause is a `Result`. A panic is a broken contract inside this crate, and a bug.
 
-// Commands reach the rooms as every other program does: through the names below.
-#[cfg(feature = "cli")]
-extern crate self as gcnproof;
-
 mod bound;
 mod certify;
-mod chart;
 pub mod collective;
-/// The commands, for the program `gcnproof` and for the Python module, which runs them inside itself. Nothing here is promised to
-/// stay.
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod command;
 mod deployed;
 pub mod edges;
 mod explain;
-pub mod laboratory;
 mod number;
 mod problem;
 pub mod proof;
-mod record;
-pub mod report;
-pub mod results;
 mod search;
-pub mod train;
 
 pub use certify::certifier::{Certifier, CertifierBuilder, Results};
 pub use certify::contradiction::{Contradiction, Subject};
@@ -99,11 +85,11 @@ pub use problem::{Problem, ProblemError};
 pub use search::limits::{Limits, Stop};
 pub use sprs;
 
-/// The folders of this crate ("rooms"), for its own command line and tests. Nothing here is promised to stay.
+/// The folders of this crate ("rooms"), for the crates above it and for tests. Nothing here is promised to stay.
 #[doc(hidden)]
 pub mod internals {
     macro_rules! rooms {
         ($($room:ident)*) => { $(pub mod $room { pub use crate::$room::*; })* };
     }
-    rooms!(bound certify chart collective deployed explain number problem record search);
+    rooms!(bound certify collective deployed explain number problem search);
 }

@@ -1,34 +1,30 @@
-//! The rooms of the player: no import runs upward, and no referee imports the player.
+//! The rooms of the certifier and the crates around it: no import runs upward, and no referee imports the player.
 //!
 //! Read from the sources: every `crate::room::…` of a file under `src/room/` must name a room below its own in the list, or
-//! the room itself. The command line stands above all: it is a program of its own, and reaches them through the library.
+//! the room itself. Crates have a list of their own: manifests and sources name only crates below.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the ground up. A room imports from rooms before it alone.
-const ROOMS: [&str; 17] = [
-    "number",
-    "results",
-    "chart",
-    "problem",
-    "deployed",
-    "bound",
-    "proof",
-    "search",
-    "certify",
-    "edges",
-    "collective",
-    "record",
-    "train",
-    "explain",
-    "laboratory",
-    "report",
-    "command",
-];
+const ROOMS: [&str; 10] =
+    ["number", "problem", "deployed", "bound", "proof", "search", "certify", "edges", "collective", "explain"];
 
 /// These import from no other room.
-const ALONE: [&str; 3] = ["number", "results", "chart"];
+const ALONE: [&str; 1] = ["number"];
+
+/// The crates by their folders, from the ground up: a crate depends on crates before it alone.
+const CRATES: [&str; 12] =
+    ["files", "check", "verify", ".", "results", "train", "report", "run", "laboratory", "cli", "python", "hunt"];
+
+/// All that these depend on, of our crates.
+const FEW: [(&str, &[&str]); 5] = [
+    ("files", &[]),
+    ("check", &["files"]),
+    ("verify", &[]),
+    (".", &["files", "check"]),
+    ("hunt", &["files", "check", "."]),
+];
 
 /// All sources of a folder, in order.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -124,9 +120,106 @@ fn an_upward_import_is_found_and_named() {
     let text = "//! crate::search is only spoken of.\nuse crate::number::dyadic::Dyadic;\nuse crate::search::tree;\n";
     assert_eq!(upward("bound", "bound/x.rs", text), ["bound/x.rs:3: bound imports search, which stands above it"]);
     assert_eq!(upward("certify", "certify/x.rs", text), [""; 0]);
-    assert_eq!(upward("results", "results/x.rs", "let x = crate::{number::a, results::b};").len(), 1);
+    assert_eq!(upward("number", "number/x.rs", "let x = crate::{problem::a, number::b};").len(), 1);
     let spread = "use crate::{\n    number::{dyadic, rounding},\n    problem,\n    search::tree,\n};";
     assert_eq!(upward("bound", "bound/x.rs", spread), ["bound/x.rs:4: bound imports search, which stands above it"]);
+}
+
+/// The folder of one of our crates by its name in a manifest or, with `_`, in sources.
+fn folder_of(name: &str) -> Option<&'static str> {
+    let rest = name.strip_prefix("gcnproof")?;
+    let folder = if rest.is_empty() { "." } else { rest.strip_prefix(['-', '_'])? };
+    CRATES.into_iter().find(|known| *known == folder)
+}
+
+/// Our crates that a manifest depends on, with the lines; those of tests are left out.
+fn depends(manifest: &str) -> Vec<(usize, &'static str)> {
+    let mut section = "";
+    let mut found = Vec::new();
+    for (at, line) in manifest.lines().enumerate() {
+        if line.starts_with('[') {
+            section = line;
+        } else if section == "[dependencies]" {
+            let name = line.split(['.', ' ', '=']).next().unwrap_or("");
+            found.extend(folder_of(name).map(|folder| (at + 1, folder)));
+        }
+    }
+    found
+}
+
+/// Our crates that sources name, with the lines.
+fn imports(code: &str) -> Vec<(usize, &'static str)> {
+    let mut found = Vec::new();
+    for (at, line) in code.lines().enumerate() {
+        for (place, _) in line.match_indices("gcnproof") {
+            let before = line[..place].chars().next_back();
+            if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':') {
+                continue;
+            }
+            let name: String = line[place..].chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            if line[place + name.len()..].starts_with("::") {
+                found.extend(folder_of(&name).map(|folder| (at + 1, folder)));
+            }
+        }
+    }
+    found
+}
+
+/// What is wrong with a file of a crate, as `file:line: reason`.
+fn above(folder: &str, file: &str, named: Vec<(usize, &'static str)>) -> Vec<String> {
+    let floor = |name: &str| CRATES.iter().position(|known| *known == name);
+    let few = FEW.iter().find(|(name, _)| *name == folder).map(|(_, few)| *few);
+    let fits = |other: &str| other == folder || few.map_or(floor(other) < floor(folder), |few| few.contains(&other));
+    let wrong = named.into_iter().filter(|(_, other)| !fits(other));
+    wrong.map(|(line, other)| format!("{file}:{line}: {folder}/ imports {other}/")).collect()
+}
+
+#[test]
+fn no_crate_imports_one_above_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut wrong = Vec::new();
+    for folder in CRATES {
+        let manifest = root.join(folder).join("Cargo.toml");
+        let text = fs::read_to_string(&manifest).unwrap();
+        wrong.extend(above(folder, &manifest.display().to_string(), depends(&text)));
+        assert!(folder != "." || !text.contains("[features]"), "the certifier is built once: it has no features");
+        let mut files = Vec::new();
+        sources(&root.join(folder).join("src"), &mut files);
+        for path in files {
+            let text = code(&fs::read_to_string(&path).unwrap());
+            // Unit tests may use the referees' random numbers.
+            let shipped = text.split("#[cfg(test)]\nmod tests").next().unwrap_or("");
+            wrong.extend(above(folder, &path.display().to_string(), imports(shipped)));
+        }
+    }
+    assert!(wrong.is_empty(), "crates that import what stands above them:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_crate_above_is_found_and_named() {
+    let text = "use gcnproof::internals::bound;\nuse gcnproof_run::ours;\nlet x = gcnproof_cli::run::stop();\n";
+    let told = ["x.rs:2: results/ imports run/", "x.rs:3: results/ imports cli/"];
+    assert_eq!(above("results", "x.rs", imports(text)), told);
+    assert_eq!(above("cli", "x.rs", imports(text)), [""; 0]);
+    assert_eq!(above("check", "x.rs", imports(text)).len(), 3);
+    let manifest = "[dependencies]\ngcnproof.workspace = true\n[dev-dependencies]\ngcnproof-cli.workspace = true\n";
+    assert_eq!(depends(manifest), [(2, ".")]);
+}
+
+/// Inside these crates, too: tables know nothing of rows, and charts nothing of the report.
+#[test]
+fn tables_and_charts_stand_alone() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    sources(&root.join("results/src"), &mut files);
+    files.retain(|path| !path.starts_with(root.join("results/src/record")) && !path.ends_with("lib.rs"));
+    sources(&root.join("report/src/chart"), &mut files);
+    for path in files {
+        for (line, name) in named(&code(&fs::read_to_string(&path).unwrap())) {
+            let is_chart = path.starts_with(root.join("report"));
+            assert!(name != "record" && !(is_chart && name != "chart"), "{}:{line}: imports {name}", path.display());
+        }
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use arrow_array::builder::{
 };
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
-use gcnproof::results::{Column, Kind};
+use gcnproof_results::{Column, Kind};
 use serde_json::Value;
 
 /// One column while it is filled.

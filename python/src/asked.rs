@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use gcnproof::command::run::{Format, RunArguments};
 use gcnproof::internals::deployed::execution::precision;
-use gcnproof::internals::record::description::{EffortRecord, Level};
 use gcnproof::{Bound, Budget, Direction, Effort, Execution, Graph, Limits, LocalBudget, Margins};
+use gcnproof_cli::run::run;
+use gcnproof_results::record::description::{EffortRecord, Level};
+use gcnproof_run::run::Run;
 use numpy::{AllowTypeChange, PyArrayLike1};
 use pyo3::prelude::*;
 
@@ -147,7 +148,7 @@ pub fn bound(py: Python, name: &str) -> PyResult<Bound> {
 }
 
 /// Where rows go.
-pub fn files(py: Python, out: Option<PathBuf>, resume: bool, force: bool) -> PyResult<RunArguments> {
+pub fn files(py: Python, out: Option<PathBuf>, resume: bool, force: bool) -> PyResult<Run> {
     if out.is_none() && (resume || force) {
         let what = if resume { "resume" } else { "force" };
         return Err(wrong(py, &format!("{what}=True without a file"), "say where rows go: out='results.parquet'"));
@@ -155,5 +156,5 @@ pub fn files(py: Python, out: Option<PathBuf>, resume: bool, force: bool) -> PyR
     if resume && force {
         return Err(wrong(py, "resume and force", "say one of them"));
     }
-    Ok(RunArguments { out, resume, force, format: Format::Json, threads: None })
+    Ok(run(out, resume, force))
 }

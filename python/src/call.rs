@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use gcnproof::command::{output, run};
+use gcnproof_cli::{output, run};
 use miette::{IntoDiagnostic, Result};
 use pyo3::prelude::*;
 

@@ -3,16 +3,17 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use gcnproof::command::deployed::note_rounding;
-use gcnproof::command::ids::Ids;
-use gcnproof::command::run::{certifier, stop, stopped};
-use gcnproof::command::verdicts::{Verdicts, check_proofs_name};
-use gcnproof::command::{check as checking, explain as explaining, program, radius as radii};
-use gcnproof::internals::record::RadiusRecord;
-use gcnproof::internals::record::description::{BudgetRecord, Class, Description, NodeSet, RadiusRun};
 use gcnproof_check::format::Convention;
 use gcnproof_check::work::Limits;
 use gcnproof_check::{Attack, Options, Question};
+use gcnproof_cli::run::{certifier, stop, stopped};
+use gcnproof_cli::{check as checking, explain as explaining, program};
+use gcnproof_results::record::RadiusRecord;
+use gcnproof_results::record::description::{BudgetRecord, Class, Description, NodeSet, RadiusRun};
+use gcnproof_run::deployed::rounding_note;
+use gcnproof_run::ids::Ids;
+use gcnproof_run::radius as radii;
+use gcnproof_run::verdicts::{Verdicts, check_proofs_name};
 use miette::IntoDiagnostic;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -168,10 +169,12 @@ pub fn radius<'py>(
     let work = move || {
         let keys: Vec<u64> = nodes.iter().map(|&node| node as u64).collect();
         let start = std::time::Instant::now();
-        note_rounding(deployed, &network);
+        if let Some(note) = rounding_note(deployed, &network) {
+            run.host.note(&note);
+        }
         let key = |row: &RadiusRecord| row.node;
         let found = run.rows(RadiusRecord::SCHEMA, &description, &keys, key, |open, done| {
-            let certifier = as_deployed(certifier(&graph, &network, budget).effort(effort), deployed).build();
+            let certifier = as_deployed(run.certifier(&graph, &network, budget).effort(effort), deployed).build();
             radii::search(&certifier, open, max_global.min(i64::MAX as usize), done);
         })?;
         Ok((found, description, start.elapsed().as_secs_f64()))

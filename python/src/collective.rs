@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use gcnproof::command::budgets::{Budgets, budgets as read_budgets};
-use gcnproof::command::collective_run::{Proposer, Question};
-use gcnproof::command::known_radii::KnownRadii;
 use gcnproof::internals::collective::families::Rows as BoundRows;
-use gcnproof::internals::record::description::Class;
+use gcnproof_cli::proposer::Solver;
+use gcnproof_results::record::description::Class;
+use gcnproof_run::budgets::{Budgets, budgets as read_budgets};
+use gcnproof_run::collective_run::Question;
+use gcnproof_run::known_radii::KnownRadii;
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -101,10 +102,11 @@ pub fn collective<'py>(
         other => return Err(wrong(py, &format!("rows={other:?}"), "give 'all' or 'count'")),
     };
     let solver = match solver {
-        "own" => Proposer::Own,
-        "highs" => Proposer::Highs,
+        "own" => Solver::Own,
+        "highs" => Solver::Highs,
         other => return Err(wrong(py, &format!("solver={other:?}"), "give 'own' or 'highs'")),
     };
+    let solver = solver.proposer().map_err(|report| from_report(py, &report))?;
     let radii = radii.map(|radii| radii.radii(py)).transpose()?;
     // Proofs alone can be overwritten, but not gone on with: rows say what is done.
     let mut run = files(py, out, resume, force && proofs.is_none())?;

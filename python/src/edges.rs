@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use gcnproof::command::edges::{Contradictions, EdgeVerdicts, problem};
-use gcnproof::command::run::stopped;
-use gcnproof::command::verdicts::check_proofs_name;
-use gcnproof::command::{edge_tables, radius as radii};
 use gcnproof::edges::{EdgeBudget, EdgeCertifier};
-use gcnproof::internals::record::description::{Class, Description, NodeSet};
-use gcnproof::internals::record::edges::{EdgeBudgetRecord, EdgeRadiusRecord, EdgeRecord, EdgeRun};
+use gcnproof_cli::edge_tables;
+use gcnproof_cli::run::run;
+use gcnproof_results::record::description::{Class, Description, NodeSet};
+use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRadiusRecord, EdgeRecord, EdgeRun};
+use gcnproof_run::edges::{Contradictions, EdgeVerdicts, problem};
+use gcnproof_run::radius as radii;
+use gcnproof_run::verdicts::check_proofs_name;
 use miette::IntoDiagnostic;
 use numpy::{AllowTypeChange, PyArrayLike1};
 use pyo3::prelude::*;
@@ -153,8 +154,8 @@ pub fn radius_edges<'py>(
     });
     let (graph, network, total) = (graph.0.clone(), network.network.clone(), nodes.len());
     let work = move || {
-        let certifier = EdgeCertifier::new(problem(&graph, &network, budget)?).effort(effort).stop(stopped);
-        let contradictions = Contradictions::default();
+        let certifier = EdgeCertifier::new(problem(&run, &graph, &network, budget)?).effort(effort).stop(run.stopped());
+        let contradictions = Contradictions::new(&run);
         let keys: Vec<u64> = nodes.iter().map(|&node| node as u64).collect();
         let start = Instant::now();
         let key = |row: &EdgeRadiusRecord| row.node;
@@ -190,7 +191,8 @@ pub fn explain_edges<'py>(
     let (graph, network) = (graph.0.clone(), network.network.clone());
     let work = move || {
         let record = EdgeBudgetRecord::new(&budget, true);
-        let certifier = EdgeCertifier::new(problem(&graph, &network, budget)?).effort(effort).stop(stopped);
+        let run = run(None, false, false);
+        let certifier = EdgeCertifier::new(problem(&run, &graph, &network, budget)?).effort(effort).stop(run.stopped());
         let start = Instant::now();
         let result = certifier.one(node).into_diagnostic()?;
         let seconds = start.elapsed().as_secs_f64();

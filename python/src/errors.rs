@@ -1,7 +1,7 @@
 //! What goes wrong, as exceptions of the Python package.
 
-use gcnproof::command::output;
-use gcnproof::command::reproduction::is_contradiction;
+use gcnproof_run::reproduction::is_contradiction;
+use gcnproof_run::told::words;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -44,7 +44,7 @@ pub fn raise(py: Python, kind: &str, message: &str, help: Option<&str>) -> PyErr
 
 /// What a command could not do.
 pub fn from_report(py: Python, report: &miette::Report) -> PyErr {
-    let (message, help) = output::words(report);
+    let (message, help) = words(report);
     if is_contradiction(report) {
         return bug(&message);
     }

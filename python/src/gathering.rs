@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
-use gcnproof::command::proofs::Proofs;
-use gcnproof::command::run::{RunArguments, same_nodes};
-use gcnproof::internals::record::description::Description;
-use gcnproof::internals::record::{NodeRecord, RadiusRecord};
-use gcnproof::results::{Column, Journal};
 use gcnproof_check::format::Line;
+use gcnproof_results::record::description::Description;
+use gcnproof_results::record::{NodeRecord, RadiusRecord};
+use gcnproof_results::{Column, Journal};
+use gcnproof_run::proofs::Proofs;
+use gcnproof_run::run::{Run, same_nodes};
 use miette::{IntoDiagnostic, Result, miette};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
@@ -55,7 +55,7 @@ impl<T: Serialize + DeserializeOwned + Clone> Store<T> {
         key: fn(&T) -> u64,
         description: &Description,
         total: usize,
-        run: &RunArguments,
+        run: &Run,
     ) -> Result<Store<T>> {
         let Some(path) = &run.out else { return Ok(Store::Memory(BTreeMap::new())) };
         if run.resume {
@@ -95,14 +95,14 @@ impl Gathering {
         description: Description,
         nodes: &[usize],
         proofs: Option<Proofs>,
-        run: &RunArguments,
+        run: &Run,
     ) -> Result<Gathering> {
         let table = Store::open(schema, |row: &NodeRecord| row.node, &description, nodes.len(), run)?;
         Ok(Gathering::new(Table::Verdicts(table), description, nodes, proofs))
     }
 
     /// Of radii.
-    pub fn radii(description: Description, nodes: &[usize], run: &RunArguments) -> Result<Gathering> {
+    pub fn radii(description: Description, nodes: &[usize], run: &Run) -> Result<Gathering> {
         let key = |row: &RadiusRecord| row.node;
         let table = Store::open(RadiusRecord::SCHEMA, key, &description, nodes.len(), run)?;
         Ok(Gathering::new(Table::Radii(table), description, nodes, None))

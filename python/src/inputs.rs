@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use gcnproof::command::input::{self, GraphArguments, ModelArguments};
 use gcnproof::internals::problem::forward::forward;
 use gcnproof::internals::problem::matrix::PatternRows;
-use gcnproof::internals::record::description::Identity;
 use gcnproof::{Graph as PlainGraph, Network as PlainNetwork, Operator};
 use gcnproof_check::matrix_digest;
 use gcnproof_files::write::write_graph_npz;
-use gcnproof_files::{GraphFile, LayerFile, ModelFile, Pattern, Precision, SparseMatrix, TensorSource, describe_model};
+use gcnproof_files::{
+    GraphFile, GraphOptions, LayerFile, ModelFile, ModelOptions, Pattern, Precision, SparseMatrix, TensorSource,
+    describe_model,
+};
+use gcnproof_results::record::description::Identity;
+use gcnproof_run::input;
 use miette::Result;
 use numpy::{
     AllowTypeChange, Element, IntoPyArray, PyArray1, PyArray2, PyArrayLike1, PyArrayMethods, PyReadonlyArrayDyn,
@@ -105,7 +108,7 @@ impl Graph {
         unweight: bool,
     ) -> PyResult<(Graph, Vec<String>)> {
         let graph = py
-            .detach(|| GraphArguments { binarize, symmetrize, unweight }.read(&path))
+            .detach(|| input::read_graph(&path, &GraphOptions { binarize, symmetrize, unweight }))
             .map_err(|report| from_report(py, &report))?;
         let notes = graph.notes().iter().map(|note| format!("{}: {note}", path.display())).collect();
         Ok((Graph(Arc::new(graph)), notes))
@@ -266,10 +269,9 @@ impl Network {
     ) -> PyResult<Network> {
         let graph = graph.0.clone();
         let read = move || {
-            let passing = input::PassingArguments { message_passing };
-            let model = ModelArguments { layers }.read(&path)?;
-            passing.check(&model, &path)?;
-            let rules = passing.rules()?;
+            let model = input::read_model(&path, &ModelOptions { layers })?;
+            input::check_passing(&message_passing, &model, &path)?;
+            let rules = input::rules(&message_passing)?;
             Network::of(&graph, model, rules, "the graph", &path.display().to_string())
         };
         py.detach(read).map_err(|report| from_report(py, &report))
@@ -356,7 +358,8 @@ type ModelParts<'py> = (Vec<LayerParts<'py>>, BTreeMap<String, MatrixParts<'py>>
 /// Reads a model file.
 #[pyfunction]
 pub fn read_model(py: Python<'_>, path: PathBuf, layers: Vec<String>) -> PyResult<ModelParts<'_>> {
-    let model = py.detach(|| ModelArguments { layers }.read(&path)).map_err(|report| from_report(py, &report))?;
+    let model =
+        py.detach(|| input::read_model(&path, &ModelOptions { layers })).map_err(|report| from_report(py, &report))?;
     let parts = |layer: &LayerFile| {
         let (terms, outputs) = (layer.operators.len().max(1), layer.weight.columns);
         let inputs = layer.weight.rows / terms;

@@ -3,22 +3,23 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use gcnproof::command::deployed::rounding_note;
-use gcnproof::command::ids::Ids;
-use gcnproof::command::radius as radii;
-use gcnproof::command::run::{Format, RunArguments, certifier};
-use gcnproof::command::verdicts::{Verdicts, check_proofs_name};
-use gcnproof::internals::record::NodeRecord;
-use gcnproof::internals::record::consistent::Row;
-use gcnproof::internals::record::description::{
-    BudgetRecord, Class, Description, EffortRecord, Identity, NodeSet, RadiusRun,
-};
 use gcnproof::{
     Bound as Bounds, Budget, Certifier, Effort, Execution, Graph as PlainGraph, Network as PlainNetwork, NodeResult,
     Operator, proof,
 };
 use gcnproof_check::{Checker, Statement};
+use gcnproof_cli::run::{certifier, run};
 use gcnproof_files::SparseMatrix;
+use gcnproof_results::record::NodeRecord;
+use gcnproof_results::record::consistent::Row;
+use gcnproof_results::record::description::{
+    BudgetRecord, Class, Description, EffortRecord, Identity, NodeSet, RadiusRun,
+};
+use gcnproof_run::deployed::rounding_note;
+use gcnproof_run::ids::Ids;
+use gcnproof_run::radius as radii;
+use gcnproof_run::run::Run;
+use gcnproof_run::verdicts::{Verdicts, check_proofs_name};
 use miette::{IntoDiagnostic, Result, miette};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -63,17 +64,12 @@ enum Task {
 type Lines = (Vec<u8>, Vec<u8>);
 
 /// Arguments of a part of a run that writes nothing itself.
-fn no_files() -> RunArguments {
-    RunArguments { out: None, resume: false, force: false, format: Format::Json, threads: None }
+fn no_files() -> Run {
+    run(None, false, false)
 }
 
 impl Asked {
-    fn verdicts<'a>(
-        &'a self,
-        nodes: &'a [usize],
-        run: &'a RunArguments,
-        (bound, class): (Bounds, Class),
-    ) -> Verdicts<'a> {
+    fn verdicts<'a>(&'a self, nodes: &'a [usize], run: &'a Run, (bound, class): (Bounds, Class)) -> Verdicts<'a> {
         Verdicts {
             graph: &self.graph,
             network: &self.network,
@@ -271,7 +267,7 @@ impl Job {
         })))
     }
 
-    fn open(&self, nodes: &[usize], proofs: Option<&Path>, run: &RunArguments) -> Result<Gathering> {
+    fn open(&self, nodes: &[usize], proofs: Option<&Path>, run: &Run) -> Result<Gathering> {
         let asked = &*self.0;
         match asked.task {
             Task::Verdicts { bound, class, .. } => {

@@ -42,7 +42,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         // Nothing that a command says goes past Python.
-        gcnproof::command::output::capture();
+        gcnproof_cli::output::capture();
         module.add("RULES", gcnproof_check::RULES)
     }
 }

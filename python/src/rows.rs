@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatchIterator;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use gcnproof::internals::record::collective::CollectiveRecord;
-use gcnproof::internals::record::description::Description;
-use gcnproof::internals::record::edges::{EdgeRadiusRecord, EdgeRecord};
-use gcnproof::internals::record::{MarginRecord, NodeRecord, RadiusRecord};
-use gcnproof::laboratory::pair::PairRecord;
-use gcnproof::results::{self, Column, Journal, Mode, Sidecar};
+use gcnproof_results::record::collective::CollectiveRecord;
+use gcnproof_results::record::description::Description;
+use gcnproof_results::record::edges::{EdgeRadiusRecord, EdgeRecord};
+use gcnproof_results::record::pair::PairRecord;
+use gcnproof_results::record::{MarginRecord, NodeRecord, RadiusRecord};
+use gcnproof_results::{Column, Journal, Mode, Sidecar};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
@@ -97,7 +97,7 @@ impl Rows {
         path: &Path,
         key: fn(&T) -> u64,
         mode: Mode,
-    ) -> Result<(), results::ResultError> {
+    ) -> Result<(), gcnproof_results::ResultError> {
         let mut journal = Journal::open(path, self.schema(), key, self.fingerprint.clone(), self.total, mode)?;
         rows.iter().try_for_each(|row| journal.push(row.clone()))?;
         journal.finish().map(drop)
@@ -129,15 +129,15 @@ impl Rows {
     fn read(py: Python, path: PathBuf) -> PyResult<Rows> {
         let sidecar = Sidecar::load(&path).map_err(|error| from_error(py, error))?;
         let (fingerprint, total) = sidecar.map_or((Value::Null, None), |found| (found.fingerprint, Some(found.total)));
-        let nodes = |exact, deployed| results::read(&path, NodeRecord::schema(exact, deployed));
+        let nodes = |exact, deployed| gcnproof_results::read(&path, NodeRecord::schema(exact, deployed));
         let others = || nodes(true, false).or_else(|_| nodes(false, true)).or_else(|_| nodes(true, true));
         let kind = match fingerprint["command"].as_str() {
-            Some("radius") => results::read(&path, RadiusRecord::SCHEMA).map(Kind::Radii),
-            Some("validate") => results::read(&path, PairRecord::SCHEMA).map(Kind::Pairs),
-            Some("collective") => results::read(&path, CollectiveRecord::SCHEMA).map(Kind::Collective),
-            Some("radius edges") => results::read(&path, EdgeRadiusRecord::SCHEMA).map(Kind::EdgeRadii),
-            Some("certify edges") => results::read(&path, EdgeRecord::SCHEMA)
-                .or_else(|error| results::read(&path, EdgeRecord::EXACT_SCHEMA).map_err(|_| error))
+            Some("radius") => gcnproof_results::read(&path, RadiusRecord::SCHEMA).map(Kind::Radii),
+            Some("validate") => gcnproof_results::read(&path, PairRecord::SCHEMA).map(Kind::Pairs),
+            Some("collective") => gcnproof_results::read(&path, CollectiveRecord::SCHEMA).map(Kind::Collective),
+            Some("radius edges") => gcnproof_results::read(&path, EdgeRadiusRecord::SCHEMA).map(Kind::EdgeRadii),
+            Some("certify edges") => gcnproof_results::read(&path, EdgeRecord::SCHEMA)
+                .or_else(|error| gcnproof_results::read(&path, EdgeRecord::EXACT_SCHEMA).map_err(|_| error))
                 .map(Kind::EdgeNodes),
             _ => nodes(false, false).or_else(|error| others().map_err(|_| error)).map(Kind::Nodes),
         };

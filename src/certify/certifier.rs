@@ -101,6 +101,12 @@ impl Certifier {
         CertifierBuilder { problem, settings: Settings::default() }
     }
 
+    /// When searches give up besides their limits.
+    #[doc(hidden)]
+    pub fn stop(&self) -> &Stop {
+        &self.settings.stop
+    }
+
     /// The same certifier with another effort.
     pub fn with_effort(mut self, effort: Effort) -> Certifier {
         self.settings.effort = effort;

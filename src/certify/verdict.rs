@@ -90,6 +90,24 @@ pub struct Margin {
     pub upper: f64,
 }
 
+/// A [`Margin`] whose missing numbers are null.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MarginRecord {
+    /// The other class.
+    pub class: u64,
+    /// Rigorous lower bound on the worst-case margin; null if none is known.
+    pub lower: Option<f64>,
+    /// Margin of the best perturbation found.
+    pub upper: Option<f64>,
+}
+
+impl From<Margin> for MarginRecord {
+    fn from(margin: Margin) -> MarginRecord {
+        let finite = |x: f64| x.is_finite().then_some(x);
+        MarginRecord { class: margin.class as u64, lower: finite(margin.lower), upper: finite(margin.upper) }
+    }
+}
+
 /// The worst-case margin of a class pair, exactly.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Minimum {

@@ -11,13 +11,13 @@ use crate::bound::workspace::Workspace;
 use crate::certify::certifier::{Certifier, sound};
 use crate::certify::deployment::Deployed;
 use crate::certify::settings::Margins;
+use crate::certify::verdict::MarginRecord;
 use crate::certify::verdict::{Margin, NodeResult, Verdict};
 use crate::number::rounding::Enclosure;
 use crate::problem::ProblemError;
 use crate::problem::exact::ExactUnits;
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
-use crate::record::MarginRecord;
 use crate::search::local;
 
 /// Up to this many flips are put into the order in which they hurt most, one after the other.

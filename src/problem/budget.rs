@@ -122,7 +122,8 @@ impl Budget {
     }
 
     /// The same for a graph of so many nodes and attributes.
-    pub(crate) fn uniform_of((nodes, attributes): (usize, usize), global: usize, local: usize) -> Budget {
+    #[doc(hidden)]
+    pub fn uniform_of((nodes, attributes): (usize, usize), global: usize, local: usize) -> Budget {
         let local = local.min(attributes) as u32;
         Budget { global, local: vec![local; nodes], direction: Direction::Both, frozen: Vec::new() }
     }
@@ -133,7 +134,8 @@ impl Budget {
     }
 
     /// The same for a graph of so many nodes and attributes.
-    pub(crate) fn per_node_of(
+    #[doc(hidden)]
+    pub fn per_node_of(
         (nodes, attributes): (usize, usize),
         global: usize,
         local: &[i64],
@@ -150,7 +152,8 @@ impl Budget {
     }
 
     /// The same budget for some of the nodes, in this order.
-    pub(crate) fn restricted(&self, nodes: &[u32]) -> Budget {
+    #[doc(hidden)]
+    pub fn restricted(&self, nodes: &[u32]) -> Budget {
         Budget { local: nodes.iter().map(|&node| self.local[node as usize]).collect(), ..self.clone() }
     }
 

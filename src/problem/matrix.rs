@@ -107,7 +107,7 @@ pub(crate) fn plain_pattern(matrix: &Pattern) -> gcnproof_files::Pattern {
 }
 
 /// The same matrix with rows and columns exchanged, again by rows.
-pub(crate) fn transpose<N: Clone + Default>(matrix: &CsMatI<N, u32, usize>) -> CsMatI<N, u32, usize> {
+pub fn transpose<N: Clone + Default>(matrix: &CsMatI<N, u32, usize>) -> CsMatI<N, u32, usize> {
     matrix.transpose_view().to_csr()
 }
 
@@ -254,7 +254,8 @@ impl Weights {
     }
 
     /// The same, to be trained.
-    pub(crate) fn values_mut(&mut self) -> &mut [f64] {
+    #[doc(hidden)]
+    pub fn values_mut(&mut self) -> &mut [f64] {
         self.by_input.as_mut_slice()
     }
 }

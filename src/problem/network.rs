@@ -199,7 +199,8 @@ impl Bias {
     }
 
     /// The same, to be trained.
-    pub(crate) fn values_mut(&mut self) -> &mut [f64] {
+    #[doc(hidden)]
+    pub fn values_mut(&mut self) -> &mut [f64] {
         &mut self.values
     }
 }
@@ -622,7 +623,8 @@ impl Network {
     }
 
     /// The same, to be trained.
-    pub(crate) fn layers_mut(&mut self) -> &mut [Layer] {
+    #[doc(hidden)]
+    pub fn layers_mut(&mut self) -> &mut [Layer] {
         &mut self.layers
     }
 

@@ -15,7 +15,7 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use super::error::ProofError;
 use super::line::{FileHeader, Part};
 use super::missing::Missing;
-use crate::results::Mode;
+use super::mode::Mode;
 
 /// A frame is written when it has so many bytes …
 const FRAME: usize = 256 << 10;

@@ -16,7 +16,7 @@ use gcnproof_files::PartFile;
 
 use super::error::ProofError;
 use super::file::{ProofFile, name, next_piece};
-use crate::results::Mode;
+use super::mode::Mode;
 
 /// The finished proofs of one part.
 #[derive(Debug)]

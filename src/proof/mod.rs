@@ -11,6 +11,7 @@ pub(crate) mod leaf;
 mod line;
 mod mend;
 mod missing;
+mod mode;
 mod statement;
 
 pub use error::ProofError;
@@ -18,6 +19,7 @@ pub use file::ProofFile;
 pub use join::{Member, join_proofs, read_header};
 pub use line::{FileHeader, Part};
 pub use missing::Missing;
+pub use mode::Mode;
 pub(crate) use statement::{Shown, line, local, passing, short};
 pub use statement::{header, model_file, rule_name, rule_names};
 

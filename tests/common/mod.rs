@@ -1,6 +1,8 @@
 //! Random tiny problems for the tests: whole graphs with networks and budgets, awkward ones on purpose.
 #![allow(dead_code, missing_docs)]
 
+pub mod terms;
+
 use gcnproof::{Bound, Budget, Certifier, Direction, Graph, Network, Operator};
 use gcnproof_files::{DenseMatrix, GraphFile, LayerFile, ModelFile, Pattern, Precision, SparseMatrix};
 use gcnproof_verify::random::Stream;
@@ -151,4 +153,16 @@ pub fn problem(seed: u64, representations: usize) -> Problem {
 pub fn certifier_of(graph: &Graph, network: &Network, budget: Budget, bound: Bound) -> Certifier {
     let problem = gcnproof::Problem::new(graph.clone(), network.clone(), budget).expect("the parts of a test fit");
     Certifier::builder(problem).bound(bound).build()
+}
+
+/// A ring with a chord, an isolated node at the end, and labels as given.
+pub fn ring(labels: &[i64]) -> Graph {
+    let n = labels.len() as u32 - 1;
+    let mut adjacency: Vec<Vec<u32>> = (0..n).map(|i| vec![(i + n - 1) % n, (i + 1) % n]).collect();
+    adjacency.iter_mut().for_each(|row| row.sort_unstable());
+    adjacency.push(Vec::new());
+    let attributes = (0..=n).map(|i| vec![i % 5, 5 + i % 3]).collect();
+    let mut file = graph(adjacency, attributes, 8).file().clone();
+    file.labels = Some(labels.iter().map(|&label| u32::try_from(label).ok()).collect());
+    Graph::from_file(file)
 }

@@ -4,7 +4,6 @@
 #![allow(missing_docs)]
 
 mod cases;
-mod command;
 mod described;
 mod margins;
 mod program;

@@ -1,0 +1,264 @@
+//! `gcnproof certify`: a verdict for every node.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use gcnproof::{Bound, Graph};
+use gcnproof_results::record::edges::EdgeBudgetRecord;
+use gcnproof_results::record::{NodeRecord, description};
+use gcnproof_run::edges::{EdgeFound, EdgeVerdicts};
+use gcnproof_run::ids::Ids;
+use gcnproof_run::proofs::Written;
+use gcnproof_run::verdicts::{self, Found, Verdicts};
+use miette::{IntoDiagnostic, Result, miette};
+use serde::Serialize;
+use serde_json::json;
+
+use super::deployed::DeployedArguments;
+use super::edge_tables::{self, EdgeSummary};
+use super::edges::{self, EdgeArguments};
+use super::effort::EffortArguments;
+use super::input::{self, Input, LocalArguments};
+use super::logits::{LogitsArguments, refuse_logits};
+use super::minima;
+use super::run::{Format, RunArguments};
+use super::summary;
+
+/// Certify the nodes of a graph: no attack within the budget changes the class, or here is one.
+#[derive(Args, Debug)]
+#[command(group = clap::ArgGroup::new("written").multiple(true))]
+#[command(after_help = "Examples:
+  gcnproof certify cora.npz gcn.safetensors -Q 12 -q 1%
+  gcnproof certify cora.npz gcn.safetensors -Q 5 -q 2 --flips add --nodes 0-99 --out results.parquet
+  gcnproof certify cora.npz gcn.safetensors -Q 12 --out results.jsonl --resume
+  gcnproof certify cora.npz gcn.safetensors -Q 12 --complete          (goes on until every node is decided)
+  gcnproof certify cora.npz gcn.safetensors -Q 12 --nodes 7 --minimize (the exact worst-case margins)
+  gcnproof certify cora.npz gcn.safetensors -Q 12 --nodes 7 --minimize --exact-margins --format json   (as fractions)
+  gcnproof certify cora.npz gcn.safetensors -Q 12 --complete --proofs proofs.jsonl.zst   (see gcnproof check)
+  gcnproof certify cora.npz gcn.safetensors -Q 12 --deployed float32  (verdicts for every execution in float32)
+  gcnproof certify graph.npz gcn.safetensors -Q 12 --nodes graph.npz:test_mask --logits logits.npy
+  gcnproof certify cora.npz gcn.safetensors --edges remove -E 5 -e 3 --complete   (the attacker removes edges)
+  gcnproof certify graph.npz model.npz -Q 3 --message-passing mean,laplacian.npz --format json
+
+Exit codes: 0 done (whatever the verdicts), 2 wrong usage or input, 130 interrupted (resume with --resume).")]
+pub struct Certify {
+    #[command(flatten)]
+    input: Input,
+    /// Flips in all
+    #[arg(short = 'Q', long = "global", value_name = "N", value_parser = input::flips, help_heading = "Budget", required_unless_present = "edges")]
+    global: Option<usize>,
+    #[command(flatten)]
+    local: LocalArguments,
+    /// With --edges: removed edges in all
+    #[arg(
+        short = 'E',
+        long = "edges-global",
+        value_name = "N",
+        requires = "edges",
+        conflicts_with_all = ["bound", "omega", "labelled"],
+        value_parser = edges::removals,
+        help_heading = "Edges"
+    )]
+    edges_global: Option<usize>,
+    #[command(flatten)]
+    edges: EdgeArguments,
+    /// Only these nodes: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
+    #[arg(long, value_name = "IDS|FILE")]
+    nodes: Option<String>,
+    /// Which bound certifies
+    #[arg(long, value_enum, default_value = "best")]
+    bound: BoundChoice,
+    /// The class that is to be kept
+    #[arg(long, value_enum, default_value = "predicted")]
+    class: Class,
+    #[command(flatten)]
+    effort: EffortArguments,
+    #[command(flatten)]
+    deployed: DeployedArguments,
+    #[command(flatten)]
+    logits: LogitsArguments,
+    /// The nodes that count as labelled in the summary: the same as for --nodes [default: those with a label]
+    #[arg(long, value_name = "IDS|FILE")]
+    labelled: Option<String>,
+    /// Write a proof of every verdict to this file (.jsonl, or .jsonl.zst); `gcnproof check` checks it
+    #[arg(long, value_name = "FILE", help_heading = "Output", group = "written")]
+    proofs: Option<PathBuf>,
+    #[command(flatten)]
+    run: RunArguments,
+}
+
+/// Standard output for machines.
+#[derive(Serialize)]
+struct Output<'a> {
+    run: &'a description::Description,
+    interrupted: bool,
+    summary: &'a summary::Summary,
+    rows: &'a [NodeRecord],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proofs: Option<Written>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum BoundChoice {
+    /// The paper's dual at its default Ω
+    Paper,
+    /// The bound anchored at the unperturbed graph
+    Anchored,
+    /// Both, and where neither settles a class pair, mixtures of chord and capped bound
+    Best,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Class {
+    /// The class that the model predicts
+    Predicted,
+    /// The label in the graph
+    Labels,
+}
+
+impl Class {
+    fn record(self) -> description::Class {
+        match self {
+            Class::Predicted => description::Class::Predicted,
+            Class::Labels => description::Class::Labels,
+        }
+    }
+}
+
+impl Certify {
+    /// Runs the command. Returns the exit code.
+    pub fn execute(self) -> Result<u8> {
+        self.run.prepare()?;
+        self.effort.check()?;
+        self.proofs.as_deref().map_or(Ok(()), verdicts::check_proofs_name)?;
+        if self.edges.wanted()? {
+            return self.execute_edges();
+        }
+        let global = self.global.unwrap_or_default();
+        let (graph, network, identity, part) = self.input.read_or_part()?;
+        let ids = Ids::new(&graph, part.as_ref());
+        refuse_logits(part.as_ref(), &self.logits)?;
+        self.logits.insist(&graph, &network)?;
+        let (budget, budget_record) = self.local.budget_of(&graph, part.as_ref(), global)?;
+        let budget_record = budget_record.with_global(global);
+        let nodes = ids.asked(self.nodes.as_deref(), &graph)?;
+        let labelled = ids.labelled(self.labelled.as_deref(), &graph)?;
+        let bound = match self.bound {
+            BoundChoice::Paper => Bound::Paper,
+            BoundChoice::Anchored => Bound::Anchored,
+            BoundChoice::Best => Bound::Best,
+        };
+        let minimizes = self.effort.minimizes();
+        let run = self.run.run();
+        let found = Verdicts {
+            graph: &graph,
+            network: &network,
+            identity: &identity,
+            rules: self.input.passing.rules()?,
+            budget,
+            budget_record: budget_record.clone(),
+            nodes: &nodes,
+            ids,
+            bound,
+            class: self.class.record(),
+            effort: self.effort.effort(),
+            effort_record: self.effort.record(),
+            deployed: self.deployed.execution(),
+            proofs: self.proofs.as_deref(),
+            run: &run,
+        };
+        let Found { rows, minima, proofs, interrupted, seconds, computed, description } = found.execute()?;
+        let summary = summary::Summary::new(&rows, &labelled, seconds, computed);
+        match self.run.format {
+            Format::Table => {
+                if minimizes {
+                    put!("{}", minima::table(&rows, &minima))?;
+                }
+                put!("{}", summary.table(&budget_record))?;
+                if interrupted {
+                    say!(
+                        "interrupted after {} of {} nodes: all shares and means are of these alone",
+                        rows.len(),
+                        nodes.len()
+                    )?;
+                }
+                if let Some(proofs) = &proofs {
+                    put!("{proofs}")?;
+                }
+            }
+            Format::Json => {
+                let output = Output { run: &description, interrupted, summary: &summary, rows: &rows, proofs };
+                say!("{}", serde_json::to_string(&output).into_diagnostic()?)?;
+            }
+        }
+        Ok(if interrupted { 130 } else { 0 })
+    }
+
+    /// The same for removed edges.
+    fn execute_edges(self) -> Result<u8> {
+        let global = match (self.global, self.edges_global) {
+            (Some(_), _) => {
+                return Err(miette!(
+                    help = "give -E with --edges remove, or -Q without --edges",
+                    "-Q together with --edges: attacks on attributes and edges at once are not decided"
+                ));
+            }
+            (None, Some(global)) => global,
+            (None, None) => {
+                return Err(miette!(
+                    help = "add -E and a number, and -e for the most at one node",
+                    "--edges remove: how many edges may be removed in all?"
+                ));
+            }
+        };
+        let (graph, network, identity) = self.input.read()?;
+        self.logits.insist(&graph, &network)?;
+        let budget = self.edges.budget(&graph, global, self.local.freeze_nodes.as_deref())?;
+        let record = EdgeBudgetRecord::new(&budget, true);
+        let nodes = self.nodes(&graph)?;
+        let minimizes = self.effort.minimizes();
+        let run = self.run.run();
+        let found = EdgeVerdicts {
+            graph: &graph,
+            network: &network,
+            identity: &identity,
+            rules: self.input.passing.rules()?,
+            budget,
+            nodes: &nodes,
+            class: self.class.record(),
+            effort: self.effort.effort(),
+            effort_record: self.effort.record(),
+            proofs: self.proofs.as_deref(),
+            run: &run,
+        };
+        let EdgeFound { rows, minima, proofs, interrupted, seconds, description } = found.execute()?;
+        let summary = EdgeSummary::new(&rows, seconds);
+        match self.run.format {
+            Format::Table => {
+                if minimizes {
+                    put!("{}", edge_tables::minima(&rows, &minima))?;
+                }
+                put!("{}", summary.table(&record))?;
+                if interrupted {
+                    say!("interrupted after {} of {} nodes: all numbers are of these alone", rows.len(), nodes.len())?;
+                }
+                if let Some(proofs) = &proofs {
+                    put!("{proofs}")?;
+                }
+            }
+            Format::Json => {
+                let mut output =
+                    json!({ "run": description, "interrupted": interrupted, "summary": summary, "rows": rows });
+                if let Some(proofs) = proofs {
+                    output["proofs"] = json!(proofs);
+                }
+                say!("{output}")?;
+            }
+        }
+        Ok(if interrupted { 130 } else { 0 })
+    }
+
+    fn nodes(&self, graph: &Graph) -> Result<Vec<usize>> {
+        input::nodes(self.nodes.as_deref(), graph)
+    }
+}

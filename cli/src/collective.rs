@@ -1,0 +1,200 @@
+//! `gcnproof collective`: how many predictions a single perturbation can break.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use gcnproof::internals::collective::families::Rows;
+use gcnproof::{Effort, Graph};
+use gcnproof_results::record::collective::CollectiveRecord;
+use gcnproof_results::record::description::{Class, Description};
+use gcnproof_run::budgets::{Budgets, budgets};
+use gcnproof_run::collective_run::Question;
+use gcnproof_run::known_radii::KnownRadii;
+use gcnproof_run::lists;
+use miette::{Result, miette};
+use serde_json::{Value, json};
+
+use super::collective_summary;
+use super::effort::SearchArguments;
+use super::input::{Input, LocalArguments};
+use super::proposer::Solver;
+use super::run::{Format, RunArguments};
+
+/// How many predictions one perturbation of the whole graph can break: an upper bound, and a perturbation that breaks many.
+///
+/// A verdict for a node lets the attacker choose anew for every node. Here one perturbation is chosen for all of them.
+#[derive(Args, Debug)]
+#[command(group = clap::ArgGroup::new("written").multiple(true))]
+#[command(after_help = "Examples:
+  gcnproof collective cora.npz gcn.safetensors --budgets 0-1000:50 -q 1%
+  gcnproof collective cora.npz gcn.safetensors --budgets 20,50,100 -q 100% --out curve.parquet   (no local limit)
+  gcnproof radius cora.npz gcn.safetensors -q 1% --complete --out radii.jsonl
+  gcnproof collective cora.npz gcn.safetensors --budgets 0-200:20 -q 1% --radii radii.jsonl --rows count
+  gcnproof collective cora.npz gcn.safetensors --budgets 100 --class labels --nodes graph.npz:test_mask
+  gcnproof collective cora.npz gcn.safetensors --budgets 100 --attacked-nodes 10 --flips add --format json
+  gcnproof collective cora.npz gcn.safetensors --budgets 20,50,100 --proofs proofs
+
+Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (resume with --resume).")]
+pub struct Collective {
+    #[command(flatten)]
+    input: Input,
+    /// Flips in all: numbers and ranges with a step (0-1000:50), separated by commas
+    #[arg(short = 'Q', long, value_name = "LIST", value_parser = budgets, help_heading = "Budget")]
+    budgets: Budgets,
+    #[command(flatten)]
+    local: LocalArguments,
+    /// The attacker changes the attributes of at most so many nodes [default: no limit]
+    #[arg(long, value_name = "N", value_parser = lists::count, help_heading = "Budget")]
+    attacked_nodes: Option<usize>,
+    /// Only predictions of these nodes count: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
+    #[arg(long, value_name = "IDS|FILE")]
+    nodes: Option<String>,
+    /// Which predictions count
+    #[arg(long, value_enum, default_value = "predicted")]
+    class: Counted,
+    /// What is known of single nodes: the file of a complete run of `gcnproof radius` on the same graph, model and -q [default: they are searched for, up to a few flips, or to the largest budget with --complete]
+    #[arg(long, value_name = "FILE")]
+    radii: Option<PathBuf>,
+    /// What the bound rests on
+    #[arg(long, value_enum, default_value = "all", help_heading = "Effort")]
+    rows: RowChoice,
+    /// With --rows count: who proposes the multipliers of the bound, which we evaluate
+    #[arg(long, value_enum, default_value = "own", help_heading = "Effort")]
+    #[cfg_attr(not(feature = "laboratory"), arg(hide = true))]
+    solver: Solver,
+    #[command(flatten)]
+    search: SearchArguments,
+    /// Swaps that the search for an attack tries [default: more for larger budgets]
+    #[arg(long, value_name = "N", help_heading = "Effort")]
+    swaps: Option<usize>,
+    /// Write a proof of every bound into this folder, one file Q-N.jsonl for each budget (check/FORMAT-COLLECTIVE.md)
+    #[arg(long, value_name = "FOLDER", help_heading = "Output", group = "written", conflicts_with = "rows")]
+    proofs: Option<PathBuf>,
+    #[command(flatten)]
+    run: RunArguments,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Counted {
+    /// All predictions
+    Predicted,
+    /// Those that agree with the label
+    Labels,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum RowChoice {
+    /// How many flips each node withstands by itself
+    Count,
+    /// And what every single flip can do to each node
+    All,
+}
+
+impl Collective {
+    /// Runs the command. Returns the exit code.
+    pub fn execute(self) -> Result<u8> {
+        self.run.prepare()?;
+        self.search.check(false, "add --complete, or leave the limit out")?;
+        if self.radii.is_some() && self.proofs.is_none() && self.search.effort() != Effort::Bounds {
+            return Err(miette!(
+                help =
+                    "leave one of them out: radii say what single nodes withstand, and nothing is left to search for",
+                "--radii and --complete contradict each other"
+            ));
+        }
+        let (graph, network, identity) = self.input.read()?;
+        let (budget, _) = self.local.budget(&graph, 0)?;
+        let run = self.run.run();
+        let question = Question {
+            graph: &graph,
+            graph_name: self.input.graph.display().to_string(),
+            network: &network,
+            identity: &identity,
+            rules: self.input.passing.rules()?,
+            budgets: self.budgets.clone(),
+            budget,
+            attacked_nodes: self.attacked_nodes,
+            nodes: self.nodes.as_deref().map(|list| lists::nodes(Some(list), &graph)).transpose()?,
+            class: if self.class == Counted::Labels { Class::Labels } else { Class::Predicted },
+            radii: self.radii.as_deref().map(KnownRadii::read).transpose()?,
+            rows: if self.rows == RowChoice::Count { Rows::Count } else { Rows::All },
+            solver: self.solver.proposer()?,
+            effort: self.search.effort(),
+            effort_record: self.search.record(),
+            swaps: self.swaps,
+            proofs: self.proofs.as_deref(),
+            run: &run,
+        };
+        let found = question.execute()?;
+        self.tell(&found.description, &found.rows, found.interrupted, &graph)?;
+        Ok(if found.interrupted { 130 } else { 0 })
+    }
+
+    fn tell(
+        &self,
+        description: &Description,
+        rows: &[CollectiveRecord],
+        interrupted: bool,
+        graph: &Graph,
+    ) -> Result<()> {
+        let area = area(rows);
+        if self.run.format == Format::Json {
+            let summary = match interrupted {
+                true => Value::Null,
+                false => {
+                    json!({ "area": area, "nodes": graph.node_count(), "attacks": collective_summary::attacks(rows, graph) })
+                }
+            };
+            return say!(
+                "{}",
+                json!({ "run": description, "interrupted": interrupted, "summary": summary, "rows": rows })
+            );
+        }
+        say!(
+            "{:>8}{:>11}{:>10}{:>10}{:>10}{:>11}{:>10}",
+            "Q",
+            "certified",
+            "share",
+            "unknown",
+            "broken",
+            "flips",
+            "seconds"
+        )?;
+        for row in rows {
+            let certified = row.counted.saturating_sub(row.bound);
+            say!(
+                "{:>8}{:>11}{:>10.4}{:>10}{:>10}{:>11}{:>10.1}",
+                row.q_global,
+                certified,
+                certified as f64 / row.counted.max(1) as f64,
+                row.bound.saturating_sub(row.broken),
+                row.broken,
+                row.flips.len(),
+                row.bound_seconds.max(row.attack_seconds)
+            )?;
+        }
+        let counted = rows.first().map_or(0, |row| row.counted);
+        say!(
+            "\nof {counted} predictions, no perturbation of Q flips breaks more than unknown + broken; the flips of the row break those under broken"
+        )?;
+        if let (Some(area), [first, .., last]) = (area, rows) {
+            say!("area under the share certified from Q = {} to {}: {area:.1}", first.q_global, last.q_global)?;
+        }
+        if let Some(row) = rows.last().filter(|row| !row.flips.is_empty()) {
+            put!("\n{}", collective_summary::words(row, graph))?;
+        }
+        if interrupted {
+            say!("interrupted after {} budgets", rows.len())?;
+        }
+        Ok(())
+    }
+}
+
+/// The area under the curve of the share certified, by trapezoids; none for less than two budgets.
+fn area(rows: &[CollectiveRecord]) -> Option<f64> {
+    let share = |row: &CollectiveRecord| (row.counted - row.bound) as f64 / row.counted.max(1) as f64;
+    let trapezoid = |pair: &[CollectiveRecord]| {
+        (pair[1].q_global - pair[0].q_global) as f64 * 0.5 * (share(&pair[0]) + share(&pair[1]))
+    };
+    (rows.len() > 1).then(|| rows.windows(2).map(trapezoid).sum())
+}

@@ -1,0 +1,181 @@
+//! Tables for people about removed edges: the end of `certify --edges`, exact minima, and one node in detail.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use gcnproof::edges::{Edge, EdgeMinimum, EdgeReason, EdgeResult};
+use gcnproof::{Graph, Verdict};
+use gcnproof_report::landscape::class_name;
+use gcnproof_results::record::description::LocalRecord;
+use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRecord};
+use serde::Serialize;
+
+/// Lines shown; a file holds them all.
+const LINES: usize = 60;
+
+/// Edges shown of one attack.
+const EDGES: usize = 6;
+
+/// The summary of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct EdgeSummary {
+    /// Nodes.
+    pub nodes: usize,
+    /// Certified robust.
+    pub robust: usize,
+    /// Broken by a witness.
+    pub non_robust: usize,
+    /// Neither.
+    pub undecided: usize,
+    /// Non-robust nodes whose witness reaches exactly zero.
+    pub ties: usize,
+    /// What decided how many nodes.
+    pub reasons: BTreeMap<&'static str, usize>,
+    /// Nodes attacked with so many edges.
+    pub witness_sizes: BTreeMap<usize, usize>,
+    /// The largest search.
+    pub largest_search: u64,
+    /// Mean seconds of a node.
+    pub seconds_per_node: f64,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+}
+
+impl EdgeSummary {
+    /// Counts rows.
+    pub fn new(rows: &[EdgeRecord], seconds: f64) -> EdgeSummary {
+        let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
+        let (mut reasons, mut witness_sizes) = (BTreeMap::new(), BTreeMap::new());
+        for row in rows {
+            *reasons.entry(row.reason.name()).or_default() += 1;
+            if row.verdict == Verdict::NonRobust {
+                *witness_sizes.entry(row.witness_edges.len()).or_default() += 1;
+            }
+        }
+        EdgeSummary {
+            nodes: rows.len(),
+            robust: count(Verdict::Robust),
+            non_robust: count(Verdict::NonRobust),
+            undecided: count(Verdict::Undecided),
+            ties: rows.iter().filter(|row| row.reason == EdgeReason::Tie).count(),
+            reasons,
+            witness_sizes,
+            largest_search: rows.iter().map(|row| row.search_nodes).max().unwrap_or(0),
+            seconds_per_node: rows.iter().map(|row| row.seconds).sum::<f64>() / rows.len().max(1) as f64,
+            seconds,
+        }
+    }
+
+    /// For people.
+    pub fn table(&self, budget: &EdgeBudgetRecord) -> String {
+        let mut text = words(budget) + "\n\n";
+        let share = |count: usize| 100.0 * count as f64 / self.nodes.max(1) as f64;
+        for (name, count) in [("robust", self.robust), ("non-robust", self.non_robust), ("undecided", self.undecided)] {
+            let _ = writeln!(text, "{name:<12}{count:>8}  {:>5.1} %", share(count));
+        }
+        let _ = writeln!(text, "{:<12}{:>8}\n", "nodes", self.nodes);
+        for (reason, count) in &self.reasons {
+            let _ = writeln!(text, "  {:<22}{count:>8}", reason.replace('_', " "));
+        }
+        if !self.witness_sizes.is_empty() {
+            let sizes: Vec<String> =
+                self.witness_sizes.iter().map(|(size, count)| format!("{size}: {count}")).collect();
+            let _ = writeln!(text, "\nedges of a witness: nodes   {}", sizes.join("  "));
+        }
+        let _ = writeln!(
+            text,
+            "\n{:.2} s, {:.2} ms a node; the largest search has {} branches",
+            self.seconds,
+            1e3 * self.seconds_per_node,
+            self.largest_search
+        );
+        text
+    }
+}
+
+/// A budget in words.
+pub fn words(budget: &EdgeBudgetRecord) -> String {
+    let global = budget.global.map_or(String::new(), |e| format!("at most {e} edges removed in all, "));
+    let local = match &budget.local {
+        LocalRecord::Uniform(e) if *e >= u64::from(u32::MAX) => "any number at a node".into(),
+        LocalRecord::Uniform(e) => format!("{e} at a node"),
+        LocalRecord::PerNode(_) => "as many at a node as its file says".into(),
+    };
+    let keep = if budget.keep_one { ", every node keeps one" } else { "" };
+    let frozen = match budget.frozen.len() {
+        0 => String::new(),
+        count => format!(", {count} frozen"),
+    };
+    format!("{global}{local}{keep}{frozen}")
+}
+
+fn edges(edges: &[Edge]) -> String {
+    let shown: Vec<String> = edges.iter().take(EDGES).map(|edge| format!("{}–{}", edge.0, edge.1)).collect();
+    format!("{}: {}{}", edges.len(), shown.join(" "), if edges.len() > EDGES { " …" } else { "" })
+}
+
+/// The table of `--minimize`.
+pub fn minima(rows: &[EdgeRecord], found: &BTreeMap<u64, Vec<Option<EdgeMinimum>>>) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{:>8}  {:<9}{:<44}edges", "node", "classes", "worst-case margin");
+    let pairs = rows.iter().flat_map(|row| row.margins.iter().enumerate().map(move |(at, margin)| (row, at, margin)));
+    for (row, at, margin) in pairs.clone().take(LINES) {
+        let minimum = found.get(&row.node).and_then(|minima| minima.get(at)?.as_ref());
+        let float = |x: Option<f64>| x.map_or_else(|| "?".to_string(), |x| format!("{x:?}"));
+        let value = match margin.lower == margin.upper || minimum.is_some() {
+            true => float(margin.lower),
+            false => format!("[{}, {}]", float(margin.lower), float(margin.upper)),
+        };
+        let set = minimum.map_or_else(String::new, |minimum| edges(&minimum.edges));
+        let _ =
+            writeln!(text, "{:>8}  {:<9}{value:<44}{set}", row.node, format!("{} – {}", row.reference, margin.class));
+    }
+    let count = pairs.count();
+    if count > LINES {
+        let _ = writeln!(text, "… and {} more class pairs: --out FILE or --format json has them all", count - LINES);
+    }
+    text + "\n"
+}
+
+/// One node in detail.
+pub fn explained(graph: &Graph, result: &EdgeResult, budget: &EdgeBudgetRecord) -> String {
+    let mut text = String::new();
+    let class = |class: usize| class_name(Some(graph), class as u64);
+    let node = result.node;
+    let label = graph.label(node).map_or("no label".into(), |label| format!("label {}", class(label as usize)));
+    let _ = writeln!(text, "node {node}: predicted {}, {label}", class(result.predicted));
+    let _ = writeln!(text, "budget: {}", words(budget));
+    let _ = writeln!(text, "edges: {} at it, {} that matter to it\n", graph.degree(node), result.relevant_edges);
+    let limit = if result.limit_hit { ", a limit was hit" } else { "" };
+    let _ = writeln!(
+        text,
+        "verdict: {} (by {}{limit}), {} branches\n",
+        result.verdict.name().replace('_', "-"),
+        result.reason.name().replace('_', " "),
+        result.search_nodes
+    );
+    let _ = writeln!(text, "{:<28}{:>22}{:>22}  edges that attain it", "margin over", "worst case ≥", "worst case ≤");
+    for (margin, minimum) in result.margins.iter().zip(&result.minima) {
+        let shown: String = class(margin.class).chars().take(27).collect();
+        let set = minimum.as_ref().map_or_else(String::new, |minimum| edges(&minimum.edges));
+        let _ = writeln!(text, "{shown:<28}{:>22.6}{:>22.6}  {set}", margin.lower, margin.upper);
+    }
+    if result.verdict == Verdict::NonRobust {
+        let _ = writeln!(
+            text,
+            "\nwithout these edges the class changes{}:",
+            if result.reason == EdgeReason::Tie { " or ties" } else { "" }
+        );
+        for edge in &result.witness {
+            let target = node as u32;
+            let near = |v: u32| v == target || graph.adjacency().get(node, v as usize).is_some();
+            let place = match (edge.0 == target || edge.1 == target, near(edge.0) || near(edge.1)) {
+                (true, _) => "at the node",
+                (false, true) => "at a neighbour",
+                _ => "two edges away",
+            };
+            let _ = writeln!(text, "  {}–{}  {place}", edge.0, edge.1);
+        }
+    }
+    text
+}

@@ -1,0 +1,116 @@
+//! Options for attacks on edges.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use gcnproof::Graph;
+use gcnproof::edges::EdgeBudget;
+use gcnproof_files::read_integers;
+use miette::{IntoDiagnostic, Result, WrapErr, miette};
+
+use super::input::identifiers;
+
+/// What may be done to edges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EdgeAttack {
+    /// Edges are removed
+    Remove,
+    /// Edges are added: not decided
+    Add,
+    /// Both: not decided
+    Both,
+}
+
+/// The attacker's means where edges are attacked, except for `E`.
+#[derive(Args, Clone, Debug)]
+pub struct EdgeArguments {
+    /// Attack edges instead of attributes: remove (operators are recomputed from the edges that are left)
+    #[arg(
+        long,
+        value_enum,
+        value_name = "ATTACK",
+        help_heading = "Edges",
+        conflicts_with_all = ["local", "local_file", "flips", "freeze_attributes", "deployed"]
+    )]
+    pub edges: Option<EdgeAttack>,
+    /// Removed edges per node, at both ends of each [default: no limit of its own]
+    #[arg(short = 'e', long = "edges-local", value_name = "N", requires = "edges", value_parser = removals, help_heading = "Edges")]
+    pub edges_local: Option<usize>,
+    /// A file with one local budget of removed edges per node (text, one per line, or .npy); replaces -e
+    #[arg(long, value_name = "FILE", requires = "edges", conflicts_with = "edges_local", help_heading = "Edges")]
+    pub edges_local_file: Option<PathBuf>,
+    /// Does every node that has edges keep one?
+    #[arg(
+        long,
+        value_name = "true|false",
+        requires = "edges",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        help_heading = "Edges"
+    )]
+    pub keep_one_edge: Option<bool>,
+    /// A file with edges that cannot be removed: the ids of both ends one after the other (text, one per line, or .npy)
+    #[arg(long, value_name = "FILE", requires = "edges", help_heading = "Edges")]
+    pub freeze_edges: Option<PathBuf>,
+}
+
+/// A number of removals.
+pub fn removals(text: &str) -> std::result::Result<usize, String> {
+    text.parse().map_err(|_| format!("'{text}' is not a number of edges: give a whole number, 0 or more"))
+}
+
+impl EdgeArguments {
+    /// Are edges attacked?
+    ///
+    /// # Errors
+    /// If in a way that is not decided.
+    pub fn wanted(&self) -> Result<bool> {
+        match self.edges {
+            None => Ok(false),
+            Some(EdgeAttack::Remove) => Ok(true),
+            Some(other) => {
+                let name = if other == EdgeAttack::Add { "add" } else { "both" };
+                Err(miette!(
+                    help = "give --edges remove",
+                    "--edges {name}: attacks that add edges are not decided, and nothing is approximated in their place"
+                ))
+            }
+        }
+    }
+
+    /// The budget with a given `E`; `freeze_nodes` is the option of that name.
+    ///
+    /// # Errors
+    /// If a file or a list does not fit the graph.
+    pub fn budget(&self, graph: &Graph, global: usize, freeze_nodes: Option<&str>) -> Result<EdgeBudget> {
+        let mut budget = match &self.edges_local_file {
+            Some(path) => EdgeBudget::per_node(graph, global, &read_integers(path)?)
+                .into_diagnostic()
+                .wrap_err_with(|| format!("{} cannot be used as local budgets of edges", path.display()))?,
+            None => EdgeBudget::uniform(graph, global, self.edges_local.unwrap_or(u32::MAX as usize)),
+        };
+        budget = budget.keep_one(self.keep_one_edge.unwrap_or(true));
+        if let Some(list) = freeze_nodes {
+            let nodes = identifiers(list, graph.node_count(), "nodes")?;
+            budget = budget.freeze_nodes(&nodes).into_diagnostic().wrap_err("--freeze-nodes")?;
+        }
+        if let Some(path) = &self.freeze_edges {
+            let ids = read_integers(path)?;
+            if ids.len() % 2 == 1 {
+                return Err(miette!(
+                    help = "write the ids of both ends of each edge, one after the other",
+                    "--freeze-edges {}: {} ids are no list of pairs",
+                    path.display(),
+                    ids.len()
+                ));
+            }
+            let edges: Vec<(i64, i64)> = ids.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+            budget = budget
+                .freeze_edges(graph, &edges)
+                .into_diagnostic()
+                .wrap_err_with(|| format!("--freeze-edges {}", path.display()))?;
+        }
+        Ok(budget)
+    }
+}

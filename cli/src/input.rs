@@ -1,0 +1,229 @@
+//! Options that all commands share: files, message passing, budget, lists of nodes.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use gcnproof::{Budget, Direction, Graph, LocalBudget, Network, Operator};
+use gcnproof_files::{GraphOptions, ModelFile, ModelOptions, PartFile, read_integers};
+use gcnproof_results::record::description::{BudgetRecord, Identity};
+use gcnproof_run::input::{check_passing, network, read_graph, read_graph_or_part, read_model, rules};
+use miette::{IntoDiagnostic, Result, WrapErr};
+
+pub use gcnproof_run::input::{fit, names, unpredictable_labels};
+pub use gcnproof_run::lists::{flips, identifiers, nodes};
+
+/// Options of a graph file.
+#[derive(Args, Clone, Debug)]
+pub struct GraphArguments {
+    /// Take every non-zero attribute as present
+    #[arg(long, help_heading = "Graph")]
+    pub binarize: bool,
+    /// Take every edge in both directions
+    #[arg(long, help_heading = "Graph")]
+    pub symmetrize: bool,
+    /// Take every non-zero edge weight as 1
+    #[arg(long, help_heading = "Graph")]
+    pub unweight: bool,
+}
+
+impl GraphArguments {
+    /// As the reader of files takes them.
+    pub fn options(&self) -> GraphOptions {
+        GraphOptions { binarize: self.binarize, symmetrize: self.symmetrize, unweight: self.unweight }
+    }
+
+    /// Reads a graph and tells what is worth knowing about it.
+    pub fn read(&self, path: &Path) -> Result<Graph> {
+        let graph = read_graph(path, &self.options())?;
+        tell(path, graph.notes());
+        Ok(graph)
+    }
+
+    /// The same of a graph or of a part of one.
+    pub fn read_or_part(&self, path: &Path) -> Result<(Graph, Option<PartFile>)> {
+        let (graph, part) = read_graph_or_part(path, &self.options())?;
+        tell(path, graph.notes());
+        Ok((graph, part))
+    }
+}
+
+/// Tells the notes of a file.
+fn tell(path: &Path, notes: &[String]) {
+    for note in notes {
+        note!("note: {}: {note}", path.display());
+    }
+}
+
+/// Options of a model file.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ModelArguments {
+    /// The layers by the beginnings of their tensors' names, first layer first (encoder,classifier for
+    /// encoder.lin.weight and so on) [default: the names of PyTorch Geometric's GCN, or W1, b1, …]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Model")]
+    pub layers: Vec<String>,
+}
+
+impl ModelArguments {
+    /// As the reader of files takes them.
+    pub fn options(&self) -> ModelOptions {
+        ModelOptions { layers: self.layers.clone() }
+    }
+
+    /// Reads a model and tells what is worth knowing about it.
+    pub fn read(&self, path: &Path) -> Result<ModelFile> {
+        let model = read_model(path, &self.options())?;
+        tell(path, &model.notes);
+        Ok(model)
+    }
+}
+
+/// A graph and a model on it.
+#[derive(Args, Clone, Debug)]
+pub struct Input {
+    /// The graph (.npz with adj_*, attr_* and labels, or with edge_index, x and y)
+    pub graph: PathBuf,
+    /// The trained model (.safetensors or .npz)
+    pub model: PathBuf,
+    /// How the graph is read.
+    #[command(flatten)]
+    pub options: GraphArguments,
+    /// How messages are passed.
+    #[command(flatten)]
+    pub passing: PassingArguments,
+    /// How the model is read.
+    #[command(flatten)]
+    pub reading: ModelArguments,
+}
+
+/// How messages are passed.
+#[derive(Args, Clone, Debug)]
+pub struct PassingArguments {
+    /// One rule for all layers, or one per layer separated by commas: gcn, gcn-self, mean, mean+self, sum, sum+self,
+    /// identity, poly(RULE;c0,c1,…), or the path of a matrix (.npz as written by scipy.sparse.save_npz, or .npy) [default: gcn, or what the
+    /// model's file says]
+    #[arg(long, value_name = "RULE", value_delimiter = ',', help_heading = "Model")]
+    pub message_passing: Vec<String>,
+}
+
+impl PassingArguments {
+    /// The rules as they were given, or the usual one.
+    pub fn words(&self) -> String {
+        if self.message_passing.is_empty() { "gcn".into() } else { self.message_passing.join(",") }
+    }
+
+    /// See [`check_passing`].
+    ///
+    /// # Errors
+    /// If the file says how messages are passed.
+    pub fn check(&self, model: &ModelFile, path: &Path) -> Result<()> {
+        check_passing(&self.message_passing, model, path)
+    }
+
+    /// See [`rules`].
+    ///
+    /// # Errors
+    /// If a rule is unknown, or a matrix cannot be read.
+    pub fn rules(&self) -> Result<Vec<Operator>> {
+        rules(&self.message_passing)
+    }
+}
+
+impl Input {
+    /// Reads both files.
+    pub fn read(&self) -> Result<(Graph, Network, Identity)> {
+        let graph = self.options.read(&self.graph)?;
+        let (network, identity) = self.network(&graph, None)?;
+        Ok((graph, network, identity))
+    }
+
+    /// The same of a graph or of a part of one.
+    pub fn read_or_part(&self) -> Result<(Graph, Network, Identity, Option<PartFile>)> {
+        let (graph, part) = self.options.read_or_part(&self.graph)?;
+        let (network, identity) = self.network(&graph, part.as_ref())?;
+        Ok((graph, network, identity, part))
+    }
+
+    fn network(&self, graph: &Graph, part: Option<&PartFile>) -> Result<(Network, Identity)> {
+        let model = self.reading.read(&self.model)?;
+        let found = network(model, &self.passing.message_passing, (graph, part), (&self.graph, &self.model))?;
+        if let Some(words) = unpredictable_labels(graph, &found.0) {
+            note!("note: {}: {words}", self.graph.display());
+        }
+        Ok(found)
+    }
+}
+
+/// Which flips may be made.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Flips {
+    /// Attributes may be added and removed
+    Both,
+    /// Attributes may only be added
+    Add,
+    /// Attributes may only be removed
+    Remove,
+}
+
+/// The attacker's means, except for `Q`.
+#[derive(Args, Clone, Debug)]
+pub struct LocalArguments {
+    /// Flips per node: a number, or a percentage of the attributes (rounded down, but at least 1 if it is more than 0%)
+    #[arg(
+        short = 'q',
+        long = "local",
+        alias = "q",
+        value_name = "N|P%",
+        default_value = "1%",
+        help_heading = "Budget"
+    )]
+    pub local: LocalBudget,
+    /// A file with one local budget per node (text, one per line, or .npy); replaces -q
+    #[arg(long, value_name = "FILE", help_heading = "Budget")]
+    pub local_file: Option<PathBuf>,
+    /// Which flips are possible
+    #[arg(long, value_enum, default_value = "both", help_heading = "Budget")]
+    pub flips: Flips,
+    /// Nodes whose attributes cannot be touched: ids and ranges (3,17,20-25), a file with ids or a mask, or FILE.npz:NAME
+    #[arg(long, value_name = "IDS|FILE", help_heading = "Budget")]
+    pub freeze_nodes: Option<String>,
+    /// Attributes that cannot be touched: the same
+    #[arg(long, value_name = "IDS|FILE", help_heading = "Budget")]
+    pub freeze_attributes: Option<String>,
+}
+
+impl LocalArguments {
+    /// The budget with a given `Q`, and its record without.
+    pub fn budget(&self, graph: &Graph, global: usize) -> Result<(Budget, BudgetRecord)> {
+        self.budget_of(graph, None, global)
+    }
+
+    /// The same of a graph or of a part of one. Files and lists are about all nodes of the whole graph, and so is the record.
+    pub fn budget_of(&self, graph: &Graph, part: Option<&PartFile>, global: usize) -> Result<(Budget, BudgetRecord)> {
+        let nodes = part.map_or(graph.node_count(), |part| part.of);
+        let sizes = (nodes, graph.attribute_count());
+        let budget = match &self.local_file {
+            None => Budget::uniform_of(sizes, global, self.local.flips(graph.attribute_count())),
+            Some(path) => Budget::per_node_of(sizes, global, &read_integers(path)?)
+                .into_diagnostic()
+                .wrap_err_with(|| format!("{} cannot be used as local budgets", path.display()))?,
+        };
+        let direction = match self.flips {
+            Flips::Both => Direction::Both,
+            Flips::Add => Direction::Add,
+            Flips::Remove => Direction::Remove,
+        };
+        let mut budget = budget.with_direction(direction);
+        if let Some(list) = &self.freeze_nodes {
+            budget = budget
+                .freeze_nodes(&identifiers(list, nodes, "nodes")?)
+                .into_diagnostic()
+                .wrap_err("--freeze-nodes")?;
+        }
+        if let Some(list) = &self.freeze_attributes {
+            let attributes = identifiers(list, graph.attribute_count(), "attributes")?;
+            budget = budget.freeze_attributes(graph, &attributes).into_diagnostic().wrap_err("--freeze-attributes")?;
+        }
+        let record = BudgetRecord::new(&budget);
+        Ok((part.map_or_else(|| budget.clone(), |part| budget.restricted(&part.nodes)), record))
+    }
+}

@@ -1,0 +1,114 @@
+//! The program: which commands there are, and how one is run.
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::{Parser, Subcommand};
+
+use super::output;
+
+/// Exact robustness verification of graph convolutional networks.
+///
+/// Given a graph with binary node attributes, a trained GCN and a budget of attribute flips, says for every node whether
+/// any such attack changes its class: robust (proved in exact arithmetic), non-robust (with the attack), or undecided.
+#[derive(Parser, Debug)]
+#[command(name = "gcnproof", version, max_term_width = 120)]
+#[command(after_help = "Start here:  gcnproof demo")]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Certify(Box<super::certify::Certify>),
+    Check(Box<super::check::Check>),
+    Radius(Box<super::radius::Radius>),
+    Collective(Box<super::collective::Collective>),
+    Study(Box<super::study::Study>),
+    Report(Box<super::report::Report>),
+    Explain(Box<super::explain::Explain>),
+    Inspect(Box<super::inspect::Inspect>),
+    Train(Box<super::train::Train>),
+    Reproduce(Box<super::reproduce::Reproduce>),
+    Partition(Box<super::partition::Partition>),
+    Join(Box<super::join::Join>),
+    #[cfg(feature = "laboratory")]
+    Validate(Box<super::validate::Validate>),
+    #[cfg(feature = "laboratory")]
+    Export(Box<super::export::Export>),
+    #[cfg(not(feature = "laboratory"))]
+    #[command(hide = true)]
+    Validate(Unavailable),
+    #[cfg(not(feature = "laboratory"))]
+    #[command(hide = true)]
+    Export(Unavailable),
+    Demo(super::demo::Demo),
+}
+
+/// A command of the laboratory in a build without it: it says how to get one.
+#[cfg(not(feature = "laboratory"))]
+#[derive(clap::Args, Debug)]
+#[command(disable_help_flag = true)]
+struct Unavailable {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    _arguments: Vec<String>,
+}
+
+#[cfg(not(feature = "laboratory"))]
+impl Unavailable {
+    fn execute(self) -> miette::Result<u8> {
+        Err(miette::miette!(
+            help = "build it with `make build`, or `cargo install --path cli --features laboratory` (needs HiGHS)",
+            "validate and export belong to the laboratory, which this build of gcnproof does not have"
+        ))
+    }
+}
+
+impl Cli {
+    /// Runs the command. Returns the exit code.
+    ///
+    /// # Errors
+    /// What the command could not do.
+    pub fn execute(self) -> miette::Result<u8> {
+        match self.command {
+            Command::Certify(command) => command.execute(),
+            Command::Check(command) => command.execute(),
+            Command::Radius(command) => command.execute(),
+            Command::Collective(command) => command.execute(),
+            Command::Study(command) => command.execute(),
+            Command::Report(command) => command.execute(),
+            Command::Explain(command) => command.execute(),
+            Command::Inspect(command) => command.execute(),
+            Command::Train(command) => command.execute(),
+            Command::Reproduce(command) => command.execute(),
+            Command::Partition(command) => command.execute(),
+            Command::Join(command) => command.execute(),
+            Command::Validate(command) => command.execute(),
+            Command::Export(command) => command.execute(),
+            Command::Demo(command) => command.execute(),
+        }
+    }
+}
+
+/// Runs what stands on the command line, and says what goes wrong. Returns the exit code.
+pub fn run() -> u8 {
+    match Cli::try_parse() {
+        Ok(cli) => cli.execute().unwrap_or_else(|report| output::fail(&report)),
+        // Help and version are asked for and go to standard output; complaints to standard error.
+        Err(error) => {
+            let printed = error.print().and_then(|()| std::io::stdout().flush());
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            printed.map_or_else(|failure| output::fail(&output::unwritten(failure)), |()| code)
+        }
+    }
+}
+
+/// Runs a command inside another program, which has [captured](output::capture) what commands say. Returns the exit code.
+///
+/// # Errors
+/// If the words are no command, and what the command could not do.
+pub fn run_inside(words: impl IntoIterator<Item = OsString>) -> miette::Result<u8> {
+    let words = std::iter::once(OsString::from("gcnproof")).chain(words);
+    Cli::try_parse_from(words).map_err(|error| miette::miette!("{}", error.render().to_string().trim_end()))?.execute()
+}

@@ -1,0 +1,251 @@
+//! The tables that `certify` and `radius` print at the end of a run.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use gcnproof::{DeployedVerdict, Direction, Reason, Verdict};
+use gcnproof_results::record::NodeRecord;
+use gcnproof_results::record::description::{BudgetRecord, LocalRecord};
+use serde::Serialize;
+
+use super::run;
+
+/// Counts of one group of nodes.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Group {
+    /// Nodes in the group.
+    pub nodes: usize,
+    /// Certified robust.
+    pub robust: usize,
+    /// Broken by a witness.
+    pub non_robust: usize,
+    /// Neither.
+    pub undecided: usize,
+    /// Predicted class equals label, among those with a label.
+    pub accuracy: Option<f64>,
+    /// Mean over the nodes of the smallest lower bound.
+    pub mean_margin: Option<f64>,
+}
+
+/// The summary of a `certify` run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// All nodes.
+    pub all: Group,
+    /// The labelled ones.
+    pub labelled: Group,
+    /// The others.
+    pub unlabelled: Group,
+    /// Nodes that the paper's bound alone certifies, if it was evaluated.
+    pub certified_by_paper: Option<usize>,
+    /// Nodes that the anchored bound alone certifies, if it was evaluated.
+    pub certified_by_anchored: Option<usize>,
+    /// Non-robust nodes whose witness reaches exactly zero.
+    pub ties: usize,
+    /// Counts of the verdicts for the network as it runs, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deployed: Option<DeployedCounts>,
+    /// What decided how many nodes, in the order of the cascade, and the time spent on them.
+    pub steps: Vec<Step>,
+    /// Wall-clock seconds of this run.
+    pub seconds: f64,
+    /// Nodes that this run has worked on; the others were there before.
+    pub computed: usize,
+}
+
+/// Nodes by their verdict as deployed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct DeployedCounts {
+    /// No execution loses the class.
+    pub robust: usize,
+    /// Every execution is fooled by the witness.
+    pub non_robust: usize,
+    /// Rounding may decide.
+    pub rounding_dependent: usize,
+    /// Nothing is known.
+    pub undecided: usize,
+    /// The class without any flip may depend on rounding.
+    pub predictions_that_depend: usize,
+    /// The median over the nodes of their largest error bound.
+    pub median_error: Option<f64>,
+}
+
+impl DeployedCounts {
+    fn new(rows: &[NodeRecord]) -> Option<DeployedCounts> {
+        let count = |verdict| rows.iter().filter(|row| row.deployed == Some(verdict)).count();
+        rows.iter().any(|row| row.deployed.is_some()).then(|| {
+            let largest = |row: &NodeRecord| {
+                let errors = row.rounding.iter().flatten().map(|margin| margin.upper);
+                errors.reduce(|x, y| Some(x?.max(y?))).flatten()
+            };
+            let mut errors: Vec<f64> = rows.iter().filter_map(largest).collect();
+            errors.sort_by(f64::total_cmp);
+            DeployedCounts {
+                robust: count(DeployedVerdict::Robust),
+                non_robust: count(DeployedVerdict::NonRobust),
+                rounding_dependent: count(DeployedVerdict::RoundingDependent),
+                undecided: count(DeployedVerdict::Undecided),
+                predictions_that_depend: rows.iter().filter(|row| row.prediction_depends == Some(true)).count(),
+                median_error: errors.get(errors.len() / 2).copied(),
+            }
+        })
+    }
+}
+
+/// One step of the cascade.
+#[derive(Clone, Debug, Serialize)]
+pub struct Step {
+    /// What decided.
+    pub step: &'static str,
+    /// Nodes decided by it.
+    pub nodes: usize,
+    /// Time spent on these nodes, over all threads.
+    pub seconds: f64,
+    /// Tree nodes examined for them.
+    pub search_nodes: u64,
+}
+
+/// Has a step decided this row?
+type Decides = fn(&NodeRecord) -> bool;
+
+/// The steps of the cascade: which rows each has decided.
+const STEPS: [(&str, Decides); 10] = [
+    ("path bound", |row| row.reason == Reason::PathBound),
+    ("paper's bound", |row| row.reason == Reason::PaperBound),
+    ("anchored bound", |row| row.reason == Reason::AnchoredBound),
+    ("mixtures", |row| row.reason == Reason::MixedBounds),
+    ("witness", |row| matches!(row.reason, Reason::Witness | Reason::Tie) && row.search_nodes == 0),
+    ("column generation", |row| row.reason == Reason::ColumnGeneration),
+    ("branch and price", |row| row.reason == Reason::BranchAndPrice),
+    ("witness of the search", |row| matches!(row.reason, Reason::Witness | Reason::Tie) && row.search_nodes > 0),
+    ("given up at a limit", |row| row.reason == Reason::Limit),
+    ("left open", |row| row.reason == Reason::BoundNotPositive),
+];
+
+impl Group {
+    fn new<'a>(rows: impl Iterator<Item = &'a NodeRecord> + Clone) -> Group {
+        let count = |verdict: Verdict| rows.clone().filter(|row| row.verdict == verdict).count();
+        let mean = |values: Vec<f64>| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
+        Group {
+            nodes: rows.clone().count(),
+            robust: count(Verdict::Robust),
+            non_robust: count(Verdict::NonRobust),
+            undecided: count(Verdict::Undecided),
+            accuracy: mean(
+                rows.clone().filter_map(|r| r.label.map(|label| f64::from(u8::from(label == r.predicted)))).collect(),
+            ),
+            mean_margin: mean(rows.filter_map(NodeRecord::worst_lower).collect()),
+        }
+    }
+}
+
+impl Summary {
+    /// Counts the rows.
+    pub fn new(rows: &[NodeRecord], labelled: &BTreeSet<u64>, seconds: f64, computed: usize) -> Summary {
+        // Of a bound that was not evaluated for every node there is no count.
+        let certified = |which: fn(&NodeRecord) -> Option<bool>| {
+            rows.iter().map(which).try_fold(0, |count, certifies| Some(count + usize::from(certifies?)))
+        };
+        Summary {
+            all: Group::new(rows.iter()),
+            labelled: Group::new(rows.iter().filter(|row| labelled.contains(&row.node))),
+            unlabelled: Group::new(rows.iter().filter(|row| !labelled.contains(&row.node))),
+            certified_by_paper: certified(|row| row.paper_certifies),
+            certified_by_anchored: certified(|row| row.anchored_certifies),
+            ties: rows.iter().filter(|row| row.reason == Reason::Tie).count(),
+            deployed: DeployedCounts::new(rows),
+            steps: STEPS
+                .iter()
+                .map(|&(step, decides)| {
+                    let decided: Vec<&NodeRecord> = rows.iter().filter(|row| decides(row)).collect();
+                    Step {
+                        step,
+                        nodes: decided.len(),
+                        seconds: decided.iter().map(|row| row.seconds).sum(),
+                        search_nodes: decided.iter().map(|row| row.search_nodes).sum(),
+                    }
+                })
+                .filter(|step| step.nodes > 0)
+                .collect(),
+            seconds,
+            computed,
+        }
+    }
+
+    /// As a table.
+    pub fn table(&self, budget: &BudgetRecord) -> String {
+        let mut text = String::new();
+        let local = match &budget.local {
+            LocalRecord::PerNode(_) => "q given by node".to_string(),
+            LocalRecord::Uniform(q) => format!("q = {q} per node"),
+        };
+        let flips = match budget.direction {
+            Direction::Both => "attributes may be added and removed",
+            Direction::Add => "attributes may only be added",
+            Direction::Remove => "attributes may only be removed",
+        };
+        let global = budget.global.map_or_else(String::new, |global| global.to_string());
+        let _ = writeln!(text, "budget: Q = {global} flips in all, {local}; {flips}");
+        let _ = writeln!(
+            text,
+            "\n{:<12}{:>8}{:>18}{:>18}{:>18}{:>10}{:>13}",
+            "", "nodes", "robust", "non-robust", "undecided", "accuracy", "mean margin"
+        );
+        for (name, group) in [("all", &self.all), ("labelled", &self.labelled), ("unlabelled", &self.unlabelled)] {
+            if group.nodes == 0 && name != "all" {
+                continue;
+            }
+            let share = |count: usize| format!("{count} ({:.1} %)", 100.0 * count as f64 / group.nodes.max(1) as f64);
+            let number = |x: Option<f64>, digits: usize| x.map_or("-".to_string(), |x| format!("{x:.digits$}"));
+            let _ = writeln!(
+                text,
+                "{name:<12}{:>8}{:>18}{:>18}{:>18}{:>10}{:>13}",
+                group.nodes,
+                share(group.robust),
+                share(group.non_robust),
+                share(group.undecided),
+                number(group.accuracy, 3),
+                number(group.mean_margin, 4),
+            );
+        }
+        text.push('\n');
+        for (name, count) in
+            [("the paper's bound", self.certified_by_paper), ("the anchored bound", self.certified_by_anchored)]
+        {
+            if let Some(count) = count {
+                let _ = writeln!(text, "certified by {name} alone: {count}");
+            }
+        }
+        let _ = writeln!(text, "\n{:<24}{:>8}{:>12}{:>14}", "decided by", "nodes", "seconds", "tree nodes");
+        for Step { step, nodes, seconds, search_nodes } in &self.steps {
+            let _ = writeln!(text, "{step:<24}{nodes:>8}{seconds:>12.2}{search_nodes:>14}");
+        }
+        text.push('\n');
+        if self.ties > 0 {
+            let _ = writeln!(text, "ties (worst margin found is exactly 0): {}", self.ties);
+        }
+        if let Some(deployed) = &self.deployed {
+            let _ = writeln!(
+                text,
+                "as deployed: {} robust, {} non-robust, {} rounding-dependent, {} undecided; {} predictions may depend on rounding",
+                deployed.robust,
+                deployed.non_robust,
+                deployed.rounding_dependent,
+                deployed.undecided,
+                deployed.predictions_that_depend
+            );
+            if let Some(error) = deployed.median_error {
+                let _ = writeln!(text, "rounding moves a margin by at most {error:.2e} (median over nodes)");
+            }
+        }
+        let rate = run::rate(self.computed as u64, self.seconds);
+        let _ = match (self.all.nodes.saturating_sub(self.computed), self.computed) {
+            (0, computed) => writeln!(text, "{:.2} s, {computed} nodes, {rate}", self.seconds),
+            (before, 0) => writeln!(text, "{:.2} s; all {before} nodes were there before", self.seconds),
+            (before, computed) => {
+                writeln!(text, "{:.2} s, {computed} nodes, {rate}; {before} nodes were there before", self.seconds)
+            }
+        };
+        text
+    }
+}

@@ -1,0 +1,390 @@
+//! `gcnproof train`: a GCN that can be proved robust.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use gcnproof::{Budget, Graph};
+use gcnproof_results::record::description::BudgetRecord;
+use gcnproof_train::checkpoint::TrainingRun;
+use gcnproof_train::evaluation::{Evaluation, evaluate};
+use gcnproof_train::log::{Header, Line, Log};
+use gcnproof_train::losses::Loss;
+use gcnproof_train::settings::{Settings, TrainingBound};
+use gcnproof_train::split::{Share, Split};
+use gcnproof_train::trainer::Trainer;
+use miette::{Result, WrapErr, miette};
+use serde_json::json;
+
+use super::input::{self, GraphArguments, LocalArguments, PassingArguments};
+use super::run::{self, Format, stopped};
+
+/// Train a GCN on a graph, with or without certificates in the loss.
+///
+/// ce is standard training; rce, rh and rh-u train for certificates at the given budget. Defaults are the settings that
+/// reach the published results for each loss.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  gcnproof train cora.npz --loss rh-u -Q 12 -q 1% --out robust.safetensors
+  gcnproof train cora.npz --loss ce --split 20 --seed 7 --out standard.safetensors --log standard.jsonl
+  gcnproof train cora.npz --loss rh-u -Q 12 --bound anchored --layers 3 --out deep.safetensors
+  gcnproof train cora.npz --loss rh-u -Q 12 --out robust.safetensors --resume      (after an interruption)
+
+Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (resume with --resume).")]
+pub struct Train {
+    /// The graph (.npz with adj_*, attr_* and labels, or with edge_index, x and y)
+    graph: PathBuf,
+    /// What to minimise: ce, rce, rh or rh-u
+    #[arg(long)]
+    loss: Loss,
+    #[command(flatten)]
+    options: GraphArguments,
+    /// Flips in all that the model shall withstand
+    #[arg(short = 'Q', long = "global", value_name = "N", default_value_t = 12, value_parser = input::flips, help_heading = "Budget")]
+    global: usize,
+    #[command(flatten)]
+    local: LocalArguments,
+    #[command(flatten)]
+    network: NetworkArguments,
+    #[command(flatten)]
+    split: SplitArguments,
+    #[command(flatten)]
+    tuning: TuningArguments,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// The network.
+#[derive(Args, Debug)]
+struct NetworkArguments {
+    /// Units of each hidden layer
+    #[arg(long, value_name = "N", default_value_t = 32, help_heading = "Model")]
+    hidden: usize,
+    /// Weight layers (2: one hidden layer)
+    #[arg(long, value_name = "N", default_value_t = 2, help_heading = "Model")]
+    layers: usize,
+    #[command(flatten)]
+    passing: PassingArguments,
+}
+
+/// Whose labels may be used.
+#[derive(Args, Debug)]
+struct SplitArguments {
+    /// Labelled nodes of each class: a percentage (at least one node), or a number
+    #[arg(long, value_name = "P%|N", default_value = "10%", help_heading = "Training")]
+    split: Share,
+    /// The labelled nodes themselves: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME;
+    /// replaces --split
+    #[arg(long, value_name = "IDS|FILE", help_heading = "Training")]
+    labelled: Option<String>,
+    /// Decides the split, the weights at the start, batches and dropout
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Training")]
+    seed: u64,
+}
+
+/// Which certificate is trained for.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum BoundArgument {
+    /// The published dual bound
+    Paper,
+    /// The bound anchored at the unperturbed graph
+    Anchored,
+}
+
+/// How it is minimised. What is not given is what is known to work for the loss.
+#[derive(Args, Debug)]
+struct TuningArguments {
+    /// The certificate in the loss
+    #[arg(long, value_enum, default_value = "paper", help_heading = "Training")]
+    bound: BoundArgument,
+    /// Iterations of each stage at most
+    #[arg(long, visible_alias = "iterations", value_name = "N", help_heading = "Training")]
+    epochs: Option<usize>,
+    /// Iterations of cross entropy before a robust loss
+    #[arg(long, value_name = "N", help_heading = "Training")]
+    warm_up: Option<usize>,
+    /// Iterations without progress after which a stage ends (0: never)
+    #[arg(long, value_name = "N", help_heading = "Training")]
+    patience: Option<usize>,
+    /// Targets per iteration
+    #[arg(long, value_name = "N", help_heading = "Training")]
+    batch: Option<usize>,
+    /// Step of Adam at the start of a stage
+    #[arg(long, value_name = "X", help_heading = "Training")]
+    learning_rate: Option<f64>,
+    /// Share of the step that is left at the end of a stage
+    #[arg(long, value_name = "X", help_heading = "Training")]
+    decay: Option<f64>,
+    /// Weight of half the squared weights
+    #[arg(long, visible_alias = "l2", value_name = "X", help_heading = "Training")]
+    weight_decay: Option<f64>,
+    /// Share of inputs that each layer of the cross entropy drops
+    #[arg(long, value_name = "X", help_heading = "Training")]
+    dropout: Option<f64>,
+    /// Weight of the robust hinge against the cross entropy
+    #[arg(long, value_name = "X", help_heading = "Training")]
+    hinge_weight: Option<f64>,
+    /// Standard deviation of the hidden units' biases at the start
+    #[arg(long, value_name = "X", help_heading = "Training")]
+    bias_spread: Option<f64>,
+    /// Worst-case margin wanted of labelled nodes [default: ln 9]
+    #[arg(long, value_name = "X", help_heading = "Training")]
+    margin_labelled: Option<f64>,
+    /// Worst-case margin wanted of unlabelled nodes [default: ln 1.5]
+    #[arg(long, value_name = "X", help_heading = "Training")]
+    margin_unlabelled: Option<f64>,
+}
+
+/// What is written.
+#[derive(Args, Debug)]
+struct OutputArguments {
+    /// The model, ending in .safetensors: with the names of PyTorch Geometric
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    out: PathBuf,
+    /// One JSON object per iteration: losses, worst-case margins, accuracies
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    log: Option<PathBuf>,
+    /// Where the state of the run is kept until it is done [default: OUT.checkpoint]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    checkpoint: Option<PathBuf>,
+    /// Iterations between two checkpoints
+    #[arg(long, value_name = "N", default_value_t = 50, help_heading = "Output")]
+    checkpoint_every: usize,
+    /// Go on with an interrupted run of the same command
+    #[arg(long, help_heading = "Output")]
+    resume: bool,
+    /// Overwrite what is there
+    #[arg(long, conflicts_with = "resume", help_heading = "Output")]
+    force: bool,
+    /// Standard output: a table or JSON
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    format: Format,
+    /// Threads [default: all cores]; the model does not depend on it
+    #[arg(long, value_name = "N", help_heading = "Output", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+}
+
+impl Train {
+    /// Runs the command. Returns the exit code.
+    pub fn execute(self) -> Result<u8> {
+        run::prepare(self.output.threads)?;
+        if self.output.out.extension().is_none_or(|end| !end.eq_ignore_ascii_case("safetensors")) {
+            return Err(miette!(
+                help = "end the name in .safetensors",
+                "--out {}: the model is written as safetensors, and the name says something else",
+                self.output.out.display()
+            ));
+        }
+        if self.output.out.exists() && !self.output.force && !self.output.resume {
+            return Err(miette!(
+                help = "give another name, --force to overwrite it, or --resume to go on with an interrupted run",
+                "{} exists already",
+                self.output.out.display()
+            ));
+        }
+        let settings = self.settings();
+        settings.check()?;
+        let graph = self.options.read(&self.graph)?;
+        let (budget, budget_record) = self.local.budget(&graph, self.global)?;
+        let split = self.split.split(&graph)?;
+        for note in &split.notes {
+            note!("note: {note}");
+        }
+        let rules = self.network.passing.rules()?;
+        let identity = TrainingRun {
+            graph: graph.digest().to_string(),
+            global: self.global,
+            budget: budget_record.clone(),
+            labelled: split.labelled.clone(),
+            message_passing: input::names(&rules),
+            settings: settings.clone(),
+        };
+        let mut trainer = Trainer::new(&graph, &budget, &split, settings, &rules)?;
+        let checkpoint = self.output.checkpoint.clone().unwrap_or_else(|| suffixed(&self.output.out, ".checkpoint"));
+        if self.output.resume {
+            trainer.load(&checkpoint, &identity)?;
+            note!("resuming after iteration {}", trainer.iteration());
+        }
+        let start = Instant::now();
+        run::begin();
+        if self.iterate(&mut trainer, &graph, &budget_record, (&checkpoint, &identity))? {
+            note!("interrupted after iteration {}; --resume goes on", trainer.iteration());
+            return Ok(130);
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        trainer.write(&self.output.out, &self.metadata(&trainer, &graph, &split, &budget_record))?;
+        // The run is done: what it could be resumed from is of no use any more.
+        let _ = std::fs::remove_file(&checkpoint);
+        self.report(&trainer, (&graph, &budget, &split), &identity, seconds)
+    }
+
+    /// Trains until the end or an interruption, and says which.
+    fn iterate(
+        &self,
+        trainer: &mut Trainer,
+        graph: &Graph,
+        budget: &BudgetRecord,
+        (checkpoint, identity): (&Path, &TrainingRun),
+    ) -> Result<bool> {
+        let header = Header {
+            gcnproof_training_log: 1,
+            graph: graph.digest().to_string(),
+            loss: self.loss,
+            bound: trainer.settings().bound.name().into(),
+            local: budget.local.clone(),
+            global: self.global,
+            seed: self.split.seed,
+        };
+        let mut log = match &self.output.log {
+            Some(path) => Some(Log::open(path, &header, trainer.iteration())?),
+            None => None,
+        };
+        let bar = run::progress_bar(trainer.iterations_at_most(), trainer.iteration() as u64);
+        let start = Instant::now();
+        loop {
+            if stopped() {
+                trainer.save(checkpoint, identity)?;
+                bar.finish_and_clear();
+                return Ok(true);
+            }
+            let Some((iteration, stage, report)) = trainer.step(log.is_some())? else { break };
+            let line = Line { iteration, seconds: start.elapsed().as_secs_f64(), stage, report };
+            if let Some(log) = &mut log {
+                log.push(&line)?;
+            }
+            bar.inc(1);
+            bar.set_message(describe(&line));
+            if (iteration + 1).is_multiple_of(self.output.checkpoint_every.max(1)) {
+                trainer.save(checkpoint, identity)?;
+            }
+        }
+        bar.finish_and_clear();
+        Ok(false)
+    }
+
+    fn settings(&self) -> Settings {
+        let tuning = &self.tuning;
+        let known = Settings::new(self.loss, self.split.seed);
+        Settings {
+            bound: match tuning.bound {
+                BoundArgument::Paper => TrainingBound::Paper,
+                BoundArgument::Anchored => TrainingBound::Anchored,
+            },
+            hidden: self.network.hidden,
+            layers: self.network.layers,
+            batch: tuning.batch.unwrap_or(known.batch),
+            warm_up: tuning.warm_up.unwrap_or(known.warm_up),
+            epochs: tuning.epochs.unwrap_or(known.epochs),
+            patience: tuning.patience.unwrap_or(known.patience),
+            learning_rate: tuning.learning_rate.unwrap_or(known.learning_rate),
+            decay: tuning.decay.unwrap_or(known.decay),
+            weight_decay: tuning.weight_decay.unwrap_or(known.weight_decay),
+            dropout: tuning.dropout.unwrap_or(known.dropout),
+            margin_labelled: tuning.margin_labelled.unwrap_or(known.margin_labelled),
+            margin_unlabelled: tuning.margin_unlabelled.unwrap_or(known.margin_unlabelled),
+            hinge_weight: tuning.hinge_weight.unwrap_or(known.hinge_weight),
+            bias_spread: tuning.bias_spread.unwrap_or(known.bias_spread),
+            ..known
+        }
+    }
+
+    /// What the file says about itself.
+    fn metadata(
+        &self,
+        trainer: &Trainer,
+        graph: &Graph,
+        split: &Split,
+        budget: &BudgetRecord,
+    ) -> BTreeMap<String, String> {
+        let how = match &self.split.labelled {
+            Some(list) => format!("labelled {list}"),
+            None => self.split.split.to_string(),
+        };
+        let entries = [
+            ("framework", format!("gcnproof {}", env!("CARGO_PKG_VERSION"))),
+            ("graph", graph.digest().to_string()),
+            ("loss", self.loss.to_string()),
+            ("bound", trainer.settings().bound.name().into()),
+            ("budget", json!({ "global": self.global, "budget": budget }).to_string()),
+            ("seed", self.split.seed.to_string()),
+            ("split", how),
+            ("labelled", json!(split.labelled).to_string()),
+            ("message_passing", self.network.passing.words()),
+            ("settings", json!(trainer.settings()).to_string()),
+            ("iterations", trainer.iteration().to_string()),
+        ];
+        entries.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
+    }
+
+    fn report(
+        &self,
+        trainer: &Trainer,
+        (graph, budget, split): (&Graph, &Budget, &Split),
+        identity: &TrainingRun,
+        seconds: f64,
+    ) -> Result<u8> {
+        let evaluation = evaluate(graph, &trainer.model(), budget, split);
+        let iterations = trainer.iteration();
+        if evaluation.collapsed() {
+            let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+            note!(
+                "warning: the model has collapsed: {} of the nodes are certified, but it is right about {} of them, and always \
+                 answering the largest class is right about {}. Train for a smaller -Q or -q, with more labelled nodes (--split), \
+                 or with a longer --warm-up",
+                percent(evaluation.certified_by_best),
+                percent(evaluation.accuracy),
+                percent(evaluation.largest_class)
+            );
+        }
+        match self.output.format {
+            Format::Json => say!(
+                "{}",
+                json!({ "run": identity, "iterations": iterations, "seconds": seconds, "evaluation": evaluation })
+            )?,
+            Format::Table => print_table(&evaluation, self.global, iterations, seconds, &self.output.out)?,
+        }
+        Ok(0)
+    }
+}
+
+impl SplitArguments {
+    fn split(&self, graph: &Graph) -> Result<Split> {
+        match &self.labelled {
+            None => Ok(Split::draw(graph, self.split, self.seed)?),
+            Some(list) => {
+                let nodes = input::nodes(Some(list), graph).wrap_err("--labelled")?;
+                Ok(Split::new(graph, nodes.into_iter().map(|n| n as u32).collect())?)
+            }
+        }
+    }
+}
+
+fn describe(line: &Line) -> String {
+    let share = |name: &str, x: Option<f64>| x.map(|x| format!(", {name} {:.0} %", 100.0 * x)).unwrap_or_default();
+    format!(
+        "{}: loss {:.4}{}{}",
+        line.stage,
+        line.report.loss,
+        share("accuracy", line.report.accuracy_labelled),
+        share("certified", line.report.certified)
+    )
+}
+
+fn print_table(evaluation: &Evaluation, global: usize, iterations: usize, seconds: f64, out: &Path) -> Result<()> {
+    let percent = |x: f64| format!("{:.1} %", 100.0 * x);
+    say!("accuracy, labelled            {:>8}", percent(evaluation.accuracy_labelled))?;
+    if let Some(accuracy) = evaluation.accuracy_unlabelled {
+        say!("accuracy, unlabelled          {:>8}", percent(accuracy))?;
+    }
+    say!("certified at Q = {global} (paper)   {:>8}", percent(evaluation.certified_by_paper))?;
+    say!("certified at Q = {global} (ours)    {:>8}", percent(evaluation.certified_by_best))?;
+    say!("\n{iterations} iterations in {seconds:.1} s; {} written", out.display())
+}
+
+/// The same path with something after its name.
+fn suffixed(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}

@@ -1,0 +1,789 @@
+//! What a newcomer runs into: wrong files and slips of the keyboard, as `docs/errors.md` has them, and what goes on, is kept or is
+//! refused. `GCNPROOF_WRITE_DOCS=1 cargo test -p gcnproof-cli --test command errors` writes the document anew.
+#![cfg(unix)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use gcnproof_results::read;
+use gcnproof_results::record::NodeRecord;
+use serde_json::{Value, json};
+
+use crate::text;
+
+/// A folder with Cora, a model for it and its logits, in which commands are run.
+struct Bench(tempfile::TempDir);
+
+impl Bench {
+    fn new() -> Bench {
+        let bench = Bench(tempfile::tempdir().unwrap());
+        for (from, to) in [
+            ("cora.npz", "cora.npz"),
+            ("cora_pyg.safetensors", "gcn.safetensors"),
+            ("cora_pyg_logits.npz", "logits.npz"),
+            ("cora_standard_logits.npz", "other_logits.npz"),
+        ] {
+            std::fs::copy(Path::new("../fixtures").join(from), bench.path(to)).unwrap();
+        }
+        bench
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) {
+        std::fs::write(self.path(name), bytes).unwrap();
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gcnproof"));
+        command.args(line.split_whitespace()).current_dir(self.0.path());
+        command
+    }
+
+    fn run(&self, line: &str) -> Output {
+        self.command(line).output().unwrap()
+    }
+
+    /// Runs what must work, and gives its standard output.
+    fn done(&self, line: &str) -> String {
+        let done = self.run(line);
+        assert!(done.status.success(), "{line}: {}", text(&done.stderr));
+        text(&done.stdout)
+    }
+
+    /// Runs what must be refused with this exit code, and gives its message on one line.
+    fn refused(&self, line: &str, code: i32) -> String {
+        let done = self.run(line);
+        let message = joined(&done.stderr);
+        assert_eq!(done.status.code(), Some(code), "{line}: {message}");
+        assert!(!message.contains("panicked"), "{line}: {message}");
+        message
+    }
+
+    fn json(&self, line: &str) -> Value {
+        serde_json::from_str(&self.done(line)).unwrap()
+    }
+
+    fn nodes(&self, line: &str) -> Vec<u64> {
+        let rows = self.json(&format!("{line} --format json"));
+        rows["rows"].as_array().unwrap().iter().map(|row| row["node"].as_u64().unwrap()).collect()
+    }
+}
+
+/// A message as one line: without the frame that fits it to the width of a terminal.
+fn joined(bytes: &[u8]) -> String {
+    let text = text(bytes).replace(['×', '│'], " ").replace("╰─▶", " because ");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn npy(descr: &str, shape: &[usize], data: &[u8]) -> Vec<u8> {
+    let sides: String = shape.iter().map(|side| format!("{side},")).collect();
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sides}), }}\n");
+    [&b"\x93NUMPY\x01\x00"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes(), data].concat()
+}
+
+fn doubles(shape: &[usize], values: &[f64]) -> Vec<u8> {
+    npy("<f8", shape, &values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>())
+}
+
+fn singles(shape: &[usize], values: &[f64]) -> Vec<u8> {
+    npy("<f4", shape, &values.iter().flat_map(|&value| (value as f32).to_le_bytes()).collect::<Vec<_>>())
+}
+
+fn integers(values: &[i64]) -> Vec<u8> {
+    npy("<i8", &[values.len()], &values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>())
+}
+
+fn booleans(flags: &[bool]) -> Vec<u8> {
+    npy("|b1", &[flags.len()], &flags.iter().map(|&flag| u8::from(flag)).collect::<Vec<_>>())
+}
+
+/// A zip archive without compression, written by hand.
+fn zip(entries: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let sum = |data: &[u8]| {
+        !data.iter().fold(!0u32, |sum, &byte| {
+            (0..8).fold(sum ^ u32::from(byte), |sum, _| if sum & 1 == 1 { sum >> 1 ^ 0xedb8_8320 } else { sum >> 1 })
+        })
+    };
+    let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+    for (name, data) in entries {
+        let size = (data.len() as u32).to_le_bytes();
+        let common = [&[20, 0, 0, 0, 0, 0, 0, 0, 0x21, 0x4e][..], &sum(data).to_le_bytes(), &size, &size].concat();
+        let name_size = (name.len() as u16).to_le_bytes();
+        directory.extend([&b"PK\x01\x02\x14\x00"[..], &common, &name_size, &[0; 12]].concat());
+        directory.extend([&(bytes.len() as u32).to_le_bytes()[..], name.as_bytes()].concat());
+        bytes.extend([&b"PK\x03\x04"[..], &common, &name_size, &[0, 0], name.as_bytes(), data].concat());
+    }
+    let (count, start) = ((entries.len() as u16).to_le_bytes(), (bytes.len() as u32).to_le_bytes());
+    let end = [&b"PK\x05\x06\0\0\0\0"[..], &count, &count, &(directory.len() as u32).to_le_bytes(), &start, &[0, 0]];
+    [bytes, directory, end.concat()].concat()
+}
+
+fn npz(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let named: Vec<(String, Vec<u8>)> = arrays.iter().map(|(name, npy)| (format!("{name}.npy"), npy.clone())).collect();
+    zip(&named.iter().map(|(name, npy)| (name.as_str(), npy.clone())).collect::<Vec<_>>())
+}
+
+/// Tensors of 64 bits: name, shape, values.
+fn safetensors(tensors: &[(&str, &[usize], &[f64])]) -> Vec<u8> {
+    let (mut header, mut data) = (json!({}), Vec::new());
+    for (name, shape, values) in tensors {
+        let start = data.len();
+        data.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        header[*name] = json!({ "dtype": "F64", "shape": shape, "data_offsets": [start, data.len()] });
+    }
+    let header = header.to_string();
+    [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat()
+}
+
+/// The model with other names of its tensors.
+fn renamed(to: [&str; 2]) -> Vec<u8> {
+    let bytes = std::fs::read("../fixtures/cora_pyg.safetensors").unwrap();
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let header = text(&bytes[8..8 + length]).trim_end().replace("convs.0", to[0]).replace("convs.1", to[1]);
+    [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &bytes[8 + length..]].concat()
+}
+
+/// A small graph as dense arrays: a path 0 - 1 - 2 - 3 with five attributes, and one node, 4, that hangs on 1.
+mod small {
+    pub const NODES: usize = 5;
+    pub const ATTRIBUTES: usize = 4;
+    pub const EDGES: [(usize, usize); 4] = [(0, 1), (1, 2), (2, 3), (1, 4)];
+    pub const X: [[f64; ATTRIBUTES]; NODES] =
+        [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0], [1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+    pub const W1: [[f64; 3]; ATTRIBUTES] = [[0.7, -1.1, 0.3], [-0.4, 0.9, -0.8], [1.3, -0.2, -0.6], [-0.9, 0.5, 0.4]];
+    pub const B1: [f64; 3] = [0.1, -0.3, 0.2];
+    pub const W2: [[f64; 2]; 3] = [[0.8, -0.5], [-0.7, 1.2], [0.4, 0.6]];
+    pub const B2: [f64; 2] = [0.05, -0.1];
+}
+
+/// The logits of the small network, by the definition and nothing else.
+fn small_logits(
+    passing: impl Fn(usize, usize, &[[f64; small::NODES]; small::NODES]) -> f64,
+    act: fn(f64) -> f64,
+    loops: bool,
+    rows: bool,
+) -> Vec<f64> {
+    use small::*;
+    let mut adjacency = [[0.0; NODES]; NODES];
+    for (i, j) in EDGES {
+        (adjacency[i][j], adjacency[j][i]) = (1.0, 1.0);
+    }
+    if loops {
+        (0..NODES).for_each(|i| adjacency[i][i] = 1.0);
+    }
+    let a = |i: usize, j: usize| adjacency[i][j] * passing(i, j, &adjacency);
+    let x = |i: usize, d: usize| if rows { X[i][d] / X[i].iter().sum::<f64>() } else { X[i][d] };
+    let first = |i: usize, j: usize| (0..ATTRIBUTES).map(|d| x(i, d) * W1[d][j]).sum::<f64>();
+    let hidden = |i: usize, j: usize| act((0..NODES).map(|n| a(i, n) * first(n, j)).sum::<f64>() + B1[j]);
+    let second = |i: usize, k: usize| (0..3).map(|j| hidden(i, j) * W2[j][k]).sum::<f64>();
+    let logit = |i: usize, k: usize| (0..NODES).map(|n| a(i, n) * second(n, k)).sum::<f64>() + B2[k];
+    (0..NODES).flat_map(|i| [logit(i, 0), logit(i, 1)]).collect()
+}
+
+/// Entries of a message-passing matrix by node, node and adjacency.
+type Passing = fn(usize, usize, &[[f64; small::NODES]; small::NODES]) -> f64;
+
+fn gcn(i: usize, j: usize, adjacency: &[[f64; small::NODES]; small::NODES]) -> f64 {
+    let degree = |i: usize| adjacency[i].iter().sum::<f64>();
+    1.0 / (degree(i) * degree(j)).sqrt()
+}
+
+fn relu(x: f64) -> f64 {
+    x.max(0.0)
+}
+
+/// Writes the small graph as PyTorch Geometric has it, and the model under names of its own.
+fn small_problem(bench: &Bench) {
+    use small::*;
+    let both: Vec<(usize, usize)> = EDGES.iter().flat_map(|&(i, j)| [(i, j), (j, i)]).collect();
+    let ends: Vec<u8> =
+        both.iter().map(|e| e.0).chain(both.iter().map(|e| e.1)).flat_map(|n| (n as i64).to_le_bytes()).collect();
+    let graph = [
+        ("edge_index", npy("<i8", &[2, both.len()], &ends)),
+        ("x", singles(&[NODES, ATTRIBUTES], X.as_flattened())),
+        ("y", integers(&[0, 1, 1, 0, 1])),
+    ];
+    bench.write("small.npz", &npz(&graph));
+    let turn =
+        |rows: &[&[f64]]| -> Vec<f64> { (0..rows[0].len()).flat_map(|j| rows.iter().map(move |row| row[j])).collect() };
+    let [first, second] = [turn(&W1.each_ref().map(|row| &row[..])), turn(&W2.each_ref().map(|row| &row[..]))];
+    bench.write(
+        "small.safetensors",
+        &safetensors(&[
+            ("encoder.lin.weight", &[3, 4], &first),
+            ("encoder.bias", &[3], &B1),
+            ("classifier.lin.weight", &[2, 3], &second),
+            ("classifier.bias", &[2], &B2),
+        ]),
+    );
+}
+
+const MASKED: [u64; 4] = [3, 17, 1000, 2707];
+
+/// The files of a bench that holds every wrong file of the table.
+fn wrong_files() -> Bench {
+    let bench = Bench::new();
+    bench.done("partition cora.npz --hops 1 --parts 2 --out parts");
+    let cora = std::fs::read(bench.path("cora.npz")).unwrap();
+    let model = std::fs::read(bench.path("gcn.safetensors")).unwrap();
+    bench.write("empty.npz", b"");
+    bench.write("half.npz", &cora[..cora.len() / 2]);
+    bench.write("half.safetensors", &model[..model.len() / 2]);
+    let mut nan = model.clone();
+    let end = nan.len();
+    nan[end - 4..].copy_from_slice(&f32::NAN.to_le_bytes());
+    bench.write("nan.safetensors", &nan);
+    bench.write("gcn.pt", &zip(&[("gcn/data.pkl", b"\x80\x02}q\x00.".to_vec()), ("gcn/data/0", vec![0; 8])]));
+    bench.write("old.pt", b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.");
+    bench.write("ind.cora.x", b"\x80\x02cscipy.sparse.csr\ncsr_matrix\n");
+    let object = npy("|O", &[], b"\x80\x04\x95pickled scipy matrix.");
+    bench.write("scipy.npz", &npz(&[("adj", object.clone()), ("features", object), ("labels", integers(&[0; 5]))]));
+    small_problem(&bench);
+    let x = singles(&[2, 2], &[1.0, 0.0, 0.0, 1.0]);
+    let edges =
+        |ends: &[i64]| npy("<i8", &[2, ends.len() / 2], &ends.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<_>>());
+    let both = edges(&[0, 1, 1, 0]);
+    bench.write(
+        "floats.npz",
+        &npz(&[("edge_index", both.clone()), ("x", x.clone()), ("y", doubles(&[2], &[0.0, 1.0]))]),
+    );
+    bench.write("weighted.npz", &npz(&[("edge_index", both), ("x", singles(&[2, 2], &[0.5, 0.0, 0.0, 0.5]))]));
+    bench.write("directed.npz", &npz(&[("edge_index", edges(&[0, 1])), ("x", x)]));
+    bench.write(
+        "sage.safetensors",
+        &safetensors(&[("convs.0.lin_l.weight", &[1, 1], &[1.0]), ("convs.0.lin_r.weight", &[1, 1], &[1.0])]),
+    );
+    bench.write(
+        "graphconv.safetensors",
+        &safetensors(&[("conv1.lin_rel.weight", &[1, 1], &[1.0]), ("conv1.lin_root.weight", &[1, 1], &[1.0])]),
+    );
+    bench.write("short_mask.npy", &booleans(&[true, false, true]));
+    bench.write("short_ints.npy", &integers(&[1, 0, 1]));
+    bench.write("splits.npy", &npy("|b1", &[5, 2], &[1; 10]));
+    bench.write("unnormalised.npy", &doubles(&[5, 2], &small_logits(|_, _, _| 1.0, relu, false, false)));
+    bench.write("notes.txt", b"not a proof\n");
+    std::fs::copy("../fixtures/cora_pyg_3layer.safetensors", bench.path("deep.safetensors")).unwrap();
+    bench.write("three_ids.txt", b"0\n1\n2\n");
+    bench.write("no_edge.txt", b"0\n3\n");
+    bench.write("three_budgets.txt", b"1\n1\n1\n");
+    bench.write("operator.npy", &doubles(&[5, 5], &[0.5; 25]));
+    bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out done.csv --proofs done.jsonl");
+    bench.done("radius cora.npz gcn.safetensors -q 1 --max-Q 1 --nodes 0-9 --out radii.csv");
+    std::fs::create_dir(bench.path("proved")).unwrap();
+    bench.write("proved/Q-5.jsonl", b"a proof\n");
+    bench
+}
+
+/// Every kind of wrong file and slip: what it is, and the command.
+const TABLE: [(&str, &str); 71] = [
+    ("**Graphs**", ""),
+    ("no such file", "inspect nosuch.npz"),
+    ("an empty file", "certify empty.npz gcn.safetensors -Q 1"),
+    ("half a file", "certify half.npz gcn.safetensors -Q 1"),
+    ("a model in its place", "certify gcn.safetensors cora.npz -Q 1"),
+    ("a pickle of Planetoid", "certify ind.cora.x gcn.safetensors -Q 1"),
+    ("a file of `torch.save`", "certify gcn.pt gcn.safetensors -Q 1"),
+    ("pickled scipy matrices", "certify scipy.npz gcn.safetensors -Q 1"),
+    ("labels that are floats", "certify floats.npz gcn.safetensors -Q 1"),
+    ("attributes that are not 0 or 1", "certify weighted.npz gcn.safetensors -Q 1"),
+    ("a directed graph", "certify directed.npz gcn.safetensors -Q 1"),
+    ("a part where the whole is needed", "inspect parts/part-0.npz"),
+    ("a part with too small a halo", "certify parts/part-1.npz gcn.safetensors -Q 1"),
+    ("**Models**", ""),
+    ("half a file", "certify cora.npz half.safetensors -Q 1"),
+    ("a graph in its place", "certify cora.npz cora.npz -Q 1"),
+    ("a file of `torch.save`", "certify cora.npz gcn.pt -Q 1"),
+    ("an older file of `torch.save`", "certify cora.npz old.pt -Q 1"),
+    ("SAGEConv", "certify cora.npz sage.safetensors -Q 1"),
+    ("GraphConv", "certify cora.npz graphconv.safetensors -Q 1"),
+    ("names of one's own", "certify small.npz small.safetensors -Q 1"),
+    ("`--layers` that are not there", "certify small.npz small.safetensors --layers encoder,decoder -Q 1"),
+    ("weights that are no numbers", "certify cora.npz nan.safetensors -Q 1"),
+    ("a model for other attributes", "certify small.npz gcn.safetensors -Q 1"),
+    ("a rule that is none", "certify cora.npz gcn.safetensors -Q 1 --message-passing average"),
+    ("another network's logits", "certify cora.npz gcn.safetensors -Q 1 --logits other_logits.npz"),
+    ("`normalize=False`", "radius small.npz small.safetensors --layers encoder,classifier --logits unnormalised.npy"),
+    ("logits of another graph", "certify cora.npz gcn.safetensors -Q 1 --logits unnormalised.npy"),
+    ("**Lists and budgets**", ""),
+    ("a mask of another length", "certify cora.npz gcn.safetensors -Q 1 --nodes short_mask.npy"),
+    ("0 and 1 of another length", "certify cora.npz gcn.safetensors -Q 1 --freeze-nodes short_ints.npy"),
+    (
+        "masks of several splits",
+        "certify small.npz small.safetensors --layers encoder,classifier -Q 1 --nodes splits.npy",
+    ),
+    ("a node that is not there", "certify cora.npz gcn.safetensors -Q 1 --nodes 2708"),
+    ("neither ids nor a file", "certify cora.npz gcn.safetensors -Q 1 --nodes train_mask"),
+    ("more than all attributes", "certify cora.npz gcn.safetensors -Q 1 -q 200%"),
+    ("half a flip", "certify cora.npz gcn.safetensors -Q 2.5"),
+    ("a limit without a search", "certify cora.npz gcn.safetensors -Q 1 --time-limit 5"),
+    ("**Removed edges**", ""),
+    ("added edges", "certify cora.npz gcn.safetensors --edges add -E 5"),
+    ("edges and attributes at once", "certify cora.npz gcn.safetensors --edges remove -E 5 -Q 3"),
+    ("no number of edges", "certify cora.npz gcn.safetensors --edges remove -e 3"),
+    ("half an edge", "certify cora.npz gcn.safetensors --edges remove -E 2.5"),
+    (
+        "a matrix from a file",
+        "certify small.npz small.safetensors --layers encoder,classifier --message-passing operator.npy --edges remove -E 1",
+    ),
+    ("two hidden layers", "certify cora.npz deep.safetensors --edges remove -E 1"),
+    ("an odd number of ends", "certify cora.npz gcn.safetensors --edges remove -E 1 --freeze-edges three_ids.txt"),
+    ("an edge that is not there", "certify cora.npz gcn.safetensors --edges remove -E 1 --freeze-edges no_edge.txt"),
+    (
+        "budgets of another graph",
+        "certify cora.npz gcn.safetensors --edges remove -E 1 --edges-local-file three_budgets.txt",
+    ),
+    ("verdicts for a deployed network", "certify cora.npz gcn.safetensors --edges remove -E 1 --deployed float32"),
+    ("**One attack for the whole graph**", ""),
+    ("budgets that are no range", "collective cora.npz gcn.safetensors -q 1 --budgets 100-20"),
+    ("a step without a range", "collective cora.npz gcn.safetensors -q 1 --budgets 100:20"),
+    (
+        "radii of another graph",
+        "collective small.npz small.safetensors --layers encoder,classifier -q 1 --budgets 5 --radii radii.csv",
+    ),
+    ("radii of another model", "collective cora.npz deep.safetensors -q 1 --budgets 5 --nodes 0-9 --radii radii.csv"),
+    (
+        "radii of other message passing",
+        "collective cora.npz gcn.safetensors --message-passing mean -q 1 --budgets 5 --nodes 0-9 --radii radii.csv",
+    ),
+    (
+        "radii of another local budget",
+        "collective cora.npz gcn.safetensors -q 2 --budgets 5 --nodes 0-9 --radii radii.csv",
+    ),
+    ("a node without a radius", "collective cora.npz gcn.safetensors -q 1 --budgets 5 --nodes 0-10 --radii radii.csv"),
+    (
+        "verdicts in the place of radii",
+        "collective cora.npz gcn.safetensors -q 1 --budgets 5 --nodes 0-9 --radii done.csv",
+    ),
+    (
+        "a proof that is there already",
+        "collective cora.npz gcn.safetensors -q 1 --budgets 5 --nodes 0-9 --proofs proved",
+    ),
+    ("**Output**", ""),
+    ("a finished run", "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out done.csv"),
+    ("proofs of a finished run", "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --proofs done.jsonl"),
+    ("a run about other nodes", "certify cora.npz gcn.safetensors -Q 1 --nodes 10-19 --out done.csv --resume"),
+    ("a format that is none", "certify cora.npz gcn.safetensors -Q 1 --out rows.txt"),
+    ("proofs under another ending", "certify cora.npz gcn.safetensors -Q 1 --proofs proofs.json"),
+    ("a model under another ending", "train cora.npz --loss ce --out model.npz"),
+    ("results that are not there", "report nosuch"),
+    ("proofs with other message passing", "check cora.npz gcn.safetensors done.jsonl --message-passing mean"),
+    ("proofs under a smaller budget", "check cora.npz gcn.safetensors done.jsonl -Q 2 --nodes 0-9"),
+    ("a question without a budget", "check cora.npz gcn.safetensors done.jsonl --nodes 0-9"),
+    ("results in the place of proofs", "check cora.npz gcn.safetensors done.csv -Q 1"),
+    ("a graph in the place of proofs", "check cora.npz gcn.safetensors cora.npz -Q 1"),
+];
+
+const HEAD: &str = "# Wrong files, and what is said about them
+
+Every message names the file, the entry in it and the remedy. Exit codes: 0 done, 1 a negative answer (a proof rejected, logits of another
+network in `inspect`), 2 wrong usage or input, 3 proofs that are too expensive to be judged, 4 proofs that are accepted without a question,
+70 two steps of the program contradict each other, 130 interrupted, 141 standard output was closed by its reader (`| head`). A full disk
+at standard output is an error (2).
+
+This table is written and compared by `cli/tests/command/errors.rs`, which has the files.
+
+| what is wrong | command (`gcnproof …`) | message | exit code |
+|---|---|---|---|
+";
+
+#[test]
+fn the_table_of_wrong_files() {
+    let bench = wrong_files();
+    let mut table = HEAD.to_string();
+    for (what, line) in TABLE {
+        if line.is_empty() {
+            table += &format!("| {what} | | | |\n");
+            continue;
+        }
+        let done = bench.run(line);
+        let code = done.status.code().unwrap();
+        let mut message = joined(&done.stderr).replace(" For more information, try '--help'.", "");
+        if message.is_empty() {
+            // Negative answers are answers, and stand where answers stand.
+            message = text(&done.stdout)
+                .lines()
+                .filter(|line| line.starts_with("not proved") || line.starts_with("result"))
+                .collect::<Vec<_>>()
+                .join(" ");
+            message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        }
+        assert!(
+            matches!(code, 1 | 2) && !message.is_empty() && !message.contains("panicked"),
+            "{line}: {code} {message}"
+        );
+        let (message, help) = message.split_once(" help: ").unwrap_or((&message, ""));
+        let escape = |text: &str| text.replace('|', "\\|").replace('<', "&lt;");
+        let help = if help.is_empty() { String::new() } else { format!("<br>*help:* {}", escape(help)) };
+        table += &format!("| {what} | `{line}` | {}{help} | {code} |\n", escape(message));
+    }
+    let path = Path::new("../docs/errors.md");
+    if std::env::var_os("GCNPROOF_WRITE_DOCS").is_some() {
+        std::fs::write(path, &table).unwrap();
+    }
+    let written = std::fs::read_to_string(path).unwrap_or_default();
+    for (now, before) in table.lines().zip(written.lines()) {
+        assert_eq!(
+            now, before,
+            "write docs/errors.md anew: GCNPROOF_WRITE_DOCS=1 cargo test -p gcnproof-cli --test command errors"
+        );
+    }
+    assert_eq!(
+        table, written,
+        "write docs/errors.md anew: GCNPROOF_WRITE_DOCS=1 cargo test -p gcnproof-cli --test command errors"
+    );
+}
+
+#[test]
+fn masks_are_masks() {
+    let bench = Bench::new();
+    let flags: Vec<bool> = (0..2708).map(|node| MASKED.contains(&node)).collect();
+    let numbers: Vec<i64> = flags.iter().map(|&flag| i64::from(flag)).collect();
+    bench.write("mask.npy", &booleans(&flags));
+    bench.write("masks.npz", &npz(&[("train_mask", booleans(&flags)), ("other", integers(&[5]))]));
+    bench.write("ints.npy", &integers(&numbers));
+    bench.write("mask.txt", numbers.iter().map(|number| format!("{number}\n")).collect::<String>().as_bytes());
+    bench.write("ids.txt", b"3\n17\n1000\n2707\n");
+    bench.write("few.npy", &integers(&[0, 1]));
+    for mask in ["mask.npy", "masks.npz:train_mask", "ints.npy", "mask.txt", "ids.txt", "3,17,1000,2707"] {
+        assert_eq!(bench.nodes(&format!("certify cora.npz gcn.safetensors -Q 1 --nodes {mask}")), MASKED, "{mask}");
+        assert_eq!(bench.nodes(&format!("radius cora.npz gcn.safetensors --max-Q 1 --nodes {mask}")), MASKED, "{mask}");
+        let summary =
+            bench.json(&format!("certify cora.npz gcn.safetensors -Q 1 --nodes 0-99 --labelled {mask} --format json"));
+        assert_eq!(summary["summary"]["labelled"]["nodes"], 2, "{mask}");
+        let frozen =
+            bench.json(&format!("certify cora.npz gcn.safetensors -Q 1 --nodes 0 --freeze-nodes {mask} --format json"));
+        let local = frozen["run"]["budget"]["local"].as_array().unwrap();
+        assert!((0..2708).all(|node| (local[node] == 0) == MASKED.contains(&(node as u64))), "{mask}");
+    }
+    assert_eq!(bench.nodes("certify cora.npz gcn.safetensors -Q 1 --nodes few.npy"), [0, 1]);
+    let attributes: Vec<bool> = (0..1433).map(|attribute| attribute == 7 || attribute == 9).collect();
+    bench.write("attributes.npy", &booleans(&attributes));
+    let frozen =
+        bench.json("certify cora.npz gcn.safetensors -Q 1 --nodes 0 --freeze-attributes attributes.npy --format json");
+    assert_eq!(frozen["run"]["budget"]["frozen_attributes"], json!([7, 9]));
+    bench.refused("certify cora.npz gcn.safetensors -Q 1 --nodes 0 --freeze-attributes mask.npy", 2);
+    bench.refused("certify cora.npz gcn.safetensors -Q 1 --nodes 0,1,1,0", 2);
+    bench.write("none.npy", &booleans(&[false; 2708]));
+    assert!(bench.refused("certify cora.npz gcn.safetensors -Q 1 --nodes none.npy", 2).contains("selects no node"));
+}
+
+#[test]
+fn a_run_goes_on_with_its_own_nodes_only() {
+    let bench = Bench::new();
+    for command in ["certify cora.npz gcn.safetensors -Q 1", "radius cora.npz gcn.safetensors --max-Q 1"] {
+        let out = format!("{}.jsonl", &command[..6]);
+        bench.done(&format!("{command} --nodes 0-9 --out {out}"));
+        let before = std::fs::read(bench.path(&out)).unwrap();
+        let message = bench.refused(&format!("{command} --nodes 10-19 --out {out} --resume"), 2);
+        assert!(message.contains("nodes 0-9 (10 nodes)") && message.contains("nodes 10-19 (10 nodes)"), "{message}");
+        assert_eq!(std::fs::read(bench.path(&out)).unwrap(), before);
+        bench.done(&format!("{command} --nodes 0-9 --out {out} --resume"));
+        // Runs of versions that wrote down only how many nodes there were.
+        let sidecar = bench.path(&format!("{out}.run.json"));
+        let mut run: Value = serde_json::from_slice(&std::fs::read(&sidecar).unwrap()).unwrap();
+        run["fingerprint"].as_object_mut().unwrap().remove("node_set").unwrap();
+        std::fs::write(&sidecar, run.to_string()).unwrap();
+        let message = bench.refused(&format!("{command} --nodes 0-9 --out {out} --resume"), 2);
+        assert!(message.contains("older version"), "{message}");
+    }
+}
+
+#[test]
+fn what_is_finished_is_kept() {
+    let bench = Bench::new();
+    let line = "certify cora.npz gcn.safetensors -Q 1 --nodes 0-4 --out rows.csv --proofs proofs.jsonl.zst";
+    bench.done(line);
+    let files = ["rows.csv", "proofs.jsonl.zst"].map(|name| bench.path(name));
+    let before = files.clone().map(|path| std::fs::read(path).unwrap());
+    for other in [
+        line,
+        "certify cora.npz gcn.safetensors -Q 2 --nodes 0-4 --out rows.csv",
+        "certify cora.npz gcn.safetensors -Q 2 --nodes 0-4 --proofs proofs.jsonl.zst",
+    ] {
+        let message = bench.refused(other, 2);
+        assert!(message.contains("finished run") && message.contains("--force"), "{message}");
+        assert_eq!(files.clone().map(|path| std::fs::read(path).unwrap()), before);
+    }
+    assert!(bench.done(&format!("{line} --resume")).contains("all 5 nodes were there before"));
+    bench.done(&format!("{line} --force"));
+    // The rate is that of what was computed now.
+    let mut rows: Vec<NodeRecord> = read(&files[0], NodeRecord::SCHEMA).unwrap();
+    rows.truncate(3);
+    gcnproof_results::write(&files[0], NodeRecord::SCHEMA, &rows).unwrap();
+    let resumed = bench.done(&format!("{line} --resume"));
+    assert!(resumed.contains("2 nodes, ") && resumed.contains("3 nodes were there before"), "{resumed}");
+}
+
+#[cfg(feature = "laboratory")]
+#[test]
+fn an_exported_program_says_what_it_is_about() {
+    let bench = Bench::new();
+    small_problem(&bench);
+    let line = "export small.npz small.safetensors --layers encoder,classifier -Q 1 -q 1 --node 3 --class";
+    for (name, mark) in [("pair.lp", "\\ "), ("pair.mps", "* ")] {
+        let class = if bench.run(&format!("{line} 0")).status.success() { 0 } else { 1 };
+        bench.done(&format!("{line} {class} --out {name}"));
+        let written = std::fs::read_to_string(bench.path(name)).unwrap();
+        let comments: Vec<&str> = written.lines().take_while(|line| line.starts_with(mark)).collect();
+        let comments = comments.join("\n");
+        // Node 3 and those within two hops of it, as in the names of the file.
+        assert!(comments.contains("x_i_d") && comments.contains("representation 1"), "{comments}");
+        for node in [1, 2, 3] {
+            assert!(comments.contains(&format!("={node}")), "{comments}");
+        }
+        let message = bench.refused(&format!("{line} {class} --out {name}"), 2);
+        assert!(message.contains(name) && message.contains("--force"), "{message}");
+        bench.done(&format!("{line} {class} --out {name} --force"));
+    }
+    assert!(include_str!("../../../docs/laboratory.md").contains("`x_i_d`"));
+}
+
+#[test]
+fn logits_tell_whose_network_it_is() {
+    let bench = Bench::new();
+    small_problem(&bench);
+    let own = small_logits(gcn, relu, true, false);
+    bench.write("own.npy", &doubles(&[5, 2], &own));
+    bench.write("single.npz", &npz(&[("logits", singles(&[5, 2], &own)), ("train", integers(&[1]))]));
+    let csv: String = own.chunks(2).map(|row| format!("{:.6},{:.6}\n", row[0], row[1])).collect();
+    bench.write("own.csv", csv.as_bytes());
+    let normal: Vec<f64> = own
+        .chunks(2)
+        .flat_map(|row| {
+            let sum = (row[0].exp() + row[1].exp()).ln();
+            [row[0] - sum, row[1] - sum]
+        })
+        .collect();
+    bench.write("log_softmax.npy", &doubles(&[5, 2], &normal));
+    let files = "small.npz small.safetensors --layers encoder,classifier";
+    for good in ["own.npy", "single.npz", "single.npz:logits", "own.csv", "log_softmax.npy"] {
+        let told = bench.json(&format!("inspect {files} --logits {good} --format json"));
+        assert_eq!(told[2]["logits"]["agree"], true, "{good}: {told}");
+        assert_eq!(told[2]["logits"]["after_log_softmax"], good == "log_softmax.npy", "{good}");
+        bench.done(&format!("certify {files} -Q 1 --logits {good}"));
+        bench.done(&format!("radius {files} --max-Q 1 --logits {good}"));
+    }
+    let elu: fn(f64) -> f64 = |x| if x > 0.0 { x } else { x.exp() - 1.0 };
+    let one: Passing = |_, _, _| 1.0;
+    let cases: [(&str, Vec<f64>, &str, &str); 6] = [
+        ("normalize.npy", small_logits(one, relu, false, false), "normalize=False", "--message-passing sum"),
+        ("loops.npy", small_logits(gcn, relu, false, false), "add_self_loops=False", "--message-passing FILE.npz"),
+        ("elu.npy", small_logits(gcn, elu, true, false), "elu", "only ReLU"),
+        ("tanh.npy", small_logits(gcn, f64::tanh, true, false), "tanh", "only ReLU"),
+        ("rows.npy", small_logits(gcn, relu, true, true), "NormalizeFeatures", "0/1 attributes"),
+        ("strange.npy", own.iter().map(|x| x + 0.01 * x * x).collect(), "None of the usual causes", "model.eval()"),
+    ];
+    for (name, logits, cause, remedy) in cases {
+        bench.write(name, &doubles(&[5, 2], &logits));
+        for command in ["certify", "radius"] {
+            let budget = if command == "certify" { "-Q 1" } else { "--max-Q 1" };
+            let message = bench.refused(&format!("{command} {files} {budget} --logits {name}"), 2);
+            assert!(message.contains(cause) && message.contains(remedy) && message.contains("node 0"), "{message}");
+        }
+        let inspected = bench.run(&format!("inspect {files} --logits {name}"));
+        assert_eq!(inspected.status.code(), Some(1), "{name}");
+        assert!(
+            text(&inspected.stdout).contains(cause) && text(&inspected.stdout).contains(remedy),
+            "{}",
+            text(&inspected.stdout)
+        );
+    }
+    // Differences below the tolerance of the stored precision, and above it.
+    let shifted = |by: f64| -> Vec<f64> { own.iter().map(|x| x + by * (1.0 + x)).collect() };
+    bench.write("near.npz", &npz(&[("logits", singles(&[5, 2], &shifted(1e-6)))]));
+    bench.write("far.npy", &doubles(&[5, 2], &shifted(1e-6)));
+    bench.done(&format!("certify {files} -Q 1 --logits near.npz"));
+    bench.refused(&format!("certify {files} -Q 1 --logits far.npy"), 2);
+    // Logits that overflow in 64 bits agree with nothing, whatever the file holds.
+    let vast: [&[f64]; 2] = [&[1e300; 12], &[1e300; 6]];
+    let tensors = safetensors(&[("convs.0.lin.weight", &[3, 4], vast[0]), ("convs.1.lin.weight", &[2, 3], vast[1])]);
+    bench.write("vast.safetensors", &tensors);
+    let message = bench.refused("certify small.npz vast.safetensors -Q 1 --logits own.npy", 2);
+    assert!(message.contains("too large"), "{message}");
+    // Without logits `inspect` says what it assumes; of a model of our own it assumes nothing.
+    let warned = joined(&bench.run(&format!("inspect {files}")).stderr);
+    assert!(warned.contains("neither activation nor options") && warned.contains("add_self_loops=True"), "{warned}");
+    bench.done("train small.npz --loss ce --epochs 2 --split 1 --out ours.safetensors");
+    assert!(!joined(&bench.run("inspect small.npz ours.safetensors").stderr).contains("activation"));
+    assert!(include_str!("../../../README.md").contains("--logits"));
+}
+
+#[test]
+fn another_message_passing_is_told_at_the_header() {
+    let bench = Bench::new();
+    bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --proofs proofs.jsonl");
+    let written = std::fs::read_to_string(bench.path("proofs.jsonl")).unwrap();
+    // Whoever looks behind the header stumbles.
+    let header = written.lines().next().unwrap();
+    bench.write("proofs.jsonl", format!("{header}\nnot a proof\n").as_bytes());
+    for expand in ["", " --expand new.jsonl"] {
+        let done = bench.run(&format!("check cora.npz gcn.safetensors proofs.jsonl --message-passing mean{expand}"));
+        let said = format!("{} {}", text(&done.stdout), joined(&done.stderr));
+        assert!(matches!(done.status.code(), Some(1 | 2)), "{said}");
+        assert!(said.contains("asked about message passing mean,mean, stated about message passing gcn,gcn"), "{said}");
+        assert!(!said.contains("line 2") && !bench.path("new.jsonl").exists(), "{said}");
+    }
+}
+
+#[test]
+fn closed_and_full_outputs_end_without_a_panic() {
+    let bench = Bench::new();
+    bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --proofs proofs.jsonl");
+    for line in [
+        "--help",
+        "certify --help",
+        "inspect cora.npz gcn.safetensors",
+        "certify cora.npz gcn.safetensors -Q 1 --nodes 0-99 --format json",
+        "radius cora.npz gcn.safetensors --max-Q 1 --nodes 0-9",
+        "explain cora.npz gcn.safetensors --node 3",
+        "check cora.npz gcn.safetensors proofs.jsonl",
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        if let Ok(full) = full {
+            let done = bench.command(line).stdout(full).output().unwrap();
+            let message = joined(&done.stderr);
+            assert_eq!(done.status.code(), Some(2), "{line}: {message}");
+            assert!(
+                message.contains("standard output cannot be written") && !message.contains("panicked"),
+                "{line}: {message}"
+            );
+        }
+        // A reader that goes away before the first byte.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let done = bench.command(line).stdout(writer).output().unwrap();
+        let message = joined(&done.stderr);
+        assert_eq!(done.status.code(), Some(141), "{line}: {message}");
+        assert!(!message.contains("panicked") && !message.contains("closed"), "{line}: {message}");
+    }
+    // Nobody hears a complaint; that is no reason to panic.
+    if let Ok(full) = std::fs::File::options().write(true).open("/dev/full") {
+        let code = bench.command("certify nosuch.npz gcn.safetensors -Q 1").stderr(full).status().unwrap().code();
+        assert_eq!(code, Some(2));
+    }
+}
+
+#[test]
+fn words_that_once_misled() {
+    let bench = Bench::new();
+    // The budget line, and budgets of nothing.
+    let told = bench.done("certify cora.npz gcn.safetensors -Q 1 -q 0% --nodes 0-2");
+    assert!(told.contains("q = 0 per node; attributes may be added and removed\n"), "{told}");
+    bench.write("q.txt", "1\n2\n".repeat(1354).as_bytes());
+    let told = bench.done("certify cora.npz gcn.safetensors -Q 1 --local-file q.txt --flips add --nodes 0-2");
+    assert!(told.contains("flips in all, q given by node; attributes may only be added\n"), "{told}");
+    // What the operating system says is said once.
+    for line in [
+        "certify nosuch.npz gcn.safetensors -Q 1",
+        "check cora.npz gcn.safetensors nosuch.jsonl",
+        "certify cora.npz gcn.safetensors -Q 1 --nodes 1 --out no/such/rows.csv",
+        "report nosuch.csv",
+    ] {
+        let message = bench.refused(line, 2);
+        assert!(message.matches("os error").count() <= 1, "{message}");
+    }
+    // One name for the largest Q; the other is still understood.
+    let help = bench.done("study --help");
+    assert!(help.contains("--max-Q") && !help.contains("--Q-max"), "{help}");
+    bench.done("study cora.npz gcn.safetensors --nodes 0-2 -Q 1 --Q-max 1 --sample 0 --out study");
+    // Labels that no class has.
+    let cora = gcnproof::embedded::cora().0.file();
+    let mut tens = cora.clone();
+    tens.labels = cora.labels.map(|labels| labels.into_iter().map(|label| label.map(|label| 10 * label)).collect());
+    tens.class_names = None;
+    gcnproof_files::write::write_graph_npz(&bench.path("tens.npz"), &tens).unwrap();
+    for line in ["inspect tens.npz gcn.safetensors", "certify tens.npz gcn.safetensors -Q 1 --nodes 0-2"] {
+        let noted = joined(&bench.run(line).stderr);
+        assert!(noted.contains("labels go up to 60") && noted.contains("from 0 to 6"), "{line}: {noted}");
+    }
+}
+
+#[cfg(not(feature = "laboratory"))]
+#[test]
+fn a_build_without_the_laboratory_says_so() {
+    let highs = "collective cora.npz gcn.safetensors -Q 1 --rows count --solver highs";
+    for line in ["validate cora.npz gcn.safetensors -Q 1", "export --help", highs] {
+        let message = Bench::new().refused(line, 2);
+        assert!(message.contains("laboratory") && message.contains("make build"), "{message}");
+    }
+}
+
+/// Nodes that are done first are the easy ones: their mean is nobody's.
+#[test]
+fn an_interrupted_radius_has_no_mean() {
+    let bench = Bench::new();
+    std::fs::copy("../fixtures/cora_pyg_3layer.safetensors", bench.path("deep.safetensors")).unwrap();
+    let mut command = bench.command("radius cora.npz deep.safetensors --complete");
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(130), "{}", text(&done.stderr));
+    let said = text(&done.stdout);
+    assert!(said.contains("of 2708 nodes: no mean") && !said.contains("largest certified Q"), "{said}");
+}
+
+#[test]
+fn layers_have_names_of_their_own() {
+    let bench = Bench::new();
+    let rows = |line: &str| {
+        let told = bench.json(&format!("{line} --format json"));
+        let mut rows: Vec<NodeRecord> = serde_json::from_value(told["rows"].clone()).unwrap();
+        rows.iter_mut().for_each(|row| row.seconds = 0.0);
+        (rows, told["run"]["input"]["model"].clone())
+    };
+    let expected = rows("certify cora.npz gcn.safetensors -Q 5 --nodes 0-19");
+    for names in [["gc1", "gc2"], ["0", "2"], ["encoder", "classifier"]] {
+        bench.write("own.safetensors", &renamed(names));
+        let layers = names.join(",");
+        let message = bench.refused("certify cora.npz own.safetensors -Q 5", 2);
+        assert!(message.contains(&format!("--layers {layers}")), "{message}");
+        assert_eq!(rows(&format!("certify cora.npz own.safetensors --layers {layers} -Q 5 --nodes 0-19")), expected);
+        let proofs = format!("--layers {layers} --proofs own.jsonl --force");
+        bench.done(&format!("certify cora.npz own.safetensors -Q 1 --nodes 0-4 --complete {proofs}"));
+        bench.done(&format!("check cora.npz own.safetensors own.jsonl -Q 1 --nodes 0-4 --layers {layers}"));
+        bench.done(&format!("inspect cora.npz own.safetensors --layers {layers}"));
+        bench.done(&format!("explain cora.npz own.safetensors --layers {layers} --node 3"));
+    }
+    bench.done(&format!(
+        "study cora.npz own.safetensors --layers {} --nodes 0-2 -Q 1 --max-Q 1 --sample 0 --out study",
+        "encoder,classifier"
+    ));
+    // The arrays of PyTorch Geometric, and a model whose layers have names of their own.
+    small_problem(&bench);
+    assert_eq!(bench.nodes("certify small.npz small.safetensors --layers encoder,classifier -Q 1"), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn an_explanation_says_how_many_flips_suffice() {
+    let bench = Bench::new();
+    let told = bench.done("explain cora.npz gcn.safetensors --node 194 -Q 12");
+    assert!(told.contains("suffice") && told.contains("in exact arithmetic"), "{told}");
+    assert!(told.contains("cost: what the relaxation") && told.contains("at least, at most:"), "{told}");
+    let machine = bench.json("explain cora.npz gcn.safetensors --node 194 -Q 12 --format json");
+    let attack = &machine["explanation"]["attack"];
+    let needed = attack["sufficient"].as_u64().unwrap() as usize;
+    let steps = attack["steps"].as_array().unwrap();
+    assert!(needed >= 1 && needed <= steps.len(), "{attack}");
+    assert!(steps[needed - 1]["margin"].as_f64().unwrap() <= 0.0, "{attack}");
+    // So many flips are a budget that breaks the node.
+    let broken =
+        bench.json(&format!("certify cora.npz gcn.safetensors -Q {needed} --nodes 194 --complete --format json"));
+    assert_eq!(broken["rows"][0]["verdict"], "non_robust");
+}
+
+/// Weights that decay to nothing leave one answer for all nodes: robust, and useless.
+#[test]
+fn a_collapsed_model_gets_a_warning() {
+    let bench = Bench::new();
+    let base = "train cora.npz --loss ce --epochs 40 --learning-rate 0.05";
+    let done = bench.run(&format!("{base} --weight-decay 100 --out flat.safetensors"));
+    let warned = joined(&done.stderr);
+    assert!(done.status.success() && warned.contains("collapsed") && warned.contains("largest class"), "{warned}");
+    let done = bench.run(&format!("{base} --out good.safetensors"));
+    assert!(done.status.success() && !joined(&done.stderr).contains("collapsed"), "{}", joined(&done.stderr));
+}

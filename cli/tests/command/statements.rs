@@ -1,0 +1,119 @@
+//! `gcnproof check`: what it can insist on, what it says of files that prove little, and its exit codes.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const FOLDER: &str = "../check/tests/statements";
+
+fn check(proofs: &str, more: &[&str]) -> Output {
+    let command = &mut Command::new(env!("CARGO_BIN_EXE_gcnproof"));
+    let file = |name: &str| Path::new(FOLDER).join(name);
+    command.arg("check").arg(file("g.npz")).arg(file("m.npz")).arg(file(proofs)).args(more).output().unwrap()
+}
+
+fn told(output: &Output) -> (i32, String) {
+    let text = String::from_utf8([&output.stdout[..], &output.stderr[..]].concat()).unwrap();
+    (output.status.code().unwrap(), text)
+}
+
+#[test]
+fn a_table_says_what_is_proved_and_what_not() {
+    for (proofs, more, code, text) in [
+        ("n.jsonl", &[][..], 1, "nothing is proved"),
+        ("z.jsonl", &[], 4, "no flip at all is permitted"),
+        ("z.jsonl", &[], 4, "no question was asked"),
+        ("z.jsonl", &["-Q", "1", "--nodes", "2"], 1, "asked about q = 1 at node 0, stated q = 0"),
+        (
+            "z.jsonl",
+            &["--expect-Q", "2", "--expect-q", "0"],
+            1,
+            "2 of 3 nodes asked about have no proof that answers: 0, 1",
+        ),
+        ("z.jsonl", &["-Q", "2", "-q", "0", "--nodes", "2"], 0, "proved: the file answers the question"),
+        ("z.jsonl", &["-Q", "0", "--class", "labels"], 1, "asked about the label of a node"),
+        ("z.jsonl", &["--message-passing", "mean"], 1, "asked about message passing mean,mean, stated"),
+        ("z.jsonl", &["-Q", "0", "--message-passing", "gcn", "--expect-nodes", "2"], 0, "proved"),
+        ("z.jsonl", &["-Q", "0", "--expect-direction", "add", "--nodes", "2"], 0, "proved"),
+        ("z.jsonl", &["--expect-nodes", "all"], 2, "a question needs a budget"),
+        ("z.jsonl", &["-Q", "1", "--expect-nodes", "0-3"], 2, "there is no node 3"),
+        ("z.jsonl", &["-Q", "1", "--expect-nodes", "two"], 2, "expected ids and ranges"),
+        ("z.jsonl", &["-Q", "1", "--expect-classes", "true"], 2, "expected predicted or labels"),
+        ("z.jsonl", &["-E", "1", "--keep-one-edge=false"], 1, "asked about removed edges"),
+        ("esc.jsonl", &[], 1, r"gcn\u{1b}[2J\u{1b}[Haccepted"),
+        ("e901.jsonl", &[], 1, "the exponent 901 is out of range"),
+        ("missing.jsonl", &[], 2, "cannot be read"),
+        ("", &[], 2, "cannot be read"),
+    ] {
+        let (found, told) = told(&check(proofs, more));
+        assert!(found == code && told.contains(text), "{proofs} {more:?}: {found} {told}");
+        assert!(!told.contains("\u{1b}[2J"), "{proofs} {more:?}");
+    }
+}
+
+#[test]
+fn json_is_ascii_and_counts_truly() {
+    let json = |proofs: &str, more: &[&str]| -> Value {
+        let output = check(proofs, &[&["--format", "json"], more].concat());
+        assert!(output.stdout.iter().all(|byte| (0x20..0x7f).contains(byte) || *byte == b'\n'));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let value = json("z.jsonl", &["-Q", "0"]);
+    assert_eq!([&value["asked"], &value["proved"], &value["success"]], [true, false, false]);
+    assert_eq!(value["answers"], serde_json::json!([[2, "robust"]]));
+    assert_eq!([&value["exit_code"], &json("z.jsonl", &[])["exit_code"]], [1, 4]);
+    assert!(json("z.jsonl", &[])["proved"].is_null());
+    assert_eq!(value["checked"], true);
+    assert_eq!(value["without_proof"], 2);
+    assert_eq!(value["without_proof_not_mentioned"], 2);
+    assert_eq!(value["unmet"].as_array().unwrap().len(), 1);
+    assert_eq!(value["statement"]["budget"]["local"], serde_json::json!([0, 0, 0]));
+    let value = json("e901.jsonl", &[]);
+    assert_eq!([&value["without_proof"], &value["without_proof_rejected"], &value["rejected"]], [3, 1, 1]);
+    let value = json("esc.jsonl", &[]);
+    assert_eq!(value["checked"], false);
+    assert_eq!(value["statement"]["message_passing"][0], "gcn\u{1b}[2J\u{1b}[Haccepted    3: 3 robust");
+}
+
+/// What certify writes answers the question that it was asked, and the rules of a check are told by all who check.
+#[test]
+fn the_rules_are_written_once() {
+    let rules = gcnproof_check::RULES;
+    let help =
+        |arguments: &[&str]| told(&Command::new(env!("CARGO_BIN_EXE_gcnproof")).args(arguments).output().unwrap()).1;
+    assert!(help(&["check", "--help"]).contains(rules));
+    let python = std::fs::read_to_string("../python/gcnproof/calls.py").unwrap();
+    assert!(python.contains("_native.RULES"));
+    for word in &gcnproof_check::WORDS {
+        let name = format!("--{}", word.long);
+        assert!(help(&["check", "-h"]).contains(&name), "{name}");
+        let of_check = ["bound", "attacked-nodes", "expect-last-edges"];
+        assert!(of_check.contains(&word.long) || help(&["certify", "-h"]).contains(&name), "{name}");
+    }
+}
+
+/// What certify writes is what check is asked.
+#[test]
+fn own_proofs_answer_the_question_they_were_made_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let proofs = folder.path().join("p.jsonl.zst");
+    let proofs = proofs.to_str().unwrap();
+    let run =
+        |arguments: &[&str]| told(&Command::new(env!("CARGO_BIN_EXE_gcnproof")).args(arguments).output().unwrap());
+    let (graph, model) = ("../fixtures/cora.npz", "../fixtures/cora_pyg.safetensors");
+    let (code, text) =
+        run(&["certify", graph, model, "-Q", "3", "-q", "2", "--nodes", "0-19", "--complete", "--proofs", proofs]);
+    assert_eq!(code, 0, "{text}");
+    let expected = ["--expect-Q", "3", "--expect-q", "2", "--expect-classes", "predicted", "--expect-nodes", "0-19"];
+    let (code, text) = run(&[&["check", graph, model, proofs][..], &expected].concat());
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("covered     20 of 2708 nodes") && text.contains("2688 not mentioned"), "{text}");
+    assert!(text.contains("proved: the file answers the question"), "{text}");
+    let (code, text) = run(&["check", graph, model, proofs, "-Q", "4", "-q", "2", "--nodes", "0-19"]);
+    assert!(code == 1 && text.contains("asked about Q = 4, stated Q = 3: robust nodes do not answer"), "{text}");
+    // The same proofs and another graph: both digests are named.
+    let (code, text) = run(&["check", "../check/tests/statements/g.npz", "../check/tests/statements/m.npz", proofs]);
+    let given = "3300a1addee58e72b8e5c190377a0f17d3befa2e8a7c09d4dc474ad84fc0657d";
+    assert!(code == 1 && text.contains("another graph: its digest is") && text.contains(given), "{text}");
+}

@@ -1,0 +1,188 @@
+//! The verified checker: it accepts what the other checker accepts, on all kinds of networks, and never what is false.
+//!
+//! Skipped aloud where it is not built (`make verified`).
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use gcnproof_check::format::{Line, NodeProof};
+use gcnproof_check::{Checker, Judge, Options, Statement, Verdict, check, find_program, verify};
+use gcnproof_files::{GraphOptions, read_graph, read_matrix, read_model};
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
+/// The program, or word that the test is skipped.
+fn program() -> Option<PathBuf> {
+    match find_program() {
+        Ok(program) => Some(program),
+        Err(problem) => {
+            println!("SKIPPED: {problem}");
+            None
+        }
+    }
+}
+
+/// Certifies some nodes and has the proofs judged by both checkers, which must agree; returns the verdicts: robust, non-robust, ties.
+fn agree(graph: &Path, model: &Path, arguments: &[&str]) -> [usize; 3] {
+    let scratch = tempfile::tempdir().unwrap();
+    let proofs = scratch.path().join("p.jsonl");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gcnproof"));
+    command.arg("certify").args([graph, model]).args(arguments).arg("--proofs").arg(&proofs);
+    let certified = command.output().unwrap();
+    assert!(certified.status.success(), "{}: {}", model.display(), String::from_utf8_lossy(&certified.stderr));
+    let (graph, model_file) = (read_graph(graph, &GraphOptions::default()).unwrap(), read_model(model).unwrap());
+    let options = Options::default();
+    let summary = check(&graph, &model_file, &options, std::fs::File::open(&proofs).unwrap(), |_| {});
+    assert!(summary.success(), "{}: {summary}", model.display());
+    let found = verify(&graph, &model_file, &options, &proofs, &summary, None).unwrap();
+    assert!(found.success() && found.asked == summary.proved(), "{}: {found}", model.display());
+    found.agreed
+}
+
+#[test]
+fn proofs_of_the_embedded_graph_are_verified() {
+    if program().is_none() {
+        return;
+    }
+    let fixture = |name: &str| root().join("fixtures").join(name);
+    for model in ["cora_standard.safetensors", "cora_robust.safetensors"] {
+        let nodes = ["-Q", "12", "-q", "1%", "--complete", "--nodes", "0-29,700-769"];
+        let [robust, broken, _] = agree(&fixture("cora.npz"), &fixture(model), &nodes);
+        assert!(robust > 10 && broken > 10 && robust + broken == 100, "{robust} {broken}");
+    }
+    let [robust, broken, _] = agree(
+        &fixture("cora.npz"),
+        &fixture("cora_pyg_3layer.safetensors"),
+        &["-Q", "2", "-q", "1%", "--nodes", "0-2"],
+    );
+    assert!(robust + broken >= 2, "{robust} {broken}");
+}
+
+/// Several terms, overlapping operators, linear units, biases by node, skips.
+#[test]
+fn proofs_about_sums_of_terms_are_verified() {
+    if program().is_none() {
+        return;
+    }
+    let (mut networks, mut sum) = (0, [0; 3]);
+    for entry in std::fs::read_dir(root().join("fixtures/pyg")).unwrap() {
+        let folder = entry.unwrap().path();
+        let budget = ["-Q", "2", "-q", "1", "--complete", "--time-limit", "20"];
+        let agreed = agree(&folder.join("graph.npz"), &folder.join("model.safetensors"), &budget);
+        networks += 1;
+        (0..3).for_each(|at| sum[at] += agreed[at]);
+    }
+    assert!(networks >= 27 && sum[0] > 50 && sum[1] > 50, "{networks} networks, {sum:?}");
+}
+
+#[test]
+fn proofs_on_quantised_weights_are_verified() {
+    if program().is_none() {
+        return;
+    }
+    for (name, budget, rule) in [
+        ("own_proof_min_141", &["-Q", "1", "--local-file"][..], "mean+self"),
+        ("own_proof_min_6983", &["-Q", "2", "--local-file"], "sum"),
+        ("own_proof_min_8107", &["-Q", "2", "-q", "1"], "sum"),
+    ] {
+        let folder = root().join("fixtures/repro").join(name);
+        let local = folder.join("q.txt");
+        let mut arguments = [budget, &["--message-passing", rule, "--complete"]].concat();
+        if budget.contains(&"--local-file") {
+            arguments.insert(3, local.to_str().unwrap());
+        }
+        agree(&folder.join("g.npz"), &folder.join("m.npz"), &arguments);
+    }
+}
+
+/// A margin of −2·10⁻⁴¹, lost by floats that underflow: an older checker accepted this proof.
+#[test]
+fn the_false_proof_is_rejected_and_the_witness_accepted() {
+    let Some(program) = program() else { return };
+    let folder = root().join("fixtures/repro/false_accept_underflow");
+    let graph = read_graph(&folder.join("g.npz"), &GraphOptions::default()).unwrap();
+    let model = read_model(&folder.join("m.npz")).unwrap();
+    let matrices = [Arc::new(read_matrix(&folder.join("mp.npz")).unwrap())];
+    for (file, expected) in [("false.jsonl", None), ("p.jsonl", Some(Verdict::NonRobust))] {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        let mut lines = text.lines();
+        let Line::Header(header) = Line::read(lines.next().unwrap().as_bytes(), usize::MAX).unwrap() else { panic!() };
+        let statement = Statement::new(&graph, &model, &header, &matrices).unwrap();
+        let checker = Checker::new(&statement, false);
+        let mut judge = Judge::start(&program, &checker).unwrap();
+        let proof: NodeProof = lines.next().unwrap().parse().unwrap();
+        assert_eq!(judge.ask(&checker, &proof).unwrap().0, expected, "{file}");
+    }
+}
+
+/// What the program cannot read it refuses, and says where and why.
+#[test]
+fn what_is_not_understood_is_refused_by_name() {
+    let Some(program) = program() else { return };
+    let statement = "gcnproof-verified 1\ngraph 1 1\n\n\noperators 1\noperator identity\n0 3ff0000000000000\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
+                     3ff0000000000000 bff0000000000000\n3fe0000000000000 0\nbudget 1 both\neach 1\nfrozen \nclasses predicted\n";
+    // Logits x + ½ and −x: the first class stays above.
+    let leaf = "L 0 0 0 0 0 0 0 0";
+    for (input, answer, problem) in [
+        (format!("{statement}node 0 0 robust 1 1 {leaf}\n"), "ready\nrobust\n", ""),
+        (format!("{statement}node 0 1 robust 1 0 {leaf}\n"), "ready\nrejected\n", ""),
+        (format!("{statement}node 0 0 robust 0\n"), "ready\nrejected\n", ""),
+        (format!("{statement}node 0 0 witness 1 1 0 0\n"), "ready\nrejected\n", ""),
+        (format!("{statement}node 7 0 robust 1 1 {leaf}\n"), "ready\nrejected: there is no such node\n", ""),
+        (format!("{statement}node 0 0 robust 1 1 {leaf} 5\n"), "ready\nrejected: something follows the claim\n", ""),
+        (format!("{statement}node 0 0 robust 1 1 F 0 0 {leaf}\n"), "ready\nrejected: a word is missing\n", ""),
+        (format!("{statement}edges 0 0\n"), "ready\nrejected: 'edges' is no line\n", ""),
+        (statement.replace("verified 1", "verified 9"), "", "line 1: not a statement of this version"),
+        (statement.replace("0 3ff0000000000000\n", "4 3ff0000000000000\n"), "", "line 7: a node is out of range"),
+        (
+            statement.replace("0 3ff0000000000000\n", "0 3ff0000000000001\n"),
+            "",
+            "an entry is not that of the rule identity",
+        ),
+        (statement.replace("operator identity", "operator gat"), "", "an unknown rule 'gat'"),
+        (statement.replace("bff0000000000000", "7ff0000000000000"), "", "a float is not finite"),
+        (statement.replace("both", "sideways"), "", "an unknown direction"),
+        (statement.replace("classes predicted", "classes guessed"), "", "an unknown convention"),
+    ] {
+        let mut child =
+            Command::new(&program).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // It may have ended before it has read all.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            (String::from_utf8_lossy(&output.stdout).as_ref(), output.status.code()),
+            (answer, Some(if problem.is_empty() { 0 } else { 2 })),
+            "{input}{said}"
+        );
+        assert!(said.contains(problem), "{said}");
+    }
+}
+
+/// The theorems in the document are those of the sources, to the letter; and nothing in the sources is left unproved.
+#[test]
+fn the_document_has_the_theorems_of_the_sources() {
+    let document = std::fs::read_to_string(root().join("docs/trust.md")).unwrap();
+    let mut quoted = 0;
+    for part in document.split("```coq\n").skip(1) {
+        let (first, text) = part.split("```").next().unwrap().split_once('\n').unwrap();
+        let file = first.trim_start_matches("(* ").trim_end_matches(" *)");
+        let source = std::fs::read_to_string(root().join("check/verified").join(file)).unwrap();
+        assert!(source.contains(text), "{file} has no such text:\n{text}");
+        quoted += 1;
+    }
+    assert!(quoted >= 3, "{quoted}");
+    for entry in std::fs::read_dir(root().join("check/verified")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "v") {
+            let source = std::fs::read_to_string(&path).unwrap();
+            for word in ["Admitted", "Axiom", "Parameter", "admit."] {
+                assert!(!source.contains(word), "{}: {word}", path.display());
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Small problems on which the program once was wrong, run as a user would run them.
+
+mod clocks;
+mod deployed;
+mod edges;
+mod questions;
+mod resources;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/repro").join(name)
+}
+
+fn gcnproof(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_gcnproof")).current_dir(folder).args(arguments).output().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// A margin of −2·10⁻⁴¹: floats lost the flip that matters to underflow, and the false proof was accepted.
+#[test]
+fn a_flip_that_underflows_is_not_lost() {
+    let folder = folder("false_accept_underflow");
+    let rules = "mp.npz,identity";
+    for exact in [false, true] {
+        let check = |proofs: &str| {
+            let mut arguments = vec!["check", "g.npz", "m.npz", proofs, "--message-passing", rules];
+            arguments.extend(exact.then_some("--exact"));
+            gcnproof(&folder, &arguments)
+        };
+        let refused = check("false.jsonl");
+        assert_eq!(refused.status.code(), Some(1), "{}", text(&refused));
+        assert!(text(&refused).contains("the bound is not above 0"), "{}", text(&refused));
+        let witness = check("p.jsonl");
+        assert_eq!(witness.status.code(), Some(4), "{}", text(&witness));
+        assert!(text(&witness).contains("1 non-robust"), "{}", text(&witness));
+    }
+}
+
+/// Activations and bounds that are exactly 0: another case for the checker than for the certifier, so that it rejected own proofs.
+#[test]
+fn own_proofs_on_quantised_weights_are_accepted() {
+    let scratch = tempfile::tempdir().unwrap();
+    for (name, budget, rule, nodes) in [
+        ("own_proof_min_141", &["-Q", "1", "--local-file", "q.txt"][..], "mean+self", 5),
+        ("own_proof_min_6983", &["-Q", "2", "--local-file", "q.txt"], "sum", 5),
+        ("own_proof_min_8107", &["-Q", "2", "-q", "1"], "sum", 3),
+    ] {
+        let folder = folder(name);
+        let proofs = scratch.path().join(format!("{name}.jsonl"));
+        let proofs = proofs.to_str().unwrap();
+        let mut arguments =
+            vec!["certify", "g.npz", "m.npz", "--message-passing", rule, "--complete", "--proofs", proofs];
+        arguments.extend(budget);
+        let certified = gcnproof(&folder, &arguments);
+        assert!(certified.status.success(), "{name}: {}", text(&certified));
+        for exact in [None, Some("--exact")] {
+            let mut arguments = vec!["check", "g.npz", "m.npz", proofs, "--message-passing", rule];
+            arguments.extend(budget.iter().copied().chain(exact));
+            let checked = gcnproof(&folder, &arguments);
+            assert_eq!(checked.status.code(), Some(0), "{name}: {}", text(&checked));
+            assert!(text(&checked).contains(&format!("covered     {nodes} of {nodes} nodes")), "{}", text(&checked));
+        }
+    }
+}
+
+/// Short leaves written out as hints are a proof file again, which the core accepts.
+#[test]
+fn expanded_proofs_are_accepted() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = folder("own_proof_min_6983");
+    let file = |name: &str| scratch.path().join(name).to_str().unwrap().to_string();
+    let (proofs, expanded) = (file("p.jsonl"), file("hints.jsonl"));
+    let problem = ["g.npz", "m.npz"];
+    let rule = ["--message-passing", "sum"];
+    let budget = ["-Q", "2", "--local-file", "q.txt", "--complete", "--proofs", &proofs];
+    let certified = gcnproof(&folder, &[&["certify"], &problem[..], &rule[..], &budget[..]].concat());
+    assert!(certified.status.success(), "{}", text(&certified));
+    let wrote =
+        gcnproof(&folder, &[&["check"], &problem[..], &[&proofs], &rule[..], &["--expand", &expanded]].concat());
+    assert_eq!(wrote.status.code(), Some(4), "{}", text(&wrote));
+    let lines = std::fs::read_to_string(&expanded).unwrap();
+    assert!(lines.contains(r#"{"hints":"#) && lines.contains(r#"{"bounds":"#) && !lines.contains(r#"{"leaf":"#));
+    let asked = ["-Q", "2", "--local-file", "q.txt"];
+    let checked = gcnproof(&folder, &[&["check"], &problem[..], &[&expanded], &rule[..], &asked].concat());
+    assert_eq!(checked.status.code(), Some(0), "{}", text(&checked));
+    // It is not overwritten.
+    let again =
+        gcnproof(&folder, &[&["check"], &problem[..], &[&proofs], &rule[..], &["--expand", &expanded]].concat());
+    assert_eq!(again.status.code(), Some(2), "{}", text(&again));
+}
+
+/// Under the same flip one class is as large as the predicted one and another larger, both by less than any float: that is no tie.
+#[test]
+fn a_class_that_is_larger_is_named_before_a_tie() {
+    let folder = folder("tie_beside_break");
+    let problem = ["certify", "g.npz", "m.safetensors", "-Q", "1", "-q", "1", "--message-passing", "mp1.npy,identity"];
+    for more in [&["--bound", "anchored"][..], &["--complete"], &["--minimize"]] {
+        let certified = gcnproof(&folder, &[&problem[..], more, &["--format", "json"]].concat());
+        let answer: serde_json::Value = serde_json::from_slice(&certified.stdout).unwrap();
+        let row = &answer["rows"][0];
+        assert_eq!((&row["verdict"], &row["reason"]), (&"non_robust".into(), &"witness".into()), "{more:?}: {row}");
+    }
+}

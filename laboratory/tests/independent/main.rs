@@ -1,0 +1,16 @@
+//! The certifier against brute force and independent solvers.
+#![allow(missing_docs)]
+
+#[path = "../../../tests/common/mod.rs"]
+mod common;
+
+mod brute_force;
+mod collective;
+mod complete;
+mod deep;
+mod errata;
+mod measurement;
+mod medium;
+mod terms;
+mod theorems;
+mod tightness;

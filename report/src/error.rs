@@ -1,0 +1,107 @@
+//! Errors in the files that a report is made from.
+
+use gcnproof_results::ResultError;
+use gcnproof_results::record::study::StudyError;
+use miette::Diagnostic;
+use thiserror::Error;
+
+/// Why there is no report.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// A results file cannot be read.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Results(#[from] ResultError),
+    /// A graph or a model cannot be read.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Graph(#[from] gcnproof_files::FileError),
+    /// The file is none of those that a report can show.
+    #[error("{file}: neither results of certify, radius, collective or validate nor a training log: {problem}")]
+    #[diagnostic(help(
+        "give .parquet, .jsonl or .csv files that gcnproof wrote with --out, a training log (.jsonl), or the folder of a study"
+    ))]
+    Unknown {
+        /// The file.
+        file: String,
+        /// What was found.
+        problem: String,
+    },
+    /// A study cannot be read or written.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Study(#[from] StudyError),
+    /// A training log breaks off or contradicts its format.
+    #[error("{file}: line {line}: {problem}")]
+    #[diagnostic(help("a training log has one JSON object per line: mend or delete that line"))]
+    TrainingLog {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A row about one attack for the whole graph cannot be true.
+    #[error("{file}: the row of Q = {budget}: {problem}")]
+    #[diagnostic(help("the file was changed after it was written: run `gcnproof collective` again"))]
+    Contradiction {
+        /// The file.
+        file: String,
+        /// `Q` of the row.
+        budget: u64,
+        /// What contradicts what.
+        problem: String,
+    },
+    /// There is nothing to show.
+    #[error("nothing to report: {files} no rows")]
+    #[diagnostic(help("the run may have been stopped before its first row: run it again with --resume"))]
+    NoRows {
+        /// Which files.
+        files: String,
+    },
+    /// The results belong to several graphs.
+    #[error("the results belong to different graphs: {files}")]
+    #[diagnostic(help("make one report for each graph"))]
+    Graphs {
+        /// Which files, by graph.
+        files: String,
+    },
+    /// The results are about different attacks.
+    #[error("the results are about different attacks, on attributes and on edges: {files}")]
+    #[diagnostic(help("make one report of the runs with --edges and one of the others"))]
+    Attacks {
+        /// Which files, by attack.
+        files: String,
+    },
+    /// The graph is not the one that the results were computed on.
+    #[error("{graph}: the results were computed on another graph ({file})")]
+    #[diagnostic(help(
+        "give the very graph of the results, with the same --binarize, --symmetrize and --unweight, or none at all"
+    ))]
+    OtherGraph {
+        /// The graph file.
+        graph: String,
+        /// The results.
+        file: String,
+    },
+    /// The model is not one that the results were computed with.
+    #[error("{model}: none of the results was computed with this model")]
+    #[diagnostic(help(
+        "give the very models of the results, or none at all: only what each flip contributes needs them"
+    ))]
+    OtherModel {
+        /// The model file.
+        model: String,
+    },
+    /// A file cannot be written.
+    #[error("{file}: cannot be written: {problem}")]
+    #[diagnostic(help("check that you may write there and that the disk is not full"))]
+    Unwritable {
+        /// The file.
+        file: String,
+        /// What went wrong.
+        problem: String,
+    },
+}

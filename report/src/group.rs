@@ -1,0 +1,438 @@
+//! Groups: the results that belong to one model and one local budget.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use gcnproof::internals::certify::settings::Bound;
+use gcnproof::internals::certify::verdict::Verdict;
+use gcnproof::internals::problem::budget::Direction;
+use gcnproof::internals::problem::flip::Flip;
+use gcnproof_results::record::description::{BudgetRecord, Description, Identity, Level, LocalRecord};
+use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRun};
+use gcnproof_results::record::pair::PairRecord;
+use gcnproof_results::record::{NodeRecord, RadiusRecord};
+
+use super::collective::Collective;
+use super::error::ReportError;
+use super::landscape::Landscape;
+use super::origin;
+use super::removals;
+use super::source::{Rows, Run, Source, Sources};
+use super::training::TrainingLog;
+
+/// By what means nodes were decided, the weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Method {
+    /// The paper's bound at its default Ω.
+    Paper,
+    /// The anchored bound alone.
+    Anchored,
+    /// Both bounds and their mixtures.
+    Bounds,
+    /// The optimum of the relaxation.
+    Optimal,
+    /// Branch and price: exact where no limit was hit.
+    Exact,
+}
+
+impl Method {
+    /// In legends.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Paper => "the paper's bound",
+            Method::Anchored => "the anchored bound",
+            Method::Bounds => "our bounds",
+            Method::Optimal => "optimal relaxation",
+            Method::Exact => "exact search",
+        }
+    }
+
+    fn of(run: Option<&Description>) -> Method {
+        let Some(run) = run else { return Method::Bounds };
+        match (run.level(), run.bound()) {
+            (Level::Complete | Level::Minimize, _) => Method::Exact,
+            (Level::Optimal, _) => Method::Optimal,
+            (Level::Bounds, Some(Bound::Paper)) => Method::Paper,
+            (Level::Bounds, Some(Bound::Anchored)) => Method::Anchored,
+            (Level::Bounds, _) => Method::Bounds,
+        }
+    }
+}
+
+/// Verdicts at one `Q`.
+#[derive(Clone, Debug)]
+pub struct Verdicts {
+    /// By what means.
+    pub method: Method,
+    /// `Q`, if it is known.
+    pub global: Option<u64>,
+    /// The nodes.
+    pub rows: Vec<NodeRecord>,
+}
+
+/// Radii.
+#[derive(Clone, Debug)]
+pub struct Radii {
+    /// By what means.
+    pub method: Method,
+    /// Nothing above this `Q` was tried.
+    pub limit: u64,
+    /// The nodes.
+    pub rows: Vec<RadiusRecord>,
+}
+
+/// The results of one model under one local budget.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// What the model is called; with its budget, if the report holds several budgets.
+    pub name: String,
+    /// Does a study call it so?
+    named: bool,
+    /// Digests of graph and model, if they are known.
+    pub identity: Option<Identity>,
+    /// The budget in words, or that it is not known.
+    pub budget: String,
+    /// Are edges removed? Then witnesses are edges, by their two ends.
+    pub removals: bool,
+    /// `q` of every node, if it is the same for all and both directions and all attributes are free.
+    pub local: Option<u64>,
+    /// Verdicts, by `Q` and method.
+    pub verdicts: Vec<Verdicts>,
+    /// Radii, by method.
+    pub radii: Vec<Radii>,
+    /// Class pairs, and the `Q` they were measured at.
+    pub pairs: Vec<PairRecord>,
+    /// That `Q`.
+    pub pairs_global: Option<u64>,
+}
+
+/// Everything that was read, put in order.
+#[derive(Debug, Default)]
+pub struct Groups {
+    /// In the order in which their first files were named.
+    pub groups: Vec<Group>,
+    /// How many predictions one attack breaks.
+    pub collective: Vec<Collective>,
+    /// Training logs.
+    pub training: Vec<TrainingLog>,
+    /// What a reader has to know: unfinished runs, unknown budgets.
+    pub notices: Vec<String>,
+    /// Are edges removed, in all of them?
+    pub removals: bool,
+    /// The graph of all results, by its digest.
+    pub graph: Option<String>,
+    /// The files, each with its date and a command that makes the same.
+    pub files: Vec<String>,
+    /// The commands of studies.
+    pub commands: Vec<String>,
+}
+
+impl Groups {
+    /// Puts sources in order.
+    pub fn new(sources: Sources) -> Result<Groups, ReportError> {
+        let mut all = Groups {
+            graph: one_graph(&sources.files)?,
+            removals: one_attack(&sources.files)?,
+            commands: sources.commands.clone(),
+            ..Groups::default()
+        };
+        if !sources.missing.is_empty() {
+            let files = sources.missing.join(", ");
+            all.notices.push(format!("The study is not finished: {files} not there yet. Run it again to go on."));
+        }
+        let mut keys: Vec<Key> = Vec::new();
+        let mut collective: Vec<(Key, Collective)> = Vec::new();
+        for Source { path, name: called, named, rows, run, written } in sources.files {
+            let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            all.notice(&file, &rows, run.as_ref());
+            let known = run.as_ref().and_then(|run| run.description.as_ref().ok()).map(origin::command_of);
+            let when = written.map_or(String::new(), |time| format!(", {}", origin::date(time)));
+            all.files.push(format!("{file}{when}{}", known.map_or(String::new(), |command| format!(": {command}"))));
+            let rows = match rows {
+                Rows::Training(log) => {
+                    all.training.push(log);
+                    continue;
+                }
+                rows if rows.count() == 0 => continue,
+                Rows::Collective(rows) => {
+                    let run = run.and_then(|run| run.description.ok());
+                    let key = Key::of(run.as_ref(), path.clone());
+                    let known = match run {
+                        Some(Description::Collective(run)) => Some(run),
+                        _ => None,
+                    };
+                    let more = Collective::new(&path, called, known, rows)?;
+                    let more = collective.iter_mut().try_fold(more, |more, (_, known)| known.take(more));
+                    collective.extend(more.map(|more| (key, more)));
+                    continue;
+                }
+                rows => rows,
+            };
+            let run = run.and_then(|run| run.description.ok());
+            let key = Key::of(run.as_ref(), path);
+            let at = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
+                let budget = run.as_ref().and_then(Description::budget);
+                let edges = run.as_ref().and_then(edges_of);
+                let known = budget.map(words).or(edges.map(|run| removals::budget(&run.edges)));
+                all.groups.push(Group {
+                    name: called.clone(),
+                    budget: known.unwrap_or_else(|| "budget not known".into()),
+                    removals: edges.is_some(),
+                    local: budget.and_then(plain),
+                    identity: run.as_ref().and_then(|run| run.input().cloned()),
+                    ..Group::default()
+                });
+                keys.push(key);
+                keys.len() - 1
+            });
+            // A study knows the name of its model; names of files are only alike.
+            if named {
+                all.groups[at].name = called;
+            } else if !all.groups[at].named {
+                all.groups[at].name = common(&all.groups[at].name, &called);
+            }
+            all.groups[at].named |= named;
+            all.groups[at].take(rows, run.as_ref());
+        }
+        for (key, mut curve) in collective {
+            if let Some(at) = keys.iter().position(|known| *known == key) {
+                curve.beside(&all.groups[at]);
+            }
+            all.collective.push(curve);
+        }
+        all.tell_budgets();
+        Ok(all)
+    }
+
+    /// Graph and model of all results that say theirs.
+    pub fn identities(&self) -> impl Iterator<Item = &Identity> {
+        let groups = self.groups.iter().filter_map(|group| group.identity.as_ref());
+        groups.chain(self.collective.iter().filter_map(Collective::identity))
+    }
+
+    /// Counts what a graph alone knows: how many nodes the rows about removed edges depend on.
+    pub fn measure(&mut self, landscape: &Landscape) {
+        for group in self.groups.iter_mut().filter(|group| group.removals) {
+            for row in group.verdicts.iter_mut().flat_map(|verdicts| &mut verdicts.rows) {
+                row.neighbourhood = removals::measure(landscape, row.node);
+            }
+            for row in group.radii.iter_mut().flat_map(|radii| &mut radii.rows) {
+                row.neighbourhood = removals::measure(landscape, row.node);
+            }
+        }
+    }
+
+    fn notice(&mut self, file: &str, rows: &Rows, run: Option<&Run>) {
+        let count = rows.count();
+        if count == 0 {
+            self.notices.push(format!("{file} holds no rows: nothing is drawn from it."));
+        } else if let Some(run) = run
+            && count < run.total
+        {
+            self.notices.push(format!("{file} holds {count} of {} rows: its run is not finished.", run.total));
+        }
+        let by_itself = "its budget is not known, and it is drawn by itself.";
+        match run.map(|run| &run.description) {
+            _ if count == 0 => {}
+            None if matches!(rows, Rows::Training(_)) => {}
+            None => self.notices.push(format!("There is no {file}.run.json beside {file}: {by_itself}")),
+            Some(Err(problem)) => {
+                self.notices.push(format!("{file}.run.json is not understood ({problem}): {by_itself}"));
+            }
+            Some(Ok(_)) => {}
+        }
+    }
+
+    /// Groups of one name are told apart by their budgets, and readers are told that there are several.
+    fn tell_budgets(&mut self) {
+        let mut budgets: Vec<String> = self.groups.iter().map(|group| group.budget.clone()).collect();
+        budgets.sort();
+        budgets.dedup();
+        if budgets.len() > 1 {
+            self.notices.push(format!(
+                "The results belong to different budgets ({}). They are drawn side by side and never added up.",
+                budgets.join("; ")
+            ));
+            for group in &mut self.groups {
+                group.name = format!("{} ({})", group.name, group.budget);
+            }
+        }
+        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+        for group in &mut self.groups {
+            let count = seen.entry(group.name.clone()).or_default();
+            *count += 1;
+            if *count > 1 {
+                group.name = format!("{} #{count}", group.name);
+            }
+        }
+    }
+}
+
+impl Group {
+    fn take(&mut self, rows: Rows, run: Option<&Description>) {
+        let method = Method::of(run);
+        let global = run.and_then(|run| run.budget()?.global);
+        let global = global.or(run.and_then(edges_of).and_then(|run| run.edges.global));
+        match rows {
+            Rows::Nodes(rows) => {
+                self.verdicts.push(Verdicts { method, global, rows });
+                self.verdicts.sort_by_key(|verdicts| (verdicts.global, verdicts.method));
+            }
+            Rows::Radii(rows) => {
+                let seen = rows.iter().flat_map(|row| [row.certified_q_global, row.attacked_q_global]);
+                let limit = match run {
+                    Some(Description::Radius(run)) => run.max_global,
+                    Some(Description::RadiusEdges(EdgeRun { max_global: Some(limit), .. })) => *limit,
+                    _ => seen.flatten().max().unwrap_or(0),
+                };
+                self.radii.push(Radii { method, limit, rows });
+                self.radii.sort_by_key(|radii| radii.method);
+            }
+            // Solvers' rows say more than those of a study's own sample.
+            Rows::Pairs(rows) => {
+                let solved = |rows: &[PairRecord]| rows.iter().filter(|row| row.lp().is_some()).count();
+                if (solved(&rows), rows.len()) > (solved(&self.pairs), self.pairs.len()) {
+                    self.pairs_global = global;
+                    self.pairs = rows;
+                }
+            }
+            Rows::Collective(_) | Rows::Training(_) => {}
+        }
+    }
+
+    /// The verdicts that the table and the figures about single nodes are made from: the strongest method, at the
+    /// largest `Q` that has it.
+    pub fn headline(&self) -> Option<&Verdicts> {
+        self.verdicts.iter().max_by_key(|verdicts| (verdicts.method, verdicts.global))
+    }
+
+    /// The smallest witness known against each node.
+    pub fn witnesses(&self) -> BTreeMap<u64, &[Flip]> {
+        let mut smallest: BTreeMap<u64, &[Flip]> = BTreeMap::new();
+        let radii = self.radii.iter().flat_map(|radii| &radii.rows).filter(|row| row.attacked_q_global.is_some());
+        let verdicts = self.verdicts.iter().flat_map(|verdicts| &verdicts.rows);
+        let verdicts = verdicts.filter(|row| row.verdict == Verdict::NonRobust);
+        let radii = radii.map(|row| (row.node, &row.witness[..]));
+        for (node, witness) in radii.chain(verdicts.map(|row| (row.node, &row.witness[..]))) {
+            let known = smallest.entry(node).or_insert(witness);
+            if witness.len() < known.len() {
+                *known = witness;
+            }
+        }
+        smallest
+    }
+
+    /// The radii by the strongest method.
+    pub fn best_radii(&self) -> Option<&Radii> {
+        self.radii.iter().max_by_key(|radii| radii.method)
+    }
+}
+
+/// What two names of one model have in common, if that is a name: `gcn` for `gcn-Q3` and `gcn-Q12`.
+pub(super) fn common(one: &str, other: &str) -> String {
+    if one == other {
+        return one.to_string();
+    }
+    let same = one.chars().zip(other.chars()).take_while(|(x, y)| x == y).map(|(x, _)| x);
+    let prefix: String = same.collect();
+    let prefix = prefix.trim_end_matches(|c: char| "-_. Q=".contains(c));
+    if prefix.chars().count() >= 2 { prefix.to_string() } else { one.to_string() }
+}
+
+/// What tells groups apart.
+#[derive(PartialEq)]
+enum Key {
+    /// Input and local budget.
+    Run(Identity, BudgetRecord),
+    /// The same of removed edges.
+    Edges(Identity, EdgeBudgetRecord),
+    /// Without its run, a file is only like itself.
+    File(PathBuf),
+}
+
+impl Key {
+    fn of(run: Option<&Description>, path: PathBuf) -> Key {
+        if let Some(run) = run.and_then(edges_of) {
+            return Key::Edges(run.input.clone(), EdgeBudgetRecord { global: None, ..run.edges.clone() });
+        }
+        let parts = run.and_then(|run| Some((run.input()?.clone(), run.budget()?.without_global())));
+        parts.map_or(Key::File(path), |(input, budget)| Key::Run(input, budget))
+    }
+}
+
+/// A run about removed edges.
+fn edges_of(run: &Description) -> Option<&EdgeRun> {
+    match run {
+        Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some(run),
+        _ => None,
+    }
+}
+
+/// Are edges removed in all sources that speak of an attack?
+fn one_attack(files: &[Source]) -> Result<bool, ReportError> {
+    let attacks = files.iter().filter(|source| !matches!(source.rows, Rows::Training(_)));
+    let (edges, others): (Vec<&Source>, Vec<&Source>) = attacks
+        .partition(|source| source.run.as_ref().and_then(|run| edges_of(run.description.as_ref().ok()?)).is_some());
+    if !edges.is_empty() && !others.is_empty() {
+        let list = |sources: &[&Source]| {
+            sources.iter().map(|source| source.path.display().to_string()).collect::<Vec<_>>().join(" and ")
+        };
+        return Err(ReportError::Attacks { files: format!("{} against {}", list(&others), list(&edges)) });
+    }
+    Ok(!edges.is_empty())
+}
+
+/// The local budget in a few words.
+pub(super) fn words(budget: &BudgetRecord) -> String {
+    let local = match &budget.local {
+        LocalRecord::PerNode(_) => "q by node".to_string(),
+        LocalRecord::Uniform(q) => format!("q = {q}"),
+    };
+    let direction = match budget.direction {
+        Direction::Add => ", only additions",
+        Direction::Remove => ", only removals",
+        Direction::Both => "",
+    };
+    let frozen = budget.frozen_attributes.len();
+    let frozen = if frozen > 0 { format!(", {frozen} attributes frozen") } else { String::new() };
+    format!("{local}{direction}{frozen}")
+}
+
+/// `q`, if the budget is as in the paper.
+fn plain(budget: &BudgetRecord) -> Option<u64> {
+    match budget.local {
+        LocalRecord::Uniform(q) if budget.frozen_attributes.is_empty() && budget.direction == Direction::Both => {
+            Some(q)
+        }
+        _ => None,
+    }
+}
+
+/// The one graph of all sources that say theirs.
+fn one_graph(files: &[Source]) -> Result<Option<String>, ReportError> {
+    let mut graphs: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for source in files {
+        let known = source.run.as_ref().and_then(|run| run.description.as_ref().ok()?.input());
+        if let Some(input) = known {
+            graphs.entry(input.graph.clone()).or_default().push(source.path.display().to_string());
+        }
+    }
+    if graphs.len() > 1 {
+        let files: Vec<String> = graphs.values().map(|files| files.join(" and ")).collect();
+        return Err(ReportError::Graphs { files: files.join(" against ") });
+    }
+    Ok(graphs.into_keys().next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_one_model_are_put_together() {
+        assert_eq!(common("gcn-Q3", "gcn-Q12"), "gcn");
+        assert_eq!(common("gcn", "gcn-exact-Q12"), "gcn");
+        assert_eq!(common("gcn", "gcn"), "gcn");
+        assert_eq!(common("rows", "more"), "rows");
+    }
+}

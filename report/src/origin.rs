@@ -1,0 +1,182 @@
+//! Where a report comes from: when it was made, by which commands and versions, from which graph and models.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use gcnproof::internals::collective::families::Rows;
+use gcnproof::internals::problem::budget::Direction;
+use gcnproof_results::record::description::{BudgetRecord, Class, Description, EffortRecord, Level, LocalRecord};
+use gcnproof_results::record::edges::EdgeBudgetRecord;
+
+/// How a report was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// When, in words.
+    pub date: String,
+    /// The command that made it.
+    pub command: String,
+}
+
+impl Origin {
+    /// Now, by the command line of this process.
+    pub fn here() -> Origin {
+        Origin { date: date(SystemTime::now()), command: command_line() }
+    }
+}
+
+/// The command line of this process, as it could be typed again.
+pub fn command_line() -> String {
+    let plain = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./%=,:+…".contains(c));
+    let quoted = |word: String| if plain(&word) { word } else { format!("'{}'", word.replace('\'', "'\\''")) };
+    let arguments = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    std::iter::once("gcnproof".to_string()).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+/// A time as `2026-01-31 17:05 UTC`.
+pub fn date(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = civil(days as i64);
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", rest / 3600, rest / 60 % 60)
+}
+
+/// The date of a day, counted from 1970-01-01. Years are taken to begin in March, so that leap days come last.
+fn civil(days: i64) -> (i64, i64, i64) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (year_of_era + 400 * era + i64::from(month <= 2), month, day)
+}
+
+/// A run as the command that does the same; what only files say is told in words.
+pub fn command_of(run: &Description) -> String {
+    let mut parts = vec!["gcnproof".to_string()];
+    match run {
+        Description::Certify(run) => {
+            parts.push("certify GRAPH MODEL".into());
+            budget(&mut parts, &run.budget);
+            effort(&mut parts, run.effort.as_ref());
+        }
+        Description::Radius(run) => {
+            parts.push(format!("radius GRAPH MODEL --max-Q {}", run.max_global));
+            budget(&mut parts, &run.budget);
+            effort(&mut parts, run.effort.as_ref());
+        }
+        Description::Collective(run) => {
+            parts.push(format!("collective GRAPH MODEL --budgets {}", budgets(&run.budgets)));
+            budget(&mut parts, &run.budget);
+            parts.extend(run.attacked_nodes.map(|count| format!("--attacked-nodes {count}")));
+            parts.extend((run.class == Class::Labels).then(|| "--class labels".to_string()));
+            parts.extend((run.rows == Rows::Count).then(|| "--rows count".to_string()));
+            parts.extend((run.rows == Rows::Provable).then(|| "--proofs FOLDER".to_string()));
+            parts.extend(run.effort.is_none().then(|| "--radii FILE".to_string()));
+            effort(&mut parts, run.effort.as_ref());
+        }
+        Description::Validate(run) => {
+            parts.push("validate GRAPH MODEL".into());
+            budget(&mut parts, &run.budget);
+            if run.solvers.as_deref() == Some("none") {
+                parts.push("(a study's sample, without solvers)".into());
+            }
+        }
+        Description::Table1(_) => parts.push("reproduce table1".into()),
+        Description::CertifyEdges(run) => {
+            parts.push("certify GRAPH MODEL --edges remove".into());
+            edges(&mut parts, &run.edges);
+            effort(&mut parts, Some(&run.effort));
+        }
+        Description::RadiusEdges(run) => {
+            parts.push("radius GRAPH MODEL --edges remove".into());
+            parts.extend(run.max_global.map(|most| format!("--max-E {most}")));
+            edges(&mut parts, &run.edges);
+            effort(&mut parts, Some(&run.effort));
+        }
+    }
+    parts.join(" ")
+}
+
+/// Budgets as they are asked for: a range with its step, or a list, which is cut short where it is long.
+fn budgets(list: &[u64]) -> String {
+    let step = list.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).next().unwrap_or(0);
+    let even = list.windows(2).all(|pair| pair[0].checked_add(step) == Some(pair[1]));
+    match list {
+        [first, _, .., last] if even && list.len() > 2 && step > 0 => format!("{first}-{last}:{step}"),
+        list if list.len() > SHOWN => format!("{},… ({} of them)", comma(&list[..SHOWN]), list.len()),
+        list => comma(list),
+    }
+}
+
+/// Budgets of a list without an even step that are shown.
+const SHOWN: usize = 12;
+
+fn comma(list: &[u64]) -> String {
+    list.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn budget(parts: &mut Vec<String>, budget: &BudgetRecord) {
+    parts.extend(budget.global.map(|q| format!("-Q {q}")));
+    parts.push(match &budget.local {
+        LocalRecord::Uniform(q) => format!("-q {q}"),
+        LocalRecord::PerNode(_) => "--local-file FILE".into(),
+    });
+    parts.extend(match budget.direction {
+        Direction::Add => Some("--flips add".to_string()),
+        Direction::Remove => Some("--flips remove".to_string()),
+        Direction::Both => None,
+    });
+    let frozen = budget.frozen_attributes.len();
+    parts.extend((frozen > 0).then(|| format!("--freeze-attributes … ({frozen} of them)")));
+}
+
+fn edges(parts: &mut Vec<String>, budget: &EdgeBudgetRecord) {
+    parts.extend(budget.global.map(|e| format!("-E {e}")));
+    parts.extend(match &budget.local {
+        LocalRecord::Uniform(e) if *e >= u64::from(u32::MAX) => None,
+        LocalRecord::Uniform(e) => Some(format!("-e {e}")),
+        LocalRecord::PerNode(_) => Some("--edges-local-file FILE".into()),
+    });
+    parts.extend((!budget.keep_one).then(|| "--keep-one-edge=false".to_string()));
+    let frozen = budget.frozen.len();
+    parts.extend((frozen > 0).then(|| format!("--freeze-edges … ({frozen} of them)")));
+}
+
+fn effort(parts: &mut Vec<String>, effort: Option<&EffortRecord>) {
+    let Some(effort) = effort else { return };
+    parts.extend(match effort.level {
+        Level::Bounds => None,
+        Level::Optimal => Some("--omega optimal".to_string()),
+        Level::Complete => Some("--complete".to_string()),
+        Level::Minimize => Some("--minimize".to_string()),
+    });
+    parts.extend(effort.time_limit.map(|seconds| format!("--time-limit {seconds}")));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn budgets_are_told_as_they_are_asked_for() {
+        assert_eq!(budgets(&[20]), "20");
+        assert_eq!(budgets(&[0, 20]), "0,20");
+        assert_eq!(budgets(&[0, 20, 40, 60]), "0-60:20");
+        assert_eq!(budgets(&[0, 20, 50]), "0,20,50");
+        assert_eq!(budgets(&[]), "");
+        let squares: Vec<u64> = (0..20).map(|n| n * n).collect();
+        assert_eq!(budgets(&squares), "0,1,4,9,16,25,36,49,64,81,100,121,… (20 of them)");
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        let at = |seconds: u64| date(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(at(0), "1970-01-01 00:00 UTC");
+        assert_eq!(at(951_826_500), "2000-02-29 12:15 UTC");
+        assert_eq!(at(1_709_251_199), "2024-02-29 23:59 UTC");
+        assert_eq!(at(4_102_444_800), "2100-01-01 00:00 UTC");
+    }
+}

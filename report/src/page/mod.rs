@@ -1,0 +1,267 @@
+//! The HTML page: figures, table, style and script in one file that loads nothing from elsewhere.
+
+mod nodes;
+mod sources;
+mod whole;
+
+use std::fmt::Write;
+
+use gcnproof::internals::certify::verdict::Verdict;
+
+use super::Report;
+use super::curve;
+use super::group::{Group, Groups, Method};
+use super::mean::Mean;
+use super::removals;
+use super::sheet::{Sheet, percent};
+use crate::chart::figure::Figure;
+use crate::chart::svg::escaped;
+
+const NAMES: [&str; 8] = [
+    "Robust, non-robust, undecided",
+    "Models compared",
+    "Tightness",
+    "Purity and degree",
+    "Training",
+    "What attackers flip",
+    "Cost",
+    "One attack for the whole graph",
+];
+
+/// The script, file by file; together they are one function.
+const SCRIPTS: [&str; 8] = [
+    include_str!("script/base.js"),
+    include_str!("script/data.js"),
+    include_str!("script/table.js"),
+    include_str!("script/map.js"),
+    include_str!("script/neighbourhood.js"),
+    include_str!("script/node.js"),
+    include_str!("script/explorer.js"),
+    include_str!("script/print.js"),
+];
+
+/// The whole page. `folder` is where the figures' files are, for readers of the captions.
+pub fn html(report: &Report, sheets: &[Sheet], folder: &str) -> String {
+    let title = escaped(&report.title);
+    let mut page = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         script-src 'unsafe-inline'; img-src data:\">\n<meta name=\"generator\" content=\"gcnproof {}\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>\n{}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n",
+        env!("CARGO_PKG_VERSION"),
+        include_str!("page.css")
+    );
+    let _ = writeln!(page, "<p class=\"facts\">{}</p>", escaped(&facts(report)));
+    let names = names(report);
+    navigation(&mut page, report, sheets, &names);
+    for notice in &report.groups.notices {
+        let _ = writeln!(page, "<p class=\"notice\">{}</p>", escaped(notice));
+    }
+    page.push_str("</header>\n<main>\n");
+    overview(&mut page, &report.groups.groups, report.groups.removals);
+    for number in 1..=7 {
+        figures(&mut page, number, sheets.iter().filter(|sheet| sheet.number() == number), (folder, names[number - 1]));
+    }
+    whole::section(&mut page, report, sheets, (folder, names[whole::NUMBER - 1]));
+    absent(&mut page, sheets);
+    nodes::section(&mut page, report);
+    guarantees(&mut page, &report.groups);
+    sources::section(&mut page, report);
+    let _ = write!(
+        page,
+        "</main>\n<script>\n'use strict';\n(() => {{\n{}}})();\n</script>\n</body>\n</html>\n",
+        SCRIPTS.concat()
+    );
+    page
+}
+
+/// What the report is about, in one line.
+fn facts(report: &Report) -> String {
+    let mut facts = Vec::new();
+    if let Some(landscape) = &report.landscape {
+        let graph = landscape.graph();
+        let edges: usize = (0..graph.node_count()).map(|node| graph.degree(node)).sum::<usize>() / 2;
+        let (nodes, attributes) = (graph.node_count(), graph.attribute_count());
+        facts.push(format!("{}: {nodes} nodes, {edges} edges, {attributes} attributes", landscape.name));
+    } else if report.groups.groups.is_empty() && !report.groups.collective.is_empty() {
+        facts.push("graph not given (--graph): directions of flips and names are not known".to_string());
+    } else if !report.groups.groups.is_empty() {
+        let what = if report.groups.removals { "distances" } else { "distances, directions of flips" };
+        facts.push(format!("graph not given (--graph): {what} and names are not known"));
+    }
+    facts.extend(report.groups.groups.iter().map(|group| format!("{}: {}", group.name, group.budget)));
+    facts.extend(report.groups.collective.iter().map(|curve| format!("{}: {}", curve.name, curve.conditions())));
+    facts.push(format!("gcnproof {}, {}", env!("CARGO_PKG_VERSION"), report.origin.date));
+    facts.join(" · ")
+}
+
+/// The figures by name.
+fn names(report: &Report) -> [&'static str; 8] {
+    let mut names = NAMES;
+    if report.groups.removals {
+        names[5] = "Which edges attackers cut";
+    }
+    names
+}
+
+fn navigation(page: &mut String, report: &Report, sheets: &[Sheet], names: &[&str]) {
+    page.push_str("<nav aria-label=\"sections\">");
+    for (at, name) in names.iter().enumerate() {
+        if drawn(sheets, at + 1) {
+            let _ = write!(page, "<a href=\"#figure-{}\">{} {name}</a> ", at + 1, at + 1);
+        }
+    }
+    if !report.groups.groups.is_empty() {
+        page.push_str("<a href=\"#nodes\">Nodes: map and table</a> ");
+    }
+    page.push_str(
+        "<a href=\"#guarantees\">What is guaranteed</a> <a href=\"#sources\">What it is made from</a></nav>\n",
+    );
+}
+
+fn drawn(sheets: &[Sheet], number: usize) -> bool {
+    sheets.iter().any(|sheet| sheet.number() == number && matches!(sheet, Sheet::Drawn(_)))
+}
+
+/// One line per model and set of verdicts.
+fn overview(page: &mut String, groups: &[Group], removals: bool) {
+    let letter = if removals { "E" } else { "Q" };
+    let mean_title = format!("mean certified {letter}");
+    let verdicts = || groups.iter().flat_map(|group| group.verdicts.iter().map(move |verdicts| (group, verdicts)));
+    if verdicts().next().is_none() {
+        return;
+    }
+    let _ = writeln!(
+        page,
+        "<div class=\"scroll\"><table id=\"overview\" class=\"cards\"><thead><tr><th>model</th><th>budget</th><th>decided by</th>\
+         <th class=\"n\">nodes</th><th class=\"n\">robust</th><th class=\"n\">non-robust</th><th class=\"n\">undecided</th>\
+         <th class=\"n\">accuracy</th><th class=\"n\">{mean_title}</th></tr></thead><tbody>",
+    );
+    for (group, run) in verdicts() {
+        let rows = &run.rows;
+        let count = |verdict: Verdict| rows.iter().filter(|row| row.verdict == verdict).count();
+        let share = |verdict: Verdict| format!("{} ({:.1} %)", count(verdict), percent(count(verdict), rows.len()));
+        let labelled = rows.iter().filter(|row| row.label.is_some()).count();
+        let right = rows.iter().filter(|row| row.label == Some(row.predicted)).count();
+        let accuracy =
+            if labelled == 0 { "no labels".to_string() } else { format!("{:.1} %", percent(right, labelled)) };
+        let global = run.global.map_or(format!("{letter} not known"), |q| format!("{letter} = {q}"));
+        let curves = curve::curves(group);
+        let mean = |method: Method| curves.iter().find(|curve| curve.method == method)?.mean_radius;
+        let radius = curves
+            .last()
+            .and_then(|curve| curve.mean_radius)
+            .map_or("–".to_string(), |best| mean_cell(best, mean(Method::Paper), letter));
+        let cells = [
+            ("model", "", escaped(&group.name)),
+            ("budget", "", format!("{global}, {}", escaped(&group.budget))),
+            ("decided by", "", run.method.name().to_string()),
+            ("nodes", "n", rows.len().to_string()),
+            ("robust", "n", share(Verdict::Robust)),
+            ("non-robust", "n", share(Verdict::NonRobust)),
+            ("undecided", "n", share(Verdict::Undecided)),
+            ("accuracy", "n", accuracy),
+            (mean_title.as_str(), "n", radius),
+        ];
+        page.push_str("<tr>");
+        for (label, class, content) in cells {
+            let _ = write!(page, "<td class=\"{class}\" data-label=\"{label}\">{content}</td>");
+        }
+        page.push_str("</tr>\n");
+    }
+    page.push_str("</tbody></table></div>\n");
+}
+
+/// The mean, and what share of the nodes is at the cap: their true radius may be larger.
+fn mean_cell(best: Mean, paper: Option<Mean>, letter: &str) -> String {
+    let cap =
+        (best.capped > 0.0).then(|| format!("{:.1} % of the nodes at the cap, {letter} = {}", best.capped, best.limit));
+    let paper = paper.map(|paper| format!("the paper's bound: {}", paper.short()));
+    let below: Vec<String> = [cap, paper].into_iter().flatten().collect();
+    format!("{}<br><small class=\"soft\">{}</small>", best.short(), below.join("; "))
+}
+
+fn figures<'a>(
+    page: &mut String,
+    number: usize,
+    sheets: impl Iterator<Item = &'a Sheet>,
+    (folder, heading): (&str, &str),
+) {
+    let figures = sheets.filter_map(|sheet| match sheet {
+        Sheet::Drawn(figure) => Some(figure),
+        Sheet::Missing { .. } => None,
+    });
+    for (at, figure) in figures.enumerate() {
+        page.push_str("<section class=\"figure\">");
+        if at == 0 {
+            let _ = writeln!(page, "<h2 id=\"figure-{number}\">Figure {number}: {heading}</h2>");
+        }
+        figure_of(page, figure, folder);
+        page.push_str("</section>\n");
+    }
+}
+
+/// A figure with its title, its picture and its caption.
+fn figure_of(page: &mut String, figure: &Figure, folder: &str) {
+    let name = escaped(&figure.name);
+    let _ = writeln!(
+        page,
+        "<figure id=\"{name}\"><div class=\"head\"><h3>{}</h3><button type=\"button\" class=\"b save\" data-name=\"{name}.svg\">save SVG</button></div>\
+         <div class=\"narrow\" tabindex=\"0\">{}</div><figcaption>{} <span class=\"soft\">Numbers: {}/{name}.csv</span></figcaption></figure>",
+        escaped(&figure.title),
+        figure.svg(),
+        escaped(&figure.caption),
+        escaped(folder)
+    );
+}
+
+/// What is not drawn and why, in one place instead of a box for each.
+fn absent(page: &mut String, sheets: &[Sheet]) {
+    let absent: Vec<String> = sheets
+        .iter()
+        .filter_map(|sheet| match sheet {
+            Sheet::Missing { number, title, why } => {
+                Some(format!("<li>Figure {number}, {}: {}</li>", escaped(title), escaped(why)))
+            }
+            Sheet::Drawn(_) => None,
+        })
+        .collect();
+    if !absent.is_empty() {
+        let _ = writeln!(
+            page,
+            "<section id=\"absent\" class=\"soft\"><h3>Not drawn</h3><ul>{}</ul></section>",
+            absent.join("")
+        );
+    }
+}
+
+fn guarantees(page: &mut String, groups: &Groups) {
+    let text = "<section id=\"guarantees\"><h2>What is guaranteed</h2>\n<ul>\n\
+         <li><b>Which network.</b> The one in exact real arithmetic whose weights, biases and message-passing entries are the \
+         stored floating-point numbers.</li>\n\
+         <li><b>Robust.</b> No admissible set of flips changes the class: a lower bound on every margin is positive after all \
+         rounding errors are accounted for.</li>\n\
+         <li><b>Non-robust.</b> The flips shown take a margin to zero or below, replayed through that exact network. Zero is a \
+         tie and counts as broken.</li>\n\
+         <li><b>Undecided.</b> Neither was shown. Nothing is claimed.</li>\n\
+         <li><b>Margins</b> in the table are rounded so that they still hold: lower bounds down, attacks up.</li>\n\
+         <li><b>Not covered.</b> Changes of edges, of weights, of attributes that are not binary. Times are measured, curves \
+         drawn dashed are published by others: neither is part of any guarantee.</li>\n</ul></section>\n";
+    if !groups.removals {
+        let more = if groups.collective.is_empty() { "" } else { whole::GUARANTEE };
+        page.push_str(&text.replace("<li><b>Margins</b>", &format!("{more}<li><b>Margins</b>")));
+        return;
+    }
+    page.push_str(
+        &removals::words(text)
+            .replace(
+                "Changes of edges, of weights, of attributes that are not binary.",
+                "Added edges, changes of attributes and weights.",
+            )
+            .replace(
+                "message-passing entries are the stored",
+                "message-passing entries, made anew from the edges that are left, are",
+            ),
+    );
+}

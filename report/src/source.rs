@@ -1,0 +1,213 @@
+//! Reads result files, training logs and studies, and tells which of these a file is.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use gcnproof_results::record::collective::CollectiveRecord;
+use gcnproof_results::record::description::Description;
+use gcnproof_results::record::edges::{EdgeRadiusRecord, EdgeRecord};
+use gcnproof_results::record::pair::PairRecord;
+use gcnproof_results::record::study;
+use gcnproof_results::record::study::Manifest;
+use gcnproof_results::record::{NodeRecord, RadiusRecord};
+use gcnproof_results::{ResultError, Sidecar};
+
+use super::error::ReportError;
+use super::removals;
+use super::training::{self, TrainingLog};
+
+/// The rows of a file.
+#[derive(Clone, Debug)]
+pub enum Rows {
+    /// Of `certify`.
+    Nodes(Vec<NodeRecord>),
+    /// Of `radius`.
+    Radii(Vec<RadiusRecord>),
+    /// Of `collective`.
+    Collective(Vec<CollectiveRecord>),
+    /// Of `validate`, or of a study's sample.
+    Pairs(Vec<PairRecord>),
+    /// Of a training run.
+    Training(TrainingLog),
+}
+
+impl Rows {
+    /// How many.
+    pub fn count(&self) -> usize {
+        match self {
+            Rows::Nodes(rows) => rows.len(),
+            Rows::Radii(rows) => rows.len(),
+            Rows::Collective(rows) => rows.len(),
+            Rows::Pairs(rows) => rows.len(),
+            Rows::Training(log) => log.iterations.len(),
+        }
+    }
+}
+
+/// A file that was read.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What its model is called: what a study says, else the name of the file.
+    pub name: String,
+    /// Does a study say so?
+    pub named: bool,
+    /// What is in it.
+    pub rows: Rows,
+    /// What run it belongs to, if that is known.
+    pub run: Option<Run>,
+    /// When it was written, if the disk says so.
+    pub written: Option<SystemTime>,
+}
+
+/// The run that a file belongs to.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its rows, when it is finished.
+    pub total: usize,
+    /// What it is, or why that is not understood.
+    pub description: Result<Description, String>,
+}
+
+/// Everything a report is made from.
+#[derive(Debug, Default)]
+pub struct Sources {
+    /// The files.
+    pub files: Vec<Source>,
+    /// Files that a study has planned and not begun.
+    pub missing: Vec<String>,
+    /// The copy of the graph in the first study's folder.
+    pub graph: Option<PathBuf>,
+    /// What the first study calls its graph.
+    pub graph_name: Option<String>,
+    /// The models that studies keep.
+    pub models: Vec<PathBuf>,
+    /// The commands of studies.
+    pub commands: Vec<String>,
+}
+
+impl Sources {
+    /// Reads files and the folders of studies.
+    pub fn read(paths: &[PathBuf]) -> Result<Sources, ReportError> {
+        let mut sources = Sources::default();
+        for path in paths {
+            if path.is_dir() {
+                sources.study(path)?;
+            } else {
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                sources.files.push(read(path, stem)?);
+            }
+        }
+        if sources.files.iter().all(|source| source.rows.count() == 0) {
+            let names: Vec<String> = sources.files.iter().map(|source| source.path.display().to_string()).collect();
+            let files = match &names[..] {
+                [] => "the study holds".to_string(),
+                [one] => format!("{one} holds"),
+                names => format!("{} hold", names.join(" and ")),
+            };
+            return Err(ReportError::NoRows { files });
+        }
+        Ok(sources)
+    }
+
+    fn study(&mut self, folder: &Path) -> Result<(), ReportError> {
+        let manifest = Manifest::load(folder)?;
+        for model in &manifest.models {
+            for file in &model.files {
+                let path = folder.join(file);
+                if path.exists() {
+                    self.files.push(Source { named: true, ..read(&path, model.name.clone())? });
+                } else {
+                    self.missing.push(file.clone());
+                }
+            }
+        }
+        self.models.extend(manifest.models.iter().filter_map(|model| Some(folder.join(model.model.as_ref()?))));
+        self.models.retain(|path| path.exists());
+        self.commands.extend(manifest.commands);
+        if self.graph.is_none() && study::graph_path(folder).exists() {
+            self.graph = Some(study::graph_path(folder));
+            self.graph_name = Some(manifest.graph);
+        }
+        Ok(())
+    }
+}
+
+/// Reads one file: the run says what it is, else its columns do.
+fn read(path: &Path, name: String) -> Result<Source, ReportError> {
+    if path.extension().is_some_and(|extension| extension == "jsonl") {
+        let bytes = std::fs::read(path)
+            .map_err(|source| ResultError::Unreadable { file: path.display().to_string(), source })?;
+        if training::is_log(&bytes) {
+            let rows = Rows::Training(TrainingLog::parse(path, &name, &bytes)?);
+            return Ok(Source {
+                path: path.to_path_buf(),
+                name,
+                named: false,
+                rows,
+                run: None,
+                written: written(path),
+            });
+        }
+    }
+    let run = Sidecar::load(path)?
+        .map(|sidecar| Run { total: sidecar.total, description: Description::read(&sidecar.fingerprint) });
+    let rows = match run.as_ref().map(|run| &run.description) {
+        Some(Ok(Description::Certify(run))) => {
+            let exact = run.effort.as_ref().is_some_and(|effort| effort.exact_margins);
+            Rows::Nodes(gcnproof_results::read(path, NodeRecord::schema(exact, run.deployed.is_some()))?)
+        }
+        Some(Ok(Description::Radius(_))) => Rows::Radii(gcnproof_results::read(path, RadiusRecord::SCHEMA)?),
+        Some(Ok(Description::Validate(_))) => Rows::Pairs(gcnproof_results::read(path, PairRecord::SCHEMA)?),
+        Some(Ok(Description::CertifyEdges(run))) => {
+            let schema = if run.effort.exact_margins { EdgeRecord::EXACT_SCHEMA } else { EdgeRecord::SCHEMA };
+            Rows::Nodes(removals::nodes(gcnproof_results::read(path, schema)?))
+        }
+        Some(Ok(Description::RadiusEdges(_))) => {
+            Rows::Radii(removals::radii(gcnproof_results::read(path, EdgeRadiusRecord::SCHEMA)?))
+        }
+        Some(Ok(Description::Collective(_))) => {
+            Rows::Collective(gcnproof_results::read(path, CollectiveRecord::SCHEMA)?)
+        }
+        Some(Ok(Description::Table1(_)) | Err(_)) | None => guess(path)?,
+    };
+    Ok(Source { path: path.to_path_buf(), name, named: false, rows, run, written: written(path) })
+}
+
+fn written(path: &Path) -> Option<SystemTime> {
+    std::fs::metadata(path).and_then(|data| data.modified()).ok()
+}
+
+/// How a file is read as one kind of table.
+type Table = fn(&Path) -> Result<Rows, ResultError>;
+
+/// Tries one table after the other.
+fn guess(path: &Path) -> Result<Rows, ReportError> {
+    let tables: [Table; 7] = [
+        |path| gcnproof_results::read(path, NodeRecord::SCHEMA).map(Rows::Nodes),
+        |path| gcnproof_results::read(path, NodeRecord::EXACT_SCHEMA).map(Rows::Nodes),
+        |path| gcnproof_results::read(path, NodeRecord::schema(false, true)).map(Rows::Nodes),
+        |path| gcnproof_results::read(path, NodeRecord::schema(true, true)).map(Rows::Nodes),
+        |path| gcnproof_results::read(path, RadiusRecord::SCHEMA).map(Rows::Radii),
+        |path| gcnproof_results::read(path, PairRecord::SCHEMA).map(Rows::Pairs),
+        |path| gcnproof_results::read(path, CollectiveRecord::SCHEMA).map(Rows::Collective),
+    ];
+    let mut problems = Vec::new();
+    for table in tables {
+        match table(path) {
+            Ok(rows) => return Ok(rows),
+            Err(problem @ (ResultError::OtherColumns { .. } | ResultError::Damaged { .. })) => problems.push(problem),
+            Err(other) => return Err(other.into()),
+        }
+    }
+    // Damage further down than the first line means that the columns were right: it is worth telling in full.
+    let late = |problem: &ResultError| matches!(problem, ResultError::Damaged { place, .. } if place != "line 1");
+    match problems.iter().position(late) {
+        Some(at) => Err(problems.swap_remove(at).into()),
+        None => {
+            let problem = problems.first().map(ToString::to_string).unwrap_or_default();
+            Err(ReportError::Unknown { file: path.display().to_string(), problem })
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Figure 4: robustness against the purity of the neighbourhood and against the degree.
+
+use std::collections::BTreeMap;
+
+use gcnproof::internals::certify::verdict::Verdict;
+
+use super::group::Group;
+use super::landscape::Landscape;
+use super::sheet::{Sheet, percent, quantile, slug, thinned};
+use crate::chart::axis::Axis;
+use crate::chart::figure::{Figure, Numbers, number};
+use crate::chart::palette::Ink;
+use crate::chart::plot::{Bar, Dash, Plot, Shape};
+
+/// Dots in a cloud.
+const DOTS: usize = 1500;
+
+/// What is known of a node.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    node: u64,
+    degree: u64,
+    purity: Option<f64>,
+    certified: Option<u64>,
+    verdict: Option<Verdict>,
+}
+
+/// Class predicted for each node, from whatever rows there are.
+pub fn predictions(group: &Group) -> BTreeMap<u64, u64> {
+    let radii = group.radii.iter().flat_map(|radii| radii.rows.iter().map(|row| (row.node, row.predicted)));
+    let verdicts = group.verdicts.iter().flat_map(|run| run.rows.iter().map(|row| (row.node, row.predicted)));
+    radii.chain(verdicts).collect()
+}
+
+fn places(group: &Group, landscape: Option<&Landscape>) -> Vec<Place> {
+    let predicted = predictions(group);
+    let purity = |node, neighbourhood| landscape?.purity(node, neighbourhood, &predicted);
+    let mut places: BTreeMap<u64, Place> = BTreeMap::new();
+    for row in group.headline().map_or(&[][..], |verdicts| &verdicts.rows) {
+        let purity = purity(row.node, row.neighbourhood);
+        let verdict = Some(row.verdict);
+        places.insert(row.node, Place { node: row.node, degree: row.degree, purity, certified: None, verdict });
+    }
+    for row in group.best_radii().map_or(&[][..], |radii| &radii.rows) {
+        let place = places.entry(row.node).or_insert_with(|| Place {
+            node: row.node,
+            degree: row.degree,
+            purity: purity(row.node, row.neighbourhood),
+            certified: None,
+            verdict: None,
+        });
+        place.certified = Some(row.certified_q_global.unwrap_or(0));
+    }
+    places.into_values().collect()
+}
+
+/// What the axes of all groups have in common, so that figures can be compared.
+struct Span {
+    /// The largest degree.
+    degree: u64,
+    /// The largest `Q` that is certified anywhere.
+    certified: u64,
+}
+
+/// Figure 4 of each group, with the same axes for all of them.
+pub fn robustness(groups: &[Group], landscape: Option<&Landscape>) -> Vec<Sheet> {
+    let all: Vec<Vec<Place>> = groups.iter().map(|group| places(group, landscape)).collect();
+    let span = Span {
+        degree: all.iter().flatten().map(|place| place.degree).max().unwrap_or(1),
+        certified: all.iter().flatten().filter_map(|place| place.certified).max().unwrap_or(1),
+    };
+    groups.iter().zip(&all).map(|(group, places)| robustness_of(group, landscape, places, &span)).collect()
+}
+
+fn robustness_of(group: &Group, landscape: Option<&Landscape>, places: &[Place], span: &Span) -> Sheet {
+    let title = format!("Robustness against purity and degree: {}", group.name);
+    if places.is_empty() {
+        return Sheet::missing(4, &title, "No verdicts and no radii: results of `certify` or `radius` are needed.");
+    }
+    let mut numbers = Numbers::new(&["model", "node", "degree", "purity", "certified_Q", "verdict"]);
+    for place in places {
+        numbers.push([
+            group.name.clone(),
+            place.node.to_string(),
+            place.degree.to_string(),
+            number(place.purity),
+            place.certified.map_or(String::new(), |q| q.to_string()),
+            place.verdict.map_or(String::new(), |verdict| verdict.name().to_string()),
+        ]);
+    }
+    let with_purity = places.iter().filter(|place| place.purity.is_some()).count();
+    let radii = places.iter().any(|place| place.certified.is_some());
+    let mut plots = Vec::new();
+    let purity_label = "neighbours predicted like the node";
+    if with_purity > 0 {
+        let bin = |place: &Place| place.purity.map(|p| ((p * 10.0) as usize).min(9));
+        if radii {
+            let x = |place: &Place| place.purity.map(|p| 100.0 * p);
+            let axis = Axis::percent(purity_label);
+            plots.push(cloud(axis, span.certified, places, x, bin, &|at| 10.0 * at as f64 + 5.0));
+        } else {
+            let names = (0..10).map(|at| format!("{}–{} %", 10 * at, 10 * at + 10)).collect();
+            plots.push(stack(Axis::named(purity_label, names), places, bin));
+        }
+    }
+    let powers = |place: &Place| (place.degree.max(1) as f64).log2().floor() as usize;
+    if radii {
+        let x = |place: &Place| Some(place.degree.max(1) as f64);
+        let middle = |at: usize| 2f64.powf(at as f64 + if at == 0 { 0.0 } else { 0.5 });
+        let axis = Axis::logarithmic("degree: number of neighbours", [1.0, span.degree.max(2) as f64].into_iter());
+        plots.push(cloud(axis, span.certified, places, x, |place| Some(powers(place)), &middle));
+    } else {
+        let last = places.iter().map(powers).max().unwrap_or(0);
+        let name = |at: usize| match (1u64 << at, (2u64 << at) - 1) {
+            (1, _) => "0–1".to_string(),
+            (from, to) => format!("{from}–{to}"),
+        };
+        let axis = Axis::named("degree: number of neighbours", (0..=last).map(name).collect());
+        plots.push(stack(axis, places, |place| Some(powers(place))));
+    }
+    let what = if radii {
+        "Dots: nodes (at most 1,500 of them), by the largest Q for which no attack can change their class. Line: the median, \
+         shaded: from the 10th to the 90th percentile, in bins."
+    } else {
+        "The share of robust, undecided and non-robust nodes in each bin."
+    };
+    let mut caption = format!(
+        "{what} Purity: the share of the other nodes that a node's logits depend on and that are predicted like it."
+    );
+    if let Some(limit) = group.best_radii().map(|radii| radii.limit).filter(|_| radii) {
+        let capped = places.iter().filter(|place| place.certified >= Some(limit)).count();
+        if capped > 0 {
+            let share = percent(capped, places.len());
+            caption.push_str(&format!(
+                " No Q above {limit} was tried: the {share:.1} % of the nodes at {limit} withstand at least that many flips."
+            ));
+        }
+    }
+    if landscape.is_none() {
+        caption.push_str(" Without the graph (--graph) purity is not known.");
+    } else if with_purity < places.len() {
+        let without = places.len() - with_purity;
+        caption.push_str(&format!(" {without} nodes have no purity: no neighbours, or neighbours without results."));
+    }
+    let name = format!("fig4_surroundings_{}", slug(&group.name));
+    Figure { number: 4, name, title, caption, columns: plots.len(), plots, height: 330.0, numbers }.into()
+}
+
+/// Dots, median and percentiles of the certified `Q`.
+fn cloud(
+    x: Axis,
+    most: u64,
+    places: &[Place],
+    at: impl Fn(&Place) -> Option<f64>,
+    bin: impl Fn(&Place) -> Option<usize>,
+    middle: &dyn Fn(usize) -> f64,
+) -> Plot {
+    let points: Vec<(f64, f64)> =
+        places.iter().filter_map(|place| Some((at(place)?, place.certified? as f64))).collect();
+    let mut bins: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for place in places {
+        if let (Some(bin), Some(q)) = (bin(place), place.certified) {
+            bins.entry(bin).or_default().push(q as f64);
+        }
+    }
+    let mut median = Vec::new();
+    let mut band = Vec::new();
+    for (bin, values) in &mut bins {
+        values.sort_by(f64::total_cmp);
+        if let (Some(low), Some(half), Some(high)) =
+            (quantile(values, 0.1), quantile(values, 0.5), quantile(values, 0.9))
+        {
+            median.push((middle(*bin), half));
+            band.push((middle(*bin), low, high));
+        }
+    }
+    let mut plot = Plot::new("", x, Axis::whole("largest certified Q (flips)", most.max(1)));
+    plot.mark("10 % – 90 %", Shape::Band(band), Ink::Sky, 0.3);
+    plot.mark("nodes", Shape::Dots(thinned(points, DOTS), 3.0), Ink::Blue, 0.5);
+    plot.mark("median", Shape::Line(median, Dash::Solid, 2.4), Ink::Vermillion, 1.0);
+    plot
+}
+
+/// Shares of verdicts in bins.
+fn stack(x: Axis, places: &[Place], bin: impl Fn(&Place) -> Option<usize>) -> Plot {
+    let mut plot = Plot::new("", x, Axis::percent("share of nodes"));
+    let mut bins: BTreeMap<usize, [usize; 3]> = BTreeMap::new();
+    for place in places {
+        if let (Some(bin), Some(verdict)) = (bin(place), place.verdict) {
+            let slot = [Verdict::Robust, Verdict::Undecided, Verdict::NonRobust].iter().position(|v| *v == verdict);
+            bins.entry(bin).or_default()[slot.unwrap_or(1)] += 1;
+        }
+    }
+    for (slot, (name, ink)) in
+        [("robust", Ink::Blue), ("undecided", Ink::Yellow), ("non-robust", Ink::Vermillion)].into_iter().enumerate()
+    {
+        let bars = bins.iter().map(|(at, counts)| {
+            let whole = counts.iter().sum();
+            let below: usize = counts[..slot].iter().sum();
+            let (low, high) = (percent(below, whole), percent(below + counts[slot], whole));
+            let told = format!("{} of {whole} nodes {name}", counts[slot]);
+            Bar { x: (*at as f64 - 0.42, *at as f64 + 0.42), y: (low, high), told, label: String::new() }
+        });
+        plot.mark(name, Shape::Bars(bars.collect()), ink, 1.0);
+    }
+    plot
+}

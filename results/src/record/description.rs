@@ -1,0 +1,478 @@
+//! The description of a run: everything that determines its rows, as it stands beside them in `….run.json`.
+//!
+//! Two runs are the same run if their descriptions are written alike: `--resume` asks for that. Fields that older versions did
+//! not write are optional, and fields that this one does not know are passed over.
+
+use gcnproof::internals::certify::settings::{Bound, Effort, Margins};
+use gcnproof::internals::collective::families::Rows;
+use gcnproof::internals::deployed::execution::Execution;
+use gcnproof::internals::problem::budget::{Budget, Direction};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use super::edges::EdgeRun;
+pub use super::node_set::NodeSet;
+
+/// What a run is, by its command.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case")]
+pub enum Description {
+    /// Verdicts.
+    Certify(CertifyRun),
+    /// Radii.
+    Radius(RadiusRun),
+    /// One attack for all nodes.
+    Collective(CollectiveRun),
+    /// Class pairs, with solvers or without.
+    Validate(ValidateRun),
+    /// A published table.
+    #[serde(rename = "reproduce table1")]
+    Table1(TableRun),
+    /// Verdicts about removed edges.
+    #[serde(rename = "certify edges")]
+    CertifyEdges(EdgeRun),
+    /// Radii in removed edges.
+    #[serde(rename = "radius edges")]
+    RadiusEdges(EdgeRun),
+}
+
+/// A run of `certify`, or the verdicts of a study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CertifyRun {
+    /// Graph and model.
+    pub input: Identity,
+    /// The attacker's means.
+    pub budget: BudgetRecord,
+    /// Which bounds certify.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
+    /// How far the run goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<EffortRecord>,
+    /// The class that is to be kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<Class>,
+    /// How many nodes.
+    pub nodes: usize,
+    /// Which nodes, if not all of the graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_set: Option<NodeSet>,
+    /// How the network runs, where verdicts hold for that too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployed: Option<Execution>,
+}
+
+/// A run of `radius`, or the radii of a study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RadiusRun {
+    /// Graph and model.
+    pub input: Identity,
+    /// The attacker's means, without `Q`.
+    pub budget: BudgetRecord,
+    /// Which bounds certify; `radius` takes the best.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
+    /// Nothing above this `Q` is tried.
+    pub max_global: u64,
+    /// How far the run goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<EffortRecord>,
+    /// How many nodes.
+    pub nodes: usize,
+    /// Which nodes, if not all of the graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_set: Option<NodeSet>,
+    /// How the network runs, where verdicts hold for that too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployed: Option<Execution>,
+}
+
+/// A run of `collective`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CollectiveRun {
+    /// Graph and model.
+    pub input: Identity,
+    /// The attacker's means, without `Q`.
+    pub budget: BudgetRecord,
+    /// All `Q`.
+    pub budgets: Vec<u64>,
+    /// Nodes whose attributes one attacker may change, if limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attacked_nodes: Option<u64>,
+    /// What the bound rests on.
+    pub rows: Rows,
+    /// Who proposes multipliers, if not we.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub solver: Option<String>,
+    /// Which predictions count.
+    pub class: Class,
+    /// How far single nodes were searched; nothing where a file says what is known of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<EffortRecord>,
+    /// Swaps of the search for an attack, if given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub swaps: Option<usize>,
+    /// How many predictions count.
+    pub nodes: usize,
+    /// Which, if not all of the graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_set: Option<NodeSet>,
+}
+
+/// A run of `validate`, or the class pairs of a study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ValidateRun {
+    /// Graph and model.
+    pub input: Identity,
+    /// The attacker's means.
+    pub budget: BudgetRecord,
+    /// The nodes that were drawn.
+    pub nodes: Vec<usize>,
+    /// `none` where no solver is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub solvers: Option<String>,
+    /// Limits of the solvers, where they are asked.
+    #[serde(flatten)]
+    pub limits: Option<SolverLimits>,
+    /// Seconds for the exact margins of a target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exact_limit: Option<f64>,
+}
+
+/// What solvers are given; no number of seconds is no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SolverLimits {
+    /// Coefficients of an LP at most.
+    pub max_cells: usize,
+    /// Coefficients up to which every solver gets all columns.
+    pub full_cells: usize,
+    /// Integer variables at most.
+    pub max_integers: usize,
+    /// Seconds for each LP and ILP.
+    pub time_limit: Option<f64>,
+    /// Seconds for each MILP.
+    pub milp_limit: Option<f64>,
+}
+
+/// A run of `reproduce table1`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TableRun {
+    /// Names of the graphs.
+    pub graphs: Vec<String>,
+    /// Settings of training, by loss. Their type stands in a room above this one, and nobody reads them.
+    pub settings: Vec<Value>,
+}
+
+/// Which graph and model, by their content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Digest of the graph.
+    pub graph: String,
+    /// Digest of the model, or its name where the program carries it.
+    pub model: String,
+    /// One rule for all layers or one per layer: its name, or the digest of its matrix.
+    pub message_passing: Vec<String>,
+    /// The part of the graph that was looked at, if not the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PartRecord>,
+}
+
+/// A part of a graph.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartRecord {
+    /// Which one, from 0.
+    pub number: usize,
+    /// How many there are.
+    pub of: usize,
+    /// Digest of the part.
+    pub graph: String,
+}
+
+/// What an attacker may do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BudgetRecord {
+    /// `Q`, where the run is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub global: Option<u64>,
+    /// `q`.
+    pub local: LocalRecord,
+    /// Which flips are possible.
+    pub direction: Direction,
+    /// Attributes that cannot be touched.
+    pub frozen_attributes: Vec<usize>,
+}
+
+/// `q`: one for all nodes, or one for each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum LocalRecord {
+    /// The same for all.
+    Uniform(u64),
+    /// Node by node.
+    PerNode(Vec<u64>),
+}
+
+/// How far a run goes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EffortRecord {
+    /// Which searches.
+    pub level: Level,
+    /// Seconds per node, if limited.
+    pub time_limit: Option<f64>,
+    /// Tree nodes per class pair, if limited.
+    pub node_limit: Option<usize>,
+    /// Relative width of the intervals, if not 0.
+    // Left out where they change nothing, so that older runs can be resumed; so is the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap: Option<f64>,
+    /// Are path bounds enough?
+    #[serde(default = "tight", skip_serializing_if = "is_tight")]
+    pub margins: Margins,
+    /// Are exact margins written?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact_margins: bool,
+}
+
+/// What older runs took.
+fn tight() -> Margins {
+    Margins::Tight
+}
+
+/// Left out, so that older runs can be resumed.
+fn is_tight(margins: &Margins) -> bool {
+    *margins == Margins::Tight
+}
+
+/// An [`Effort`] without its limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Bounds alone.
+    Bounds,
+    /// The optimum of the relaxation.
+    Optimal,
+    /// Branch and price.
+    Complete,
+    /// Exact margins.
+    Minimize,
+}
+
+/// The class that is certified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// The predicted one.
+    Predicted,
+    /// The label.
+    Labels,
+}
+
+impl Description {
+    /// The description in a [`Sidecar`](crate::Sidecar).
+    ///
+    /// # Errors
+    /// What is not understood.
+    pub fn read(fingerprint: &Value) -> Result<Description, String> {
+        Description::deserialize(fingerprint).map_err(|error| error.to_string())
+    }
+
+    /// As it is written.
+    pub fn fingerprint(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// How many nodes, and which if not all, where a run is about nodes.
+    pub fn nodes(&self) -> Option<(usize, Option<&NodeSet>)> {
+        match self {
+            Description::Certify(run) => Some((run.nodes, run.node_set.as_ref())),
+            Description::Radius(run) => Some((run.nodes, run.node_set.as_ref())),
+            Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some((run.nodes, run.node_set.as_ref())),
+            Description::Collective(run) => Some((run.nodes, run.node_set.as_ref())),
+            Description::Validate(_) | Description::Table1(_) => None,
+        }
+    }
+
+    /// In words, how the nodes of this run differ from those of one that is to go on with it; `None` if they do not.
+    pub fn other_nodes(&self, now: &Description) -> Option<String> {
+        let ((before, old), (count, new)) = (self.nodes()?, now.nodes()?);
+        let total = old.or(new)?.of;
+        let words = |count: usize, set: Option<&NodeSet>| match set {
+            Some(set) => format!("nodes {} ({count} nodes)", set.ids),
+            None if count == total => format!("all {count} nodes"),
+            None => format!("{count} nodes that an older version of gcnproof did not name"),
+        };
+        (old.map(|set| &set.digest) != new.map(|set| &set.digest))
+            .then(|| format!("it is about {}, and now {} are asked for", words(before, old), words(count, new)))
+    }
+
+    /// Graph and model, where there is one of each.
+    pub fn input(&self) -> Option<&Identity> {
+        match self {
+            Description::Certify(run) => Some(&run.input),
+            Description::Radius(run) => Some(&run.input),
+            Description::Collective(run) => Some(&run.input),
+            Description::Validate(run) => Some(&run.input),
+            Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some(&run.input),
+            Description::Table1(_) => None,
+        }
+    }
+
+    /// The attacker's means, where they are not fixed.
+    pub fn budget(&self) -> Option<&BudgetRecord> {
+        match self {
+            Description::Certify(run) => Some(&run.budget),
+            Description::Radius(run) => Some(&run.budget),
+            Description::Collective(run) => Some(&run.budget),
+            Description::Validate(run) => Some(&run.budget),
+            Description::Table1(_) | Description::CertifyEdges(_) | Description::RadiusEdges(_) => None,
+        }
+    }
+
+    /// Which bounds certify, if that was written.
+    pub fn bound(&self) -> Option<Bound> {
+        match self {
+            Description::Certify(run) => run.bound,
+            Description::Radius(run) => run.bound,
+            _ => None,
+        }
+    }
+
+    /// How far the run goes: bounds alone, if nothing else was written.
+    pub fn level(&self) -> Level {
+        let effort = match self {
+            Description::Certify(run) => run.effort,
+            Description::Radius(run) => run.effort,
+            Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some(run.effort),
+            Description::Collective(run) => run.effort,
+            Description::Validate(_) | Description::Table1(_) => None,
+        };
+        effort.map_or(Level::Bounds, |effort| effort.level)
+    }
+}
+
+impl BudgetRecord {
+    /// A budget but for its `Q`.
+    pub fn new(budget: &Budget) -> BudgetRecord {
+        let locals = budget.locals();
+        let uniform = locals.windows(2).all(|pair| pair[0] == pair[1]);
+        let local = match locals.first() {
+            Some(&q) if uniform => LocalRecord::Uniform(u64::from(q)),
+            _ => LocalRecord::PerNode(locals.iter().map(|&q| u64::from(q)).collect()),
+        };
+        let frozen = budget.frozen_attributes().iter().enumerate().filter(|(_, frozen)| **frozen);
+        let frozen_attributes = frozen.map(|(attribute, _)| attribute).collect();
+        BudgetRecord { global: None, local, direction: budget.direction(), frozen_attributes }
+    }
+
+    /// The same with a `Q`.
+    pub fn with_global(&self, global: usize) -> BudgetRecord {
+        BudgetRecord { global: Some(global as u64), ..self.clone() }
+    }
+
+    /// The same without `Q`: what results of several `Q` have in common.
+    pub fn without_global(&self) -> BudgetRecord {
+        BudgetRecord { global: None, ..self.clone() }
+    }
+}
+
+impl From<Effort> for Level {
+    fn from(effort: Effort) -> Level {
+        match effort {
+            Effort::Bounds => Level::Bounds,
+            Effort::Optimal => Level::Optimal,
+            Effort::Complete(_) => Level::Complete,
+            Effort::Minimize { .. } => Level::Minimize,
+            other => unreachable!("{other:?} has no level"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Descriptions as versions before wrote them are read, and written again to the letter, so that their runs can be resumed.
+    #[test]
+    fn what_was_written_before_is_read_and_written_alike() {
+        let input = json!({ "graph": "g", "model": "m", "message_passing": ["gcn"] });
+        let local = json!({ "local": 14, "direction": "both", "frozen_attributes": [] });
+        let by_node = json!({ "local": [0, 3], "direction": "add", "frozen_attributes": [1, 2], "global": 12 });
+        let effort = json!({ "level": "complete", "time_limit": 2.0, "node_limit": null });
+        let minimize =
+            json!({ "level": "minimize", "time_limit": null, "node_limit": 7, "gap": 0.1, "exact_margins": true });
+        for run in [
+            json!({ "command": "certify", "input": input, "budget": by_node, "bound": "best", "effort": effort, "class": "predicted", "nodes": 2708 }),
+            json!({ "command": "certify", "input": input, "budget": by_node, "bound": "paper", "class": "labels", "nodes": 1 }),
+            json!({ "command": "certify", "input": input, "budget": by_node, "bound": "best", "effort": minimize, "class": "predicted", "nodes": 1 }),
+            json!({ "command": "radius", "input": input, "budget": local, "max_global": 40, "effort": effort, "nodes": 3 }),
+            json!({ "command": "radius", "input": input, "budget": local, "max_global": u64::MAX, "nodes": 3 }),
+            json!({ "command": "radius", "input": input, "budget": local, "bound": "paper", "max_global": 40, "effort": effort, "nodes": 3 }),
+            json!({ "command": "validate", "input": input, "budget": by_node, "nodes": [1, 5], "solvers": "none", "exact_limit": 2.0 }),
+            json!({ "command": "validate", "input": input, "budget": by_node, "nodes": [1, 5], "max_cells": 5, "full_cells": 2,
+                    "max_integers": 3, "time_limit": 10.0, "milp_limit": 2.0, "exact_limit": 2.0 }),
+            json!({ "command": "reproduce table1", "graphs": ["citeseer"], "settings": [{ "loss": "ce" }] }),
+        ] {
+            let description = Description::read(&run).unwrap_or_else(|problem| panic!("{run}: {problem}"));
+            assert_eq!(description.fingerprint(), run);
+        }
+    }
+
+    #[test]
+    fn sets_of_nodes_are_told_apart() {
+        let run = |nodes: &[usize]| {
+            Description::Radius(RadiusRun {
+                input: Identity {
+                    graph: "g".into(),
+                    model: "m".into(),
+                    message_passing: vec!["gcn".into()],
+                    part: None,
+                },
+                budget: BudgetRecord {
+                    global: None,
+                    local: LocalRecord::Uniform(1),
+                    direction: Direction::Both,
+                    frozen_attributes: vec![],
+                },
+                bound: None,
+                max_global: 3,
+                effort: None,
+                deployed: None,
+                nodes: nodes.len(),
+                node_set: NodeSet::new(nodes, 10),
+            })
+        };
+        let all: Vec<usize> = (0..10).collect();
+        let (low, high, some) = (run(&[0, 1, 2]), run(&[7, 8, 9]), run(&[1, 4, 5]));
+        assert_eq!(low.other_nodes(&low), None);
+        assert_eq!(run(&all).other_nodes(&run(&all)), None);
+        let text = low.other_nodes(&high).unwrap();
+        assert!(text.contains("0-2 (3 nodes)") && text.contains("7-9 (3 nodes)"), "{text}");
+        assert!(low.other_nodes(&some).unwrap().contains("1,4-5"));
+        assert!(run(&all).other_nodes(&low).unwrap().contains("all 10 nodes"));
+        // Written before sets were: all nodes are known, some are not.
+        let mut old = low.fingerprint();
+        old.as_object_mut().unwrap().remove("node_set");
+        let old = Description::read(&old).unwrap();
+        assert!(old.other_nodes(&low).unwrap().contains("older version"));
+        let many: Vec<usize> = (0..100).map(|at| 2 * at).collect();
+        assert!(NodeSet::new(&many, 500).unwrap().ids.ends_with(",…"));
+    }
+
+    #[test]
+    fn unknown_fields_are_passed_over_and_unknown_words_are_not() {
+        let mut run = json!({ "command": "certify", "nodes": 3, "later": { "a": 1 },
+            "input": { "graph": "g", "model": "m", "message_passing": ["gcn"], "later": 1 },
+            "budget": { "local": 1, "direction": "both", "frozen_attributes": [], "later": null } });
+        let description = Description::read(&run).unwrap();
+        assert_eq!((description.level(), description.bound()), (Level::Bounds, None));
+        assert_eq!(description.budget().unwrap().local, LocalRecord::Uniform(1));
+        for (key, wrong) in [("command", json!("divine")), ("bound", json!("worst")), ("budget", json!({}))] {
+            let before = run[key].take();
+            run[key] = wrong;
+            assert!(Description::read(&run).is_err(), "{run}");
+            run[key] = before;
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The work of `collective`: a row for every budget, with files or without. Whoever asks says what is printed.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use gcnproof::internals::collective::base::{Base, bases};
+use gcnproof::internals::collective::curve::{Collective, Outcome, Settings};
+use gcnproof::internals::collective::families::Rows;
+use gcnproof::{Budget, Certifier, Effort, Flip, Graph, Network, Operator};
+use gcnproof_check::format::Convention;
+use gcnproof_results::Mode;
+use gcnproof_results::record::collective::CollectiveRecord;
+use gcnproof_results::record::description::{
+    BudgetRecord, Class, CollectiveRun, Description, EffortRecord, Identity, NodeSet,
+};
+use miette::{Result, miette};
+
+use super::budgets::Budgets;
+use super::collective_proofs::{Proofs, file_of};
+use super::known_radii::KnownRadii;
+use super::run::{Run, make_folder};
+
+/// Flips up to which nodes are looked at by themselves where that is not all that is known of them.
+const ALONE: usize = 8;
+
+/// Who proposes multipliers; every bound is evaluated by us.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Proposer {
+    /// Our own method.
+    #[default]
+    Own,
+    /// HiGHS, for rows of counts: the laboratory has it.
+    Highs(Propose),
+}
+
+/// Puts the bound that a solver's multipliers give in the place of the one that the outcome has; in words, why there are none.
+pub type Propose = fn(&Certifier, &[(Base, usize)], Option<usize>, &mut Outcome) -> Result<(), String>;
+
+/// What is asked.
+pub struct Question<'a> {
+    /// The graph.
+    pub graph: &'a Graph,
+    /// What messages call it.
+    pub graph_name: String,
+    /// The network on it.
+    pub network: &'a Network,
+    /// Digests of both, for the record.
+    pub identity: &'a Identity,
+    /// The rules of message passing as they were given, for the header of proofs.
+    pub rules: Vec<Operator>,
+    /// Flips in all.
+    pub budgets: Budgets,
+    /// What an attacker may do besides; its own number of flips in all is passed over.
+    pub budget: Budget,
+    /// Nodes whose attributes the attacker may change, if limited.
+    pub attacked_nodes: Option<usize>,
+    /// Only predictions of these nodes count, in rising order.
+    pub nodes: Option<Vec<usize>>,
+    /// All predictions, or those that agree with the label.
+    pub class: Class,
+    /// What is known of single nodes, if it need not be searched for.
+    pub radii: Option<KnownRadii>,
+    /// What the bound rests on; with proofs, on what these can state.
+    pub rows: Rows,
+    /// Who proposes multipliers.
+    pub solver: Proposer,
+    /// How far single nodes are searched.
+    pub effort: Effort,
+    /// The same for the record.
+    pub effort_record: EffortRecord,
+    /// Swaps that the search for an attack tries, if given.
+    pub swaps: Option<usize>,
+    /// The folder that proofs go to.
+    pub proofs: Option<&'a Path>,
+    /// Where rows go.
+    pub run: &'a Run,
+}
+
+/// What was found.
+pub struct Found {
+    /// A row for every budget.
+    pub rows: Vec<CollectiveRecord>,
+    /// Was the run interrupted?
+    pub interrupted: bool,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// What the run was.
+    pub description: Description,
+}
+
+impl Question<'_> {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// If no prediction counts, radii are of another run, or a file cannot be written.
+    pub fn execute(mut self) -> Result<Found> {
+        let start = Instant::now();
+        if self.proofs.is_some() {
+            self.rows = Rows::Provable;
+        }
+        self.check_solver()?;
+        let certifier = self.run.certifier(self.graph, self.network, self.budget.clone()).effort(self.effort).build();
+        let nodes = self.counted(&certifier)?;
+        let budget_record = BudgetRecord::new(&self.budget);
+        let radii = self.radii.take();
+        let known = radii.map(|radii| radii.bases(self.identity, &budget_record, &nodes)).transpose()?;
+        let proofs = self.proofs.map(|folder| self.open_proofs(folder)).transpose()?;
+        let keys: Vec<u64> = self.budgets.numbers().iter().map(|&q| q as u64).collect();
+        let description = Description::Collective(CollectiveRun {
+            input: self.identity.clone(),
+            budget: budget_record,
+            budgets: keys.clone(),
+            attacked_nodes: self.attacked_nodes.map(|count| count as u64),
+            rows: self.rows,
+            solver: matches!(self.solver, Proposer::Highs(_)).then(|| "highs".into()),
+            class: self.class,
+            effort: known.is_none().then_some(self.effort_record),
+            swaps: self.swaps,
+            nodes: nodes.len(),
+            node_set: NodeSet::new(&nodes, self.graph.node_count()),
+        });
+        let failed = Mutex::new(None);
+        let key = |row: &CollectiveRecord| row.q_global;
+        let (rows, interrupted) = self.run.rows(CollectiveRecord::SCHEMA, &description, &keys, key, |open, done| {
+            if open.is_empty() {
+                return;
+            }
+            let found = known.or_else(|| self.by_themselves(&certifier, &nodes));
+            let Some(found) = found else { return };
+            if let Err(error) = self.each(&certifier, found, proofs.as_ref(), open, done) {
+                *failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(error);
+            }
+        })?;
+        match failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
+            Some(error) => Err(error),
+            None => Ok(Found { rows, interrupted, seconds: start.elapsed().as_secs_f64(), description }),
+        }
+    }
+
+    /// Works on budgets, one after the other, until the run is stopped.
+    fn each(
+        &self,
+        certifier: &Certifier,
+        found: Vec<Base>,
+        proofs: Option<&Proofs>,
+        open: &[u64],
+        done: &(dyn Fn(CollectiveRecord) + Sync),
+    ) -> Result<()> {
+        let class = |base: Base| {
+            let class = certifier.predicted(base.node);
+            (base, class)
+        };
+        let nodes: Vec<(Base, usize)> = found.into_iter().map(class).collect();
+        let settings =
+            Settings { rows: self.rows, attacked_nodes: self.attacked_nodes, swaps: self.swaps, ..Settings::default() };
+        let work = Collective::new(certifier, &nodes, settings);
+        let mut before: Vec<Flip> = Vec::new();
+        for &q in open {
+            let outcome: Option<Outcome> = match proofs {
+                None => work.at(q as usize, &before),
+                Some(proofs) => proofs.prove(&work, certifier, q as usize, &before)?,
+            };
+            let Some(mut outcome) = outcome else { return Ok(()) };
+            if let Proposer::Highs(propose) = self.solver
+                && let Err(status) = propose(certifier, &nodes, self.attacked_nodes, &mut outcome)
+            {
+                // Ours stays.
+                let note = format!("note: Q = {}: HiGHS has no multipliers, ours bound: {status}", outcome.global);
+                self.run.host.note(&note);
+            }
+            before.clone_from(&outcome.flips);
+            done(CollectiveRecord::new(&outcome));
+        }
+        Ok(())
+    }
+
+    /// Another solver is asked about rows of counts alone.
+    fn check_solver(&self) -> Result<()> {
+        if matches!(self.solver, Proposer::Highs(_)) && self.rows != Rows::Count {
+            return Err(miette!(
+                help = "add --rows count without --proofs, or leave --solver out",
+                "--solver highs proposes multipliers of rows of counts alone"
+            ));
+        }
+        Ok(())
+    }
+
+    /// The nodes whose predictions count.
+    fn counted(&self, certifier: &Certifier) -> Result<Vec<usize>> {
+        let graph = self.graph;
+        let mut nodes = self.nodes.clone().unwrap_or_else(|| (0..graph.node_count()).collect());
+        if self.class == Class::Labels {
+            nodes.retain(|&node| graph.label(node) == u32::try_from(certifier.predicted(node)).ok());
+            if nodes.is_empty() {
+                return Err(miette!(
+                    help = "leave --class labels out, or give a graph with labels",
+                    "{}: no prediction agrees with a label, so none can be broken",
+                    self.graph_name
+                ));
+            }
+        }
+        Ok(nodes)
+    }
+
+    /// Up to how many flips nodes are looked at by themselves. Without a complete search, few: what takes more is bounded as well by the rows of weights.
+    fn most_alone(&self) -> usize {
+        let most = self.budgets.numbers().last().copied().unwrap_or(0);
+        if self.effort == Effort::Bounds && self.rows != Rows::Count { most.min(ALONE) } else { most }
+    }
+
+    /// Gets a folder of proofs ready.
+    fn open_proofs(&self, folder: &Path) -> Result<Proofs<'_>> {
+        make_folder(folder)?;
+        if let Some(there) = self.budgets.numbers().iter().map(|&q| file_of(folder, q)).find(|path| path.exists())
+            && self.run.mode() == Mode::Fresh
+        {
+            return Err(miette!(
+                help = "choose another folder, or overwrite it with --force",
+                "{}: there is a proof already",
+                there.display()
+            ));
+        }
+        Ok(Proofs {
+            folder: folder.to_owned(),
+            graph: self.graph,
+            network: self.network,
+            file: self.graph.file(),
+            model: self.identity.model.clone(),
+            rules: self.rules.clone(),
+            classes: if self.class == Class::Labels { Convention::Labels } else { Convention::Predicted },
+            attacked_nodes: self.attacked_nodes,
+            nodes: self.nodes.clone(),
+        })
+    }
+
+    /// What is known of each node by itself; nothing if the run is stopped.
+    fn by_themselves(&self, certifier: &Certifier, nodes: &[usize]) -> Option<Vec<Base>> {
+        let bar = self.run.host.stage(nodes.len(), "single nodes");
+        let found = bases(certifier, nodes, self.most_alone(), self.run.stopped(), |_| bar.advance()).ok().flatten();
+        bar.finish();
+        found
+    }
+}

@@ -1,0 +1,186 @@
+//! Reads graphs and models, and puts them together. What went wrong is said with its remedy.
+
+use std::path::Path;
+
+use gcnproof::{Graph, Network, NetworkError, Operator};
+use gcnproof_files::{FileError, GraphOptions, ModelFile, ModelOptions, PartFile, read_matrix};
+use gcnproof_results::record::description::{Identity, PartRecord};
+use miette::{IntoDiagnostic, Result, miette};
+
+use super::parts;
+
+/// Reads a graph.
+///
+/// # Errors
+/// If the file is none.
+pub fn read_graph(path: &Path, options: &GraphOptions) -> Result<Graph> {
+    let file = gcnproof_files::read_graph(path, options).map_err(|error| no_graph(path, error))?;
+    Ok(Graph::from_file(file))
+}
+
+/// The same of a graph or of a part of one.
+///
+/// # Errors
+/// If the file is neither.
+pub fn read_graph_or_part(path: &Path, options: &GraphOptions) -> Result<(Graph, Option<PartFile>)> {
+    let (file, part) = gcnproof_files::read_graph_or_part(path, options).map_err(|error| no_graph(path, error))?;
+    let graph = Graph::from_file(file);
+    Ok(match part {
+        Some(part) => (graph.part_of(&part), Some(part)),
+        None => (graph, None),
+    })
+}
+
+/// Why a file is no graph; a model in its place is told.
+fn no_graph(path: &Path, error: FileError) -> miette::Report {
+    let safetensors = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("safetensors"));
+    if matches!(error, FileError::Unreadable { .. }) || !(safetensors || gcnproof_files::read_model(path).is_ok()) {
+        return error.into();
+    }
+    miette!(
+        help = "the graph comes first, then the model",
+        "{}: is a model, but a graph is expected here",
+        path.display()
+    )
+}
+
+/// Reads a model.
+///
+/// # Errors
+/// If the file is none.
+pub fn read_model(path: &Path, options: &ModelOptions) -> Result<ModelFile> {
+    gcnproof_files::read_model_with(path, options).map_err(|error| no_model(path, error))
+}
+
+/// Why a file is no model; a graph in its place is told.
+fn no_model(path: &Path, error: FileError) -> miette::Report {
+    let anything = GraphOptions { binarize: true, symmetrize: true, unweight: true };
+    if matches!(error, FileError::Unreadable { .. }) || gcnproof_files::read_graph(path, &anything).is_err() {
+        return error.into();
+    }
+    miette!(
+        help = "the graph comes first, then the model",
+        "{}: is a graph, but a model is expected here",
+        path.display()
+    )
+}
+
+/// Labels that the model cannot predict, in words.
+pub fn unpredictable_labels(graph: &Graph, network: &Network) -> Option<String> {
+    let classes = network.class_count();
+    let labels = (0..graph.node_count()).filter_map(|node| graph.label(node));
+    let beyond: Vec<u32> = labels.filter(|&label| label as usize >= classes).collect();
+    let largest = beyond.iter().max()?;
+    Some(format!(
+        "{} nodes have a label that the model cannot predict: labels go up to {largest}, but its classes from 0 to {}; \
+         accuracies count them as wrong. Are the labels numbered 0, 1, 2, … as in training?",
+        beyond.len(),
+        classes - 1
+    ))
+}
+
+/// What was split at every comma, split only at those between rules: a polynomial has commas of its own.
+fn by_layer(pieces: &[String]) -> Vec<String> {
+    let mut rules: Vec<String> = Vec::new();
+    let is_open = |rule: &String| rule.matches('(').count() > rule.matches(')').count();
+    for piece in pieces {
+        match rules.last_mut().filter(|rule| is_open(rule)) {
+            Some(rule) => *rule = format!("{rule},{piece}"),
+            None => rules.push(piece.clone()),
+        }
+    }
+    rules
+}
+
+/// A model whose file says how messages are passed is not told otherwise.
+///
+/// # Errors
+/// If it is.
+pub fn check_passing(message_passing: &[String], model: &ModelFile, path: &Path) -> Result<()> {
+    if message_passing.is_empty() || model.layers.iter().all(|layer| layer.operators.is_empty()) {
+        return Ok(());
+    }
+    Err(miette!(
+        help = "leave --message-passing out, or change the file's description (docs/model-format.md)",
+        "{}: the file itself says how messages are passed",
+        path.display()
+    ))
+}
+
+/// The rules of message passing, split at every comma; a matrix is read from its file. Without any, the usual one.
+///
+/// # Errors
+/// If a rule is unknown, or a matrix cannot be read.
+pub fn rules(message_passing: &[String]) -> Result<Vec<Operator>> {
+    if message_passing.is_empty() {
+        return Ok(vec![Operator::Gcn]);
+    }
+    let rule = |name: &String| {
+        name.parse().or_else(|unknown: String| {
+            if Path::new(name).exists() {
+                Operator::from_plain(read_matrix(Path::new(name))?).into_diagnostic()
+            } else {
+                Err(miette!(
+                    help = "give one of the rules, or the path of a matrix file",
+                    "{unknown}, and no such file exists"
+                ))
+            }
+        })
+    };
+    by_layer(message_passing).iter().map(rule).collect()
+}
+
+/// Puts a model on a graph or on a part of one, and names both for the record.
+///
+/// # Errors
+/// If they do not fit, or such a model cannot be split into parts.
+pub fn network(
+    model: ModelFile,
+    message_passing: &[String],
+    (graph, part): (&Graph, Option<&PartFile>),
+    (at, of): (&Path, &Path),
+) -> Result<(Network, Identity)> {
+    check_passing(message_passing, &model, of)?;
+    let rules = rules(message_passing)?;
+    if part.is_some() {
+        parts::check_model(&model, &rules, of)?;
+    }
+    let of_model = model.digest.clone();
+    let network = fit(model, &rules, graph, (at, of))?;
+    let message_passing = if network.is_named() { gcnproof::proof::rule_names(&network) } else { names(&rules) };
+    if let Some(part) = part {
+        parts::check_hops(part, &network, (at, of))?;
+    }
+    let identity = Identity {
+        // Rows of a part are about the whole graph.
+        graph: part.map_or(graph.digest(), |part| &part.whole).to_string(),
+        model: of_model,
+        message_passing,
+        part: part.map(|part| PartRecord { number: part.number, of: part.parts, graph: graph.digest().to_string() }),
+    };
+    Ok((network, identity))
+}
+
+/// Puts a model on a graph.
+///
+/// # Errors
+/// If it does not fit.
+pub fn fit(model: ModelFile, rules: &[Operator], graph: &Graph, (at, of): (&Path, &Path)) -> Result<Network> {
+    Network::from_file(model, rules, graph).map_err(|error| {
+        let help = match &error {
+            NetworkError::Attributes { .. } => {
+                "give the graph that the model was trained on, with all of its attributes"
+            }
+            NetworkError::PassingCount { .. } => {
+                "give --message-passing one rule, or one for each layer with commas between"
+            }
+            _ => "give a graph, a model and matrices that belong together",
+        };
+        miette!(help = help, "{} does not fit {}: {error}", of.display(), at.display())
+    })
+}
+
+/// Rules by name; a matrix by its content, so that another file under the same name is another run.
+pub fn names(rules: &[Operator]) -> Vec<String> {
+    rules.iter().map(gcnproof::proof::rule_name).collect()
+}

@@ -1,0 +1,31 @@
+//! Runs of gcnproof without a command line: a graph and a network in, rows and proofs out.
+//!
+//! A [`Run`](run::Run) says where rows go, continues an interrupted run, and hands every row to its file as soon as it is
+//! done. The program around it is its [`Host`](host::Host): it is told of progress and notes, and says when to stop.
+//! [`verdicts`], [`edges`], [`radius`], [`collective_run`] and [`study_run`] are the runs themselves. Nothing here prints,
+//! parses arguments, or belongs to the whole process.
+
+// What is said goes to the host.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod budgets;
+mod collective_proofs;
+pub mod collective_run;
+pub mod deployed;
+pub mod edge_proofs;
+pub mod edges;
+pub mod host;
+pub mod ids;
+pub mod input;
+pub mod known_radii;
+pub mod lists;
+pub mod ours;
+pub mod parts;
+pub mod proofs;
+pub mod radius;
+pub mod reproduction;
+pub mod run;
+pub mod sample;
+pub mod study_run;
+pub mod told;
+pub mod verdicts;

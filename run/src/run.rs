@@ -1,0 +1,203 @@
+//! One run: rows on their way to a file that is valid at every moment, or only to memory.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use gcnproof::{Budget, Certifier, CertifierBuilder, Graph, Network, Problem};
+use gcnproof_results::record::consistent::Row;
+use gcnproof_results::record::description::Description;
+use gcnproof_results::{Column, Journal, Mode, ResultError, Sidecar};
+use miette::{Result, miette};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::host::Host;
+use super::reproduction::keep;
+
+/// Where rows go, and who runs it.
+#[derive(Clone)]
+pub struct Run {
+    /// The file of rows, if there is one.
+    pub out: Option<PathBuf>,
+    /// Continue an interrupted run?
+    pub resume: bool,
+    /// Overwrite what is there?
+    pub force: bool,
+    /// The program around the run.
+    pub host: Arc<dyn Host>,
+}
+
+/// Rows on their way to a file, or only to memory.
+struct Rows<T: Serialize> {
+    journal: Option<Journal<T>>,
+    memory: Vec<T>,
+    key: fn(&T) -> u64,
+}
+
+impl<T: Serialize + DeserializeOwned + Clone> Rows<T> {
+    fn push(&mut self, row: T) -> Result<()> {
+        match &mut self.journal {
+            Some(journal) => journal.push(row)?,
+            None => self.memory.push(row),
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Vec<T>> {
+        match self.journal {
+            Some(journal) => Ok(journal.finish()?),
+            None => {
+                self.memory.sort_by_key(self.key);
+                Ok(self.memory)
+            }
+        }
+    }
+}
+
+impl Run {
+    /// Has somebody asked to stop?
+    pub fn is_stopped(&self) -> bool {
+        self.host.is_stopped()
+    }
+
+    /// The same question, to be handed on.
+    pub fn stopped(&self) -> impl Fn() -> bool + Clone + Send + Sync + 'static {
+        let host = self.host.clone();
+        move || host.is_stopped()
+    }
+
+    /// A certifier of parts that have been read together, so that they fit; it stops with the run.
+    ///
+    /// # Panics
+    /// If they do not fit.
+    pub fn certifier(&self, graph: &Graph, network: &Network, budget: Budget) -> CertifierBuilder {
+        self.host.remember(graph, network);
+        let problem = Problem::new(graph.clone(), network.clone(), budget).expect("the readers have checked the sizes");
+        Certifier::builder(problem).stop(self.stopped())
+    }
+
+    /// What is to happen to files that are there.
+    pub fn mode(&self) -> Mode {
+        match (self.resume, self.force) {
+            (true, _) => Mode::Resume,
+            (_, true) => Mode::Force,
+            _ => Mode::Fresh,
+        }
+    }
+
+    /// Opens the output and runs `work` on the keys that it does not hold yet. `work` hands each row to its second
+    /// argument as soon as it is done. Returns all rows in order, and whether the run was interrupted.
+    pub fn rows<T>(
+        &self,
+        schema: &'static [Column],
+        description: &Description,
+        keys: &[u64],
+        key: fn(&T) -> u64,
+        work: impl FnOnce(&[u64], &(dyn Fn(T) + Sync)),
+    ) -> Result<(Vec<T>, bool)>
+    where
+        T: Row + Serialize + DeserializeOwned + Clone + Send,
+    {
+        self.rows_again(schema, description, keys, key, |_| false, work)
+    }
+
+    /// The same, and `again` says which keys are to be worked on although their row is there.
+    pub fn rows_again<T>(
+        &self,
+        schema: &'static [Column],
+        description: &Description,
+        keys: &[u64],
+        key: fn(&T) -> u64,
+        again: impl Fn(u64) -> bool,
+        work: impl FnOnce(&[u64], &(dyn Fn(T) + Sync)),
+    ) -> Result<(Vec<T>, bool)>
+    where
+        T: Row + Serialize + DeserializeOwned + Clone + Send,
+    {
+        if let Some(path) = self.out.as_ref().filter(|_| self.resume) {
+            same_nodes(path, description)?;
+        }
+        let journal = match &self.out {
+            None => None,
+            Some(path) => Some(Journal::open(path, schema, key, description.fingerprint(), keys.len(), self.mode())?),
+        };
+        let done: BTreeSet<u64> = journal.iter().flat_map(|journal| journal.done().keys().copied()).collect();
+        let open: Vec<u64> = keys.iter().copied().filter(|key| !done.contains(key) || again(*key)).collect();
+        let there = keys.iter().filter(|key| done.contains(key)).count();
+        if self.resume && there > 0 {
+            self.host.note(&format!("resuming: {there} of {} rows are there already", keys.len()));
+        }
+        let bar = self.host.begin(open.len());
+        let rows = Mutex::new((Rows { journal, memory: Vec::new(), key }, Ok(())));
+        let push = |row: T| {
+            bar.advance();
+            let mut rows = rows.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            if rows.1.is_ok() {
+                let checked = row
+                    .check()
+                    .map_err(|contradiction| keep(contradiction, description, self.out.as_deref(), &*self.host));
+                rows.1 = checked.and_then(|()| rows.0.push(row));
+                // A disk that is full does not get better, nor a program that contradicts itself: stop, and say so below.
+                if rows.1.is_err() {
+                    self.host.stop();
+                }
+            }
+        };
+        self.host.guard(
+            Box::new(|| work(&open, &push)),
+            Box::new(|| {
+                bar.finish();
+                let mut rows = rows.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                let Some(journal) = &mut rows.0.journal else {
+                    self.host.note(&format!(
+                        "interrupted: {} of {} rows were done and are lost; --out keeps them",
+                        rows.0.memory.len(),
+                        keys.len()
+                    ));
+                    return;
+                };
+                let saved = journal.checkpoint();
+                if let (Ok(()), Some(path)) = (saved, &self.out) {
+                    self.interrupted_after(path, journal.done().len(), keys.len());
+                }
+            }),
+        );
+        bar.finish();
+        let (rows, outcome) = rows.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        outcome?;
+        let interrupted = self.is_stopped();
+        // A journal with rows missing knows that it is not complete, and can be resumed.
+        let rows = rows.finish()?;
+        if interrupted && let Some(path) = &self.out {
+            self.interrupted_after(path, rows.len(), keys.len());
+        }
+        Ok((rows, interrupted))
+    }
+
+    fn interrupted_after(&self, path: &Path, done: usize, of: usize) {
+        let line = format!("interrupted: {} holds {done} of {of} rows; --resume goes on", path.display());
+        self.host.note(&line);
+    }
+}
+
+/// A run goes on with its own nodes only: rows of two sets in one file would be a third run that nobody asked for.
+///
+/// # Errors
+/// If the file holds rows about others.
+pub fn same_nodes(path: &Path, description: &Description) -> Result<()> {
+    // What cannot be read is judged when the file is opened.
+    let Ok(Some(sidecar)) = Sidecar::load(path) else { return Ok(()) };
+    let Ok(before) = Description::read(&sidecar.fingerprint) else { return Ok(()) };
+    match before.other_nodes(description).filter(|_| path.exists()) {
+        Some(differences) => Err(ResultError::OtherRun { file: path.display().to_string(), differences }.into()),
+        None => Ok(()),
+    }
+}
+
+/// Makes a folder for output.
+pub fn make_folder(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        miette!(help = "choose a place where you may write", "{}: the folder cannot be made: {error}", folder.display())
+    })
+}

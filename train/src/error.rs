@@ -1,0 +1,92 @@
+//! Errors of training, each with its remedy.
+
+use gcnproof::internals::problem::network::NetworkError;
+use gcnproof_files::FileError;
+use gcnproof_results::ResultError;
+use miette::Diagnostic;
+use thiserror::Error;
+
+/// An error of training.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum TrainError {
+    /// Nothing to learn from.
+    #[error("the graph has no labels: there is nothing to learn from")]
+    #[diagnostic(help("save an array `labels` with one class per node into the graph file; -1 means unknown"))]
+    NoLabels,
+    /// A classifier needs two classes.
+    #[error("the labels name {classes} class: a classifier needs at least two")]
+    #[diagnostic(help("check the array `labels` of the graph file"))]
+    OneClass {
+        /// Classes found.
+        classes: usize,
+    },
+    /// A label that cannot be a class.
+    #[error("the label {label} would make {} classes of {nodes} nodes", u64::from(*label) + 1)]
+    #[diagnostic(help("number the classes 0, 1, 2, …; -1 means unknown"))]
+    TooManyClasses {
+        /// The largest label.
+        label: u32,
+        /// Nodes of the graph.
+        nodes: usize,
+    },
+    /// The split leaves nobody.
+    #[error("no node is labelled: the split chose none of {candidates} nodes with a label")]
+    #[diagnostic(help("take a larger --split, or name nodes with --labelled"))]
+    NoneLabelled {
+        /// Nodes that have a label.
+        candidates: usize,
+    },
+    /// A node of the list has no label.
+    #[error("node {node} was named as labelled, but the graph has no label for it")]
+    #[diagnostic(help("leave it out of --labelled, or add its label to the graph file"))]
+    WithoutLabel {
+        /// The node.
+        node: u32,
+    },
+    /// A list of nodes cannot be read.
+    #[error("--labelled: {0}")]
+    #[diagnostic(help(
+        "write ids and ranges like 3,17,20-25 (ids start at 0), or the path of a file with one id per line"
+    ))]
+    List(String),
+    /// A setting makes no sense.
+    #[error("{name} is {value}: {wanted}")]
+    Setting {
+        /// Which.
+        name: &'static str,
+        /// What was given.
+        value: String,
+        /// What it should be.
+        wanted: &'static str,
+    },
+    /// The network blew up.
+    #[error("the loss is no longer a number at iteration {iteration}")]
+    #[diagnostic(help("take a smaller --learning-rate; a checkpoint from before can be resumed"))]
+    Diverged {
+        /// When.
+        iteration: usize,
+    },
+    /// The checkpoint is damaged or of another run.
+    #[error("{file} cannot be resumed: {problem}")]
+    #[diagnostic(help("{remedy}"))]
+    Checkpoint {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        problem: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The message passing does not fit the graph.
+    #[error(transparent)]
+    Model(#[from] NetworkError),
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    File(#[from] FileError),
+    /// An output cannot be written.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Output(#[from] ResultError),
+}

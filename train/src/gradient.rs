@@ -1,0 +1,36 @@
+//! The gradient of a loss with respect to every weight and bias.
+
+use gcnproof::internals::problem::network::Network;
+
+/// One number per parameter, layer by layer, in the layout of the network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gradient {
+    /// Like `W(l)`, row-major inputs × outputs.
+    pub weight: Vec<Vec<f64>>,
+    /// Like `b(l)`.
+    pub bias: Vec<Vec<f64>>,
+}
+
+impl Gradient {
+    /// All zeros.
+    pub fn zeros(network: &Network) -> Gradient {
+        Gradient {
+            weight: network.layers().iter().map(|layer| vec![0.0; layer.weight.values().len()]).collect(),
+            bias: network.layers().iter().map(|layer| vec![0.0; layer.bias.values().len()]).collect(),
+        }
+    }
+}
+
+/// `into += factor · from`.
+#[inline]
+pub(crate) fn add_scaled(into: &mut [f64], factor: f64, from: &[f64]) {
+    for (slot, x) in into.iter_mut().zip(from) {
+        *slot += factor * x;
+    }
+}
+
+/// The inner product.
+#[inline]
+pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(a, b)| a * b).sum()
+}

@@ -1,0 +1,269 @@
+//! The objective of one iteration, and its gradient.
+//!
+//! ```text
+//! CE     mean over the labelled nodes of CE(logits, y)
+//! RCE    mean over the batch of CE(p, y)
+//! RH     CE + weight · mean over the batch of hinge_{M₁}(p, y)
+//! RH-U   CE + weight · mean over the batch of hinge_{M₁}(p, y) or, for an unlabelled node, hinge_{M₂}(p, ỹ)
+//! ```
+//!
+//! each plus `½ λ Σ‖W(l)‖²`. Dropout takes inputs of every layer from the cross entropy, and
+//! hidden units from the certificate (attributes are what it is about).
+
+use gcnproof::internals::bound::attributes::Attributes;
+use gcnproof::internals::bound::relaxed::Relaxation;
+use gcnproof::internals::problem::budget::Budget;
+use gcnproof::internals::problem::graph::Graph;
+use gcnproof::internals::problem::network::Network;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::activation::ActivationBounds;
+use super::gradient::{Gradient, add_scaled};
+use super::losses::{Loss, cross_entropy, hinge, robust_cross_entropy};
+use super::pass::{Dropout, Pass, Transposed};
+use super::receptive_field::ReceptiveField;
+use super::relaxation::{Certificate, TargetGradient, Workspace};
+
+/// The fixed part of an objective.
+pub struct Objective<'a> {
+    graph: &'a Graph,
+    budget: &'a Budget,
+    labelled: &'a [u32],
+    terms: Terms,
+    is_labelled: Vec<bool>,
+    transposed: Transposed,
+    /// What the cross entropy needs.
+    labelled_reach: ReceptiveField,
+}
+
+/// The numbers in an objective.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Terms {
+    /// Which certificate.
+    pub relaxation: Relaxation,
+    /// `M₁`.
+    pub margin_labelled: f64,
+    /// `M₂`.
+    pub margin_unlabelled: f64,
+    /// Of the hinge against the cross entropy.
+    pub hinge_weight: f64,
+    /// `λ`.
+    pub weight_decay: f64,
+}
+
+/// What one evaluation says, beside the gradient.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The objective.
+    pub loss: f64,
+    /// The share of labelled nodes in it, without `λ`.
+    pub loss_labelled: f64,
+    /// The share of unlabelled nodes in it.
+    pub loss_unlabelled: f64,
+    /// Mean over the batch's labelled nodes of the smallest certified margin.
+    pub margin_labelled: Option<f64>,
+    /// The same of the unlabelled ones.
+    pub margin_unlabelled: Option<f64>,
+    /// Share of the batch that is certified.
+    pub certified: Option<f64>,
+    /// Share of labelled nodes predicted as labelled: of all, or of the batch if there is no cross entropy.
+    pub accuracy_labelled: Option<f64>,
+    /// Share of the batch's unlabelled nodes predicted as the graph has them.
+    pub accuracy_unlabelled: Option<f64>,
+}
+
+/// One target's part.
+struct Part {
+    loss: f64,
+    labelled: bool,
+    smallest: f64,
+    correct: Option<bool>,
+    gradient: Option<TargetGradient>,
+}
+
+impl<'a> Objective<'a> {
+    /// `labelled` are the nodes whose labels may be used; each must have one.
+    pub fn new(
+        graph: &'a Graph,
+        network: &Network,
+        budget: &'a Budget,
+        labelled: &'a [u32],
+        terms: Terms,
+    ) -> Objective<'a> {
+        let mut is_labelled = vec![false; graph.node_count()];
+        labelled.iter().for_each(|&n| is_labelled[n as usize] = true);
+        Objective {
+            graph,
+            budget,
+            labelled,
+            terms,
+            is_labelled,
+            transposed: Transposed::new(graph, network),
+            labelled_reach: ReceptiveField::of(network, labelled),
+        }
+    }
+
+    /// Evaluates the objective of a stage on a batch of targets. With `watch`, certificates are computed for the report
+    /// even where the loss has none (docs/math.md (9.4)).
+    pub fn evaluate(
+        &self,
+        network: &Network,
+        stage: Loss,
+        batch: &[u32],
+        dropout: Option<Dropout>,
+        watch: bool,
+    ) -> (Report, Gradient) {
+        let dropout = dropout.filter(|dropout| dropout.rate > 0.0);
+        let mut report = Report::default();
+        let mut gradient = Gradient::zeros(network);
+        if stage.is_exact() {
+            self.cross_entropy(network, dropout, &mut report, &mut gradient);
+        }
+        if (stage.is_robust() || watch) && !batch.is_empty() {
+            self.certificates(network, stage, batch, dropout, &mut report, &mut gradient);
+        }
+        report.loss = report.loss_labelled + report.loss_unlabelled;
+        for (layer, by) in network.layers().iter().zip(&mut gradient.weight) {
+            let square: f64 = layer.weight.values().iter().map(|w| w * w).sum();
+            report.loss += 0.5 * self.terms.weight_decay * square;
+            add_scaled(by, self.terms.weight_decay, layer.weight.values());
+        }
+        (report, gradient)
+    }
+
+    /// The label of a labelled node.
+    fn label(&self, node: u32) -> usize {
+        self.graph.label(node as usize).unwrap_or(0) as usize
+    }
+
+    fn cross_entropy(&self, network: &Network, dropout: Option<Dropout>, report: &mut Report, gradient: &mut Gradient) {
+        let reach = &self.labelled_reach;
+        let pass = Pass::forward(self.graph, network, reach, dropout);
+        let mut upstream = pass.upstream();
+        let share = 1.0 / self.labelled.len().max(1) as f64;
+        let classes = network.class_count();
+        let mut correct = 0;
+        for &node in self.labelled {
+            let label = self.label(node);
+            let (loss, derivative) = cross_entropy(pass.row(network.depth(), node as usize), label);
+            report.loss_labelled += share * loss;
+            correct += usize::from(pass.predicted(node as usize) == label);
+            let row = &mut upstream[network.depth() - 2][node as usize * classes..][..classes];
+            add_scaled(row, share, &derivative);
+        }
+        report.accuracy_labelled = (!self.labelled.is_empty()).then_some(correct as f64 * share);
+        pass.reverse((self.graph, network, &self.transposed), reach, upstream, gradient);
+    }
+
+    fn certificates(
+        &self,
+        network: &Network,
+        stage: Loss,
+        batch: &[u32],
+        dropout: Option<Dropout>,
+        report: &mut Report,
+        gradient: &mut Gradient,
+    ) {
+        let reach = ReceptiveField::of(network, batch);
+        let pass = Pass::forward(self.graph, network, &reach, None);
+        let bounds = ActivationBounds::new((self.graph, network), self.budget, &reach, &pass, dropout);
+        let certificate = Certificate {
+            graph: self.graph,
+            network,
+            budget: self.budget,
+            attributes: &Attributes::new(&network.layers()[0], self.budget),
+            pass: &pass,
+            intervals: &bounds.intervals,
+            relaxation: self.terms.relaxation,
+            dropout,
+        };
+        let share = 1.0 / batch.len() as f64;
+        let parts: Vec<Part> = batch
+            .par_iter()
+            .map_init(Workspace::default, |workspace, &node| self.part(&certificate, stage, node, share, workspace))
+            .collect();
+        self.summarise(&parts, stage, report);
+        if !stage.is_robust() {
+            return;
+        }
+        let mut upstream = pass.upstream();
+        let mut by_intervals = bounds.intervals.zeros();
+        for target in parts.into_iter().filter_map(|part| part.gradient) {
+            target.add_to(network, &mut upstream[0], &mut by_intervals, gradient);
+        }
+        bounds.reverse((network, &self.transposed), &reach, by_intervals, &mut upstream[0], gradient);
+        // Nothing depends on the layers above directly: the pass is reversed from representation 2 on.
+        pass.reverse((self.graph, network, &self.transposed), &reach, upstream, gradient);
+    }
+
+    fn part(&self, certificate: &Certificate, stage: Loss, node: u32, share: f64, workspace: &mut Workspace) -> Part {
+        let labelled = self.is_labelled[node as usize];
+        let predicted = certificate.pass.predicted(node as usize);
+        let class = if labelled { self.label(node) } else { predicted };
+        let mut loss = 0.0;
+        let (bounds, gradient) = certificate.target(node as usize, class, workspace, |bounds| {
+            let (weight, (value, mut seeds)) = match (stage, labelled) {
+                (Loss::Ce, _) | (Loss::Rce | Loss::Rh, false) => return None,
+                (Loss::Rce, true) => (share, robust_cross_entropy(bounds, class)),
+                (_, true) => (share * self.terms.hinge_weight, hinge(bounds, class, self.terms.margin_labelled)),
+                (_, false) => (share * self.terms.hinge_weight, hinge(bounds, class, self.terms.margin_unlabelled)),
+            };
+            loss = weight * value;
+            seeds.iter_mut().for_each(|seed| *seed *= weight);
+            Some(seeds)
+        });
+        Part {
+            loss,
+            labelled,
+            smallest: bounds.into_iter().fold(f64::INFINITY, f64::min),
+            correct: self.graph.label(node as usize).map(|label| label as usize == predicted),
+            gradient,
+        }
+    }
+
+    fn summarise(&self, parts: &[Part], stage: Loss, report: &mut Report) {
+        let mean = |values: Vec<f64>| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
+        let of = |labelled: bool| parts.iter().filter(move |part| part.labelled == labelled);
+        let share_of =
+            |parts: &mut dyn Iterator<Item = bool>| mean(parts.map(|yes| f64::from(u8::from(yes))).collect());
+        report.loss_labelled += of(true).map(|part| part.loss).sum::<f64>();
+        report.loss_unlabelled += of(false).map(|part| part.loss).sum::<f64>();
+        report.margin_labelled = mean(of(true).map(|part| part.smallest).collect());
+        report.margin_unlabelled = mean(of(false).map(|part| part.smallest).collect());
+        report.certified = share_of(&mut parts.iter().map(|part| part.smallest > 0.0));
+        if !stage.is_exact() {
+            report.accuracy_labelled = share_of(&mut of(true).filter_map(|part| part.correct));
+        }
+        report.accuracy_unlabelled = share_of(&mut of(false).filter_map(|part| part.correct));
+    }
+}
+
+impl TargetGradient {
+    /// Adds a target's part to the batch's, row by row.
+    fn add_to(
+        self,
+        network: &Network,
+        hidden: &mut [f64],
+        intervals: &mut super::activation::Intervals,
+        gradient: &mut Gradient,
+    ) {
+        let scatter = |into: &mut [f64], nodes: &[u32], width: usize, rows: &[f64]| {
+            for (&node, row) in nodes.iter().zip(rows.chunks_exact(width)) {
+                add_scaled(&mut into[node as usize * width..][..width], 1.0, row);
+            }
+        };
+        scatter(hidden, &self.nodes[0], network.width(2), &self.hidden);
+        for (l, nodes) in (2..network.depth()).zip(&self.nodes) {
+            scatter(&mut intervals.lower[l - 2], nodes, network.width(l), &self.intervals.lower[l - 2]);
+            scatter(&mut intervals.upper[l - 2], nodes, network.width(l), &self.intervals.upper[l - 2]);
+        }
+        for (d, row) in &self.rows {
+            add_scaled(&mut gradient.weight[0][*d as usize * row.len()..][..row.len()], 1.0, row);
+        }
+        for (l, (weight, bias)) in self.weight.iter().zip(&self.bias).enumerate() {
+            add_scaled(&mut gradient.weight[l + 1], 1.0, weight);
+            add_scaled(&mut gradient.bias[l + 1], 1.0, bias);
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! The certificate of one target, forward and in reverse (docs/math.md §4, §5, §9).
+//!
+//! Forward, for a class pair with `c = e_y − e_k`: `Φ(L) = c`; `a(l) = A(l)ᵀ Φ(l+1) W(l)ᵀ` is the coefficient of a hidden unit
+//! (minus the paper's `Φ̂`), its line's slope is `Φ(l)`; at layer 2 the slopes are spread over the nodes, `u = A(1)ᵀΦ(2)`, and
+//!
+//! ```text
+//! g = Σ Φ(l+1)·b(l) + Σ κ + ⟨Φ(2), z⁰⟩ − T,      T = Σ over selected flips of −σ u_n·W_d
+//! ```
+//!
+//! In reverse only the selected flips carry gradient to `W(1)`, and the rest follows the pass back up.
+
+use gcnproof::internals::bound::attributes::Attributes;
+use gcnproof::internals::bound::relaxed::Relaxation;
+use gcnproof::internals::bound::selection::{Field, Selection, Slopes};
+use gcnproof::internals::problem::budget::{Budget, Decided};
+use gcnproof::internals::problem::graph::Graph;
+use gcnproof::internals::problem::matrix::PatternRows;
+use gcnproof::internals::problem::network::Network;
+use gcnproof::internals::problem::slice::Slice;
+
+use super::activation::Intervals;
+use super::gradient::{add_scaled, dot};
+use super::pass::{Dropout, Pass};
+use super::unit::{anchor, anchor_reverse, line, line_reverse};
+
+/// What all targets of a batch share.
+pub struct Certificate<'a> {
+    /// The graph.
+    pub graph: &'a Graph,
+    /// The network.
+    pub network: &'a Network,
+    /// The budget.
+    pub budget: &'a Budget,
+    /// `W(1)` ordered for the selection.
+    pub attributes: &'a Attributes,
+    /// The unperturbed network.
+    pub pass: &'a Pass,
+    /// `R` and `S`.
+    pub intervals: &'a Intervals,
+    /// The paper's bound or the anchored one.
+    pub relaxation: Relaxation,
+    /// Hidden units that are dropped: then it is the certificate of the network without them.
+    pub dropout: Option<Dropout>,
+}
+
+/// The buffers of one thread.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    slice: Slice,
+    selection: Selection,
+}
+
+/// A selected flip of a slice: local row, attribute, `+1` for an addition and `−1` for a removal.
+type Selected = (usize, u32, f64);
+
+/// Everything the reverse pass of one class pair needs.
+struct Tape {
+    /// The bound.
+    bound: f64,
+    /// `Φ(l)`, `phi[l − 2]`; at representation 2 of the anchored bound the centre of the slopes.
+    phi: Vec<Vec<f64>>,
+    /// Half the difference of the slopes at representation 2; empty for the paper's bound.
+    radius: Vec<f64>,
+    /// `a(l)`, `coefficient[l − 2]`.
+    coefficient: Vec<Vec<f64>>,
+    /// Slopes by node of representation 1.
+    slopes: Slopes,
+    flips: Vec<Selected>,
+}
+
+/// What a loss gains through one target's certificates, by the rows of its slice.
+#[derive(Debug, Default)]
+pub struct TargetGradient {
+    /// The slice's nodes of representations `2 … L`.
+    pub nodes: Vec<Vec<u32>>,
+    /// `∂/∂Ĥ(2)`.
+    pub hidden: Vec<f64>,
+    /// `∂/∂R`, `∂/∂S`.
+    pub intervals: Intervals,
+    /// Rows of `∂/∂W(1)` that the flips touch, with repetition.
+    pub rows: Vec<(u32, Vec<f64>)>,
+    /// `∂/∂W(l)`, `∂/∂b(l)` for `l ≥ 2` (`weight[l − 2]`).
+    pub weight: Vec<Vec<f64>>,
+    /// See `weight`.
+    pub bias: Vec<Vec<f64>>,
+}
+
+impl Certificate<'_> {
+    /// The bounds `g(y, k)` of a target for every class (`+∞` for `k = y`), and their gradient: `seeds` turns the bounds
+    /// into `∂loss/∂g`, one per class; where it says nothing, no gradient is computed.
+    pub fn target(
+        &self,
+        target: usize,
+        class: usize,
+        workspace: &mut Workspace,
+        seeds: impl FnOnce(&[f64]) -> Option<Vec<f64>>,
+    ) -> (Vec<f64>, Option<TargetGradient>) {
+        let classes = self.network.class_count();
+        workspace.slice.cut(self.network, self.network.depth(), target);
+        workspace.selection.forget();
+        let tapes: Vec<Option<Tape>> =
+            (0..classes).map(|k| (k != class).then(|| self.forward((class, k), workspace))).collect();
+        let bounds: Vec<f64> = tapes.iter().map(|tape| tape.as_ref().map_or(f64::INFINITY, |t| t.bound)).collect();
+        let seeds = seeds(&bounds).filter(|seeds| seeds.iter().any(|&s| s != 0.0));
+        let gradient = seeds.map(|seeds| {
+            let mut gradient = self.zeros(&workspace.slice);
+            for (tape, seed) in tapes.iter().zip(seeds) {
+                if let Some(tape) = tape.as_ref().filter(|_| seed != 0.0) {
+                    self.reverse(tape, &workspace.slice, seed, &mut gradient);
+                }
+            }
+            gradient
+        });
+        (bounds, gradient)
+    }
+
+    fn zeros(&self, slice: &Slice) -> TargetGradient {
+        let depth = self.network.depth();
+        let zeros = |l: usize| vec![0.0; slice.nodes(l).len() * self.network.width(l)];
+        let layers = || self.network.layers()[1..].iter();
+        TargetGradient {
+            nodes: (2..=depth).map(|l| slice.nodes(l).to_vec()).collect(),
+            hidden: zeros(2),
+            intervals: Intervals { lower: (2..depth).map(zeros).collect(), upper: (2..depth).map(zeros).collect() },
+            rows: Vec::new(),
+            weight: layers().map(|layer| vec![0.0; layer.weight.values().len()]).collect(),
+            bias: layers().map(|layer| vec![0.0; layer.bias.values().len()]).collect(),
+        }
+    }
+
+    /// `R` and `S` of a node of representation `l`.
+    fn interval(&self, l: usize, node: usize) -> (&[f64], &[f64]) {
+        let width = self.network.width(l);
+        let range = node * width..(node + 1) * width;
+        (&self.intervals.lower[l - 2][range.clone()], &self.intervals.upper[l - 2][range])
+    }
+
+    fn forward(&self, (class, other): (usize, usize), workspace: &mut Workspace) -> Tape {
+        let Workspace { slice, selection } = workspace;
+        let depth = self.network.depth();
+        let mut top = vec![0.0; self.network.class_count()];
+        (top[class], top[other]) = (1.0, -1.0);
+        let mut tape = Tape {
+            bound: 0.0,
+            phi: vec![Vec::new(); depth - 1],
+            radius: Vec::new(),
+            coefficient: vec![Vec::new(); depth - 1],
+            slopes: Slopes::default(),
+            flips: Vec::new(),
+        };
+        tape.phi[depth - 2] = top;
+        for l in (2..depth).rev() {
+            tape.coefficient[l - 2] = self.pull(slice, l, &tape.phi[l - 1], &mut tape.bound);
+            if l > 2 || self.relaxation == Relaxation::Paper {
+                self.relax(slice, l, &mut tape);
+            } else {
+                self.anchor(slice, &mut tape);
+            }
+        }
+        if tape.radius.is_empty() {
+            for (row, &m) in slice.nodes(2).iter().enumerate() {
+                let z = self.pass.row(2, m as usize);
+                tape.bound += dot(&tape.phi[0][row * z.len()..][..z.len()], z);
+            }
+        }
+        self.spread(slice, &mut tape);
+        let decided = Decided::default();
+        let (graph, budget, attributes) = (self.graph, self.budget, self.attributes);
+        tape.bound -= selection.select(&Field { graph, budget, decided: &decided, attributes }, slice, &tape.slopes);
+        for loss in selection.flips() {
+            let (node, attribute) = (loss.flip.node, loss.flip.attribute);
+            let sign = if graph.attributes().contains(node as usize, attribute) { -1.0 } else { 1.0 };
+            if let Some(row) = slice.position(node) {
+                tape.flips.push((row, attribute, sign));
+            }
+        }
+        // The order in which the search finds flips depends on the seed of its threshold.
+        tape.flips.sort_unstable_by_key(|flip| (flip.0, flip.1));
+        tape
+    }
+
+    /// `a(l) = A(l)ᵀ Φ(l+1) W(l)ᵀ`, and the bias of layer `l`.
+    fn pull(&self, slice: &Slice, l: usize, phi: &[f64], bound: &mut f64) -> Vec<f64> {
+        let layer = &self.network.layers()[l - 1];
+        let (inputs, outputs) = (layer.weight.rows(), layer.weight.columns());
+        let mut coefficient = vec![0.0; slice.nodes(l).len() * inputs];
+        let mut psi = vec![0.0; inputs];
+        for m in 0..slice.nodes(l + 1).len() {
+            let phi = &phi[m * outputs..][..outputs];
+            *bound += dot(phi, layer.bias.values());
+            psi.iter_mut().enumerate().for_each(|(i, slot)| *slot = dot(layer.weight.row(i), phi));
+            for (n, a) in slice.passing(l).single_row(m) {
+                add_scaled(&mut coefficient[n * inputs..][..inputs], a, &psi);
+            }
+        }
+        self.drop(slice, l, &mut coefficient);
+        coefficient
+    }
+
+    /// A dropped unit of representation `l` has no coefficient; the others are scaled up in return.
+    fn drop(&self, slice: &Slice, l: usize, coefficient: &mut [f64]) {
+        let Some(dropout) = self.dropout else { return };
+        for (&node, row) in slice.nodes(l).iter().zip(coefficient.chunks_exact_mut(self.network.width(l))) {
+            row.iter_mut().enumerate().for_each(|(i, slot)| *slot *= dropout.factor(l, node as usize, i));
+        }
+    }
+
+    fn relax(&self, slice: &Slice, l: usize, tape: &mut Tape) {
+        let mut slopes = Vec::with_capacity(tape.coefficient[l - 2].len());
+        for &node in slice.nodes(l) {
+            let (lower, upper) = self.interval(l, node as usize);
+            for (&r, &s) in lower.iter().zip(upper) {
+                let (slope, kappa) = line(tape.coefficient[l - 2][slopes.len()], r, s);
+                slopes.push(slope);
+                tape.bound += kappa;
+            }
+        }
+        tape.phi[l - 2] = slopes;
+    }
+
+    fn anchor(&self, slice: &Slice, tape: &mut Tape) {
+        let mut centre = Vec::with_capacity(tape.coefficient[0].len());
+        for &node in slice.nodes(2) {
+            let (lower, upper) = self.interval(2, node as usize);
+            for ((&z, &r), &s) in self.pass.row(2, node as usize).iter().zip(lower).zip(upper) {
+                let a = tape.coefficient[0][centre.len()];
+                let (rise, fall) = anchor(a, z, r, s);
+                tape.bound += if s > 0.0 { a * z.max(0.0) } else { 0.0 };
+                centre.push(0.5 * (rise + fall));
+                tape.radius.push(0.5 * (fall - rise));
+            }
+        }
+        tape.phi[0] = centre;
+    }
+
+    /// `u = A(1)ᵀΦ(2)`.
+    fn spread(&self, slice: &Slice, tape: &mut Tape) {
+        let width = self.network.width(2);
+        let nodes = slice.nodes(1).len();
+        tape.slopes.centre = vec![0.0; nodes * width];
+        tape.slopes.radius = vec![0.0; if tape.radius.is_empty() { 0 } else { nodes * width }];
+        for m in 0..slice.nodes(2).len() {
+            for (n, a) in slice.passing(1).single_row(m) {
+                add_scaled(&mut tape.slopes.centre[n * width..][..width], a, &tape.phi[0][m * width..][..width]);
+                if !tape.radius.is_empty() {
+                    add_scaled(
+                        &mut tape.slopes.radius[n * width..][..width],
+                        a.abs(),
+                        &tape.radius[m * width..][..width],
+                    );
+                }
+            }
+        }
+    }
+
+    /// Adds `seed · ∂g` of one class pair.
+    fn reverse(&self, tape: &Tape, slice: &Slice, seed: f64, into: &mut TargetGradient) {
+        let (by_centre, by_radius) = self.flips_reverse(tape, slice, seed, into);
+        let depth = self.network.depth();
+        let mut by_phi = by_centre;
+        if tape.radius.is_empty() {
+            for (row, &m) in slice.nodes(2).iter().enumerate() {
+                let z = self.pass.row(2, m as usize);
+                let range = row * z.len()..(row + 1) * z.len();
+                add_scaled(&mut by_phi[range.clone()], seed, z);
+                add_scaled(&mut into.hidden[range.clone()], seed, &tape.phi[0][range]);
+            }
+        }
+        for l in 2..depth {
+            let mut by_coefficient = if l > 2 || tape.radius.is_empty() {
+                self.relax_reverse(tape, slice, l, &by_phi, seed, into)
+            } else {
+                self.anchor_reverse(tape, slice, (&by_phi, &by_radius), seed, into)
+            };
+            self.drop(slice, l, &mut by_coefficient);
+            by_phi = self.pull_reverse(tape, slice, l, &by_coefficient, seed, into);
+        }
+    }
+
+    /// Through the selection and the spreading, to the slopes of representation 2 (docs/math.md (9.5)).
+    fn flips_reverse(&self, tape: &Tape, slice: &Slice, seed: f64, into: &mut TargetGradient) -> (Vec<f64>, Vec<f64>) {
+        let width = self.network.width(2);
+        let weight = &self.network.layers()[0].weight;
+        let mut by_node = vec![0.0; tape.slopes.centre.len()];
+        let mut by_node_radius = vec![0.0; tape.slopes.radius.len()];
+        for &(n, d, sign) in &tape.flips {
+            let range = n * width..(n + 1) * width;
+            let w = weight.row(d as usize);
+            let mut row: Vec<f64> = tape.slopes.centre[range.clone()].iter().map(|c| seed * sign * c).collect();
+            add_scaled(&mut by_node[range.clone()], seed * sign, w);
+            if !tape.radius.is_empty() {
+                for (j, (slot, &w)) in row.iter_mut().zip(w).enumerate() {
+                    let direction = if w > 0.0 {
+                        seed
+                    } else if w < 0.0 {
+                        -seed
+                    } else {
+                        0.0
+                    };
+                    *slot -= direction * tape.slopes.radius[n * width + j];
+                    by_node_radius[n * width + j] -= seed * w.abs();
+                }
+            }
+            into.rows.push((d, row));
+        }
+        let mut by_centre = vec![0.0; tape.phi[0].len()];
+        let mut by_radius = vec![0.0; tape.radius.len()];
+        for m in 0..slice.nodes(2).len() {
+            for (n, a) in slice.passing(1).single_row(m) {
+                add_scaled(&mut by_centre[m * width..][..width], a, &by_node[n * width..][..width]);
+                if !tape.radius.is_empty() {
+                    add_scaled(&mut by_radius[m * width..][..width], a.abs(), &by_node_radius[n * width..][..width]);
+                }
+            }
+        }
+        (by_centre, by_radius)
+    }
+
+    fn relax_reverse(
+        &self,
+        tape: &Tape,
+        slice: &Slice,
+        l: usize,
+        by_slope: &[f64],
+        seed: f64,
+        into: &mut TargetGradient,
+    ) -> Vec<f64> {
+        let mut by_coefficient = Vec::with_capacity(by_slope.len());
+        for &node in slice.nodes(l) {
+            let (lower, upper) = self.interval(l, node as usize);
+            for (&r, &s) in lower.iter().zip(upper) {
+                let at = by_coefficient.len();
+                let [by_a, by_r, by_s] = line_reverse(tape.coefficient[l - 2][at], r, s, by_slope[at], seed);
+                by_coefficient.push(by_a);
+                into.intervals.lower[l - 2][at] += by_r;
+                into.intervals.upper[l - 2][at] += by_s;
+            }
+        }
+        by_coefficient
+    }
+
+    fn anchor_reverse(
+        &self,
+        tape: &Tape,
+        slice: &Slice,
+        (by_centre, by_radius): (&[f64], &[f64]),
+        seed: f64,
+        into: &mut TargetGradient,
+    ) -> Vec<f64> {
+        let mut by_coefficient = Vec::with_capacity(by_centre.len());
+        for &node in slice.nodes(2) {
+            let (lower, upper) = self.interval(2, node as usize);
+            for ((&z, &r), &s) in self.pass.row(2, node as usize).iter().zip(lower).zip(upper) {
+                let at = by_coefficient.len();
+                let (rise, fall) = (0.5 * (by_centre[at] - by_radius[at]), 0.5 * (by_centre[at] + by_radius[at]));
+                let [by_a, by_z, by_r, by_s] = anchor_reverse(tape.coefficient[0][at], z, r, s, rise, fall, seed);
+                by_coefficient.push(by_a);
+                into.hidden[at] += by_z;
+                into.intervals.lower[0][at] += by_r;
+                into.intervals.upper[0][at] += by_s;
+            }
+        }
+        by_coefficient
+    }
+
+    fn pull_reverse(
+        &self,
+        tape: &Tape,
+        slice: &Slice,
+        l: usize,
+        by_coefficient: &[f64],
+        seed: f64,
+        into: &mut TargetGradient,
+    ) -> Vec<f64> {
+        let layer = &self.network.layers()[l - 1];
+        let (inputs, outputs) = (layer.weight.rows(), layer.weight.columns());
+        let (weight, bias) = (&mut into.weight[l - 2], &mut into.bias[l - 2]);
+        let mut by_phi = vec![0.0; tape.phi[l - 1].len()];
+        let mut by_psi = vec![0.0; inputs];
+        for m in 0..slice.nodes(l + 1).len() {
+            by_psi.fill(0.0);
+            for (n, a) in slice.passing(l).single_row(m) {
+                add_scaled(&mut by_psi, a, &by_coefficient[n * inputs..][..inputs]);
+            }
+            let phi = &tape.phi[l - 1][m * outputs..][..outputs];
+            let by_phi = &mut by_phi[m * outputs..][..outputs];
+            add_scaled(by_phi, seed, layer.bias.values());
+            add_scaled(bias, seed, phi);
+            for (i, &by) in by_psi.iter().enumerate() {
+                add_scaled(by_phi, by, layer.weight.row(i));
+                add_scaled(&mut weight[i * outputs..][..outputs], by, phi);
+            }
+        }
+        by_phi
+    }
+}
