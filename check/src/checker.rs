@@ -17,7 +17,7 @@ use crate::lines::LONGEST_LINE;
 use crate::reason::Reason;
 use crate::rounding::Rounding;
 use crate::statement::{Decided, Flip, Slice, Statement};
-use crate::work::{Meter, Work, steps};
+use crate::work::{Meter, Work};
 
 /// What an accepted proof shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -270,34 +270,19 @@ impl<'a> Checker<'a> {
             return Err(Reason::Order("bounds of this layer and node were already stated".into()));
         }
         let (reach, units) = line.hints()?;
-        // All lines share them: a short file could state very many.
-        self.work.go_on()?;
-        let before = steps();
-        let bounds = self.stated_by(line.node, layer, &reach, &units);
-        self.work.waste(steps().wrapping_sub(before));
+        let bounds = self.work.bounds(|meter| {
+            let slice = Slice::new(network, layer, line.node);
+            meter.spend(slice.steps())?;
+            meter.allow(4 * network.widths[layer], slice.flips(network));
+            let whole = |l: usize, node: u32| Ok(self.stated_bounds(l, node));
+            let target = leaf::Target { network, budget: &self.statement.budget, slice: &slice, whole: &whole, meter };
+            let bounds = target.whole_bounds(&reach, &units)?;
+            meter.keep(bounds.bytes())?;
+            Ok(bounds)
+        })?;
         let mut stated = self.stated.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-        stated.insert((layer, line.node), Arc::new(bounds?));
+        stated.insert((layer, line.node), Arc::new(bounds));
         Ok(())
-    }
-
-    fn stated_by(
-        &self,
-        node: u32,
-        layer: usize,
-        reach: &Hints,
-        units: &[(u32, [Vec<Hints>; 2])],
-    ) -> Result<WholeBounds, Reason> {
-        let network = &self.statement.network;
-        let meter = self.work.line();
-        let slice = Slice::new(network, layer, node);
-        meter.spend(slice.steps())?;
-        meter.allow(4 * network.widths[layer], slice.flips(network));
-        let whole = |l: usize, node: u32| Ok(self.stated_bounds(l, node));
-        let budget = &self.statement.budget;
-        let target = leaf::Target { network, budget, slice: &slice, whole: &whole, meter: &meter };
-        let bounds = target.whole_bounds(reach, units)?;
-        meter.keep(bounds.bytes())?;
-        Ok(bounds)
     }
 
     pub(crate) fn has_stated_bounds(&self) -> bool {

@@ -22,6 +22,9 @@ const BYTE: u64 = 8;
 /// So many times as much may a check in exact numbers cost.
 const EXACT: u64 = 256;
 
+/// Lines of bounds, all together, may cost so many times as much for every node as what is not accepted.
+const BOUNDS: u64 = 64;
+
 /// A meter tells what it has counted to all others after so many steps, and looks whether the check is to stop.
 const TELL: u64 = 1 << 22;
 
@@ -190,6 +193,9 @@ pub struct Work {
     kept: AtomicU64,
     /// The most that a line has cost.
     largest: AtomicU64,
+    /// Steps for lines of bounds, and how many they may become.
+    bounds: AtomicU64,
+    all_bounds: u64,
     stop: Option<fn() -> bool>,
 }
 
@@ -204,6 +210,8 @@ impl Work {
             wasted: AtomicU64::new(0),
             kept: AtomicU64::new(0),
             largest: AtomicU64::new(0),
+            bounds: AtomicU64::new(0),
+            all_bounds: limits.file.saturating_add(limits.node.saturating_mul(BOUNDS).saturating_mul(nodes as u64)),
             stop,
         }
     }
@@ -250,11 +258,32 @@ impl Work {
         }
     }
 
+    /// Judges a line of bounds, which all lines share: a short file may state very many of them, so that they have a limit together.
+    ///
+    /// # Errors
+    /// What is wrong with the line, or that it is too expensive.
+    pub(crate) fn bounds<T>(&self, judge: impl FnOnce(&Meter) -> Result<T, Reason>) -> Result<T, Reason> {
+        let meter = self.line();
+        meter.most.set(self.all_bounds.saturating_sub(self.bounds.load(Ordering::Relaxed)));
+        let before = steps();
+        let judged = judge(&meter);
+        self.bounds.fetch_add(steps().wrapping_sub(before), Ordering::Relaxed);
+        judged
+    }
+
     /// A meter for a line, for the thread that judges it.
     pub fn line(&self) -> Meter<'_> {
         let zero = || Cell::new(0);
         let cap = Cell::new(self.limits.line);
-        Meter { work: self, line: zero(), cap, told: zero(), seen: Cell::new(steps()), held: zero() }
+        Meter {
+            work: self,
+            line: zero(),
+            cap,
+            most: Cell::new(u64::MAX),
+            told: zero(),
+            seen: Cell::new(steps()),
+            held: zero(),
+        }
     }
 
     /// What was done so far.
@@ -272,6 +301,8 @@ pub struct Meter<'w> {
     line: Cell<u64>,
     /// How many they may become.
     cap: Cell<u64>,
+    /// How many they may become whatever is allowed for the neighbourhood.
+    most: Cell<u64>,
     /// Those that are known to all already.
     told: Cell<u64>,
     /// What the thread had done when the meter was last looked at.
@@ -290,7 +321,7 @@ impl Meter<'_> {
         let now = steps();
         let line = self.line.get().saturating_add(now.wrapping_sub(self.seen.replace(now)));
         self.line.set(line);
-        let allowed = self.cap.get();
+        let allowed = self.cap.get().min(self.most.get());
         if line > allowed {
             return Err(Reason::TooExpensive(Cost::Line { steps: line, allowed }));
         }
@@ -330,7 +361,7 @@ impl Meter<'_> {
     pub fn ahead(&self, steps: u64) -> Result<(), Reason> {
         self.look()?;
         let line = self.line.get().saturating_add(steps);
-        let allowed = self.cap.get();
+        let allowed = self.cap.get().min(self.most.get());
         if line > allowed { Err(Reason::TooExpensive(Cost::Line { steps: line, allowed })) } else { Ok(()) }
     }
 

@@ -47,15 +47,15 @@ fn memory(reset: bool) -> u64 {
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) / 1024
 }
 
-/// No template costs more than a leaf's or a line's limit, plain or compressed, and what it costs is told. Limits of leaves and lines are a sixteenth of the default, which
+/// No template costs more than a leaf's or a line's limit, plain or compressed, and what it costs is told. Limits of leaves, lines and nodes are a sixteenth of the default, which
 /// `GCNPROOF_RESOURCES=full` asks for.
 #[test]
 fn small_files_end_soon() {
     let (flat, deep) = (star(false), star(true));
     let full = std::env::var("GCNPROOF_RESOURCES").is_ok_and(|asked| asked == "full");
-    let Limits { leaf, line, .. } = Limits::default();
+    let Limits { leaf, line, node, .. } = Limits::default();
     let share = if full { 1 } else { 16 };
-    let limits = Limits { leaf: leaf / share, line: line / share, ..Limits::default() };
+    let limits = Limits { leaf: leaf / share, line: line / share, node: node / share, ..Limits::default() };
     let only = std::env::var("GCNPROOF_TEMPLATE").unwrap_or_default();
     for template in templates().into_iter().filter(|template| template.name.contains(&only)) {
         let world = if template.deep { &deep } else { &flat };
@@ -77,7 +77,8 @@ fn small_files_end_soon() {
             assert!(taken < 400, "{}: {taken} MB", template.name);
             // A few times what they take here, on a machine that does other things.
             assert!(start.elapsed().as_secs() < 300, "{}", template.name);
-            let least = limits.line + limits.file + (NODES as u64) * limits.node;
+            // Lines of bounds have 64 times as much for every node.
+            let least = limits.line + limits.file + 64 * (NODES as u64) * limits.node;
             assert!(summary.steps.all < 2 * least, "{}: {:?}", template.name, summary.steps);
             let first = summary.rejections.first().or(summary.too_expensive.first()).map(ToString::to_string);
             outcome = first.unwrap_or_default();

@@ -40,8 +40,14 @@ fn attempt(program: &Path, case: &Case, how: How, truths: &[Truth], folder: &Pat
     if usable.is_empty() {
         return Ok(Vec::new());
     }
-    let list = folder.join("nodes.txt");
-    std::fs::write(&list, usable.join("\n")).map_err(|error| error.to_string())?;
+    // A file with 0 and 1 alone may be a mask, so that short lists stand on the command line.
+    let list = if usable.len() <= 100 {
+        PathBuf::from(usable.join(","))
+    } else {
+        let file = folder.join("nodes.txt");
+        std::fs::write(&file, usable.join("\n")).map_err(|error| error.to_string())?;
+        file
+    };
     let mut command = Command::new(program);
     command
         .arg("certify")

@@ -60,20 +60,34 @@ impl Certifier {
         let robust = self.robust_by_paths(target, others, &lower, workspace);
         let mut result = self.deploy_by_far(robust, self.margin_errors(target, others), workspace)?;
         if self.settings.proofs {
-            result.evidence = self.evidence_of_paths(target, others, workspace);
+            self.prove_paths(&mut result, target, others, workspace);
         }
         Some(result)
     }
 
     /// With one hidden layer the anchored bound is at least the path bound (docs/math.md §17), and its leaf says nothing but its name. Deeper
-    /// networks need multipliers: those of the bounds that the later steps evaluate.
-    fn evidence_of_paths(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> Option<Evidence> {
+    /// networks need multipliers: those of the bounds that the later steps evaluate, or, where these show less than paths, the capped leaf.
+    fn prove_paths(&self, result: &mut NodeResult, target: Target, others: &[usize], workspace: &mut Workspace) {
+        let mut leaf = Leaf { dual: self.dual_from(Relaxation::Anchored), ..Leaf::default() };
         if self.network().depth() > 3 {
-            return self.decide_by_bounds(target, others, workspace).evidence;
+            let later = self.decide_by_bounds(target, others, workspace);
+            match later.verdict {
+                Verdict::Robust => {
+                    result.evidence = later.evidence;
+                    return;
+                }
+                Verdict::NonRobust => {
+                    let flips = format!("a perturbation of {} flips", later.witness.len());
+                    let node = Subject::Node(target.node);
+                    result.contradiction = Some(Contradiction::new(node, flips, "the path bounds"));
+                }
+                Verdict::Undecided => {}
+            }
+            leaf = Leaf { cap: true, ..Leaf::default() };
         }
-        let leaf = || Leaf { dual: self.dual_from(Relaxation::Anchored), ..Leaf::default() };
-        let tree = |&class: &usize| ClassProof { class: class as u32, tree: PairProof::leaf(leaf()).0 };
-        Some(Evidence { claim: Ok(Claim::Robust(others.iter().map(tree).collect())), missing: None })
+        let tree = |&class: &usize| ClassProof { class: class as u32, tree: PairProof::leaf(leaf.clone()).0 };
+        let claim = Ok(Claim::Robust(others.iter().map(tree).collect()));
+        result.evidence = Some(Evidence { claim, missing: None });
     }
 
     /// All other steps. As deployed, they aim at margins beyond the rounding error, which are positive all the more.

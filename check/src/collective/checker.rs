@@ -162,7 +162,8 @@ impl<'a> Checker<'a> {
             let most = self.exact.most(&Worth::new(verdicts.len()), claim, &nodes.budget, *attacked_nodes);
             outcome.0.shown = shown(missing.saturating_add(most));
         }
-        let outcome = outcome.0;
+        let mut outcome = outcome.0;
+        outcome.shown = outcome.shown.min(outcome.counted);
         if let Some(reason) = locked(&self.ended).take() {
             return (outcome, Err(reason));
         }
@@ -246,7 +247,7 @@ pub fn show(statement: &Statement, robust: &[u32], shares: &[Share], claim: &Cla
     let mut refused: Vec<u32> = shares.par_iter().filter_map(refused).collect();
     refused.sort_unstable();
     let (outcome, _) = checker.claim(claim, &verdicts);
-    Shown { refused, bound: outcome.shown.min(outcome.counted) }
+    Shown { refused, bound: outcome.shown }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
