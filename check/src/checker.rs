@@ -175,6 +175,7 @@ impl<'a> Checker<'a> {
         let meter = self.work.line();
         let slice = Slice::new(network, network.depth(), proof.id);
         meter.spend(slice.steps())?;
+        meter.hold(slice.bytes(network))?;
         meter.allow(network.classes(), slice.flips(network));
         if self.statement.classes == Convention::Labels {
             let label = network.graph.labels.as_ref().and_then(|labels| labels[proof.id as usize]);

@@ -23,7 +23,7 @@ const BYTE: u64 = 8;
 const EXACT: u64 = 256;
 
 /// Lines of bounds, all together, may cost so many times as much for every node as what is not accepted.
-const BOUNDS: u64 = 64;
+const BOUNDS: u64 = 256;
 
 /// A meter tells what it has counted to all others after so many steps, and looks whether the check is to stop.
 const TELL: u64 = 1 << 22;
@@ -49,7 +49,7 @@ pub struct Limits {
 /// No honest file comes near: `FORMAT.md` §2.
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { leaf: 1 << 30, flip: 1 << 10, line: 1 << 34, file: 1 << 32, node: 1 << 20, memory: 1 << 29 }
+        Limits { leaf: 1 << 30, flip: 1 << 8, line: 1 << 32, file: 1 << 32, node: 1 << 20, memory: 1 << 29 }
     }
 }
 

@@ -222,6 +222,11 @@ impl<'a> Pairs<'a> {
             if margin.lower() >= pair.attack.margin.upper() {
                 continue;
             }
+            // A bound that was cut short leaves the selection of another branch behind, which may be too much together with the flips of this one.
+            if !self.prepared.budget().admits(self.prepared.graph(), &flips) {
+                debug_assert!(workspace.watch.was_late(), "an attack outside the budget: {flips:?}");
+                break;
+            }
             if self.minimizing {
                 self.keep_smaller(place, margin, &flips, workspace);
                 continue;

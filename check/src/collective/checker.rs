@@ -100,6 +100,7 @@ impl<'a> Checker<'a> {
             return Err(Reason::Classes(pair[1].0).into());
         }
         self.nodes.session(share.id, |session| {
+            session.meter.hold(session.slice.bytes(network))?;
             if !session.is_predicted(share.class) {
                 return Err(Reason::Reference("predicted class").into());
             }

@@ -81,6 +81,18 @@ fn time_limits_end_preparation_bounds_and_searches() {
 
 /// Ctrl-C in the middle of what took minutes: the program ends, with the rows that it has.
 #[cfg(unix)]
+/// A bound that the clock cut short left the flips of another branch behind: a witness of 3 flips where 2 are permitted, which ended the run.
+#[test]
+fn no_witness_exceeds_the_budget_when_time_is_up() {
+    for hundredths in 1..25 {
+        let limit = format!("{}", f64::from(hundredths) / 100.0);
+        let arguments =
+            ["certify", "g.npz", "m.safetensors", "-Q", "2", "-q", "1", "--deployed", "float32", "--complete"];
+        let done = gcnproof(&folder("late_witness"), &[&arguments[..], &["--time-limit", &limit]].concat());
+        assert_eq!(done.status.code(), Some(0), "{limit} s: {}", text(&done));
+    }
+}
+
 #[test]
 fn an_interruption_ends_whatever_is_running() {
     let folder = tempfile::tempdir().unwrap();
