@@ -163,12 +163,12 @@ impl<'a> Checker<'a> {
             let most = self.exact.most(&Worth::new(verdicts.len()), claim, &nodes.budget, *attacked_nodes);
             outcome.0.shown = shown(missing.saturating_add(most));
         }
-        let mut outcome = outcome.0;
-        outcome.shown = outcome.shown.min(outcome.counted);
+        let outcome = outcome.0;
         if let Some(reason) = locked(&self.ended).take() {
             return (outcome, Err(reason));
         }
-        let fine = outcome.shown <= claim.bound;
+        // No more predictions are broken than count.
+        let fine = outcome.shown.min(outcome.counted) <= claim.bound;
         (outcome, if fine { Ok(()) } else { Err(Reason::Claim { claimed: claim.bound, shown: outcome.shown }) })
     }
 
@@ -248,7 +248,7 @@ pub fn show(statement: &Statement, robust: &[u32], shares: &[Share], claim: &Cla
     let mut refused: Vec<u32> = shares.par_iter().filter_map(refused).collect();
     refused.sort_unstable();
     let (outcome, _) = checker.claim(claim, &verdicts);
-    Shown { refused, bound: outcome.shown }
+    Shown { refused, bound: outcome.shown.min(outcome.counted) }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
