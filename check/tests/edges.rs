@@ -720,7 +720,8 @@ fn everything_that_a_leaf_takes_is_limited() {
     for claim in [witness, singles] {
         let proof = NodeProof { id: 0, class: 0, claim };
         for exact_only in [false, true] {
-            let options = Options { limits: Limits { line: 500, ..Limits::NONE }, exact_only, ..Options::default() };
+            let line = if exact_only { 2 } else { 500 };
+            let options = Options { limits: Limits { line, ..Limits::NONE }, exact_only, ..Options::default() };
             let file = one.file(std::slice::from_ref(&proof));
             let summary = check(&one.world.graph, &one.world.model, &options, &file[..], |_| {});
             assert_eq!((summary.expensive, summary.exit_code()), (1, 3), "{summary}");
