@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ def _spread(recorder: Any, x: Value, terms: list[tuple[Operator, np.ndarray | No
             magnitudes: list[np.ndarray] | None = None) -> Value:
     """Σ operator · x · weight + bias."""
     x = recorder.ready(x, [operator for operator, _ in terms])
-    sizes = magnitudes or [None] * len(terms)
+    sizes: Sequence[np.ndarray | None] = magnitudes or [None] * len(terms)
     parts = [
         recorder.passed(x if weight is None else linear(recorder, x, weight, None, size), operator)
         for (operator, weight), size in zip(terms, sizes)
