@@ -25,6 +25,10 @@ OPENING, CLOSING = "([{⟨⌊⌈", ")]}⟩⌋⌉"
 # What makes a code span a formula.
 SIGNS = re.compile(r"[\u0370-\u03ff\u1d2c-\u1d6a\u2070-\u209f\u0302\u0303²³¹½¼¾ℓ⟨⟩‖∈∉∩∪⊆⊂∖∅∞∂√≤≥≠≈≡→←↦−×·±⌊⌈∧∨¬∀∃]")
 CODE = re.compile(r"""["`$\\]|--|::|\.(rs|md|py|npz|npy|json|jsonl|sh|v|zst|parquet|safetensors)\b|[a-z]{3,}_[a-z]{3,}|[A-Za-z]\.[a-z]{3,}|^-""")
+SIMPLE = re.compile(
+    r"(\d*[A-Za-z]{1,2}(_\w{1,3}|_\{[^}]*\})?['*]?(\([A-Za-z0-9+, ]{1,8}\))?(_\w{1,3})?|[\d.,]+"
+    r"|\s*[=<>+|/,(){}\[\]…:]\s*|\s)+"
+)
 TOKEN = re.compile(r"(?P<space>\s+)|(?P<number>\d+(?:[.,]\d+)*(?:e[-−]?\d+)?)|(?P<word>s\.t\.|[A-Za-z]+)|(?P<other>[+−:]=|.)", re.DOTALL)
 
 
@@ -33,17 +37,20 @@ def accents_apart(text):
     return "".join(unicodedata.normalize("NFD", letter) if letter.isalpha() else letter for letter in text)
 
 
-def is_formula(text, names):
-    """Whether a code span is a formula; `names` are words that formulas of the page use."""
+def is_formula(text, state):
+    """Whether a code span of a page is a formula."""
     text = accents_apart(text)
     if CODE.search(text):
         return False
     if SIGNS.search(text) or re.fullmatch(r"\+?\d+|[\[({][\d., ]+[\])}]", text):
         return True
     if re.fullmatch(r"[A-Za-z]{3,}", text):
-        return text in names
+        return text in state["names"]
+    if state["page"] not in DISPLAYED:
+        # Texts of JSON stand beside formulas: only letters with their indices are taken for variables.
+        return re.fullmatch(r"[A-Za-z](_\w{1,3})?['*]?(\(\w\))?(_\w{1,3})?", text) is not None
     # Letters, their indices, arguments and simple relations: q, X_nd, W(1), Q = 12, m*.
-    return re.fullmatch(r"(\d*[A-Za-z]{1,2}(_\w{1,3}|_\{[^}]*\})?['*]?(\([A-Za-z0-9+, ]{1,8}\))?(_\w{1,3})?|[\d.,]+|\s*[=<>+|/,(){}\[\]…:]\s*|\s)+", text) is not None and re.search("[A-Za-z]", text) is not None
+    return re.search("[A-Za-z]", text) is not None and re.fullmatch(SIMPLE, text) is not None
 
 
 def element(tag, text=None, **attributes):
@@ -222,7 +229,7 @@ class Span(BacktickInlineProcessor):
     def handleMatch(self, m, data):
         # GitHub wants `\|` inside tables, where Python-Markdown takes the backslash as text.
         text = (m.group(3) or "").strip().replace("\\|", "|")
-        if m.group(3) and self.state["page"] in PAGES and is_formula(text, self.state["names"]):
+        if m.group(3) and self.state["page"] in PAGES and is_formula(text, self.state):
             made, end = Element("span", {"class": "within-text"}), m.end(0)
             made.append(formula(text))
             # No line begins with the punctuation after a formula.
