@@ -264,7 +264,8 @@ class Block(CodeBlockProcessor):
         self.state = state
 
     def test(self, parent, block):
-        return self.state["page"] in DISPLAYED and super().test(parent, block)
+        command = re.match(r"\s*(gcnproof|cargo|make|python|scripts|GCNPROOF)", block)
+        return self.state["page"] in DISPLAYED and not command and super().test(parent, block)
 
     def run(self, parent, blocks):
         block, rest = self.detab(blocks.pop(0))
