@@ -23,13 +23,13 @@ ACCENTS = {"\u0302": "^", "\u0303": "~", "\u0304": "¯", "\u0307": "˙", "\u0308
 SHORT_WORDS = {"fl", "ln", "lo", "hi", "or", "if", "at", "in", "of", "is", "to", "by", "no", "it", "as", "up", "an", "on", "be", "so", "do"}
 OPENING, CLOSING = "([{⟨⌊⌈", ")]}⟩⌋⌉"
 # What makes a code span a formula.
-SIGNS = re.compile(r"[\u0370-\u03ff\u1d2c-\u1d6a\u2070-\u209f\u0302\u0303²³¹½¼¾ℓ⟨⟩‖∈∉∩∪⊆⊂∖∅∞∂√≤≥≠≈≡→←↦−×·±⌊⌈∧∨¬∀∃]")
+SIGNS = re.compile(r"[\u0370-\u03ff\u1d2c-\u1d6a\u2070-\u209f\u0302\u0303²³¹½¼¾⅛⅜ℓ⟨⟩‖∈∉∩∪⊆⊂∖∅∞∂√≤≥≠≈≡→←↦−×·±⌊⌈∧∨¬∀∃]")
 CODE = re.compile(r"""["`$\\]|--|::|\.(rs|md|py|npz|npy|json|jsonl|sh|v|zst|parquet|safetensors)\b|[a-z]{3,}_[a-z]{3,}|[A-Za-z]\.[a-z]{3,}|^-""")
 SIMPLE = re.compile(
     r"(\d*[A-Za-z]{1,2}(_\w{1,3}|_\{[^}]*\})?['*]?(\([A-Za-z0-9+, ]{1,8}\))?(_\w{1,3})?|[\d.,]+"
     r"|\s*[=<>+|/,(){}\[\]…:]\s*|\s)+"
 )
-TOKEN = re.compile(r"(?P<space>\s+)|(?P<number>\d+(?:[.,]\d+)*(?:e[-−]?\d+)?)|(?P<word>s\.t\.|[A-Za-z]+)|(?P<other>[+−:]=|.)", re.DOTALL)
+TOKEN = re.compile(r"(?P<space>\s+)|(?P<number>\d+(?:[.,]\d+)*(?:e[-−]?\d+)?)|(?P<word>s\.t\.|[A-Za-z]{3,}'s\b|[A-Za-z]+)|(?P<other>[+−:]=|.)", re.DOTALL)
 
 
 def accents_apart(text):
@@ -42,7 +42,7 @@ def is_formula(text, state):
     text = accents_apart(text)
     if CODE.search(text):
         return False
-    if SIGNS.search(text) or re.fullmatch(r"\+?\d+|[\[({][\d., ]+[\])}]", text):
+    if SIGNS.search(text) or re.fullmatch(r"\+?\d+(\.\d+)?|[\[({][\d., ]+[\])}]", text):
         return True
     if re.fullmatch(r"[A-Za-z]{3,}", text):
         return text in state["names"]
@@ -50,7 +50,8 @@ def is_formula(text, state):
         # Texts of JSON stand beside formulas: only letters with their indices are taken for variables.
         return re.fullmatch(r"[A-Za-z](_\w{1,3})?['*]?(\(\w\))?(_\w{1,3})?", text) is not None
     # Letters, their indices, arguments and simple relations: q, X_nd, W(1), Q = 12, m*.
-    return re.search("[A-Za-z]", text) is not None and re.fullmatch(SIMPLE, text) is not None
+    words = set(re.findall("[A-Za-z]{3,}", text)) - state["names"] - {"max", "min", "relu"}
+    return not words and re.search("[A-Za-z]", text) is not None and re.fullmatch(SIMPLE, text) is not None
 
 
 def element(tag, text=None, **attributes):
@@ -212,10 +213,11 @@ def formula(text):
 def names_of(markdown):
     """Words that stand in formulas of the page beside signs."""
     found = set()
-    for span in re.findall(r"`([^`\n]+)`", markdown):
+    for span in re.findall(r"`([^`\n]+)`|^ {4}(?=.*[=≤≥])(.*)", markdown, re.MULTILINE):
+        span = span[0] or span[1]
         span = accents_apart(span)
         if SIGNS.search(span) and not CODE.search(span):
-            found.update(re.findall(r"\b[a-z]{3,}\b(?=\s*[_·=≤≥+−/)|]|_)", span))
+            found.update(re.findall(r"\b[a-z]{3,}\b(?=\s*[_·=≤≥+−/)|]|[_(])", span))
     return found
 
 
