@@ -1,7 +1,7 @@
 # Two commands do everything: `make demo` and `make test`. Each installs what is missing when it can.
 CARGO ?= cargo
 
-.PHONY: demo build wheel test bench fuzz hunt verified doc
+.PHONY: demo build wheel test bench fuzz hunt verified doc site
 
 ## What the tool is about, on an embedded graph; ends with a report, target/demo/report.html.
 demo:
@@ -63,3 +63,7 @@ bench:
 
 doc:
 	$(CARGO) doc --release --workspace --no-deps --open
+
+## The documentation site, with the mathematics typeset: target/site/html/index.html.
+site:
+	@scripts/site.sh

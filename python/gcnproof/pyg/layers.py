@@ -75,7 +75,7 @@ def _spread(recorder: Any, x: Value, terms: list[tuple[Operator, np.ndarray | No
             magnitudes: list[np.ndarray] | None = None) -> Value:
     """Σ operator · x · weight + bias."""
     x = recorder.ready(x, [operator for operator, _ in terms])
-    sizes: Sequence[np.ndarray | None] = magnitudes or [None] * len(terms)
+    sizes: Sequence[np.ndarray | None] = [None] * len(terms) if magnitudes is None else magnitudes
     parts = [
         recorder.passed(x if weight is None else linear(recorder, x, weight, None, size), operator)
         for (operator, weight), size in zip(terms, sizes)
