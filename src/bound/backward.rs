@@ -29,11 +29,20 @@ impl Located<'_> {
     }
 }
 
+/// Where a hidden unit stands in a slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnitPlace {
+    /// Its representation, from 2 on.
+    pub l: usize,
+    /// Its number among the units of that representation: the node's number in the slice times the width, plus the unit's.
+    pub at: usize,
+}
+
 /// The sign of a unit above representation 2 that a branch of a search assumes, and its multiplier `β` (docs/math.md §7).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sign {
-    /// Representation, and place in the slice.
-    pub place: (usize, usize),
+    /// The unit whose sign is assumed; its representation is 3 or more.
+    pub place: UnitPlace,
     /// `z ≥ 0`, or `z ≤ 0`.
     pub active: bool,
     /// At least 0: the contribution is bounded by `(a − β)z`, respectively by `βz`.
@@ -80,7 +89,7 @@ impl Backward {
         objective: Objective,
         omega: &[Vec<f64>],
     ) {
-        self.run_signed(network, slice, bounds, objective, (omega, &[]));
+        self.run_signed(network, slice, bounds, objective, omega, &[]);
     }
 
     /// The same where the signs of some units are assumed, by which the bounds have been cut.
@@ -90,10 +99,11 @@ impl Backward {
         slice: &Slice,
         bounds: Located,
         objective: Objective,
-        (omega, signs): (&[Vec<f64>], &[Sign]),
+        omega: &[Vec<f64>],
+        signs: &[Sign],
     ) {
         self.run_with(network, slice, bounds, objective, |l, at, (a, r, s)| {
-            match signs.iter().find(|sign| sign.place == (l, at)) {
+            match signs.iter().find(|sign| sign.place == UnitPlace { l, at }) {
                 Some(sign) => Some(sign.slope(a)),
                 None => omega.get(l - 3).filter(|_| a > 0.0 && r < 0.0 && s > 0.0).map(|omega| a * omega[at]),
             }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::line::capped::Cap;
-use crate::bound::line::envelope::{Envelope, Left};
+use crate::bound::line::envelope::{Envelope, ListedBudgets};
 use crate::problem::evaluator::Evaluator;
 use crate::problem::forward::Representation;
 use crate::problem::slice::Slice;
@@ -31,7 +31,7 @@ pub struct Hidden {
     pub width: usize,
     /// Pre-activations at the anchor.
     pub value: Vec<f64>,
-    /// Their errors.
+    /// How far each may be from its exact value; not negative.
     pub error: Vec<f64>,
     /// `R`.
     pub lower: Vec<f64>,
@@ -40,7 +40,7 @@ pub struct Hidden {
     /// Caps at the anchor.
     pub cap: Vec<Cap>,
     /// Envelopes of units, with what is left of their budgets, where the search has found some.
-    pub envelope: Option<(Arc<Envelope>, Left)>,
+    pub envelope: Option<(Arc<Envelope>, ListedBudgets)>,
     /// What is assumed.
     pub assumption: Vec<Assumption>,
     /// Which units of a node have no activation; empty if none.

@@ -129,7 +129,7 @@ impl LayerBounds {
         &self.interval[self.row(node) * self.width..][..self.width]
     }
 
-    /// Caps of a node.
+    /// Caps of the units of a node; only at representation 2.
     pub fn caps(&self, node: usize) -> &[Cap] {
         &self.caps[self.row(node) * self.width..][..self.width]
     }

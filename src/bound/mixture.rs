@@ -18,6 +18,7 @@ use crate::bound::backward::{Backward, Sign};
 use crate::bound::hidden::{Assumption, Hidden};
 use crate::bound::line::capped::change as capped_change;
 use crate::bound::selection::Loss;
+use crate::problem::Problem;
 use crate::problem::flip::Flip;
 use crate::problem::forward::Representation;
 use crate::problem::graph::Graph;
@@ -36,7 +37,7 @@ pub struct Multipliers {
     /// `Ω` of the units of representations 3 and up.
     pub omega: Vec<Vec<f64>>,
     /// `Ω` before the last answer: that of the last backward pass.
-    pub played: Vec<Vec<f64>>,
+    pub last_omega: Vec<Vec<f64>>,
     /// Signs that a branch assumes above representation 2.
     pub signs: Vec<Sign>,
     rounds: f64,
@@ -50,7 +51,7 @@ impl Multipliers {
     pub fn start(&mut self, slice: &Slice, unperturbed: &[Representation]) {
         self.rounds = 1.0;
         self.signs.clear();
-        self.played.clear();
+        self.last_omega.clear();
         self.omega.clear();
         for l in 3..slice.top() {
             let layer = &unperturbed[l - 2];
@@ -74,15 +75,16 @@ impl Multipliers {
     /// (docs/math.md §5.4).
     pub fn answer(
         &mut self,
-        (graph, network, slice): (&Graph, &Network, &Slice),
+        problem: &Problem,
+        slice: &Slice,
         hidden: &Hidden,
         backward: &Backward,
         flips: &[Loss],
         attacked: impl Fn(usize) -> Vec<f64>,
     ) {
-        self.changes(graph, network, slice, hidden, flips);
+        self.changes(problem.graph(), problem.network(), slice, hidden, flips);
         self.rounds += 1.0;
-        self.played.clone_from(&self.omega);
+        self.last_omega.clone_from(&self.omega);
         let share = 2.0 / (self.rounds + 1.0);
         for (above, omega) in self.omega.iter_mut().enumerate() {
             for (weight, z) in omega.iter_mut().zip(attacked(above + 3)) {

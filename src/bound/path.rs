@@ -3,9 +3,9 @@
 use std::sync::OnceLock;
 
 use crate::number::rounding::{Enclosure, FLOOR, error_of, gamma};
+use crate::problem::Problem;
 use crate::problem::budget::Budget;
 use crate::problem::forward::Representation;
-use crate::problem::graph::Graph;
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::{Layer, Network, Operator};
 use crate::problem::slice::Slice;
@@ -132,7 +132,7 @@ impl Paths {
     }
 
     /// The losses of a pair, for the network and a budget that freezes the same attributes.
-    fn losses(&self, network: &Network, budget: &Budget, (reference, class): (usize, usize)) -> Option<&Losses> {
+    fn losses(&self, network: &Network, budget: &Budget, reference: usize, class: usize) -> Option<&Losses> {
         let found = self.pairs[reference * self.classes + class].get_or_init(|| {
             let layers = network.layers().iter().zip(&self.signed);
             let signed: Vec<Signed> = layers.map(|(layer, &signed)| Signed { layer, signed }).collect();
@@ -157,13 +157,16 @@ impl Paths {
     /// (docs/math.md (17.1)); −∞ if there is none.
     pub(crate) fn lower(
         &self,
-        (graph, network, budget): (&Graph, &Network, &Budget),
+        problem: &Problem,
         slice: &Slice,
         logits: &Representation,
-        (reference, class): (usize, usize),
+        reference: usize,
+        class: usize,
         reached: &mut Reached,
     ) -> f64 {
-        let Some(Losses { added, removed, most_removed }) = self.losses(network, budget, (reference, class)) else {
+        let budget = problem.budget();
+        let losses = self.losses(problem.network(), budget, reference, class);
+        let Some(Losses { added, removed, most_removed }) = losses else {
             return f64::NEG_INFINITY;
         };
         let target = slice.nodes(slice.top())[0] as usize;
@@ -180,7 +183,8 @@ impl Paths {
                 if weight * most_removed <= threshold || budget.local(node as usize) == 0 {
                     continue;
                 }
-                let present = graph.attributes().row(node as usize).iter().map(|&d| weight * removed[d as usize]);
+                let present =
+                    problem.graph().attributes().row(node as usize).iter().map(|&d| weight * removed[d as usize]);
                 losses.extend(present.filter(|&loss| loss > threshold));
                 if losses.len() / 4 > global {
                     threshold = keep_largest(losses, global);

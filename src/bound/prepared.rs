@@ -6,12 +6,12 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 
 use crate::bound::activation::{self, Columns};
-use crate::bound::aside::aside;
 use crate::bound::attributes::Attributes;
 use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::path::Paths;
 use crate::bound::relaxed::Relaxation;
-use crate::bound::selection::Field;
+use crate::bound::selection::SearchSpace;
+use crate::bound::threads::in_own_pool;
 use crate::bound::workspace::Workspace;
 use crate::number::rounding::{Enclosure, error_of};
 use crate::problem::Problem;
@@ -79,8 +79,8 @@ impl Prepared {
     }
 
     /// Where flips are looked for once some are fixed.
-    pub(crate) fn field<'a>(&'a self, decided: &'a Decided) -> Field<'a> {
-        Field { graph: self.graph(), budget: self.budget(), decided, attributes: &self.attributes }
+    pub(crate) fn search_space<'a>(&'a self, decided: &'a Decided) -> SearchSpace<'a> {
+        SearchSpace { graph: self.graph(), budget: self.budget(), decided, attributes: &self.attributes }
     }
 
     /// The rows of `W(1)` in the order in which flips are searched.
@@ -99,11 +99,11 @@ impl Prepared {
     }
 
     /// Cuts out a target, and forgets what was known of the last one.
-    pub(crate) fn aim(&self, node: usize, workspace: &mut Workspace) {
+    pub(crate) fn set_target(&self, node: usize, workspace: &mut Workspace) {
         workspace.slice.cut(self.network(), self.network().depth(), node);
         workspace.selection.forget();
         workspace.exact.forget();
-        workspace.evaluator.aim(&workspace.slice);
+        workspace.evaluator.set_target(&workspace.slice);
     }
 
     /// Bounds of the nodes that are needed, by representation from 2 upward; none if the work is stopped.
@@ -113,11 +113,11 @@ impl Prepared {
         for (nodes, l) in needed.iter().zip(2..) {
             let bounds = if l == 2 {
                 let (graph, network, budget) = (self.graph(), self.network(), self.budget());
-                let means = (&*self.columns, stopped);
-                activation::first_hidden(graph, network, budget, means, &self.unperturbed[0], nodes)
+                let unperturbed = &self.unperturbed[0];
+                activation::first_hidden(graph, network, budget, &self.columns, stopped, unperturbed, nodes)
             } else {
                 let propagated = activation::propagate(&self.network().layers()[l - 2], nodes, &found[l - 3]);
-                self.tighten(l, nodes, propagated, (&found, &late))
+                self.tighten(l, nodes, propagated, &found, &late)
             };
             // Some of them may be missing.
             if stopped.is_late() {
@@ -136,7 +136,8 @@ impl Prepared {
         l: usize,
         nodes: &[u32],
         mut bounds: LayerBounds,
-        (below, late): (&[LayerBounds], &Watch),
+        below: &[LayerBounds],
+        late: &Watch,
     ) -> LayerBounds {
         let width = bounds.width;
         let rows = bounds.lower.par_chunks_mut(width).zip(bounds.upper.par_chunks_mut(width));
@@ -167,17 +168,17 @@ impl Prepared {
         bounds
     }
 
-    /// The problem.
+    /// Graph, network and budget, whose sizes fit together.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
 
-    /// The graph.
+    /// The unperturbed graph.
     pub fn graph(&self) -> &Graph {
         self.problem.graph()
     }
 
-    /// The network.
+    /// The network, whose first layer takes the attributes of the graph.
     pub fn network(&self) -> &Network {
         self.problem.network()
     }
@@ -187,7 +188,7 @@ impl Prepared {
         &self.columns
     }
 
-    /// The budget.
+    /// The budget at the root of every search.
     pub fn budget(&self) -> &Budget {
         self.problem.budget()
     }
@@ -198,7 +199,7 @@ impl Prepared {
             let all: Vec<u32> = (0..self.graph().node_count() as u32).collect();
             let needed = vec![all; self.network().depth() - 2];
             // They are kept, so that nothing may be missing: what is late is not tightened.
-            aside(|| self.bound_activations(&needed, &self.clock, &Watch::default())).unwrap_or_default()
+            in_own_pool(|| self.bound_activations(&needed, &self.clock, &Watch::default())).unwrap_or_default()
         })
     }
 
@@ -230,10 +231,11 @@ impl Prepared {
     }
 
     /// The bound of one class pair by one relaxation alone, without a search for attacks: what the laboratory measures.
-    pub fn bound_alone(
+    pub fn pair_bound(
         &self,
         node: usize,
-        (reference, class): (usize, usize),
+        reference: usize,
+        class: usize,
         relaxation: Relaxation,
         workspace: &mut Workspace,
     ) -> Enclosure {
@@ -273,8 +275,7 @@ impl Prepared {
         }
         let logits = &self.unperturbed[self.network().depth() - 2];
         let lower = |&class: &usize| {
-            let problem = (self.graph(), self.network(), self.budget());
-            let bound = paths.lower(problem, slice, logits, (reference, class), reached);
+            let bound = paths.lower(&self.problem, slice, logits, reference, class, reached);
             // A comparison with NaN is false: nothing is known.
             (bound > 0.0).then_some(bound)
         };
@@ -315,7 +316,7 @@ impl Prepared {
             return Enclosure { value: f64::NEG_INFINITY, error: 0.0 };
         }
         let loss_error = relaxed.spread(slice, self.unperturbed[0].width, self.attributes.norm(0), slopes);
-        let loss = selection.select_until(&self.field(decided), slice, slopes, Some(watch));
+        let loss = selection.select_until(&self.search_space(decided), slice, slopes, Some(watch));
         // Each of the flips that the budget allows may lose more than was computed, selected or not.
         let local: usize = slice.nodes(1).iter().map(|&n| self.budget().local(n as usize)).sum();
         let flips = local.min(self.budget().global());

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::bound::backward::Backward;
 use crate::bound::hidden::{Assumption, Hidden};
 use crate::bound::layer_bounds::LayerBounds;
-use crate::bound::line::anchored::{Anchor, Unit, anchor};
+use crate::bound::line::anchored::{Anchor, AnchoredUnit, anchor};
 use crate::bound::line::capped::{Cap, CapCorrection, capped};
 use crate::bound::line::chord::{line, sloped};
 use crate::bound::line::envelope::{Envelope, EnvelopeCorrection, EnvelopeSlope};
@@ -168,8 +168,12 @@ impl Relaxed {
             for j in 0..width {
                 let at = n * width + j;
                 let (a, error) = (coefficients[at], errors[at]);
-                let unit =
-                    Unit { coefficient: (a, error), unperturbed: (z[j], ez[j]), lower: lower[j], upper: upper[j] };
+                let unit = AnchoredUnit {
+                    coefficient: (a, error),
+                    unperturbed: (z[j], ez[j]),
+                    lower: lower[j],
+                    upper: upper[j],
+                };
                 let Anchor { rise, fall, slack } = anchor(unit);
                 if bounds.is_linear(j) {
                     self.base.add(a * z[j]);
@@ -215,17 +219,17 @@ impl Relaxed {
                     if error == 0.0 { (a, a) } else { ((a - error).next_down(), (a + error).next_up()) }
                 }
                 Assumption::Free => {
-                    let unit = Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s };
-                    let envelope = self.arch(unit, hidden, at);
+                    let unit = AnchoredUnit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s };
+                    let envelope = self.envelope_part(unit, hidden, at);
                     let others = 1.0 - envelope.map_or(0.0, |(_, share, _)| share);
-                    let (rise, fall, cap_correction) = self.two_slopes(unit, hidden.cap[at], (on_grid(w), others));
+                    let (rise, fall, cap_correction) = self.two_slopes(unit, hidden.cap[at], on_grid(w), others);
                     if cap_correction.weight > 0.0 {
                         self.cap_corrections.resize(hidden.count(), CapCorrection::default());
                         self.cap_corrections[at] = cap_correction;
                     }
-                    if let Some((arch, _, slopes)) = envelope {
+                    if let Some((by_envelope, _, slopes)) = envelope {
                         envelope_slopes.resize(hidden.count(), EnvelopeSlope::default());
-                        envelope_slopes[at] = arch;
+                        envelope_slopes[at] = by_envelope;
                         ((rise + slopes.0).next_down(), (fall + slopes.1).next_up())
                     } else {
                         (rise, fall)
@@ -243,8 +247,13 @@ impl Relaxed {
     }
 
     /// A unit's envelope: how it enters the slopes, its share, and its part of the slopes for rising and falling.
-    fn arch(&mut self, unit: Unit, hidden: &Hidden, at: usize) -> Option<(EnvelopeSlope, f64, (f64, f64))> {
-        let Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
+    fn envelope_part(
+        &mut self,
+        unit: AnchoredUnit,
+        hidden: &Hidden,
+        at: usize,
+    ) -> Option<(EnvelopeSlope, f64, (f64, f64))> {
+        let AnchoredUnit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
         let (envelope, left) = hidden.envelope.as_ref()?;
         let prices = &envelope.units[at];
         let share = (prices.share.clamp(0.0, 1.0) * COARSE).round() / COARSE;
@@ -278,8 +287,8 @@ impl Relaxed {
     }
 
     /// `w` of the chord's line and the rest of the capped bound, all of it times a share.
-    fn two_slopes(&mut self, unit: Unit, cap: Cap, (w, share): (f64, f64)) -> (f64, f64, CapCorrection) {
-        let Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
+    fn two_slopes(&mut self, unit: AnchoredUnit, cap: Cap, w: f64, share: f64) -> (f64, f64, CapCorrection) {
+        let AnchoredUnit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
         let (chord, kappa) = line(a, error, r, s);
         let (Anchor { rise, fall, slack }, mut cap_correction) = capped(unit, cap);
         // Exact: 30 bits of one, 20 of the other.

@@ -4,16 +4,16 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use crate::collective::state::State;
+use crate::collective::state::PerturbedGraph;
 use crate::problem::Problem;
 use crate::problem::flip::Flip;
 use crate::problem::forward::Representation;
 use crate::search::limits::Stop;
 
 /// A generator of numbers that look random, the same in every run.
-struct Draw(u64);
+struct SplitMix64(u64);
 
-impl Draw {
+impl SplitMix64 {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut x = self.0;
@@ -35,28 +35,28 @@ impl Draw {
 
 /// A candidate that waits to be chosen, with what it gained when so many flips were made.
 #[derive(Clone, Copy)]
-struct Waiting {
+struct RankedFlip {
     gain: f64,
     at: usize,
     tried: usize,
 }
 
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Waiting) -> bool {
+impl PartialEq for RankedFlip {
+    fn eq(&self, other: &RankedFlip) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for RankedFlip {}
 
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Waiting) -> Option<Ordering> {
+impl PartialOrd for RankedFlip {
+    fn partial_cmp(&self, other: &RankedFlip) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Waiting {
-    fn cmp(&self, other: &Waiting) -> Ordering {
+impl Ord for RankedFlip {
+    fn cmp(&self, other: &RankedFlip) -> Ordering {
         self.gain.total_cmp(&other.gain).then(other.at.cmp(&self.at))
     }
 }
@@ -64,15 +64,15 @@ impl Ord for Waiting {
 /// What a node that is not broken is worth at most: the nearer to breaking, the more.
 const NEAR: f64 = 0.3;
 
-/// How bold swaps are, at first and at last.
-const HEAT: (f64, f64) = (0.3, 0.03);
+/// Temperatures of the annealing, at first and at last.
+const TEMPERATURE: (f64, f64) = (0.3, 0.03);
 
 /// Numbers of the network that swaps change at most: where flips reach many nodes, fewer are tried.
 const WORK: f64 = 6e8;
 
 /// The search: a set of flips, and how near each counted node is to breaking under it.
-struct Search<'a> {
-    state: State<'a>,
+struct AttackSearch<'a> {
+    state: PerturbedGraph<'a>,
     problem: &'a Problem,
     /// By node: the class to keep, if the node counts, and its margin without flips.
     classes: Vec<Option<(usize, f64)>>,
@@ -87,6 +87,15 @@ struct Search<'a> {
     attacked_nodes: usize,
 }
 
+/// How far the search for an attack goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AttackLimits {
+    /// Swaps that are tried, at most.
+    pub(crate) swaps: usize,
+    /// Nodes whose attributes one attacker may change, at most.
+    pub(crate) attacked_nodes: Option<usize>,
+}
+
 /// Finds a perturbation among the candidates that breaks many of the nodes that count, each given with the class that it is to keep. `start` is a set to
 /// begin with.
 pub(crate) fn attack(
@@ -94,10 +103,11 @@ pub(crate) fn attack(
     unperturbed: &[Representation],
     nodes: &[(usize, usize)],
     candidates: Vec<Flip>,
-    (start, swaps, attacked_nodes): (&[Flip], usize, Option<usize>),
+    start: &[Flip],
+    limits: AttackLimits,
     stop: &Stop,
 ) -> Vec<Flip> {
-    let mut search = Search::new(problem, unperturbed, nodes, candidates, attacked_nodes);
+    let mut search = AttackSearch::new(problem, unperturbed, nodes, candidates, limits.attacked_nodes);
     for flip in start {
         if let Ok(at) = search.candidates.binary_search(flip)
             && search.fits(*flip)
@@ -107,23 +117,23 @@ pub(crate) fn attack(
         }
     }
     search.fill(stop);
-    let found = search.anneal(swaps, stop);
+    let found = search.anneal(limits.swaps, stop);
     search.minimal(found)
 }
 
-impl<'a> Search<'a> {
+impl<'a> AttackSearch<'a> {
     fn new(
         problem: &'a Problem,
         unperturbed: &[Representation],
         nodes: &[(usize, usize)],
         mut candidates: Vec<Flip>,
         attacked_nodes: Option<usize>,
-    ) -> Search<'a> {
+    ) -> AttackSearch<'a> {
         candidates.sort_unstable();
         candidates.dedup();
-        let state = State::new(problem, unperturbed);
+        let state = PerturbedGraph::new(problem, unperturbed);
         let count = problem.graph().node_count();
-        let mut search = Search {
+        let mut search = AttackSearch {
             problem,
             classes: vec![None; count],
             worth: vec![0.0; count],
@@ -203,10 +213,10 @@ impl<'a> Search<'a> {
 
     /// Adds the best candidates until nothing fits or gains. What a candidate gained when it was last tried is taken for what it gains now, until it comes first.
     fn fill(&mut self, stop: &Stop) {
-        let mut waiting: BinaryHeap<Waiting> = BinaryHeap::new();
+        let mut waiting: BinaryHeap<RankedFlip> = BinaryHeap::new();
         for at in 0..self.candidates.len() {
             if !self.is_chosen[at] {
-                waiting.push(Waiting { gain: self.gain(at), at, tried: self.chosen.len() });
+                waiting.push(RankedFlip { gain: self.gain(at), at, tried: self.chosen.len() });
             }
         }
         while let Some(first) = waiting.pop() {
@@ -217,7 +227,7 @@ impl<'a> Search<'a> {
                 continue;
             }
             if first.tried < self.chosen.len() {
-                waiting.push(Waiting { gain: self.gain(first.at), tried: self.chosen.len(), ..first });
+                waiting.push(RankedFlip { gain: self.gain(first.at), tried: self.chosen.len(), ..first });
             } else if first.gain > 0.0 {
                 self.make(first.at);
             } else {
@@ -233,9 +243,10 @@ impl<'a> Search<'a> {
         gain
     }
 
-    /// Swaps chosen flips for others, boldly at first. Returns the best set seen.
+    /// Simulated annealing: swaps chosen flips for others. Returns the best set seen.
     fn anneal(&mut self, swaps: usize, stop: &Stop) -> Vec<Flip> {
-        let flips = |search: &Search| -> Vec<Flip> { search.chosen.iter().map(|&at| search.candidates[at]).collect() };
+        let flips =
+            |search: &AttackSearch| -> Vec<Flip> { search.chosen.iter().map(|&at| search.candidates[at]).collect() };
         let (mut best, mut most) = (flips(self), self.count);
         if self.chosen.is_empty() || self.chosen.len() == self.candidates.len() {
             return best;
@@ -244,29 +255,29 @@ impl<'a> Search<'a> {
         for (at, flip) in self.candidates.iter().enumerate() {
             by_node.entry(flip.node).or_insert((at, at)).1 = at + 1;
         }
-        let mut draw = Draw(1);
+        let mut random = SplitMix64(1);
         let before = self.state.work();
         for swap in 0..swaps {
             let done = (swap as f64 / swaps as f64).max((self.state.work() - before) as f64 / WORK);
             if done >= 1.0 || swap % 1024 == 0 && stop.is_set() {
                 break;
             }
-            let heat = HEAT.0 * (HEAT.1 / HEAT.0).powf(done);
-            let out = draw.below(self.chosen.len());
-            let into = if draw.share() < 0.5 {
-                draw.below(self.candidates.len())
+            let temperature = TEMPERATURE.0 * (TEMPERATURE.1 / TEMPERATURE.0).powf(done);
+            let out = random.below(self.chosen.len());
+            let into = if random.share() < 0.5 {
+                random.below(self.candidates.len())
             } else {
                 // Near a flip that is made: what works there often works better with more of it.
-                let near = draw.below(self.chosen.len());
+                let near = random.below(self.chosen.len());
                 let mut node = self.candidates[self.chosen[near]].node;
-                for _ in 0..draw.below(3) {
+                for _ in 0..random.below(3) {
                     let neighbours = self.state.neighbours(node);
                     if !neighbours.is_empty() {
-                        node = neighbours[draw.below(neighbours.len())];
+                        node = neighbours[random.below(neighbours.len())];
                     }
                 }
                 match by_node.get(&node) {
-                    Some(&(first, end)) => first + draw.below(end - first),
+                    Some(&(first, end)) => first + random.below(end - first),
                     None => continue,
                 }
             };
@@ -288,7 +299,7 @@ impl<'a> Search<'a> {
                 continue;
             }
             gain += self.make(into);
-            if gain >= 0.0 || draw.share() < (gain / heat).exp() {
+            if gain >= 0.0 || random.share() < (gain / temperature).exp() {
                 if self.count > most {
                     (best, most) = (flips(self), self.count);
                 }

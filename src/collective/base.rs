@@ -11,7 +11,7 @@ use crate::problem::flip::Flip;
 /// One node by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Base {
-    /// The node.
+    /// Its id in the graph.
     pub node: usize,
     /// The smallest number of flips that is not shown to leave its prediction as it is; 0 if not even the unperturbed graph is.
     pub needed: usize,
@@ -29,7 +29,7 @@ impl Base {
     }
 }
 
-/// Finds what is known of every node by itself, up to `limit` flips; `told` hears of each node that is done. `None` if `stopped` says so before
+/// Finds what is known of every node by itself, up to `limit` flips; `progress` is called with each node that is done. `None` if `stopped` says so before
 /// all are.
 ///
 /// # Errors
@@ -39,9 +39,9 @@ pub fn bases(
     nodes: &[usize],
     limit: usize,
     stopped: impl Fn() -> bool + Sync,
-    told: impl Fn(usize) + Sync,
+    progress: impl Fn(usize) + Sync,
 ) -> Result<Option<Vec<Base>>, ProblemError> {
-    let found: BTreeMap<usize, Radius> = radii(certifier, nodes, limit, &stopped, |node, _| told(node))?;
+    let found: BTreeMap<usize, Radius> = radii(certifier, nodes, limit, &stopped, |node, _| progress(node))?;
     if stopped() {
         return Ok(None);
     }

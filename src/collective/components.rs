@@ -36,7 +36,7 @@ pub(crate) fn components(network: &Network, nodes: usize) -> Vec<usize> {
 
 /// How many predictions of a component so many flips there break at most, rounded down: from no flip to the number after which it does not rise.
 #[derive(Debug, Default)]
-struct Part {
+struct Component {
     nodes: u128,
     /// `Σ (1 − Σ_i μ_ni)`, in multiples of `1/ONE²`.
     constant: u128,
@@ -44,7 +44,7 @@ struct Part {
     worths: Vec<u128>,
 }
 
-impl Part {
+impl Component {
     fn broken(&self, most: usize) -> Vec<usize> {
         let unit = u128::from(ONE) * u128::from(ONE);
         let mut sum = self.constant;
@@ -70,7 +70,7 @@ pub(crate) fn rounded(program: &Program, multipliers: &[u32], nodes: &[usize], c
         return None;
     }
     let Worths { constants, by_source } = worths(program, multipliers)?;
-    let mut parts: BTreeMap<usize, Part> = BTreeMap::new();
+    let mut parts: BTreeMap<usize, Component> = BTreeMap::new();
     for (&node, constant) in nodes.iter().zip(constants) {
         let part = parts.entry(component[node]).or_default();
         part.nodes += 1;
@@ -108,9 +108,9 @@ mod tests {
     #[test]
     fn a_component_counts_whole_nodes() {
         let unit = u128::from(ONE) * u128::from(ONE);
-        let part = Part { nodes: 2, constant: unit / 4, worths: vec![unit / 2, unit / 2, unit, unit] };
+        let part = Component { nodes: 2, constant: unit / 4, worths: vec![unit / 2, unit / 2, unit, unit] };
         assert_eq!(part.broken(9), [0, 0, 1, 2]);
         assert_eq!(part.broken(1), [0, 0]);
-        assert_eq!(Part { nodes: 1, constant: unit, worths: vec![unit] }.broken(9), [1, 1]);
+        assert_eq!(Component { nodes: 1, constant: unit, worths: vec![unit] }.broken(9), [1, 1]);
     }
 }

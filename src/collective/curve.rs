@@ -9,12 +9,12 @@ use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
 use crate::certify::contradiction::{Contradiction, Subject};
-use crate::collective::attack::attack;
+use crate::collective::attack::{AttackLimits, attack};
 use crate::collective::base::Base;
 use crate::collective::components::{components, rounded};
 use crate::collective::dual::prices;
-use crate::collective::families::{Kind, Rows};
-use crate::collective::generation::{Effort, Generated, Work};
+use crate::collective::families::{RowKind, Rows};
+use crate::collective::generation::{Generated, GenerationSettings, Work};
 use crate::collective::listing::{self, Hints};
 use crate::collective::program::Program;
 use crate::collective::replay::broken;
@@ -59,10 +59,10 @@ impl Default for Settings {
 /// The multipliers that a node's part of the bound rests on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// The node.
+    /// Its id in the graph.
     pub node: usize,
     /// Rows with their multipliers, in multiples of `1/ONE`; rows with none are left out.
-    pub rows: Vec<(Kind, u32)>,
+    pub rows: Vec<(RowKind, u32)>,
 }
 
 /// What is known of one budget.
@@ -191,9 +191,10 @@ impl<'a> Collective<'a> {
         };
         let all_flips = listing::permitted(&prepared, &open_nodes, self.settings.listed.min(FEW))
             .filter(|_| self.settings.listed > 0);
-        let limits = (self.settings.attacked_nodes, self.settings.listed);
-        let listed =
-            |flips: &Vec<Flip>| listing::worst(&prepared, &open_nodes, limits, (flips, Hints::default()), &self.stop);
+        let listed = |flips: &Vec<Flip>| {
+            let Settings { attacked_nodes, listed, .. } = self.settings;
+            listing::worst(&prepared, &open_nodes, attacked_nodes, listed, flips, Hints::default(), &self.stop)
+        };
         if let Some((bound, flips)) = all_flips.as_ref().and_then(listed) {
             outcome.bound = bound;
             outcome.fractional = bound as f64;
@@ -209,7 +210,7 @@ impl<'a> Collective<'a> {
         let Settings { rows, attacked_nodes, covers, accuracy, entries, .. } = self.settings;
         // The program of counts is small: it is solved more exactly.
         let accuracy = if rows == Rows::Count { accuracy * 0.1 } else { accuracy };
-        let effort = Effort { rows, attacked_nodes, covers, accuracy, entries };
+        let effort = GenerationSettings { rows, attacked_nodes, covers, accuracy, entries };
         let (work, first) = Work::new(&prepared, &bases, effort, &self.stop);
         let mut candidates: Vec<Flip> = first.solution.columns.clone();
         let witnesses = programmed.iter().filter_map(|(base, _)| base.witness.as_deref());
@@ -224,7 +225,8 @@ impl<'a> Collective<'a> {
                 prepared.unperturbed(),
                 &open_nodes,
                 candidates,
-                (before, swaps, attacked_nodes),
+                before,
+                AttackLimits { swaps, attacked_nodes },
                 &self.stop,
             )
         };
@@ -253,8 +255,8 @@ impl<'a> Collective<'a> {
             let shares = open_nodes.iter().map(|(node, _)| of_node.get(node).cloned().flatten()).collect();
             let hints = Hints { shares, best: (outcome.broken.len(), outcome.flips.clone()) };
             let most = self.settings.listed.saturating_mul(16).min(REPLAYS / open_nodes.len().max(1));
-            let limits = (attacked_nodes, most);
-            if let Some((bound, flips)) = listing::worst(&prepared, &open_nodes, limits, (&flips, hints), &self.stop) {
+            let worst = listing::worst(&prepared, &open_nodes, attacked_nodes, most, &flips, hints, &self.stop);
+            if let Some((bound, flips)) = worst {
                 outcome.bound = bound;
                 outcome.fractional = bound as f64;
                 outcome.listed = true;
@@ -306,7 +308,7 @@ const SWAPS_EACH: usize = 2_000;
 const MANY: usize = 500;
 
 /// What the bound rests on, node by node.
-fn shares(program: &Program, solution: &Solution, kinds: &[Vec<Kind>], bases: &[(&Base, usize)]) -> Vec<Share> {
+fn shares(program: &Program, solution: &Solution, kinds: &[Vec<RowKind>], bases: &[(&Base, usize)]) -> Vec<Share> {
     let share = |(at, (base, _)): (usize, &(&Base, usize))| {
         let multipliers = &solution.multipliers[program.rows_of(at)];
         let rows = kinds[at].iter().copied().zip(multipliers.iter().copied()).filter(|row| row.1 > 0).collect();

@@ -8,12 +8,12 @@ use crate::collective::base::Base;
 use crate::collective::cover::covers;
 use crate::collective::descent::descend;
 use crate::collective::dual::evaluate;
-use crate::collective::families::{Families, Kind, NodeRows, Rows};
+use crate::collective::families::{Families, NodeRows, RowKind, Rows};
 use crate::collective::named::Named;
 use crate::collective::program::Program;
-use crate::collective::row::{ONE, Row};
-use crate::collective::solver::{Limits, Solution, Start, solve};
-use crate::collective::sums::Sums;
+use crate::collective::row::{ONE, ShareRow};
+use crate::collective::solver::{Solution, SolverLimits, Start, solve};
+use crate::collective::sums::ShareSums;
 use crate::problem::flip::Flip;
 use crate::search::limits::Stop;
 
@@ -37,7 +37,7 @@ const LEFT: f64 = 0.02;
 
 /// How far the work goes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Effort {
+pub(crate) struct GenerationSettings {
     pub(crate) rows: Rows,
     pub(crate) attacked_nodes: Option<usize>,
     /// How often rows are added between two looks at all flips.
@@ -49,7 +49,7 @@ pub(crate) struct Effort {
 
 /// The best bound that was found, and what it rests on.
 pub(crate) struct Generated {
-    pub(crate) kinds: Vec<Vec<Kind>>,
+    pub(crate) kinds: Vec<Vec<RowKind>>,
     pub(crate) program: Program,
     /// The multipliers and the bound, which holds for all flips.
     pub(crate) solution: Solution,
@@ -59,12 +59,12 @@ pub(crate) struct Generated {
 pub(crate) struct Work<'a> {
     prepared: &'a Prepared,
     families: Families<'a>,
-    effort: Effort,
+    effort: GenerationSettings,
     stop: &'a Stop,
     named: Named,
     rows: Vec<NodeRows>,
     /// What flips have in the rows of weights.
-    sums: Sums,
+    sums: ShareSums,
 }
 
 impl<'a> Work<'a> {
@@ -72,7 +72,7 @@ impl<'a> Work<'a> {
     pub(crate) fn new(
         prepared: &'a Prepared,
         nodes: &'a [(&'a Base, usize)],
-        effort: Effort,
+        effort: GenerationSettings,
         stop: &'a Stop,
     ) -> (Work<'a>, Generated) {
         let (families, sums) = Families::new(prepared, nodes, effort.rows, stop);
@@ -114,26 +114,27 @@ impl<'a> Work<'a> {
 impl Work<'_> {
     /// The program of the rows; it knows all source nodes that some row reaches, whether or not their flips are named.
     fn program(&self) -> Program {
-        let rows: Vec<&[Row]> = self.rows.iter().map(|of| of.rows.as_slice()).collect();
+        let rows: Vec<&[ShareRow]> = self.rows.iter().map(|of| of.rows.as_slice()).collect();
         Program::new(
             self.prepared.graph(),
             self.prepared.budget(),
             self.effort.attacked_nodes,
-            (&rows, self.sums.sources()),
+            &rows,
+            self.sums.sources(),
         )
     }
 
     /// Multipliers for the rows and columns that there are.
     fn solved(&self, start: Start) -> (Generated, bool) {
         let program = self.program();
-        let limits = Limits { accuracy: self.effort.accuracy, work: FIRST_WORK };
+        let limits = SolverLimits { accuracy: self.effort.accuracy, work: FIRST_WORK };
         let mut solution = solve(&program, start, limits, self.stop);
         descend(&program, &mut solution, self.stop);
-        self.judged(program, solution, &self.sums)
+        self.evaluated(program, solution, &self.sums)
     }
 
     /// The bound over all flips, where `sums` says what those without a column are worth; and whether these add nothing to speak of.
-    fn judged(&self, mut program: Program, mut solution: Solution, sums: &Sums) -> (Generated, bool) {
+    fn evaluated(&self, mut program: Program, mut solution: Solution, sums: &ShareSums) -> (Generated, bool) {
         let without = solution.value.approximate();
         program.set_caps(&sums.unnamed(&self.named));
         solution.value = evaluate(&program, &solution.multipliers);
@@ -144,7 +145,7 @@ impl Work<'_> {
 
     /// Columns for the flips that are worth about as much as the last one of the best attack, or more: by `sums`, or by what they have in the rows of weights.
     /// False if there are none.
-    fn name_more(&mut self, now: &Generated, sums: Option<&Sums>) -> bool {
+    fn name_more(&mut self, now: &Generated, sums: Option<&ShareSums>) -> bool {
         let sums = sums.unwrap_or(&self.sums);
         let price = now.program.price(&now.solution.multipliers) / u128::from(ONE);
         let limit = u64::try_from(price * 9 / 10)
@@ -187,7 +188,7 @@ impl Work<'_> {
             let sums = self.families.worth(&self.rows, &multipliers, &self.sums);
             last = solution.clone();
             let on_columns = solution.value.approximate();
-            let (next, _) = self.judged(program, solution, &sums);
+            let (next, _) = self.evaluated(program, solution, &sums);
             let more =
                 next.solution.value.approximate() > on_columns * (1.0 + LEFT) && self.name_more(&next, Some(&sums));
             best = best.or(next);
@@ -201,7 +202,7 @@ impl Work<'_> {
     /// Rounds of new rows, on the columns that there are, from the multipliers of the present rows.
     fn cut(&mut self, last: &Solution, work: &mut u64) -> (Program, Solution) {
         let mut program = self.program();
-        let limits = |part: f64, work: u64| Limits {
+        let limits = |part: f64, work: u64| SolverLimits {
             accuracy: part * self.effort.accuracy,
             // A solution is asked for in any case, if only a rough one.
             work: WORK.saturating_sub(work).max(WORK / 8),

@@ -60,7 +60,7 @@ impl Scale {
 
 /// The slopes of one source node, rounded to single precision.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Single {
+pub(crate) struct SingleSlopes {
     centre: Vec<f32>,
     radius: Vec<f32>,
 }
@@ -87,7 +87,7 @@ impl Kernel {
     }
 
     /// Rounds the slopes of a source node, and counts what single precision may lose to a scale (docs/math.md (20.9)).
-    pub(crate) fn round(&self, centre: &[f64], radius: Option<&[f64]>, scale: Scale, into: &mut Single) -> Scale {
+    pub(crate) fn round(&self, centre: &[f64], radius: Option<&[f64]>, scale: Scale, into: &mut SingleSlopes) -> Scale {
         into.centre.clear();
         into.centre.extend(centre.iter().map(|&c| c as f32));
         into.radius.clear();
@@ -117,9 +117,10 @@ impl Kernel {
     pub(crate) fn score(
         &self,
         first: usize,
-        slopes: &Single,
+        slopes: &SingleSlopes,
         scale: Scale,
-        (shares, losses): (&mut [u32], &mut [f32]),
+        shares: &mut [u32],
+        losses: &mut [f32],
     ) -> u32 {
         let groups = &self.groups[first * self.width..][..shares.len() * self.width];
         let scored = Scored { groups, width: self.width, slopes, scale, shares, losses };
@@ -130,7 +131,7 @@ impl Kernel {
 struct Scored<'a> {
     groups: &'a [f32],
     width: usize,
-    slopes: &'a Single,
+    slopes: &'a SingleSlopes,
     scale: Scale,
     shares: &'a mut [u32],
     losses: &'a mut [f32],
@@ -205,10 +206,10 @@ mod tests {
             let radius = (seed % 3 > 0).then_some(radius.as_slice());
             let size = norm_above(centre.iter().copied()) * attributes.norm(0);
             let exact = Scale::new(size, 0.0).unwrap();
-            let mut single = Single::default();
+            let mut single = SingleSlopes::default();
             let scale = kernel.round(&centre, radius, exact, &mut single);
             let (mut shares, mut losses) = (vec![0; kernel.padded()], vec![0.0; kernel.padded()]);
-            kernel.score(0, &single, scale, (&mut shares, &mut losses));
+            kernel.score(0, &single, scale, &mut shares, &mut losses);
             for slot in 0..attributes.count() {
                 let add = attributes.loss(slot, 1.0, &centre, radius);
                 let removal = attributes.loss(slot, -1.0, &centre, radius);

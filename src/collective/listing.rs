@@ -26,8 +26,10 @@ pub(crate) struct Hints {
 pub(crate) fn worst(
     prepared: &Prepared,
     nodes: &[(usize, usize)],
-    (attacked_nodes, most): (Option<usize>, usize),
-    (flips, hints): (&[Flip], Hints),
+    attacked_nodes: Option<usize>,
+    most: usize,
+    flips: &[Flip],
+    hints: Hints,
     stop: &Stop,
 ) -> Option<(usize, Vec<Flip>)> {
     let mut listing = Listing {
@@ -43,7 +45,7 @@ pub(crate) fn worst(
         workspace: Workspace::default(),
         stop,
     };
-    listing.go(0).then_some(listing.best)
+    listing.visit(0).then_some(listing.best)
 }
 
 /// All flips that these nodes depend on, if they are not more than `most`.
@@ -90,11 +92,12 @@ struct Listing<'a> {
 
 impl Listing<'_> {
     /// Looks at the present set, and at all that add flips from `first` on. False if there are too many.
-    fn go(&mut self, first: usize) -> bool {
+    fn visit(&mut self, first: usize) -> bool {
         let Some(left) = self.left.checked_sub(1).filter(|_| !self.stop.is_set()) else { return false };
         self.left = left;
         let Listing { prepared, nodes, made, workspace, .. } = self;
-        let count = nodes.iter().filter(|&&node| breaks(prepared, node, made, workspace)).count();
+        let count =
+            nodes.iter().filter(|&&(node, reference)| breaks(prepared, node, reference, made, workspace)).count();
         if count > self.best.0 {
             self.best = (count, self.made.clone());
         }
@@ -104,8 +107,8 @@ impl Listing<'_> {
                     return true;
                 }
                 self.make(at);
-                let whole = self.go(at + 1);
-                self.take_back(at);
+                let whole = self.visit(at + 1);
+                self.undo(at);
                 if !whole {
                     return false;
                 }
@@ -121,7 +124,7 @@ impl Listing<'_> {
         }
     }
 
-    fn take_back(&mut self, at: usize) {
+    fn undo(&mut self, at: usize) {
         self.made.pop();
         for (sum, shares) in self.sums.iter_mut().zip(&self.shares) {
             *sum -= shares.as_ref().map_or(0, |shares| u64::from(shares[at]));

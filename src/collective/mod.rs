@@ -50,5 +50,5 @@ mod weights;
 
 pub use base::{Base, bases};
 pub use curve::{Collective, Outcome, Settings, Share};
-pub use families::{Kind, Rows};
+pub use families::{RowKind, Rows};
 pub use proof::{Proved, Subject};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::collective::row::Row;
+use crate::collective::row::ShareRow;
 use crate::problem::budget::Budget;
 use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
@@ -11,7 +11,7 @@ use crate::problem::matrix::PatternRows;
 /// A source node: its flips, and those that no row names.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    /// The node.
+    /// Its id in the graph.
     pub(crate) node: u32,
     /// Flips that may be made there, at most.
     pub(crate) local: usize,
@@ -52,7 +52,8 @@ impl Program {
         graph: &Graph,
         budget: &Budget,
         attacked_nodes: Option<usize>,
-        (nodes, sources): (&[&[Row]], impl Iterator<Item = u32>),
+        nodes: &[&[ShareRow]],
+        sources: impl Iterator<Item = u32>,
     ) -> Program {
         let mut first_row = vec![0u32];
         let sources = sources.filter(|&source| budget.local(source as usize) > 0);
@@ -140,7 +141,7 @@ impl Program {
         self.first_row.last().map_or(0, |&count| count as usize)
     }
 
-    /// The rows of a node.
+    /// The numbers of a node's rows; `node` counts the nodes of the program.
     pub(crate) fn rows_of(&self, node: usize) -> std::ops::Range<usize> {
         self.first_row[node] as usize..self.first_row[node + 1] as usize
     }

@@ -13,15 +13,15 @@ use rayon::prelude::*;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
 use crate::collective::curve::{Collective, Outcome, Share};
-use crate::collective::families::Kind;
+use crate::collective::families::RowKind;
 use crate::collective::row::ONE;
 use crate::problem::flip::Flip;
 
 /// The files that a proof is about, and which predictions count.
 pub struct Subject<'a> {
-    /// The graph.
+    /// The graph as its file has it: the checker reads nothing else of it.
     pub graph: &'a GraphFile,
-    /// The model.
+    /// The model as its file has it.
     pub model: &'a ModelFile,
     /// The header of proofs about single nodes under the same budget.
     pub header: NodeHeader,
@@ -120,8 +120,8 @@ impl Collective<'_> {
 /// The multipliers of nodes that may be broken.
 fn share_lines(outcome: &Outcome, class_of: impl Fn(usize) -> usize) -> Vec<ShareLine> {
     let line = |Share { node, rows }: &Share| {
-        let of = |kind: Kind| rows.iter().filter(|row| row.0 == kind).map(|row| row.1.min(ONE)).sum();
-        let (weight, size) = (of(Kind::Weight), of(Kind::Size));
+        let of = |kind: RowKind| rows.iter().filter(|row| row.0 == kind).map(|row| row.1.min(ONE)).sum();
+        let (weight, size) = (of(RowKind::Weight), of(RowKind::Size));
         let (id, class) = (*node as u32, class_of(*node) as u32);
         (weight > 0 || size > 0).then_some(ShareLine { id, class, weight, size, leaves: Vec::new() })
     };

@@ -55,7 +55,7 @@ pub struct Start<'a> {
 
 /// When the method ends.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct SolverLimits {
     /// At a gap of this relative width.
     pub accuracy: f64,
     /// After so much work: entries of the program, times steps.
@@ -63,7 +63,7 @@ pub struct Limits {
 }
 
 /// Finds multipliers.
-pub fn solve(program: &Program, start: Start, limits: Limits, stop: &Stop) -> Solution {
+pub fn solve(program: &Program, start: Start, limits: SolverLimits, stop: &Stop) -> Solution {
     let accuracy = limits.accuracy;
     let multipliers = start.multipliers.map_or_else(|| equal(program), <[u32]>::to_vec);
     let mut best = Solution {
@@ -80,7 +80,7 @@ pub fn solve(program: &Program, start: Start, limits: Limits, stop: &Stop) -> So
     let mut active = Active::default();
     let column = |flip: &Flip| program.flips.binary_search(flip).ok().map(|at| at as u32);
     active.named.extend(start.columns.iter().filter_map(column));
-    let mut state = State::new(program, &best.multipliers);
+    let mut state = PrimalDual::new(program, &best.multipliers);
     for (flip, made) in start.flips {
         if let Some(column) = column(flip) {
             state.columns.push((true, column));
@@ -132,7 +132,7 @@ fn equal(program: &Program) -> Vec<u32> {
 }
 
 /// Where the method stands: an attack `x` and multipliers `y`.
-struct State {
+struct PrimalDual {
     columns: Vec<(bool, u32)>,
     x: Vec<f64>,
     y: Vec<f64>,
@@ -141,11 +141,11 @@ struct State {
     work: u64,
 }
 
-impl State {
-    fn new(program: &Program, multipliers: &[u32]) -> State {
+impl PrimalDual {
+    fn new(program: &Program, multipliers: &[u32]) -> PrimalDual {
         assert_eq!(multipliers.len(), program.row_count(), "a multiplier for every row");
         let y = multipliers.iter().map(|&x| f64::from(x) / f64::from(ONE)).collect();
-        State { columns: Vec::new(), x: Vec::new(), y, balance: 1.0, work: 0 }
+        PrimalDual { columns: Vec::new(), x: Vec::new(), y, balance: 1.0, work: 0 }
     }
 
     /// Takes new columns in; what is known of the others stays.
@@ -159,7 +159,7 @@ impl State {
     }
 
     /// Steps until the gap is closed. Returns the bound on these columns and what the attack reaches.
-    fn run(&mut self, program: &Program, matrix: &Matrix, limits: Limits, stop: &Stop) -> (f64, f64) {
+    fn run(&mut self, program: &Program, matrix: &Matrix, limits: SolverLimits, stop: &Stop) -> (f64, f64) {
         let (columns, rows) = (self.x.len(), self.y.len());
         let mut average = (vec![0.0; columns], vec![0.0; rows]);
         let mut since = 0.0;
@@ -229,7 +229,7 @@ impl State {
                 if gap_mean < gap_now {
                     (self.x, self.y) = mean;
                 }
-                self.rebalance(matrix, &restarted);
+                self.rebalance(matrix, &restarted.0, &restarted.1);
                 restarted = (self.x.clone(), self.y.clone());
                 average.0.fill(0.0);
                 average.1.fill(0.0);
@@ -244,12 +244,13 @@ impl State {
     }
 
     /// Makes both sides move about equally far.
-    fn rebalance(&mut self, matrix: &Matrix, before: &(Vec<f64>, Vec<f64>)) {
+    fn rebalance(&mut self, matrix: &Matrix, before_x: &[f64], before_y: &[f64]) {
         let moved = |now: &[f64], then: &[f64], step: &[f64]| -> f64 {
             let squares = now.iter().zip(then).zip(step).filter(|(_, s)| **s > 0.0);
             squares.map(|((a, b), s)| (a - b) * (a - b) / s).sum::<f64>().sqrt()
         };
-        let (x, y) = (moved(&self.x, &before.0, &matrix.column_step), moved(&self.y, &before.1, &matrix.row_step));
+        let x = moved(&self.x, before_x, &matrix.column_step);
+        let y = moved(&self.y, before_y, &matrix.row_step);
         if x > 1e-12 && y > 1e-12 {
             self.balance = (0.5 * (x / y).ln() + 0.5 * self.balance.ln()).exp().clamp(1e-4, 1e4);
         }

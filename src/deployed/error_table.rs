@@ -7,9 +7,9 @@ use rayon::prelude::*;
 
 use crate::deployed::attributes::{AttributeTerms, Seen};
 use crate::deployed::execution::Execution;
-use crate::deployed::row::{LayerFacts, Row, up};
+use crate::deployed::row::{LayerFacts, RowFacts, up};
 use crate::deployed::term::{TermWeights, bias, bias_sizes};
-use crate::deployed::units::{Entry, Units};
+use crate::deployed::units::{ComputedUnit, Units};
 use crate::problem::Problem;
 use crate::problem::forward::{Representation, first_magnitudes};
 
@@ -22,7 +22,7 @@ struct Received {
     size: Vec<f64>,
     /// `Σ_n |A_mn|` times the reach.
     reach: Vec<f64>,
-    row: Row,
+    row: RowFacts,
 }
 
 /// Error bounds of a problem as it is deployed.
@@ -177,9 +177,9 @@ impl ErrorTable {
                     moved = if first > 0 { (moved + own).next_up() } else { own };
                 }
                 let wrong = up(inherited + relative * magnitude + underflow, terms);
-                let entry = Entry { value: values.entry(m, layer.first + j), moved, wrong };
+                let entry = ComputedUnit { value: values.entry(m, layer.first + j), moved, wrong };
                 let linear = chain.is_linear(layer.first + j);
-                entry.put(linear, (&mut error[j], &mut size[j]), reach.get_mut(j));
+                entry.put(linear, &mut error[j], &mut size[j], reach.get_mut(j));
             }
         });
         units.close()
@@ -192,7 +192,7 @@ impl ErrorTable {
         let count = layer.terms.len();
         let total = self.terms_of_layers(at).map(|of| of.1).sum();
         let zeros = || vec![0.0; total];
-        let row = Row::new(count, if attributes.any() { 1.0 } else { 0.0 });
+        let row = RowFacts::new(count, if attributes.any() { 1.0 } else { 0.0 });
         let mut received = Received { error: zeros(), size: zeros(), reach: zeros(), row };
         seen.begin();
         for (n, entries) in passing.row(m) {
@@ -202,7 +202,7 @@ impl ErrorTable {
                 let Some(source) = term.source else {
                     if a != 0.0 {
                         facts.count(&mut received.row, k, a);
-                        received.row.inputs[k] += attributes.read(seen, &self.problem, (of, n), a);
+                        received.row.inputs[k] += attributes.read(seen, &self.problem, of, n, a);
                         reads = true;
                     }
                     of += 1;

@@ -18,14 +18,14 @@ use crate::problem::objective::Objective;
 use crate::problem::slice::Slice;
 
 /// A matrix of exact numbers, row-major.
-pub(crate) struct Exact {
+pub(crate) struct ExactMatrix {
     pub(crate) width: usize,
     pub(crate) values: Vec<Dyadic>,
 }
 
-impl Exact {
-    pub(crate) fn zeros(rows: usize, width: usize) -> Exact {
-        Exact { width, values: vec![Dyadic::ZERO; rows * width] }
+impl ExactMatrix {
+    pub(crate) fn zeros(rows: usize, width: usize) -> ExactMatrix {
+        ExactMatrix { width, values: vec![Dyadic::ZERO; rows * width] }
     }
 
     pub(crate) fn row(&self, i: usize) -> &[Dyadic] {
@@ -89,9 +89,9 @@ const LOOK: usize = 16;
 
 /// The problem of one target, as everything here needs it.
 pub struct ExactProblem<'a> {
-    /// The graph.
+    /// The unperturbed graph.
     pub graph: &'a Graph,
-    /// The network.
+    /// The network, whose floats are taken as the exact numbers that they are.
     pub network: &'a Network,
     /// The target's slice.
     pub slice: &'a Slice,
@@ -164,11 +164,11 @@ impl ExactProblem<'_> {
     }
 
     /// `Ĥ(l+1) = Σ_k A_k(l) H(l) W_k(l) + b(l)` on the slice; none if it is late.
-    pub(crate) fn step(&self, z: &Exact, l: usize) -> Option<Exact> {
+    pub(crate) fn step(&self, z: &ExactMatrix, l: usize) -> Option<ExactMatrix> {
         let layer = &self.network.layers()[l - 1];
         let below = &self.network.layers()[l - 2];
         let nodes = self.slice.nodes(l + 1);
-        let mut next = Exact::zeros(nodes.len(), layer.outputs());
+        let mut next = ExactMatrix::zeros(nodes.len(), layer.outputs());
         for (m, &node) in nodes.iter().enumerate() {
             self.look()?;
             let mut received = vec![Dyadic::ZERO; z.width * layer.passing.terms()];
@@ -192,10 +192,10 @@ impl ExactProblem<'_> {
     }
 
     /// `Ĥ(2) = Σ_k A_k(1) X̃ W_k(1) + b(1)` on the slice for some units; zero for the others. None if it is late.
-    pub(crate) fn preactivations(&mut self, units: &[usize], flips: &[Flip]) -> Option<Exact> {
+    pub(crate) fn preactivations(&mut self, units: &[usize], flips: &[Flip]) -> Option<ExactMatrix> {
         let layer = &self.network.layers()[0];
         let width = layer.weight.columns();
-        let mut z = Exact::zeros(self.slice.nodes(2).len(), width);
+        let mut z = ExactMatrix::zeros(self.slice.nodes(2).len(), width);
         for &j in units {
             for (m, value) in self.unperturbed(j)?.iter().enumerate() {
                 z.values[m * width + j] = value.clone();

@@ -24,12 +24,12 @@ impl Representation {
         &self.value[node * self.width..][..self.width]
     }
 
-    /// The errors of a node.
+    /// How far each of the values of a node may be from the exact one.
     pub fn errors(&self, node: usize) -> &[f64] {
         &self.error[node * self.width..][..self.width]
     }
 
-    /// One entry.
+    /// A value with its error.
     pub fn entry(&self, node: usize, unit: usize) -> Enclosure {
         let at = node * self.width + unit;
         Enclosure { value: self.value[at], error: self.error[at] }

@@ -36,9 +36,9 @@ pub enum GraphError {
     /// The adjacency is not square.
     #[error("the adjacency is {rows}×{columns}: it must be square")]
     NotSquare {
-        /// Its rows.
+        /// Rows of the matrix given.
         rows: usize,
-        /// Its columns.
+        /// Columns of the matrix given.
         columns: usize,
     },
     /// An edge has no way back.

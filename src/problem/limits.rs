@@ -79,7 +79,7 @@ impl Watch {
         Watch { clock, late: AtomicBool::new(false) }
     }
 
-    /// The clock.
+    /// The clock that is watched; it may be late before the watch has noticed.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }

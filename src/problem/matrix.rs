@@ -19,9 +19,9 @@ pub enum MatrixError {
     NotBinary {
         /// Which matrix.
         what: &'static str,
-        /// The row.
+        /// From 0.
         row: usize,
-        /// The column.
+        /// From 0.
         column: usize,
     },
     /// An entry is infinite or not a number.
@@ -29,9 +29,9 @@ pub enum MatrixError {
     NotFinite {
         /// Which matrix.
         what: &'static str,
-        /// The row.
+        /// From 0.
         row: usize,
-        /// The column.
+        /// From 0.
         column: usize,
         /// The entry.
         value: f64,

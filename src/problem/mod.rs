@@ -105,17 +105,17 @@ impl Problem {
         Ok(Problem { graph, network, budget })
     }
 
-    /// The graph.
+    /// The unperturbed graph.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// The network.
+    /// The network, which has as many nodes as the graph.
     pub fn network(&self) -> &Network {
         &self.network
     }
 
-    /// The budget.
+    /// The attacker's budget.
     pub fn budget(&self) -> &Budget {
         &self.budget
     }

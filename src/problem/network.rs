@@ -328,7 +328,7 @@ pub enum NetworkError {
     /// The first layer expects another number of attributes.
     #[error("the model's first layer ('{tensor}') takes {expected} attributes, but the graph has {found}")]
     Attributes {
-        /// The tensor.
+        /// Its name in the model file.
         tensor: String,
         /// What it takes.
         expected: usize,
@@ -340,9 +340,9 @@ pub enum NetworkError {
     MatrixShape {
         /// Layer, from 1.
         layer: usize,
-        /// Its rows.
+        /// Rows of the matrix given.
         rows: usize,
-        /// Its columns.
+        /// Columns of the matrix given.
         columns: usize,
         /// Nodes of the graph.
         nodes: usize,
@@ -386,7 +386,7 @@ pub enum NetworkError {
     Terms {
         /// Layer, from 1.
         layer: usize,
-        /// Its terms.
+        /// Terms that the layer adds up.
         terms: usize,
         /// Rows of all weights together.
         rows: usize,

@@ -1,7 +1,7 @@
 //! Column generation (docs/math.md §6): a master suggests multipliers against the flips that it knows, one pass over all flips says what they
 //! are worth, and the flips of the attacker's answer become known.
 
-use crate::bound::selection::Field;
+use crate::bound::selection::SearchSpace;
 use crate::problem::flip::Flip;
 use crate::problem::slice::Slice;
 
@@ -10,11 +10,11 @@ pub trait Master {
     /// What it suggests.
     type Suggestion;
     /// Makes a flip known.
-    fn add(&mut self, field: &Field, slice: &Slice, flip: Flip);
+    fn add(&mut self, space: &SearchSpace, slice: &Slice, flip: Flip);
     /// Is this flip known?
     fn knows(&self, flip: Flip) -> bool;
     /// The best multipliers against the flips known.
-    fn solve(&mut self, field: &Field, slice: &Slice) -> Self::Suggestion;
+    fn solve(&mut self, space: &SearchSpace, slice: &Slice) -> Self::Suggestion;
 }
 
 /// Where multipliers are tried.
@@ -32,13 +32,18 @@ pub(super) fn unknown(master: &impl Master, flips: impl IntoIterator<Item = Flip
 
 /// Masters and pricing in turn, starting with some flips, until the pricing has no more to go on with
 /// (docs/math.md (6.2)).
-pub(super) fn generate<M: Master>(master: &mut M, field: &Field, start: Vec<Flip>, pricing: &mut impl Pricing<M>) {
+pub(super) fn generate<M: Master>(
+    master: &mut M,
+    space: &SearchSpace,
+    start: Vec<Flip>,
+    pricing: &mut impl Pricing<M>,
+) {
     let mut new = start;
     loop {
         for flip in new {
-            master.add(field, pricing.slice(), flip);
+            master.add(space, pricing.slice(), flip);
         }
-        let suggestion = master.solve(field, pricing.slice());
+        let suggestion = master.solve(space, pricing.slice());
         new = pricing.price(master, suggestion);
         if new.is_empty() {
             return;

@@ -15,7 +15,8 @@ const TRIES: usize = 400;
 /// the margin does not exceed `enough`, nothing improves, or the tries are used up (docs/math.md §10). Returns the margin reached.
 pub(crate) fn improve(
     prepared: &Prepared,
-    (objective, enough): (Objective, f64),
+    objective: Objective,
+    enough: f64,
     flips: &mut Vec<Flip>,
     workspace: &mut Workspace,
 ) -> f64 {
@@ -74,7 +75,7 @@ fn steepest_at(prepared: &Prepared, objective: Objective, workspace: &mut Worksp
     relaxed.radius.clear();
     let attributes = prepared.attributes();
     relaxed.spread(slice, attributes.width() / slice.passing(1).terms, attributes.norm(0), slopes);
-    selection.select_until(&prepared.field(&Decided::default()), slice, slopes, Some(watch));
+    selection.select_until(&prepared.search_space(&Decided::default()), slice, slopes, Some(watch));
 }
 
 /// All admissible sets of flips one move away: without one, with one more, or with one exchanged.

@@ -2,6 +2,7 @@
 //! that the relaxation's optimum does not exceed.
 
 use crate::bound::layer_bounds::LayerBounds;
+use crate::bound::mixture::add_changes;
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::number::rounding::{Account, FLOOR, error_of};
@@ -11,7 +12,6 @@ use crate::problem::objective::Objective;
 use crate::problem::slice::Slice;
 
 use super::layered::master::LayeredMaster;
-use super::pair_search::point;
 
 /// A point that leaves `[R, S]` somewhere, by a rounding or by a solver's tolerance, is moved by these shares towards the
 /// middle of some points of the true network, which all lie inside.
@@ -26,6 +26,15 @@ struct Moved {
     value: f64,
     error: f64,
     moved: bool,
+}
+
+/// What shares of flips do to every unit: to its input, and to its capped bound.
+pub(super) fn point(prepared: &Prepared, flips: &[(Flip, f64)], workspace: &Workspace) -> (Vec<f64>, Vec<f64>) {
+    let Workspace { hidden, slice, .. } = workspace;
+    let (mut change, mut capped) = (vec![0.0; hidden.count()], vec![0.0; hidden.count()]);
+    let shares = flips.iter().copied();
+    add_changes(prepared.graph(), prepared.network(), slice, hidden, shares, &mut change, &mut capped);
+    (change, capped)
 }
 
 /// Activation bounds of the nodes of a slice, by local number.

@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::bound::line::envelope::{Envelope, Prices};
+use crate::bound::line::envelope::{Envelope, EnvelopePrices};
 use crate::problem::flip::Flip;
 
 /// Halvings of `λ`.
@@ -77,7 +77,7 @@ impl Point {
     }
 
     /// The lowest prices of a unit at `z⁰` that flip `i` of the list changes by `change[i]` (docs/math.md (5.11)).
-    pub(super) fn separate(&self, z: f64, change: &[f64], buffers: &mut Buffers) -> Prices {
+    pub(super) fn separate(&self, z: f64, change: &[f64], buffers: &mut Buffers) -> EnvelopePrices {
         buffers.order.clear();
         buffers.order.extend((0..change.len()).filter(|&i| self.share[i] > 0.0));
         buffers.order.sort_unstable_by(|&i, &k| change[k].total_cmp(&change[i]).then(i.cmp(&k)));
@@ -104,10 +104,10 @@ impl Point {
     }
 
     /// The prices at `λ`.
-    fn prices(&self, lambda: f64, z: f64, change: &[f64], buffers: &mut Buffers) -> Prices {
+    fn prices(&self, lambda: f64, z: f64, change: &[f64], buffers: &mut Buffers) -> EnvelopePrices {
         self.slope(lambda, z, change, buffers);
         let every = buffers.every;
-        let mut prices = Prices { share: 1.0, every, node: Vec::new(), single: vec![0.0; change.len()] };
+        let mut prices = EnvelopePrices { share: 1.0, every, node: Vec::new(), single: vec![0.0; change.len()] };
         prices.node.extend(buffers.node.iter().map(|track| track.price - every));
         for &i in &buffers.order {
             prices.single[i] = self.single(i, lambda, change[i] - buffers.node[self.node[i]].price);
@@ -183,7 +183,7 @@ impl Point {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bound::line::envelope::Left;
+    use crate::bound::line::envelope::ListedBudgets;
     use crate::number::rounding::Enclosure;
     use gcnproof_verify::random::Stream;
 
@@ -225,10 +225,10 @@ mod tests {
             (self.z + changes.map(|change| change.1).sum::<f64>()).max(0.0)
         }
 
-        fn line(&self, prices: &Prices, shares: impl Fn(usize) -> f64) -> f64 {
+        fn line(&self, prices: &EnvelopePrices, shares: impl Fn(usize) -> f64) -> f64 {
             // The budgets are what a restriction would leave.
             let locals = self.local.map(|q| q.min(self.global) as f64);
-            let left = Left::of(
+            let left = ListedBudgets::of(
                 self.global as f64,
                 self.envelope.nodes.iter().map(|&n| locals[n as usize]).collect(),
                 vec![true; self.change.len()],
@@ -238,7 +238,7 @@ mod tests {
             base + flips.map(|(i, &f)| shares(i) * prices.change(self.envelope.place(f), self.change[i])).sum::<f64>()
         }
 
-        fn separate(&self, shares: &[f64]) -> Prices {
+        fn separate(&self, shares: &[f64]) -> EnvelopePrices {
             let shares = self.envelope.flips.iter().copied().zip(shares.iter().copied()).collect();
             let point = Point::new(&self.envelope, &shares, self.global, |n| self.local[n as usize]);
             point.separate(self.z, &self.change, &mut Buffers::default())

@@ -14,7 +14,7 @@ use gcnproof::internals::problem::slice::Slice;
 use gcnproof::{Budget, Graph, Network, Operator};
 use gcnproof_train::losses::{Loss, cross_entropy, hinge};
 use gcnproof_train::objective::Objective;
-use gcnproof_train::random::Chance;
+use gcnproof_train::random::SeededRandom;
 use gcnproof_train::receptive_field::ReceptiveField;
 use gcnproof_train::settings::Settings;
 use gcnproof_train::split::{Share, Split};
@@ -330,7 +330,7 @@ fn main() {
     while trainer.step(false).expect("it trains").is_some() {}
     let gcn = trainer.model();
     let all: Vec<u32> = (0..graph.node_count() as u32).collect();
-    let batch = |i: u64| Chance::new(i).sample(&all, settings.batch);
+    let batch = |i: u64| SeededRandom::new(i).sample(&all, settings.batch);
     let objective = Objective::new(&graph, &gcn, &budget, &split.labelled, settings.terms());
     let attributes = DMatrix::from_fn(graph.node_count(), graph.attribute_count(), |n, d| {
         f64::from(u8::from(graph.attributes().contains(n, d as u32)))

@@ -85,7 +85,8 @@ fn certifier(graph: &Graph, network: &Network, budget: Budget) -> Certifier {
 /// Which nodes have a positive bound for every other class.
 fn certified(certifier: &Certifier, nodes: &[u32], bound: Bound) -> Vec<bool> {
     let positive = |node: usize, pair: (usize, usize), workspace: &mut Workspace| {
-        let mut by = |relaxation| certifier.prepared().bound_alone(node, pair, relaxation, workspace).lower() > 0.0;
+        let mut by =
+            |relaxation| certifier.prepared().pair_bound(node, pair.0, pair.1, relaxation, workspace).lower() > 0.0;
         match bound {
             Bound::Paper => by(Relaxation::Paper),
             Bound::Anchored => by(Relaxation::Anchored),

@@ -27,7 +27,7 @@ pub struct Header {
     pub local: LocalRecord,
     /// `Q`.
     pub global: usize,
-    /// The seed.
+    /// What all random numbers of the run follow from.
     pub seed: u64,
 }
 

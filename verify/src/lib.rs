@@ -1,4 +1,4 @@
-//! Referee 1 of `gcnproof`: it rebuilds the robustness problem of one target and one pair of classes as explicit
+//! The independent programs that `gcnproof` is compared with. The crate rebuilds the robustness problem of one target and one pair of classes as explicit
 //! programs, lets independent solvers speak, and tries everything when there is little to try. It depends on nothing of
 //! the certifier and shares no numerical code with it.
 //!

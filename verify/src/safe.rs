@@ -65,7 +65,7 @@ pub fn safe_dual_bound(program: &Program, row_duals: &[f64]) -> f64 {
 
 /// The safe bound and what it is made of, per variable.
 pub(crate) struct Parts {
-    /// The bound.
+    /// Not above the optimum, whatever the duals are.
     pub bound: f64,
     /// A number not above the exact reduced cost `d_j`.
     pub low: Vec<f64>,

@@ -59,7 +59,7 @@ fn problem(seed: u64) -> common::Problem {
     common::Problem { graph, gcn, budget, dyadic }
 }
 
-/// The whole graph as plain data for the referee.
+/// The whole graph as plain data for `gcnproof-verify`.
 fn whole(graph: &Graph, network: &Network, budget: &Budget) -> Instance {
     let nodes = graph.node_count();
     let layer = |layer: &gcnproof::internals::problem::network::Layer| {

@@ -137,7 +137,7 @@ fn the_integrality_theorem_is_false() {
         }
     }
     let mut workspace = Workspace::default();
-    assert!(certifier.prepared().bound_alone(0, (0, 1), Relaxation::Paper, &mut workspace).upper() <= -0.25 + 1e-9);
+    assert!(certifier.prepared().pair_bound(0, 0, 1, Relaxation::Paper, &mut workspace).upper() <= -0.25 + 1e-9);
     assert_ne!(certifier.certify_node(0, &mut workspace).verdict, Verdict::NonRobust);
     assert!(Statement::Integrality.refuted(&instance).is_some());
 }

@@ -32,7 +32,7 @@ pub(super) enum Kink {
     Itself {
         /// The coefficient.
         weight: Dyadic,
-        /// The anchor.
+        /// Its pre-activation with the flips that are fixed.
         anchor: Dyadic,
     },
 }

@@ -9,10 +9,10 @@ use crate::problem::budget::Budget;
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
 
-use crate::problem::exact::{Exact, ExactProblem, sum};
+use crate::problem::exact::{ExactMatrix, ExactProblem, sum};
 
 use super::line::{Kink, Line};
-use super::{Lines, Permitted, exact_change};
+use super::{BranchLines, Permitted, exact_change};
 
 /// Attributes between two looks at the clock.
 const LOOK: usize = 64;
@@ -31,7 +31,7 @@ impl ExactProblem<'_> {
     pub(super) fn largest_loss(
         &self,
         budget: &Budget,
-        lines: &Lines,
+        lines: &BranchLines,
         units: &[Option<Line>],
     ) -> Option<(Dyadic, Vec<Flip>)> {
         let decided = lines.decided;
@@ -40,7 +40,8 @@ impl ExactProblem<'_> {
             return Some((Dyadic::ZERO, Vec::new()));
         }
         let rows = 0..self.slice.nodes(1).len();
-        let slopes: Option<Vec<Option<Slopes>>> = rows.map(|n| self.look().map(|()| self.slopes(n, units))).collect();
+        let slopes: Option<Vec<Option<NodeSlopes>>> =
+            rows.map(|n| self.look().map(|()| self.slopes(n, units))).collect();
         let slopes = slopes?;
         let mut least = self.surely_selected(budget, lines, units, lines.hint);
         if least <= 0.0 {
@@ -90,8 +91,8 @@ impl ExactProblem<'_> {
     fn flips(
         &self,
         budget: &Budget,
-        lines: &Lines,
-        slopes: &[Option<Slopes>],
+        lines: &BranchLines,
+        slopes: &[Option<NodeSlopes>],
         least: impl Fn(usize) -> f64,
         mut each: impl FnMut(Candidate, f64),
     ) -> Option<()> {
@@ -120,7 +121,13 @@ impl ExactProblem<'_> {
     }
 
     /// The selection that the floats would make: no more than a guess. None if it is late.
-    fn promising(&self, budget: &Budget, lines: &Lines, slopes: &[Option<Slopes>], global: usize) -> Option<Vec<Flip>> {
+    fn promising(
+        &self,
+        budget: &Budget,
+        lines: &BranchLines,
+        slopes: &[Option<NodeSlopes>],
+        global: usize,
+    ) -> Option<Vec<Flip>> {
         let nodes = self.slice.nodes(1);
         // The smallest estimate among the best so far, once there are enough.
         let floor = Cell::new(0.0);
@@ -156,7 +163,7 @@ impl ExactProblem<'_> {
 
     /// A value that `Q` losses of an admissible selection surely reach, so that nothing below it is ever needed: the smallest
     /// loss of these flips if they are such a selection, else 0.
-    fn surely_selected(&self, budget: &Budget, lines: &Lines, units: &[Option<Line>], flips: &[Flip]) -> f64 {
+    fn surely_selected(&self, budget: &Budget, lines: &BranchLines, units: &[Option<Line>], flips: &[Flip]) -> f64 {
         let mut together = lines.decided.clone();
         if together.global(budget) != Some(flips.len()) {
             return 0.0;
@@ -213,11 +220,11 @@ impl ExactProblem<'_> {
         value + error_of(4 * terms + 16, size)
     }
 
-    /// Slopes of the rise and the fall of `w` at a node; a negative entry of `A` swaps them. `None` if nothing counts there.
-    fn slopes(&self, n: usize, units: &[Option<Line>]) -> Option<Slopes> {
+    /// NodeSlopes of the rise and the fall of `w` at a node; a negative entry of `A` swaps them. `None` if nothing counts there.
+    fn slopes(&self, n: usize, units: &[Option<Line>]) -> Option<NodeSlopes> {
         let layer = &self.network.layers()[0];
         let (width, all) = (layer.outputs(), layer.outputs() * layer.passing.terms());
-        let (mut up, mut down) = (Exact::zeros(1, all), Exact::zeros(1, all));
+        let (mut up, mut down) = (ExactMatrix::zeros(1, all), ExactMatrix::zeros(1, all));
         let mut counts = false;
         // Where terms meet, a change is the sum of theirs; the lines are concave, so it loses no more than they do one by one.
         for (_, m, entries) in self.slice.reaching(n) {
@@ -234,7 +241,7 @@ impl ExactProblem<'_> {
             }
         }
         counts |= up.values.iter().chain(&down.values).any(|slope| slope.sign() != Ordering::Equal);
-        counts.then(|| Slopes::new(&up.values, &down.values))
+        counts.then(|| NodeSlopes::new(&up.values, &down.values))
     }
 }
 
@@ -313,24 +320,24 @@ impl Rounded {
 }
 
 /// Rounded slopes of one node.
-struct Slopes {
-    /// Slopes of rise and fall, by unit; units that do not count are left out.
+struct NodeSlopes {
+    /// NodeSlopes of rise and fall, by unit; units that do not count are left out.
     units: Vec<(u32, f64, f64)>,
     /// Of the larger slope of each unit, rounded up: with the norm of a flip's weights it bounds its loss.
     norm: f64,
-    /// Slopes near the end of the range cannot be judged in f64 at all.
+    /// NodeSlopes near the end of the range cannot be judged in f64 at all.
     beyond: bool,
 }
 
-impl Slopes {
-    fn new(up: &[Dyadic], down: &[Dyadic]) -> Slopes {
+impl NodeSlopes {
+    fn new(up: &[Dyadic], down: &[Dyadic]) -> NodeSlopes {
         let counts = |slope: &Dyadic| slope.sign() != Ordering::Equal;
         let units = up.iter().zip(down).enumerate().filter(|(_, (up, down))| counts(up) || counts(down));
         let units: Vec<_> = units.map(|(j, (up, down))| (j as u32, up.approximate(), down.approximate())).collect();
         let beyond = units.iter().any(|(_, up, down)| up.abs() > 1e300 || down.abs() > 1e300);
         let largest = units.iter().map(|(_, up, down)| (up.abs().max(down.abs()) + FLOOR) * (1.0 + 1e-9));
         let norm = if beyond { f64::INFINITY } else { norm_above(largest) };
-        Slopes { units, norm, beyond }
+        NodeSlopes { units, norm, beyond }
     }
 
     /// A float that is not below the loss of a flip; NaN if there is none.

@@ -19,7 +19,7 @@
 
 /// What is known of one unit.
 #[derive(Clone, Copy, Debug)]
-pub struct Unit {
+pub struct AnchoredUnit {
     /// Coefficient in the objective, and its error.
     pub coefficient: (f64, f64),
     /// Unperturbed pre-activation, and its error.
@@ -44,8 +44,8 @@ pub struct Anchor {
 
 /// The anchored slopes of a unit (docs/math.md (5.2), (5.3)).
 #[inline]
-pub fn anchor(unit: Unit) -> Anchor {
-    let Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
+pub fn anchor(unit: AnchoredUnit) -> Anchor {
+    let AnchoredUnit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
     let (low, high) = if error == 0.0 { (a, a) } else { ((a - error).next_down(), (a + error).next_up()) };
     let slopes = |rise, fall| Anchor { rise, fall, slack: 0.0 };
     if s <= 0.0 {

@@ -19,7 +19,7 @@
 //! change of a unit the kink lies under a chord from zero, `max(x − T, 0) ≤ σx` with `σ = (largest − T)/largest`: the
 //! slopes say which flips may matter, and [`CapCorrection::excess`] what they overstate.
 
-use crate::bound::line::anchored::{Anchor, Unit, anchor};
+use crate::bound::line::anchored::{Anchor, AnchoredUnit, anchor};
 use crate::number::rounding::{FLOOR, UNIT};
 
 /// The level of a unit, and the largest change of a single flip in the direction that matters.
@@ -68,8 +68,8 @@ pub fn change(level: f64, anchor: f64, g: f64) -> f64 {
 /// The capped bound of a unit: slopes as of [`anchor`], and what they overstate. Where the sign of the coefficient or of the
 /// anchor is lost in rounding, the anchored bound takes its place (docs/math.md (5.7)).
 #[inline]
-pub fn capped(unit: Unit, cap: Cap) -> (Anchor, CapCorrection) {
-    let Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
+pub fn capped(unit: AnchoredUnit, cap: Cap) -> (Anchor, CapCorrection) {
+    let AnchoredUnit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
     let high = if error == 0.0 { a } else { (a + error).next_up() };
     let unstable = r < 0.0 && s > 0.0;
     if !(unstable && high < 0.0 && cap.level > 0.0 && z.abs() > ez) {

@@ -138,7 +138,7 @@ fn the_largest_budget_is_the_one_found_step_by_step() {
                     let by = |relaxation| {
                         certifier
                             .prepared()
-                            .bound_alone(node, (class, other), relaxation, &mut Workspace::default())
+                            .pair_bound(node, class, other, relaxation, &mut Workspace::default())
                             .lower()
                             > 0.0
                     };
@@ -247,7 +247,7 @@ fn a_written_model_is_the_one_that_was_evaluated() {
     let (ours, theirs) = (forward(&graph, &trainer.model()), forward(&graph, &read));
     assert!(ours.last().unwrap().value == theirs.last().unwrap().value);
     let certifier = certifier_of(&graph, &read, budget, Bound::Best);
-    let bound = certifier.prepared().bound_alone(5, (0, 1), Relaxation::Paper, &mut Workspace::default());
+    let bound = certifier.prepared().pair_bound(5, 0, 1, Relaxation::Paper, &mut Workspace::default());
     assert!(bound.value.is_finite());
 }
 

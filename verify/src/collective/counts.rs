@@ -17,7 +17,7 @@ pub struct CountNode {
 pub struct CountInstance {
     /// What the attacker may do.
     pub attacker: Attacker,
-    /// The nodes that count.
+    /// The nodes whose broken predictions are counted.
     pub nodes: Vec<CountNode>,
 }
 

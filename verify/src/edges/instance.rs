@@ -25,7 +25,7 @@ impl Passing {
 /// One target, one pair of classes, one hidden layer; every node passes to itself, so that no size is 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EdgeInstance {
-    /// The target.
+    /// The node whose margin is minimised, by its place in `sent`.
     pub target: usize,
     /// Undirected edges between two different nodes, each once.
     pub edges: Vec<(usize, usize)>,
