@@ -106,8 +106,8 @@ fn linear(certifier: Certifier) {
     );
 }
 
-/// Three weight layers: the whole column generation by our master against HiGHS, once, on the last master alone, which has the
-/// same flips and the rows of all layers.
+/// Three weight layers: the whole column generation by our master against HiGHS, once, on the last master alone, which
+/// has the same flips and the rows of all layers.
 fn deep(certifier: &Certifier) {
     let mut workspace = Workspace::default();
     println!(

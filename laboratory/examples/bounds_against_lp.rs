@@ -1,4 +1,5 @@
-//! Compares the bounds of some class pairs with the linear program that the paper's bound relaxes to, solved by Clarabel.
+//! Compares the bounds of some class pairs with the linear program that the paper's bound relaxes to, solved by
+//! Clarabel.
 //!
 //! `cargo run --release -p gcnproof-laboratory --example bounds_against_lp`
 

@@ -1,4 +1,5 @@
-//! Multipliers of rows of counts by HiGHS. They are proposals: the bound is what our own integers make of them (docs/math.md (20.3)).
+//! Multipliers of rows of counts by HiGHS. They are proposals: the bound is what our own integers make of them
+//! (docs/math.md (20.3)).
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -19,8 +20,9 @@ use gcnproof_verify::solver::{Highs, Limits, Solver, Status};
 /// Seconds that HiGHS may take for a budget.
 const SECONDS: f64 = 600.0;
 
-/// Puts the bound that HiGHS' multipliers give in the place of the one that the outcome has, with what it rests on and the time that it took. Its perturbation stays. `nodes`
-/// are those that count, as [`Collective::new`](gcnproof::internals::collective::Collective::new) has them.
+/// Puts the bound that HiGHS' multipliers give in the place of the one that the outcome has, with what it rests on and
+/// the time that it took. Its perturbation stays. `nodes` are those that count, as
+/// [`Collective::new`](gcnproof::internals::collective::Collective::new) has them.
 ///
 /// # Errors
 /// If HiGHS has no multipliers, how it ended; then the outcome is left as it is.

@@ -71,7 +71,7 @@ pub struct GapSize {
     pub largest: Option<f64>,
 }
 
-/// How one number fared: how often each status was met, and the seconds.
+/// How often one number was found, with its statuses and its seconds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Tally {
     /// The number.

@@ -54,8 +54,8 @@ struct UnitChanges<'a> {
 }
 
 impl UnitChanges<'_> {
-    /// Adds the largest changes in one direction that node `n` (by number in the lists, and by id) can make where it reaches a
-    /// unit with these entries. A negative entry swaps the roles of the two directions (docs/math.md (3.1)).
+    /// Adds the largest changes in one direction that node `n` (by number in the lists, and by id) can make where it
+    /// reaches a unit with these entries. A negative entry swaps the roles of the two directions (docs/math.md (3.1)).
     #[inline]
     fn extend(&self, n: usize, node: usize, entries: &[f64], upward: bool, pool: &mut Vec<f64>) {
         if let &[a] = entries {
@@ -69,7 +69,7 @@ impl UnitChanges<'_> {
         }
     }
 
-    /// Those of one term: its list, scaled.
+    /// Where a single term reaches the unit: its list, scaled by the entry.
     #[inline]
     fn scaled(&self, k: usize, n: usize, a: f64, upward: bool, pool: &mut Vec<f64>) {
         let list = if (a > 0.0) == upward { self.terms[k].raise(n) } else { self.terms[k].lower(n) };
@@ -78,9 +78,9 @@ impl UnitChanges<'_> {
         pool.extend(list[..list.partition_point(|&s| s > 0.0)].iter().map(|&s| size * s));
     }
 
-    /// Those of terms that meet.
+    /// Where several terms reach the unit: every permitted flip is evaluated, and the `q_n` largest are kept.
     fn summed(&self, node: usize, entries: &[f64], upward: bool, pool: &mut Vec<f64>) {
-        // Terms that meet: the change of a flip is a sum over them, and no list of one of them is in its order.
+        // The change of a flip is a sum over the terms, and the order of no single term is its order.
         let Remaining { budget, decided } = self.remaining;
         let count = self.remaining.local(node as u32);
         let present = self.graph.attributes().row(node);
@@ -112,12 +112,12 @@ impl UnitChanges<'_> {
     }
 }
 
-/// So many nodes have long columns.
+/// From so many nodes on, the columns of all units together take too much memory.
 const MANY: usize = 1 << 16;
 
-/// Layer 2 of some nodes (docs/math.md (3.1)). Cost, with `N` nodes in reach of these and `E` entries of the operators between them:
-/// `O(h (N (q + nnz(X_n)) + E·min(q, Q)))`, memory `O(N·min(q, Q))` per thread and term; where terms meet, `D` more for each such entry. If the
-/// work is stopped, what is returned is of no use.
+/// Layer 2 of some nodes (docs/math.md (3.1)). Cost, with `N` nodes in reach of these and `E` entries of the operators
+/// between them: `O(h (N (q + nnz(X_n)) + E·min(q, Q)))`, memory `O(N·min(q, Q))` per thread and term; where terms
+/// meet, `D` more for each such entry. If the work is stopped, what is returned is of no use.
 pub fn first_hidden(
     graph: &Graph,
     network: &Network,
@@ -133,7 +133,8 @@ pub fn first_hidden(
     let reaching = network.senders(1, nodes);
     let place = places(&reaching, graph.node_count());
     let mut bounds = LayerBounds::unknown(width, nodes.len());
-    // What is found for a unit is a column, and columns wait to be laid side by side: those of many nodes a few at a time.
+    // What is found for a unit is a column, and columns wait to be laid side by side: those of many nodes a few at a
+    // time.
     let units: Vec<usize> = (0..width).collect();
     let few = if nodes.len() > MANY { rayon::current_num_threads() } else { width };
     for together in units.chunks(few.max(1)) {
@@ -176,6 +177,7 @@ fn unit_bounds<'r, I: Iterator<Item = (usize, usize, &'r [f64])>>(
     let away = best_changes(&row, changes, !upward, pool);
     let away_terms = pool.len();
     let towards = best_changes(&row, changes, upward, pool);
+    // Both sums are attained by admissible sets (1.6), so no bound of layer 2 is tighter (3.1).
     let (rise, fall) = if upward { (towards, away) } else { (away, towards) };
     let terms = away_terms.max(pool.len());
     let slack = |change: f64| z.error + error_of(terms + 3, z.value.abs() + change);
@@ -227,8 +229,8 @@ fn largest_changes(graph: &Graph, budget: &Budget, nodes: &[u32], column: &Weigh
     changes
 }
 
-/// The columns of the `W_k(1)`, term after term, each with the attributes that may be flipped in falling order of its weights: sorted once, they
-/// let each node take its largest entries in `O(q + nnz(X_n))`.
+/// The columns of the `W_k(1)`, term after term, each with the attributes that may be flipped in falling order of its
+/// weights: sorted once, they let each node take its largest entries in `O(q + nnz(X_n))`.
 #[derive(Clone, Debug)]
 pub struct Columns {
     units: Vec<WeightColumn>,
@@ -244,7 +246,7 @@ struct WeightColumn {
 }
 
 impl Columns {
-    /// Sorts the columns.
+    /// Sorts every column: `O(h D log D)` for each term.
     pub fn new(network: &Network, budget: &Budget) -> Columns {
         let layer = &network.layers()[0];
         let (inputs, width) = (layer.inputs(), layer.outputs());
@@ -369,8 +371,8 @@ fn fill(
     }
 }
 
-/// Layers 3 and up of some nodes: interval propagation with bias and clipping, signs of `W` and of `A` split. `previous` has the bounds
-/// of all nodes that send to these.
+/// Layers 3 and up of some nodes: interval propagation with bias and clipping, signs of `W` and of `A` split.
+/// `previous` has the bounds of all nodes that send to these.
 pub fn propagate(layer: &Layer, nodes: &[u32], previous: &LayerBounds) -> LayerBounds {
     let row = |m: usize| layer.passing.row(nodes[m] as usize).map(|(n, entries)| (previous.row(n), entries));
     propagate_rows(layer, nodes, row, previous).of_nodes(nodes, layer.passing.nodes())
@@ -389,7 +391,8 @@ fn propagate_rows<'r, I: Iterator<Item = (usize, &'r [f64])>>(
     previous: &LayerBounds,
 ) -> LayerBounds {
     let (inputs, width, count) = (layer.inputs(), layer.outputs(), layer.passing.terms());
-    // Per node and term: the least and the most that it can send to each unit, and the magnitude for the rounding error.
+    // Per node and term: the least and the most that it can send to each unit, and the magnitude for the rounding
+    // error.
     let sent: Vec<[Vec<f64>; 3]> = (0..previous.lower.len() / inputs * count)
         .into_par_iter()
         .map(|at| {

@@ -1,7 +1,8 @@
 //! The hidden units of representation 2 in one slice, at the point where bounds are anchored.
 //!
 //! The anchor is the unperturbed graph, or in a branch of a search the graph with the flips that the branch has fixed.
-//! Activation bounds of the whole budget stay valid there: what is still admissible in the branch was admissible before.
+//! Activation bounds of the whole budget stay valid there: what is still admissible in the branch was admissible
+//! before.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::problem::slice::Slice;
 /// What a branch of a search assumes of a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Assumption {
-    /// Nothing.
+    /// No assumption: `z` may have either sign.
     #[default]
     Free,
     /// `z ≥ 0`.
@@ -41,7 +42,7 @@ pub struct Hidden {
     pub cap: Vec<Cap>,
     /// Envelopes of units, with what is left of their budgets, where the search has found some.
     pub envelope: Option<(Arc<Envelope>, ListedBudgets)>,
-    /// What is assumed.
+    /// What the branch assumes of each unit's sign.
     pub assumption: Vec<Assumption>,
     /// Which units of a node have no activation; empty if none.
     pub linear: Vec<bool>,

@@ -1,4 +1,5 @@
-//! Multipliers that mix the lines of each unit of representation 2, and how they are improved without an LP (docs/math.md §5.4).
+//! Multipliers that mix the lines of each unit of representation 2, and how they are improved without an LP
+//! (docs/math.md §5.4).
 //!
 //! For a unit with coefficient `a` in the objective and a multiplier `w`
 //!
@@ -10,9 +11,9 @@
 //! z ≤ 0 assumed: a·relu(z) ≥ w·z                                        w ≥ 0        (β)
 //! ```
 //!
-//! Every choice of multipliers gives a valid bound, so whoever proposes them need not be trusted. Without an LP, good ones
-//! come from repeated answers: the flips that are worst for the current multipliers are selected, and the multipliers move
-//! towards what would have been tightest there.
+//! Every choice of multipliers gives a valid bound, so their source need not be trusted. Without an LP, good
+//! ones come from repeated answers: the flips that are worst for the current multipliers are selected, and the
+//! multipliers move towards what would have been tightest there.
 
 use crate::bound::backward::{Backward, Sign};
 use crate::bound::hidden::{Assumption, Hidden};
@@ -36,7 +37,7 @@ pub struct Multipliers {
     pub weights: Vec<f64>,
     /// `Ω` of the units of representations 3 and up.
     pub omega: Vec<Vec<f64>>,
-    /// `Ω` before the last answer: that of the last backward pass.
+    /// `Ω` of the last backward pass, before the last answer moved it: proofs of that bound need this one.
     pub last_omega: Vec<Vec<f64>>,
     /// Signs that a branch assumes above representation 2.
     pub signs: Vec<Sign>,
@@ -70,8 +71,8 @@ impl Multipliers {
         }));
     }
 
-    /// Moves towards the weights that are tightest at the attacker's answer: their average over all answers converges to
-    /// the optimum of the relaxed problem. `attacked` gives the pre-activations of a representation under the answer
+    /// Moves towards the weights that are tightest at the attacker's answer: their average over all answers converges
+    /// to the optimum of the relaxed problem. `attacked` gives the pre-activations of a representation under the answer
     /// (docs/math.md §5.4).
     pub fn answer(
         &mut self,

@@ -1,7 +1,7 @@
 //! A relaxed objective: a lower bound of the margin as a base and a loss for every flip.
 //!
-//! Three relaxations of representation 2 stand here: the paper's dual, the anchored bound, and mixtures of lines with given
-//! multipliers ([`crate::bound::mixture`]).
+//! This file has three relaxations of representation 2: the paper's dual, the anchored bound, and mixtures of lines
+//! with given multipliers ([`crate::bound::mixture`]).
 
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ impl Relaxed {
         }
     }
 
-    /// The relaxation with any slopes: `slope` is asked for every undecided unit, by its place in the slice and its
+    /// The relaxation with any slopes: `slope` gives that of every undecided unit, by its place in the slice and its
     /// coefficient.
     pub fn sloped(&mut self, backward: &Backward, hidden: &Hidden, slope: impl Fn(usize, f64) -> f64) {
         let (coefficients, errors) = backward.coefficients();
@@ -265,6 +265,7 @@ impl Relaxed {
         self.base.add(share * (a * base));
         self.base.allow(share * (error * base));
         // All levels are at least those of τ, which bounds the kink by slopes as in the capped bound.
+        // Prices of nodes and single flips only raise the levels u and v of a flip (5.10).
         let tau = prices.every;
         let largest = if (tau > 0.0) == (z < 0.0) && z.abs() > ez { hidden.cap[at].largest } else { f64::INFINITY };
         let slope = Cap { level: (tau.abs() * (1.0 - 8.0 * UNIT)).next_down().max(0.0), largest }.slope();
@@ -279,7 +280,7 @@ impl Relaxed {
         Some((EnvelopeSlope { weight, up, down }, share, slopes))
     }
 
-    /// A line through the origin.
+    /// A line `slope·z` through the origin: the same slope for rise and fall.
     fn one_slope(&mut self, slope: f64, z: f64, ez: f64) -> (f64, f64) {
         self.base.add(slope * z);
         self.base.allow(slope.abs() * ez);

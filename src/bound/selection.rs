@@ -62,21 +62,21 @@ impl Ord for RowNorm {
     }
 }
 
-/// Where flips are looked for.
+/// The flips that may still be made: those that the budget permits and that no branch has fixed.
 #[derive(Clone, Copy)]
 pub struct SearchSpace<'a> {
     /// The unperturbed graph: it says whether a flip adds or removes.
     pub graph: &'a Graph,
     /// The budget before any flip is fixed.
     pub budget: &'a Budget,
-    /// What has been fixed already.
+    /// Flips that a branch has made or ruled out; the first use up budget.
     pub decided: &'a Decided,
-    /// Rows of `W(1)` to search.
+    /// The rows of `W(1)` in falling order of their norm; frozen attributes are not among them.
     pub attributes: &'a Attributes,
 }
 
-/// The linear change of a relaxed margin with each attribute of each node of the slice, row by row: adding an attribute with weights `w` loses `radius·|w| − centre·w`, removing it
-/// `radius·|w| + centre·w`.
+/// The linear change of a relaxed margin with each attribute of each node of the slice, row by row: adding an attribute
+/// with weights `w` loses `radius·|w| − centre·w`, removing it `radius·|w| + centre·w`.
 #[derive(Debug, Default)]
 pub struct Slopes {
     /// Middle of the slopes for rising and falling units.
@@ -124,8 +124,9 @@ impl Slopes {
 }
 
 impl Slopes {
-    /// What the slopes overstate of a flip that reaches units through several terms: at caps, and where terms meet and partly
-    /// cancel, because each was counted for itself. Excess, the size of what was summed, and the number of terms.
+    /// What the slopes overstate of a flip that reaches units through several terms: at caps, and where terms meet and
+    /// partly cancel, because each was counted for itself. Excess, the size of what was summed, and the number of
+    /// terms.
     fn corrected_terms(&self, slice: &Slice, n: usize, sign: f64, row: &[f64]) -> (f64, f64, usize) {
         let (mut excess, mut size, mut terms) = (0.0, 0.0, 0);
         for (_, m, entries) in slice.reaching(n) {
@@ -149,7 +150,8 @@ impl Slopes {
     }
 }
 
-/// Rows between two looks at the clock: a row takes microseconds, and milliseconds where there are many attributes and units.
+/// Rows between two looks at the clock: a row takes microseconds, and milliseconds where there are many attributes and
+/// units.
 const LOOK: usize = 16;
 
 /// The flips selected, and the buffers to find them.
@@ -175,7 +177,7 @@ impl Selection {
         self.select_until(space, slice, slopes, None)
     }
 
-    /// The same until it is late: then the sum is infinite, since nothing is known of it.
+    /// The same until the deadline: then the sum is infinite, since nothing is known of it.
     pub fn select_until(&mut self, space: &SearchSpace, slice: &Slice, slopes: &Slopes, watch: Option<&Watch>) -> f64 {
         let Some(global @ 1..) = space.decided.global(space.budget) else {
             self.kept.clear();
@@ -211,6 +213,7 @@ impl Selection {
         let mut heap = self.order_rows(space, nodes, slopes);
         let mut looks = 0;
         while let Some(RowNorm { norm, row }) = heap.pop() {
+            // Cauchy–Schwarz: no flip of this row, nor of any later one, reaches the threshold (4.8).
             if norm * attributes.norm(0) <= threshold {
                 break;
             }

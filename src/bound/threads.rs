@@ -1,8 +1,8 @@
 //! Work on threads of its own, for which the calling thread waits idle.
 //!
-//! A thread of rayon's pool that waits for others takes up other work meanwhile. Inside the work on a target that work might be
-//! another target, which asks for the very value that is being made, or for the same thread-local buffers: a deadlock or
-//! a panic.
+//! A thread of rayon's pool that waits for others takes up other work meanwhile. Inside the work on a target that work
+//! might be another target, which needs the very value that is being made, or the same thread-local buffers: a
+//! deadlock or a panic.
 
 use std::cell::OnceCell;
 use std::sync::Arc;

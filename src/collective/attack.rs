@@ -1,5 +1,5 @@
-//! The search for one perturbation that breaks many predictions: greedy, then annealing by swaps. It looks at the network in f64; what it finds is replayed
-//! exactly before it counts.
+//! The search for one perturbation that breaks many predictions: greedy, then annealing by swaps. It looks at the
+//! network in f64; what it finds is replayed exactly before it counts.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -10,7 +10,7 @@ use crate::problem::flip::Flip;
 use crate::problem::forward::Representation;
 use crate::search::limits::Stop;
 
-/// A generator of numbers that look random, the same in every run.
+/// The generator SplitMix64 with a fixed seed: the same numbers in every run.
 struct SplitMix64(u64);
 
 impl SplitMix64 {
@@ -33,7 +33,7 @@ impl SplitMix64 {
     }
 }
 
-/// A candidate that waits to be chosen, with what it gained when so many flips were made.
+/// A candidate in the queue, with the gain that it had when `tried` flips were made.
 #[derive(Clone, Copy)]
 struct RankedFlip {
     gain: f64,
@@ -96,8 +96,8 @@ pub(crate) struct AttackLimits {
     pub(crate) attacked_nodes: Option<usize>,
 }
 
-/// Finds a perturbation among the candidates that breaks many of the nodes that count, each given with the class that it is to keep. `start` is a set to
-/// begin with.
+/// Finds a perturbation among the candidates that breaks many of the nodes that count, each given with the class that
+/// it is to keep. `start` is a set to begin with.
 pub(crate) fn attack(
     problem: &Problem,
     unperturbed: &[Representation],
@@ -163,6 +163,7 @@ impl<'a> AttackSearch<'a> {
         let worth = if broken {
             1.0
         } else {
+            // The potential of docs/math.md §20.5.
             let near = (1.0 - margin / before).max(0.0);
             NEAR * near * near
         };
@@ -211,7 +212,8 @@ impl<'a> AttackSearch<'a> {
         self.change(flip, false)
     }
 
-    /// Adds the best candidates until nothing fits or gains. What a candidate gained when it was last tried is taken for what it gains now, until it comes first.
+    /// Adds the best candidates until nothing fits or gains. What a candidate gained when it was last tried is taken
+    /// for what it gains now, until it comes first.
     fn fill(&mut self, stop: &Stop) {
         let mut waiting: BinaryHeap<RankedFlip> = BinaryHeap::new();
         for at in 0..self.candidates.len() {
@@ -226,6 +228,7 @@ impl<'a> AttackSearch<'a> {
             if !self.fits(self.candidates[first.at]) {
                 continue;
             }
+            // Lazy greedy: a gain is only computed again when it comes first in the queue.
             if first.tried < self.chosen.len() {
                 waiting.push(RankedFlip { gain: self.gain(first.at), tried: self.chosen.len(), ..first });
             } else if first.gain > 0.0 {
@@ -299,6 +302,7 @@ impl<'a> AttackSearch<'a> {
                 continue;
             }
             gain += self.make(into);
+            // The Metropolis rule.
             if gain >= 0.0 || random.share() < (gain / temperature).exp() {
                 if self.count > most {
                     (best, most) = (flips(self), self.count);

@@ -13,7 +13,8 @@ use crate::problem::flip::Flip;
 pub struct Base {
     /// Its id in the graph.
     pub node: usize,
-    /// The smallest number of flips that is not shown to leave its prediction as it is; 0 if not even the unperturbed graph is.
+    /// The smallest number of flips that is not shown to leave its prediction as it is; 0 if not even the unperturbed
+    /// graph is.
     pub needed: usize,
     /// Flips that break it, where some are known.
     pub witness: Option<Vec<Flip>>,
@@ -29,8 +30,8 @@ impl Base {
     }
 }
 
-/// Finds what is known of every node by itself, up to `limit` flips; `progress` is called with each node that is done. `None` if `stopped` says so before
-/// all are.
+/// Finds what is known of every node by itself, up to `limit` flips; `progress` is called with each node that is done.
+/// `None` if `stopped` says so before all are.
 ///
 /// # Errors
 /// If the graph has no such node.

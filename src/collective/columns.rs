@@ -191,6 +191,8 @@ impl Matrix {
                 matrix.row_step[entries.places[at] as usize] += entries.shares[at];
             }
         }
+        // Diagonal preconditioning (T. Pock, A. Chambolle): with inverse sums of columns and rows as step lengths,
+        // `‖Σ^½ A T^½‖ ≤ 1`, and the method converges.
         for step in matrix.column_step.iter_mut().chain(&mut matrix.row_step) {
             *step = if *step > 0.0 { 1.0 / *step } else { 0.0 };
         }

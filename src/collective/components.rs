@@ -1,4 +1,5 @@
-//! The bound rounded down in each component of the graph by itself: predictions are whole in every one of them (docs/math.md (20.10)).
+//! The bound rounded down in each component of the graph by itself: predictions are whole in every one of them
+//! (docs/math.md (20.10)).
 
 use std::collections::BTreeMap;
 
@@ -34,7 +35,8 @@ pub(crate) fn components(network: &Network, nodes: usize) -> Vec<usize> {
     (0..nodes).map(|node| root(&mut parent, node)).collect()
 }
 
-/// How many predictions of a component so many flips there break at most, rounded down: from no flip to the number after which it does not rise.
+/// How many predictions of a component so many flips there break at most, rounded down: from no flip to the number
+/// after which it does not rise.
 #[derive(Debug, Default)]
 struct Component {
     nodes: u128,
@@ -60,8 +62,8 @@ impl Component {
     }
 }
 
-/// The bound at some multipliers, each component rounded down by itself. `nodes` are those of the program. `None` if the graph is one component, if only some nodes may
-/// be attacked, or if there is too much to add up.
+/// The bound at some multipliers, each component rounded down by itself. `nodes` are those of the program. `None` if
+/// the graph is one component, if only some nodes may be attacked, or if there is too much to add up.
 pub(crate) fn rounded(program: &Program, multipliers: &[u32], nodes: &[usize], component: &[usize]) -> Option<usize> {
     let flips: usize =
         program.sources.iter().map(|source| source.local.min(source.end - source.first + source.others)).sum();
@@ -79,6 +81,7 @@ pub(crate) fn rounded(program: &Program, multipliers: &[u32], nodes: &[usize], c
     for (source, worths) in program.sources.iter().zip(by_source) {
         parts.entry(component[source.node as usize]).or_default().worths.extend(worths);
     }
+    // `best[j]`: what `j` flips break at most in the components so far, (20.10).
     let mut best = vec![0usize];
     let mut work = 0usize;
     for part in parts.values_mut() {

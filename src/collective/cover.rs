@@ -1,4 +1,5 @@
-//! Rows that a fractional attack violates: once some flips are taken as made, the others must do the rest (docs/math.md (20.7)).
+//! Rows that a fractional attack violates: once some flips are taken as made, the others must do the rest (docs/math.md
+//! (20.7)).
 
 use std::collections::BTreeMap;
 
@@ -12,8 +13,8 @@ const WORTH: f64 = 0.02;
 /// What a cover leaves to the other flips at least: with less, flips that are worth little become worth much.
 const LEAST_REST: u32 = ONE / 2;
 
-/// For each node whose rows leave more of it to a fractional attack than need be, flips that are best taken as made. `flips` says how much of each flip
-/// is made, in their order.
+/// For each node whose rows leave more of it to a fractional attack than need be, flips that are best taken as made.
+/// `flips` says how much of each flip is made, in their order.
 pub(crate) fn covers(nodes: &[NodeRows], flips: &[(Flip, f64)]) -> Vec<(usize, Vec<Flip>)> {
     let made: BTreeMap<Flip, f64> = flips.iter().copied().collect();
     let mut found = Vec::new();

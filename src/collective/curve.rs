@@ -1,4 +1,5 @@
-//! One budget from end to end: the bound on the predictions that a single perturbation can break, and a perturbation that breaks many.
+//! One budget from end to end: the bound on the predictions that a single perturbation can break, and a perturbation
+//! that breaks many.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -31,14 +32,15 @@ pub struct Settings {
     pub attacked_nodes: Option<usize>,
     /// Swaps of the search for an attack; `None` for a number that grows with the budget.
     pub swaps: Option<usize>,
-    /// Problems with at most so many perturbations are decided by listing them; where bound and attack differ, sixteen times as many are looked at, and those that
-    /// cannot break more are passed over.
+    /// Problems with at most so many perturbations are decided by listing them; where bound and attack differ, sixteen
+    /// times as many are looked at, and those that cannot break more are passed over.
     pub listed: usize,
     /// How often rows are added that cut the fractional attack down.
     pub covers: usize,
     /// The relative width of the gap at which the linear program is solved.
     pub accuracy: f64,
-    /// Entries of the columns that the program begins with: what flips without a column are worth is bounded from above.
+    /// Entries of the columns that the program begins with: what flips without a column are worth is bounded from
+    /// above.
     pub entries: usize,
 }
 
@@ -76,7 +78,8 @@ pub struct Outcome {
     pub bound: usize,
     /// Predictions that no perturbation within the budget breaks, each by itself.
     pub safe: usize,
-    /// The bound before it was rounded down, in each component of the graph by itself; the number itself where all perturbations were listed.
+    /// The bound before it was rounded down, in each component of the graph by itself; the number itself where all
+    /// perturbations were listed.
     pub fractional: f64,
     /// The nodes that the perturbation below breaks, replayed exactly.
     pub broken: Vec<usize>,
@@ -121,7 +124,8 @@ pub struct Collective<'a> {
 }
 
 impl<'a> Collective<'a> {
-    /// Of the nodes that count: what is known of each by itself under the certifier's local budget, and the class that it is to keep.
+    /// Of the nodes that count: what is known of each by itself under the certifier's local budget, and the class that
+    /// it is to keep.
     pub fn new(certifier: &'a Certifier, nodes: &'a [(Base, usize)], settings: Settings) -> Collective<'a> {
         Collective { prepared: certifier.prepared(), nodes, settings, stop: certifier.settings.stop.clone() }
     }
@@ -136,12 +140,14 @@ impl<'a> Collective<'a> {
         safe.map(|(base, reference)| (base.node, *reference)).collect()
     }
 
-    /// The bound and an attack for `global` flips; `before` is an attack on a smaller budget. `None` if the work was stopped.
+    /// The bound and an attack for `global` flips; `before` is an attack on a smaller budget. `None` if the work was
+    /// stopped.
     pub fn at(&self, global: usize, before: &[Flip]) -> Option<Outcome> {
         self.with_safe(global, before, |_| true)
     }
 
-    /// The same with a bound that a proof can state: of the nodes that single nodes' radii show to be safe, only those that `proved` names are taken as such.
+    /// The same with a bound that a proof can state: of the nodes that single nodes' radii show to be safe, only those
+    /// that `proved` names are taken as such.
     pub fn provable(&self, global: usize, before: &[Flip], proved: &BTreeSet<usize>) -> Option<Outcome> {
         let settings = Settings { rows: Rows::Provable, listed: 0, ..self.settings.clone() };
         let provable = Collective { settings, stop: self.stop.clone(), ..*self };

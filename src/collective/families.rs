@@ -17,7 +17,7 @@ use crate::search::limits::{Clock, Stop};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowKind {
-    /// Any set that breaks the node has so many flips.
+    /// Any set that breaks the node has at least so many flips.
     Count(usize),
     /// Shares of the margin, from the bound that is linear in the flips (docs/math.md (20.2)).
     Weight,
@@ -107,8 +107,8 @@ pub(crate) struct Families<'a> {
 }
 
 impl<'a> Families<'a> {
-    /// Finds out which rows nodes get, each node given with the class that it is to keep, and what all flips have in the rows of weights together. Where
-    /// `stop` was set there are none.
+    /// Finds out which rows nodes get, each node given with the class that it is to keep, and what all flips have in
+    /// the rows of weights together. Where `stop` was set there are none.
     pub(crate) fn new(
         prepared: &Prepared,
         nodes: &'a [(&'a Base, usize)],
@@ -157,8 +157,8 @@ impl<'a> Families<'a> {
         self.nodes.par_iter().zip(&self.families).map_init(Default::default, row).collect()
     }
 
-    /// What all flips are worth under multipliers of the rows, given node by node, in the rows of weights and those that rest on them: `sums` says what they have
-    /// in the rows of weights.
+    /// What all flips are worth under multipliers of the rows, given node by node, in the rows of weights and those
+    /// that rest on them: `sums` says what they have in the rows of weights.
     pub(crate) fn worth(&self, rows: &[NodeRows], multipliers: &[&[u32]], sums: &ShareSums) -> ShareSums {
         let sums = sums.clone();
         self.nodes.par_iter().zip(rows).zip(multipliers).for_each_init(

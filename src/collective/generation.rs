@@ -1,5 +1,5 @@
-//! The program of one budget, solved: columns for the flips that matter, found by what all flips of the graph are worth, and rows that cut fractional attacks
-//! down (docs/math.md §20.3).
+//! The program of one budget, solved: columns for the flips that matter, found by what all flips of the graph are
+//! worth, and rows that cut fractional attacks down (docs/math.md §20.3).
 
 use std::collections::BTreeSet;
 
@@ -82,7 +82,8 @@ impl<'a> Work<'a> {
         let rows = families.rows(&named);
         let mut work = Work { prepared, families, effort, stop, named, rows, sums };
         let (mut best, mut enough) = work.solved(Start::default());
-        // Multipliers of a node sum to one at most, so that no flip is worth more than its weights together, as long as there are no other rows.
+        // Multipliers of a node sum to one at most, so that no flip is worth more than its weights together, as long as
+        // there are no other rows.
         for _ in 1..PASSES {
             if enough || !work.name_more(&best, None) {
                 break;
@@ -94,8 +95,8 @@ impl<'a> Work<'a> {
         (work, best)
     }
 
-    /// The shares of some flips in the first row of each node, in their order; none for nodes without rows. All flips are named, or there would be shares that are
-    /// not known.
+    /// The shares of some flips in the first row of each node, in their order; none for nodes without rows. All flips
+    /// are named, or there would be shares that are not known.
     pub(crate) fn shares(&self, flips: &[Flip]) -> Option<Vec<Option<Vec<u32>>>> {
         let of = |rows: &NodeRows| rows.rows.first().map(|row| flips.iter().map(|&flip| row.share(flip)).collect());
         self.sums.unnamed(&self.named).is_empty().then(|| self.rows.iter().map(of).collect())
@@ -133,7 +134,8 @@ impl Work<'_> {
         self.evaluated(program, solution, &self.sums)
     }
 
-    /// The bound over all flips, where `sums` says what those without a column are worth; and whether these add nothing to speak of.
+    /// The bound over all flips, where `sums` says what those without a column are worth; and whether these add
+    /// less than the accuracy.
     fn evaluated(&self, mut program: Program, mut solution: Solution, sums: &ShareSums) -> (Generated, bool) {
         let without = solution.value.approximate();
         program.set_caps(&sums.unnamed(&self.named));
@@ -143,8 +145,8 @@ impl Work<'_> {
         (Generated { kinds, program, solution }, enough)
     }
 
-    /// Columns for the flips that are worth about as much as the last one of the best attack, or more: by `sums`, or by what they have in the rows of weights.
-    /// False if there are none.
+    /// Columns for the flips that are worth about as much as the last one of the best attack, or more: by `sums`, or by
+    /// what they have in the rows of weights. False if there are none.
     fn name_more(&mut self, now: &Generated, sums: Option<&ShareSums>) -> bool {
         let sums = sums.unwrap_or(&self.sums);
         let price = now.program.price(&now.solution.multipliers) / u128::from(ONE);
@@ -174,7 +176,8 @@ impl Work<'_> {
         }
     }
 
-    /// Adds rows that cut the fractional attack down; all flips are priced anew, since these rows are larger than the weights.
+    /// Adds rows that cut the fractional attack down; all flips are priced anew, since these rows are larger than the
+    /// weights.
     fn covered(&mut self, mut best: Generated) -> Generated {
         let mut last = best.solution.clone();
         let mut work = 0;
@@ -204,7 +207,7 @@ impl Work<'_> {
         let mut program = self.program();
         let limits = |part: f64, work: u64| SolverLimits {
             accuracy: part * self.effort.accuracy,
-            // A solution is asked for in any case, if only a rough one.
+            // Even without any work left a rough solution is needed.
             work: WORK.saturating_sub(work).max(WORK / 8),
         };
         let mut solution = solve(&program, last.start(&last.multipliers), limits(ROUGH, *work), self.stop);

@@ -1,5 +1,6 @@
-//! All perturbations of a small problem, one by one: how many predictions the worst of them breaks, exactly. Where shares of the flips are known,
-//! perturbations that cannot break more than one that is known are passed over (docs/math.md §20.6).
+//! All perturbations of a small problem, one by one: how many predictions the worst of them breaks, exactly. Where
+//! shares of the flips are known, perturbations that cannot break more than one that is known are passed over
+//! (docs/math.md §20.6).
 
 use std::collections::BTreeSet;
 
@@ -15,14 +16,15 @@ use crate::search::limits::Stop;
 /// What is known before a listing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hints {
-    /// By node: a share of every flip, in their order. A perturbation whose shares do not sum to one does not break the node. None for nodes of which
-    /// nothing is known.
+    /// By node: a share of every flip, in their order. A perturbation whose shares do not sum to one does not break the
+    /// node. None for nodes of which nothing is known.
     pub(crate) shares: Vec<Option<Vec<u32>>>,
     /// A perturbation, and how many predictions it breaks.
     pub(crate) best: (usize, Vec<Flip>),
 }
 
-/// The perturbation that breaks most, and how many; `None` if there are more than `most` perturbations to look at, or `stop` is set.
+/// The perturbation that breaks most, and how many; `None` if there are more than `most` perturbations to look at, or
+/// `stop` is set.
 pub(crate) fn worst(
     prepared: &Prepared,
     nodes: &[(usize, usize)],
@@ -103,6 +105,8 @@ impl Listing<'_> {
         }
         for at in first..self.flips.len() {
             if self.fits(self.flips[at]) {
+                // Flips are added in their order, so all that is left uses flips from `at` on; no later start can do
+                // more.
                 if self.possible(at) <= self.best.0 {
                     return true;
                 }

@@ -1,4 +1,5 @@
-//! One attack for the whole graph: how many predictions a single perturbation can break at most, and one that breaks many (docs/math.md §20).
+//! One attack for the whole graph: how many predictions a single perturbation can break at most, and one that breaks
+//! many (docs/math.md §20).
 //!
 //! ```no_run
 //! use gcnproof::collective::{Collective, Settings, bases};

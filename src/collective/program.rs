@@ -24,7 +24,8 @@ pub(crate) struct Source {
     pub(crate) cap: u64,
 }
 
-/// Rows of some nodes under a budget, stored by columns. What a named flip has beyond the default of its source node is stored flip by flip.
+/// Rows of some nodes under a budget, stored by columns. What a named flip has beyond the default of its source node is
+/// stored flip by flip.
 #[derive(Debug, Default)]
 pub struct Program {
     /// Flips in all.
@@ -46,8 +47,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Puts the rows of nodes together. Rows of flips that the budget does not permit are passed over. `sources` are nodes whose flips may be worth something
-    /// though no row names them.
+    /// Puts the rows of nodes together. Rows of flips that the budget does not permit are passed over. `sources` are
+    /// nodes whose flips may be worth something though no row names them.
     pub fn new(
         graph: &Graph,
         budget: &Budget,
@@ -116,8 +117,8 @@ impl Program {
         program
     }
 
-    /// Says what flips that no row names are worth at most beside the defaults, by source node and in multiples of `1/ONE`; nothing for nodes that are
-    /// left out.
+    /// Says what flips that no row names are worth at most beside the defaults, by source node and in multiples of
+    /// `1/ONE`; nothing for nodes that are left out.
     ///
     /// # Panics
     /// If the program does not know one of the nodes: its flips would be forgotten.

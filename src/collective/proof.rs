@@ -1,4 +1,5 @@
-//! Proofs about one attack for the whole graph, in the lines of `check/FORMAT-COLLECTIVE.md`. A proof claims what the checker has found its lines to show.
+//! Proofs about one attack for the whole graph, in the lines of `check/FORMAT-COLLECTIVE.md`. A proof claims what the
+//! checker has found its lines to show.
 
 use std::collections::BTreeSet;
 
@@ -40,12 +41,13 @@ pub struct Proved {
     pub lines: Vec<Line>,
 }
 
-/// How far above the certifier's sum the checker's may lie, relatively and absolutely, before it computes exactly what it had rounded. Only time depends on it.
+/// How far above the certifier's sum the checker's may lie, relatively and absolutely, before it computes exactly what
+/// it had rounded. Only time depends on it.
 const SLACK: [f64; 2] = [1e-6, 1e-4];
 
 impl Collective<'_> {
-    /// A bound that can be proved and an attack for `global` flips: the claim is what the checker says that the lines show. `before` is an attack on a smaller
-    /// budget. `None` if the work was stopped.
+    /// A bound that can be proved and an attack for `global` flips: the claim is what the checker says that the lines
+    /// show. `before` is an attack on a smaller budget. `None` if the work was stopped.
     ///
     /// # Errors
     /// If the checker refuses the header.

@@ -11,8 +11,8 @@ use crate::number::rounding::Enclosure;
 use crate::problem::flip::Flip;
 use crate::search::pair::difference;
 
-/// The nodes that a perturbation breaks, of those that are given with the class that each is to keep, in rising order. A node is broken if another class is
-/// at least as large.
+/// The nodes that a perturbation breaks, of those that are given with the class that each is to keep, in rising order.
+/// A node is broken if another class is at least as large.
 pub fn broken(prepared: &Prepared, nodes: &[(usize, usize)], flips: &[Flip]) -> Vec<usize> {
     let reached = reached(prepared, flips);
     let is_broken = |workspace: &mut Workspace, &(node, reference): &(usize, usize)| {

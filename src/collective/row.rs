@@ -5,8 +5,8 @@ use crate::problem::flip::Flip;
 /// Shares and multipliers are multiples of `1/ONE`, so that everything that a bound sums is an integer.
 pub const ONE: u32 = 1 << 24;
 
-/// `Σ π_f δ_f ≥ 1` for every perturbation `δ` that breaks a node: a share `π_f` for every flip of the nodes that it depends on, in multiples of
-/// `1/ONE`, rounded up.
+/// `Σ π_f δ_f ≥ 1` for every perturbation `δ` that breaks a node: a share `π_f` for every flip of the nodes that it
+/// depends on, in multiples of `1/ONE`, rounded up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShareRow {
     /// The share of every flip of a source node that is not named below, by source node.
@@ -33,8 +33,8 @@ impl ShareRow {
         u64::from(ONE).saturating_sub(sum).max(1) as u32
     }
 
-    /// The row of what remains once some flips, whose shares sum to less than one, are taken as made (docs/math.md (20.7)). Where a source has a default, its
-    /// flips among them keep it, which is more than they need.
+    /// The row of what remains once some flips, whose shares sum to less than one, are taken as made (docs/math.md
+    /// (20.7)). Where a source has a default, its flips among them keep it, which is more than they need.
     pub fn without(&self, flips: &[Flip]) -> ShareRow {
         let rest = u64::from(self.rest(flips));
         let scaled = |share: u32| (u64::from(share) * u64::from(ONE)).div_ceil(rest).min(u64::from(ONE)) as u32;

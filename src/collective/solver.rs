@@ -1,5 +1,5 @@
-//! A source of multipliers: a first-order method for the linear program of rows, on the flips that matter. Its answers are proposals: the bound is what
-//! [`evaluate`](crate::collective::dual::evaluate) makes of them (docs/math.md §20.4).
+//! A source of multipliers: a first-order method for the linear program of rows, on the flips that matter. Its answers
+//! are proposals: the bound is what [`evaluate`](crate::collective::dual::evaluate) makes of them (docs/math.md §20.4).
 
 use crate::collective::columns::{Active, Matrix};
 use crate::collective::dual::{Value, evaluate, on_grid};
@@ -27,7 +27,7 @@ pub struct Solution {
 }
 
 impl Solution {
-    /// To go on from, with multipliers for the rows of another program.
+    /// A warm start for another program, given multipliers for its rows.
     pub fn start<'a>(&'a self, multipliers: &'a [u32]) -> Start<'a> {
         Start { multipliers: Some(multipliers), columns: &self.columns, flips: &self.flips }
     }
@@ -87,6 +87,7 @@ pub fn solve(program: &Program, start: Start, limits: SolverLimits, stop: &Stop)
             state.x.push(*made);
         }
     }
+    // Column generation: only the flips that some multipliers found worth most have a column.
     for round in 0..ROUNDS {
         let grown = active.grow(program, &on_grid(program, &state.y));
         if grown == 0 && round > 0 || state.work > limits.work || stop.is_set() {
@@ -172,6 +173,8 @@ impl PrimalDual {
         let mut steps_since = 0;
         for step in 1..=MOST {
             self.work += matrix.entries() as u64;
+            // One step of the primal-dual hybrid gradient method on the saddle point of §20.4, with diagonal step
+            // sizes: first the attack moves up along `πᵀμ` and is projected onto P (1.9) …
             matrix.backward(&self.y, &mut worths);
             for (column, slot) in ahead.iter_mut().enumerate() {
                 *slot = self.x[column] + self.balance * matrix.column_step[column] * worths[column];
@@ -179,10 +182,13 @@ impl PrimalDual {
             matrix.polytope.project(&mut ahead, &matrix.column_step, &mut price);
             for (column, slot) in ahead.iter_mut().enumerate() {
                 let next = *slot;
+                // The multipliers see the attack one step ahead, which makes the method converge.
                 *slot = 2.0 * next - self.x[column];
                 self.x[column] = next;
                 average.0[column] += next;
             }
+            // … then the multipliers move down where the attack has more than one in their row, and are projected onto
+            // `Σ_i μ_ni ≤ 1`.
             matrix.forward(&ahead, &mut reached);
             for (row, y) in self.y.iter_mut().enumerate() {
                 *y += matrix.row_step[row] / self.balance * (1.0 - reached[row]);
@@ -218,12 +224,14 @@ impl PrimalDual {
                 }
                 dual - primal
             };
+            // Averages converge where iterates may circle, so both are measured.
             let (gap_now, gap_mean) = (measure(&self.x, &self.y), measure(&mean.0, &mean.1));
             let closed = best_dual - best_primal <= limits.accuracy * best_primal.max(1.0);
             if closed || self.work > limits.work || stop.is_set() {
                 break;
             }
             let gap = gap_now.min(gap_mean);
+            // Restarts from the better of the two make the convergence linear on linear programs (Applegate et al.).
             if gap <= 0.4 * last_gap || steps_since >= 10 * STEPS && gap <= 0.9 * last_gap || steps_since >= 20 * STEPS
             {
                 if gap_mean < gap_now {
@@ -251,6 +259,7 @@ impl PrimalDual {
         };
         let x = moved(&self.x, before_x, &matrix.column_step);
         let y = moved(&self.y, before_y, &matrix.row_step);
+        // The geometric mean of the old ratio and the one just seen: a single odd stretch does not throw the steps off.
         if x > 1e-12 && y > 1e-12 {
             self.balance = (0.5 * (x / y).ln() + 0.5 * self.balance.ln()).exp().clamp(1e-4, 1e4);
         }

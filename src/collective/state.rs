@@ -1,5 +1,5 @@
-//! The true network under a perturbation that changes flip by flip, for the whole graph at once and in f64: what a search for attacks looks at. Nothing
-//! rests on it.
+//! The true network under a perturbation that changes flip by flip, for the whole graph at once and in f64: what a
+//! search for attacks looks at. Nothing rests on it.
 
 use crate::problem::Problem;
 use crate::problem::flip::Flip;

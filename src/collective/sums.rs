@@ -111,7 +111,8 @@ impl ShareSums {
         0
     }
 
-    /// What the flips of each source node that are not named are worth at most, in units of shares; source nodes without such flips are left out.
+    /// What the flips of each source node that are not named are worth at most, in units of shares; source nodes
+    /// without such flips are left out.
     pub(crate) fn unnamed(&self, named: &Named) -> BTreeMap<u32, u64> {
         let mut most = BTreeMap::new();
         for (source, sums) in (0..).zip(&self.rows) {

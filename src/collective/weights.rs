@@ -1,5 +1,5 @@
-//! What every flip can do to one node: shares of its margin, from the bound that is linear in the flips and exact where nothing is flipped
-//! (docs/math.md (5.5), (20.2)).
+//! What every flip can do to one node: shares of its margin, from the bound that is linear in the flips and exact where
+//! nothing is flipped (docs/math.md (5.5), (20.2)).
 
 use crate::bound::prepared::Prepared;
 use crate::bound::selection::Slopes;
@@ -13,13 +13,14 @@ use crate::problem::matrix::PatternRows;
 /// Attributes that are scored for all source nodes before the next ones are: their weights stay near the processor.
 const BLOCK: usize = 64;
 
-/// The shares of all flips of one node under a budget: a perturbation breaks the node only if its shares sum to one. A buffer that is used again for
-/// the next node.
+/// The shares of all flips of one node under a budget: a perturbation breaks the node only if its shares sum to one. A
+/// buffer that is used again for the next node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlipShares {
     /// The nodes that it depends on, in the order of its slice.
     sources: Vec<u32>,
-    /// Shares of the flips of a source, in the order of [`Attributes`](crate::bound::attributes::Attributes); 0 for those that are not permitted.
+    /// Shares of the flips of a source, in the order of [`Attributes`](crate::bound::attributes::Attributes); 0 for
+    /// those that are not permitted.
     shares: Vec<u32>,
     /// Places of a source.
     width: usize,
@@ -52,7 +53,8 @@ impl Common {
 }
 
 impl FlipShares {
-    /// Finds the shares of a node against all other classes, at the budget of `prepared`. False if the bound says nothing.
+    /// Finds the shares of a node against all other classes, at the budget of `prepared`. False if the bound says
+    /// nothing.
     pub(crate) fn find(
         &mut self,
         prepared: &Prepared,
@@ -132,7 +134,8 @@ impl FlipShares {
         if most == 0 {
             return false;
         }
-        // The largest of each source alone suffice in most cases; that one of them may be a flip that is not permitted does no harm.
+        // The largest of each source alone suffice in most cases; that one of them may be a flip that is not permitted
+        // does no harm.
         let mut largest = self.largest.clone();
         keep_largest(&mut largest, 0, most);
         if self.largest.len() > 1 && largest.into_iter().map(u64::from).sum::<u64>() >= enough {
@@ -149,7 +152,7 @@ impl FlipShares {
     }
 }
 
-/// Of the numbers from a place on, only so many of the largest.
+/// Keeps only the `count` largest of the numbers from place `from` on.
 fn keep_largest(numbers: &mut Vec<u32>, from: usize, count: usize) {
     if numbers.len() - from > count {
         if count > 0 {
@@ -197,8 +200,8 @@ pub(crate) fn named_row(
     known.then_some(ShareRow { defaults: Vec::new(), entries })
 }
 
-/// Goes through the other classes of a node: the nodes that it depends on, the slopes of the anchored bound, and how losses become shares. False if
-/// the bound says nothing for one of them.
+/// Goes through the other classes of a node: the nodes that it depends on, the slopes of the anchored bound, and how
+/// losses become shares. False if the bound says nothing for one of them.
 fn classes(
     prepared: &Prepared,
     node: usize,
@@ -208,6 +211,7 @@ fn classes(
 ) -> bool {
     let network = prepared.network();
     workspace.slice.cut(network, network.depth(), node);
+    // A node breaks when any class overtakes it, so a share is the largest over all classes (20.2).
     for class in (0..network.class_count()).filter(|&class| class != reference) {
         let Workspace { slice, backward, relaxed, slopes, .. } = &mut *workspace;
         let bounds = prepared.activation_bounds();

@@ -85,8 +85,8 @@ impl AttributeTerms {
         }
     }
 
-    /// A node of the row with the entry of one of these terms, by its place among them. Returns how many attributes the row has not
-    /// seen in this term before.
+    /// A node of the row with the entry of one of these terms, by its place among them. Returns how many attributes the
+    /// row has not seen in this term before.
     pub(super) fn read(&self, seen: &mut Seen, problem: &Problem, of: usize, n: usize, entry: f64) -> usize {
         let attributes = problem.graph().attributes().row(n);
         let first = of * problem.graph().attribute_count();

@@ -1,6 +1,7 @@
 //! The rounding errors of all nodes of a graph under a budget: hidden layers once, class pairs when they are asked for.
 //!
-//! Everything holds for every execution of the network as it is described, and for every admissible set of flips at once (docs/math.md §19).
+//! Everything holds for every execution of the network as it is described, and for every admissible set of flips at
+//! once (docs/math.md §19).
 
 use gcnproof_files::DescribedLayer;
 use rayon::prelude::*;
@@ -13,7 +14,8 @@ use crate::deployed::units::{ComputedUnit, Units};
 use crate::problem::Problem;
 use crate::problem::forward::{Representation, first_magnitudes};
 
-/// What one row of a layer receives from other layers: by term and input, of the terms that read layers one after the other.
+/// What one row of a layer receives from other layers: by term and input, of the terms that read layers one after the
+/// other.
 #[derive(Clone, Debug, Default)]
 struct Received {
     /// `Σ_n |A_mn| e_n`.
@@ -76,8 +78,8 @@ impl ErrorTable {
         &self.problem.network().described().layers[at]
     }
 
-    /// By how much computed margins of a class over others may differ from the exact ones at a node, at most; infinite where nothing
-    /// is known (docs/math.md (19.5)).
+    /// By how much computed margins of a class over others may differ from the exact ones at a node, at most; infinite
+    /// where nothing is known (docs/math.md (19.5)).
     pub fn margin_errors(&self, node: usize, reference: usize, classes: &[usize]) -> Vec<f64> {
         let (network, last) = (self.problem.network(), self.units.len());
         let (layer, facts) = (self.layer(last), &self.facts[last]);
@@ -136,7 +138,8 @@ impl ErrorTable {
         let (problem, network) = (&self.problem, self.problem.network());
         let (layer, facts, layers) = (self.layer(at), &self.facts[at], &network.described().layers);
         let (chain, values) = (&network.layers()[layer.layer], &unperturbed[layer.layer]);
-        // The forward pass has the magnitudes of a layer that reads attributes alone, unless they are others by what was folded.
+        // The forward pass has the magnitudes of a layer that reads attributes alone, unless they are others by what
+        // was folded.
         let folded = layer.bias_magnitude.is_some() || layer.terms.iter().any(|term| term.magnitude.is_some());
         let forward = layer.terms.iter().all(|term| term.source.is_none()) && layer.layer == 0 && !folded;
         let attributes = AttributeTerms::new(problem, layer, !forward);

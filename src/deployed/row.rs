@@ -1,4 +1,5 @@
-//! The rounding errors of one row of a described layer, from sums of magnitudes (docs/math.md §19). Every number is rounded up.
+//! The rounding errors of one row of a described layer, from sums of magnitudes (docs/math.md §19). Every number is
+//! rounded up.
 
 use gcnproof_files::DescribedLayer;
 
@@ -23,7 +24,8 @@ pub(super) struct LayerFacts {
 struct TermFacts {
     /// Roundings that entries of its operator stand for, as stated.
     operator_error: u32,
-    /// Roundings of products on a path: 1 where inputs are 0 and 1, and 2 otherwise; and those of what was folded into its weights.
+    /// Roundings of products on a path: 1 where inputs are 0 and 1, and 2 otherwise; and those of what was folded into
+    /// its weights.
     products: usize,
 }
 
@@ -91,8 +93,9 @@ impl LayerFacts {
         row.rounded[term] |= self.terms[term].operator_error == 0 && !self.execution.holds(entry);
     }
 
-    /// `γ` of (19.1): what the products of a row are wrong by at most, relative to their magnitude; infinite where nothing is known, or a number
-    /// may leave the range. `biases` are those of the row, `sizes` what was folded into them.
+    /// `γ` of (19.1): what the products of a row are wrong by at most, relative to their magnitude; infinite where
+    /// nothing is known, or a number may leave the range. `biases` are those of the row, `sizes` what was folded into
+    /// them.
     pub(super) fn relative(&self, row: &RowFacts, biases: &[f64], sizes: &[f64]) -> f64 {
         if !self.stays_in_range(row, largest(sizes.iter().copied())) {
             return f64::INFINITY;
@@ -123,7 +126,8 @@ impl LayerFacts {
         (1.0 + row.size) * (1.0 + self.largest_weight) * (1.0 + row.largest_entry)
     }
 
-    /// What underflow adds: each operation, and each number that is read, is wrong by so much once more, times what it is multiplied by.
+    /// What underflow adds: each operation, and each number that is read, is wrong by so much once more, times what it
+    /// is multiplied by.
     pub(super) fn underflows(&self, row: &RowFacts) -> f64 {
         let pairs = row.inputs.iter().zip(&row.entries).map(|(&d, &r)| (d + 1) as f64 * (r + 1) as f64);
         let operations = pairs.sum::<f64>() + 1.0;

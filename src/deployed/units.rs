@@ -43,7 +43,8 @@ impl ComputedUnit {
         let highest = (self.value.upper() + self.moved).next_up();
         let lowest = (self.value.lower() - self.moved).next_down();
         if !(self.wrong + highest.abs() + lowest.abs()).is_finite() {
-            // Nothing is known. Infinities stay so, whatever they are multiplied by or compared with, or become NaN and are found here.
+            // Nothing is known. Infinities stay so, whatever they are multiplied by or compared with, or become NaN and
+            // are found here.
             (*error, *size) = (f32::INFINITY, f32::INFINITY);
             return reach.into_iter().for_each(|reach| *reach = f32::INFINITY);
         }

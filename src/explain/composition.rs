@@ -1,7 +1,7 @@
 //! The composition of a bound: what its relaxed hidden units take away from the true margin.
 //!
-//! Each bound is taken apart at its own worst flips `δ*`: the true network has some margin there, and every hidden unit whose
-//! relaxed value lies below its true one takes its share away. What is left is the bound (docs/math.md (14.4)):
+//! Each bound is taken apart at its own worst flips `δ*`: the true network has some margin there, and every hidden unit
+//! whose relaxed value lies below its true one takes its share away. What is left is the bound (docs/math.md (14.4)):
 //!
 //! ```text
 //! bound = margin(δ*) − Σ units (a·relu(z) − relaxed value) − what the layers above the second lose

@@ -90,7 +90,7 @@ pub struct DeployedLine {
     pub prediction_depends: bool,
 }
 
-/// Everything that is told of a node.
+/// The explanation of a node: its verdict, the numbers behind it, and the strongest attack found.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
     /// Its id, from 0.
@@ -276,8 +276,8 @@ fn steps(
     steps
 }
 
-/// How many of the flips, from the first on, take the reference class down to some other one. Margins inside their rounding
-/// error are computed exactly. The workspace stands at the target.
+/// How many of the flips, from the first on, take the reference class down to some other one. Margins inside their
+/// rounding error are computed exactly. The workspace stands at the target.
 fn sufficient(
     certifier: &Certifier,
     reference: usize,

@@ -70,8 +70,8 @@ impl std::str::FromStr for LocalBudget {
     }
 }
 
-/// What the attacker may do: at most [`global`](Budget::global) flips in all, at most [`local(n)`](Budget::local) in the
-/// row of node `n`, only in the given direction, never in a frozen row or column (docs/math.md (1.2)).
+/// What the attacker may do: at most [`global`](Budget::global) flips in all, at most [`local(n)`](Budget::local) in
+/// the row of node `n`, only in the given direction, never in a frozen row or column (docs/math.md (1.2)).
 ///
 /// Admissible sets of flips are closed under taking subsets; the anchored bound rests on that.
 #[derive(Clone, Debug, PartialEq)]

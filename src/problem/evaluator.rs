@@ -1,6 +1,6 @@
 //! A perturbation on the true network: the logits of one target when some flips are made, in f64 with a proven error.
 //!
-//! Whoever rests a verdict on them and finds a margin inside its error asks [`crate::problem::exact`].
+//! A verdict on a margin that lies inside its error must use [`crate::problem::exact`].
 
 use crate::number::rounding::{Enclosure, FLOOR, error_of};
 use crate::problem::Problem;

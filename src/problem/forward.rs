@@ -106,8 +106,8 @@ fn send_hidden(previous: &Representation, below: &Layer, layer: &Layer) -> Sent 
     sent
 }
 
-/// `Σ_k A_k (…) + b`. `terms` bounds the roundings that what a node sends has seen. No node counts but those of the row: on a part of the
-/// graph, values and errors are the same.
+/// `Σ_k A_k (…) + b`. `terms` bounds the roundings that what a node sends has seen. No node counts but those of the
+/// row: on a part of the graph, values and errors are the same.
 fn pass(layer: &Layer, sent: &Sent, terms: impl Fn(usize) -> usize + Sync) -> Representation {
     let (width, count) = (layer.outputs(), layer.passing.terms());
     let rows = layer.passing.nodes();

@@ -1,4 +1,5 @@
-//! Sparse 0/1 patterns and real matrices as `sprs` holds them, weights as `nalgebra` does, and their rows as slices for inner loops.
+//! Sparse 0/1 patterns and real matrices as `sprs` holds them, weights as `nalgebra` does, and their rows as slices for
+//! inner loops.
 
 use nalgebra::DMatrix;
 use sprs::{CsMatI, SpIndex};

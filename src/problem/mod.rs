@@ -1,4 +1,5 @@
-//! The problem: a graph, a network and a budget of flips, the slice of a target, and evaluation of perturbations. No bounds.
+//! The problem: a graph, a network and a budget of flips, the slice of a target, and evaluation of perturbations. No
+//! bounds.
 
 pub mod budget;
 pub mod embedded;
@@ -24,7 +25,8 @@ use budget::Budget;
 use graph::Graph;
 use network::Network;
 
-/// A graph, a network on it, and a budget: what a certifier decides. Everything is owned, so that it can be kept and shared.
+/// A graph, a network on it, and a budget: what a certifier decides. Everything is owned, so that it can be kept and
+/// shared.
 #[derive(Clone, Debug)]
 pub struct Problem {
     graph: Arc<Graph>,

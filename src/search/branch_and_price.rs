@@ -1,4 +1,5 @@
-//! Branch and price of one class pair: the steps that bound a branch, in their order, with column generation in every branch.
+//! Branch and price of one class pair: the steps that bound a branch, in their order, with column generation in every
+//! branch.
 
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
@@ -59,8 +60,8 @@ pub(crate) fn search_pair(
         pairs.settle(at, workspace);
     }
     let pair = &mut pairs[at];
-    // The best perturbation lies in some branch, so that no bound of all of them exceeds its margin. Where the minimum is searched for, what was closed with a
-    // proof is only known not to be below that margin.
+    // The best perturbation lies in some branch, so that no bound of all of them exceeds its margin. Where the minimum
+    // is searched for, what was closed with a proof is only known not to be below that margin.
     let lower = match goal {
         SearchGoal::Decide => lower,
         SearchGoal::Minimize { .. } => open.min(pair.attack.lower()),

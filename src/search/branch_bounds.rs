@@ -23,8 +23,8 @@ fn cut(bounds: &mut LayerBounds, unit: usize, active: bool) {
     }
 }
 
-/// Sets the hidden units to their bounds and anchors in the branch (docs/math.md §7.2). False if its assumptions cannot hold; none if
-/// it is late.
+/// Sets the hidden units to their bounds and anchors in the branch (docs/math.md §7.2). False if its assumptions cannot
+/// hold; none once the deadline has passed.
 pub(super) fn anchor(search: &mut PairSearch, branch: &Branch) -> Option<bool> {
     let prepared = search.prepared;
     let Workspace { slice, hidden, evaluator, backward, local_bounds, multipliers, watch, .. } = &mut *search.workspace;
@@ -60,6 +60,7 @@ pub(super) fn anchor(search: &mut PairSearch, branch: &Branch) -> Option<bool> {
         if impossible {
             return Some(false);
         }
+        // Where the bounds already rule the sign out, the branch is empty; otherwise it may be assumed.
         hidden.assumption[unit] = assumption;
     }
     if prepared.network().depth() > 3 {

@@ -92,9 +92,10 @@ fn any_flip(search: &PairSearch, branch: &Branch, nodes: &[u32]) -> Option<Flip>
     })
 }
 
-/// The free unit with a negative coefficient whose split gains most at the master's point, and the gain (docs/math.md (7.2)).
-/// The two branches gain the relaxed activation beyond `z` and beyond 0; a unit of which one is nothing is not loose. (Measured: choosing by
-/// the sum of the two takes half as many tree nodes as choosing by the smaller.) Gains up to `least` are none.
+/// The free unit with a negative coefficient whose split gains most at the master's point, and the gain (docs/math.md
+/// (7.2)). The two branches gain the relaxed activation beyond `z` and beyond 0; a unit of which one is nothing is not
+/// loose. (Measured: choosing by the sum of the two takes half as many tree nodes as choosing by the smaller.) Gains up
+/// to `least` are none.
 fn loosest(
     hidden: &Hidden,
     coefficients: &[f64],

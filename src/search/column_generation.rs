@@ -1,5 +1,5 @@
-//! Column generation (docs/math.md §6): a master suggests multipliers against the flips that it knows, one pass over all flips says what they
-//! are worth, and the flips of the attacker's answer become known.
+//! Column generation (docs/math.md §6): a master suggests multipliers against the flips that it knows, one pass over
+//! all flips says what they are worth, and the flips of the attacker's answer become known.
 
 use crate::bound::selection::SearchSpace;
 use crate::problem::flip::Flip;
@@ -7,21 +7,22 @@ use crate::problem::slice::Slice;
 
 /// A solver of restricted masters. Its answers are suggestions: a bound is what the pricing pass says of them.
 pub trait Master {
-    /// What it suggests.
+    /// The multipliers that it suggests. They need not be optimal, or even right.
     type Suggestion;
-    /// Makes a flip known.
+    /// Adds the column of a flip to the restricted master.
     fn add(&mut self, space: &SearchSpace, slice: &Slice, flip: Flip);
-    /// Is this flip known?
+    /// Has this flip a column?
     fn knows(&self, flip: Flip) -> bool;
     /// The best multipliers against the flips known.
     fn solve(&mut self, space: &SearchSpace, slice: &Slice) -> Self::Suggestion;
 }
 
-/// Where multipliers are tried.
+/// The pricing step: it evaluates suggested multipliers over all flips.
 pub(super) trait Pricing<M: Master> {
     /// The slice of the target.
     fn slice(&self) -> &Slice;
-    /// Tries a suggestion. Returns the flips to go on with, of which the master knows none; none of them if the search is over.
+    /// Evaluates a suggestion. Returns the flips whose columns are to be added, of which the master knows none; none if
+    /// column generation is over.
     fn price(&mut self, master: &mut M, suggestion: M::Suggestion) -> Vec<Flip>;
 }
 
@@ -30,7 +31,7 @@ pub(super) fn unknown(master: &impl Master, flips: impl IntoIterator<Item = Flip
     flips.into_iter().filter(|flip| !master.knows(*flip)).collect()
 }
 
-/// Masters and pricing in turn, starting with some flips, until the pricing has no more to go on with
+/// Column generation: master and pricing in turn, starting with the columns of some flips, until pricing returns none
 /// (docs/math.md (6.2)).
 pub(super) fn generate<M: Master>(
     master: &mut M,

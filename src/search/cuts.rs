@@ -1,9 +1,10 @@
 //! Rounds of separation and mastering that put every unit under its envelope at the relaxed attacker's point.
 //!
-//! Each round takes the point where the attacker has been on average, asks [`super::separation`] for the lowest line of every
-//! unit there, and lets a master say how much of it each unit takes instead of the line it has. What comes out is one line
-//! per unit again, because prices may be averaged ([`crate::bound::line::envelope`]). The master can keep every line as it is, so its optimum
-//! never falls. (Measured: the average of the points, not the last one, is what makes a handful of rounds enough.)
+//! Each round takes the point where the attacker has been on average, asks [`super::separation`] for the lowest line of
+//! every unit there, and lets a master say how much of it each unit takes instead of the line it has. What comes out is
+//! one line per unit again, because prices may be averaged ([`crate::bound::line::envelope`]). The master can keep
+//! every line as it is, so its optimum never falls. (Measured: the average of the points, not the last one, is what
+//! makes a handful of rounds enough.)
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ use super::tree::Branch;
 /// Rounds at the root of a tree, and below it.
 const ROUNDS: [usize; 2] = [40, 4];
 
-/// Masters per round.
+/// Masters solved in a round, at most.
 const MASTERS: usize = 6;
 
 /// The average moves by this share towards the last point.
@@ -74,14 +75,14 @@ impl EnvelopeCuts {
     }
 }
 
-/// The pricing of an cuts.
+/// Evaluates multipliers that mix new envelopes into the lines of the units.
 struct EnvelopePricing<'s, 'a, 'p> {
     search: &'s mut PairSearch<'a, 'p>,
     branch: &'s Branch,
     cuts: &'s EnvelopeCuts,
     /// Weights of chords, which are not multipliers here.
     chords: &'s [f64],
-    /// That of the last master.
+    /// The suggestion of the last master.
     suggestion: &'s mut Suggestion,
     /// The best bound so far.
     best: f64,
@@ -115,8 +116,8 @@ impl Pricing<SimplexMaster<'_>> for EnvelopePricing<'_, '_, '_> {
     }
 }
 
-/// Raises a branch's bound by envelopes, as far as that goes or is needed. The suggestion becomes that of the last master,
-/// for the lines that the hidden units have then (docs/math.md §6.4).
+/// Raises a branch's bound by envelopes, as far as that goes or is needed. The suggestion becomes that of the last
+/// master, for the lines that the hidden units have then (docs/math.md §6.4).
 pub(super) fn tighten_by_envelopes(
     search: &mut PairSearch,
     branch: &Branch,
@@ -144,14 +145,8 @@ pub(super) fn tighten_by_envelopes(
         let point = Point::new(&known, &average.0, global, local);
         let new = separate(prepared, &known, &point, &search.clock, coefficients, search.workspace);
         let before = best;
-        best = best.max(generate_columns(
-            search,
-            branch,
-            global,
-            coefficients,
-            EnvelopeCuts { known, new, left },
-            suggestion,
-        ));
+        let cuts = EnvelopeCuts { known, new, left };
+        best = best.max(generate_columns(search, branch, global, coefficients, cuts, suggestion));
         let missing = search.cutoff() - before;
         let enough = search.settled(best) || search.meets_attack(branch, best);
         if enough || search.clock.is_late() || round > 2 && best - before < WORTH * missing {
@@ -199,7 +194,8 @@ pub(super) fn inherited_envelope(search: &mut PairSearch, branch: &Branch) -> Op
     if search.kept > KEPT { branch.envelope.clone() } else { Some(Arc::clone(own)) }
 }
 
-/// What each listed flip changes in the units of the nodes of representation 2 that it reaches: by node, then place and changes.
+/// What each listed flip changes in the units of the nodes of representation 2 that it reaches: by node, then place and
+/// changes.
 fn changes(prepared: &Prepared, flips: &[Flip], workspace: &Workspace) -> Vec<Vec<(usize, Vec<f64>)>> {
     let mut changes = vec![Vec::new(); workspace.slice.nodes(2).len()];
     for (place, &flip) in flips.iter().enumerate() {

@@ -1,9 +1,10 @@
 //! The end of a search: what lies inside the rounding error of a bound is decided in exact arithmetic.
 //!
-//! A bound in f64 never reaches the exact minimum from below, however tight its relaxation is, and it says nothing about a
-//! margin that is smaller than its error. In such a branch the lines are evaluated exactly. If that does not close it, it is
-//! split on the flips of the best perturbation known: whoever leaves one of them out is usually far worse, and with all of
-//! them made a single perturbation is left. So every search ends, and no verdict rests on a tolerance.
+//! A bound in f64 never reaches the exact minimum from below, however tight its relaxation is, and it says nothing
+//! about a margin that is smaller than its error. In such a branch the lines are evaluated exactly. If that does not
+//! close it, it is split on the flips of the best perturbation known: a perturbation without one of them is usually far
+//! worse, and with all of them made a single perturbation is left. So every search ends, and no verdict rests on a
+//! tolerance.
 
 use crate::bound::backward::Located;
 use crate::bound::exact::{BranchLines, First};
@@ -15,7 +16,7 @@ use super::cuts::inherited_envelope;
 use super::pair_search::PairSearch;
 use super::tree::{Branch, BranchResult, SearchGoal, Split};
 
-/// The flip to go on with where the parent's bound has already met the best perturbation.
+/// The flip to split on where the parent's bound has already met the best perturbation.
 pub(super) fn follow_attack(search: &PairSearch, branch: &Branch) -> Option<Flip> {
     let inherited = branch.origin.is_some() && search.meets_attack(branch, branch.bound);
     if inherited { search.next_of_attack(branch) } else { None }
@@ -27,8 +28,8 @@ pub(super) fn split_on(branch: &Branch, bound: f64, flip: Flip) -> BranchResult 
     BranchResult::Open { bound, split: Split::Flip(flip), warm_start, envelope: branch.envelope.clone() }
 }
 
-/// Evaluates a branch exactly, if its bound is near enough, with the multipliers that gave the bound. Closes it, or splits it
-/// on a flip; `None` if it is not near, or if nothing came of it.
+/// Evaluates a branch exactly, if its bound is near enough, with the multipliers that gave the bound. Closes it, or
+/// splits it on a flip; `None` if it is not near, or if nothing came of it.
 pub(super) fn finish(search: &mut PairSearch, branch: &Branch, bound: f64, weights: &[f64]) -> Option<BranchResult> {
     if !search.is_near(bound) || search.clock.is_late() {
         return None;
@@ -42,7 +43,7 @@ pub(super) fn finish(search: &mut PairSearch, branch: &Branch, bound: f64, weigh
     let budget = search.prepared.budget();
     let global = branch.decided.global(budget).unwrap_or(0);
     let locals = search.workspace.slice.nodes(1).iter().map(|&n| branch.decided.local(budget, n).unwrap_or(0));
-    // A proof has no lines for a single flip: there the search goes on to single perturbations.
+    // A proof has no lines for a single flip: there the search continues down to single perturbations.
     let single = global.min(locals.sum()) == 1 && search.trace.is_none();
     let mut flips = Vec::new();
     let tries: &[Option<&[f64]>] = if single { &[None] } else { &[Some(weights), None] };
@@ -83,8 +84,8 @@ pub(super) fn finish(search: &mut PairSearch, branch: &Branch, bound: f64, weigh
     })
 }
 
-/// Closes a branch whose bound is attained by a single perturbation, if that perturbation is not what the search is for, and
-/// if the bound of all others closes the branch. (A proof has no such step.) See docs/math.md (12.2).
+/// Closes a branch whose bound is attained by a single perturbation, if that perturbation is not what the search is
+/// for, and if the bound of all others closes the branch. (A proof has no such step.) See docs/math.md (12.2).
 fn all_but_one(search: &mut PairSearch, branch: &Branch, weights: &[f64]) -> Option<BranchResult> {
     if search.trace.is_some() {
         return None;

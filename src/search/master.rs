@@ -1,4 +1,5 @@
-//! The restricted master: the best multipliers against a few flips (docs/math.md §6), as a linear program in the multipliers.
+//! The restricted master: the best multipliers against a few flips (docs/math.md §6), as a linear program in the
+//! multipliers.
 //!
 //! For fixed coefficients of representation 2 the relaxed margin is affine in the multipliers `x`, and so is the loss
 //! `Δ_k(x)` of every flip. Against the flips `k ∈ C` the best bound is
@@ -7,8 +8,8 @@
 //! max  base(x) − Q ρ − Σ q_n η_n − Σ s_k     s.t.   s_k ≥ Δ_k(x) − ρ − η_n(k),   s, ρ, η ≥ 0,   x in its box
 //! ```
 //!
-//! One row per flip, one column per unit: a new flip is a new row, which is feasible at once because `s_k` may be anything.
-//! The dual of row `k` is how much of flip `k` the relaxed attacker makes.
+//! One row per flip, one column per unit: a new flip is a new row, which is feasible at once because `s_k` may be
+//! anything. The dual of row `k` is how much of flip `k` the relaxed attacker makes.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +27,8 @@ use super::column_generation::Master;
 use super::limits::Clock;
 use super::simplex::Simplex;
 
-/// A unit's line as a function of its multiplier: `(b₀ + b₁x) + Σ (s₀ + s₁x)·g_i + (c₀ + c₁x)·capped(g_i)`, and the same of two
-/// envelopes.
+/// A unit's line as a function of its multiplier: `(b₀ + b₁x) + Σ (s₀ + s₁x)·g_i + (c₀ + c₁x)·capped(g_i)`, and the
+/// same of two envelopes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Affine {
     base: [f64; 2],
@@ -40,8 +41,8 @@ struct Affine {
 }
 
 impl Affine {
-    /// How a flip that changes the unit by `g` moves the line, envelopes aside: the part that is there for `x = 0`, and the part
-    /// times `x`.
+    /// How a flip that changes the unit by `g` moves the line, without its envelopes: the part that is there for
+    /// `x = 0`, and the part times `x`.
     #[inline]
     fn change(&self, g: f64) -> [f64; 2] {
         let capped = if self.capped == [0.0; 2] { 0.0 } else { capped::change(self.level, self.anchor, g) };
@@ -89,10 +90,10 @@ impl Affine {
     }
 }
 
-/// The envelopes that a master knows of: those that units have, and those that they may take instead.
+/// The envelopes in a master: those that units have, and those that they may take instead.
 #[derive(Clone, Copy, Default)]
 pub struct Envelopes<'a> {
-    /// In the units' lines.
+    /// The envelopes in the units' present lines.
     pub known: Option<(&'a Envelope, &'a ListedBudgets)>,
     /// With multiplier 1 they take the place of everything else.
     pub new: Option<&'a Envelope>,
@@ -112,7 +113,7 @@ pub enum AllowedLines {
     All,
 }
 
-/// What a master suggests.
+/// An optimal solution of a restricted master, up to rounding. A suggestion: pricing turns it into a bound.
 #[derive(Clone, Debug)]
 pub struct Suggestion {
     /// One multiplier per unit of the slice.
@@ -166,7 +167,8 @@ struct FlipRow {
 }
 
 impl<'a> SimplexMaster<'a> {
-    /// A master that knows no flip (docs/math.md (6.1)). `start` says which multipliers were nearer to 1 than to 0 in a similar master, if there was one.
+    /// A master that knows no flip (docs/math.md (6.1)). `start` says which multipliers were nearer to 1 than to 0 in a
+    /// similar master, if there was one.
     pub fn new(
         layer: &'a Layer,
         hidden: &Hidden,
@@ -178,7 +180,9 @@ impl<'a> SimplexMaster<'a> {
     ) -> SimplexMaster<'a> {
         let LinearObjective { coefficients, constant } = objective;
         let mut simplex = Simplex::default();
+        // The price of the global budget enters the objective of (6.1) as −Qρ; ρ has no upper bound.
         let rho = simplex.add_variable(-(global.min(1 << 50) as f64), f64::INFINITY);
+        // The box of an assumption's multiplier is relative to the largest coefficient.
         let scale = coefficients.iter().fold(0.0, |m: f64, a| m.max(a.abs()));
         let count = hidden.count();
         let mut master = SimplexMaster {
@@ -213,7 +217,7 @@ impl<'a> SimplexMaster<'a> {
         master
     }
 
-    /// Stops improving when it is late.
+    /// Stops improving once the deadline has passed: its answers are suggestions at any time.
     pub fn until(&mut self, clock: Clock) {
         self.simplex.until(clock);
     }
@@ -246,7 +250,8 @@ impl<'a> SimplexMaster<'a> {
         self.variable[at] = Some(self.simplex.add_column(line.base[1], self.upper[at], at_upper, &column, &plus));
     }
 
-    /// The resting multipliers that would raise the bound at the relaxed attacker's point.
+    /// Multipliers without a variable whose reduced cost at the relaxed attacker's point says that moving them raises
+    /// the bound.
     fn improving(&self) -> Vec<usize> {
         // The slope of the bound in each multiplier.
         let mut slope: Vec<f64> = self.affine.iter().map(|line| line.base[1]).collect();

@@ -1,6 +1,7 @@
 //! The optimum `m̂` of the paper's relaxation by column generation (docs/math.md §6), with a proof on both sides.
 //!
-//! From below the bound at the best `Ω`, over all flips; from above the relaxed network at the attacker's fractional point.
+//! From below the bound at the best `Ω`, over all flips; from above the relaxed network at the attacker's fractional
+//! point.
 
 use std::collections::BTreeMap;
 
@@ -37,8 +38,8 @@ pub struct Optimum {
     pub upper: f64,
     /// Restricted masters solved.
     pub masters: usize,
-    /// The best `Ω` of the units of representation 2, by their places in the slice; of use where a unit is undecided and
-    /// its coefficient is positive.
+    /// The best `Ω` of the units of representation 2, by their places in the slice; of use where a unit is undecided
+    /// and its coefficient is positive.
     pub omega: Vec<f64>,
     /// The same of the units of representations 3 and up.
     pub above: Vec<Vec<f64>>,
@@ -64,7 +65,7 @@ struct RelaxedPricing<'a> {
 }
 
 impl RelaxedPricing<'_> {
-    /// The flips to start with, or to go on with: those of the last selection.
+    /// The flips whose columns are added next: those of the last selection.
     fn selected(&self, master: &impl Master) -> Vec<Flip> {
         if self.best.is_met() || self.stop.is_set() {
             return Vec::new();

@@ -51,9 +51,11 @@ pub(crate) struct ClassPair {
     pub(crate) mixed: f64,
     /// The bound that a search has reached.
     pub(crate) searched: f64,
-    /// The largest number that the worst-case margin is known to exceed in exact arithmetic, even if no float lies between.
+    /// The largest number that the worst-case margin is known to exceed in exact arithmetic, even if no float lies
+    /// between.
     pub(crate) exceeded: f64,
-    /// By how much a computed margin may differ from the exact one; 0 where nobody asks.
+    /// By how much a computed margin may differ from the exact one; 0 unless verdicts for the deployed network are
+    /// asked for.
     pub(crate) error: f64,
     /// What the worst-case margin is to be shown to exceed (see [`Pairs::aim`]).
     aim: f64,
@@ -75,7 +77,8 @@ impl ClassPair {
         self.exceeds(0.0)
     }
 
-    /// What the worst-case margin is still to be shown to exceed: no longer the error once a perturbation inside it is known.
+    /// What the worst-case margin is still to be shown to exceed: no longer the error once a perturbation inside it is
+    /// known.
     pub(crate) fn goal(&self) -> f64 {
         if self.aim > 0.0 && self.attack.margin.upper() <= self.aim { 0.0 } else { self.aim }
     }
@@ -85,8 +88,8 @@ impl ClassPair {
         self.exceeds(self.goal())
     }
 
-    /// Is a perturbation known that nobody need search any further for: one that breaks the class, and goes below the aim where
-    /// that is negative?
+    /// Is a perturbation known that makes any further search needless: one that breaks the class, and goes below the
+    /// aim where that is negative?
     pub(crate) fn is_broken(&self) -> bool {
         self.attack.margin.upper() <= self.aim.min(0.0)
     }
@@ -151,7 +154,7 @@ impl<'a> Pairs<'a> {
         let mut pairs = Pairs { prepared, reference, minimizing, pairs: Vec::with_capacity(others.len()) };
         for &class in others {
             let margin = difference(logits.entry(target, reference), logits.entry(target, class));
-            // Where it is late, the sign is not known, and nothing is broken.
+            // After the deadline the sign is not known, and nothing is broken.
             let open = || BestAttack { margin, sign: Ordering::Greater, flips: Vec::new(), exact: None };
             let attack = pairs.proved(class, 0.0, margin, Vec::new(), workspace).unwrap_or_else(open);
             pairs.pairs.push(ClassPair {
@@ -172,8 +175,8 @@ impl<'a> Pairs<'a> {
         pairs
     }
 
-    /// From now on every worst-case margin is to be shown to exceed the number that `aim` says: 0, the pair's error, or minus that
-    /// (docs/math.md §19.4). A proof of less than that is none.
+    /// From now on every worst-case margin is to be shown to exceed the number that `aim` says: 0, the pair's error, or
+    /// minus that (docs/math.md §19.4). A proof of less than that is none.
     pub(crate) fn aim(&mut self, aim: impl Fn(&ClassPair) -> f64, workspace: &mut Workspace) {
         for at in 0..self.pairs.len() {
             let aim = aim(&self.pairs[at]);
@@ -211,8 +214,8 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// Replays a perturbation and keeps it for every class against which it is the best so far. The evaluator keeps the perturbed
-    /// representations, and the margin of pair `at` is returned.
+    /// Replays a perturbation and keeps it for every class against which it is the best so far. The evaluator keeps the
+    /// perturbed representations, and the margin of pair `at` is returned.
     pub(crate) fn try_flips(&mut self, at: usize, flips: Vec<Flip>, workspace: &mut Workspace) -> Enclosure {
         let logits: Vec<Enclosure> = self.prepared.logits(&flips, workspace).collect();
         for place in 0..self.pairs.len() {
@@ -257,7 +260,7 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// Makes sure that the exact margin of the best perturbation is known, unless it is late.
+    /// Makes sure that the exact margin of the best perturbation is known, unless the deadline has passed.
     pub(crate) fn settle(&mut self, at: usize, workspace: &mut Workspace) {
         if self.pairs[at].attack.exact.is_none() {
             let flips = std::mem::take(&mut self.pairs[at].attack.flips);
@@ -268,15 +271,15 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// None if it is late.
+    /// None once the deadline has passed.
     fn exact_margin(&self, class: usize, flips: &[Flip], workspace: &mut Workspace) -> Option<Dyadic> {
         let objective = [(self.reference, 1.0), (class, -1.0)];
         let Workspace { slice, exact, watch, .. } = workspace;
         self.prepared.exact(slice, exact).until(watch).try_objective(&objective, flips)
     }
 
-    /// A perturbation of which the sign is known, and on which side of the aim it is: what rounding leaves open is evaluated exactly. None
-    /// if it is late.
+    /// A perturbation of which the sign is known, and on which side of the aim it is: what rounding leaves open is
+    /// evaluated exactly. None once the deadline has passed.
     fn proved(
         &self,
         class: usize,
@@ -292,8 +295,8 @@ impl<'a> Pairs<'a> {
         Some(BestAttack::exactly(exact, flips))
     }
 
-    /// The margin of a perturbation from below, and whether it exceeds the goal of the pair: exactly if rounding leaves that open. Where it
-    /// is late, nothing is known.
+    /// The margin of a perturbation from below, and whether it exceeds the goal of the pair: exactly if rounding leaves
+    /// that open. After the deadline nothing is known.
     pub(crate) fn decided(
         &self,
         at: usize,

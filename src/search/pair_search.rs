@@ -17,17 +17,17 @@ use super::tree::{Branch, BranchResult, SearchGoal};
 /// Flips that a new master starts with, beyond those that the budget allows at once.
 const POOL: usize = 12;
 
-/// So many errors away from what is needed a bound may still be close to it: where rounding hides a sign, f64 takes slopes
-/// that are worse than the exact ones by some errors.
+/// So many errors away from what is needed a bound may still be close to it: where rounding hides a sign, f64 takes
+/// slopes that are worse than the exact ones by some errors.
 const NEAR: f64 = 64.0;
 
 /// The same relative to the size of margins, for what the masters leave of a gap.
 const TIGHT: f64 = 1e-9;
 
-/// What a search has cost.
+/// The effort that a search has taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// Tree nodes.
+    /// Nodes of the search tree that were evaluated.
     pub nodes: usize,
     /// Masters solved.
     pub masters: usize,
@@ -66,7 +66,7 @@ pub(super) struct BranchBounds {
 pub(super) struct PairSearch<'a, 'p> {
     pub(super) prepared: &'a Prepared,
     pub(super) goal: SearchGoal,
-    /// The end of the search.
+    /// When the search must end.
     pub(super) clock: Clock,
     /// The pair among the pairs of the target.
     pub(super) at: usize,
@@ -83,7 +83,7 @@ pub(super) struct PairSearch<'a, 'p> {
     pub(super) masters: usize,
     /// Of the last branch with fixed flips: siblings by a unit's sign share it.
     pub(super) bounds: Option<BranchBounds>,
-    /// Kept where a proof is asked for and not there yet.
+    /// None unless a proof is asked for and is not known yet.
     pub(super) trace: Option<Trace>,
 }
 
@@ -156,8 +156,8 @@ impl PairSearch<'_, '_> {
         self.goal != SearchGoal::Decide && self.is_near(bound) && self.next_of_attack(branch).is_some()
     }
 
-    /// For the proof: the branch is empty, or a single perturbation whose margin is large enough. The format's default leaf
-    /// shows either.
+    /// For the proof: the branch is empty, or a single perturbation whose margin is large enough. The format's default
+    /// leaf shows either.
     pub(super) fn record_default_leaf(&mut self, branch: &Branch) {
         if let Some(trace) = &mut self.trace {
             trace.close(branch, Default::default());
@@ -192,8 +192,9 @@ impl PairSearch<'_, '_> {
         BranchResult::Closed { bound, proved }
     }
 
-    /// Multipliers on trial: the bound that they give over all flips, and the flips that attain it. What is found by the way is
-    /// tried on the true network, and kept for the proof.
+    /// Evaluates suggested multipliers: the bound that they give over all flips, and the flips that attain it. These
+    /// flips and the master's fractional attack, rounded, are tried on the true network; a bound that is large enough
+    /// is recorded for the proof.
     pub(super) fn try_multipliers(&mut self, branch: &Branch, suggestion: &Suggestion) -> (f64, Vec<Flip>) {
         let prepared = self.prepared;
         self.masters += 1;
@@ -216,7 +217,7 @@ impl PairSearch<'_, '_> {
         1e-10 * (self.size.min(1.0) + bound.abs())
     }
 
-    /// The flips that a master starts with: so many of those that have mattered, and some more, the latest first.
+    /// The columns that a master starts with: the latest flips of the pool, `count` and a few more.
     pub(super) fn latest(&self, count: usize, decided: &Decided) -> Vec<Flip> {
         let latest = self.pool.iter().rev().take(count.saturating_add(POOL)).copied();
         latest.filter(|flip| !decided.fixes(*flip)).collect()

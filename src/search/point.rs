@@ -1,5 +1,5 @@
-//! A point of the relaxation, evaluated rigorously: whatever a master suggests, activations between their rows give a margin
-//! that the relaxation's optimum does not exceed.
+//! A point of the relaxation, evaluated rigorously: whatever a master suggests, activations between their rows give a
+//! margin that the relaxation's optimum does not exceed.
 
 use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::mixture::add_changes;
@@ -13,8 +13,8 @@ use crate::problem::slice::Slice;
 
 use super::layered::master::LayeredMaster;
 
-/// A point that leaves `[R, S]` somewhere, by a rounding or by a solver's tolerance, is moved by these shares towards the
-/// middle of some points of the true network, which all lie inside.
+/// A point that leaves `[R, S]` somewhere, by a rounding or by a solver's tolerance, is moved by these shares towards
+/// the middle of some points of the true network, which all lie inside.
 const RETREATS: [f64; 5] = [0.0, 1e-13, 1e-11, 1e-9, 1e-7];
 
 /// An activation that the master wants this close to that of the true unit is that of the true unit.
@@ -110,7 +110,7 @@ fn middle(prepared: &Prepared, flips: &[(Flip, f64)], workspace: &Workspace) -> 
     middle
 }
 
-/// The same for activations near `wanted`, which is told a unit's place.
+/// The same for activations near `wanted`, a function of a unit's representation and place.
 fn margin_between(
     prepared: &Prepared,
     objective: Objective,

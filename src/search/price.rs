@@ -51,8 +51,8 @@ impl Pricing<SimplexMaster<'_>> for BranchPricing<'_, '_, '_> {
     }
 }
 
-/// Bounds a branch by column generation, then by envelopes; closes it, or says where to split it. `global` flips may be made in it, and
-/// `made` is the margin of those that it has fixed (docs/math.md (6.2), §7.2).
+/// Bounds a branch by column generation, then by envelopes; closes it, or says where to split it. `global` flips may be
+/// made in it, and `made` is the margin of those that it has fixed (docs/math.md (6.2), §7.2).
 pub(super) fn price(search: &mut PairSearch, branch: &Branch, made: Enclosure, global: usize) -> BranchResult {
     let prepared = search.prepared;
     if prepared.network().depth() > 3 {

@@ -1,16 +1,19 @@
-//! Separation: the prices (see [`crate::bound::line::envelope`]) whose line is lowest over a unit at a given fractional attack.
+//! Separation: the prices (see [`crate::bound::line::envelope`]) whose line is lowest over a unit at a given fractional
+//! attack.
 //!
-//! Split the attack `x` into a part `λ` that turns the unit on and a part `1 − λ` that leaves it off: `x = y + (x − y)` with `y/λ` and
-//! `(x − y)/(1 − λ)` within the budget. The largest activation of such a split is the value of the envelope at `x`,
+//! Split the attack `x` into a part `λ` that turns the unit on and a part `1 − λ` that leaves it off: `x = y + (x − y)`
+//! with `y/λ` and `(x − y)/(1 − λ)` within the budget. The largest activation of such a split is the value of the
+//! envelope at `x`,
 //!
 //! ```text
 //! max over λ, y   λ z⁰ + Σ g_i y_i    s.t.   [x_i − (1 − λ)]₊ ≤ y_i ≤ min(x_i, λ),
 //!                                             Y_n − q_n (1 − λ) ≤ Σ y_i ≤ q_n λ (node n),   the same in all with Q
 //! ```
 //!
-//! and its multipliers are the prices. For a given `λ` the constraints are nested, and greedy solves them: flips in falling
-//! order of `g`, each node stopping at its bounds, all of them at theirs. Its slope in `λ` is the difference of the two
-//! terms of `B`, so `λ` is found by bisection, and of the prices on both sides of the kink the average has equal terms.
+//! and its multipliers are the prices. For a given `λ` the constraints are nested, and greedy solves them: flips in
+//! falling order of `g`, each node stopping at its bounds, all of them at theirs. Its slope in `λ` is the difference of
+//! the two terms of `B`, so `λ` is found by bisection, and of the prices on both sides of the kink the average has
+//! equal terms.
 
 use std::collections::BTreeMap;
 

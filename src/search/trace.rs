@@ -1,7 +1,7 @@
 //! A record of a search: its tree, each branch with what closed it, from which a proof is written.
 //!
-//! A branch counts as closed as soon as a bound on all of it exceeds what the proof is to show: what a search for the exact margin
-//! does below it proves nothing more.
+//! A branch counts as closed as soon as a bound on all of it exceeds what the proof is to show: what a search for the
+//! exact margin does below it proves nothing more.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::tree::{Branch, Split};
 /// Bytes of a proof beyond which a tree is not kept; two such trees still fit into a line.
 const LARGEST: usize = LONGEST_LINE / 3;
 
-/// What became of a branch.
+/// How a branch was dealt with: split, or closed by a leaf.
 enum BranchRecord {
     Split(Split),
     Closed(Box<Leaf>),
@@ -33,7 +33,7 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// A record of nothing.
+    /// An empty record of a search for margins above `enough`.
     pub(crate) fn new(enough: f64) -> Trace {
         Trace { enough, entries: BTreeMap::new(), children: BTreeMap::new(), bytes: 0 }
     }

@@ -1,8 +1,8 @@
 //! Branch and price: the exact worst case of one class pair (docs/math.md §7).
 //!
 //! A node of the tree assumes signs of units and fixes flips. Its bound is one pricing pass over all flips with the
-//! multipliers that a restricted master suggests, rigorous whatever they are. Branching is on the unit whose relaxation is
-//! loosest at the master's point, and where none is, on a flip that is made in part.
+//! multipliers that a restricted master suggests, rigorous whatever they are. Branching is on the unit whose relaxation
+//! is loosest at the master's point, and where none is, on a flip that is made in part.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -24,7 +24,8 @@ pub enum SearchGoal {
     Decide,
     /// What is it, up to this gap?
     Minimize {
-        /// Difference between bound and witness at which the search is over, relative to their size; 0 for the exact minimum.
+        /// Difference between bound and witness at which the search is over, relative to their size; 0 for the exact
+        /// minimum.
         gap: f64,
     },
 }
@@ -40,16 +41,16 @@ pub enum Split {
     Flip(Flip),
 }
 
-/// A node of the tree that waits.
+/// An open node of the search tree.
 #[derive(Clone, Debug, Default)]
 pub struct Branch {
     /// A rigorous lower bound inherited from its parent.
     pub bound: f64,
-    /// Assumed signs.
+    /// Assumed signs of units of representation 2, by their places in the slice.
     pub units: Vec<(usize, Assumption)>,
     /// Assumed signs above representation 2: is the unit active?
     pub above: Vec<(UnitPlace, bool)>,
-    /// Fixed flips.
+    /// Flips that the branch has made or ruled out.
     pub decided: Decided,
     /// Which multipliers were nearer to 1 than to 0 for its parent.
     pub warm_start: Option<Rc<[bool]>>,
@@ -82,14 +83,14 @@ impl Ord for Branch {
     }
 }
 
-/// What was found about a branch.
+/// What evaluating a branch has shown.
 pub enum BranchResult {
     /// Nothing admissible satisfies its assumptions, or its bound is good enough.
     Closed {
         /// A rigorous lower bound.
         bound: f64,
-        /// Is it beyond doubt, in exact arithmetic, that nothing in the branch is what the search is for: no margin that is not
-        /// positive, or no margin below the best one known?
+        /// Is it beyond doubt, in exact arithmetic, that nothing in the branch is what the search is for: no margin
+        /// that is not positive, or no margin below the best one known?
         proved: bool,
     },
     /// It must be split; the bound holds for all of it.
@@ -118,10 +119,11 @@ pub struct TreeOutcome {
     pub gave_up: bool,
 }
 
-/// Branches that wait in the order of their bounds; beyond that the search dives, which needs hardly any memory.
+/// Branches that wait in the order of their bounds (best first); beyond that the search is depth first, which needs
+/// hardly any memory.
 const MOST_SORTED: usize = 200_000;
 
-/// The branches that wait.
+/// The open branches.
 #[derive(Default)]
 struct OpenBranches {
     heap: BinaryHeap<Branch>,
@@ -134,7 +136,7 @@ impl OpenBranches {
         if self.heap.len() < MOST_SORTED { self.heap.push(branch) } else { self.stack.push(branch) }
     }
 
-    /// The next branch, and the lowest bound of those that go on waiting.
+    /// The next branch, and the lowest bound of those that remain open.
     fn pop(&mut self) -> Option<(Branch, f64)> {
         let branch = self.stack.pop().or_else(|| self.heap.pop())?;
         let stacked = self.stack.iter().map(|branch| branch.bound).fold(f64::INFINITY, f64::min);
@@ -143,7 +145,7 @@ impl OpenBranches {
     }
 }
 
-/// Who looks at the branches of a tree.
+/// Bounds the branches of a tree: the part of branch and bound that knows the problem.
 pub trait BranchEvaluator {
     /// Bounds a branch; may find witnesses as it goes.
     fn evaluate(&mut self, branch: &Branch) -> BranchResult;
@@ -166,6 +168,7 @@ pub fn search(limits: &Limits, clock: &Clock, evaluator: &mut impl BranchEvaluat
         if evaluator.is_enough(open) {
             return outcome(false);
         }
+        // The bound of all that is open stays valid when the search gives up.
         if nodes >= limits.nodes || clock.is_late() {
             return outcome(true);
         }

@@ -1,8 +1,9 @@
-//! Benchmark: one iteration of robust training against a direct dense implementation of the same iteration, in the same run.
+//! Benchmark: one iteration of robust training against a direct dense implementation of the same iteration, in the same
+//! run.
 //!
-//! The direct form: dense attributes; per node, unit and side a selection among all `D` gains; per target and class a dense
-//! product `Δ = u Wᵀ`, a full selection, and in reverse two dense products. Its loss and gradient are compared with ours
-//! before anything is timed. `GCNPROOF_DATA=folder` measures Cora-ML; without it, Cora is measured.
+//! The direct form: dense attributes; per node, unit and side a selection among all `D` gains; per target and class a
+//! dense product `Δ = u Wᵀ`, a full selection, and in reverse two dense products. Its loss and gradient are compared
+//! with ours before anything is timed. `GCNPROOF_DATA=folder` measures Cora-ML; without it, Cora is measured.
 #![allow(missing_docs)]
 
 use std::path::PathBuf;
@@ -171,7 +172,8 @@ impl Direct<'_> {
         (loss, gradient)
     }
 
-    /// One target: its part of the loss, and the gradient by the bounds and by `z` (rows of the batch) and by the weights.
+    /// One target: its part of the loss, and the gradient by the bounds and by `z` (rows of the batch) and by the
+    /// weights.
     #[allow(clippy::type_complexity)]
     fn target(
         &self,

@@ -1,8 +1,8 @@
 //! Activation bounds `R ≤ Ĥ ≤ S` for training, with their derivatives (docs/math.md §3).
 //!
-//! Layer 2 is a sum of selected flips, `S = z⁰ + Σ A_mn·(±W_dj)`: only the selected entries of `W(1)` carry gradient. Which
-//! entries are selected is constant between kinks; at a tie one of them is taken, always the same one.
-//! Deeper layers are propagated intervals (the certifier tightens them afterwards; training does not).
+//! Layer 2 is a sum of selected flips, `S = z⁰ + Σ A_mn·(±W_dj)`: only the selected entries of `W(1)` carry gradient.
+//! Which entries are selected is constant between kinks; at a tie one of them is taken, always the same one. Deeper
+//! layers are propagated intervals (the certifier tightens them afterwards; training does not).
 
 use gcnproof::internals::problem::budget::Budget;
 use gcnproof::internals::problem::graph::Graph;
@@ -263,7 +263,8 @@ impl Rows {
     }
 }
 
-/// Layer 2, one unit (docs/math.md (3.1)). Cost: a look at each node's attributes, and per row a walk along its neighbours.
+/// Layer 2, one unit (docs/math.md (3.1)). Cost: a look at each node's attributes, and per row a walk along its
+/// neighbours.
 fn first_hidden(
     graph: &Graph,
     network: &Network,
@@ -299,6 +300,8 @@ fn first_hidden(
             let range = |n: u32, a: f64| ranges[side(a) as usize][n as usize];
             sure.clear();
             sure.extend(rows.row(row).iter().map(|&(n, a)| a.abs() * range(n, a).0));
+            // So many neighbours surely fill the global budget with gains of at least this: smaller ones are not
+            // selected.
             let floor = largest(&mut sure, rows.needed[row]);
             best.clear();
             for &(n, a) in rows.row(row) {

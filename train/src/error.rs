@@ -30,7 +30,7 @@ pub enum TrainError {
         /// Nodes of the graph.
         nodes: usize,
     },
-    /// The split leaves nobody.
+    /// The split leaves no labelled node.
     #[error("no node is labelled: the split chose none of {candidates} nodes with a label")]
     #[diagnostic(help("take a larger --split, or name nodes with --labelled"))]
     NoneLabelled {

@@ -1,7 +1,8 @@
 //! The certificate of one target, forward and in reverse (docs/math.md §4, §5, §9).
 //!
-//! Forward, for a class pair with `c = e_y − e_k`: `Φ(L) = c`; `a(l) = A(l)ᵀ Φ(l+1) W(l)ᵀ` is the coefficient of a hidden unit
-//! (minus the paper's `Φ̂`), its line's slope is `Φ(l)`; at layer 2 the slopes are spread over the nodes, `u = A(1)ᵀΦ(2)`, and
+//! Forward, for a class pair with `c = e_y − e_k`: `Φ(L) = c`; `a(l) = A(l)ᵀ Φ(l+1) W(l)ᵀ` is the coefficient of a
+//! hidden unit (minus the paper's `Φ̂`), its line's slope is `Φ(l)`; at layer 2 the slopes are spread over the nodes,
+//! `u = A(1)ᵀΦ(2)`, and
 //!
 //! ```text
 //! g = Σ Φ(l+1)·b(l) + Σ κ + ⟨Φ(2), z⁰⟩ − T,      T = Σ over selected flips of −σ u_n·W_d
@@ -86,8 +87,8 @@ pub struct TargetGradient {
 }
 
 impl Certificate<'_> {
-    /// The bounds `g(y, k)` of a target for every class (`+∞` for `k = y`), and their gradient: `seeds` turns the bounds
-    /// into `∂loss/∂g`, one per class; where it says nothing, no gradient is computed.
+    /// The bounds `g(y, k)` of a target for every class (`+∞` for `k = y`), and their gradient: `seeds` turns the
+    /// bounds into `∂loss/∂g`, one per class; where it says nothing, no gradient is computed.
     pub fn target(
         &self,
         target: usize,

@@ -110,7 +110,7 @@ impl Split {
     }
 }
 
-/// Purposes of chance.
+/// What random numbers are drawn for: each purpose has its own stream.
 const SPLIT: u64 = 1;
 
 fn class_count(graph: &Graph) -> Result<usize, TrainError> {

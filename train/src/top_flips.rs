@@ -1,8 +1,8 @@
 //! The flips that change one unit most: the first entries of `(1−X_n)∘[W_:j]₊ + X_n∘[W_:j]₋` (docs/math.md §3).
 //!
-//! Nearly all of a node's best additions are the unit's own largest weights, so a few leaders per unit serve every node. One
-//! look at a node's attributes tells which leaders it has already and what its best removal gains; flips are only listed
-//! where they can still be among the best of a row.
+//! Nearly all of a node's best additions are the unit's own largest weights, so a few leaders per unit serve every
+//! node. One look at a node's attributes tells which leaders it has already and what its best removal gains; flips are
+//! only listed where they can still be among the best of a row.
 
 use std::cell::OnceCell;
 

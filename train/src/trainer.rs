@@ -19,7 +19,7 @@ use super::schedule::{Progress, Stage, stages};
 use super::settings::Settings;
 use super::split::Split;
 
-/// Purposes of chance.
+/// What random numbers are drawn for: each purpose has its own stream.
 const WEIGHTS: u64 = 2;
 const BATCHES: u64 = 3;
 const DROPOUT: u64 = 4;
@@ -38,8 +38,8 @@ pub struct Trainer<'a> {
 }
 
 impl<'a> Trainer<'a> {
-    /// Starts with random weights (Glorot's uniform distribution) and random biases of the hidden units (a normal distribution
-    /// of the given spread); those of the logits are zero.
+    /// Starts with random weights (Glorot's uniform distribution) and random biases of the hidden units (a normal
+    /// distribution of the given spread); those of the logits are zero.
     pub fn new(
         graph: &'a Graph,
         budget: &'a Budget,

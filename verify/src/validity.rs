@@ -55,7 +55,7 @@ pub enum InstanceError {
     /// A number is infinite or not a number.
     #[error("{what} ({place}) contains a number that is not finite")]
     NotFinite {
-        /// Weights, biases, message passing or bounds.
+        /// The objective, weights, biases or message passing.
         what: &'static str,
         /// Where.
         place: Place,

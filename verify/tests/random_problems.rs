@@ -119,7 +119,8 @@ fn networks_without_activation_have_no_gap_at_all() {
     }
 }
 
-/// Several terms with one operator are one term with the sum of their weights; dyadic numbers, so that the sum is exact.
+/// Several terms with one operator are one term with the sum of their weights; dyadic numbers, so that the sum is
+/// exact.
 #[test]
 fn terms_with_the_same_operator_are_one_term() {
     let mut changed = 0;

@@ -1,4 +1,5 @@
-//! One attack for the whole graph in the laboratory: brute force, integer programs, linear programs and our bounds stand in order on random graphs, and HiGHS may propose multipliers.
+//! One attack for the whole graph in the laboratory: brute force, integer programs, linear programs and our bounds
+//! stand in order on random graphs, and HiGHS may propose multipliers.
 
 use gcnproof::internals::collective::base::{Base, bases};
 use gcnproof::internals::collective::curve::{Collective, Outcome, Settings};

@@ -54,7 +54,8 @@ fn both_sides_meet_the_explicit_program() {
             assert!((lp - optimum.lower).abs() <= 1e-7 * scale, "seed {seed}, class {class}: LP {lp}, {optimum:?}");
             let difference = (optimum.upper - lp).abs() / scale;
             if difference > 1e-7 {
-                // A row that is there by rounding alone: HiGHS does not see it, and no point is surely on its right side.
+                // A row that is there by rounding alone: HiGHS does not see it, and no point is surely on its right
+                // side.
                 assert!(touches_zero(&certifier, node), "seed {seed}, class {class}: LP {lp}, {optimum:?}");
                 touching += 1;
                 continue;

@@ -1,8 +1,8 @@
 //! The theorems as properties: what the paper proves and we rely on, on random networks of depth 2 to 5 with awkward
 //! features (ties, zeros, negative message passing, frozen entries, budgets of nothing and of everything).
 //!
-//! proptest draws the seeds and keeps those that fail in `theorems.proptest-regressions`; a failing network is made small
-//! by the laboratory's own press and printed as matrices, because a smaller seed is not a smaller network.
+//! proptest draws the seeds and keeps those that fail in `theorems.proptest-regressions`; a failing network is made
+//! small by the laboratory's own press and printed as matrices, because a smaller seed is not a smaller network.
 #![allow(missing_docs, clippy::needless_range_loop)]
 
 use gcnproof::internals::bound::relaxed::Relaxation;
@@ -64,8 +64,8 @@ fn slopes(instance: &Instance, seed: u64) -> Vec<Dense> {
     slopes
 }
 
-/// Asserts a property of a random graph convolutional network and of a random network of terms; where it fails, the network is
-/// shrunk before it is shown.
+/// Asserts a property of a random graph convolutional network and of a random network of terms; where it fails, the
+/// network is shrunk before it is shown.
 fn hold(seed: u64, depth: usize, property: impl Fn(&Instance) -> Result<(), String>) -> Result<(), TestCaseError> {
     for instance in [random::instance(seed, depth), random::network_of_terms(seed, depth)] {
         if let Err(reason) = property(&instance) {
@@ -77,7 +77,8 @@ fn hold(seed: u64, depth: usize, property: impl Fn(&Instance) -> Result<(), Stri
     Ok(())
 }
 
-/// What is shown of a network of terms is what matters: here a margin that is negative only because a unit has no activation.
+/// What is shown of a network of terms is what matters: here a margin that is negative only because a unit has no
+/// activation.
 #[test]
 fn a_network_of_terms_is_shrunk_to_what_matters() {
     let clipped = |instance: &Instance| {

@@ -26,7 +26,8 @@ fn near(x: f64, y: f64) -> bool {
     (x - y).abs() <= 1e-9 * (1.0 + x.abs().max(y.abs()))
 }
 
-/// By hand: the chord of `−2·relu` from −1 to 3 has slope −1.5 and passes −1.5 at 0; below `2·relu` the line through 0 of slope 1.5.
+/// By hand: the chord of `−2·relu` from −1 to 3 has slope −1.5 and passes −1.5 at 0; below `2·relu` the line through 0
+/// of slope 1.5.
 #[test]
 fn lines_are_where_they_belong() {
     let expect = |(slope, kappa): (f64, f64), (s, k): (f64, f64)| {
@@ -106,8 +107,8 @@ fn bounds_are_as_tight_as_the_naive_ones() {
     }
 }
 
-/// The f64 evaluation of a bound never lies above what exact arithmetic says it is. (It may lie well below: where rounding
-/// hides the sign of a number, it takes the safe slope and exact arithmetic the best one.)
+/// The f64 evaluation of a bound never lies above what exact arithmetic says it is. (It may lie well below: where
+/// rounding hides the sign of a number, it takes the safe slope and exact arithmetic the best one.)
 #[test]
 fn no_bound_lies_above_its_exact_value() {
     let mut workspace = Workspace::default();

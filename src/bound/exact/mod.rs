@@ -25,9 +25,10 @@ use line::{Kink, Line, anchored, chord, intercept, mixed, paper};
 pub struct BranchLines<'a> {
     /// Flips that are fixed.
     pub decided: &'a Decided,
-    /// `R` and `S` of the hidden representations, rounded outward; those of the second are used where `first` brings none.
+    /// `R` and `S` of the hidden representations, rounded outward; those of the second are used where `first` brings
+    /// none.
     pub bounds: Located<'a>,
-    /// BranchLines of representation 2.
+    /// The lines of representation 2.
     pub first: First<'a>,
     /// `Ω` of the units of representations 3 and up; the default where there is none.
     pub omega: &'a [Vec<f64>],
@@ -51,8 +52,9 @@ pub enum First<'a> {
 }
 
 impl ExactProblem<'_> {
-    /// A lower bound on the objective over all perturbations of the branch, exactly evaluated, and the flips that attain it;
-    /// `None` where an activation bound above layer 2 has overflowed, so that nothing can be said (docs/math.md (4.6)).
+    /// A lower bound on the objective over all perturbations of the branch, exactly evaluated, and the flips that
+    /// attain it; `None` where an activation bound above layer 2 has overflowed, so that nothing can be said
+    /// (docs/math.md (4.6)).
     pub fn lower_bound(
         &mut self,
         budget: &Budget,
@@ -137,7 +139,7 @@ impl ExactProblem<'_> {
         Line::straight(&slope * z, slope)
     }
 
-    /// `Φ̂(l)` and the bias terms of layer `l`; none if it is late.
+    /// `Φ̂(l)` and the bias terms of layer `l`; none once the deadline has passed.
     fn pull(&self, phi: &ExactMatrix, l: usize, total: &mut Dyadic) -> Option<ExactMatrix> {
         let layer = &self.network.layers()[l - 1];
         let inputs = layer.inputs();
@@ -163,7 +165,7 @@ impl ExactProblem<'_> {
         Some(a)
     }
 
-    /// BranchLines under the units of a layer above the second.
+    /// Lines under the units of a layer above the second.
     fn relax(&self, a: &ExactMatrix, l: usize, lines: &BranchLines, total: &mut Dyadic) -> Option<ExactMatrix> {
         let mut phi = ExactMatrix::zeros(self.slice.nodes(l).len(), a.width);
         for n in 0..self.slice.nodes(l).len() {
@@ -202,7 +204,8 @@ impl ExactProblem<'_> {
         Some(phi)
     }
 
-    /// `R` and `S` of a unit of representation 2 (docs/math.md §3): the rounded ones, unless an exact one might have another sign.
+    /// `R` and `S` of a unit of representation 2 (docs/math.md §3): the rounded ones, unless an exact one might have
+    /// another sign.
     fn unit_bounds(
         &self,
         Remaining { budget, decided }: Remaining,

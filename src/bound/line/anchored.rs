@@ -1,7 +1,8 @@
 //! The anchored bound: exact at the unperturbed graph, and linear in the flips (docs/math.md §5).
 //!
-//! Let `z⁰` be the unperturbed pre-activation of a unit of representation 2 and `g_i` the change that flip `i` causes, so
-//! that `z = z⁰ + u − v` with `u = Σ [g_i]₊ δ_i` (the rise) and `v = Σ [g_i]₋ δ_i` (the fall). For every admissible `δ`
+//! Let `z⁰` be the unperturbed pre-activation of a unit of representation 2 and `g_i` the change that flip `i` causes,
+//! so that `z = z⁰ + u − v` with `u = Σ [g_i]₊ δ_i` (the rise) and `v = Σ [g_i]₋ δ_i` (the fall). For every admissible
+//! `δ`
 //!
 //! ```text
 //! relu(z) ≥ relu(z⁰) + ω (u − v)      ω = 1 if z⁰ > 0, else 0
@@ -14,10 +15,10 @@
 //! `v ∈ [0, z⁰−R]` the convex function `relu(z⁰−v)` lies under its chord `z⁰ − θv`. If `z⁰ < 0`:
 //! `relu(z⁰+u−v) ≤ relu(z⁰+u)`, which on `u ∈ [0, S−z⁰]` lies under its chord `αu`. ∎
 //!
-//! The first is inserted for units with a positive coefficient in the objective, the second for those with a negative one.
-//! Larger `α` and smaller `θ` stay valid, which is the direction in which everything below is rounded.
+//! The first is inserted for units with a positive coefficient in the objective, the second for those with a negative
+//! one. Larger `α` and smaller `θ` stay valid, which is the direction in which everything below is rounded.
 
-/// What is known of one unit.
+/// A unit of representation 2 with what the bound anchored at its unperturbed value needs.
 #[derive(Clone, Copy, Debug)]
 pub struct AnchoredUnit {
     /// Coefficient in the objective, and its error.

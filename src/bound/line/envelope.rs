@@ -1,7 +1,9 @@
-//! The envelope: the tightest lines over a unit's activation, for what the whole budget can do to it (docs/math.md §5.3).
+//! The envelope: the tightest lines over a unit's activation, for what the whole budget can do to it (docs/math.md
+//! §5.3).
 //!
-//! With `z⁰` and `g_i` as in [`crate::bound::line::anchored`], let the attacker's `δ` have at most `Q` flips, at most `q_n` of node `n`. For any
-//! *prices* `τ` of every flip, `ν_n` of the flips of a node and `ρ_i` of a single flip, whatever their signs, let
+//! With `z⁰` and `g_i` as in [`crate::bound::line::anchored`], let the attacker's `δ` have at most `Q` flips, at most
+//! `q_n` of node `n`. For any *prices* `τ` of every flip, `ν_n` of the flips of a node and `ρ_i` of a single flip,
+//! whatever their signs, let
 //!
 //! ```text
 //! u_i = τ⁺ + ν⁺ + ρ_i⁺,    v_i = τ⁻ + ν⁻ + ρ_i⁻            (ν of the flip's node; x⁺ = max(x, 0), x⁻ = max(−x, 0))
@@ -10,13 +12,13 @@
 //! relu(z) ≤ B + Σ max(g_i − u_i, −v_i) δ_i
 //! ```
 //!
-//! *Proof.* The budget gives `Σ u_i δ_i ≤ Q τ⁺ + Σ q_n ν_n⁺ + Σ ρ_i⁺`, so `z = z⁰ + Σ g_i δ_i ≤ B + Σ (g_i − u_i) δ_i`; in the same way
-//! `0 ≤ B − Σ v_i δ_i`. Both are at most the right side. ∎
+//! *Proof.* The budget gives `Σ u_i δ_i ≤ Q τ⁺ + Σ q_n ν_n⁺ + Σ ρ_i⁺`, so `z = z⁰ + Σ g_i δ_i ≤ B + Σ (g_i − u_i) δ_i`;
+//! in the same way `0 ≤ B − Σ v_i δ_i`. Both are at most the right side. ∎
 //!
 //! The chord and the capped bound are such lines, or lie above one. Taken over all prices their minimum is the smallest
-//! concave function over `relu(z)` on the budget's polytope: these are the multipliers of the linear program that splits a
-//! fractional attack into one that leaves the unit off and one that turns it on. No relaxation of one unit at a time can be
-//! tighter. The search finds the prices (`search/separation.rs`); any are valid.
+//! concave function over `relu(z)` on the budget's polytope: these are the multipliers of the linear program that
+//! splits a fractional attack into one that leaves the unit off and one that turns it on. No relaxation of one unit at
+//! a time can be tighter. The search finds the prices (`search/separation.rs`); any are valid.
 //!
 //! EnvelopePrices may be averaged (docs/math.md §5.3).
 
@@ -31,25 +33,25 @@ use crate::problem::slice::Slice;
 /// Whole numbers up to here are floats.
 const TWO_53: f64 = (1u64 << 53) as f64;
 
-/// The prices of one unit.
+/// The Lagrange multipliers of the budgets in the line of one unit; any signs are valid.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EnvelopePrices {
     /// How much of the unit's bound is this line, in `[0, 1]`; the rest is chord and capped bound.
     pub share: f64,
-    /// `τ`.
+    /// `τ`: of every flip, for the global budget.
     pub every: f64,
-    /// `ν`, by listed node.
+    /// `ν_n`: of the flips of a listed node, for its local budget.
     pub node: Vec<f64>,
-    /// `ρ`, by listed flip.
+    /// `ρ_i`: of a single listed flip, which is made at most once.
     pub single: Vec<f64>,
 }
 
 /// Where a flip stands in the lists of an envelope.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ListedFlip {
-    /// Among the nodes.
+    /// Its node's place among the listed nodes; none if the node has no price.
     pub node: Option<usize>,
-    /// Among the flips.
+    /// Its own place among the listed flips; none if it has no price.
     pub single: Option<usize>,
 }
 
@@ -108,7 +110,7 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    /// No prices yet.
+    /// Empty lists, and a share of 0 for every unit.
     pub fn new(units: usize) -> Envelope {
         Envelope { units: vec![EnvelopePrices::default(); units], ..Envelope::default() }
     }
@@ -143,7 +145,8 @@ impl Envelope {
         ListedFlip { node: self.node_at.get(&flip.node).copied(), single: self.flip_at.get(&flip).copied() }
     }
 
-    /// Shares rounded to multiples of `2^share`, prices to so many bits below the largest, and the exponent of their grid.
+    /// Shares rounded to multiples of `2^share`, prices to so many bits below the largest, and the exponent of their
+    /// grid.
     pub fn rounded(&self, share: i32, bits: i32) -> (Envelope, i32) {
         let prices =
             |unit: &EnvelopePrices| unit.node.iter().chain(&unit.single).fold(unit.every.abs(), |m, p| m.max(p.abs()));
@@ -176,7 +179,7 @@ pub struct ListedBudgets {
 }
 
 impl ListedBudgets {
-    /// Counts.
+    /// Counts what the fixed flips of a branch leave.
     pub fn new(envelope: &Envelope, budget: &Budget, decided: &Decided) -> ListedBudgets {
         let global = decided.global(budget).unwrap_or(0);
         let local = |&n: &u32| decided.local(budget, n).unwrap_or(0).min(global) as f64;
@@ -247,8 +250,8 @@ fn used_slopes(
     (m * width..).zip(&envelope_slopes[m * width..][..width]).filter(|unit| unit.1.weight > 0.0)
 }
 
-/// What a flip with weights `row` (term after term) changes in the units of a row, and the size of what was summed for it: twice as
-/// much where there was more than one product.
+/// What a flip with weights `row` (term after term) changes in the units of a row, and the size of what was summed for
+/// it: twice as much where there was more than one product.
 fn gains_of(sign: f64, entries: &[f64], row: &[f64], into: &mut Vec<(f64, f64)>) {
     into.clear();
     if let [a] = entries {

@@ -1,9 +1,11 @@
-//! The restricted master of a network of any depth: the best multipliers of all layers against a few flips (docs/math.md §6).
+//! The restricted master of a network of any depth: the best multipliers of all layers against a few flips
+//! (docs/math.md §6).
 //!
 //! Its variables are the shares of the flips that are known, and how far units are from the rows that they rest on
-//! ([`super::network`]); its rows are the budgets and the other rows of units, each brought in when a point violates it. It is
-//! solved as its dual, whose tableau is feasible from the start and grows in both directions with the basis kept: a new
-//! variable is a row, a new row is a column. The dual's values are the multipliers that the pricing pass needs.
+//! ([`super::network`]); its rows are the budgets and the other rows of units, each brought in when a point violates
+//! it. It is solved as its dual, whose tableau is feasible from the start and grows in both directions with the basis
+//! kept: a new variable is a row, a new row is a column. The dual's values are the multipliers that the pricing pass
+//! needs.
 
 use std::collections::BTreeMap;
 
@@ -26,17 +28,18 @@ const ROUNDS: usize = 100;
 /// With more improving units than this all are put on better rows first, at most so many times.
 const REST: (usize, usize) = (8, 4);
 
-/// At least so many units leave their rows at a time.
+/// Units that get variables in a round, at least.
 const FEW: usize = 12;
 
 /// What is violated by less than this is not violated, in units of a row's size.
 const TOLERANCE: f64 = 1e-10;
 
-/// Multipliers are kept in a box of this many times the largest contribution of a unit; any non-negative ones are valid.
+/// Multipliers are kept in a box of this many times the largest contribution of a unit; any non-negative ones are
+/// valid.
 const LARGEST: f64 = 1e4;
 
-/// How much more the split of a unit above representation 2 counts: it has the chord alone, and those below it act through it.
-/// (Measured on 16 nodes of Cora with three weight layers: 1 and 1,000 both take longer.)
+/// How much more the split of a unit above representation 2 counts: it has the chord alone, and those below it act
+/// through it. (Measured on 16 nodes of Cora with three weight layers: 1 and 1,000 both take longer.)
 const ABOVE: f64 = 3.0;
 
 /// A variable of the master, in `[0, 1]`.
@@ -59,7 +62,7 @@ pub struct LayeredMaster<'a> {
     rho: usize,
     eta: BTreeMap<u32, usize>,
     variables: Vec<MasterVariable>,
-    /// Units that may leave their row.
+    /// Units with a variable for their distance from the row that they rest on, and its number.
     left: BTreeMap<UnitPlace, usize>,
     /// Rows of units that are there, with their multipliers.
     rows: BTreeMap<(UnitPlace, Constraint), usize>,
@@ -110,7 +113,7 @@ impl<'a> LayeredMaster<'a> {
         self.coefficients[place.l - 2][place.at]
     }
 
-    /// An empty tableau.
+    /// Starts an empty tableau with a single variable, the multiplier ρ of the global budget.
     fn begin(&mut self, slice: &Slice) {
         self.simplex = Simplex::default();
         self.rho = self.simplex.add_variable(-(self.global.min(1 << 50) as f64), f64::INFINITY);
@@ -121,7 +124,8 @@ impl<'a> LayeredMaster<'a> {
         (self.origin, self.base) = self.layers.state(slice, std::iter::empty());
     }
 
-    /// Puts all units on the rows that the last solution asks for, and starts over with the flips that are known.
+    /// Puts all units on the rows that are tightest at the last solution, and starts over with the flips that are
+    /// known.
     fn rest(&mut self, space: &SearchSpace, slice: &Slice) {
         let coefficients = &self.coefficients;
         self.layers.rest(&self.state, |place| coefficients[place.l - 2][place.at]);
@@ -134,13 +138,14 @@ impl<'a> LayeredMaster<'a> {
         for (&(place, row), &multiplier) in &self.rows {
             coefficients.push((multiplier, -self.layers.change(&effect, place, row)));
         }
+        // The multiplier of the bound `x ≤ 1`, and the slack that takes what is missing in the other direction.
         let plus = self.simplex.add_variable(-1.0, f64::INFINITY);
         let minus = self.simplex.add_variable(0.0, f64::INFINITY);
         self.simplex.add_row(&coefficients, -effect.objective, plus, minus);
         self.variables.push(MasterVariable { flip, effect, plus });
     }
 
-    /// Lets a unit leave its row.
+    /// Gives a unit a variable for its distance from the row that it rests on.
     fn free(&mut self, slice: &Slice, place: UnitPlace) {
         let unit = self.layers.unit(place);
         if !unit.is_loose() || self.left.contains_key(&place) {
@@ -153,7 +158,7 @@ impl<'a> LayeredMaster<'a> {
         self.add_variable(None, effect, Vec::new());
     }
 
-    /// Brings in a row.
+    /// Adds a violated row; in the dual tableau it is a column.
     fn add_row(&mut self, place: UnitPlace, row: Constraint) {
         let column: Vec<f64> =
             self.variables.iter().map(|variable| -self.layers.change(&variable.effect, place, row)).collect();
@@ -168,7 +173,7 @@ impl<'a> LayeredMaster<'a> {
         (1.0 + self.simplex.reduced(variable.plus)).clamp(0.0, 1.0)
     }
 
-    /// Stops improving when it is late.
+    /// Stops improving once the deadline has passed: its answers are suggestions at any time.
     pub fn until(&mut self, clock: Clock) {
         self.simplex.until(clock);
     }
@@ -300,12 +305,14 @@ impl Master for LayeredMaster<'_> {
             if improving.is_empty() || !optimal || round >= ROUNDS {
                 break;
             }
+            // Starting over with better resting rows is cheaper than moving many units one by one.
             if improving.len() > REST.0 && self.rested < REST.1 {
                 self.rested += 1;
                 self.rest(space, slice);
                 continue;
             }
-            // While some rows cannot hold yet, multipliers are huge and nearly all coefficients wrong: a few units at a time.
+            // While some rows cannot hold yet, multipliers are huge and nearly all coefficients wrong: a few units at a
+            // time.
             let few = FEW.max(self.variables.len() / 2);
             let urgent = improving.iter().filter(|unit| unit.0 == f64::INFINITY).count();
             for (_, place, row) in improving.into_iter().take(urgent.max(few)) {
@@ -330,8 +337,8 @@ struct UnitMultipliers {
 }
 
 impl UnitMultipliers {
-    /// The slope of the line that the rows add up to for a unit with coefficient `a`: what is not paid for the others is paid
-    /// for the row that it rests on (docs/math.md (6.4)).
+    /// The slope of the line that the rows add up to for a unit with coefficient `a`: what is not paid for the others
+    /// is paid for the row that it rests on (docs/math.md (6.4)).
     fn slope(&self, a: f64) -> f64 {
         match self.unit.assumption {
             Assumption::Free => {

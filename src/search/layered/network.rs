@@ -1,9 +1,10 @@
 //! A relaxed network of any depth as a linear one: every undecided unit rests on one of its rows, and may leave it.
 //!
-//! The paper's relaxation bounds the activation `h` of an undecided unit by the rows `h ≥ 0`, `h ≥ z`, `h ≤ S(z−R)/(S−R)`; at
-//! representation 2 the capped bound is one more from above. At an optimum nearly every unit lies on one row, which depends
-//! on the sign of its coefficient and on which row is tightest there. If it is taken to be on it, `h` is a linear function
-//! of what comes below and needs no variable. The few others have one: how far they are from the row that they rest on.
+//! The paper's relaxation bounds the activation `h` of an undecided unit by the rows `h ≥ 0`, `h ≥ z`,
+//! `h ≤ S(z−R)/(S−R)`; at representation 2 the capped bound is one more from above. At an optimum nearly every unit
+//! lies on one row, which depends on the sign of its coefficient and on which row is tightest there. If it is taken to
+//! be on it, `h` is a linear function of what comes below and needs no variable. The few others have one: how far they
+//! are from the row that they rest on.
 
 use crate::bound::backward::{Sign, UnitPlace};
 use crate::bound::hidden::{Assumption, Hidden};
@@ -175,7 +176,8 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// From changes of the activations of representation `l` to what they change in the inputs above and in the objective.
+    /// From changes of the activations of representation `l` to what they change in the inputs above and in the
+    /// objective.
     fn pass_on(&self, slice: &Slice, mut l: usize, mut active: Vec<f64>, effect: &mut Effect) {
         effect.above = (3..slice.top()).map(|m| vec![0.0; if m <= l { 0 } else { self.units[m - 2].len() }]).collect();
         while l + 1 < slice.top() {
@@ -310,7 +312,8 @@ impl<'a> Layers<'a> {
         (alpha * h + beta * z + if row == Constraint::Capped { capped } else { 0.0 }) / unit.size()
     }
 
-    /// Puts every unit on the row that is tightest at a point, from the side that its coefficient asks for.
+    /// Puts every unit on the row that is tightest at a point, from below where its coefficient is positive, else from
+    /// above.
     pub fn rest(&mut self, state: &RelaxedPoint, coefficient: impl Fn(UnitPlace) -> f64) {
         for place in self.places().collect::<Vec<_>>() {
             let UnitPlace { l, at } = place;

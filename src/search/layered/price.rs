@@ -1,5 +1,5 @@
-//! Branches of networks with more than one hidden layer: column generation with the rows of all layers in the master, and
-//! splits on units of every layer.
+//! Branches of networks with more than one hidden layer: column generation with the rows of all layers in the master,
+//! and splits on units of every layer.
 
 use crate::bound::backward::{Located, UnitPlace};
 use crate::bound::workspace::Workspace;

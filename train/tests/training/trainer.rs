@@ -117,7 +117,8 @@ fn classes_without_or_with_one_labelled_node_and_isolated_targets_are_trained() 
 
 #[test]
 fn the_largest_budget_is_the_one_found_step_by_step() {
-    // At most five nodes of the ring and two flips of each: no budget beyond 10 counts, and up to 12 every budget is looked at.
+    // At most five nodes of the ring and two flips of each: no budget beyond 10 counts, and up to 12 every budget is
+    // looked at.
     let graph = ring(&[0, 0, 1, 1, 2, 2, 1, 0, 2, 0]);
     let split = Split::draw(&graph, Share::Percent(100.0), 1).unwrap();
     let budget = Budget::uniform(&graph, 3, 2);

@@ -1,6 +1,7 @@
 //! `EdgeInstance`: the problem as plain data, and the naive forward pass on it.
 
-/// How entries depend on the sizes of nodes: the numbers of their neighbours, themselves included where the rule says so.
+/// How entries depend on the sizes of nodes: the numbers of their neighbours, themselves included where the rule says
+/// so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passing {
     /// `1 / sqrt(size · size)`.
