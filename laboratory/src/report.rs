@@ -115,10 +115,13 @@ pub struct Report {
     pub seconds: f64,
 }
 
-/// A number of the rows: its name, and its value, status and seconds in a row.
+/// The value, the status and the seconds of a number in a row.
+type NumberOf = fn(&PairRecord) -> (Option<f64>, &Option<String>, Option<f64>);
+
+/// A number of the rows, by its name in the file.
 struct NumberColumn {
     name: &'static str,
-    of: fn(&PairRecord) -> (Option<f64>, &Option<String>, Option<f64>),
+    of: NumberOf,
 }
 
 const NUMBERS: [NumberColumn; 12] = [
