@@ -65,6 +65,19 @@ fn top(mut values: Vec<(f64, usize, f64)>, count: usize) -> Vec<(f64, usize, f64
     values
 }
 
+/// What all targets of an iteration share.
+struct Iteration<'a> {
+    w1: &'a DMatrix<f64>,
+    w2: &'a DMatrix<f64>,
+    /// Pre-activations of the hidden layer, nodes × units.
+    z: &'a DMatrix<f64>,
+    logits: &'a DMatrix<f64>,
+    /// `R` and `S` with the flips that make them, by place of a node times units.
+    bounds: &'a [[(f64, Picks); 2]],
+    /// The place of a node among those that the batch needs.
+    place: &'a (dyn Fn(u32) -> usize + Sync),
+}
+
 impl Direct<'_> {
     /// The best flips of one node for one unit, among all attributes.
     fn best(&self, gcn: &Network, n: usize, j: usize, side: f64) -> Vec<(f64, usize, f64)> {
@@ -81,7 +94,8 @@ impl Direct<'_> {
         &self,
         gcn: &Network,
         z: f64,
-        (m, side): (usize, f64),
+        m: usize,
+        side: f64,
         best: impl Fn(u32) -> &'b [(f64, usize, f64)],
     ) -> (f64, Picks) {
         let (columns, entries) = gcn.layers()[0].passing.single_row(m);
@@ -135,15 +149,14 @@ impl Direct<'_> {
                 let (m, j) = (nodes[at / h] as usize, at % h);
                 [0, 1].map(|side| {
                     let list = |n: u32| best[outer.binary_search(&n).unwrap() * h + j][side].as_slice();
-                    self.bound(gcn, z[(m, j)], (m, [-1.0, 1.0][side]), list)
+                    self.bound(gcn, z[(m, j)], m, [-1.0, 1.0][side], list)
                 })
             })
             .collect();
         let place = |n: u32| nodes.binary_search(&n).unwrap();
-        let parts: Vec<_> = batch
-            .par_iter()
-            .map(|&t| self.target(gcn, (&w1, &w2), (&z, &logits), (&bounds, &place), t, 1.0 / batch.len() as f64))
-            .collect();
+        let iteration = Iteration { w1: &w1, w2: &w2, z: &z, logits: &logits, bounds: &bounds, place: &place };
+        let parts: Vec<_> =
+            batch.par_iter().map(|&t| self.target(gcn, &iteration, t, 1.0 / batch.len() as f64)).collect();
         let mut by_bounds = vec![[0.0; 2]; bounds.len()];
         for (value, part) in parts {
             loss += value;
@@ -178,12 +191,11 @@ impl Direct<'_> {
     fn target(
         &self,
         gcn: &Network,
-        (w1, w2): (&DMatrix<f64>, &DMatrix<f64>),
-        (z, logits): (&DMatrix<f64>, &DMatrix<f64>),
-        (bounds, place): (&[[(f64, Picks); 2]], &(dyn Fn(u32) -> usize + Sync)),
+        iteration: &Iteration,
         target: u32,
         share: f64,
     ) -> (f64, Option<(Vec<(usize, [f64; 3])>, Gradient)>) {
+        let Iteration { w1, w2, z, logits, bounds, place } = *iteration;
         let (h, classes) = (w1.ncols(), w2.ncols());
         let mut slice = Slice::default();
         slice.cut(gcn, 3, target as usize);
