@@ -15,7 +15,7 @@ use crate::collective::base::Base;
 use crate::collective::components::{components, rounded};
 use crate::collective::dual::prices;
 use crate::collective::families::{RowKind, Rows};
-use crate::collective::generation::{Generated, GenerationSettings, Work};
+use crate::collective::generation::{ColumnGeneration, Generated, GenerationSettings};
 use crate::collective::listing::{self, Hints};
 use crate::collective::program::Program;
 use crate::collective::replay::broken;
@@ -216,15 +216,15 @@ impl<'a> Collective<'a> {
         let Settings { rows, attacked_nodes, covers, accuracy, entries, .. } = self.settings;
         // The program of counts is small: it is solved more exactly.
         let accuracy = if rows == Rows::Count { accuracy * 0.1 } else { accuracy };
-        let effort = GenerationSettings { rows, attacked_nodes, covers, accuracy, entries };
-        let (work, first) = Work::new(&prepared, &bases, effort, &self.stop);
+        let settings = GenerationSettings { rows, attacked_nodes, covers, accuracy, entries };
+        let (generation, first) = ColumnGeneration::new(&prepared, &bases, settings, &self.stop);
         let mut candidates: Vec<Flip> = first.solution.columns.clone();
         let witnesses = programmed.iter().filter_map(|(base, _)| base.witness.as_deref());
         candidates.extend(witnesses.filter(|witness| witness.len() <= WITNESS.min(flips)).flatten());
         candidates.extend_from_slice(before);
         let swaps = self.settings.swaps.unwrap_or(SWAPS + SWAPS_EACH * flips.min(MANY));
-        let known = all_flips.as_ref().and_then(|flips| work.shares(flips));
-        let improve = || (work.improve(first), start.elapsed().as_secs_f64());
+        let known = all_flips.as_ref().and_then(|flips| generation.shares(flips));
+        let improve = || (generation.improve(first), start.elapsed().as_secs_f64());
         let search = || {
             attack(
                 prepared.problem(),

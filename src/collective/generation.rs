@@ -35,7 +35,7 @@ const WORK: u64 = 400_000_000;
 /// What flips without a column may add to a bound before they get one.
 const LEFT: f64 = 0.02;
 
-/// How far the work goes.
+/// Limits of the generation of columns and rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GenerationSettings {
     pub(crate) rows: Rows,
@@ -55,11 +55,11 @@ pub(crate) struct Generated {
     pub(crate) solution: Solution,
 }
 
-/// The work on one budget.
-pub(crate) struct Work<'a> {
+/// Column and row generation for one budget: the flips with a column, and the rows of every node.
+pub(crate) struct ColumnGeneration<'a> {
     prepared: &'a Prepared,
     families: Families<'a>,
-    effort: GenerationSettings,
+    settings: GenerationSettings,
     stop: &'a Stop,
     named: Named,
     rows: Vec<NodeRows>,
@@ -67,32 +67,32 @@ pub(crate) struct Work<'a> {
     sums: ShareSums,
 }
 
-impl<'a> Work<'a> {
+impl<'a> ColumnGeneration<'a> {
     /// Rows of weights and their multipliers for nodes, each given with the class that it is to keep.
     pub(crate) fn new(
         prepared: &'a Prepared,
         nodes: &'a [(&'a Base, usize)],
-        effort: GenerationSettings,
+        settings: GenerationSettings,
         stop: &'a Stop,
-    ) -> (Work<'a>, Generated) {
-        let (families, sums) = Families::new(prepared, nodes, effort.rows, stop);
+    ) -> (ColumnGeneration<'a>, Generated) {
+        let (families, sums) = Families::new(prepared, nodes, settings.rows, stop);
         let mut named = Named::default();
-        let first = sums.exceeded_by(effort.entries);
+        let first = sums.exceeded_by(settings.entries);
         sums.name_above(first, &mut named);
         let rows = families.rows(&named);
-        let mut work = Work { prepared, families, effort, stop, named, rows, sums };
-        let (mut best, mut enough) = work.solved(Start::default());
+        let mut generation = ColumnGeneration { prepared, families, settings, stop, named, rows, sums };
+        let (mut best, mut enough) = generation.solved(Start::default());
         // Multipliers of a node sum to one at most, so that no flip is worth more than its weights together, as long as
         // there are no other rows.
         for _ in 1..PASSES {
-            if enough || !work.name_more(&best, None) {
+            if enough || !generation.name_more(&best, None) {
                 break;
             }
-            let (next, is_enough) = work.solved(best.solution.start(&best.solution.multipliers));
+            let (next, is_enough) = generation.solved(best.solution.start(&best.solution.multipliers));
             enough = is_enough;
             best = best.or(next);
         }
-        (work, best)
+        (generation, best)
     }
 
     /// The shares of some flips in the first row of each node, in their order; none for nodes without rows. All flips
@@ -104,7 +104,7 @@ impl<'a> Work<'a> {
 
     /// A better bound, by rows that cut fractional attacks down.
     pub(crate) fn improve(mut self, best: Generated) -> Generated {
-        if self.effort.rows != Rows::All || self.effort.covers == 0 || self.stop.is_set() {
+        if self.settings.rows != Rows::All || self.settings.covers == 0 || self.stop.is_set() {
             return best;
         }
         self.forget(&best);
@@ -112,14 +112,14 @@ impl<'a> Work<'a> {
     }
 }
 
-impl Work<'_> {
+impl ColumnGeneration<'_> {
     /// The program of the rows; it knows all source nodes that some row reaches, whether or not their flips are named.
     fn program(&self) -> Program {
         let rows: Vec<&[ShareRow]> = self.rows.iter().map(|of| of.rows.as_slice()).collect();
         Program::new(
             self.prepared.graph(),
             self.prepared.budget(),
-            self.effort.attacked_nodes,
+            self.settings.attacked_nodes,
             &rows,
             self.sums.sources(),
         )
@@ -128,7 +128,7 @@ impl Work<'_> {
     /// Multipliers for the rows and columns that there are.
     fn solved(&self, start: Start) -> (Generated, bool) {
         let program = self.program();
-        let limits = SolverLimits { accuracy: self.effort.accuracy, work: FIRST_WORK };
+        let limits = SolverLimits { accuracy: self.settings.accuracy, work: FIRST_WORK };
         let mut solution = solve(&program, start, limits, self.stop);
         descend(&program, &mut solution, self.stop);
         self.evaluated(program, solution, &self.sums)
@@ -140,7 +140,7 @@ impl Work<'_> {
         let without = solution.value.approximate();
         program.set_caps(&sums.unnamed(&self.named));
         solution.value = evaluate(&program, &solution.multipliers);
-        let enough = solution.value.approximate() <= without * (1.0 + self.effort.accuracy);
+        let enough = solution.value.approximate() <= without * (1.0 + self.settings.accuracy);
         let kinds = self.rows.iter().map(|of| of.kinds.clone()).collect();
         (Generated { kinds, program, solution }, enough)
     }
@@ -152,7 +152,7 @@ impl Work<'_> {
         let price = now.program.price(&now.solution.multipliers) / u128::from(ONE);
         let limit = u64::try_from(price * 9 / 10)
             .unwrap_or(u64::MAX)
-            .max(sums.exceeded_by(self.effort.entries.saturating_mul(4)));
+            .max(sums.exceeded_by(self.settings.entries.saturating_mul(4)));
         if self.stop.is_set() || sums.name_above(limit, &mut self.named) == 0 {
             return false;
         }
@@ -166,7 +166,7 @@ impl Work<'_> {
 
     /// Takes the columns away of flips that are worth far less than the last one of the best attack.
     fn forget(&mut self, now: &Generated) {
-        let kept: BTreeSet<Flip> = now.program.best_flips(&now.solution.multipliers, self.effort.entries).collect();
+        let kept: BTreeSet<Flip> = now.program.best_flips(&now.solution.multipliers, self.settings.entries).collect();
         self.named.retain(|source, slot| {
             let attribute = self.prepared.attributes().attribute(slot as usize);
             kept.contains(&Flip { node: source, attribute })
@@ -206,13 +206,13 @@ impl Work<'_> {
     fn cut(&mut self, last: &Solution, work: &mut u64) -> (Program, Solution) {
         let mut program = self.program();
         let limits = |part: f64, work: u64| SolverLimits {
-            accuracy: part * self.effort.accuracy,
+            accuracy: part * self.settings.accuracy,
             // Even without any work left a rough solution is needed.
             work: WORK.saturating_sub(work).max(WORK / 8),
         };
         let mut solution = solve(&program, last.start(&last.multipliers), limits(ROUGH, *work), self.stop);
         *work += solution.work;
-        for _ in 0..self.effort.covers {
+        for _ in 0..self.settings.covers {
             let more = covers(&self.rows, &solution.flips);
             if more.is_empty() || *work > WORK || self.stop.is_set() {
                 break;
