@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use gcnproof::edges::EdgeCertifier;
-use gcnproof::internals::explain::{Attack, Composition};
+use gcnproof::internals::explain::{Composition, StrongestAttack};
 use gcnproof::{Effort, Explanation, Graph, Limits, Network, explain};
 use gcnproof_report::landscape::{attribute_name, class_name};
 use gcnproof_results::record::description::Identity;
@@ -174,7 +174,7 @@ pub fn text(graph: &Graph, told: &Explanation, global: usize, local: usize) -> S
     text
 }
 
-fn attack(text: &mut String, graph: &Graph, told: &Explanation, attack: &Attack) {
+fn attack(text: &mut String, graph: &Graph, told: &Explanation, attack: &StrongestAttack) {
     let class = class_name(Some(graph), attack.class);
     let end = if attack.breaks { "it is taken for another class" } else { "the class is kept all the same" };
     if attack.steps.is_empty() {

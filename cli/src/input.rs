@@ -200,10 +200,10 @@ impl LocalArguments {
     /// The same of a graph or of a part of one. Files and lists are about all nodes of the whole graph, and so is the record.
     pub fn budget_of(&self, graph: &Graph, part: Option<&PartFile>, global: usize) -> Result<(Budget, BudgetRecord)> {
         let nodes = part.map_or(graph.node_count(), |part| part.of);
-        let sizes = (nodes, graph.attribute_count());
+        let attributes = graph.attribute_count();
         let budget = match &self.local_file {
-            None => Budget::uniform_of(sizes, global, self.local.flips(graph.attribute_count())),
-            Some(path) => Budget::per_node_of(sizes, global, &read_integers(path)?)
+            None => Budget::uniform_of(nodes, attributes, global, self.local.flips(attributes)),
+            Some(path) => Budget::per_node_of(nodes, attributes, global, &read_integers(path)?)
                 .into_diagnostic()
                 .wrap_err_with(|| format!("{} cannot be used as local budgets", path.display()))?,
         };

@@ -91,7 +91,7 @@ fn linear(certifier: Certifier) {
             theirs += start.elapsed().as_secs_f64();
             let Some(explicit) = answer.optimum() else { continue };
             let start = Instant::now();
-            let optimum = relaxed_optimum(certifier.prepared(), node, (reference, class), &mut workspace);
+            let optimum = relaxed_optimum(certifier.prepared(), node, reference, class, &mut workspace);
             ours += start.elapsed().as_secs_f64();
             masters += optimum.masters;
             pairs += 1;
@@ -106,8 +106,8 @@ fn linear(certifier: Certifier) {
     );
 }
 
-/// Three weight layers: the whole column generation by our master against HiGHS, once, on the last master alone, which has the
-/// same flips and the rows of all layers.
+/// Three weight layers: the whole column generation by our master against HiGHS, once, on the last master alone, which
+/// has the same flips and the rows of all layers.
 fn deep(certifier: &Certifier) {
     let mut workspace = Workspace::default();
     println!(
@@ -122,7 +122,7 @@ fn deep(certifier: &Certifier) {
             let reference = certifier.predicted(node);
             let class = (reference + 1) % certifier.network().class_count();
             let start = Instant::now();
-            let optimum = relaxed_optimum(certifier.prepared(), node, (reference, class), &mut workspace);
+            let optimum = relaxed_optimum(certifier.prepared(), node, reference, class, &mut workspace);
             ours += start.elapsed().as_secs_f64();
             let (instance, places) = instance_of(certifier.prepared(), node, reference, class);
             let place = |node: u32| places.iter().position(|&other| other == node);

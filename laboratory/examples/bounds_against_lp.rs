@@ -1,4 +1,5 @@
-//! Compares the bounds of some class pairs with the linear program that the paper's bound relaxes to, solved by Clarabel.
+//! Compares the bounds of some class pairs with the linear program that the paper's bound relaxes to, solved by
+//! Clarabel.
 //!
 //! `cargo run --release -p gcnproof-laboratory --example bounds_against_lp`
 
@@ -19,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let reference = certifier.predicted(node);
         let class = (reference + 1) % 7;
         let mut bound =
-            |relaxation| certifier.prepared().bound_alone(node, (reference, class), relaxation, &mut workspace).lower();
+            |relaxation| certifier.prepared().pair_bound(node, reference, class, relaxation, &mut workspace).lower();
         let (paper, anchored) = (bound(Relaxation::Paper), bound(Relaxation::Anchored));
         let (instance, _) = instance_of(certifier.prepared(), node, reference, class);
         let model = relaxation::linear_program(&instance, Form::Compact)?;

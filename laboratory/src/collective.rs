@@ -1,4 +1,5 @@
-//! Multipliers of rows of counts by HiGHS. They are proposals: the bound is what our own integers make of them (docs/math.md (20.3)).
+//! Multipliers of rows of counts by HiGHS. They are proposals: the bound is what our own integers make of them
+//! (docs/math.md (20.3)).
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -8,9 +9,9 @@ use gcnproof::internals::certify::certifier::Certifier;
 use gcnproof::internals::collective::base::Base;
 use gcnproof::internals::collective::curve::{Outcome, Share};
 use gcnproof::internals::collective::dual::{evaluate, on_grid, prices};
-use gcnproof::internals::collective::families::Kind;
+use gcnproof::internals::collective::families::RowKind;
 use gcnproof::internals::collective::program::Program;
-use gcnproof::internals::collective::row::Row;
+use gcnproof::internals::collective::row::ShareRow;
 use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof_verify::collective::{Attacker, CountInstance, CountNode};
@@ -19,8 +20,9 @@ use gcnproof_verify::solver::{Highs, Limits, Solver, Status};
 /// Seconds that HiGHS may take for a budget.
 const SECONDS: f64 = 600.0;
 
-/// Puts the bound that HiGHS' multipliers give in the place of the one that the outcome has, with what it rests on and the time that it took. Its perturbation stays. `nodes`
-/// are those that count, as [`Collective::new`](gcnproof::internals::collective::Collective::new) has them.
+/// Puts the bound that HiGHS' multipliers give in the place of the one that the outcome has, with what it rests on and
+/// the time that it took. Its perturbation stays. `nodes` are those that count, as
+/// [`Collective::new`](gcnproof::internals::collective::Collective::new) has them.
 ///
 /// # Errors
 /// If HiGHS has no multipliers, how it ended; then the outcome is left as it is.
@@ -46,10 +48,13 @@ pub fn propose(
     let model = instance.program(false);
     let answer = Highs.solve(&model.program, &Limits { seconds: SECONDS });
     let duals = answer.row_duals.ok_or(answer.status)?;
-    let rows: Vec<[Row; 1]> =
-        bases.iter().zip(&sources).map(|(base, sources)| [Row::count(sources.iter().copied(), base.needed)]).collect();
-    let rows: Vec<&[Row]> = rows.iter().map(|row| row.as_slice()).collect();
-    let program = Program::new(graph, prepared.budget(), attacked_nodes, (&rows, std::iter::empty()));
+    let rows: Vec<[ShareRow; 1]> = bases
+        .iter()
+        .zip(&sources)
+        .map(|(base, sources)| [ShareRow::count(sources.iter().copied(), base.needed)])
+        .collect();
+    let rows: Vec<&[ShareRow]> = rows.iter().map(|row| row.as_slice()).collect();
+    let program = Program::new(graph, prepared.budget(), attacked_nodes, &rows, std::iter::empty());
     let multipliers = on_grid(&program, &model.multipliers(&instance, &duals));
     let value = evaluate(&program, &multipliers);
     outcome.bound = value.floor().min(bases.len()) + always;
@@ -57,7 +62,7 @@ pub fn propose(
     outcome.prices = prices(&program, &multipliers);
     let share = |(base, &multiplier): (&&Base, &u32)| Share {
         node: base.node,
-        rows: Some((Kind::Count(base.needed), multiplier)).filter(|row| row.1 > 0).into_iter().collect(),
+        rows: Some((RowKind::Count(base.needed), multiplier)).filter(|row| row.1 > 0).into_iter().collect(),
     };
     outcome.shares = bases.iter().zip(&multipliers).map(share).collect();
     outcome.seconds.0 = start.elapsed().as_secs_f64();
@@ -74,7 +79,7 @@ fn sources_of(prepared: &Prepared, node: usize) -> Vec<u32> {
     sources
 }
 
-/// The program of counts, for the referee.
+/// The program of counts, for the independent solvers.
 fn instance(
     prepared: &Prepared,
     bases: &[&Base],

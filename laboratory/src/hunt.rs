@@ -88,8 +88,8 @@ impl Statement {
 }
 
 /// The instance with the bounds as the paper prints them: right at layer 2, and from layer 3 on
-/// `R(l) = A(R(l-1)[W]₊ − S(l-1)[W]₋)`, without the bias and without clipping. `None` for what the paper does not consider:
-/// negative entries of `A`, several terms in a layer, linear units.
+/// `R(l) = A(R(l-1)[W]₊ − S(l-1)[W]₋)`, without the bias and without clipping. `None` for what the paper does not
+/// consider: negative entries of `A`, several terms in a layer, linear units.
 pub fn printed_bounds(instance: &Instance) -> Option<Instance> {
     let considered = |layer: &Layer| match &layer.terms[..] {
         [term] => !layer.linear.contains(&true) && term.passing.entries.iter().all(|entry| entry.2 >= 0.0),

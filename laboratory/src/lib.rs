@@ -1,8 +1,9 @@
 //! The laboratory: every number of a class pair (docs/math.md §2) by independent means, and whether they are in order.
 //!
-//! `measurement` computes the numbers of a target's class pairs (`gcnproof_run::ours` has those that need no solver), the records `pair` hold a row of them and `chain` checks that they
-//! stand in the order `g ≤ m̂ ≤ m̃ ≤ m ≤ witness`, [`report`] counts, [`histogram`] and [`svg`] show the gaps,
-//! and `hunt` looks for small networks on which a theorem of the paper fails. `collective` lets a solver propose multipliers of one attack for the whole graph.
+//! `measurement` computes the numbers of a target's class pairs (`gcnproof_run::ours` has those that need no solver),
+//! the records `pair` hold a row of them and `chain` checks that they stand in the order `g ≤ m̂ ≤ m̃ ≤ m ≤ witness`,
+//! [`report`] counts, [`histogram`] and [`svg`] show the gaps, and `hunt` looks for small networks on which a theorem
+//! of the paper fails. `collective` lets a solver propose multipliers of one attack for the whole graph.
 
 pub mod collective;
 pub mod histogram;

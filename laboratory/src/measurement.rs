@@ -1,10 +1,11 @@
 //! Measures all numbers of the class pairs of one target: bounds, LP, ILP, MILP, exact margin, witness.
 //!
-//! Only the objective differs between the pairs of a target, so its LP is built once and HiGHS starts each pair from the
-//! last basis. good_lp, minilp and Clarabel start from nothing; above [`Settings::full_cells`] they get only the columns that the safe
-//! dual bound does not price out, and the sandwich `lp_safe_bound ≤ m̂ ≤ their optimum` shows that this loses nothing. The
-//! integer programs always get only the columns that matter: the others are proved useless (reduced-cost fixing). The MILP
-//! has the anchored rows besides: with their prices far fewer columns stay open on real targets.
+//! Only the objective differs between the pairs of a target, so its LP is built once and HiGHS starts each pair from
+//! the last basis. good_lp, minilp and Clarabel start from nothing; above [`Settings::full_cells`] they get only the
+//! columns that the safe dual bound does not price out, and the sandwich `lp_safe_bound ≤ m̂ ≤ their optimum` shows
+//! that this loses nothing. The integer programs always get only the columns that matter: the others are proved useless
+//! (reduced-cost fixing). The MILP has the anchored rows besides: with their prices far fewer columns stay open on real
+//! targets.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -31,7 +32,8 @@ const PRICINGS: usize = 12;
 /// A price below this is none: degenerate columns.
 const FREE: f64 = 1e-7;
 
-/// An integer program may miss its optimum by this much through closed columns; far below [`TOLERANCE`](gcnproof_results::record::chain::TOLERANCE).
+/// An integer program may miss its optimum by this much through closed columns; far below
+/// [`TOLERANCE`](gcnproof_results::record::chain::TOLERANCE).
 const SLACK: f64 = 1e-9;
 
 /// What may be tried, and for how long.
@@ -80,7 +82,8 @@ fn ask_solvers(instance: Instance, settings: &Settings, rows: &mut [PairRecord])
     };
     let mut anchored = model.clone();
     network::add_anchors(&mut anchored, &instance);
-    // Without a variable there is nothing to warm-start, and the session refuses what is broken: then HiGHS is asked anew.
+    // Without a variable there is nothing to warm-start, and the session refuses what is broken: then HiGHS is asked
+    // anew.
     let session = HighsSession::new(model.program.clone()).ok();
     let mut bench = Bench { instance, model, anchored, session, settings, full };
     for row in rows {
@@ -127,8 +130,9 @@ impl Bench<'_> {
         let slopes = wanted.then(|| relaxation::optimal_slopes(&self.model, &self.instance, &lp)).flatten();
         if let Some(slopes) = slopes {
             let value = Textbook::new(&self.instance, &slopes).value(&self.instance);
-            // The certifier's bounds of layers ≥ 3 may be tighter than the LP below them implies. Then the LP has `Ĥ ≤ S` and
-            // `Ĥ ≥ R` as constraints of their own, for which the paper's dual has no multipliers, and may lie above it.
+            // The certifier's bounds of layers ≥ 3 may be tighter than the LP below them implies. Then the LP has
+            // `Ĥ ≤ S` and `Ĥ ≥ R` as constraints of their own, for which the paper's dual has no multipliers, and may
+            // lie above it.
             let status = if self.instance.representations() <= 3 { "textbook" } else { "textbook_weak" };
             row.set_dual_optimal(Measured::new(Some(value), status, start.elapsed().as_secs_f64()));
         }
@@ -242,9 +246,9 @@ impl Bench<'_> {
         row.set_milp(Measured::new(value, status(answer.status), start.elapsed().as_secs_f64()));
     }
 
-    /// The flips that a perturbation with a margin below `known` may make, by the prices of the LP with anchored rows. It is
-    /// solved over a part of the columns, and the part grows until its duals are good for all of them; any duals give
-    /// valid prices. `None` if too many stay open.
+    /// The flips that a perturbation with a margin below `known` may make, by the prices of the LP with anchored rows.
+    /// It is solved over a part of the columns, and the part grows until its duals are good for all of them; any duals
+    /// give valid prices. `None` if too many stay open.
     fn open_to_attack(&self, mut open: BTreeSet<Flip>, known: f64, limits: &Limits) -> Option<Vec<Flip>> {
         let unstable = self.model.units().filter(|unit| matches!(unit.3, formulation::Unit::Unstable { .. })).count();
         if unstable > self.settings.max_integers {

@@ -59,19 +59,19 @@ pub const GAPS: [Gap; 5] = [
 pub struct GapSize {
     /// Which gap.
     pub name: &'static str,
-    /// Pairs that have it.
+    /// Class pairs for which both of its numbers are known.
     pub pairs: usize,
     /// Of those, pairs where it is larger than 1e-6.
     pub positive: usize,
-    /// Its mean.
+    /// None where no pair has the gap.
     pub mean: Option<f64>,
-    /// Its median.
+    /// The upper median; none where no pair has the gap.
     pub median: Option<f64>,
     /// Its largest value.
     pub largest: Option<f64>,
 }
 
-/// How one number fared: how often each status was met, and the seconds.
+/// How often one number was found, with its statuses and its seconds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Tally {
     /// The number.
@@ -80,14 +80,14 @@ pub struct Tally {
     pub answered: usize,
     /// Statuses and how often, most frequent first.
     pub statuses: Vec<(String, usize)>,
-    /// Seconds in all.
+    /// Summed over all pairs.
     pub seconds: f64,
 }
 
 /// The summary of a `validate` run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Targets.
+    /// Target nodes.
     pub targets: usize,
     /// Class pairs.
     pub pairs: usize,
@@ -99,7 +99,7 @@ pub struct Report {
     pub solver_trouble: usize,
     /// What each number took.
     pub numbers: Vec<Tally>,
-    /// The gaps.
+    /// In the order of [`GAPS`].
     pub gaps: Vec<GapSize>,
     /// Pairs with a fractional LP optimum.
     pub fractional: usize,
@@ -115,21 +115,37 @@ pub struct Report {
     pub seconds: f64,
 }
 
-type Column = (&'static str, fn(&PairRecord) -> (Option<f64>, &Option<String>, Option<f64>));
+/// The value, the status and the seconds of a number in a row.
+type NumberOf = fn(&PairRecord) -> (Option<f64>, &Option<String>, Option<f64>);
 
-const NUMBERS: [Column; 12] = [
-    ("dual_default", |row| (row.dual_default, &row.dual_default_status, row.dual_default_seconds)),
-    ("anchored", |row| (row.anchored, &row.anchored_status, row.anchored_seconds)),
-    ("dual_optimal", |row| (row.dual_optimal, &row.dual_optimal_status, row.dual_optimal_seconds)),
-    ("lp_highs", |row| (row.lp_highs, &row.lp_highs_status, row.lp_highs_seconds)),
-    ("lp_good_lp", |row| (row.lp_good_lp, &row.lp_good_lp_status, row.lp_good_lp_seconds)),
-    ("lp_minilp", |row| (row.lp_minilp, &row.lp_minilp_status, row.lp_minilp_seconds)),
-    ("lp_clarabel", |row| (row.lp_clarabel, &row.lp_clarabel_status, row.lp_clarabel_seconds)),
-    ("lp_safe_bound", |row| (row.lp_safe_bound, &row.lp_safe_bound_status, row.lp_safe_bound_seconds)),
-    ("ilp", |row| (row.ilp, &row.ilp_status, row.ilp_seconds)),
-    ("milp", |row| (row.milp, &row.milp_status, row.milp_seconds)),
-    ("exact", |row| (row.exact, &row.exact_status, row.exact_seconds)),
-    ("witness", |row| (row.witness, &row.witness_status, row.witness_seconds)),
+/// A number of the rows, by its name in the file.
+struct NumberColumn {
+    name: &'static str,
+    of: NumberOf,
+}
+
+const NUMBERS: [NumberColumn; 12] = [
+    NumberColumn {
+        name: "dual_default",
+        of: |row| (row.dual_default, &row.dual_default_status, row.dual_default_seconds),
+    },
+    NumberColumn { name: "anchored", of: |row| (row.anchored, &row.anchored_status, row.anchored_seconds) },
+    NumberColumn {
+        name: "dual_optimal",
+        of: |row| (row.dual_optimal, &row.dual_optimal_status, row.dual_optimal_seconds),
+    },
+    NumberColumn { name: "lp_highs", of: |row| (row.lp_highs, &row.lp_highs_status, row.lp_highs_seconds) },
+    NumberColumn { name: "lp_good_lp", of: |row| (row.lp_good_lp, &row.lp_good_lp_status, row.lp_good_lp_seconds) },
+    NumberColumn { name: "lp_minilp", of: |row| (row.lp_minilp, &row.lp_minilp_status, row.lp_minilp_seconds) },
+    NumberColumn { name: "lp_clarabel", of: |row| (row.lp_clarabel, &row.lp_clarabel_status, row.lp_clarabel_seconds) },
+    NumberColumn {
+        name: "lp_safe_bound",
+        of: |row| (row.lp_safe_bound, &row.lp_safe_bound_status, row.lp_safe_bound_seconds),
+    },
+    NumberColumn { name: "ilp", of: |row| (row.ilp, &row.ilp_status, row.ilp_seconds) },
+    NumberColumn { name: "milp", of: |row| (row.milp, &row.milp_status, row.milp_seconds) },
+    NumberColumn { name: "exact", of: |row| (row.exact, &row.exact_status, row.exact_seconds) },
+    NumberColumn { name: "witness", of: |row| (row.witness, &row.witness_status, row.witness_seconds) },
 ];
 
 impl Report {
@@ -234,7 +250,7 @@ fn agreeing_solvers(row: &PairRecord) -> usize {
     if chain::violations(row).iter().any(|v| v.equal) { 0 } else { lps.into_iter().flatten().count() }
 }
 
-fn tally(rows: &[PairRecord], (name, of): &Column) -> Tally {
+fn tally(rows: &[PairRecord], &NumberColumn { name, of }: &NumberColumn) -> Tally {
     let mut statuses: Vec<(String, usize)> = Vec::new();
     for status in rows.iter().filter_map(|row| of(row).1.as_ref()) {
         match statuses.iter_mut().find(|known| &known.0 == status) {

@@ -2,8 +2,8 @@
 
 use gcnproof_verify::{Dense, Instance, Layer, Term};
 
-/// Takes away nodes, attributes, units, classes, terms, entries and budgets, and rounds numbers, as long as `holds` stays true
-/// (of instances with their bounds filled in). Ends, because every step makes the instance simpler.
+/// Takes away nodes, attributes, units, classes, terms, entries and budgets, and rounds numbers, as long as `holds`
+/// stays true (of instances with their bounds filled in). Ends, because every step makes the instance simpler.
 pub fn shrink(mut instance: Instance, holds: impl Fn(&Instance) -> bool) -> Instance {
     loop {
         let now = complexity(&instance);

@@ -19,7 +19,8 @@ pub fn draw(histogram: &Histogram, title: &str, axis: &str) -> String {
     let title = format!("{title} ({} class pairs)", histogram.total());
     let mut plot = Plot::new(&title, x, Axis::linear("class pairs", 0.0, 1.08 * most));
     for (at, bar) in histogram.bars.iter().enumerate().filter(|(_, bar)| bar.count > 0) {
-        // A bar's label stands where it begins; those of zero and less, which are not on a logarithmic axis, in the middle.
+        // A bar's label stands where it begins; those of zero and less, which are not on a logarithmic axis, in the
+        // middle.
         let special = histogram.logarithmic && (bar.label == "0" || bar.label == "< 0");
         let (from, to, ink) = if special { (-0.4, 0.4, Ink::Sky) } else { (0.02, 0.98, Ink::Blue) };
         let bar = Bar {

@@ -34,14 +34,14 @@ pub fn numbers(certifier: &Certifier, node: usize, classes: &[usize]) -> Vec<Pai
         };
         let mut bound = |relaxation| {
             let start = Instant::now();
-            let bound = certifier.prepared().bound_alone(node, (result.reference, class), relaxation, &mut workspace);
+            let bound = certifier.prepared().pair_bound(node, result.reference, class, relaxation, &mut workspace);
             Measured::new(Some(bound.lower()), "proved", start.elapsed().as_secs_f64())
         };
         row.set_dual_default(bound(Relaxation::Paper));
         row.set_anchored(bound(Relaxation::Anchored));
         let start = Instant::now();
-        let (stop, pair) = (certifier.stop(), (result.reference, class));
-        let optimum = relaxed_optimum_until(stop, certifier.prepared(), node, pair, &mut workspace);
+        let stop = certifier.stop();
+        let optimum = relaxed_optimum_until(stop, certifier.prepared(), node, result.reference, class, &mut workspace);
         let met = optimum.upper - optimum.lower <= MET * (1.0 + optimum.lower.abs());
         let status = if met { "proved" } else { "limit" };
         row.set_dual_optimal(Measured::new(Some(optimum.lower), status, start.elapsed().as_secs_f64()));

@@ -7,10 +7,12 @@
 
 use rayon::prelude::*;
 
+use crate::bound::hidden::Hidden;
 use crate::bound::layer_bounds::{LayerBounds, UnitBounds, places};
 use crate::bound::line::capped::Cap;
 use crate::number::rounding::{Enclosure, FLOOR, error_of};
-use crate::problem::budget::{Budget, Decided};
+use crate::problem::Problem;
+use crate::problem::budget::{Budget, Decided, Remaining};
 use crate::problem::flip::Flip;
 use crate::problem::forward::Representation;
 use crate::problem::graph::Graph;
@@ -42,19 +44,20 @@ impl LargestChanges {
 }
 
 /// What the flips of every node can change in one unit: through single terms, and through several at once.
-struct Reach<'a> {
+struct UnitChanges<'a> {
     terms: Vec<LargestChanges>,
-    columns: Vec<(&'a [f64], &'a [u32])>,
+    columns: Vec<&'a WeightColumn>,
     graph: &'a Graph,
-    means: (&'a Budget, &'a Decided),
+    remaining: Remaining<'a>,
+    /// `Q` that is left.
     global: usize,
 }
 
-impl Reach<'_> {
-    /// Adds the largest changes in one direction that node `n` (by number in the lists, and by id) can make where it reaches a
-    /// unit with these entries. A negative entry swaps the roles of the two directions (docs/math.md (3.1)).
+impl UnitChanges<'_> {
+    /// Adds the largest changes in one direction that node `n` (by number in the lists, and by id) can make where it
+    /// reaches a unit with these entries. A negative entry swaps the roles of the two directions (docs/math.md (3.1)).
     #[inline]
-    fn changes(&self, n: usize, node: usize, entries: &[f64], upward: bool, pool: &mut Vec<f64>) {
+    fn extend(&self, n: usize, node: usize, entries: &[f64], upward: bool, pool: &mut Vec<f64>) {
         if let &[a] = entries {
             return self.scaled(0, n, a, upward, pool);
         }
@@ -66,7 +69,7 @@ impl Reach<'_> {
         }
     }
 
-    /// Those of one term: its list, scaled.
+    /// Where a single term reaches the unit: its list, scaled by the entry.
     #[inline]
     fn scaled(&self, k: usize, n: usize, a: f64, upward: bool, pool: &mut Vec<f64>) {
         let list = if (a > 0.0) == upward { self.terms[k].raise(n) } else { self.terms[k].lower(n) };
@@ -75,14 +78,14 @@ impl Reach<'_> {
         pool.extend(list[..list.partition_point(|&s| s > 0.0)].iter().map(|&s| size * s));
     }
 
-    /// Those of terms that meet.
+    /// Where several terms reach the unit: every permitted flip is evaluated, and the `q_n` largest are kept.
     fn summed(&self, node: usize, entries: &[f64], upward: bool, pool: &mut Vec<f64>) {
-        // Terms that meet: the change of a flip is a sum over them, and no list of one of them is in its order.
-        let (budget, decided) = self.means;
-        let count = decided.local(budget, node as u32).unwrap_or(0).min(self.global);
+        // The change of a flip is a sum over the terms, and the order of no single term is its order.
+        let Remaining { budget, decided } = self.remaining;
+        let count = self.remaining.local(node as u32);
         let present = self.graph.attributes().row(node);
         let first = pool.len();
-        for &d in self.columns[0].1 {
+        for &d in &self.columns[0].order {
             let there = present.binary_search(&d).is_ok();
             let permitted = if there { budget.direction().removes() } else { budget.direction().adds() };
             if !permitted || decided.fixes(Flip { node: node as u32, attribute: d }) {
@@ -90,8 +93,8 @@ impl Reach<'_> {
             }
             let (mut change, mut size) = (0.0, FLOOR);
             for (a, column) in entries.iter().zip(&self.columns) {
-                change += a * column.0[d as usize];
-                size += (a * column.0[d as usize]).abs();
+                change += a * column.weights[d as usize];
+                size += (a * column.weights[d as usize]).abs();
             }
             // Rounded up: later errors are only allowed for in proportion to the change.
             let change = if there == upward { -change } else { change } + error_of(entries.len() + 2, size);
@@ -109,17 +112,18 @@ impl Reach<'_> {
     }
 }
 
-/// So many nodes have long columns.
+/// From so many nodes on, the columns of all units together take too much memory.
 const MANY: usize = 1 << 16;
 
-/// Layer 2 of some nodes (docs/math.md (3.1)). Cost, with `N` nodes in reach of these and `E` entries of the operators between them:
-/// `O(h (N (q + nnz(X_n)) + E·min(q, Q)))`, memory `O(N·min(q, Q))` per thread and term; where terms meet, `D` more for each such entry. If the
-/// work is stopped, what is returned is of no use.
+/// Layer 2 of some nodes (docs/math.md (3.1)). Cost, with `N` nodes in reach of these and `E` entries of the operators
+/// between them: `O(h (N (q + nnz(X_n)) + E·min(q, Q)))`, memory `O(N·min(q, Q))` per thread and term; where terms
+/// meet, `D` more for each such entry. If the work is stopped, what is returned is of no use.
 pub fn first_hidden(
     graph: &Graph,
     network: &Network,
     budget: &Budget,
-    (columns, stopped): (&Columns, &Watch),
+    columns: &Columns,
+    stopped: &Watch,
     unperturbed: &Representation,
     nodes: &[u32],
 ) -> LayerBounds {
@@ -129,7 +133,8 @@ pub fn first_hidden(
     let reaching = network.senders(1, nodes);
     let place = places(&reaching, graph.node_count());
     let mut bounds = LayerBounds::unknown(width, nodes.len());
-    // What is found for a unit is a column, and columns wait to be laid side by side: those of many nodes a few at a time.
+    // What is found for a unit is a column, and columns wait to be laid side by side: those of many nodes a few at a
+    // time.
     let units: Vec<usize> = (0..width).collect();
     let few = if nodes.len() > MANY { rayon::current_num_threads() } else { width };
     for together in units.chunks(few.max(1)) {
@@ -140,12 +145,13 @@ pub fn first_hidden(
                     return Vec::new();
                 }
                 let columns: Vec<_> = (0..layer.passing.terms()).map(|k| columns.unit(k * width + unit)).collect();
-                let terms = columns.iter().map(|&column| largest_changes(graph, budget, &reaching, column)).collect();
-                let reach = Reach { terms, columns, graph, means: (budget, &free), global: budget.global() };
+                let terms = columns.iter().map(|column| largest_changes(graph, budget, &reaching, column)).collect();
+                let remaining = Remaining { budget, decided: &free };
+                let changes = UnitChanges { terms, columns, graph, remaining, global: budget.global() };
                 let mut pool = Vec::new();
                 let of_node = |&m: &u32| {
                     let row = || layer.passing.row(m as usize).map(|(n, entries)| (place[n] as usize, n, entries));
-                    unit_bounds(row, unperturbed.entry(m as usize, unit), &reach, &mut pool)
+                    unit_bounds(row, unperturbed.entry(m as usize, unit), &changes, &mut pool)
                 };
                 nodes.iter().take_while(|_| !stopped.was_late()).map(of_node).collect()
             })
@@ -163,14 +169,15 @@ pub fn first_hidden(
 fn unit_bounds<'r, I: Iterator<Item = (usize, usize, &'r [f64])>>(
     row: impl Fn() -> I,
     z: Enclosure,
-    reach: &Reach,
+    changes: &UnitChanges,
     pool: &mut Vec<f64>,
 ) -> UnitBounds {
     let upward = z.value < 0.0;
     // The changes towards zero come last: the pool keeps them for the cap.
-    let away = best_changes(&row, reach, !upward, pool);
+    let away = best_changes(&row, changes, !upward, pool);
     let away_terms = pool.len();
-    let towards = best_changes(&row, reach, upward, pool);
+    let towards = best_changes(&row, changes, upward, pool);
+    // Both sums are attained by admissible sets (1.6), so no bound of layer 2 is tighter (3.1).
     let (rise, fall) = if upward { (towards, away) } else { (away, towards) };
     let terms = away_terms.max(pool.len());
     let slack = |change: f64| z.error + error_of(terms + 3, z.value.abs() + change);
@@ -183,15 +190,15 @@ fn unit_bounds<'r, I: Iterator<Item = (usize, usize, &'r [f64])>>(
 /// The sum of the `Q` largest changes in one direction; the pool holds them (docs/math.md (3.1)).
 fn best_changes<'r, I: Iterator<Item = (usize, usize, &'r [f64])>>(
     row: impl Fn() -> I,
-    reach: &Reach,
+    changes: &UnitChanges,
     upward: bool,
     pool: &mut Vec<f64>,
 ) -> f64 {
     pool.clear();
     for (n, node, entries) in row() {
-        reach.changes(n, node, entries, upward, pool);
+        changes.extend(n, node, entries, upward, pool);
     }
-    let global = reach.global;
+    let global = changes.global;
     if pool.len() > global {
         if global > 0 {
             pool.select_nth_unstable_by(global - 1, |x, y| y.total_cmp(x));
@@ -202,84 +209,95 @@ fn best_changes<'r, I: Iterator<Item = (usize, usize, &'r [f64])>>(
 }
 
 /// `ŝ_nj·` of the formula for one unit `j` and some nodes.
-fn largest_changes(graph: &Graph, budget: &Budget, nodes: &[u32], column: (&[f64], &[u32])) -> LargestChanges {
+fn largest_changes(graph: &Graph, budget: &Budget, nodes: &[u32], column: &WeightColumn) -> LargestChanges {
     let most = nodes.iter().map(|&n| budget.local(n as usize)).max().unwrap_or(0);
-    let capacity = most.min(budget.global()).min(column.0.len());
+    let capacity = most.min(budget.global()).min(column.weights.len());
     let zeros = vec![0.0; nodes.len() * capacity];
-    let mut reach = LargestChanges { capacity, lower: zeros.clone(), raise: zeros };
+    let mut changes = LargestChanges { capacity, lower: zeros.clone(), raise: zeros };
     if capacity == 0 {
-        return reach;
+        return changes;
     }
     let mut removals = Vec::new();
     let free = Decided::default();
     for (at, &n) in nodes.iter().enumerate() {
         let n = n as usize;
         let range = at * capacity..at * capacity + budget.local(n).min(capacity);
-        let (raise, lower) = (&mut reach.raise[range.clone()], &mut reach.lower[range]);
-        largest_changes_of(graph, (budget, &free), n, column, raise, lower, &mut removals);
+        let (raise, lower) = (&mut changes.raise[range.clone()], &mut changes.lower[range]);
+        let remaining = Remaining { budget, decided: &free };
+        largest_changes_of(graph, remaining, n, column, raise, lower, &mut removals);
     }
-    reach
+    changes
 }
 
-/// The columns of the `W_k(1)`, term after term, each with the attributes that may be flipped in falling order of its weights: sorted once, they
-/// let each node take its largest entries in `O(q + nnz(X_n))`.
+/// The columns of the `W_k(1)`, term after term, each with the attributes that may be flipped in falling order of its
+/// weights: sorted once, they let each node take its largest entries in `O(q + nnz(X_n))`.
 #[derive(Clone, Debug)]
 pub struct Columns {
-    units: Vec<(Vec<f64>, Vec<u32>)>,
+    units: Vec<WeightColumn>,
+}
+
+/// One column of a `W_k(1)`: what every attribute weighs in one unit.
+#[derive(Clone, Debug)]
+struct WeightColumn {
+    /// By attribute.
+    weights: Vec<f64>,
+    /// The attributes that may be flipped, in falling order of their weights.
+    order: Vec<u32>,
 }
 
 impl Columns {
-    /// Sorts the columns.
+    /// Sorts every column: `O(h D log D)` for each term.
     pub fn new(network: &Network, budget: &Budget) -> Columns {
         let layer = &network.layers()[0];
         let (inputs, width) = (layer.inputs(), layer.outputs());
         let units = (0..width * layer.passing.terms()).into_par_iter().map(|at| {
             let (first, unit) = (at / width * inputs, at % width);
-            let column: Vec<f64> = (0..inputs).map(|d| layer.weight.get(first + d, unit)).collect();
-            let mut order: Vec<u32> = (0..column.len() as u32).filter(|&d| !budget.is_frozen(d as usize)).collect();
-            order.sort_unstable_by(|&a, &b| column[b as usize].total_cmp(&column[a as usize]));
-            (column, order)
+            let weights: Vec<f64> = (0..inputs).map(|d| layer.weight.get(first + d, unit)).collect();
+            let mut order: Vec<u32> = (0..inputs as u32).filter(|&d| !budget.is_frozen(d as usize)).collect();
+            order.sort_unstable_by(|&a, &b| weights[b as usize].total_cmp(&weights[a as usize]));
+            WeightColumn { weights, order }
         });
         Columns { units: units.collect() }
     }
 
-    fn unit(&self, unit: usize) -> (&[f64], &[u32]) {
-        (&self.units[unit].0, &self.units[unit].1)
+    fn unit(&self, unit: usize) -> &WeightColumn {
+        &self.units[unit]
     }
 }
 
 /// Raising a unit: add what weighs positively, remove what weighs negatively. Lowering: the other way round.
 fn largest_changes_of(
     graph: &Graph,
-    means: (&Budget, &Decided),
+    remaining: Remaining,
     node: usize,
-    (column, order): (&[f64], &[u32]),
+    column: &WeightColumn,
     raise: &mut [f64],
     lower: &mut [f64],
     removals: &mut Vec<f64>,
 ) {
-    let upward = order.iter().map(|&d| (d, column[d as usize]));
-    fill(raise, means, graph.attributes(), node, upward, |d| -column[d], removals);
-    let downward = order.iter().rev().map(|&d| (d, -column[d as usize]));
-    fill(lower, means, graph.attributes(), node, downward, |d| column[d], removals);
+    let WeightColumn { weights, order } = column;
+    let upward = order.iter().map(|&d| (d, weights[d as usize]));
+    fill(raise, remaining, graph.attributes(), node, upward, |d| -weights[d], removals);
+    let downward = order.iter().rev().map(|&d| (d, -weights[d as usize]));
+    fill(lower, remaining, graph.attributes(), node, downward, |d| weights[d], removals);
 }
 
-/// Layer 2 of one slice in a branch of a search, around values that include the flips already made: nodes × units
-/// (docs/math.md (3.1)). None if it is late.
+/// Layer 2 of one slice in a branch of a search, nodes × units (docs/math.md (3.1)); `hidden` is anchored at the flips
+/// already made. None after the deadline.
 pub fn first_hidden_in_branch(
-    (graph, network): (&Graph, &Network),
+    problem: &Problem,
     columns: &Columns,
-    field: (&Budget, &Decided),
+    decided: &Decided,
     slice: &Slice,
-    (value, error): (&[f64], &[f64]),
+    hidden: &Hidden,
     watch: &Watch,
 ) -> Option<LayerBounds> {
-    let (budget, decided) = field;
-    let layer = &network.layers()[0];
+    let graph = problem.graph();
+    let remaining = Remaining { budget: problem.budget(), decided };
+    let layer = &problem.network().layers()[0];
     let width = layer.outputs();
-    let global = decided.global(budget).unwrap_or(0);
-    let locals: Vec<usize> =
-        slice.nodes(1).iter().map(|&n| decided.local(budget, n).unwrap_or(0).min(global)).collect();
+    let global = remaining.global();
+    let locals: Vec<usize> = slice.nodes(1).iter().map(|&n| remaining.local(n)).collect();
     let capacity = locals.iter().copied().max().unwrap_or(0).min(graph.attribute_count());
     let mut bounds = LayerBounds::unknown(width, slice.nodes(2).len());
     let (mut removals, mut pool) = (Vec::new(), Vec::new());
@@ -291,21 +309,21 @@ pub fn first_hidden_in_branch(
         let columns: Vec<_> = (0..layer.passing.terms()).map(|k| columns.unit(k * width + unit)).collect();
         let zeros = vec![0.0; locals.len() * capacity];
         let mut terms = Vec::with_capacity(columns.len());
-        for &column in &columns {
+        for column in &columns {
             let mut changes = LargestChanges { capacity, raise: zeros.clone(), lower: zeros.clone() };
             for (n, &node) in nodes.iter().enumerate() {
                 let range = n * capacity..n * capacity + locals[n].min(capacity);
                 let (raise, lower) = (&mut changes.raise[range.clone()], &mut changes.lower[range]);
-                largest_changes_of(graph, field, node as usize, column, raise, lower, &mut removals);
+                largest_changes_of(graph, remaining, node as usize, column, raise, lower, &mut removals);
             }
             terms.push(changes);
         }
-        let reach = Reach { terms, columns, graph, means: field, global };
+        let changes = UnitChanges { terms, columns, graph, remaining, global };
         for m in 0..slice.nodes(2).len() {
             let at = m * width + unit;
-            let z = Enclosure { value: value[at], error: error[at] };
+            let z = Enclosure { value: hidden.value[at], error: hidden.error[at] };
             let row = || slice.passing(1).row(m).map(|(n, entries)| (n, nodes[n] as usize, entries));
-            bounds.put(at, unit_bounds(row, z, &reach, &mut pool));
+            bounds.put(at, unit_bounds(row, z, &changes, &mut pool));
         }
     }
     Some(bounds.straighten(layer))
@@ -314,7 +332,7 @@ pub fn first_hidden_in_branch(
 /// Merges the gains of additions (given in falling order) and of removals into one falling list.
 fn fill(
     list: &mut [f64],
-    (budget, decided): (&Budget, &Decided),
+    Remaining { budget, decided }: Remaining,
     attributes: &Pattern,
     node: usize,
     additions: impl Iterator<Item = (u32, f64)>,
@@ -353,8 +371,8 @@ fn fill(
     }
 }
 
-/// Layers 3 and up of some nodes: interval propagation with bias and clipping, signs of `W` and of `A` split. `previous` has the bounds
-/// of all nodes that send to these.
+/// Layers 3 and up of some nodes: interval propagation with bias and clipping, signs of `W` and of `A` split.
+/// `previous` has the bounds of all nodes that send to these.
 pub fn propagate(layer: &Layer, nodes: &[u32], previous: &LayerBounds) -> LayerBounds {
     let row = |m: usize| layer.passing.row(nodes[m] as usize).map(|(n, entries)| (previous.row(n), entries));
     propagate_rows(layer, nodes, row, previous).of_nodes(nodes, layer.passing.nodes())
@@ -373,7 +391,8 @@ fn propagate_rows<'r, I: Iterator<Item = (usize, &'r [f64])>>(
     previous: &LayerBounds,
 ) -> LayerBounds {
     let (inputs, width, count) = (layer.inputs(), layer.outputs(), layer.passing.terms());
-    // Per node and term: the least and the most that it can send to each unit, and the magnitude for the rounding error.
+    // Per node and term: the least and the most that it can send to each unit, and the magnitude for the rounding
+    // error.
     let sent: Vec<[Vec<f64>; 3]> = (0..previous.lower.len() / inputs * count)
         .into_par_iter()
         .map(|at| {

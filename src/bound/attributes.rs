@@ -1,4 +1,5 @@
-//! The weights of the attributes, those of all terms side by side, in falling order of their norm, and the losses of flips, which are inner products with them.
+//! The weights of the attributes, those of all terms side by side, in falling order of their norm, and the losses of
+//! flips, which are inner products with them.
 //!
 //! The loss of a flip is an inner product with a row of `W(1)`, so finding the worst flips is a maximum-inner-product
 //! search. With rows ordered by norm, `‖u‖·‖W_d‖` tells when no later row can matter.

@@ -1,5 +1,5 @@
-//! The backward pass of an objective through a relaxed network (docs/math.md §4): from the target down to representation 2, every
-//! hidden unit above it replaced by a line ([`crate::bound::line::chord`]).
+//! The backward pass of an objective through a relaxed network (docs/math.md §4): from the target down to
+//! representation 2, every hidden unit above it replaced by a line ([`crate::bound::line::chord`]).
 
 use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::line::chord::{line, sloped};
@@ -11,9 +11,9 @@ use crate::problem::slice::Slice;
 /// Activation bounds of representations `2 … L−1`: of the whole graph, or of one slice's nodes by their local numbers.
 #[derive(Clone, Copy, Debug)]
 pub enum Located<'a> {
-    /// By node.
+    /// Indexed by node of the graph.
     Graph(&'a [LayerBounds]),
-    /// By local number.
+    /// Indexed by the node's number in the slice.
     Slice(&'a [LayerBounds]),
 }
 
@@ -29,11 +29,22 @@ impl Located<'_> {
     }
 }
 
-/// The sign of a unit above representation 2 that a branch of a search assumes, and its multiplier `β` (docs/math.md §7).
+/// Where a hidden unit stands in a slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnitPlace {
+    /// Its representation, from 2 on.
+    pub l: usize,
+    /// Its number among the units of that representation: the node's number in the slice times the width, plus the
+    /// unit's.
+    pub at: usize,
+}
+
+/// The sign of a unit above representation 2 that a branch of a search assumes, and its multiplier `β` (docs/math.md
+/// §7).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sign {
-    /// Representation, and place in the slice.
-    pub place: (usize, usize),
+    /// The unit whose sign is assumed; its representation is 3 or more.
+    pub place: UnitPlace,
     /// `z ≥ 0`, or `z ≤ 0`.
     pub active: bool,
     /// At least 0: the contribution is bounded by `(a − β)z`, respectively by `βz`.
@@ -70,8 +81,8 @@ impl Backward {
         self.run_at(network, slice, Located::Graph(bounds), objective, &[]);
     }
 
-    /// The same at a given `Ω`: `omega[l − 3]` has one entry per unit of representation `l` of the slice. Where there is
-    /// none, the default is taken.
+    /// The same at a given `Ω`: `omega[l − 3]` has one entry per unit of representation `l` of the slice. Where there
+    /// is none, the default is taken.
     pub fn run_at(
         &mut self,
         network: &Network,
@@ -80,7 +91,7 @@ impl Backward {
         objective: Objective,
         omega: &[Vec<f64>],
     ) {
-        self.run_signed(network, slice, bounds, objective, (omega, &[]));
+        self.run_signed(network, slice, bounds, objective, omega, &[]);
     }
 
     /// The same where the signs of some units are assumed, by which the bounds have been cut.
@@ -90,17 +101,18 @@ impl Backward {
         slice: &Slice,
         bounds: Located,
         objective: Objective,
-        (omega, signs): (&[Vec<f64>], &[Sign]),
+        omega: &[Vec<f64>],
+        signs: &[Sign],
     ) {
         self.run_with(network, slice, bounds, objective, |l, at, (a, r, s)| {
-            match signs.iter().find(|sign| sign.place == (l, at)) {
+            match signs.iter().find(|sign| sign.place == UnitPlace { l, at }) {
                 Some(sign) => Some(sign.slope(a)),
                 None => omega.get(l - 3).filter(|_| a > 0.0 && r < 0.0 && s > 0.0).map(|omega| a * omega[at]),
             }
         });
     }
 
-    /// The same with any slopes: `slope` is asked for every unit above representation 2, from the top down, by its
+    /// The same with any slopes: `slope` is called for every unit above representation 2, from the top down, with its
     /// representation, its place in the slice, its coefficient, `R` and `S`; `None` is the default
     /// (docs/math.md (4.4)).
     pub fn run_with(

@@ -1,13 +1,14 @@
 //! The hidden units of representation 2 in one slice, at the point where bounds are anchored.
 //!
 //! The anchor is the unperturbed graph, or in a branch of a search the graph with the flips that the branch has fixed.
-//! Activation bounds of the whole budget stay valid there: what is still admissible in the branch was admissible before.
+//! Activation bounds of the whole budget stay valid there: what is still admissible in the branch was admissible
+//! before.
 
 use std::sync::Arc;
 
 use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::line::capped::Cap;
-use crate::bound::line::envelope::{Envelope, Left};
+use crate::bound::line::envelope::{Envelope, ListedBudgets};
 use crate::problem::evaluator::Evaluator;
 use crate::problem::forward::Representation;
 use crate::problem::slice::Slice;
@@ -15,7 +16,7 @@ use crate::problem::slice::Slice;
 /// What a branch of a search assumes of a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Assumption {
-    /// Nothing.
+    /// No assumption: `z` may have either sign.
     #[default]
     Free,
     /// `z ≥ 0`.
@@ -31,7 +32,7 @@ pub struct Hidden {
     pub width: usize,
     /// Pre-activations at the anchor.
     pub value: Vec<f64>,
-    /// Their errors.
+    /// How far each may be from its exact value; not negative.
     pub error: Vec<f64>,
     /// `R`.
     pub lower: Vec<f64>,
@@ -40,8 +41,8 @@ pub struct Hidden {
     /// Caps at the anchor.
     pub cap: Vec<Cap>,
     /// Envelopes of units, with what is left of their budgets, where the search has found some.
-    pub envelope: Option<(Arc<Envelope>, Left)>,
-    /// What is assumed.
+    pub envelope: Option<(Arc<Envelope>, ListedBudgets)>,
+    /// What the branch assumes of each unit's sign.
     pub assumption: Vec<Assumption>,
     /// Which units of a node have no activation; empty if none.
     pub linear: Vec<bool>,

@@ -5,9 +5,9 @@ use crate::problem::network::Layer;
 
 /// `R` and `S` of one representation, row-major over all nodes, or over those that were asked for.
 ///
-/// Lines know three kinds of units by their bounds: never active, always active, undecided. A unit without activation is always
-/// active, whatever its sign; so its `R` is 0 here and its `S` the largest size of its value, and what its value really may be
-/// stands in `interval`.
+/// Lines know three kinds of units by their bounds: never active, always active, undecided. A unit without activation
+/// is always active, whatever its sign; so its `R` is 0 here and its `S` the largest size of its value, and what its
+/// value really may be stands in `interval`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerBounds {
     /// Units per node.
@@ -129,7 +129,7 @@ impl LayerBounds {
         &self.interval[self.row(node) * self.width..][..self.width]
     }
 
-    /// Caps of a node.
+    /// Caps of the units of a node; only at representation 2.
     pub fn caps(&self, node: usize) -> &[Cap] {
         &self.caps[self.row(node) * self.width..][..self.width]
     }

@@ -1,4 +1,5 @@
-//! Multipliers that mix the lines of each unit of representation 2, and how they are improved without an LP (docs/math.md §5.4).
+//! Multipliers that mix the lines of each unit of representation 2, and how they are improved without an LP
+//! (docs/math.md §5.4).
 //!
 //! For a unit with coefficient `a` in the objective and a multiplier `w`
 //!
@@ -10,14 +11,15 @@
 //! z ≤ 0 assumed: a·relu(z) ≥ w·z                                        w ≥ 0        (β)
 //! ```
 //!
-//! Every choice of multipliers gives a valid bound, so whoever proposes them need not be trusted. Without an LP, good ones
-//! come from repeated answers: the flips that are worst for the current multipliers are selected, and the multipliers move
-//! towards what would have been tightest there.
+//! Every choice of multipliers gives a valid bound, so their source need not be trusted. Without an LP, good
+//! ones come from repeated answers: the flips that are worst for the current multipliers are selected, and the
+//! multipliers move towards what would have been tightest there.
 
 use crate::bound::backward::{Backward, Sign};
 use crate::bound::hidden::{Assumption, Hidden};
 use crate::bound::line::capped::change as capped_change;
 use crate::bound::selection::Loss;
+use crate::problem::Problem;
 use crate::problem::flip::Flip;
 use crate::problem::forward::Representation;
 use crate::problem::graph::Graph;
@@ -35,8 +37,8 @@ pub struct Multipliers {
     pub weights: Vec<f64>,
     /// `Ω` of the units of representations 3 and up.
     pub omega: Vec<Vec<f64>>,
-    /// `Ω` before the last answer: that of the last backward pass.
-    pub played: Vec<Vec<f64>>,
+    /// `Ω` of the last backward pass, before the last answer moved it: proofs of that bound need this one.
+    pub last_omega: Vec<Vec<f64>>,
     /// Signs that a branch assumes above representation 2.
     pub signs: Vec<Sign>,
     rounds: f64,
@@ -50,7 +52,7 @@ impl Multipliers {
     pub fn start(&mut self, slice: &Slice, unperturbed: &[Representation]) {
         self.rounds = 1.0;
         self.signs.clear();
-        self.played.clear();
+        self.last_omega.clear();
         self.omega.clear();
         for l in 3..slice.top() {
             let layer = &unperturbed[l - 2];
@@ -69,20 +71,21 @@ impl Multipliers {
         }));
     }
 
-    /// Moves towards the weights that are tightest at the attacker's answer: their average over all answers converges to
-    /// the optimum of the relaxed problem. `attacked` gives the pre-activations of a representation under the answer
+    /// Moves towards the weights that are tightest at the attacker's answer: their average over all answers converges
+    /// to the optimum of the relaxed problem. `attacked` gives the pre-activations of a representation under the answer
     /// (docs/math.md §5.4).
     pub fn answer(
         &mut self,
-        (graph, network, slice): (&Graph, &Network, &Slice),
+        problem: &Problem,
+        slice: &Slice,
         hidden: &Hidden,
         backward: &Backward,
         flips: &[Loss],
         attacked: impl Fn(usize) -> Vec<f64>,
     ) {
-        self.changes(graph, network, slice, hidden, flips);
+        self.changes(problem.graph(), problem.network(), slice, hidden, flips);
         self.rounds += 1.0;
-        self.played.clone_from(&self.omega);
+        self.last_omega.clone_from(&self.omega);
         let share = 2.0 / (self.rounds + 1.0);
         for (above, omega) in self.omega.iter_mut().enumerate() {
             for (weight, z) in omega.iter_mut().zip(attacked(above + 3)) {

@@ -1,7 +1,6 @@
 //! Lower bounds of one class pair: valid for every admissible perturbation, rounding included.
 
 pub mod activation;
-pub(crate) mod aside;
 pub mod attributes;
 pub mod backward;
 pub mod exact;
@@ -13,4 +12,5 @@ pub(crate) mod path;
 pub mod prepared;
 pub mod relaxed;
 pub mod selection;
+pub(crate) mod threads;
 pub mod workspace;

@@ -1,11 +1,12 @@
-//! The path bound: how far flips can move a margin at most, from sums of weights along paths, without slopes (docs/math.md §17).
+//! The path bound: how far flips can move a margin at most, from sums of weights along paths, without slopes
+//! (docs/math.md §17).
 
 use std::sync::OnceLock;
 
 use crate::number::rounding::{Enclosure, FLOOR, error_of, gamma};
+use crate::problem::Problem;
 use crate::problem::budget::Budget;
 use crate::problem::forward::Representation;
-use crate::problem::graph::Graph;
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::{Layer, Network, Operator};
 use crate::problem::slice::Slice;
@@ -20,7 +21,7 @@ struct Losses {
     added: Vec<f64>,
     /// When it is removed: by attribute.
     removed: Vec<f64>,
-    /// The largest of these.
+    /// The largest entry of `removed`: rows where even this is too little are passed over.
     most_removed: f64,
 }
 
@@ -47,7 +48,7 @@ struct Signed<'a> {
     signed: bool,
 }
 
-/// The buffers of a thread.
+/// Buffers of one thread: how strongly each node of a slice reaches the target.
 #[derive(Debug, Default)]
 pub(crate) struct Reached {
     /// The weight with which each node of the slice reaches the target, from above.
@@ -83,7 +84,7 @@ impl Effects {
         self.rise.iter().chain(&self.fall).all(|effect| effect.is_finite()).then_some(self)
     }
 
-    /// Where an operator has entries of both signs, nobody knows whether a unit rises or falls.
+    /// Where an operator has entries of both signs, a unit may rise or fall: both cost the larger of the two.
     fn through(self, signed: bool) -> Option<Effects> {
         let mut effects = self.checked()?;
         if signed {
@@ -95,7 +96,8 @@ impl Effects {
         Some(effects)
     }
 
-    /// What a rise of input `i` of a layer loses: through weights of one sign its outputs rise, through the others they fall.
+    /// What a rise of input `i` of a layer loses: through weights of one sign its outputs rise, through the others they
+    /// fall.
     fn of_rise(&self, weights: &[f64]) -> f64 {
         let effect = |(j, &w): (usize, &f64)| if w > 0.0 { w * self.rise[j] } else { -w * self.fall[j] };
         sum_above(weights.iter().enumerate().map(effect))
@@ -132,7 +134,7 @@ impl Paths {
     }
 
     /// The losses of a pair, for the network and a budget that freezes the same attributes.
-    fn losses(&self, network: &Network, budget: &Budget, (reference, class): (usize, usize)) -> Option<&Losses> {
+    fn losses(&self, network: &Network, budget: &Budget, reference: usize, class: usize) -> Option<&Losses> {
         let found = self.pairs[reference * self.classes + class].get_or_init(|| {
             let layers = network.layers().iter().zip(&self.signed);
             let signed: Vec<Signed> = layers.map(|(layer, &signed)| Signed { layer, signed }).collect();
@@ -144,6 +146,7 @@ impl Paths {
                 let of = |(d, loss): (usize, f64)| if allowed && !budget.is_frozen(d) { loss } else { 0.0 };
                 losses.into_iter().enumerate().map(of).collect()
             };
+            // Adding an attribute raises its input from 0 to 1, removing it lowers it: rises and falls of size 1.
             let mut added = kept(effects.rise, budget.direction().adds());
             let removed = kept(effects.fall, budget.direction().removes());
             added.sort_unstable_by(|x, y| y.total_cmp(x));
@@ -153,17 +156,20 @@ impl Paths {
         found.as_ref()
     }
 
-    /// A lower bound of the margin over a class under all admissible flips of the slice's target, for which `reached` was filled
-    /// (docs/math.md (17.1)); −∞ if there is none.
+    /// A lower bound of the margin over a class under all admissible flips of the slice's target, for which `reached`
+    /// was filled (docs/math.md (17.1)); −∞ if there is none.
     pub(crate) fn lower(
         &self,
-        (graph, network, budget): (&Graph, &Network, &Budget),
+        problem: &Problem,
         slice: &Slice,
         logits: &Representation,
-        (reference, class): (usize, usize),
+        reference: usize,
+        class: usize,
         reached: &mut Reached,
     ) -> f64 {
-        let Some(Losses { added, removed, most_removed }) = self.losses(network, budget, (reference, class)) else {
+        let budget = problem.budget();
+        let losses = self.losses(problem.network(), budget, reference, class);
+        let Some(Losses { added, removed, most_removed }) = losses else {
             return f64::NEG_INFINITY;
         };
         let target = slice.nodes(slice.top())[0] as usize;
@@ -171,6 +177,7 @@ impl Paths {
         let Reached { weights, largest, losses, .. } = reached;
         losses.clear();
         for &(weight, n) in largest.iter() {
+            // A node uses its local budget at most, and its largest losses come first.
             let most = budget.local(slice.nodes(1)[n] as usize).min(global).min(added.len());
             losses.extend(added[..most].iter().map(|loss| weight * loss));
         }
@@ -180,7 +187,8 @@ impl Paths {
                 if weight * most_removed <= threshold || budget.local(node as usize) == 0 {
                     continue;
                 }
-                let present = graph.attributes().row(node as usize).iter().map(|&d| weight * removed[d as usize]);
+                let present =
+                    problem.graph().attributes().row(node as usize).iter().map(|&d| weight * removed[d as usize]);
                 losses.extend(present.filter(|&loss| loss > threshold));
                 if losses.len() / 4 > global {
                     threshold = keep_largest(losses, global);
@@ -213,8 +221,8 @@ fn keep_largest(losses: &mut Vec<f64>, count: usize) -> f64 {
 }
 
 impl Reached {
-    /// The weights with which the nodes of a slice reach its target: sums over all paths of the sizes of the entries. Are they
-    /// all finite? Else there is no bound.
+    /// The weights with which the nodes of a slice reach its target: sums over all paths of the sizes of the entries.
+    /// Are they all finite? Else there is no bound.
     pub(crate) fn fill(&mut self, slice: &Slice, budget: &Budget) -> bool {
         let Reached { weights, above, largest, .. } = self;
         weights.clear();

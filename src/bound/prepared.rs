@@ -6,12 +6,12 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 
 use crate::bound::activation::{self, Columns};
-use crate::bound::aside::aside;
 use crate::bound::attributes::Attributes;
 use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::path::Paths;
 use crate::bound::relaxed::Relaxation;
-use crate::bound::selection::Field;
+use crate::bound::selection::SearchSpace;
+use crate::bound::threads::in_own_pool;
 use crate::bound::workspace::Workspace;
 use crate::number::rounding::{Enclosure, error_of};
 use crate::problem::Problem;
@@ -24,8 +24,8 @@ use crate::problem::limits::{Clock, Watch};
 use crate::problem::network::Network;
 use crate::problem::slice::Slice;
 
-/// A problem with what all targets share: the unperturbed forward pass, the activation bounds and the ordered attributes.
-/// Shared by all threads; each brings its own [`Workspace`].
+/// A problem with what all targets share: the unperturbed forward pass, the activation bounds and the ordered
+/// attributes. Shared by all threads; each brings its own [`Workspace`].
 #[derive(Clone, Debug)]
 pub struct Prepared {
     problem: Problem,
@@ -37,7 +37,7 @@ pub struct Prepared {
     paths: Arc<OnceLock<Option<Paths>>>,
     /// Those of the nodes that some targets depend on, or of all, made when they are first asked for.
     bounds: Arc<OnceLock<Vec<LayerBounds>>>,
-    /// From then on, those of all are not tightened any more.
+    /// After its deadline the bounds of all nodes are propagated, but no longer tightened.
     clock: Clock,
 }
 
@@ -58,13 +58,13 @@ impl Prepared {
         Prepared { problem: self.problem.at_global(global), bounds: Arc::default(), ..self.clone() }
     }
 
-    /// The same problem, whose activation bounds are not tightened any more once it is late.
+    /// The same problem, whose activation bounds are not tightened any more after the deadline.
     pub fn by(self, clock: Clock) -> Prepared {
         Prepared { clock, ..self }
     }
 
-    /// The same problem for some targets only: activation bounds of the nodes that these depend on, and of no others. From the deadline on, bounds are not
-    /// tightened any more; work that is stopped has none yet.
+    /// The same problem for some targets only: activation bounds of the nodes that these depend on, and of no others.
+    /// From the deadline on, bounds are not tightened any more; work that is stopped has none yet.
     pub fn for_targets(&self, targets: &[usize], clock: &Clock) -> Prepared {
         let mut needed = vec![targets.iter().map(|&target| target as u32).collect::<Vec<u32>>()];
         for l in (2..self.network().depth()).rev() {
@@ -78,9 +78,9 @@ impl Prepared {
         Prepared { bounds: Arc::new(bounds), ..self.clone() }
     }
 
-    /// Where flips are looked for once some are fixed.
-    pub(crate) fn field<'a>(&'a self, decided: &'a Decided) -> Field<'a> {
-        Field { graph: self.graph(), budget: self.budget(), decided, attributes: &self.attributes }
+    /// The flips that are still open once some are fixed.
+    pub(crate) fn search_space<'a>(&'a self, decided: &'a Decided) -> SearchSpace<'a> {
+        SearchSpace { graph: self.graph(), budget: self.budget(), decided, attributes: &self.attributes }
     }
 
     /// The rows of `W(1)` in the order in which flips are searched.
@@ -98,12 +98,12 @@ impl Prepared {
         evaluator.logits(&self.problem, &self.unperturbed, slice, flips)
     }
 
-    /// Cuts out a target, and forgets what was known of the last one.
-    pub(crate) fn aim(&self, node: usize, workspace: &mut Workspace) {
+    /// Points the workspace at a target: its slice is cut, and what was known of the last target is forgotten.
+    pub(crate) fn set_target(&self, node: usize, workspace: &mut Workspace) {
         workspace.slice.cut(self.network(), self.network().depth(), node);
         workspace.selection.forget();
         workspace.exact.forget();
-        workspace.evaluator.aim(&workspace.slice);
+        workspace.evaluator.set_target(&workspace.slice);
     }
 
     /// Bounds of the nodes that are needed, by representation from 2 upward; none if the work is stopped.
@@ -113,11 +113,11 @@ impl Prepared {
         for (nodes, l) in needed.iter().zip(2..) {
             let bounds = if l == 2 {
                 let (graph, network, budget) = (self.graph(), self.network(), self.budget());
-                let means = (&*self.columns, stopped);
-                activation::first_hidden(graph, network, budget, means, &self.unperturbed[0], nodes)
+                let unperturbed = &self.unperturbed[0];
+                activation::first_hidden(graph, network, budget, &self.columns, stopped, unperturbed, nodes)
             } else {
                 let propagated = activation::propagate(&self.network().layers()[l - 2], nodes, &found[l - 3]);
-                self.tighten(l, nodes, propagated, (&found, &late))
+                self.tighten(l, nodes, propagated, &found, &late)
             };
             // Some of them may be missing.
             if stopped.is_late() {
@@ -130,13 +130,14 @@ impl Prepared {
 
     /// The bound of a hidden unit is a certificate problem with that unit as the target: the better of that and of the
     /// propagated interval is kept. Units that already are surely active or inactive gain nothing and are skipped
-    /// (docs/math.md (3.3)). Where it is late, intervals stay as they are.
+    /// (docs/math.md (3.3)). After the deadline intervals stay as they are.
     fn tighten(
         &self,
         l: usize,
         nodes: &[u32],
         mut bounds: LayerBounds,
-        (below, late): (&[LayerBounds], &Watch),
+        below: &[LayerBounds],
+        late: &Watch,
     ) -> LayerBounds {
         let width = bounds.width;
         let rows = bounds.lower.par_chunks_mut(width).zip(bounds.upper.par_chunks_mut(width));
@@ -152,6 +153,7 @@ impl Prepared {
                     continue;
                 }
                 for (sign, slot) in [(1.0, &mut lower[unit]), (-1.0, &mut upper[unit])] {
+                    // The unit itself as the objective: its minimum is R, and minus the minimum of its negative is S.
                     workspace.backward.run(self.network(), &workspace.slice, below, &[(unit, sign)]);
                     let paper = self.evaluate_with(workspace, Relaxation::Paper, below);
                     for bound in [paper, self.evaluate_capped(workspace)] {
@@ -167,17 +169,17 @@ impl Prepared {
         bounds
     }
 
-    /// The problem.
+    /// Graph, network and budget, whose sizes fit together.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
 
-    /// The graph.
+    /// The unperturbed graph.
     pub fn graph(&self) -> &Graph {
         self.problem.graph()
     }
 
-    /// The network.
+    /// The network, whose first layer takes the attributes of the graph.
     pub fn network(&self) -> &Network {
         self.problem.network()
     }
@@ -187,7 +189,7 @@ impl Prepared {
         &self.columns
     }
 
-    /// The budget.
+    /// The budget at the root of every search.
     pub fn budget(&self) -> &Budget {
         self.problem.budget()
     }
@@ -197,8 +199,8 @@ impl Prepared {
         self.bounds.get_or_init(|| {
             let all: Vec<u32> = (0..self.graph().node_count() as u32).collect();
             let needed = vec![all; self.network().depth() - 2];
-            // They are kept, so that nothing may be missing: what is late is not tightened.
-            aside(|| self.bound_activations(&needed, &self.clock, &Watch::default())).unwrap_or_default()
+            // They are kept, so that nothing may be missing: after the deadline they are not tightened.
+            in_own_pool(|| self.bound_activations(&needed, &self.clock, &Watch::default())).unwrap_or_default()
         })
     }
 
@@ -229,11 +231,13 @@ impl Prepared {
         slice.nodes(1).len()
     }
 
-    /// The bound of one class pair by one relaxation alone, without a search for attacks: what the laboratory measures.
-    pub fn bound_alone(
+    /// The dual bound of one class pair by one relaxation, without a search for attacks: what the laboratory measures.
+    /// The workspace then holds the slice, the backward pass and the flips that attain the bound.
+    pub fn pair_bound(
         &self,
         node: usize,
-        (reference, class): (usize, usize),
+        reference: usize,
+        class: usize,
         relaxation: Relaxation,
         workspace: &mut Workspace,
     ) -> Enclosure {
@@ -248,15 +252,16 @@ impl Prepared {
         self.evaluate(workspace, relaxation)
     }
 
-    /// Computes what the path bounds of all targets share, where that is not there yet. Threads that ask at the same time do the same
-    /// work, and none waits for another.
+    /// Computes what the path bounds of all targets share, where that is not there yet. Threads that ask at the same
+    /// time do the same work, and none waits for another.
     pub(crate) fn prepare_paths(&self) {
         if self.paths.get().is_none() {
             let _ = self.paths.set(Paths::new(self.network()));
         }
     }
 
-    /// Path bounds of a node's margins over some classes; none as soon as one is not positive, or where the network has none.
+    /// Path bounds of a node's margins over some classes; none as soon as one is not positive, or where the network has
+    /// none.
     pub(crate) fn paths(
         &self,
         node: usize,
@@ -273,8 +278,7 @@ impl Prepared {
         }
         let logits = &self.unperturbed[self.network().depth() - 2];
         let lower = |&class: &usize| {
-            let problem = (self.graph(), self.network(), self.budget());
-            let bound = paths.lower(problem, slice, logits, (reference, class), reached);
+            let bound = paths.lower(&self.problem, slice, logits, reference, class, reached);
             // A comparison with NaN is false: nothing is known.
             (bound > 0.0).then_some(bound)
         };
@@ -299,7 +303,8 @@ impl Prepared {
         self.worst(workspace, &Decided::default())
     }
 
-    /// The same with every unit at the line that is exact at the unperturbed graph, capped; the hidden units are loaded.
+    /// The same with every unit at the line that is exact at the unperturbed graph, capped; the hidden units are
+    /// loaded.
     fn evaluate_capped(&self, workspace: &mut Workspace) -> Enclosure {
         let Workspace { backward, relaxed, hidden, multipliers, .. } = workspace;
         multipliers.anchored(hidden, backward);
@@ -308,14 +313,15 @@ impl Prepared {
     }
 
     /// The relaxed objective of the workspace minus the largest loss that the budget allows once some flips are fixed
-    /// (docs/math.md (4.6), (11.3)); −∞ if it is late.
+    /// (docs/math.md (4.6), (11.3)); −∞ once the deadline has passed.
     pub(crate) fn worst(&self, workspace: &mut Workspace, decided: &Decided) -> Enclosure {
         let Workspace { slice, relaxed, slopes, selection, watch, .. } = workspace;
         if watch.is_late() {
             return Enclosure { value: f64::NEG_INFINITY, error: 0.0 };
         }
         let loss_error = relaxed.spread(slice, self.unperturbed[0].width, self.attributes.norm(0), slopes);
-        let loss = selection.select_until(&self.field(decided), slice, slopes, Some(watch));
+        // T(loss) of (1.6): the inner maximum of the dual in closed form.
+        let loss = selection.select_until(&self.search_space(decided), slice, slopes, Some(watch));
         // Each of the flips that the budget allows may lose more than was computed, selected or not.
         let local: usize = slice.nodes(1).iter().map(|&n| self.budget().local(n as usize)).sum();
         let flips = local.min(self.budget().global());
@@ -326,8 +332,8 @@ impl Prepared {
     }
 
     /// A lower bound of the relaxed objective over all perturbations but the one that was selected by the last
-    /// [`worst`](Self::worst), if that one uses the whole budget: every other perturbation then leaves one of its flips out.
-    /// `None` if the budget is not used up, or as soon as the bound is below `enough` (docs/math.md (12.2)).
+    /// [`worst`](Self::worst), if that one uses the whole budget: every other perturbation then leaves one of its flips
+    /// out. `None` if the budget is not used up, or as soon as the bound is below `enough` (docs/math.md (12.2)).
     pub(crate) fn worst_of_others(&self, workspace: &mut Workspace, decided: &Decided, enough: f64) -> Option<f64> {
         let selection = std::mem::take(&mut workspace.selection);
         let mut selected = selection.flips().to_vec();

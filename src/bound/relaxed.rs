@@ -1,14 +1,14 @@
 //! A relaxed objective: a lower bound of the margin as a base and a loss for every flip.
 //!
-//! Three relaxations of representation 2 stand here: the paper's dual, the anchored bound, and mixtures of lines with given
-//! multipliers ([`crate::bound::mixture`]).
+//! This file has three relaxations of representation 2: the paper's dual, the anchored bound, and mixtures of lines
+//! with given multipliers ([`crate::bound::mixture`]).
 
 use std::sync::Arc;
 
 use crate::bound::backward::Backward;
 use crate::bound::hidden::{Assumption, Hidden};
 use crate::bound::layer_bounds::LayerBounds;
-use crate::bound::line::anchored::{Anchor, Unit, anchor};
+use crate::bound::line::anchored::{Anchor, AnchoredUnit, anchor};
 use crate::bound::line::capped::{Cap, CapCorrection, capped};
 use crate::bound::line::chord::{line, sloped};
 use crate::bound::line::envelope::{Envelope, EnvelopeCorrection, EnvelopeSlope};
@@ -77,7 +77,7 @@ impl Relaxed {
         }
     }
 
-    /// The relaxation with any slopes: `slope` is asked for every undecided unit, by its place in the slice and its
+    /// The relaxation with any slopes: `slope` gives that of every undecided unit, by its place in the slice and its
     /// coefficient.
     pub fn sloped(&mut self, backward: &Backward, hidden: &Hidden, slope: impl Fn(usize, f64) -> f64) {
         let (coefficients, errors) = backward.coefficients();
@@ -168,8 +168,12 @@ impl Relaxed {
             for j in 0..width {
                 let at = n * width + j;
                 let (a, error) = (coefficients[at], errors[at]);
-                let unit =
-                    Unit { coefficient: (a, error), unperturbed: (z[j], ez[j]), lower: lower[j], upper: upper[j] };
+                let unit = AnchoredUnit {
+                    coefficient: (a, error),
+                    unperturbed: (z[j], ez[j]),
+                    lower: lower[j],
+                    upper: upper[j],
+                };
                 let Anchor { rise, fall, slack } = anchor(unit);
                 if bounds.is_linear(j) {
                     self.base.add(a * z[j]);
@@ -215,17 +219,17 @@ impl Relaxed {
                     if error == 0.0 { (a, a) } else { ((a - error).next_down(), (a + error).next_up()) }
                 }
                 Assumption::Free => {
-                    let unit = Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s };
-                    let envelope = self.arch(unit, hidden, at);
+                    let unit = AnchoredUnit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s };
+                    let envelope = self.envelope_part(unit, hidden, at);
                     let others = 1.0 - envelope.map_or(0.0, |(_, share, _)| share);
-                    let (rise, fall, cap_correction) = self.two_slopes(unit, hidden.cap[at], (on_grid(w), others));
+                    let (rise, fall, cap_correction) = self.two_slopes(unit, hidden.cap[at], on_grid(w), others);
                     if cap_correction.weight > 0.0 {
                         self.cap_corrections.resize(hidden.count(), CapCorrection::default());
                         self.cap_corrections[at] = cap_correction;
                     }
-                    if let Some((arch, _, slopes)) = envelope {
+                    if let Some((by_envelope, _, slopes)) = envelope {
                         envelope_slopes.resize(hidden.count(), EnvelopeSlope::default());
-                        envelope_slopes[at] = arch;
+                        envelope_slopes[at] = by_envelope;
                         ((rise + slopes.0).next_down(), (fall + slopes.1).next_up())
                     } else {
                         (rise, fall)
@@ -243,8 +247,13 @@ impl Relaxed {
     }
 
     /// A unit's envelope: how it enters the slopes, its share, and its part of the slopes for rising and falling.
-    fn arch(&mut self, unit: Unit, hidden: &Hidden, at: usize) -> Option<(EnvelopeSlope, f64, (f64, f64))> {
-        let Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
+    fn envelope_part(
+        &mut self,
+        unit: AnchoredUnit,
+        hidden: &Hidden,
+        at: usize,
+    ) -> Option<(EnvelopeSlope, f64, (f64, f64))> {
+        let AnchoredUnit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
         let (envelope, left) = hidden.envelope.as_ref()?;
         let prices = &envelope.units[at];
         let share = (prices.share.clamp(0.0, 1.0) * COARSE).round() / COARSE;
@@ -256,6 +265,7 @@ impl Relaxed {
         self.base.add(share * (a * base));
         self.base.allow(share * (error * base));
         // All levels are at least those of τ, which bounds the kink by slopes as in the capped bound.
+        // Prices of nodes and single flips only raise the levels u and v of a flip (5.10).
         let tau = prices.every;
         let largest = if (tau > 0.0) == (z < 0.0) && z.abs() > ez { hidden.cap[at].largest } else { f64::INFINITY };
         let slope = Cap { level: (tau.abs() * (1.0 - 8.0 * UNIT)).next_down().max(0.0), largest }.slope();
@@ -270,7 +280,7 @@ impl Relaxed {
         Some((EnvelopeSlope { weight, up, down }, share, slopes))
     }
 
-    /// A line through the origin.
+    /// A line `slope·z` through the origin: the same slope for rise and fall.
     fn one_slope(&mut self, slope: f64, z: f64, ez: f64) -> (f64, f64) {
         self.base.add(slope * z);
         self.base.allow(slope.abs() * ez);
@@ -278,8 +288,8 @@ impl Relaxed {
     }
 
     /// `w` of the chord's line and the rest of the capped bound, all of it times a share.
-    fn two_slopes(&mut self, unit: Unit, cap: Cap, (w, share): (f64, f64)) -> (f64, f64, CapCorrection) {
-        let Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
+    fn two_slopes(&mut self, unit: AnchoredUnit, cap: Cap, w: f64, share: f64) -> (f64, f64, CapCorrection) {
+        let AnchoredUnit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
         let (chord, kappa) = line(a, error, r, s);
         let (Anchor { rise, fall, slack }, mut cap_correction) = capped(unit, cap);
         // Exact: 30 bits of one, 20 of the other.

@@ -26,7 +26,7 @@ const BLOCK: usize = 64;
 pub struct Loss {
     /// By how much the (relaxed) margin falls.
     pub loss: f64,
-    /// The flip.
+    /// Which attribute of which node.
     pub flip: Flip,
 }
 
@@ -37,46 +37,46 @@ fn falling(x: &Loss, y: &Loss) -> Ordering {
 
 /// A row waiting to be searched: the largest norm comes first.
 #[derive(Debug)]
-struct Waiting {
+struct RowNorm {
     norm: f64,
     row: u32,
 }
 
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Waiting) -> bool {
+impl PartialEq for RowNorm {
+    fn eq(&self, other: &RowNorm) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for RowNorm {}
 
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Waiting) -> Option<Ordering> {
+impl PartialOrd for RowNorm {
+    fn partial_cmp(&self, other: &RowNorm) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Waiting {
-    fn cmp(&self, other: &Waiting) -> Ordering {
+impl Ord for RowNorm {
+    fn cmp(&self, other: &RowNorm) -> Ordering {
         self.norm.total_cmp(&other.norm).then(other.row.cmp(&self.row))
     }
 }
 
-/// Where flips are looked for.
+/// The flips that may still be made: those that the budget permits and that no branch has fixed.
 #[derive(Clone, Copy)]
-pub struct Field<'a> {
-    /// The graph.
+pub struct SearchSpace<'a> {
+    /// The unperturbed graph: it says whether a flip adds or removes.
     pub graph: &'a Graph,
-    /// The budget.
+    /// The budget before any flip is fixed.
     pub budget: &'a Budget,
-    /// What has been fixed already.
+    /// Flips that a branch has made or ruled out; the first use up budget.
     pub decided: &'a Decided,
-    /// Rows of `W(1)` to search.
+    /// The rows of `W(1)` in falling order of their norm; frozen attributes are not among them.
     pub attributes: &'a Attributes,
 }
 
-/// The linear change of a relaxed margin with each attribute of each node of the slice, row by row: adding an attribute with weights `w` loses `radius·|w| − centre·w`, removing it
-/// `radius·|w| + centre·w`.
+/// The linear change of a relaxed margin with each attribute of each node of the slice, row by row: adding an attribute
+/// with weights `w` loses `radius·|w| − centre·w`, removing it `radius·|w| + centre·w`.
 #[derive(Debug, Default)]
 pub struct Slopes {
     /// Middle of the slopes for rising and falling units.
@@ -94,13 +94,13 @@ pub struct Slopes {
 impl Slopes {
     /// The loss of a flip of the slice's node `n` by weights `row`, corrected by what the slopes overstate; rounded up
     /// (docs/math.md (5.9)).
-    fn corrected(&self, loss: f64, slice: &Slice, (n, flip): (usize, Flip), sign: f64, row: &[f64]) -> f64 {
+    fn corrected(&self, loss: f64, slice: &Slice, n: usize, flip: Flip, sign: f64, row: &[f64]) -> f64 {
         if self.cap_corrections.is_empty() && self.envelope_correction.is_none() && self.unit_radius.is_empty() {
             return loss;
         }
         let (mut excess, mut size, mut terms) = (0.0, 0.0, 0);
         if let Some(envelope_correction) = &self.envelope_correction {
-            (excess, size) = envelope_correction.of(slice, (n, flip), sign, row);
+            (excess, size) = envelope_correction.of(slice, n, flip, sign, row);
             terms = envelope_correction.terms();
         }
         if !self.unit_radius.is_empty() {
@@ -124,8 +124,9 @@ impl Slopes {
 }
 
 impl Slopes {
-    /// What the slopes overstate of a flip that reaches units through several terms: at caps, and where terms meet and partly
-    /// cancel, because each was counted for itself. Excess, the size of what was summed, and the number of terms.
+    /// What the slopes overstate of a flip that reaches units through several terms: at caps, and where terms meet and
+    /// partly cancel, because each was counted for itself. Excess, the size of what was summed, and the number of
+    /// terms.
     fn corrected_terms(&self, slice: &Slice, n: usize, sign: f64, row: &[f64]) -> (f64, f64, usize) {
         let (mut excess, mut size, mut terms) = (0.0, 0.0, 0);
         for (_, m, entries) in slice.reaching(n) {
@@ -149,7 +150,8 @@ impl Slopes {
     }
 }
 
-/// Rows between two looks at the clock: a row takes microseconds, and milliseconds where there are many attributes and units.
+/// Rows between two looks at the clock: a row takes microseconds, and milliseconds where there are many attributes and
+/// units.
 const LOOK: usize = 16;
 
 /// The flips selected, and the buffers to find them.
@@ -158,7 +160,7 @@ pub struct Selection {
     kept: Vec<Loss>,
     row: Vec<Loss>,
     scores: Vec<f64>,
-    waiting: Vec<Waiting>,
+    waiting: Vec<RowNorm>,
 }
 
 impl Selection {
@@ -171,22 +173,22 @@ impl Selection {
     ///
     /// The last selection seeds the next one: if it still fits, the smallest of its losses under the new slopes is
     /// a threshold to start with. It only has to be an admissible selection of `Q` flips of this slice.
-    pub fn select(&mut self, field: &Field, slice: &Slice, slopes: &Slopes) -> f64 {
-        self.select_until(field, slice, slopes, None)
+    pub fn select(&mut self, space: &SearchSpace, slice: &Slice, slopes: &Slopes) -> f64 {
+        self.select_until(space, slice, slopes, None)
     }
 
-    /// The same until it is late: then the sum is infinite, since nothing is known of it.
-    pub fn select_until(&mut self, field: &Field, slice: &Slice, slopes: &Slopes, watch: Option<&Watch>) -> f64 {
-        let Some(global @ 1..) = field.decided.global(field.budget) else {
+    /// The same until the deadline: then the sum is infinite, since nothing is known of it.
+    pub fn select_until(&mut self, space: &SearchSpace, slice: &Slice, slopes: &Slopes, watch: Option<&Watch>) -> f64 {
+        let Some(global @ 1..) = space.decided.global(space.budget) else {
             self.kept.clear();
             return 0.0;
         };
-        let seed = self.seed_threshold(field, global, slice, slopes);
-        self.search(field, global, slice, slopes, (seed, watch));
+        let seed = self.seed_threshold(space, global, slice, slopes);
+        self.search(space, global, slice, slopes, seed, watch);
         // Under cancellation the search may compute a seed's loss smaller than it was above and miss it. Fewer than `Q`
         // flips above a threshold prove nothing, so without them there is no threshold.
         if seed > 0.0 && self.kept.len() < global {
-            self.search(field, global, slice, slopes, (0.0, watch));
+            self.search(space, global, slice, slopes, 0.0, watch);
         }
         if watch.is_some_and(Watch::was_late) {
             self.kept.clear();
@@ -198,18 +200,20 @@ impl Selection {
     /// Keeps the largest admissible losses above the threshold (pruned by docs/math.md (4.8)).
     fn search(
         &mut self,
-        field: &Field,
+        space: &SearchSpace,
         global: usize,
         slice: &Slice,
         slopes: &Slopes,
-        (mut threshold, watch): (f64, Option<&Watch>),
+        mut threshold: f64,
+        watch: Option<&Watch>,
     ) {
         let nodes = slice.nodes(1);
         self.kept.clear();
-        let attributes = field.attributes;
-        let mut heap = self.order_rows(field, nodes, slopes);
+        let attributes = space.attributes;
+        let mut heap = self.order_rows(space, nodes, slopes);
         let mut looks = 0;
-        while let Some(Waiting { norm, row }) = heap.pop() {
+        while let Some(RowNorm { norm, row }) = heap.pop() {
+            // Cauchy–Schwarz: no flip of this row, nor of any later one, reaches the threshold (4.8).
             if norm * attributes.norm(0) <= threshold {
                 break;
             }
@@ -217,7 +221,7 @@ impl Selection {
             if looks % LOOK == 0 && watch.is_some_and(Watch::is_late) {
                 break;
             }
-            self.search_row(field, global, slice, row as usize, slopes, norm, threshold);
+            self.search_row(space, global, slice, row as usize, slopes, norm, threshold);
             self.kept.append(&mut self.row);
             keep_largest(&mut self.kept, global);
             if self.kept.len() == global {
@@ -228,8 +232,8 @@ impl Selection {
     }
 
     /// What the `Q` largest losses surely reach: the smallest loss of the last selection, if it had `Q` flips; else 0.
-    fn seed_threshold(&self, field: &Field, global: usize, slice: &Slice, slopes: &Slopes) -> f64 {
-        let Field { graph, attributes, .. } = field;
+    fn seed_threshold(&self, space: &SearchSpace, global: usize, slice: &Slice, slopes: &Slopes) -> f64 {
+        let SearchSpace { graph, attributes, .. } = space;
         if self.kept.len() != global {
             return 0.0;
         }
@@ -237,7 +241,7 @@ impl Selection {
         let mut smallest = f64::INFINITY;
         for Loss { flip, .. } in &self.kept {
             // A branch may have fixed it, and a row may have less budget left than the last selection used there.
-            if field.decided.fixes(*flip) || !field.decided.flipped.is_empty() {
+            if space.decided.fixes(*flip) || !space.decided.flipped.is_empty() {
                 return 0.0;
             }
             let (Some(row), Some(slot)) = (slice.position(flip.node), attributes.slot(flip.attribute)) else {
@@ -247,7 +251,7 @@ impl Selection {
             let radius = slopes.radius.get(row * width..(row + 1) * width);
             let sign = if graph.attributes().contains(flip.node as usize, flip.attribute) { -1.0 } else { 1.0 };
             let loss = attributes.loss(slot, sign, centre, radius);
-            let loss = slopes.corrected(loss, slice, (row, *flip), sign, attributes.row(slot));
+            let loss = slopes.corrected(loss, slice, row, *flip, sign, attributes.row(slot));
             if loss.is_nan() || loss <= 0.0 {
                 return 0.0;
             }
@@ -263,12 +267,12 @@ impl Selection {
     }
 
     /// All rows that may be touched, with the norm `‖|centre| + radius‖` that bounds their losses (docs/math.md (4.8)).
-    fn order_rows(&mut self, field: &Field, nodes: &[u32], slopes: &Slopes) -> BinaryHeap<Waiting> {
-        let width = field.attributes.width();
+    fn order_rows(&mut self, space: &SearchSpace, nodes: &[u32], slopes: &Slopes) -> BinaryHeap<RowNorm> {
+        let width = space.attributes.width();
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.clear();
         for (row, &node) in nodes.iter().enumerate() {
-            if field.decided.local(field.budget, node).unwrap_or(0) == 0 {
+            if space.decided.local(space.budget, node).unwrap_or(0) == 0 {
                 continue;
             }
             let centre = &slopes.centre[row * width..][..width];
@@ -278,7 +282,7 @@ impl Selection {
                 let radius = &slopes.radius[row * width..][..width];
                 norm_above(centre.iter().zip(radius).map(|(c, r)| c.abs() + r))
             };
-            waiting.push(Waiting { norm, row: row as u32 });
+            waiting.push(RowNorm { norm, row: row as u32 });
         }
         BinaryHeap::from(waiting)
     }
@@ -287,7 +291,7 @@ impl Selection {
     #[allow(clippy::too_many_arguments)]
     fn search_row(
         &mut self,
-        field: &Field,
+        space: &SearchSpace,
         global: usize,
         slice: &Slice,
         row: usize,
@@ -295,7 +299,7 @@ impl Selection {
         norm: f64,
         mut threshold: f64,
     ) {
-        let Field { graph, budget, decided, attributes } = field;
+        let SearchSpace { graph, budget, decided, attributes } = space;
         let width = attributes.width();
         let node = slice.nodes(1)[row];
         let capacity = decided.local(budget, node).unwrap_or(0).min(global);
@@ -312,7 +316,7 @@ impl Selection {
                 let loss = attributes.loss(slot, -1.0, centre, radius);
                 let flip = Flip { node, attribute };
                 if loss > threshold && !decided.fixes(flip) {
-                    let loss = slopes.corrected(loss, slice, (row, flip), -1.0, attributes.row(slot));
+                    let loss = slopes.corrected(loss, slice, row, flip, -1.0, attributes.row(slot));
                     if loss > threshold {
                         self.row.push(Loss { loss, flip });
                     }
@@ -329,7 +333,7 @@ impl Selection {
                     if loss > threshold {
                         let flip = Flip { node, attribute: attributes.attribute(first + i) };
                         if present.binary_search(&flip.attribute).is_err() && !decided.fixes(flip) {
-                            let loss = slopes.corrected(loss, slice, (row, flip), 1.0, attributes.row(first + i));
+                            let loss = slopes.corrected(loss, slice, row, flip, 1.0, attributes.row(first + i));
                             if loss > threshold {
                                 self.row.push(Loss { loss, flip });
                             }

@@ -28,7 +28,7 @@ pub struct Workspace {
     pub(crate) reached: Reached,
     /// For linearisations of the true network, beside the bound of a pair.
     pub(crate) linearised: Linearised,
-    /// What exact arithmetic knows of the target.
+    /// Exact pre-activations of the target's units, as far as they were needed.
     pub(crate) exact: ExactUnits,
     /// When the work on the target must end. Bounds that are cut short by it are −∞.
     pub(crate) watch: Watch,

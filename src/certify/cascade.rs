@@ -8,7 +8,7 @@ use std::time::Instant;
 use gcnproof_check::format::{Claim, ClassProof, Leaf, Witness};
 
 use crate::bound::backward::Located;
-use crate::bound::exact::{First, Lines};
+use crate::bound::exact::{BranchLines, First};
 use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::{Certifier, Target};
@@ -21,11 +21,12 @@ use crate::problem::flip::Flip;
 use crate::problem::objective::Objective;
 use crate::proof::leaf::{default_leaf, leaf};
 use crate::proof::{Evidence, Missing, PairProof, is_doubtful};
+use crate::search::branch_and_price::search_pair;
 use crate::search::limits::{Clock, Limits, Watch};
 use crate::search::local;
-use crate::search::pair::{Attack, Pair, Pairs, difference, sorted};
-use crate::search::pair_search::{Cost, Quest, search_pair};
-use crate::search::tree::Goal;
+use crate::search::pair::{BestAttack, ClassPair, Pairs, difference, sorted};
+use crate::search::pair_search::{Cost, SearchTask};
+use crate::search::tree::SearchGoal;
 
 /// Tree nodes of a search that nobody has asked for: so much is tried before a node is given up.
 const TRIES: usize = 300;
@@ -94,7 +95,7 @@ impl Certifier {
     pub(super) fn decide_by_bounds(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> NodeResult {
         let minimizing = matches!(self.settings.effort, Effort::Minimize { .. });
         let clock = self.clock(1);
-        self.prepared.aim(target.node, workspace);
+        self.prepared.set_target(target.node, workspace);
         workspace.watch = Watch::new(clock.clone());
         let mut pairs = Pairs::new(&self.prepared, target.node, target.reference, others, minimizing, workspace);
         let errors = self.margin_errors(target, others);
@@ -208,7 +209,7 @@ impl Certifier {
     ) -> Option<(Dyadic, Vec<Flip>)> {
         let Workspace { slice, selection, exact, watch, .. } = workspace;
         let hint: Vec<Flip> = selection.flips().iter().map(|loss| loss.flip).collect();
-        let lines = Lines {
+        let lines = BranchLines {
             decided: &Decided::default(),
             bounds: Located::Graph(self.activation_bounds()),
             first: First::Default(relaxation),
@@ -246,11 +247,13 @@ impl Certifier {
         let single = Limits { nodes: 1, ..Limits::default() };
         let (goals, limits) = match self.settings.effort {
             Effort::Bounds => (Vec::new(), single),
-            Effort::Optimal => (vec![Goal::Decide], single),
-            Effort::Complete(limits) => (vec![Goal::Decide], limits),
-            Effort::Minimize { limits, gap } if limits == Limits::default() => (vec![Goal::Minimize { gap }], limits),
+            Effort::Optimal => (vec![SearchGoal::Decide], single),
+            Effort::Complete(limits) => (vec![SearchGoal::Decide], limits),
+            Effort::Minimize { limits, gap } if limits == Limits::default() => {
+                (vec![SearchGoal::Minimize { gap }], limits)
+            }
             // Within limits the verdict comes first.
-            Effort::Minimize { limits, gap } => (vec![Goal::Decide, Goal::Minimize { gap }], limits),
+            Effort::Minimize { limits, gap } => (vec![SearchGoal::Decide, SearchGoal::Minimize { gap }], limits),
         };
         // That of the exact network.
         if limits != Limits::default() {
@@ -261,8 +264,8 @@ impl Certifier {
             cost.add(self.search_for(goal, limits, clock, pairs, workspace));
         }
         pairs.aim(|pair| pair.error, workspace);
-        if pairs.iter().all(Pair::is_settled) {
-            let further = self.search_for(Goal::Decide, self.further(), clock, pairs, workspace);
+        if pairs.iter().all(ClassPair::is_settled) {
+            let further = self.search_for(SearchGoal::Decide, self.further(), clock, pairs, workspace);
             // Whoever asked for no search has not met its limits.
             cost.add(Cost { gave_up: false, ..further });
         }
@@ -277,7 +280,7 @@ impl Certifier {
     /// Searches all pairs for one goal.
     fn search_for(
         &self,
-        goal: Goal,
+        goal: SearchGoal,
         limits: Limits,
         clock: &Clock,
         pairs: &mut Pairs,
@@ -286,11 +289,11 @@ impl Certifier {
         let mut cost = Cost::default();
         for at in pairs.likeliest() {
             // A perturbation found for one pair may have broken another.
-            if goal == Goal::Decide && (pairs.any_broken() || pairs[at].is_done()) {
+            if goal == SearchGoal::Decide && (pairs.any_broken() || pairs[at].is_done()) {
                 continue;
             }
-            let quest = Quest { goal, limits, clock: clock.clone(), proofs: self.settings.proofs };
-            cost.add(search_pair(&self.prepared, at, quest, pairs, workspace));
+            let task = SearchTask { goal, limits, clock: clock.clone(), proofs: self.settings.proofs };
+            cost.add(search_pair(&self.prepared, at, task, pairs, workspace));
         }
         cost
     }
@@ -336,9 +339,8 @@ impl Certifier {
                     break;
                 }
                 let Workspace { slice, backward, multipliers, hidden, selection, evaluator, .. } = workspace;
-                let problem = (self.graph(), self.network(), &*slice);
                 let attacked = |l: usize| evaluator.preactivations(l).to_vec();
-                multipliers.answer(problem, hidden, backward, selection.flips(), attacked);
+                multipliers.answer(self.prepared.problem(), slice, hidden, backward, selection.flips(), attacked);
             }
         }
     }
@@ -354,7 +356,7 @@ impl Certifier {
             }
             let objective = pairs.objective(at);
             let mut flips = pairs[at].attack.flips.clone();
-            local::improve(&self.prepared, (&objective, 0.0), &mut flips, workspace);
+            local::improve(&self.prepared, &objective, 0.0, &mut flips, workspace);
             pairs.attack(flips, workspace);
         }
     }
@@ -379,11 +381,11 @@ impl Certifier {
         let late = workspace.watch.was_late();
         let gave_up = late || cost.gave_up && !matches!(self.settings.effort, Effort::Optimal);
         let (verdict, reason) = match witness {
-            Some(Attack { sign: Ordering::Equal, .. }) => (Verdict::NonRobust, Reason::Tie),
+            Some(BestAttack { sign: Ordering::Equal, .. }) => (Verdict::NonRobust, Reason::Tie),
             Some(_) => (Verdict::NonRobust, Reason::Witness),
             None if paper == Some(true) => (Verdict::Robust, Reason::PaperBound),
             None if anchored == Some(true) => (Verdict::Robust, Reason::AnchoredBound),
-            None if pairs.iter().all(Pair::is_settled) => match cost {
+            None if pairs.iter().all(ClassPair::is_settled) => match cost {
                 Cost { nodes: 0, .. } => (Verdict::Robust, Reason::MixedBounds),
                 Cost { split: false, .. } => (Verdict::Robust, Reason::ColumnGeneration),
                 _ => (Verdict::Robust, Reason::BranchAndPrice),
@@ -417,7 +419,7 @@ impl Certifier {
 
 impl Certifier {
     /// Two steps that say different things of a pair, or a perturbation that the budget does not allow.
-    fn contradiction(&self, target: Target, pairs: &[Pair]) -> Option<Contradiction> {
+    fn contradiction(&self, target: Target, pairs: &[ClassPair]) -> Option<Contradiction> {
         pairs.iter().find_map(|pair| {
             let subject = Subject::Pair { node: target.node, reference: target.reference, class: pair.class };
             let attack = &pair.attack;
@@ -432,7 +434,7 @@ impl Certifier {
 }
 
 /// What is known of a pair's worst-case margin, in floats.
-pub(super) fn margin(pair: &Pair) -> Margin {
+pub(super) fn margin(pair: &ClassPair) -> Margin {
     let lower = match (pair.minimized, pair.is_settled()) {
         (true, _) => pair.attack.lower(),
         (_, true) => pair.lower().max(0.0),
@@ -442,13 +444,13 @@ pub(super) fn margin(pair: &Pair) -> Margin {
 }
 
 /// A pair's worst-case margin, if it is known exactly.
-fn minimum(pair: &Pair) -> Option<Minimum> {
+fn minimum(pair: &ClassPair) -> Option<Minimum> {
     let margin = pair.attack.exact.clone().filter(|_| pair.minimized)?;
     Some(Minimum { margin, flips: sorted(pair.attack.flips.clone()) })
 }
 
 /// The claim that the pairs of a node show, with its proof.
-fn evidence(result: &NodeResult, pairs: &[Pair], breaks: Option<&Pair>) -> Evidence {
+fn evidence(result: &NodeResult, pairs: &[ClassPair], breaks: Option<&ClassPair>) -> Evidence {
     let claim = match (result.verdict, breaks) {
         (Verdict::Robust, _) => {
             let trees = pairs.iter().map(|pair| {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bound::aside::{alone, aside};
+use crate::bound::threads::{in_own_pool, in_own_thread};
 use crate::bound::workspace::Workspace;
 use crate::certify::cascade::margin;
 use crate::certify::certifier::{Certifier, Target};
@@ -14,11 +14,12 @@ use crate::problem::flip::Flip;
 use crate::problem::forward::forward;
 use crate::problem::slice::Slice;
 use crate::proof::{Evidence, Missing};
+use crate::search::branch_and_price::search_pair;
 use crate::search::limits::Clock;
 use crate::search::local;
-use crate::search::pair::{Pair, Pairs, difference, sorted};
-use crate::search::pair_search::{Quest, search_pair};
-use crate::search::tree::Goal;
+use crate::search::pair::{ClassPair, Pairs, difference, sorted};
+use crate::search::pair_search::SearchTask;
+use crate::search::tree::SearchGoal;
 use gcnproof_check::format::{Claim, Witness};
 
 /// What is known of a node as it runs.
@@ -69,7 +70,7 @@ impl Certifier {
     pub fn errors(&self) -> Option<&ErrorTable> {
         let execution = self.settings.deployed?;
         let table = || ErrorTable::new(self.prepared.problem(), self.unperturbed(), &execution);
-        Some(self.errors.get_or_init(|| aside(table)))
+        Some(self.errors.get_or_init(|| in_own_pool(table)))
     }
 
     /// Those of the margins of a target over some classes.
@@ -141,7 +142,7 @@ impl Certifier {
         let (Some(execution), Some(table)) = (self.settings.deployed, self.errors()) else {
             return vec![f64::INFINITY; classes.len()];
         };
-        alone(|| {
+        in_own_thread(|| {
             let part = Part::new(self, slice, flips);
             let problem = part.problem.at_global(0);
             let unperturbed = forward(problem.graph(), problem.network());
@@ -166,7 +167,7 @@ impl Certifier {
             return DeployedVerdict::NonRobust;
         }
         pairs.aim(|pair| -pair.error, workspace);
-        let above = |pair: &Pair| pair.attack.margin.upper() - pair.error;
+        let above = |pair: &ClassPair| pair.attack.margin.upper() - pair.error;
         let mut order: Vec<usize> = (0..pairs.len()).collect();
         order.sort_by(|&x, &y| above(&pairs[x]).total_cmp(&above(&pairs[y])));
         let mut verdict = DeployedVerdict::RoundingDependent;
@@ -208,7 +209,7 @@ impl Certifier {
     fn undercut_locally(&self, at: usize, pairs: &mut Pairs, workspace: &mut Workspace) {
         let objective = pairs.objective(at);
         let mut flips = pairs[at].attack.flips.clone();
-        local::improve(&self.prepared, (&objective, pairs[at].goal()), &mut flips, workspace);
+        local::improve(&self.prepared, &objective, pairs[at].goal(), &mut flips, workspace);
         pairs.attack(flips, workspace);
     }
 
@@ -223,12 +224,12 @@ impl Certifier {
         if complete {
             let class = pairs[at].class;
             let own = self.own_errors(&workspace.slice, &pairs[at].attack.flips, pairs.reference, &[class])[0];
-            let far = |pair: &Pair| if pair.class == class { pair.error.min(FAR * own) } else { pair.error };
+            let far = |pair: &ClassPair| if pair.class == class { pair.error.min(FAR * own) } else { pair.error };
             pairs.aim(|pair| -far(pair), workspace);
         }
-        let goal = if complete { Goal::Minimize { gap: 0.0 } } else { Goal::Decide };
-        let quest = Quest { goal, limits: self.further(), clock: clock.clone(), proofs: false };
-        search_pair(&self.prepared, at, quest, pairs, workspace);
+        let goal = if complete { SearchGoal::Minimize { gap: 0.0 } } else { SearchGoal::Decide };
+        let task = SearchTask { goal, limits: self.further(), clock: clock.clone(), proofs: false };
+        search_pair(&self.prepared, at, task, pairs, workspace);
     }
 
     /// The class for which these flips fool every execution, if there is one: by the error of all perturbations, or by their own.
@@ -248,8 +249,8 @@ impl Certifier {
 }
 
 /// What the pairs of a robust node show: every margin must exceed its error.
-fn deploy_robust(pairs: &[Pair]) -> DeployedVerdict {
-    let inside = |pair: &Pair| pair.attack.margin.upper() <= pair.error;
+fn deploy_robust(pairs: &[ClassPair]) -> DeployedVerdict {
+    let inside = |pair: &ClassPair| pair.attack.margin.upper() <= pair.error;
     if pairs.iter().all(|pair| pair.exceeds(pair.error)) {
         DeployedVerdict::Robust
     } else if pairs.iter().any(inside) {

@@ -1,19 +1,19 @@
-//! The search for one perturbation that breaks many predictions: greedy, then annealing by swaps. It looks at the network in f64; what it finds is replayed
-//! exactly before it counts.
+//! The search for one perturbation that breaks many predictions: greedy, then annealing by swaps. It looks at the
+//! network in f64; what it finds is replayed exactly before it counts.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use crate::collective::state::State;
+use crate::collective::state::PerturbedGraph;
 use crate::problem::Problem;
 use crate::problem::flip::Flip;
 use crate::problem::forward::Representation;
 use crate::search::limits::Stop;
 
-/// A generator of numbers that look random, the same in every run.
-struct Draw(u64);
+/// The generator SplitMix64 with a fixed seed: the same numbers in every run.
+struct SplitMix64(u64);
 
-impl Draw {
+impl SplitMix64 {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut x = self.0;
@@ -33,30 +33,30 @@ impl Draw {
     }
 }
 
-/// A candidate that waits to be chosen, with what it gained when so many flips were made.
+/// A candidate in the queue, with the gain that it had when `tried` flips were made.
 #[derive(Clone, Copy)]
-struct Waiting {
+struct RankedFlip {
     gain: f64,
     at: usize,
     tried: usize,
 }
 
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Waiting) -> bool {
+impl PartialEq for RankedFlip {
+    fn eq(&self, other: &RankedFlip) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for RankedFlip {}
 
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Waiting) -> Option<Ordering> {
+impl PartialOrd for RankedFlip {
+    fn partial_cmp(&self, other: &RankedFlip) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Waiting {
-    fn cmp(&self, other: &Waiting) -> Ordering {
+impl Ord for RankedFlip {
+    fn cmp(&self, other: &RankedFlip) -> Ordering {
         self.gain.total_cmp(&other.gain).then(other.at.cmp(&self.at))
     }
 }
@@ -64,15 +64,15 @@ impl Ord for Waiting {
 /// What a node that is not broken is worth at most: the nearer to breaking, the more.
 const NEAR: f64 = 0.3;
 
-/// How bold swaps are, at first and at last.
-const HEAT: (f64, f64) = (0.3, 0.03);
+/// Temperatures of the annealing, at first and at last.
+const TEMPERATURE: (f64, f64) = (0.3, 0.03);
 
 /// Numbers of the network that swaps change at most: where flips reach many nodes, fewer are tried.
 const WORK: f64 = 6e8;
 
 /// The search: a set of flips, and how near each counted node is to breaking under it.
-struct Search<'a> {
-    state: State<'a>,
+struct AttackSearch<'a> {
+    state: PerturbedGraph<'a>,
     problem: &'a Problem,
     /// By node: the class to keep, if the node counts, and its margin without flips.
     classes: Vec<Option<(usize, f64)>>,
@@ -87,17 +87,27 @@ struct Search<'a> {
     attacked_nodes: usize,
 }
 
-/// Finds a perturbation among the candidates that breaks many of the nodes that count, each given with the class that it is to keep. `start` is a set to
-/// begin with.
+/// How far the search for an attack goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AttackLimits {
+    /// Swaps that are tried, at most.
+    pub(crate) swaps: usize,
+    /// Nodes whose attributes one attacker may change, at most.
+    pub(crate) attacked_nodes: Option<usize>,
+}
+
+/// Finds a perturbation among the candidates that breaks many of the nodes that count, each given with the class that
+/// it is to keep. `start` is a set to begin with.
 pub(crate) fn attack(
     problem: &Problem,
     unperturbed: &[Representation],
     nodes: &[(usize, usize)],
     candidates: Vec<Flip>,
-    (start, swaps, attacked_nodes): (&[Flip], usize, Option<usize>),
+    start: &[Flip],
+    limits: AttackLimits,
     stop: &Stop,
 ) -> Vec<Flip> {
-    let mut search = Search::new(problem, unperturbed, nodes, candidates, attacked_nodes);
+    let mut search = AttackSearch::new(problem, unperturbed, nodes, candidates, limits.attacked_nodes);
     for flip in start {
         if let Ok(at) = search.candidates.binary_search(flip)
             && search.fits(*flip)
@@ -107,23 +117,23 @@ pub(crate) fn attack(
         }
     }
     search.fill(stop);
-    let found = search.anneal(swaps, stop);
+    let found = search.anneal(limits.swaps, stop);
     search.minimal(found)
 }
 
-impl<'a> Search<'a> {
+impl<'a> AttackSearch<'a> {
     fn new(
         problem: &'a Problem,
         unperturbed: &[Representation],
         nodes: &[(usize, usize)],
         mut candidates: Vec<Flip>,
         attacked_nodes: Option<usize>,
-    ) -> Search<'a> {
+    ) -> AttackSearch<'a> {
         candidates.sort_unstable();
         candidates.dedup();
-        let state = State::new(problem, unperturbed);
+        let state = PerturbedGraph::new(problem, unperturbed);
         let count = problem.graph().node_count();
-        let mut search = Search {
+        let mut search = AttackSearch {
             problem,
             classes: vec![None; count],
             worth: vec![0.0; count],
@@ -153,6 +163,7 @@ impl<'a> Search<'a> {
         let worth = if broken {
             1.0
         } else {
+            // The potential of docs/math.md §20.5.
             let near = (1.0 - margin / before).max(0.0);
             NEAR * near * near
         };
@@ -201,12 +212,13 @@ impl<'a> Search<'a> {
         self.change(flip, false)
     }
 
-    /// Adds the best candidates until nothing fits or gains. What a candidate gained when it was last tried is taken for what it gains now, until it comes first.
+    /// Adds the best candidates until nothing fits or gains. What a candidate gained when it was last tried is taken
+    /// for what it gains now, until it comes first.
     fn fill(&mut self, stop: &Stop) {
-        let mut waiting: BinaryHeap<Waiting> = BinaryHeap::new();
+        let mut waiting: BinaryHeap<RankedFlip> = BinaryHeap::new();
         for at in 0..self.candidates.len() {
             if !self.is_chosen[at] {
-                waiting.push(Waiting { gain: self.gain(at), at, tried: self.chosen.len() });
+                waiting.push(RankedFlip { gain: self.gain(at), at, tried: self.chosen.len() });
             }
         }
         while let Some(first) = waiting.pop() {
@@ -216,8 +228,9 @@ impl<'a> Search<'a> {
             if !self.fits(self.candidates[first.at]) {
                 continue;
             }
+            // Lazy greedy: a gain is only computed again when it comes first in the queue.
             if first.tried < self.chosen.len() {
-                waiting.push(Waiting { gain: self.gain(first.at), tried: self.chosen.len(), ..first });
+                waiting.push(RankedFlip { gain: self.gain(first.at), tried: self.chosen.len(), ..first });
             } else if first.gain > 0.0 {
                 self.make(first.at);
             } else {
@@ -233,9 +246,10 @@ impl<'a> Search<'a> {
         gain
     }
 
-    /// Swaps chosen flips for others, boldly at first. Returns the best set seen.
+    /// Simulated annealing: swaps chosen flips for others. Returns the best set seen.
     fn anneal(&mut self, swaps: usize, stop: &Stop) -> Vec<Flip> {
-        let flips = |search: &Search| -> Vec<Flip> { search.chosen.iter().map(|&at| search.candidates[at]).collect() };
+        let flips =
+            |search: &AttackSearch| -> Vec<Flip> { search.chosen.iter().map(|&at| search.candidates[at]).collect() };
         let (mut best, mut most) = (flips(self), self.count);
         if self.chosen.is_empty() || self.chosen.len() == self.candidates.len() {
             return best;
@@ -244,29 +258,29 @@ impl<'a> Search<'a> {
         for (at, flip) in self.candidates.iter().enumerate() {
             by_node.entry(flip.node).or_insert((at, at)).1 = at + 1;
         }
-        let mut draw = Draw(1);
+        let mut random = SplitMix64(1);
         let before = self.state.work();
         for swap in 0..swaps {
             let done = (swap as f64 / swaps as f64).max((self.state.work() - before) as f64 / WORK);
             if done >= 1.0 || swap % 1024 == 0 && stop.is_set() {
                 break;
             }
-            let heat = HEAT.0 * (HEAT.1 / HEAT.0).powf(done);
-            let out = draw.below(self.chosen.len());
-            let into = if draw.share() < 0.5 {
-                draw.below(self.candidates.len())
+            let temperature = TEMPERATURE.0 * (TEMPERATURE.1 / TEMPERATURE.0).powf(done);
+            let out = random.below(self.chosen.len());
+            let into = if random.share() < 0.5 {
+                random.below(self.candidates.len())
             } else {
                 // Near a flip that is made: what works there often works better with more of it.
-                let near = draw.below(self.chosen.len());
+                let near = random.below(self.chosen.len());
                 let mut node = self.candidates[self.chosen[near]].node;
-                for _ in 0..draw.below(3) {
+                for _ in 0..random.below(3) {
                     let neighbours = self.state.neighbours(node);
                     if !neighbours.is_empty() {
-                        node = neighbours[draw.below(neighbours.len())];
+                        node = neighbours[random.below(neighbours.len())];
                     }
                 }
                 match by_node.get(&node) {
-                    Some(&(first, end)) => first + draw.below(end - first),
+                    Some(&(first, end)) => first + random.below(end - first),
                     None => continue,
                 }
             };
@@ -288,7 +302,8 @@ impl<'a> Search<'a> {
                 continue;
             }
             gain += self.make(into);
-            if gain >= 0.0 || draw.share() < (gain / heat).exp() {
+            // The Metropolis rule.
+            if gain >= 0.0 || random.share() < (gain / temperature).exp() {
                 if self.count > most {
                     (best, most) = (flips(self), self.count);
                 }

@@ -11,9 +11,10 @@ use crate::problem::flip::Flip;
 /// One node by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Base {
-    /// The node.
+    /// Its id in the graph.
     pub node: usize,
-    /// The smallest number of flips that is not shown to leave its prediction as it is; 0 if not even the unperturbed graph is.
+    /// The smallest number of flips that is not shown to leave its prediction as it is; 0 if not even the unperturbed
+    /// graph is.
     pub needed: usize,
     /// Flips that break it, where some are known.
     pub witness: Option<Vec<Flip>>,
@@ -29,8 +30,8 @@ impl Base {
     }
 }
 
-/// Finds what is known of every node by itself, up to `limit` flips; `told` hears of each node that is done. `None` if `stopped` says so before
-/// all are.
+/// Finds what is known of every node by itself, up to `limit` flips; `progress` is called with each node that is done.
+/// `None` if `stopped` says so before all are.
 ///
 /// # Errors
 /// If the graph has no such node.
@@ -39,9 +40,9 @@ pub fn bases(
     nodes: &[usize],
     limit: usize,
     stopped: impl Fn() -> bool + Sync,
-    told: impl Fn(usize) + Sync,
+    progress: impl Fn(usize) + Sync,
 ) -> Result<Option<Vec<Base>>, ProblemError> {
-    let found: BTreeMap<usize, Radius> = radii(certifier, nodes, limit, &stopped, |node, _| told(node))?;
+    let found: BTreeMap<usize, Radius> = radii(certifier, nodes, limit, &stopped, |node, _| progress(node))?;
     if stopped() {
         return Ok(None);
     }

@@ -64,26 +64,64 @@ impl Active {
     }
 }
 
-/// The same entries by rows.
+/// A sparse matrix by its lines: the rows of the program, or its columns.
 #[derive(Default)]
-struct ByRows {
+struct Sparse {
+    /// Line `i` has the entries `offsets[i] .. offsets[i + 1]`.
     offsets: Vec<usize>,
-    columns: Vec<u32>,
+    /// By entry: its place in the line.
+    places: Vec<u32>,
     shares: Vec<f64>,
 }
 
 /// Entries from which several threads are worth their coordination.
 const MANY: usize = 100_000;
 
+impl Sparse {
+    /// The same entries by the other lines, of which there are `count`.
+    fn transposed(&self, count: usize) -> Sparse {
+        let mut offsets = vec![0usize; count + 1];
+        for &row in &self.places {
+            offsets[row as usize + 1] += 1;
+        }
+        for row in 0..count {
+            offsets[row + 1] += offsets[row];
+        }
+        let (entries, mut next) = (self.places.len(), offsets.clone());
+        let mut transposed = Sparse { offsets, places: vec![0; entries], shares: vec![0.0; entries] };
+        for column in 0..self.offsets.len() - 1 {
+            for at in self.offsets[column]..self.offsets[column + 1] {
+                let slot = &mut next[self.places[at] as usize];
+                transposed.places[*slot] = column as u32;
+                transposed.shares[*slot] = self.shares[at];
+                *slot += 1;
+            }
+        }
+        transposed
+    }
+
+    /// Inner products of a vector with the lines.
+    fn products(&self, with: &[f64], into: &mut [f64]) {
+        let Sparse { offsets, places, shares } = self;
+        let product = |at: usize| -> f64 {
+            let range = offsets[at]..offsets[at + 1];
+            places[range.clone()].iter().zip(&shares[range]).map(|(&place, share)| with[place as usize] * share).sum()
+        };
+        if shares.len() < MANY {
+            into.iter_mut().enumerate().for_each(|(at, slot)| *slot = product(at));
+        } else {
+            into.par_iter_mut().with_min_len(64).enumerate().for_each(|(at, slot)| *slot = product(at));
+        }
+    }
+}
+
 /// The program on its active columns, by columns, with plain numbers.
 pub(super) struct Matrix {
     /// Named flips, then sources.
     pub(super) named: Vec<u32>,
     pub(super) others: Vec<u32>,
-    offsets: Vec<usize>,
-    rows: Vec<u32>,
-    shares: Vec<f64>,
-    by_rows: ByRows,
+    by_columns: Sparse,
+    by_rows: Sparse,
     /// `1/Σ` of a column and of a row.
     pub(super) column_step: Vec<f64>,
     pub(super) row_step: Vec<f64>,
@@ -99,15 +137,14 @@ impl Matrix {
         let mut matrix = Matrix {
             named,
             others,
-            offsets: vec![0],
-            rows: Vec::new(),
-            shares: Vec::new(),
-            by_rows: ByRows::default(),
+            by_columns: Sparse { offsets: vec![0], ..Sparse::default() },
+            by_rows: Sparse::default(),
             column_step: vec![0.0; count],
             row_step: vec![0.0; program.row_count()],
             polytope: Polytope { global: program.global as f64, ..Polytope::default() },
         };
         let mut sources: Vec<u32> = Vec::with_capacity(count);
+        let entries = &mut matrix.by_columns;
         for &flip in &matrix.named {
             let source = program.source_of[flip as usize];
             sources.push(source);
@@ -117,8 +154,8 @@ impl Matrix {
             // Both are in the order of rows.
             for &(row, share) in defaults {
                 while at < beyond.len() && beyond[at].0 < row {
-                    matrix.rows.push(beyond[at].0);
-                    matrix.shares.push(f64::from(beyond[at].1) * unit);
+                    entries.places.push(beyond[at].0);
+                    entries.shares.push(f64::from(beyond[at].1) * unit);
                     at += 1;
                 }
                 let more = if at < beyond.len() && beyond[at].0 == row {
@@ -128,88 +165,54 @@ impl Matrix {
                     0
                 };
                 if share + more > 0 {
-                    matrix.rows.push(row);
-                    matrix.shares.push(f64::from(share + more) * unit);
+                    entries.places.push(row);
+                    entries.shares.push(f64::from(share + more) * unit);
                 }
             }
             for &(row, share) in &beyond[at..] {
-                matrix.rows.push(row);
-                matrix.shares.push(f64::from(share) * unit);
+                entries.places.push(row);
+                entries.shares.push(f64::from(share) * unit);
             }
-            matrix.offsets.push(matrix.rows.len());
+            entries.offsets.push(entries.places.len());
         }
         for &source in &matrix.others {
             sources.push(source);
             let of = &program.sources[source as usize];
             matrix.polytope.upper.push(of.others.min(of.local) as f64);
             for &(row, share) in program.defaults_of(source as usize).iter().filter(|default| default.1 > 0) {
-                matrix.rows.push(row);
-                matrix.shares.push(f64::from(share) * unit);
+                entries.places.push(row);
+                entries.shares.push(f64::from(share) * unit);
             }
-            matrix.offsets.push(matrix.rows.len());
+            entries.offsets.push(entries.places.len());
         }
         for column in 0..count {
-            let range = matrix.offsets[column]..matrix.offsets[column + 1];
-            for at in range {
-                matrix.column_step[column] += matrix.shares[at];
-                matrix.row_step[matrix.rows[at] as usize] += matrix.shares[at];
+            for at in entries.offsets[column]..entries.offsets[column + 1] {
+                matrix.column_step[column] += entries.shares[at];
+                matrix.row_step[entries.places[at] as usize] += entries.shares[at];
             }
         }
+        // Diagonal preconditioning (T. Pock, A. Chambolle): with inverse sums of columns and rows as step lengths,
+        // `‖Σ^½ A T^½‖ ≤ 1`, and the method converges.
         for step in matrix.column_step.iter_mut().chain(&mut matrix.row_step) {
             *step = if *step > 0.0 { 1.0 / *step } else { 0.0 };
         }
-        matrix.by_rows = matrix.transposed(program.row_count());
+        matrix.by_rows = entries.transposed(program.row_count());
         matrix.polytope.group(&sources, |source| program.sources[source as usize].local as f64);
         matrix
     }
 
-    fn transposed(&self, rows: usize) -> ByRows {
-        let mut offsets = vec![0usize; rows + 1];
-        for &row in &self.rows {
-            offsets[row as usize + 1] += 1;
-        }
-        for row in 0..rows {
-            offsets[row + 1] += offsets[row];
-        }
-        let mut next = offsets.clone();
-        let mut by_rows = ByRows { offsets, columns: vec![0; self.rows.len()], shares: vec![0.0; self.rows.len()] };
-        for column in 0..self.offsets.len() - 1 {
-            for at in self.offsets[column]..self.offsets[column + 1] {
-                let slot = &mut next[self.rows[at] as usize];
-                by_rows.columns[*slot] = column as u32;
-                by_rows.shares[*slot] = self.shares[at];
-                *slot += 1;
-            }
-        }
-        by_rows
-    }
-
     /// How many shares there are.
     pub(super) fn entries(&self) -> usize {
-        self.shares.len()
+        self.by_columns.shares.len()
     }
 
     /// `A x`.
     pub(super) fn forward(&self, x: &[f64], into: &mut [f64]) {
-        let ByRows { offsets, columns, shares } = &self.by_rows;
-        products(x, (offsets, columns, shares), into);
+        self.by_rows.products(x, into);
     }
 
     /// `Aᵀ y`.
     pub(super) fn backward(&self, y: &[f64], into: &mut [f64]) {
-        products(y, (&self.offsets, &self.rows, &self.shares), into);
-    }
-}
-
-/// Inner products of a vector with sparse rows.
-fn products(with: &[f64], (offsets, places, shares): (&[usize], &[u32], &[f64]), into: &mut [f64]) {
-    let product = |at: usize| -> f64 {
-        let range = offsets[at]..offsets[at + 1];
-        places[range.clone()].iter().zip(&shares[range]).map(|(&place, share)| with[place as usize] * share).sum()
-    };
-    if shares.len() < MANY {
-        into.iter_mut().enumerate().for_each(|(at, slot)| *slot = product(at));
-    } else {
-        into.par_iter_mut().with_min_len(64).enumerate().for_each(|(at, slot)| *slot = product(at));
+        self.by_columns.products(y, into);
     }
 }

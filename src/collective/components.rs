@@ -1,4 +1,5 @@
-//! The bound rounded down in each component of the graph by itself: predictions are whole in every one of them (docs/math.md (20.10)).
+//! The bound rounded down in each component of the graph by itself: predictions are whole in every one of them
+//! (docs/math.md (20.10)).
 
 use std::collections::BTreeMap;
 
@@ -34,9 +35,10 @@ pub(crate) fn components(network: &Network, nodes: usize) -> Vec<usize> {
     (0..nodes).map(|node| root(&mut parent, node)).collect()
 }
 
-/// How many predictions of a component so many flips there break at most, rounded down: from no flip to the number after which it does not rise.
+/// How many predictions of a component so many flips there break at most, rounded down: from no flip to the number
+/// after which it does not rise.
 #[derive(Debug, Default)]
-struct Part {
+struct Component {
     nodes: u128,
     /// `Σ (1 − Σ_i μ_ni)`, in multiples of `1/ONE²`.
     constant: u128,
@@ -44,7 +46,7 @@ struct Part {
     worths: Vec<u128>,
 }
 
-impl Part {
+impl Component {
     fn broken(&self, most: usize) -> Vec<usize> {
         let unit = u128::from(ONE) * u128::from(ONE);
         let mut sum = self.constant;
@@ -60,8 +62,8 @@ impl Part {
     }
 }
 
-/// The bound at some multipliers, each component rounded down by itself. `nodes` are those of the program. `None` if the graph is one component, if only some nodes may
-/// be attacked, or if there is too much to add up.
+/// The bound at some multipliers, each component rounded down by itself. `nodes` are those of the program. `None` if
+/// the graph is one component, if only some nodes may be attacked, or if there is too much to add up.
 pub(crate) fn rounded(program: &Program, multipliers: &[u32], nodes: &[usize], component: &[usize]) -> Option<usize> {
     let flips: usize =
         program.sources.iter().map(|source| source.local.min(source.end - source.first + source.others)).sum();
@@ -70,7 +72,7 @@ pub(crate) fn rounded(program: &Program, multipliers: &[u32], nodes: &[usize], c
         return None;
     }
     let Worths { constants, by_source } = worths(program, multipliers)?;
-    let mut parts: BTreeMap<usize, Part> = BTreeMap::new();
+    let mut parts: BTreeMap<usize, Component> = BTreeMap::new();
     for (&node, constant) in nodes.iter().zip(constants) {
         let part = parts.entry(component[node]).or_default();
         part.nodes += 1;
@@ -79,6 +81,7 @@ pub(crate) fn rounded(program: &Program, multipliers: &[u32], nodes: &[usize], c
     for (source, worths) in program.sources.iter().zip(by_source) {
         parts.entry(component[source.node as usize]).or_default().worths.extend(worths);
     }
+    // `best[j]`: what `j` flips break at most in the components so far, (20.10).
     let mut best = vec![0usize];
     let mut work = 0usize;
     for part in parts.values_mut() {
@@ -108,9 +111,9 @@ mod tests {
     #[test]
     fn a_component_counts_whole_nodes() {
         let unit = u128::from(ONE) * u128::from(ONE);
-        let part = Part { nodes: 2, constant: unit / 4, worths: vec![unit / 2, unit / 2, unit, unit] };
+        let part = Component { nodes: 2, constant: unit / 4, worths: vec![unit / 2, unit / 2, unit, unit] };
         assert_eq!(part.broken(9), [0, 0, 1, 2]);
         assert_eq!(part.broken(1), [0, 0]);
-        assert_eq!(Part { nodes: 1, constant: unit, worths: vec![unit] }.broken(9), [1, 1]);
+        assert_eq!(Component { nodes: 1, constant: unit, worths: vec![unit] }.broken(9), [1, 1]);
     }
 }

@@ -1,9 +1,10 @@
-//! Rows that a fractional attack violates: once some flips are taken as made, the others must do the rest (docs/math.md (20.7)).
+//! Rows that a fractional attack violates: once some flips are taken as made, the others must do the rest (docs/math.md
+//! (20.7)).
 
 use std::collections::BTreeMap;
 
 use crate::collective::families::NodeRows;
-use crate::collective::row::{ONE, Row};
+use crate::collective::row::{ONE, ShareRow};
 use crate::problem::flip::Flip;
 
 /// By how much a row must cut an attack down to be worth its place.
@@ -12,8 +13,8 @@ const WORTH: f64 = 0.02;
 /// What a cover leaves to the other flips at least: with less, flips that are worth little become worth much.
 const LEAST_REST: u32 = ONE / 2;
 
-/// For each node whose rows leave more of it to a fractional attack than need be, flips that are best taken as made. `flips` says how much of each flip
-/// is made, in their order.
+/// For each node whose rows leave more of it to a fractional attack than need be, flips that are best taken as made.
+/// `flips` says how much of each flip is made, in their order.
 pub(crate) fn covers(nodes: &[NodeRows], flips: &[(Flip, f64)]) -> Vec<(usize, Vec<Flip>)> {
     let made: BTreeMap<Flip, f64> = flips.iter().copied().collect();
     let mut found = Vec::new();
@@ -21,7 +22,7 @@ pub(crate) fn covers(nodes: &[NodeRows], flips: &[(Flip, f64)]) -> Vec<(usize, V
         let Some(weights) = of.weights() else { continue };
         let near: Vec<(Flip, f64)> =
             weights.entries.iter().filter_map(|entry| made.get(&entry.0).map(|&made| (entry.0, made))).collect();
-        let reached = |row: &Row| near.iter().map(|&(flip, made)| fraction(row.share(flip)) * made).sum::<f64>();
+        let reached = |row: &ShareRow| near.iter().map(|&(flip, made)| fraction(row.share(flip)) * made).sum::<f64>();
         let now = of.rows.iter().map(reached).fold(1.0, f64::min);
         if now > WORTH
             && let Some((cover, value)) = best_cover(weights, near)
@@ -38,7 +39,7 @@ fn fraction(share: u32) -> f64 {
 }
 
 /// The set of flips that leaves least to the others, and what the attack then reaches: first those that are made most.
-fn best_cover(weights: &Row, mut near: Vec<(Flip, f64)>) -> Option<(Vec<Flip>, f64)> {
+fn best_cover(weights: &ShareRow, mut near: Vec<(Flip, f64)>) -> Option<(Vec<Flip>, f64)> {
     near.sort_by(|x, y| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0)));
     let shares: Vec<u32> = near.iter().map(|&(flip, _)| weights.share(flip)).collect();
     let (mut taken, mut sum) = (vec![false; near.len()], 0u32);
@@ -63,14 +64,14 @@ fn best_cover(weights: &Row, mut near: Vec<(Flip, f64)>) -> Option<(Vec<Flip>, f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collective::families::Kind;
+    use crate::collective::families::RowKind;
 
     /// Half of a flip of share 0.5 and half of one of 0.7: the second must do the rest of the first.
     #[test]
     fn a_cover_cuts_a_fractional_attack_down() {
         let flip = |attribute| Flip { node: 3, attribute };
-        let row = Row { defaults: vec![(3, 0)], entries: vec![(flip(0), ONE / 2), (flip(1), ONE / 10 * 7)] };
-        let mut nodes = [NodeRows { kinds: vec![Kind::Weight], rows: vec![row], covers: Vec::new() }];
+        let row = ShareRow { defaults: vec![(3, 0)], entries: vec![(flip(0), ONE / 2), (flip(1), ONE / 10 * 7)] };
+        let mut nodes = [NodeRows { kinds: vec![RowKind::Weight], rows: vec![row], covers: Vec::new() }];
         let found = covers(&nodes, &[(flip(0), 0.5), (flip(1), 0.5)]);
         assert_eq!(found, [(0, vec![flip(0)])]);
         assert!(covers(&nodes, &[(flip(0), 1.0), (flip(1), 1.0)]).is_empty());

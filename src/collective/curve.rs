@@ -1,4 +1,5 @@
-//! One budget from end to end: the bound on the predictions that a single perturbation can break, and a perturbation that breaks many.
+//! One budget from end to end: the bound on the predictions that a single perturbation can break, and a perturbation
+//! that breaks many.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -9,12 +10,12 @@ use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
 use crate::certify::contradiction::{Contradiction, Subject};
-use crate::collective::attack::attack;
+use crate::collective::attack::{AttackLimits, attack};
 use crate::collective::base::Base;
 use crate::collective::components::{components, rounded};
 use crate::collective::dual::prices;
-use crate::collective::families::{Kind, Rows};
-use crate::collective::generation::{Effort, Generated, Work};
+use crate::collective::families::{RowKind, Rows};
+use crate::collective::generation::{ColumnGeneration, Generated, GenerationSettings};
 use crate::collective::listing::{self, Hints};
 use crate::collective::program::Program;
 use crate::collective::replay::broken;
@@ -31,14 +32,15 @@ pub struct Settings {
     pub attacked_nodes: Option<usize>,
     /// Swaps of the search for an attack; `None` for a number that grows with the budget.
     pub swaps: Option<usize>,
-    /// Problems with at most so many perturbations are decided by listing them; where bound and attack differ, sixteen times as many are looked at, and those that
-    /// cannot break more are passed over.
+    /// Problems with at most so many perturbations are decided by listing them; where bound and attack differ, sixteen
+    /// times as many are looked at, and those that cannot break more are passed over.
     pub listed: usize,
     /// How often rows are added that cut the fractional attack down.
     pub covers: usize,
     /// The relative width of the gap at which the linear program is solved.
     pub accuracy: f64,
-    /// Entries of the columns that the program begins with: what flips without a column are worth is bounded from above.
+    /// Entries of the columns that the program begins with: what flips without a column are worth is bounded from
+    /// above.
     pub entries: usize,
 }
 
@@ -59,10 +61,10 @@ impl Default for Settings {
 /// The multipliers that a node's part of the bound rests on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// The node.
+    /// Its id in the graph.
     pub node: usize,
     /// Rows with their multipliers, in multiples of `1/ONE`; rows with none are left out.
-    pub rows: Vec<(Kind, u32)>,
+    pub rows: Vec<(RowKind, u32)>,
 }
 
 /// What is known of one budget.
@@ -76,7 +78,8 @@ pub struct Outcome {
     pub bound: usize,
     /// Predictions that no perturbation within the budget breaks, each by itself.
     pub safe: usize,
-    /// The bound before it was rounded down, in each component of the graph by itself; the number itself where all perturbations were listed.
+    /// The bound before it was rounded down, in each component of the graph by itself; the number itself where all
+    /// perturbations were listed.
     pub fractional: f64,
     /// The nodes that the perturbation below breaks, replayed exactly.
     pub broken: Vec<usize>,
@@ -121,7 +124,8 @@ pub struct Collective<'a> {
 }
 
 impl<'a> Collective<'a> {
-    /// Of the nodes that count: what is known of each by itself under the certifier's local budget, and the class that it is to keep.
+    /// Of the nodes that count: what is known of each by itself under the certifier's local budget, and the class that
+    /// it is to keep.
     pub fn new(certifier: &'a Certifier, nodes: &'a [(Base, usize)], settings: Settings) -> Collective<'a> {
         Collective { prepared: certifier.prepared(), nodes, settings, stop: certifier.settings.stop.clone() }
     }
@@ -136,12 +140,14 @@ impl<'a> Collective<'a> {
         safe.map(|(base, reference)| (base.node, *reference)).collect()
     }
 
-    /// The bound and an attack for `global` flips; `before` is an attack on a smaller budget. `None` if the work was stopped.
+    /// The bound and an attack for `global` flips; `before` is an attack on a smaller budget. `None` if the work was
+    /// stopped.
     pub fn at(&self, global: usize, before: &[Flip]) -> Option<Outcome> {
         self.with_safe(global, before, |_| true)
     }
 
-    /// The same with a bound that a proof can state: of the nodes that single nodes' radii show to be safe, only those that `proved` names are taken as such.
+    /// The same with a bound that a proof can state: of the nodes that single nodes' radii show to be safe, only those
+    /// that `proved` names are taken as such.
     pub fn provable(&self, global: usize, before: &[Flip], proved: &BTreeSet<usize>) -> Option<Outcome> {
         let settings = Settings { rows: Rows::Provable, listed: 0, ..self.settings.clone() };
         let provable = Collective { settings, stop: self.stop.clone(), ..*self };
@@ -191,9 +197,10 @@ impl<'a> Collective<'a> {
         };
         let all_flips = listing::permitted(&prepared, &open_nodes, self.settings.listed.min(FEW))
             .filter(|_| self.settings.listed > 0);
-        let limits = (self.settings.attacked_nodes, self.settings.listed);
-        let listed =
-            |flips: &Vec<Flip>| listing::worst(&prepared, &open_nodes, limits, (flips, Hints::default()), &self.stop);
+        let listed = |flips: &Vec<Flip>| {
+            let Settings { attacked_nodes, listed, .. } = self.settings;
+            listing::worst(&prepared, &open_nodes, attacked_nodes, listed, flips, Hints::default(), &self.stop)
+        };
         if let Some((bound, flips)) = all_flips.as_ref().and_then(listed) {
             outcome.bound = bound;
             outcome.fractional = bound as f64;
@@ -209,22 +216,23 @@ impl<'a> Collective<'a> {
         let Settings { rows, attacked_nodes, covers, accuracy, entries, .. } = self.settings;
         // The program of counts is small: it is solved more exactly.
         let accuracy = if rows == Rows::Count { accuracy * 0.1 } else { accuracy };
-        let effort = Effort { rows, attacked_nodes, covers, accuracy, entries };
-        let (work, first) = Work::new(&prepared, &bases, effort, &self.stop);
+        let settings = GenerationSettings { rows, attacked_nodes, covers, accuracy, entries };
+        let (generation, first) = ColumnGeneration::new(&prepared, &bases, settings, &self.stop);
         let mut candidates: Vec<Flip> = first.solution.columns.clone();
         let witnesses = programmed.iter().filter_map(|(base, _)| base.witness.as_deref());
         candidates.extend(witnesses.filter(|witness| witness.len() <= WITNESS.min(flips)).flatten());
         candidates.extend_from_slice(before);
         let swaps = self.settings.swaps.unwrap_or(SWAPS + SWAPS_EACH * flips.min(MANY));
-        let known = all_flips.as_ref().and_then(|flips| work.shares(flips));
-        let improve = || (work.improve(first), start.elapsed().as_secs_f64());
+        let known = all_flips.as_ref().and_then(|flips| generation.shares(flips));
+        let improve = || (generation.improve(first), start.elapsed().as_secs_f64());
         let search = || {
             attack(
                 prepared.problem(),
                 prepared.unperturbed(),
                 &open_nodes,
                 candidates,
-                (before, swaps, attacked_nodes),
+                before,
+                AttackLimits { swaps, attacked_nodes },
                 &self.stop,
             )
         };
@@ -253,8 +261,8 @@ impl<'a> Collective<'a> {
             let shares = open_nodes.iter().map(|(node, _)| of_node.get(node).cloned().flatten()).collect();
             let hints = Hints { shares, best: (outcome.broken.len(), outcome.flips.clone()) };
             let most = self.settings.listed.saturating_mul(16).min(REPLAYS / open_nodes.len().max(1));
-            let limits = (attacked_nodes, most);
-            if let Some((bound, flips)) = listing::worst(&prepared, &open_nodes, limits, (&flips, hints), &self.stop) {
+            let worst = listing::worst(&prepared, &open_nodes, attacked_nodes, most, &flips, hints, &self.stop);
+            if let Some((bound, flips)) = worst {
                 outcome.bound = bound;
                 outcome.fractional = bound as f64;
                 outcome.listed = true;
@@ -306,7 +314,7 @@ const SWAPS_EACH: usize = 2_000;
 const MANY: usize = 500;
 
 /// What the bound rests on, node by node.
-fn shares(program: &Program, solution: &Solution, kinds: &[Vec<Kind>], bases: &[(&Base, usize)]) -> Vec<Share> {
+fn shares(program: &Program, solution: &Solution, kinds: &[Vec<RowKind>], bases: &[(&Base, usize)]) -> Vec<Share> {
     let share = |(at, (base, _)): (usize, &(&Base, usize))| {
         let multipliers = &solution.multipliers[program.rows_of(at)];
         let rows = kinds[at].iter().copied().zip(multipliers.iter().copied()).filter(|row| row.1 > 0).collect();

@@ -1,5 +1,5 @@
-//! Better multipliers where only some nodes may be attacked: steps along subgradients of the bound itself (docs/math.md (20.4)). The linear program does not
-//! know of that limit.
+//! Better multipliers where only some nodes may be attacked: steps along subgradients of the bound itself (docs/math.md
+//! (20.4)). The linear program does not have that limit.
 
 use crate::collective::dual::{attack_at_best_price, evaluate, on_grid};
 use crate::collective::polytope::simplex;

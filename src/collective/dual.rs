@@ -1,5 +1,5 @@
-//! The evaluated bound: from any multipliers to a number of predictions that no perturbation exceeds (docs/math.md (20.3)). In integers, so that
-//! nothing is rounded.
+//! The evaluated bound: from any multipliers to a number of predictions that no perturbation exceeds (docs/math.md
+//! (20.3)). In integers, so that nothing is rounded.
 
 use crate::collective::program::{Program, Source};
 use crate::collective::row::ONE;
@@ -39,7 +39,8 @@ pub fn on_grid(program: &Program, multipliers: &[f64]) -> Vec<u32> {
     grid
 }
 
-/// What every flip is worth under multipliers, in multiples of `1/ONE²`: of the named flips, and of the others by source.
+/// What every flip is worth under multipliers, in multiples of `1/ONE²`: of the named flips, and of the others by
+/// source.
 pub(crate) fn worth(program: &Program, multipliers: &[u32]) -> (Vec<u128>, Vec<u128>) {
     let sum = |entries: &[(u32, u32)]| -> u128 {
         entries.iter().map(|&(row, share)| u128::from(u64::from(multipliers[row as usize]) * u64::from(share))).sum()
@@ -63,6 +64,7 @@ pub fn evaluate(program: &Program, multipliers: &[u32]) -> Value {
         let rest = u64::from(ONE).checked_sub(used).unwrap_or_else(|| panic!("multipliers of a node beyond one"));
         constant += u128::from(rest) * u128::from(ONE);
     }
+    // T(v) of (20.3), with the cap of (20.8) for flips that no row names.
     let (named, others) = worth(program, multipliers);
     Value(constant + most(program, &named, &others))
 }
@@ -138,8 +140,8 @@ pub(crate) fn worths(program: &Program, multipliers: &[u32]) -> Option<Worths> {
     Some(Worths { constants, by_source: every(program, &named, &others, 0) })
 }
 
-/// What a price `θ` of every flip leaves where only some source nodes may be attacked: `Qθ` and the largest of what the sources have beyond it
-/// (docs/math.md (20.4)).
+/// What a price `θ` of every flip leaves where only some source nodes may be attacked: `Qθ` and the largest of what the
+/// sources have beyond it (docs/math.md (20.4)).
 fn at_price(program: &Program, kept: &[Vec<u128>], price: u128) -> u128 {
     let beyond = |values: &Vec<u128>| -> u128 { values.iter().take_while(|&&v| v > price).map(|&v| v - price).sum() };
     let mut sums: Vec<u128> = kept.iter().map(beyond).collect();
@@ -195,7 +197,8 @@ impl Program {
         }
     }
 
-    /// The named flips that are worth at least a quarter of that, the best first as long as they have no more than so many entries together.
+    /// The named flips that are worth at least a quarter of that, the best first as long as they have no more than so
+    /// many entries together.
     pub(crate) fn best_flips(&self, multipliers: &[u32], entries: usize) -> impl Iterator<Item = Flip> {
         let least = self.price(multipliers) / 4;
         let worth = worth(self, multipliers).0.into_iter().enumerate();
@@ -212,7 +215,8 @@ impl Program {
     }
 }
 
-/// Prices that attain the bound of [`evaluate`], in multiples of `1/ONE²`: of every flip, and of the flips of some nodes (docs/math.md (1.8)).
+/// Prices that attain the bound of [`evaluate`], in multiples of `1/ONE²`: of every flip, and of the flips of some
+/// nodes (docs/math.md (1.8)).
 pub fn prices(program: &Program, multipliers: &[u32]) -> (u64, Vec<(u32, u64)>) {
     let (named, others) = worth(program, multipliers);
     let kept = kept(program, &named, &others);

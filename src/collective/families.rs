@@ -6,9 +6,9 @@ use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::collective::base::Base;
 use crate::collective::named::Named;
-use crate::collective::row::{ONE, Row};
-use crate::collective::sums::Sums;
-use crate::collective::weights::{Common, Weights, named_row};
+use crate::collective::row::{ONE, ShareRow};
+use crate::collective::sums::ShareSums;
+use crate::collective::weights::{Common, FlipShares, named_row};
 use crate::problem::flip::Flip;
 use crate::problem::slice::Slice;
 use crate::search::limits::{Clock, Stop};
@@ -16,10 +16,10 @@ use crate::search::limits::{Clock, Stop};
 /// What a row rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Any set that breaks the node has so many flips.
+pub enum RowKind {
+    /// Any set that breaks the node has at least so many flips.
     Count(usize),
-    /// Weights.
+    /// Shares of the margin, from the bound that is linear in the flips (docs/math.md (20.2)).
     Weight,
     /// Sizes of breaking sets, by weights.
     Size,
@@ -40,32 +40,32 @@ pub enum Rows {
     Provable,
 }
 
-/// The rows of one node.
+/// The inequalities of one node: each holds for every perturbation that breaks it.
 #[derive(Clone, Debug, Default)]
 pub struct NodeRows {
     /// What each rests on.
-    pub kinds: Vec<Kind>,
-    /// The rows.
-    pub rows: Vec<Row>,
-    /// The flips that each row of the kind [`Kind::Cover`] takes as made.
+    pub kinds: Vec<RowKind>,
+    /// As many as there are kinds.
+    pub rows: Vec<ShareRow>,
+    /// The flips that each row of the kind [`RowKind::Cover`] takes as made.
     pub covers: Vec<Vec<Flip>>,
 }
 
 impl NodeRows {
-    fn one(kind: Kind, row: Row) -> NodeRows {
+    fn one(kind: RowKind, row: ShareRow) -> NodeRows {
         NodeRows { kinds: vec![kind], rows: vec![row], covers: Vec::new() }
     }
 
     /// The row of weights, if there is one.
-    pub(crate) fn weights(&self) -> Option<&Row> {
-        self.rows.first().filter(|_| self.kinds.first() == Some(&Kind::Weight))
+    pub(crate) fn weights(&self) -> Option<&ShareRow> {
+        self.rows.first().filter(|_| self.kinds.first() == Some(&RowKind::Weight))
     }
 
     /// Adds the row of what remains once some flips are taken as made (docs/math.md (20.7)).
     pub(crate) fn cover(&mut self, flips: Vec<Flip>) {
         let Some(weights) = self.weights() else { return };
         let row = weights.without(&flips);
-        self.kinds.push(Kind::Cover);
+        self.kinds.push(RowKind::Cover);
         self.rows.push(row);
         self.covers.push(flips);
     }
@@ -107,15 +107,15 @@ pub(crate) struct Families<'a> {
 }
 
 impl<'a> Families<'a> {
-    /// Finds out which rows nodes get, each node given with the class that it is to keep, and what all flips have in the rows of weights together. Where
-    /// `stop` was set there are none.
+    /// Finds out which rows nodes get, each node given with the class that it is to keep, and what all flips have in
+    /// the rows of weights together. Where `stop` was set there are none.
     pub(crate) fn new(
         prepared: &Prepared,
         nodes: &'a [(&'a Base, usize)],
         rows: Rows,
         stop: &'a Stop,
-    ) -> (Families<'a>, Sums) {
-        let sums = Sums::new(prepared.graph().node_count(), nodes.len());
+    ) -> (Families<'a>, ShareSums) {
+        let sums = ShareSums::new(prepared.graph().node_count(), nodes.len());
         let common = Common::new(prepared);
         if rows == Rows::Count {
             let families = vec![Family::Count; nodes.len()];
@@ -125,8 +125,8 @@ impl<'a> Families<'a> {
         let prepared = prepared.for_targets(&targets, &Clock { deadline: None, stop: stop.clone() });
         let budget = prepared.budget();
         let without = if rows == Rows::All { Family::Count } else { Family::None };
-        let find = |(weights, workspace): &mut (Weights, Workspace), &(base, reference): &(&Base, usize)| {
-            if stop.is_set() || !weights.find((&prepared, &common), (base.node, reference), workspace) {
+        let find = |(weights, workspace): &mut (FlipShares, Workspace), &(base, reference): &(&Base, usize)| {
+            if stop.is_set() || !weights.find(&prepared, &common, base.node, reference, workspace) {
                 return without;
             }
             if !weights.suffice(|source| budget.local(source as usize), budget.global()) {
@@ -147,29 +147,29 @@ impl<'a> Families<'a> {
                    (&(base, reference), family): (&(&Base, usize), &Family)| {
             match family {
                 _ if self.stop.is_set() => NodeRows::default(),
-                Family::Weight => named_row(&self.prepared, (base.node, reference), named, workspace)
-                    .map_or_else(NodeRows::default, |row| NodeRows::one(Kind::Weight, row)),
-                Family::Count => NodeRows::one(Kind::Count(base.needed), self.count_row(base, slice)),
-                Family::Safe => NodeRows::one(Kind::Size, Row::default()),
+                Family::Weight => named_row(&self.prepared, base.node, reference, named, workspace)
+                    .map_or_else(NodeRows::default, |row| NodeRows::one(RowKind::Weight, row)),
+                Family::Count => NodeRows::one(RowKind::Count(base.needed), self.count_row(base, slice)),
+                Family::Safe => NodeRows::one(RowKind::Size, ShareRow::default()),
                 Family::None => NodeRows::default(),
             }
         };
         self.nodes.par_iter().zip(&self.families).map_init(Default::default, row).collect()
     }
 
-    /// What all flips are worth under multipliers of the rows, given node by node, in the rows of weights and those that rest on them: `sums` says what they have
-    /// in the rows of weights.
-    pub(crate) fn worth(&self, rows: &[NodeRows], multipliers: &[&[u32]], sums: &Sums) -> Sums {
+    /// What all flips are worth under multipliers of the rows, given node by node, in the rows of weights and those
+    /// that rest on them: `sums` says what they have in the rows of weights.
+    pub(crate) fn worth(&self, rows: &[NodeRows], multipliers: &[&[u32]], sums: &ShareSums) -> ShareSums {
         let sums = sums.clone();
         self.nodes.par_iter().zip(rows).zip(multipliers).for_each_init(
-            <(Weights, Workspace)>::default,
+            <(FlipShares, Workspace)>::default,
             |(weights, workspace), ((&(base, reference), rows), multipliers)| {
                 let Some(row) = rows.weights() else { return };
                 // What it has there is what it is worth.
                 if *multipliers == [ONE] || self.stop.is_set() {
                     return;
                 }
-                let found = weights.find((&self.prepared, &self.common), (base.node, reference), workspace);
+                let found = weights.find(&self.prepared, &self.common, base.node, reference, workspace);
                 assert!(found, "the shares of node {} were found before", base.node);
                 let one = f64::from(ONE);
                 // Cut at one, a share is divided by what its cover leaves: in floats, and a little more than it can be.
@@ -192,12 +192,12 @@ impl<'a> Families<'a> {
         sums
     }
 
-    fn count_row(&self, base: &Base, slice: &mut Slice) -> Row {
+    fn count_row(&self, base: &Base, slice: &mut Slice) -> ShareRow {
         let network = self.prepared.network();
         slice.cut(network, network.depth(), base.node);
         let mut sources: Vec<u32> = slice.nodes(1).to_vec();
         sources.retain(|&source| self.prepared.budget().local(source as usize) > 0);
         sources.sort_unstable();
-        Row::count(sources.into_iter(), base.needed)
+        ShareRow::count(sources.into_iter(), base.needed)
     }
 }

@@ -1,5 +1,5 @@
-//! The losses of flips in single precision, from above: inner products with the weights of all attributes, for the sums over the whole graph
-//! (docs/math.md (20.8)).
+//! The losses of flips in single precision, from above: inner products with the weights of all attributes, for the sums
+//! over the whole graph (docs/math.md (20.8)).
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -34,7 +34,8 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// For losses that are at most `error` too small; `None` if nothing is known because the bound is not positive where nothing is flipped.
+    /// For losses that are at most `error` too small; `None` if nothing is known because the bound is not positive
+    /// where nothing is flipped.
     pub(crate) fn new(base: f64, error: f64) -> Option<Scale> {
         // More than the roundings of a sum, a quotient and two products.
         let factor = f64::from(ONE) / base * (1.0 + 1e-12);
@@ -49,7 +50,8 @@ impl Scale {
     /// A share that is not below what a flip loses of the base.
     #[inline(always)]
     pub(crate) fn share(self, loss: f64) -> u32 {
-        // To the nearest whole number, in the last bits of a float, which compilers make of several numbers at a time; one more is not below.
+        // To the nearest whole number, in the last bits of a float, which compilers make of several numbers at a time;
+        // one more is not below.
         const LAST_BITS: f64 = (1u64 << 52) as f64;
         let share = (loss + self.error) * self.factor;
         let nearest = (share.min(f64::from(ONE - 1)) + LAST_BITS).to_bits() as u32;
@@ -60,7 +62,7 @@ impl Scale {
 
 /// The slopes of one source node, rounded to single precision.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Single {
+pub(crate) struct SingleSlopes {
     centre: Vec<f32>,
     radius: Vec<f32>,
 }
@@ -87,7 +89,7 @@ impl Kernel {
     }
 
     /// Rounds the slopes of a source node, and counts what single precision may lose to a scale (docs/math.md (20.9)).
-    pub(crate) fn round(&self, centre: &[f64], radius: Option<&[f64]>, scale: Scale, into: &mut Single) -> Scale {
+    pub(crate) fn round(&self, centre: &[f64], radius: Option<&[f64]>, scale: Scale, into: &mut SingleSlopes) -> Scale {
         into.centre.clear();
         into.centre.extend(centre.iter().map(|&c| c as f32));
         into.radius.clear();
@@ -101,25 +103,28 @@ impl Kernel {
                 norm_above(centre.iter().zip(radius).map(|(c, r)| c.abs() + r))
             }
         };
-        // Both factors and their product are rounded, then the sums; the last difference; and what is too small for single precision.
+        // Both factors and their product are rounded, then the sums; the last difference; and what is too small for
+        // single precision.
         let roundings = self.width as f64 + 8.0;
         // Numbers beyond this might not fit; then every flip may do everything.
         let fits = roundings < 1e5 && norm < FITS && self.norm < FITS;
         let relative = if fits { 1.02 * roundings / f64::from(1u32 << 24) } else { f64::INFINITY };
         let tiny = roundings * 2f64.powi(-120) * (1.0 + norm) * (1.0 + self.norm);
-        // Infinity times zero is no number: weights of zero lose nothing, whatever the slopes are, but that is not worth a case.
+        // Infinity times zero is no number: weights of zero lose nothing, whatever the slopes are, but that is not
+        // worth a case.
         let error = 1.01 * (relative * norm * self.norm + tiny);
         scale.with(if error.is_nan() { f64::INFINITY } else { error })
     }
 
-    /// The shares of adding the attributes from place `first` (a multiple of [`LANES`]) on, where they are larger than those that are there, and the losses of
-    /// removing them. Returns the largest share.
+    /// The shares of adding the attributes from place `first` (a multiple of [`LANES`]) on, where they are larger than
+    /// those that are there, and the losses of removing them. Returns the largest share.
     pub(crate) fn score(
         &self,
         first: usize,
-        slopes: &Single,
+        slopes: &SingleSlopes,
         scale: Scale,
-        (shares, losses): (&mut [u32], &mut [f32]),
+        shares: &mut [u32],
+        losses: &mut [f32],
     ) -> u32 {
         let groups = &self.groups[first * self.width..][..shares.len() * self.width];
         let scored = Scored { groups, width: self.width, slopes, scale, shares, losses };
@@ -130,7 +135,7 @@ impl Kernel {
 struct Scored<'a> {
     groups: &'a [f32],
     width: usize,
-    slopes: &'a Single,
+    slopes: &'a SingleSlopes,
     scale: Scale,
     shares: &'a mut [u32],
     losses: &'a mut [f32],
@@ -187,7 +192,8 @@ mod tests {
         assert!(Scale::new(1.0, f64::INFINITY).is_none() && Scale::new(5e-324, 0.0).is_none());
     }
 
-    /// With slopes and weights of all sizes, losses in single precision with their error are not below those in double precision.
+    /// With slopes and weights of all sizes, losses in single precision with their error are not below those in double
+    /// precision.
     #[test]
     fn single_precision_is_counted() {
         let (graph, network) = crate::embedded::cora();
@@ -205,10 +211,10 @@ mod tests {
             let radius = (seed % 3 > 0).then_some(radius.as_slice());
             let size = norm_above(centre.iter().copied()) * attributes.norm(0);
             let exact = Scale::new(size, 0.0).unwrap();
-            let mut single = Single::default();
+            let mut single = SingleSlopes::default();
             let scale = kernel.round(&centre, radius, exact, &mut single);
             let (mut shares, mut losses) = (vec![0; kernel.padded()], vec![0.0; kernel.padded()]);
-            kernel.score(0, &single, scale, (&mut shares, &mut losses));
+            kernel.score(0, &single, scale, &mut shares, &mut losses);
             for slot in 0..attributes.count() {
                 let add = attributes.loss(slot, 1.0, &centre, radius);
                 let removal = attributes.loss(slot, -1.0, &centre, radius);

@@ -1,5 +1,6 @@
-//! All perturbations of a small problem, one by one: how many predictions the worst of them breaks, exactly. Where shares of the flips are known,
-//! perturbations that cannot break more than one that is known are passed over (docs/math.md §20.6).
+//! All perturbations of a small problem, one by one: how many predictions the worst of them breaks, exactly. Where
+//! shares of the flips are known, perturbations that cannot break more than one that is known are passed over
+//! (docs/math.md §20.6).
 
 use std::collections::BTreeSet;
 
@@ -15,19 +16,22 @@ use crate::search::limits::Stop;
 /// What is known before a listing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hints {
-    /// By node: a share of every flip, in their order. A perturbation whose shares do not sum to one does not break the node. None for nodes of which
-    /// nothing is known.
+    /// By node: a share of every flip, in their order. A perturbation whose shares do not sum to one does not break the
+    /// node. None for nodes of which nothing is known.
     pub(crate) shares: Vec<Option<Vec<u32>>>,
     /// A perturbation, and how many predictions it breaks.
     pub(crate) best: (usize, Vec<Flip>),
 }
 
-/// The perturbation that breaks most, and how many; `None` if there are more than `most` perturbations to look at, or `stop` is set.
+/// The perturbation that breaks most, and how many; `None` if there are more than `most` perturbations to look at, or
+/// `stop` is set.
 pub(crate) fn worst(
     prepared: &Prepared,
     nodes: &[(usize, usize)],
-    (attacked_nodes, most): (Option<usize>, usize),
-    (flips, hints): (&[Flip], Hints),
+    attacked_nodes: Option<usize>,
+    most: usize,
+    flips: &[Flip],
+    hints: Hints,
     stop: &Stop,
 ) -> Option<(usize, Vec<Flip>)> {
     let mut listing = Listing {
@@ -43,7 +47,7 @@ pub(crate) fn worst(
         workspace: Workspace::default(),
         stop,
     };
-    listing.go(0).then_some(listing.best)
+    listing.visit(0).then_some(listing.best)
 }
 
 /// All flips that these nodes depend on, if they are not more than `most`.
@@ -90,22 +94,25 @@ struct Listing<'a> {
 
 impl Listing<'_> {
     /// Looks at the present set, and at all that add flips from `first` on. False if there are too many.
-    fn go(&mut self, first: usize) -> bool {
+    fn visit(&mut self, first: usize) -> bool {
         let Some(left) = self.left.checked_sub(1).filter(|_| !self.stop.is_set()) else { return false };
         self.left = left;
         let Listing { prepared, nodes, made, workspace, .. } = self;
-        let count = nodes.iter().filter(|&&node| breaks(prepared, node, made, workspace)).count();
+        let count =
+            nodes.iter().filter(|&&(node, reference)| breaks(prepared, node, reference, made, workspace)).count();
         if count > self.best.0 {
             self.best = (count, self.made.clone());
         }
         for at in first..self.flips.len() {
             if self.fits(self.flips[at]) {
+                // Flips are added in their order, so all that is left uses flips from `at` on; no later start can do
+                // more.
                 if self.possible(at) <= self.best.0 {
                     return true;
                 }
                 self.make(at);
-                let whole = self.go(at + 1);
-                self.take_back(at);
+                let whole = self.visit(at + 1);
+                self.undo(at);
                 if !whole {
                     return false;
                 }
@@ -121,7 +128,7 @@ impl Listing<'_> {
         }
     }
 
-    fn take_back(&mut self, at: usize) {
+    fn undo(&mut self, at: usize) {
         self.made.pop();
         for (sum, shares) in self.sums.iter_mut().zip(&self.shares) {
             *sum -= shares.as_ref().map_or(0, |shares| u64::from(shares[at]));

@@ -1,4 +1,5 @@
-//! One attack for the whole graph: how many predictions a single perturbation can break at most, and one that breaks many (docs/math.md §20).
+//! One attack for the whole graph: how many predictions a single perturbation can break at most, and one that breaks
+//! many (docs/math.md §20).
 //!
 //! ```no_run
 //! use gcnproof::collective::{Collective, Settings, bases};
@@ -50,5 +51,5 @@ mod weights;
 
 pub use base::{Base, bases};
 pub use curve::{Collective, Outcome, Settings, Share};
-pub use families::{Kind, Rows};
+pub use families::{RowKind, Rows};
 pub use proof::{Proved, Subject};

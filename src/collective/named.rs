@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// Named flips: source nodes, and places of attributes in the order of [`Attributes`](crate::bound::attributes::Attributes).
+/// Named flips: source nodes, and places of attributes in the order of
+/// [`Attributes`](crate::bound::attributes::Attributes).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Named {
     by_source: BTreeMap<u32, Vec<u32>>,

@@ -1,4 +1,5 @@
-//! The sets that the first-order method projects onto: fractional attacks within the budget, and the multipliers of a node.
+//! The sets that the first-order method projects onto: fractional attacks within the budget, and the multipliers of a
+//! node.
 
 /// Fractional attacks: `0 ≤ x ≤ upper`, limited sums of groups, and a limited sum of all.
 #[derive(Debug, Default)]
@@ -38,7 +39,8 @@ impl Polytope {
         })
     }
 
-    /// The nearest attack, distances weighted by `1/step`: `x = clip(z − step·(θ + η_group))`. `price` is a guess of `θ`, and is put right.
+    /// The nearest attack, distances weighted by `1/step`: `x = clip(z − step·(θ + η_group))`. `price` is a guess of
+    /// `θ`, and is put right.
     pub(crate) fn project(&self, z: &mut [f64], step: &[f64], price: &mut f64) {
         // What columns sum to at a price, and how fast that falls.
         let sum = |z: &[f64], columns: &[u32], price: f64| -> (f64, f64) {
@@ -58,12 +60,14 @@ impl Polytope {
                 if sum >= limit { (all + limit, fall) } else { (all + sum, fall + slope) }
             })
         };
+        // At this price every column is clipped to zero, so that the root lies below it.
         let highest = z.iter().zip(step).filter(|(_, s)| **s > 0.0).map(|(z, s)| z / s).fold(0.0, f64::max);
         *price = if total(z, 0.0).0 <= self.global {
             0.0
         } else {
             root(highest, *price, self.global, |price| total(z, price))
         };
+        // A group beyond its limit at the common price pays more: its own price lies above the common one.
         let mut prices = Vec::with_capacity(self.groups.len());
         for (columns, limit) in self.groups() {
             let own = if sum(z, columns, *price).0 <= limit {

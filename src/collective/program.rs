@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::collective::row::Row;
+use crate::collective::row::ShareRow;
 use crate::problem::budget::Budget;
 use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
@@ -11,7 +11,7 @@ use crate::problem::matrix::PatternRows;
 /// A source node: its flips, and those that no row names.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    /// The node.
+    /// Its id in the graph.
     pub(crate) node: u32,
     /// Flips that may be made there, at most.
     pub(crate) local: usize,
@@ -24,7 +24,8 @@ pub(crate) struct Source {
     pub(crate) cap: u64,
 }
 
-/// Rows of some nodes under a budget, stored by columns. What a named flip has beyond the default of its source node is stored flip by flip.
+/// Rows of some nodes under a budget, stored by columns. What a named flip has beyond the default of its source node is
+/// stored flip by flip.
 #[derive(Debug, Default)]
 pub struct Program {
     /// Flips in all.
@@ -46,13 +47,14 @@ pub struct Program {
 }
 
 impl Program {
-    /// Puts the rows of nodes together. Rows of flips that the budget does not permit are passed over. `sources` are nodes whose flips may be worth something
-    /// though no row names them.
+    /// Puts the rows of nodes together. Rows of flips that the budget does not permit are passed over. `sources` are
+    /// nodes whose flips may be worth something though no row names them.
     pub fn new(
         graph: &Graph,
         budget: &Budget,
         attacked_nodes: Option<usize>,
-        (nodes, sources): (&[&[Row]], impl Iterator<Item = u32>),
+        nodes: &[&[ShareRow]],
+        sources: impl Iterator<Item = u32>,
     ) -> Program {
         let mut first_row = vec![0u32];
         let sources = sources.filter(|&source| budget.local(source as usize) > 0);
@@ -115,8 +117,8 @@ impl Program {
         program
     }
 
-    /// Says what flips that no row names are worth at most beside the defaults, by source node and in multiples of `1/ONE`; nothing for nodes that are
-    /// left out.
+    /// Says what flips that no row names are worth at most beside the defaults, by source node and in multiples of
+    /// `1/ONE`; nothing for nodes that are left out.
     ///
     /// # Panics
     /// If the program does not know one of the nodes: its flips would be forgotten.
@@ -140,7 +142,7 @@ impl Program {
         self.first_row.last().map_or(0, |&count| count as usize)
     }
 
-    /// The rows of a node.
+    /// The numbers of a node's rows; `node` counts the nodes of the program.
     pub(crate) fn rows_of(&self, node: usize) -> std::ops::Range<usize> {
         self.first_row[node] as usize..self.first_row[node + 1] as usize
     }

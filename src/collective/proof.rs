@@ -1,4 +1,5 @@
-//! Proofs about one attack for the whole graph, in the lines of `check/FORMAT-COLLECTIVE.md`. A proof claims what the checker has found its lines to show.
+//! Proofs about one attack for the whole graph, in the lines of `check/FORMAT-COLLECTIVE.md`. A proof claims what the
+//! checker has found its lines to show.
 
 use std::collections::BTreeSet;
 
@@ -13,15 +14,15 @@ use rayon::prelude::*;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
 use crate::collective::curve::{Collective, Outcome, Share};
-use crate::collective::families::Kind;
+use crate::collective::families::RowKind;
 use crate::collective::row::ONE;
 use crate::problem::flip::Flip;
 
 /// The files that a proof is about, and which predictions count.
 pub struct Subject<'a> {
-    /// The graph.
+    /// The graph as its file has it: the checker reads nothing else of it.
     pub graph: &'a GraphFile,
-    /// The model.
+    /// The model as its file has it.
     pub model: &'a ModelFile,
     /// The header of proofs about single nodes under the same budget.
     pub header: NodeHeader,
@@ -40,12 +41,13 @@ pub struct Proved {
     pub lines: Vec<Line>,
 }
 
-/// How far above the certifier's sum the checker's may lie, relatively and absolutely, before it computes exactly what it had rounded. Only time depends on it.
+/// How far above the certifier's sum the checker's may lie, relatively and absolutely, before it computes exactly what
+/// it had rounded. Only time depends on it.
 const SLACK: [f64; 2] = [1e-6, 1e-4];
 
 impl Collective<'_> {
-    /// A bound that can be proved and an attack for `global` flips: the claim is what the checker says that the lines show. `before` is an attack on a smaller
-    /// budget. `None` if the work was stopped.
+    /// A bound that can be proved and an attack for `global` flips: the claim is what the checker says that the lines
+    /// show. `before` is an attack on a smaller budget. `None` if the work was stopped.
     ///
     /// # Errors
     /// If the checker refuses the header.
@@ -120,8 +122,8 @@ impl Collective<'_> {
 /// The multipliers of nodes that may be broken.
 fn share_lines(outcome: &Outcome, class_of: impl Fn(usize) -> usize) -> Vec<ShareLine> {
     let line = |Share { node, rows }: &Share| {
-        let of = |kind: Kind| rows.iter().filter(|row| row.0 == kind).map(|row| row.1.min(ONE)).sum();
-        let (weight, size) = (of(Kind::Weight), of(Kind::Size));
+        let of = |kind: RowKind| rows.iter().filter(|row| row.0 == kind).map(|row| row.1.min(ONE)).sum();
+        let (weight, size) = (of(RowKind::Weight), of(RowKind::Size));
         let (id, class) = (*node as u32, class_of(*node) as u32);
         (weight > 0 || size > 0).then_some(ShareLine { id, class, weight, size, leaves: Vec::new() })
     };

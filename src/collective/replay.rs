@@ -11,13 +11,13 @@ use crate::number::rounding::Enclosure;
 use crate::problem::flip::Flip;
 use crate::search::pair::difference;
 
-/// The nodes that a perturbation breaks, of those that are given with the class that each is to keep, in rising order. A node is broken if another class is
-/// at least as large.
+/// The nodes that a perturbation breaks, of those that are given with the class that each is to keep, in rising order.
+/// A node is broken if another class is at least as large.
 pub fn broken(prepared: &Prepared, nodes: &[(usize, usize)], flips: &[Flip]) -> Vec<usize> {
     let reached = reached(prepared, flips);
     let is_broken = |workspace: &mut Workspace, &(node, reference): &(usize, usize)| {
-        breaks(prepared, (node, reference), if reached.contains(&(node as u32)) { flips } else { &[] }, workspace)
-            .then_some(node)
+        let flips = if reached.contains(&(node as u32)) { flips } else { &[] };
+        breaks(prepared, node, reference, flips, workspace).then_some(node)
     };
     let mut nodes: Vec<usize> = nodes.par_iter().map_init(Workspace::default, is_broken).flatten().collect();
     nodes.sort_unstable();
@@ -25,17 +25,12 @@ pub fn broken(prepared: &Prepared, nodes: &[(usize, usize)], flips: &[Flip]) -> 
 }
 
 /// Does a perturbation break this node?
-pub fn breaks(
-    prepared: &Prepared,
-    (node, reference): (usize, usize),
-    flips: &[Flip],
-    workspace: &mut Workspace,
-) -> bool {
+pub fn breaks(prepared: &Prepared, node: usize, reference: usize, flips: &[Flip], workspace: &mut Workspace) -> bool {
     let last = &prepared.unperturbed()[prepared.network().depth() - 2];
     let logits: Vec<Enclosure> = if flips.is_empty() {
         (0..prepared.network().class_count()).map(|class| last.entry(node, class)).collect()
     } else {
-        prepared.aim(node, workspace);
+        prepared.set_target(node, workspace);
         prepared.logits(flips, workspace).collect()
     };
     let mut open = Vec::new();
@@ -53,7 +48,7 @@ pub fn breaks(
     if open.is_empty() {
         return false;
     }
-    prepared.aim(node, workspace);
+    prepared.set_target(node, workspace);
     let mut exact = prepared.exact(&workspace.slice, &mut workspace.exact);
     open.into_iter().any(|class| exact.objective(&[(reference, 1.0), (class, -1.0)], flips).sign() != Ordering::Greater)
 }

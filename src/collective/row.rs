@@ -5,21 +5,21 @@ use crate::problem::flip::Flip;
 /// Shares and multipliers are multiples of `1/ONE`, so that everything that a bound sums is an integer.
 pub const ONE: u32 = 1 << 24;
 
-/// `Σ π_f δ_f ≥ 1` for every perturbation `δ` that breaks a node: a share `π_f` for every flip of the nodes that it depends on, in multiples of
-/// `1/ONE`, rounded up.
+/// `Σ π_f δ_f ≥ 1` for every perturbation `δ` that breaks a node: a share `π_f` for every flip of the nodes that it
+/// depends on, in multiples of `1/ONE`, rounded up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Row {
+pub struct ShareRow {
     /// The share of every flip of a source node that is not named below, by source node.
     pub defaults: Vec<(u32, u32)>,
     /// Flips with a larger share than their source node's default, in their order.
     pub entries: Vec<(Flip, u32)>,
 }
 
-impl Row {
+impl ShareRow {
     /// The same share for all flips of these nodes: `1/count`, rounded up.
-    pub fn count(sources: impl Iterator<Item = u32>, count: usize) -> Row {
+    pub fn count(sources: impl Iterator<Item = u32>, count: usize) -> ShareRow {
         let share = reciprocal(count);
-        Row { defaults: sources.map(|source| (source, share)).collect(), entries: Vec::new() }
+        ShareRow { defaults: sources.map(|source| (source, share)).collect(), entries: Vec::new() }
     }
 
     /// The default of a source node.
@@ -33,19 +33,19 @@ impl Row {
         u64::from(ONE).saturating_sub(sum).max(1) as u32
     }
 
-    /// The row of what remains once some flips, whose shares sum to less than one, are taken as made (docs/math.md (20.7)). Where a source has a default, its
-    /// flips among them keep it, which is more than they need.
-    pub fn without(&self, flips: &[Flip]) -> Row {
+    /// The row of what remains once some flips, whose shares sum to less than one, are taken as made (docs/math.md
+    /// (20.7)). Where a source has a default, its flips among them keep it, which is more than they need.
+    pub fn without(&self, flips: &[Flip]) -> ShareRow {
         let rest = u64::from(self.rest(flips));
         let scaled = |share: u32| (u64::from(share) * u64::from(ONE)).div_ceil(rest).min(u64::from(ONE)) as u32;
         let others = self.entries.iter().filter(|entry| !flips.contains(&entry.0));
-        Row {
+        ShareRow {
             defaults: self.defaults.iter().map(|&(source, share)| (source, scaled(share))).collect(),
             entries: others.map(|&(flip, share)| (flip, scaled(share))).collect(),
         }
     }
 
-    /// The share of a flip.
+    /// `π_f` of a flip, in multiples of `1/ONE`.
     pub fn share(&self, flip: Flip) -> u32 {
         match self.entries.binary_search_by_key(&flip, |entry| entry.0) {
             Ok(at) => self.entries[at].1,

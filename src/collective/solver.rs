@@ -1,5 +1,5 @@
-//! A source of multipliers: a first-order method for the linear program of rows, on the flips that matter. Its answers are proposals: the bound is what
-//! [`evaluate`](crate::collective::dual::evaluate) makes of them (docs/math.md §20.4).
+//! A source of multipliers: a first-order method for the linear program of rows, on the flips that matter. Its answers
+//! are proposals: the bound is what [`evaluate`](crate::collective::dual::evaluate) makes of them (docs/math.md §20.4).
 
 use crate::collective::columns::{Active, Matrix};
 use crate::collective::dual::{Value, evaluate, on_grid};
@@ -27,7 +27,7 @@ pub struct Solution {
 }
 
 impl Solution {
-    /// To go on from, with multipliers for the rows of another program.
+    /// A warm start for another program, given multipliers for its rows.
     pub fn start<'a>(&'a self, multipliers: &'a [u32]) -> Start<'a> {
         Start { multipliers: Some(multipliers), columns: &self.columns, flips: &self.flips }
     }
@@ -55,7 +55,7 @@ pub struct Start<'a> {
 
 /// When the method ends.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct SolverLimits {
     /// At a gap of this relative width.
     pub accuracy: f64,
     /// After so much work: entries of the program, times steps.
@@ -63,7 +63,7 @@ pub struct Limits {
 }
 
 /// Finds multipliers.
-pub fn solve(program: &Program, start: Start, limits: Limits, stop: &Stop) -> Solution {
+pub fn solve(program: &Program, start: Start, limits: SolverLimits, stop: &Stop) -> Solution {
     let accuracy = limits.accuracy;
     let multipliers = start.multipliers.map_or_else(|| equal(program), <[u32]>::to_vec);
     let mut best = Solution {
@@ -80,13 +80,14 @@ pub fn solve(program: &Program, start: Start, limits: Limits, stop: &Stop) -> So
     let mut active = Active::default();
     let column = |flip: &Flip| program.flips.binary_search(flip).ok().map(|at| at as u32);
     active.named.extend(start.columns.iter().filter_map(column));
-    let mut state = State::new(program, &best.multipliers);
+    let mut state = PrimalDual::new(program, &best.multipliers);
     for (flip, made) in start.flips {
         if let Some(column) = column(flip) {
             state.columns.push((true, column));
             state.x.push(*made);
         }
     }
+    // Column generation: only the flips that some multipliers found worth most have a column.
     for round in 0..ROUNDS {
         let grown = active.grow(program, &on_grid(program, &state.y));
         if grown == 0 && round > 0 || state.work > limits.work || stop.is_set() {
@@ -132,7 +133,7 @@ fn equal(program: &Program) -> Vec<u32> {
 }
 
 /// Where the method stands: an attack `x` and multipliers `y`.
-struct State {
+struct PrimalDual {
     columns: Vec<(bool, u32)>,
     x: Vec<f64>,
     y: Vec<f64>,
@@ -141,11 +142,11 @@ struct State {
     work: u64,
 }
 
-impl State {
-    fn new(program: &Program, multipliers: &[u32]) -> State {
+impl PrimalDual {
+    fn new(program: &Program, multipliers: &[u32]) -> PrimalDual {
         assert_eq!(multipliers.len(), program.row_count(), "a multiplier for every row");
         let y = multipliers.iter().map(|&x| f64::from(x) / f64::from(ONE)).collect();
-        State { columns: Vec::new(), x: Vec::new(), y, balance: 1.0, work: 0 }
+        PrimalDual { columns: Vec::new(), x: Vec::new(), y, balance: 1.0, work: 0 }
     }
 
     /// Takes new columns in; what is known of the others stays.
@@ -159,7 +160,7 @@ impl State {
     }
 
     /// Steps until the gap is closed. Returns the bound on these columns and what the attack reaches.
-    fn run(&mut self, program: &Program, matrix: &Matrix, limits: Limits, stop: &Stop) -> (f64, f64) {
+    fn run(&mut self, program: &Program, matrix: &Matrix, limits: SolverLimits, stop: &Stop) -> (f64, f64) {
         let (columns, rows) = (self.x.len(), self.y.len());
         let mut average = (vec![0.0; columns], vec![0.0; rows]);
         let mut since = 0.0;
@@ -172,6 +173,8 @@ impl State {
         let mut steps_since = 0;
         for step in 1..=MOST {
             self.work += matrix.entries() as u64;
+            // One step of the primal-dual hybrid gradient method on the saddle point of §20.4, with diagonal step
+            // sizes: first the attack moves up along `πᵀμ` and is projected onto P (1.9) …
             matrix.backward(&self.y, &mut worths);
             for (column, slot) in ahead.iter_mut().enumerate() {
                 *slot = self.x[column] + self.balance * matrix.column_step[column] * worths[column];
@@ -179,10 +182,13 @@ impl State {
             matrix.polytope.project(&mut ahead, &matrix.column_step, &mut price);
             for (column, slot) in ahead.iter_mut().enumerate() {
                 let next = *slot;
+                // The multipliers see the attack one step ahead, which makes the method converge.
                 *slot = 2.0 * next - self.x[column];
                 self.x[column] = next;
                 average.0[column] += next;
             }
+            // … then the multipliers move down where the attack has more than one in their row, and are projected onto
+            // `Σ_i μ_ni ≤ 1`.
             matrix.forward(&ahead, &mut reached);
             for (row, y) in self.y.iter_mut().enumerate() {
                 *y += matrix.row_step[row] / self.balance * (1.0 - reached[row]);
@@ -218,18 +224,20 @@ impl State {
                 }
                 dual - primal
             };
+            // Averages converge where iterates may circle, so both are measured.
             let (gap_now, gap_mean) = (measure(&self.x, &self.y), measure(&mean.0, &mean.1));
             let closed = best_dual - best_primal <= limits.accuracy * best_primal.max(1.0);
             if closed || self.work > limits.work || stop.is_set() {
                 break;
             }
             let gap = gap_now.min(gap_mean);
+            // Restarts from the better of the two make the convergence linear on linear programs (Applegate et al.).
             if gap <= 0.4 * last_gap || steps_since >= 10 * STEPS && gap <= 0.9 * last_gap || steps_since >= 20 * STEPS
             {
                 if gap_mean < gap_now {
                     (self.x, self.y) = mean;
                 }
-                self.rebalance(matrix, &restarted);
+                self.rebalance(matrix, &restarted.0, &restarted.1);
                 restarted = (self.x.clone(), self.y.clone());
                 average.0.fill(0.0);
                 average.1.fill(0.0);
@@ -244,12 +252,14 @@ impl State {
     }
 
     /// Makes both sides move about equally far.
-    fn rebalance(&mut self, matrix: &Matrix, before: &(Vec<f64>, Vec<f64>)) {
+    fn rebalance(&mut self, matrix: &Matrix, before_x: &[f64], before_y: &[f64]) {
         let moved = |now: &[f64], then: &[f64], step: &[f64]| -> f64 {
             let squares = now.iter().zip(then).zip(step).filter(|(_, s)| **s > 0.0);
             squares.map(|((a, b), s)| (a - b) * (a - b) / s).sum::<f64>().sqrt()
         };
-        let (x, y) = (moved(&self.x, &before.0, &matrix.column_step), moved(&self.y, &before.1, &matrix.row_step));
+        let x = moved(&self.x, before_x, &matrix.column_step);
+        let y = moved(&self.y, before_y, &matrix.row_step);
+        // The geometric mean of the old ratio and the one just seen: a single odd stretch does not throw the steps off.
         if x > 1e-12 && y > 1e-12 {
             self.balance = (0.5 * (x / y).ln() + 0.5 * self.balance.ln()).exp().clamp(1e-4, 1e4);
         }

@@ -1,5 +1,5 @@
-//! The true network under a perturbation that changes flip by flip, for the whole graph at once and in f64: what a search for attacks looks at. Nothing
-//! rests on it.
+//! The true network under a perturbation that changes flip by flip, for the whole graph at once and in f64: what a
+//! search for attacks looks at. Nothing rests on it.
 
 use crate::problem::Problem;
 use crate::problem::flip::Flip;
@@ -26,7 +26,7 @@ struct Touched {
 
 /// Every representation of the whole graph under a perturbation.
 #[derive(Debug)]
-pub(crate) struct State<'a> {
+pub(crate) struct PerturbedGraph<'a> {
     problem: &'a Problem,
     receivers: Vec<Receivers>,
     /// `Ĥ(2) … Ĥ(L)`.
@@ -38,9 +38,9 @@ pub(crate) struct State<'a> {
     work: u64,
 }
 
-impl<'a> State<'a> {
-    /// The unperturbed graph.
-    pub(crate) fn new(problem: &'a Problem, unperturbed: &[Representation]) -> State<'a> {
+impl<'a> PerturbedGraph<'a> {
+    /// Starts at the unperturbed graph.
+    pub(crate) fn new(problem: &'a Problem, unperturbed: &[Representation]) -> PerturbedGraph<'a> {
         let nodes = problem.graph().node_count();
         let receivers = problem.network().layers().iter().map(|layer| {
             let matrix = &layer.passing;
@@ -69,7 +69,7 @@ impl<'a> State<'a> {
         let rows = |representation: &Representation| -> Vec<f64> {
             (0..nodes).flat_map(|node| representation.row(node).iter().copied()).collect()
         };
-        State {
+        PerturbedGraph {
             problem,
             receivers: receivers.collect(),
             values: unperturbed.iter().map(rows).collect(),
@@ -80,7 +80,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The logits of a node.
+    /// The logits of a node under the present flips, in f64 and without an error bound.
     pub(crate) fn logits(&self, node: usize) -> &[f64] {
         let last = self.widths.len() - 1;
         &self.values[last][node * self.widths[last]..][..self.widths[last]]

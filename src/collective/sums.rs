@@ -7,15 +7,15 @@ use crate::collective::named::Named;
 use crate::collective::row::ONE;
 
 /// Sums of shares by source node and place of the attribute, from above.
-pub(crate) struct Sums {
-    rows: Vec<Mutex<Sum>>,
+pub(crate) struct ShareSums {
+    rows: Vec<Mutex<SourceSums>>,
     /// A sum counts multiples of `2^shift` units of shares, so that those of all nodes fit.
     shift: u32,
 }
 
 /// The sums of one source node.
 #[derive(Clone, Debug, Default)]
-struct Sum {
+struct SourceSums {
     /// By place; empty if no row reaches the node.
     of: Vec<u32>,
     /// How many rows reach it.
@@ -26,26 +26,26 @@ struct Sum {
 const CLASS: u32 = 256;
 
 /// No sum is left half added.
-fn locked(sum: &Mutex<Sum>) -> MutexGuard<'_, Sum> {
+fn locked(sum: &Mutex<SourceSums>) -> MutexGuard<'_, SourceSums> {
     sum.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Clone for Sums {
-    fn clone(&self) -> Sums {
-        let of = |sum: &Mutex<Sum>| Mutex::new(locked(sum).clone());
-        Sums { rows: self.rows.iter().map(of).collect(), shift: self.shift }
+impl Clone for ShareSums {
+    fn clone(&self) -> ShareSums {
+        let of = |sum: &Mutex<SourceSums>| Mutex::new(locked(sum).clone());
+        ShareSums { rows: self.rows.iter().map(of).collect(), shift: self.shift }
     }
 }
 
-impl Sums {
+impl ShareSums {
     /// For so many source nodes, and at most so many rows.
-    pub(crate) fn new(sources: usize, rows: usize) -> Sums {
+    pub(crate) fn new(sources: usize, rows: usize) -> ShareSums {
         // A share counts less than one more than its part of ONE: 2^25 rows of it stay below 2^32 with a shift of 17.
         let mut shift = 8;
         while (rows as u64).saturating_mul((u64::from(ONE) >> shift) + 1) > u64::from(u32::MAX) && shift < 24 {
             shift += 1;
         }
-        Sums { rows: (0..sources).map(|_| Mutex::default()).collect(), shift }
+        ShareSums { rows: (0..sources).map(|_| Mutex::default()).collect(), shift }
     }
 
     /// Adds the shares of the flips of a source node in some row.
@@ -111,7 +111,8 @@ impl Sums {
         0
     }
 
-    /// What the flips of each source node that are not named are worth at most, in units of shares; source nodes without such flips are left out.
+    /// What the flips of each source node that are not named are worth at most, in units of shares; source nodes
+    /// without such flips are left out.
     pub(crate) fn unnamed(&self, named: &Named) -> BTreeMap<u32, u64> {
         let mut most = BTreeMap::new();
         for (source, sums) in (0..).zip(&self.rows) {
@@ -141,7 +142,7 @@ mod tests {
 
     #[test]
     fn sums_are_rounded_up_and_the_largest_are_named() {
-        let sums = Sums::new(2, 3);
+        let sums = ShareSums::new(2, 3);
         for _ in 0..3 {
             sums.add(1, [1, ONE, ONE / 2].into_iter());
         }

@@ -1,25 +1,26 @@
-//! What every flip can do to one node: shares of its margin, from the bound that is linear in the flips and exact where nothing is flipped
-//! (docs/math.md (5.5), (20.2)).
+//! What every flip can do to one node: shares of its margin, from the bound that is linear in the flips and exact where
+//! nothing is flipped (docs/math.md (5.5), (20.2)).
 
 use crate::bound::prepared::Prepared;
 use crate::bound::selection::Slopes;
 use crate::bound::workspace::Workspace;
-use crate::collective::kernel::{Kernel, Scale, Single};
+use crate::collective::kernel::{Kernel, Scale, SingleSlopes};
 use crate::collective::named::Named;
-use crate::collective::row::{ONE, Row};
+use crate::collective::row::{ONE, ShareRow};
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
 
 /// Attributes that are scored for all source nodes before the next ones are: their weights stay near the processor.
 const BLOCK: usize = 64;
 
-/// The shares of all flips of one node under a budget: a perturbation breaks the node only if its shares sum to one. A buffer that is used again for
-/// the next node.
+/// The shares of all flips of one node under a budget: a perturbation breaks the node only if its shares sum to one. A
+/// buffer that is used again for the next node.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Weights {
+pub(crate) struct FlipShares {
     /// The nodes that it depends on, in the order of its slice.
     sources: Vec<u32>,
-    /// Shares of the flips of a source, in the order of [`Attributes`](crate::bound::attributes::Attributes); 0 for those that are not permitted.
+    /// Shares of the flips of a source, in the order of [`Attributes`](crate::bound::attributes::Attributes); 0 for
+    /// those that are not permitted.
     shares: Vec<u32>,
     /// Places of a source.
     width: usize,
@@ -28,7 +29,7 @@ pub(crate) struct Weights {
     /// Flips that remove: they stand at the places of those that add.
     removals: Vec<(usize, u32)>,
     losses: Vec<f32>,
-    slopes: Vec<(Single, Scale)>,
+    slopes: Vec<(SingleSlopes, Scale)>,
 }
 
 /// What is the same for all nodes: the weights of the attributes, and the places of those that each node has, rising.
@@ -51,24 +52,27 @@ impl Common {
     }
 }
 
-impl Weights {
-    /// Finds the shares of a node against all other classes, at the budget of `prepared`. False if the bound says nothing.
+impl FlipShares {
+    /// Finds the shares of a node against all other classes, at the budget of `prepared`. False if the bound says
+    /// nothing.
     pub(crate) fn find(
         &mut self,
-        (prepared, common): (&Prepared, &Common),
-        target: (usize, usize),
+        prepared: &Prepared,
+        common: &Common,
+        node: usize,
+        reference: usize,
         workspace: &mut Workspace,
     ) -> bool {
         let (budget, attributes, kernel) = (prepared.budget(), prepared.attributes(), &common.kernel);
         let (adds, removes) = (budget.direction().adds(), budget.direction().removes());
-        let Weights { sources, shares, width, largest, removals, losses, slopes: single } = self;
+        let FlipShares { sources, shares, width, largest, removals, losses, slopes: single } = self;
         *width = kernel.padded();
         sources.clear();
         shares.clear();
         removals.clear();
         largest.clear();
         let (mut first, mut next) = (true, Vec::new());
-        let known = classes(prepared, target, workspace, |of, slopes, scale| {
+        let known = classes(prepared, node, reference, workspace, |of, slopes, scale| {
             let length = attributes.width();
             let free: Vec<usize> = (0..of.len()).filter(|&row| budget.local(of[row] as usize) > 0).collect();
             if first {
@@ -81,7 +85,7 @@ impl Weights {
                 }
             }
             first = false;
-            single.resize(of.len().max(single.len()), (Single::default(), scale));
+            single.resize(of.len().max(single.len()), (SingleSlopes::default(), scale));
             for &row in &free {
                 let centre = &slopes.centre[row * length..][..length];
                 let radius = slopes.radius.get(row * length..(row + 1) * length);
@@ -96,7 +100,7 @@ impl Weights {
                 for &row in &free {
                     let into = row * *width + place;
                     let (slopes, scale) = &single[row];
-                    let score = kernel.score(place, slopes, *scale, (&mut shares[into..][..block], losses));
+                    let score = kernel.score(place, slopes, *scale, &mut shares[into..][..block], losses);
                     largest[row] = largest[row].max(score);
                     while let Some((at, share)) = removals.get_mut(next[row]).filter(|of| of.0 < into + block) {
                         *share = (*share).max(scale.share(f64::from(losses[*at - into])));
@@ -130,7 +134,8 @@ impl Weights {
         if most == 0 {
             return false;
         }
-        // The largest of each source alone suffice in most cases; that one of them may be a flip that is not permitted does no harm.
+        // The largest of each source alone suffice in most cases; that one of them may be a flip that is not permitted
+        // does no harm.
         let mut largest = self.largest.clone();
         keep_largest(&mut largest, 0, most);
         if self.largest.len() > 1 && largest.into_iter().map(u64::from).sum::<u64>() >= enough {
@@ -147,7 +152,7 @@ impl Weights {
     }
 }
 
-/// Of the numbers from a place on, only so many of the largest.
+/// Keeps only the `count` largest of the numbers from place `from` on.
 fn keep_largest(numbers: &mut Vec<u32>, from: usize, count: usize) {
     if numbers.len() - from > count {
         if count > 0 {
@@ -160,14 +165,15 @@ fn keep_largest(numbers: &mut Vec<u32>, from: usize, count: usize) {
 /// The row of weights of a node, at named flips (docs/math.md (20.2)). `None` if the bound says nothing.
 pub(crate) fn named_row(
     prepared: &Prepared,
-    target: (usize, usize),
+    node: usize,
+    reference: usize,
     named: &Named,
     workspace: &mut Workspace,
-) -> Option<Row> {
+) -> Option<ShareRow> {
     let (graph, attributes) = (prepared.graph(), prepared.attributes());
     let mut entries: Vec<(Flip, u32)> = Vec::new();
     let mut first = true;
-    let known = classes(prepared, target, workspace, |sources, slopes, scale| {
+    let known = classes(prepared, node, reference, workspace, |sources, slopes, scale| {
         let width = attributes.width();
         let mut at = 0;
         for (row, &source) in sources.iter().enumerate() {
@@ -191,19 +197,21 @@ pub(crate) fn named_row(
     });
     entries.retain(|entry| entry.1 > 0);
     entries.sort_unstable();
-    known.then_some(Row { defaults: Vec::new(), entries })
+    known.then_some(ShareRow { defaults: Vec::new(), entries })
 }
 
-/// Goes through the other classes of a node: the nodes that it depends on, the slopes of the anchored bound, and how losses become shares. False if
-/// the bound says nothing for one of them.
+/// Goes through the other classes of a node: the nodes that it depends on, the slopes of the anchored bound, and how
+/// losses become shares. False if the bound says nothing for one of them.
 fn classes(
     prepared: &Prepared,
-    (node, reference): (usize, usize),
+    node: usize,
+    reference: usize,
     workspace: &mut Workspace,
     mut visit: impl FnMut(&[u32], &Slopes, Scale),
 ) -> bool {
     let network = prepared.network();
     workspace.slice.cut(network, network.depth(), node);
+    // A node breaks when any class overtakes it, so a share is the largest over all classes (20.2).
     for class in (0..network.class_count()).filter(|&class| class != reference) {
         let Workspace { slice, backward, relaxed, slopes, .. } = &mut *workspace;
         let bounds = prepared.activation_bounds();
@@ -228,7 +236,7 @@ mod tests {
     fn sums_keep_to_the_budget() {
         let tenth = ONE / 10 + 1;
         let shares = vec![6 * tenth, 6 * tenth, tenth, tenth];
-        let weights = Weights { sources: vec![0, 3], shares, width: 2, ..Weights::default() };
+        let weights = FlipShares { sources: vec![0, 3], shares, width: 2, ..FlipShares::default() };
         assert!(weights.suffice(|_| 2, 2) && !weights.suffice(|_| 2, 1) && !weights.suffice(|_| 2, 0));
         assert!(!weights.suffice(|_| 1, 9));
     }

@@ -38,7 +38,7 @@ pub(super) struct Seen {
 }
 
 /// What flips do to a row.
-pub(super) struct Changes {
+pub(super) struct FlipChanges {
     spread: Spread,
     flips: usize,
     /// Flips that add an attribute.
@@ -85,9 +85,9 @@ impl AttributeTerms {
         }
     }
 
-    /// A node of the row with the entry of one of these terms, by its place among them. Returns how many attributes the row has not
-    /// seen in this term before.
-    pub(super) fn read(&self, seen: &mut Seen, problem: &Problem, (of, n): (usize, usize), entry: f64) -> usize {
+    /// A node of the row with the entry of one of these terms, by its place among them. Returns how many attributes the
+    /// row has not seen in this term before.
+    pub(super) fn read(&self, seen: &mut Seen, problem: &Problem, of: usize, n: usize, entry: f64) -> usize {
         let attributes = problem.graph().attributes().row(n);
         let first = of * problem.graph().attribute_count();
         let mut fresh = 0;
@@ -108,7 +108,7 @@ impl AttributeTerms {
     }
 
     /// By how much flips move a unit, at most: (19.3).
-    pub(super) fn moved(&self, seen: &Seen, changes: &Changes, unit: usize) -> f64 {
+    pub(super) fn moved(&self, seen: &Seen, changes: &FlipChanges, unit: usize) -> f64 {
         let terms = self.largest.iter().zip(&seen.farthest);
         let moved: f64 = terms.map(|(largest, a)| a * largest.sum(unit, changes.spread)).sum();
         up(moved, self.terms.len() + changes.flips.min(1 << 20))
@@ -136,11 +136,11 @@ impl Seen {
     }
 
     /// What flips do.
-    pub(super) fn changes(&self, budget: &Budget) -> Changes {
+    pub(super) fn changes(&self, budget: &Budget) -> FlipChanges {
         let flips = self.flips.min(budget.global());
         let added = if budget.direction().adds() { flips } else { 0 };
         let spread = Spread { nodes: self.open, each: flips / self.open.max(1), rest: flips % self.open.max(1) };
-        Changes { spread, flips, added }
+        FlipChanges { spread, flips, added }
     }
 }
 

@@ -1,19 +1,21 @@
 //! The rounding errors of all nodes of a graph under a budget: hidden layers once, class pairs when they are asked for.
 //!
-//! Everything holds for every execution of the network as it is described, and for every admissible set of flips at once (docs/math.md §19).
+//! Everything holds for every execution of the network as it is described, and for every admissible set of flips at
+//! once (docs/math.md §19).
 
 use gcnproof_files::DescribedLayer;
 use rayon::prelude::*;
 
 use crate::deployed::attributes::{AttributeTerms, Seen};
 use crate::deployed::execution::Execution;
-use crate::deployed::row::{LayerFacts, Row, up};
+use crate::deployed::row::{LayerFacts, RowFacts, up};
 use crate::deployed::term::{TermWeights, bias, bias_sizes};
-use crate::deployed::units::{Entry, Units};
+use crate::deployed::units::{ComputedUnit, Units};
 use crate::problem::Problem;
 use crate::problem::forward::{Representation, first_magnitudes};
 
-/// What one row of a layer receives from other layers: by term and input, of the terms that read layers one after the other.
+/// What one row of a layer receives from other layers: by term and input, of the terms that read layers one after the
+/// other.
 #[derive(Clone, Debug, Default)]
 struct Received {
     /// `Σ_n |A_mn| e_n`.
@@ -22,7 +24,7 @@ struct Received {
     size: Vec<f64>,
     /// `Σ_n |A_mn|` times the reach.
     reach: Vec<f64>,
-    row: Row,
+    row: RowFacts,
 }
 
 /// Error bounds of a problem as it is deployed.
@@ -76,8 +78,8 @@ impl ErrorTable {
         &self.problem.network().described().layers[at]
     }
 
-    /// By how much computed margins of a class over others may differ from the exact ones at a node, at most; infinite where nothing
-    /// is known (docs/math.md (19.5)).
+    /// By how much computed margins of a class over others may differ from the exact ones at a node, at most; infinite
+    /// where nothing is known (docs/math.md (19.5)).
     pub fn margin_errors(&self, node: usize, reference: usize, classes: &[usize]) -> Vec<f64> {
         let (network, last) = (self.problem.network(), self.units.len());
         let (layer, facts) = (self.layer(last), &self.facts[last]);
@@ -136,7 +138,8 @@ impl ErrorTable {
         let (problem, network) = (&self.problem, self.problem.network());
         let (layer, facts, layers) = (self.layer(at), &self.facts[at], &network.described().layers);
         let (chain, values) = (&network.layers()[layer.layer], &unperturbed[layer.layer]);
-        // The forward pass has the magnitudes of a layer that reads attributes alone, unless they are others by what was folded.
+        // The forward pass has the magnitudes of a layer that reads attributes alone, unless they are others by what
+        // was folded.
         let folded = layer.bias_magnitude.is_some() || layer.terms.iter().any(|term| term.magnitude.is_some());
         let forward = layer.terms.iter().all(|term| term.source.is_none()) && layer.layer == 0 && !folded;
         let attributes = AttributeTerms::new(problem, layer, !forward);
@@ -177,9 +180,9 @@ impl ErrorTable {
                     moved = if first > 0 { (moved + own).next_up() } else { own };
                 }
                 let wrong = up(inherited + relative * magnitude + underflow, terms);
-                let entry = Entry { value: values.entry(m, layer.first + j), moved, wrong };
+                let entry = ComputedUnit { value: values.entry(m, layer.first + j), moved, wrong };
                 let linear = chain.is_linear(layer.first + j);
-                entry.put(linear, (&mut error[j], &mut size[j]), reach.get_mut(j));
+                entry.put(linear, &mut error[j], &mut size[j], reach.get_mut(j));
             }
         });
         units.close()
@@ -192,7 +195,7 @@ impl ErrorTable {
         let count = layer.terms.len();
         let total = self.terms_of_layers(at).map(|of| of.1).sum();
         let zeros = || vec![0.0; total];
-        let row = Row::new(count, if attributes.any() { 1.0 } else { 0.0 });
+        let row = RowFacts::new(count, if attributes.any() { 1.0 } else { 0.0 });
         let mut received = Received { error: zeros(), size: zeros(), reach: zeros(), row };
         seen.begin();
         for (n, entries) in passing.row(m) {
@@ -202,7 +205,7 @@ impl ErrorTable {
                 let Some(source) = term.source else {
                     if a != 0.0 {
                         facts.count(&mut received.row, k, a);
-                        received.row.inputs[k] += attributes.read(seen, &self.problem, (of, n), a);
+                        received.row.inputs[k] += attributes.read(seen, &self.problem, of, n, a);
                         reads = true;
                     }
                     of += 1;

@@ -1,16 +1,19 @@
-//! What an execution is: the format of its numbers, how far its operator entries may be from ours, what happens to subnormals.
+//! What an execution is: the format of its numbers, how far its operator entries may be from ours, what happens to
+//! subnormals.
 //!
-//! A described layer `Σ_k A_k H_k W_k + b` is computed from the numbers `H_k` that the layers it reads have given, in the given precision and the
-//! exponent range of binary32, rounding to nearest. Entry by entry and term by term an execution chooses: `A_k H_k` first or `H_k W_k` first; any
-//! binary tree for each sum, the terms and the bias anywhere in it; a fused or a separate multiply-add at every product; operator entries within
-//! the stated error of ours. Weights, biases and matrices that are no numbers of the format are rounded to it first.
+//! A described layer `Σ_k A_k H_k W_k + b` is computed from the numbers `H_k` that the layers it reads have given, in
+//! the given precision and the exponent range of binary32, rounding to nearest. Entry by entry and term by term an
+//! execution chooses: `A_k H_k` first or `H_k W_k` first; any binary tree for each sum, the terms and the bias anywhere
+//! in it; a fused or a separate multiply-add at every product; operator entries within the stated error of ours.
+//! Weights, biases and matrices that are no numbers of the format are rounded to it first.
 
 use serde::{Deserialize, Serialize};
 
 use crate::problem::graph::Graph;
 use crate::problem::network::{Layer, Network, Operator};
 
-/// Units by which entries of a rule that frameworks compute at run time may differ from ours: `deg.pow(-0.5)` and two products.
+/// Units by which entries of a rule that frameworks compute at run time may differ from ours: `deg.pow(-0.5)` and two
+/// products.
 pub const RULE_ERROR: u32 = 8;
 
 /// What an execution may do.
@@ -18,7 +21,8 @@ pub const RULE_ERROR: u32 = 8;
 pub struct Execution {
     /// Bits of a significand: the unit roundoff is `2^−precision`. 24 for float32.
     pub precision: u32,
-    /// By how many unit roundoffs operator entries may differ from ours, relatively; none: what is usual for each operator.
+    /// By how many unit roundoffs operator entries may differ from ours, relatively; none: what is usual for each
+    /// operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator_error: Option<u32>,
     /// May subnormal numbers be taken for zero, wherever they occur?
@@ -35,7 +39,8 @@ impl Execution {
         0.5f64.powi(self.precision as i32)
     }
 
-    /// What a result that underflows is wrong by, at most: half the smallest subnormal, or the smallest normal number where flushed.
+    /// What a result that underflows is wrong by, at most: half the smallest subnormal, or the smallest normal number
+    /// where flushed.
     pub(crate) fn underflow(&self) -> f64 {
         // The smallest subnormal is 2^(1 − 126 − precision).
         0.5f64.powi(if self.flush_subnormals { 126 } else { 126 + self.precision as i32 })

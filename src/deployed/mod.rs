@@ -1,4 +1,5 @@
-//! The network as it runs: what an execution in float32 is, and how far its margins are from those of the exact network.
+//! The network as it runs: what an execution in float32 is, and how far its margins are from those of the exact
+//! network.
 
 mod attributes;
 pub mod error_table;

@@ -1,4 +1,5 @@
-//! The rounding errors of one row of a described layer, from sums of magnitudes (docs/math.md §19). Every number is rounded up.
+//! The rounding errors of one row of a described layer, from sums of magnitudes (docs/math.md §19). Every number is
+//! rounded up.
 
 use gcnproof_files::DescribedLayer;
 
@@ -23,7 +24,8 @@ pub(super) struct LayerFacts {
 struct TermFacts {
     /// Roundings that entries of its operator stand for, as stated.
     operator_error: u32,
-    /// Roundings of products on a path: 1 where inputs are 0 and 1, and 2 otherwise; and those of what was folded into its weights.
+    /// Roundings of products on a path: 1 where inputs are 0 and 1, and 2 otherwise; and those of what was folded into
+    /// its weights.
     products: usize,
 }
 
@@ -32,7 +34,7 @@ const LARGEST: f64 = (1u128 << 120) as f64;
 
 /// What one entry of a layer is summed from. No other row counts, so that errors are the same on a part of the graph.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Row {
+pub(super) struct RowFacts {
     /// Inputs that may differ from zero, by term.
     pub(super) inputs: Vec<usize>,
     /// Entries of the operator's row, by term.
@@ -44,10 +46,10 @@ pub(super) struct Row {
     pub(super) size: f64,
 }
 
-impl Row {
-    pub(super) fn new(terms: usize, size: f64) -> Row {
+impl RowFacts {
+    pub(super) fn new(terms: usize, size: f64) -> RowFacts {
         let (inputs, entries, rounded) = (vec![0; terms], vec![0; terms], vec![false; terms]);
-        Row { inputs, entries, rounded, largest_entry: 0.0, size }
+        RowFacts { inputs, entries, rounded, largest_entry: 0.0, size }
     }
 }
 
@@ -83,17 +85,18 @@ impl LayerFacts {
         }
     }
 
-    /// Counts an entry of a term.
-    pub(super) fn count(&self, row: &mut Row, term: usize, entry: f64) {
+    /// Counts an entry of a term's operator towards the roundings of a row.
+    pub(super) fn count(&self, row: &mut RowFacts, term: usize, entry: f64) {
         row.entries[term] += 1;
         row.largest_entry = row.largest_entry.max(entry.abs());
         // Whatever error is allowed: a number that the format does not hold is rounded.
         row.rounded[term] |= self.terms[term].operator_error == 0 && !self.execution.holds(entry);
     }
 
-    /// `γ` of (19.1): what the products of a row are wrong by at most, relative to their magnitude; infinite where nothing is known, or a number
-    /// may leave the range. `biases` are those of the row, `sizes` what was folded into them.
-    pub(super) fn relative(&self, row: &Row, biases: &[f64], sizes: &[f64]) -> f64 {
+    /// `γ` of (19.1): what the products of a row are wrong by at most, relative to their magnitude; infinite where
+    /// nothing is known, or a number may leave the range. `biases` are those of the row, `sizes` what was folded into
+    /// them.
+    pub(super) fn relative(&self, row: &RowFacts, biases: &[f64], sizes: &[f64]) -> f64 {
         if !self.stays_in_range(row, largest(sizes.iter().copied())) {
             return f64::INFINITY;
         }
@@ -111,7 +114,7 @@ impl LayerFacts {
     }
 
     /// Does every number on the way stay in range?
-    fn stays_in_range(&self, row: &Row, largest_bias: f64) -> bool {
+    fn stays_in_range(&self, row: &RowFacts, largest_bias: f64) -> bool {
         let inputs = row.inputs.iter().max().copied().unwrap_or(0);
         let entries: usize = row.entries.iter().sum();
         let summed = (inputs + 1) as f64 * (entries + 1) as f64 * (self.terms.len() + 1) as f64;
@@ -119,12 +122,13 @@ impl LayerFacts {
         summed * self.factors(row) + largest_bias < LARGEST
     }
 
-    fn factors(&self, row: &Row) -> f64 {
+    fn factors(&self, row: &RowFacts) -> f64 {
         (1.0 + row.size) * (1.0 + self.largest_weight) * (1.0 + row.largest_entry)
     }
 
-    /// What underflow adds: each operation, and each number that is read, is wrong by so much once more, times what it is multiplied by.
-    pub(super) fn underflows(&self, row: &Row) -> f64 {
+    /// What underflow adds: each operation, and each number that is read, is wrong by so much once more, times what it
+    /// is multiplied by.
+    pub(super) fn underflows(&self, row: &RowFacts) -> f64 {
         let pairs = row.inputs.iter().zip(&row.entries).map(|(&d, &r)| (d + 1) as f64 * (r + 1) as f64);
         let operations = pairs.sum::<f64>() + 1.0;
         16.0 * self.execution.underflow() * operations * self.factors(row)

@@ -27,7 +27,8 @@ impl<'a> TermWeights<'a> {
         &self.chain.row(self.place.row + input)[self.place.column..][..self.outputs]
     }
 
-    /// At least the sum of the sizes of all products that stand for a weight: its own size where nothing was folded into it.
+    /// At least the sum of the sizes of all products that stand for a weight: its own size where nothing was folded
+    /// into it.
     pub(super) fn size(&self, input: usize, output: usize) -> f64 {
         match self.magnitude {
             Some(magnitude) => magnitude[input * self.outputs + output],

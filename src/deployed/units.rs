@@ -31,19 +31,20 @@ fn stored(x: f64) -> f32 {
 }
 
 /// One unit: its exact value without flips, how far flips move it, and what computing it is wrong by.
-pub(super) struct Entry {
+pub(super) struct ComputedUnit {
     pub(super) value: Enclosure,
     pub(super) moved: f64,
     pub(super) wrong: f64,
 }
 
-impl Entry {
+impl ComputedUnit {
     /// Error, size and reach of the activation.
-    pub(super) fn put(&self, linear: bool, (error, size): (&mut f32, &mut f32), reach: Option<&mut f32>) {
+    pub(super) fn put(&self, linear: bool, error: &mut f32, size: &mut f32, reach: Option<&mut f32>) {
         let highest = (self.value.upper() + self.moved).next_up();
         let lowest = (self.value.lower() - self.moved).next_down();
         if !(self.wrong + highest.abs() + lowest.abs()).is_finite() {
-            // Nothing is known. Infinities stay so, whatever they are multiplied by or compared with, or become NaN and are found here.
+            // Nothing is known. Infinities stay so, whatever they are multiplied by or compared with, or become NaN and
+            // are found here.
             (*error, *size) = (f32::INFINITY, f32::INFINITY);
             return reach.into_iter().for_each(|reach| *reach = f32::INFINITY);
         }

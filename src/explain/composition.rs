@@ -1,7 +1,7 @@
 //! The composition of a bound: what its relaxed hidden units take away from the true margin.
 //!
-//! Each bound is taken apart at its own worst flips `δ*`: the true network has some margin there, and every hidden unit whose
-//! relaxed value lies below its true one takes its share away. What is left is the bound (docs/math.md (14.4)):
+//! Each bound is taken apart at its own worst flips `δ*`: the true network has some margin there, and every hidden unit
+//! whose relaxed value lies below its true one takes its share away. What is left is the bound (docs/math.md (14.4)):
 //!
 //! ```text
 //! bound = margin(δ*) − Σ units (a·relu(z) − relaxed value) − what the layers above the second lose
@@ -22,8 +22,8 @@ const COSTLIEST: usize = 10;
 
 /// A hidden unit and what its relaxation costs the bound.
 #[derive(Clone, Debug, Serialize)]
-pub struct Unit {
-    /// Of which node.
+pub struct UnitCost {
+    /// The node that it belongs to.
     pub node: u32,
     /// Which unit of representation 2.
     pub unit: usize,
@@ -35,16 +35,16 @@ pub struct Unit {
     pub lower: f64,
     /// `S`.
     pub upper: f64,
-    /// What it costs.
+    /// By how much the bound is lower because of it; 0 where the relaxation is exact.
     pub cost: f64,
 }
 
 /// What a bound is made of.
 #[derive(Clone, Debug, Serialize)]
 pub struct Composition {
-    /// Which bound.
+    /// The name of the bound, as it is shown.
     pub bound: &'static str,
-    /// Its value.
+    /// A lower bound on the margin, rounding included.
     pub value: f64,
     /// The number of flips that attain it.
     pub flips: usize,
@@ -59,14 +59,15 @@ pub struct Composition {
     /// What is lost in the layers above.
     pub above_cost: f64,
     /// The most expensive ones.
-    pub costliest: Vec<Unit>,
+    pub costliest: Vec<UnitCost>,
 }
 
 /// Takes one bound apart.
 pub(super) fn compose(
     certifier: &Certifier,
     node: usize,
-    (reference, class): (usize, usize),
+    reference: usize,
+    class: usize,
     name: &'static str,
     relaxation: Relaxation,
 ) -> Option<Composition> {
@@ -74,14 +75,14 @@ pub(super) fn compose(
     let unperturbed = &certifier.unperturbed()[0];
     let width = unperturbed.width;
     let mut workspace = Workspace::default();
-    let value = certifier.prepared().bound_alone(node, (reference, class), relaxation, &mut workspace).lower();
+    let value = certifier.prepared().pair_bound(node, reference, class, relaxation, &mut workspace).lower();
     let flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
     let logits: Vec<f64> = certifier.prepared().logits(&flips, &mut workspace).map(|logit| logit.value).collect();
     let Workspace { slice, evaluator, backward, relaxed, .. } = &mut workspace;
     let true_margin = logits[reference] - logits[class];
     let (rise, fall) = changes(certifier, slice, &flips);
     let (coefficients, _) = backward.coefficients();
-    let mut units: Vec<Unit> = Vec::new();
+    let mut units: Vec<UnitCost> = Vec::new();
     for (m, &owner) in slice.nodes(2).iter().enumerate() {
         let (z0, r, s) = (unperturbed.row(owner as usize), bounds.lower(owner as usize), bounds.upper(owner as usize));
         for j in 0..width {
@@ -98,7 +99,7 @@ pub(super) fn compose(
                     a * z0[j].max(0.0) + (centre - radius) * rise[at] - (centre + radius) * fall[at]
                 }
             };
-            units.push(Unit {
+            units.push(UnitCost {
                 node: owner,
                 unit: j,
                 coefficient: a,

@@ -2,7 +2,7 @@
 
 mod composition;
 
-pub use composition::{Composition, Unit};
+pub use composition::{Composition, UnitCost};
 
 use serde::Serialize;
 
@@ -43,7 +43,7 @@ pub struct ClassLine {
     pub unperturbed: f64,
     /// The paper's bound.
     pub paper_bound: f64,
-    /// The anchored bound.
+    /// The bound that is exact where nothing is flipped.
     pub anchored_bound: f64,
     /// What the verdict knows.
     pub margin: MarginRecord,
@@ -51,10 +51,10 @@ pub struct ClassLine {
 
 /// One flip of the attack, in the order in which they hurt most.
 #[derive(Clone, Debug, Serialize)]
-pub struct Step {
+pub struct AttackStep {
     /// Whose attribute.
     pub node: u32,
-    /// Which attribute.
+    /// From 0, below the number of attributes.
     pub attribute: u32,
     /// Added or removed?
     pub added: bool,
@@ -68,7 +68,7 @@ pub struct Step {
 
 /// The strongest perturbation found.
 #[derive(Clone, Debug, Serialize)]
-pub struct Attack {
+pub struct StrongestAttack {
     /// Against which class.
     pub class: u64,
     /// Does it break the node?
@@ -76,13 +76,13 @@ pub struct Attack {
     /// How many of the flips, from the first on, break it in exact arithmetic; null if all of them do not.
     pub sufficient: Option<usize>,
     /// The flips.
-    pub steps: Vec<Step>,
+    pub steps: Vec<AttackStep>,
 }
 
 /// A node as it runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeployedLine {
-    /// The verdict.
+    /// `robust`, `non_robust`, `rounding_dependent` or `undecided`, for every execution of the network.
     pub verdict: &'static str,
     /// Between which numbers the difference of computed and exact margin lies, class pair by class pair.
     pub rounding: Vec<MarginRecord>,
@@ -90,12 +90,12 @@ pub struct DeployedLine {
     pub prediction_depends: bool,
 }
 
-/// Everything that is told of a node.
+/// The explanation of a node: its verdict, the numbers behind it, and the strongest attack found.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
-    /// The node.
+    /// Its id, from 0.
     pub node: u64,
-    /// Its label.
+    /// The class that the graph file gives it, if any.
     pub label: Option<u64>,
     /// The class predicted without an attack.
     pub predicted: u64,
@@ -105,7 +105,7 @@ pub struct Explanation {
     pub neighbourhood: u64,
     /// The nodes around it.
     pub rings: Vec<Ring>,
-    /// The verdict.
+    /// `robust`, `non_robust` or `undecided`.
     pub verdict: &'static str,
     /// What it rests on.
     pub reason: &'static str,
@@ -123,7 +123,7 @@ pub struct Explanation {
     /// The class pairs.
     pub classes: Vec<ClassLine>,
     /// The strongest perturbation found.
-    pub attack: Attack,
+    pub attack: StrongestAttack,
     /// The bounds against that class, taken apart. Empty without a hidden layer: then the bounds are exact.
     pub composition: Vec<Composition>,
 }
@@ -145,9 +145,8 @@ pub fn explain(certifier: &Certifier, node: usize) -> Result<Explanation, Proble
     let seconds = start.elapsed().as_secs_f64();
     let reference = result.reference;
     let logits = certifier.unperturbed().last().map_or(&[][..], |logits| logits.row(node));
-    let mut bound = |class, relaxation| {
-        certifier.prepared().bound_alone(node, (reference, class), relaxation, &mut workspace).lower()
-    };
+    let mut bound =
+        |class, relaxation| certifier.prepared().pair_bound(node, reference, class, relaxation, &mut workspace).lower();
     let classes = result
         .margins
         .iter()
@@ -160,14 +159,14 @@ pub fn explain(certifier: &Certifier, node: usize) -> Result<Explanation, Proble
         })
         .collect();
     let (class, flips) = strongest(certifier, &result, &mut workspace);
-    let steps = steps(certifier, node, (reference, class), flips, &mut workspace);
+    let steps = steps(certifier, node, reference, class, flips, &mut workspace);
     let breaks = result.verdict == Verdict::NonRobust;
     let sufficient = breaks.then(|| sufficient(certifier, reference, &steps, &mut workspace)).flatten();
-    let attack = Attack { class: class as u64, breaks, sufficient, steps };
+    let attack = StrongestAttack { class: class as u64, breaks, sufficient, steps };
     let bounds = [("the paper's bound", Relaxation::Paper), ("the anchored bound", Relaxation::Anchored)];
     let composition = bounds
         .into_iter()
-        .filter_map(|(name, relaxation)| composition::compose(certifier, node, (reference, class), name, relaxation));
+        .filter_map(|(name, relaxation)| composition::compose(certifier, node, reference, class, name, relaxation));
     Ok(Explanation {
         node: node as u64,
         label: certifier.graph().label(node).map(u64::from),
@@ -215,13 +214,13 @@ fn strongest(certifier: &Certifier, result: &NodeResult, workspace: &mut Workspa
     if result.verdict == Verdict::NonRobust {
         return (class, result.witness.clone());
     }
-    let pair = (result.reference, class);
+    let reference = result.reference;
     let mut best: Option<(f64, Vec<Flip>)> = None;
     for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
-        certifier.prepared().bound_alone(result.node, pair, relaxation, workspace);
+        certifier.prepared().pair_bound(result.node, reference, class, relaxation, workspace);
         let mut flips: Vec<Flip> = workspace.selection.flips().iter().map(|loss| loss.flip).collect();
-        let objective = [(pair.0, 1.0), (pair.1, -1.0)];
-        let margin = local::improve(certifier.prepared(), (&objective, 0.0), &mut flips, workspace);
+        let objective = [(reference, 1.0), (class, -1.0)];
+        let margin = local::improve(certifier.prepared(), &objective, 0.0, &mut flips, workspace);
         if best.as_ref().is_none_or(|known| margin < known.0) {
             best = Some((margin, flips));
         }
@@ -233,10 +232,11 @@ fn strongest(certifier: &Certifier, result: &NodeResult, workspace: &mut Workspa
 fn steps(
     certifier: &Certifier,
     node: usize,
-    (reference, class): (usize, usize),
+    reference: usize,
+    class: usize,
     mut open: Vec<Flip>,
     workspace: &mut Workspace,
-) -> Vec<Step> {
+) -> Vec<AttackStep> {
     workspace.slice.cut(certifier.network(), certifier.network().depth(), node);
     let mut margin_of = |flips: &[Flip]| {
         let logits: Vec<f64> = certifier.prepared().logits(flips, workspace).map(|logit| logit.value).collect();
@@ -248,9 +248,9 @@ fn steps(
     let mut before = margin_of(&[]);
     let mut steps = Vec::new();
     if open.len() > ORDERED {
-        let mut alone: Vec<(f64, Flip)> = open.iter().map(|flip| (margin_of(&[*flip]), *flip)).collect();
-        alone.sort_by(|x, y| x.0.total_cmp(&y.0).then(x.1.cmp(&y.1)));
-        open = alone.into_iter().map(|(_, flip)| flip).collect();
+        let mut by_itself: Vec<(f64, Flip)> = open.iter().map(|flip| (margin_of(&[*flip]), *flip)).collect();
+        by_itself.sort_by(|x, y| x.0.total_cmp(&y.0).then(x.1.cmp(&y.1)));
+        open = by_itself.into_iter().map(|(_, flip)| flip).collect();
     }
     while !open.is_empty() {
         let candidates = if open.len() + made.len() > ORDERED { 1 } else { open.len() };
@@ -263,7 +263,7 @@ fn steps(
         let Some((at, margin)) = tried.min_by(|x, y| x.1.total_cmp(&y.1)) else { break };
         let flip = open.remove(at);
         made.push(flip);
-        steps.push(Step {
+        steps.push(AttackStep {
             node: flip.node,
             attribute: flip.attribute,
             added: !certifier.graph().attributes().contains(flip.node as usize, flip.attribute),
@@ -276,9 +276,14 @@ fn steps(
     steps
 }
 
-/// How many of the flips, from the first on, take the reference class down to some other one. Margins inside their rounding
-/// error are computed exactly. The workspace stands at the target.
-fn sufficient(certifier: &Certifier, reference: usize, steps: &[Step], workspace: &mut Workspace) -> Option<usize> {
+/// How many of the flips, from the first on, take the reference class down to some other one. Margins inside their
+/// rounding error are computed exactly. The workspace stands at the target.
+fn sufficient(
+    certifier: &Certifier,
+    reference: usize,
+    steps: &[AttackStep],
+    workspace: &mut Workspace,
+) -> Option<usize> {
     let flips: Vec<Flip> = steps.iter().map(|step| Flip { node: step.node, attribute: step.attribute }).collect();
     let mut units = ExactUnits::default();
     (0..=flips.len()).find(|&count| {

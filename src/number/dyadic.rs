@@ -29,8 +29,8 @@ impl Dyadic {
         Dyadic { mantissa: IBig::from(mantissa), exponent }
     }
 
-    /// The exact sum of finite floats: on one common exponent in machine integers where these surely suffice, which is the
-    /// usual case, and number by number otherwise.
+    /// The exact sum of finite floats: on one common exponent in machine integers where these surely suffice, which is
+    /// the usual case, and number by number otherwise.
     ///
     /// # Panics
     /// As [`from_f64`](Dyadic::from_f64).

@@ -70,8 +70,8 @@ impl std::str::FromStr for LocalBudget {
     }
 }
 
-/// What the attacker may do: at most [`global`](Budget::global) flips in all, at most [`local(n)`](Budget::local) in the
-/// row of node `n`, only in the given direction, never in a frozen row or column (docs/math.md (1.2)).
+/// What the attacker may do: at most [`global`](Budget::global) flips in all, at most [`local(n)`](Budget::local) in
+/// the row of node `n`, only in the given direction, never in a frozen row or column (docs/math.md (1.2)).
 ///
 /// Admissible sets of flips are closed under taking subsets; the anchored bound rests on that.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,7 +98,7 @@ pub enum BudgetError {
     /// A local budget is negative.
     #[error("the local budget of node {node} is {value}: it must not be negative")]
     Negative {
-        /// The node.
+        /// Its id, from 0.
         node: usize,
         /// What was given.
         value: i64,
@@ -118,32 +118,28 @@ pub enum BudgetError {
 impl Budget {
     /// The same local budget `q` for every node.
     pub fn uniform(graph: &Graph, global: usize, local: usize) -> Budget {
-        Budget::uniform_of((graph.node_count(), graph.attribute_count()), global, local)
+        Budget::uniform_of(graph.node_count(), graph.attribute_count(), global, local)
     }
 
     /// The same for a graph of so many nodes and attributes.
     #[doc(hidden)]
-    pub fn uniform_of((nodes, attributes): (usize, usize), global: usize, local: usize) -> Budget {
+    pub fn uniform_of(nodes: usize, attributes: usize, global: usize, local: usize) -> Budget {
         let local = local.min(attributes) as u32;
         Budget { global, local: vec![local; nodes], direction: Direction::Both, frozen: Vec::new() }
     }
 
-    /// One local budget per node.
+    /// A local budget `q_n` for every node, in the order of their ids.
     pub fn per_node(graph: &Graph, global: usize, local: &[i64]) -> Result<Budget, BudgetError> {
-        Budget::per_node_of((graph.node_count(), graph.attribute_count()), global, local)
+        Budget::per_node_of(graph.node_count(), graph.attribute_count(), global, local)
     }
 
     /// The same for a graph of so many nodes and attributes.
     #[doc(hidden)]
-    pub fn per_node_of(
-        (nodes, attributes): (usize, usize),
-        global: usize,
-        local: &[i64],
-    ) -> Result<Budget, BudgetError> {
+    pub fn per_node_of(nodes: usize, attributes: usize, global: usize, local: &[i64]) -> Result<Budget, BudgetError> {
         if local.len() != nodes {
             return Err(BudgetError::Length { given: local.len(), nodes });
         }
-        let mut budget = Budget::uniform_of((nodes, attributes), global, 0);
+        let mut budget = Budget::uniform_of(nodes, attributes, global, 0);
         for (node, (&value, slot)) in local.iter().zip(&mut budget.local).enumerate() {
             let value = usize::try_from(value).map_err(|_| BudgetError::Negative { node, value })?;
             *slot = value.min(attributes) as u32;
@@ -273,6 +269,27 @@ impl Decided {
     /// Are the flips made within the budget?
     pub fn admissible(&self, budget: &Budget) -> bool {
         self.global(budget).is_some() && self.flipped.iter().all(|flip| self.local(budget, flip.node).is_some())
+    }
+}
+
+/// A budget of which a branch has already decided some flips.
+#[derive(Clone, Copy, Debug)]
+pub struct Remaining<'a> {
+    /// The budget at the root of the search.
+    pub budget: &'a Budget,
+    /// The flips that the branch has made or ruled out.
+    pub decided: &'a Decided,
+}
+
+impl Remaining<'_> {
+    /// `Q` that is left; 0 if more was used than there is.
+    pub fn global(&self) -> usize {
+        self.decided.global(self.budget).unwrap_or(0)
+    }
+
+    /// `min(q_n, Q)` that is left; 0 if more was used than there is.
+    pub fn local(&self, node: u32) -> usize {
+        self.decided.local(self.budget, node).unwrap_or(0).min(self.global())
     }
 }
 

@@ -1,6 +1,6 @@
 //! A perturbation on the true network: the logits of one target when some flips are made, in f64 with a proven error.
 //!
-//! Whoever rests a verdict on them and finds a margin inside its error asks [`crate::problem::exact`].
+//! A verdict on a margin that lies inside its error must use [`crate::problem::exact`].
 
 use crate::number::rounding::{Enclosure, FLOOR, error_of};
 use crate::problem::Problem;
@@ -29,7 +29,7 @@ pub struct Evaluator {
 
 impl Evaluator {
     /// Gets ready for the target of a slice: no perturbation of it has been evaluated.
-    pub fn aim(&mut self, slice: &Slice) {
+    pub fn set_target(&mut self, slice: &Slice) {
         self.layers.resize_with(slice.top() - 1, Values::default);
         for layer in &mut self.layers {
             layer.value.clear();
@@ -45,7 +45,7 @@ impl Evaluator {
         slice: &Slice,
         flips: &[Flip],
     ) -> impl Iterator<Item = Enclosure> + use<'a> {
-        self.aim(slice);
+        self.set_target(slice);
         self.first(problem, &unperturbed[0], slice, flips);
         for l in 2..slice.top() {
             self.step(problem.network(), slice, l);

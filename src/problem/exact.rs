@@ -1,8 +1,9 @@
-//! The network evaluated in dyadic integers, for margins that lie inside their rounding error ([`crate::bound::exact`] has the bounds).
+//! The network evaluated in dyadic integers, for margins that lie inside their rounding error ([`crate::bound::exact`]
+//! has the bounds).
 //!
-//! Slopes may be rounded (any slope gives a valid line), everything else is exact: pre-activations, intercepts, losses and
-//! their selection. What a node sends in the first layer is summed once per run ([`Sums`]), what the units of a target
-//! receive once per target ([`ExactUnits`]); a perturbation then costs what its flips change.
+//! Slopes may be rounded (any slope gives a valid line), everything else is exact: pre-activations, intercepts, losses
+//! and their selection. What a node sends in the first layer is summed once per run ([`Sums`]), what the units of a
+//! target receive once per target ([`ExactUnits`]); a perturbation then costs what its flips change.
 
 use std::cmp::Ordering;
 use std::sync::OnceLock;
@@ -18,14 +19,14 @@ use crate::problem::objective::Objective;
 use crate::problem::slice::Slice;
 
 /// A matrix of exact numbers, row-major.
-pub(crate) struct Exact {
+pub(crate) struct ExactMatrix {
     pub(crate) width: usize,
     pub(crate) values: Vec<Dyadic>,
 }
 
-impl Exact {
-    pub(crate) fn zeros(rows: usize, width: usize) -> Exact {
-        Exact { width, values: vec![Dyadic::ZERO; rows * width] }
+impl ExactMatrix {
+    pub(crate) fn zeros(rows: usize, width: usize) -> ExactMatrix {
+        ExactMatrix { width, values: vec![Dyadic::ZERO; rows * width] }
     }
 
     pub(crate) fn row(&self, i: usize) -> &[Dyadic] {
@@ -37,7 +38,8 @@ impl Exact {
     }
 }
 
-/// `X W_k(1)` of the unperturbed graph, exactly, term after term: a node's row is summed when it is first asked for, and kept for all targets.
+/// `X W_k(1)` of the unperturbed graph, exactly, term after term: a node's row is summed when it is first asked for,
+/// and kept for all targets.
 #[derive(Debug)]
 pub struct Sums {
     nodes: Vec<OnceLock<Vec<Dyadic>>>,
@@ -50,7 +52,8 @@ impl Sums {
         Sums { nodes: (0..nodes).map(|_| OnceLock::new()).collect(), norms: OnceLock::new() }
     }
 
-    /// The attributes with the norms of their weights, rounded up, in falling order; those without weights are left out.
+    /// The attributes with the norms of their weights, rounded up, in falling order; those without weights are left
+    /// out.
     pub(crate) fn norms(&self, network: &Network) -> &[(f64, usize)] {
         self.norms.get_or_init(|| {
             let layer = &network.layers()[0];
@@ -73,7 +76,8 @@ impl Sums {
     }
 }
 
-/// The exact unperturbed pre-activations of one target's slice, by unit of representation 2, as far as they were needed.
+/// The exact unperturbed pre-activations of one target's slice, by unit of representation 2, as far as they were
+/// needed.
 #[derive(Debug, Default)]
 pub struct ExactUnits(Vec<Option<Vec<Dyadic>>>);
 
@@ -89,9 +93,9 @@ const LOOK: usize = 16;
 
 /// The problem of one target, as everything here needs it.
 pub struct ExactProblem<'a> {
-    /// The graph.
+    /// The unperturbed graph.
     pub graph: &'a Graph,
-    /// The network.
+    /// The network, whose floats are taken as the exact numbers that they are.
     pub network: &'a Network,
     /// The target's slice.
     pub slice: &'a Slice,
@@ -99,17 +103,17 @@ pub struct ExactProblem<'a> {
     pub sums: &'a Sums,
     /// What is known of this slice.
     pub units: &'a mut ExactUnits,
-    /// When the work must end, if anybody asks.
+    /// When the work must end; none if it may take its time.
     pub watch: Option<&'a Watch>,
 }
 
 impl<'a> ExactProblem<'a> {
-    /// The same until it is late.
+    /// The same, watching a deadline.
     pub(crate) fn until(self, watch: &'a Watch) -> ExactProblem<'a> {
         ExactProblem { watch: Some(watch), ..self }
     }
 
-    /// Goes on unless it is late.
+    /// None once the deadline has passed: for `?` inside long loops.
     pub(crate) fn look(&self) -> Option<()> {
         (!self.watch.is_some_and(Watch::is_late)).then_some(())
     }
@@ -119,12 +123,12 @@ impl ExactProblem<'_> {
     /// The exact objective `cᵀĤ(top)` of the target when these flips are made.
     ///
     /// # Panics
-    /// If it is late: whoever watches a clock asks [`ExactProblem::try_objective`].
+    /// If a deadline is watched and has passed; [`ExactProblem::try_objective`] does not panic.
     pub fn objective(&mut self, objective: Objective, flips: &[Flip]) -> Dyadic {
         self.try_objective(objective, flips).expect("nobody watches a clock")
     }
 
-    /// The same; none if it is late.
+    /// The same; none once the deadline has passed.
     pub(crate) fn try_objective(&mut self, objective: Objective, flips: &[Flip]) -> Option<Dyadic> {
         let top = self.slice.top();
         let layer = &self.network.layers()[top - 2];
@@ -163,12 +167,12 @@ impl ExactProblem<'_> {
         Some(total)
     }
 
-    /// `Ĥ(l+1) = Σ_k A_k(l) H(l) W_k(l) + b(l)` on the slice; none if it is late.
-    pub(crate) fn step(&self, z: &Exact, l: usize) -> Option<Exact> {
+    /// `Ĥ(l+1) = Σ_k A_k(l) H(l) W_k(l) + b(l)` on the slice; none once the deadline has passed.
+    pub(crate) fn step(&self, z: &ExactMatrix, l: usize) -> Option<ExactMatrix> {
         let layer = &self.network.layers()[l - 1];
         let below = &self.network.layers()[l - 2];
         let nodes = self.slice.nodes(l + 1);
-        let mut next = Exact::zeros(nodes.len(), layer.outputs());
+        let mut next = ExactMatrix::zeros(nodes.len(), layer.outputs());
         for (m, &node) in nodes.iter().enumerate() {
             self.look()?;
             let mut received = vec![Dyadic::ZERO; z.width * layer.passing.terms()];
@@ -191,11 +195,12 @@ impl ExactProblem<'_> {
         Some(next)
     }
 
-    /// `Ĥ(2) = Σ_k A_k(1) X̃ W_k(1) + b(1)` on the slice for some units; zero for the others. None if it is late.
-    pub(crate) fn preactivations(&mut self, units: &[usize], flips: &[Flip]) -> Option<Exact> {
+    /// `Ĥ(2) = Σ_k A_k(1) X̃ W_k(1) + b(1)` on the slice for some units; zero for the others. None once the deadline
+    /// has passed.
+    pub(crate) fn preactivations(&mut self, units: &[usize], flips: &[Flip]) -> Option<ExactMatrix> {
         let layer = &self.network.layers()[0];
         let width = layer.weight.columns();
-        let mut z = Exact::zeros(self.slice.nodes(2).len(), width);
+        let mut z = ExactMatrix::zeros(self.slice.nodes(2).len(), width);
         for &j in units {
             for (m, value) in self.unperturbed(j)?.iter().enumerate() {
                 z.values[m * width + j] = value.clone();
@@ -220,7 +225,7 @@ impl ExactProblem<'_> {
         Some(z)
     }
 
-    /// The unperturbed pre-activations of unit `j` at all nodes of representation 2; none if it is late.
+    /// The unperturbed pre-activations of unit `j` at all nodes of representation 2; none once the deadline has passed.
     pub(crate) fn unperturbed(&mut self, j: usize) -> Option<&[Dyadic]> {
         let ExactProblem { graph, network, slice, sums, units, watch } = self;
         let layer = &network.layers()[0];
@@ -250,7 +255,7 @@ impl ExactProblem<'_> {
     }
 }
 
-/// Does this exact value of unit `i` of a layer's outputs go on, rather than being cut to zero?
+/// Is this exact value of unit `i` of a layer's outputs passed on, rather than cut to zero?
 fn passes(layer: &Layer, i: usize, z: &Dyadic) -> bool {
     z.sign() == Ordering::Greater || layer.is_linear(i)
 }

@@ -6,7 +6,7 @@
 pub struct Flip {
     /// The node whose attribute changes.
     pub node: u32,
-    /// The attribute.
+    /// From 0, below the number of attributes.
     pub attribute: u32,
 }
 

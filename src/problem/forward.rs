@@ -24,12 +24,12 @@ impl Representation {
         &self.value[node * self.width..][..self.width]
     }
 
-    /// The errors of a node.
+    /// How far each of the values of a node may be from the exact one.
     pub fn errors(&self, node: usize) -> &[f64] {
         &self.error[node * self.width..][..self.width]
     }
 
-    /// One entry.
+    /// A value with its error.
     pub fn entry(&self, node: usize, unit: usize) -> Enclosure {
         let at = node * self.width + unit;
         Enclosure { value: self.value[at], error: self.error[at] }
@@ -106,8 +106,8 @@ fn send_hidden(previous: &Representation, below: &Layer, layer: &Layer) -> Sent 
     sent
 }
 
-/// `Σ_k A_k (…) + b`. `terms` bounds the roundings that what a node sends has seen. No node counts but those of the row: on a part of the
-/// graph, values and errors are the same.
+/// `Σ_k A_k (…) + b`. `terms` bounds the roundings that what a node sends has seen. No node counts but those of the
+/// row: on a part of the graph, values and errors are the same.
 fn pass(layer: &Layer, sent: &Sent, terms: impl Fn(usize) -> usize + Sync) -> Representation {
     let (width, count) = (layer.outputs(), layer.passing.terms());
     let rows = layer.passing.nodes();

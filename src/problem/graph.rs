@@ -36,9 +36,9 @@ pub enum GraphError {
     /// The adjacency is not square.
     #[error("the adjacency is {rows}×{columns}: it must be square")]
     NotSquare {
-        /// Its rows.
+        /// Rows of the matrix given.
         rows: usize,
-        /// Its columns.
+        /// Columns of the matrix given.
         columns: usize,
     },
     /// An edge has no way back.
@@ -78,8 +78,8 @@ pub enum GraphError {
 }
 
 impl Graph {
-    /// A graph from matrices of zeros and ones: `adjacency` (nodes × nodes, symmetric; self-loops are kept) and `attributes`
-    /// (nodes × attributes), by rows or by columns, with any type of numbers.
+    /// A graph from matrices of zeros and ones: `adjacency` (nodes × nodes, symmetric; self-loops are kept) and
+    /// `attributes` (nodes × attributes), by rows or by columns, with any type of numbers.
     ///
     /// # Errors
     /// If their sizes do not fit, an entry is neither 0 nor 1, or an edge has no way back.
@@ -109,7 +109,8 @@ impl Graph {
         Ok(Graph::from_file(GraphFile::new(plain_pattern(&adjacency), plain_pattern(&attributes), None)))
     }
 
-    /// A graph from plain lists: edges (each once or in both directions), and for every node the attributes that it has.
+    /// A graph from plain lists: edges (each once or in both directions), and for every node the attributes that it
+    /// has.
     ///
     /// # Errors
     /// If an id is out of range.

@@ -1,11 +1,12 @@
-//! Limits of a search, its deadline, and the question whether it is to stop: long work looks at its clock, and a bound that was cut short is no bound.
+//! Limits of a search, its deadline, and the question whether it is to stop: long work looks at its clock, and a bound
+//! that was cut short is no bound.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Asks whether work is to be interrupted; by default never. It is asked often, and by all threads.
+/// Whether work is to be interrupted; by default never. All threads call it, and often.
 #[derive(Clone)]
 pub struct Stop(Arc<dyn Fn() -> bool + Send + Sync>);
 
@@ -42,7 +43,7 @@ pub struct Limits {
     pub time: Duration,
 }
 
-/// None.
+/// No limits.
 impl Default for Limits {
     fn default() -> Limits {
         Limits { nodes: usize::MAX, time: Duration::MAX }
@@ -52,21 +53,21 @@ impl Default for Limits {
 /// When a search must end, however far it is.
 #[derive(Clone, Debug, Default)]
 pub struct Clock {
-    /// If there is a time.
+    /// None if time is not limited.
     pub deadline: Option<Instant>,
-    /// Was it interrupted?
+    /// Whether the user has interrupted the work.
     pub stop: Stop,
 }
 
 impl Clock {
-    /// Is it time to stop?
+    /// Has the deadline passed, or was the work interrupted?
     pub fn is_late(&self) -> bool {
         self.stop.is_set() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }
 
-/// A clock that is looked at in the middle of work, by any thread, and that remembers: once it was late, it stays so. What is computed after
-/// that may be thrown away, and whoever throws it away is never told otherwise.
+/// A clock that any thread may look at in the middle of its work. Once it was late it stays late, so that all who
+/// discard what was computed after the deadline agree.
 #[derive(Debug, Default)]
 pub struct Watch {
     clock: Clock,
@@ -79,12 +80,12 @@ impl Watch {
         Watch { clock, late: AtomicBool::new(false) }
     }
 
-    /// The clock.
+    /// The clock that is watched; it may be late before the watch has noticed.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// Is it time to stop?
+    /// Has the deadline passed, or was the work interrupted?
     pub fn is_late(&self) -> bool {
         if !self.was_late() && self.clock.is_late() {
             self.late.store(true, Ordering::Relaxed);
@@ -92,7 +93,7 @@ impl Watch {
         self.was_late()
     }
 
-    /// Was it, when somebody last looked?
+    /// Had it passed when [`Watch::is_late`] was last called? Does not look at the clock.
     pub fn was_late(&self) -> bool {
         self.late.load(Ordering::Relaxed)
     }

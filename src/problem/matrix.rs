@@ -1,4 +1,5 @@
-//! Sparse 0/1 patterns and real matrices as `sprs` holds them, weights as `nalgebra` does, and their rows as slices for inner loops.
+//! Sparse 0/1 patterns and real matrices as `sprs` holds them, weights as `nalgebra` does, and their rows as slices for
+//! inner loops.
 
 use nalgebra::DMatrix;
 use sprs::{CsMatI, SpIndex};
@@ -19,9 +20,9 @@ pub enum MatrixError {
     NotBinary {
         /// Which matrix.
         what: &'static str,
-        /// The row.
+        /// From 0.
         row: usize,
-        /// The column.
+        /// From 0.
         column: usize,
     },
     /// An entry is infinite or not a number.
@@ -29,9 +30,9 @@ pub enum MatrixError {
     NotFinite {
         /// Which matrix.
         what: &'static str,
-        /// The row.
+        /// From 0.
         row: usize,
-        /// The column.
+        /// From 0.
         column: usize,
         /// The entry.
         value: f64,

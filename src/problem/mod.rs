@@ -1,4 +1,5 @@
-//! The problem: a graph, a network and a budget of flips, the slice of a target, and evaluation of perturbations. No bounds.
+//! The problem: a graph, a network and a budget of flips, the slice of a target, and evaluation of perturbations. No
+//! bounds.
 
 pub mod budget;
 pub mod embedded;
@@ -24,7 +25,8 @@ use budget::Budget;
 use graph::Graph;
 use network::Network;
 
-/// A graph, a network on it, and a budget: what a certifier decides. Everything is owned, so that it can be kept and shared.
+/// A graph, a network on it, and a budget: what a certifier decides. Everything is owned, so that it can be kept and
+/// shared.
 #[derive(Clone, Debug)]
 pub struct Problem {
     graph: Arc<Graph>,
@@ -105,17 +107,17 @@ impl Problem {
         Ok(Problem { graph, network, budget })
     }
 
-    /// The graph.
+    /// The unperturbed graph.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// The network.
+    /// The network, which has as many nodes as the graph.
     pub fn network(&self) -> &Network {
         &self.network
     }
 
-    /// The budget.
+    /// The attacker's budget.
     pub fn budget(&self) -> &Budget {
         &self.budget
     }

@@ -230,8 +230,8 @@ pub struct Term {
 }
 
 impl Layer {
-    /// A sum of terms. `bias` has one number for each output, or one for each node and output, node after node; `linear` says
-    /// which outputs have no activation (empty: all have one).
+    /// A sum of terms. `bias` has one number for each output, or one for each node and output, node after node;
+    /// `linear` says which outputs have no activation (empty: all have one).
     ///
     /// # Errors
     /// If there is no term, or the sizes of the terms differ.
@@ -293,7 +293,8 @@ impl Layer {
         (0..self.passing.terms()).flat_map(move |k| self.weight.row(k * self.inputs() + input).iter().copied())
     }
 
-    /// What flipping attribute `d` of a node changes in the units of a node that it reaches with these entries: `Σ_k ± A_k W_k[d]`.
+    /// What flipping attribute `d` of a node changes in the units of a node that it reaches with these entries:
+    /// `Σ_k ± A_k W_k[d]`.
     #[inline]
     pub fn changes(&self, sign: f64, entries: &[f64], d: usize, into: &mut Vec<f64>) {
         into.clear();
@@ -328,7 +329,7 @@ pub enum NetworkError {
     /// The first layer expects another number of attributes.
     #[error("the model's first layer ('{tensor}') takes {expected} attributes, but the graph has {found}")]
     Attributes {
-        /// The tensor.
+        /// Its name in the model file.
         tensor: String,
         /// What it takes.
         expected: usize,
@@ -340,9 +341,9 @@ pub enum NetworkError {
     MatrixShape {
         /// Layer, from 1.
         layer: usize,
-        /// Its rows.
+        /// Rows of the matrix given.
         rows: usize,
-        /// Its columns.
+        /// Columns of the matrix given.
         columns: usize,
         /// Nodes of the graph.
         nodes: usize,
@@ -386,7 +387,7 @@ pub enum NetworkError {
     Terms {
         /// Layer, from 1.
         layer: usize,
-        /// Its terms.
+        /// Terms that the layer adds up.
         terms: usize,
         /// Rows of all weights together.
         rows: usize,
@@ -535,7 +536,7 @@ impl Network {
         }
     }
 
-    /// Does the model itself name its operators, so that nobody else can say how messages are passed?
+    /// Does the model itself name its operators, so that no option may choose them?
     pub fn is_named(&self) -> bool {
         self.named
     }
@@ -591,7 +592,7 @@ impl Network {
                     rules.iter().map(|rule| operator_of(rule, &matrices).map_err(unknown)).collect::<Result<_, _>>()?
                 }
             };
-            // Layers mostly share their operators; a matrix of one's own is told by where it lies.
+            // Layers mostly share their operators; a user's own matrix is recognised by its address.
             let key: Vec<String> = rules.iter().map(key).collect();
             let passing = match known.iter().find(|known| known.0 == key) {
                 Some((_, passing)) => passing.clone(),
@@ -648,7 +649,8 @@ impl Network {
         self.layers.len() + 1
     }
 
-    /// How many edges away a node may be whose attributes the logits depend on; a matrix of one's own counts as one step.
+    /// How many edges away a node may be whose attributes the logits depend on; a matrix of one's own counts as one
+    /// step.
     pub fn hops(&self) -> usize {
         let of_layer = |layer: &Layer| layer.operators.iter().map(Operator::hops).max().unwrap_or(0);
         self.layers.iter().map(of_layer).sum()

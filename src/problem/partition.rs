@@ -1,13 +1,15 @@
-//! Cuts a graph into parts that can be certified apart: each has the nodes that it answers for, and all that these depend on.
+//! Cuts a graph into parts that can be certified apart: each has the nodes that it answers for, and all that these
+//! depend on.
 //!
-//! A network of `h` hops reads of a node what lies within `h` edges of it. The entries of its operators between these nodes depend on
-//! their degrees, and so on the neighbours of those that are `h` edges away. So a part has
+//! A network of `h` hops reads of a node what lies within `h` edges of it. The entries of its operators between these
+//! nodes depend on their degrees, and so on the neighbours of those that are `h` edges away. So a part has
 //!
 //! * its own nodes and all nodes within `h` edges of one, with their attributes, labels and all of their edges;
-//! * the nodes `h + 1` edges away, its *rim*, without attributes and without edges among themselves: they are there to be counted.
+//! * the nodes `h + 1` edges away, its *rim*, without attributes and without edges among themselves: they are there to
+//!   be counted.
 //!
-//! Rows keep the order of the whole graph. All sums are over rows in that order, and ties are broken by it: so what is computed of an
-//! own node is the same number, bit by bit.
+//! Rows keep the order of the whole graph. All sums are over rows in that order, and ties are broken by it: so what is
+//! computed of an own node is the same number, bit by bit.
 
 use std::collections::VecDeque;
 
@@ -40,11 +42,11 @@ fn weights(graph: &Graph, hops: usize) -> Vec<f64> {
 }
 
 impl<'a> Partition<'a> {
-    /// Cuts a graph into `parts` of about the same weight, for networks of at most so many hops. The same graph is always cut in the
-    /// same way.
+    /// Cuts a graph into `parts` of about the same weight, for networks of at most so many hops. The same graph is
+    /// always cut in the same way.
     ///
-    /// Part after part grows from the first node that is left along the edges until it has its share, so that its nodes have
-    /// neighbourhoods in common.
+    /// Part after part grows from the first node that is left along the edges until it has its share, so that its nodes
+    /// have neighbourhoods in common.
     ///
     /// # Panics
     /// If there are more parts than nodes, or none.

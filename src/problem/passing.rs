@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use crate::problem::matrix::{MatrixRows, SparseMatrix};
 
-/// The operators `A_1 … A_K` of a layer on one pattern: where any of them has an entry, all `K` values stand side by side.
+/// The operators `A_1 … A_K` of a layer on one pattern: where any of them has an entry, all `K` values stand side by
+/// side.
 ///
-/// A layer of one term has one value for each entry. Operators that never meet (neighbours and the node itself) have zeros in
-/// between; where they meet, what a flip changes in a unit is a sum over them.
+/// A layer of one term has one value for each entry. Operators that never meet (neighbours and the node itself) have
+/// zeros in between; where they meet, what a flip changes in a unit is a sum over them.
 #[derive(Clone, Debug)]
 pub struct Passing {
     nodes: usize,
@@ -71,7 +72,8 @@ impl Passing {
         self.columns[range].iter().map(|&n| n as usize).zip(values)
     }
 
-    /// The columns and the values of a row, where there is one term: those of the first otherwise would be mixed with others.
+    /// The columns and the values of a row, where there is one term: those of the first otherwise would be mixed with
+    /// others.
     #[inline]
     pub fn single_row(&self, m: usize) -> (&[u32], &[f64]) {
         debug_assert_eq!(self.terms, 1);

@@ -1,9 +1,10 @@
 //! Polynomials of an operator, `poly(RULE;c0,c1,…)`: how they are written, and which floats they are.
 //!
-//! The network that is certified has the floats that are computed here, so their order is part of the definition: row `i` of
-//! `M_{k+1}` is the sum of `A_ij · row j of M_k` over the entries of row `i` of `A` in rising order of `j`, the result is the sum of
-//! `c_k M_k` in rising order of `k`. Products and sums are rounded one by one; entries that come out as 0 are left out. A network whose
-//! framework multiplies by `A` again and again instead computes the same real function up to rounding (docs/math.md §16.3).
+//! The network that is certified has the floats that are computed here, so their order is part of the definition: row
+//! `i` of `M_{k+1}` is the sum of `A_ij · row j of M_k` over the entries of row `i` of `A` in rising order of `j`, the
+//! result is the sum of `c_k M_k` in rising order of `k`. Products and sums are rounded one by one; entries that come
+//! out as 0 are left out. A network whose framework multiplies by `A` again and again instead computes the same real
+//! function up to rounding (docs/math.md §16.3).
 
 use rayon::prelude::*;
 
@@ -29,8 +30,8 @@ pub fn parse(text: &str, read: impl Fn(&str) -> Result<Operator, String>) -> Res
 /// Entries of an operator, at most: beyond this its matrices would not fit into the memory of most machines.
 pub const MOST_ENTRIES: usize = 1 << 29;
 
-/// Not below the number of entries of any power `A^k` up to the last with a coefficient: a row of a power has at most those of the rows below it
-/// together, and at most one for each node.
+/// Not below the number of entries of any power `A^k` up to the last with a coefficient: a row of a power has at most
+/// those of the rows below it together, and at most one for each node.
 pub fn most_entries(matrix: &SparseMatrix, coefficients: &[f64]) -> usize {
     let nodes = matrix.rows();
     let mut rows: Vec<usize> = vec![1; nodes];
@@ -87,8 +88,8 @@ pub fn evaluate(matrix: &SparseMatrix, coefficients: &[f64]) -> SparseMatrix {
     SparseMatrix::new((nodes, nodes), offsets, columns, values)
 }
 
-/// A row that is added up: every sum in the order of the calls. What comes out as 0 is left out, and adding to it later is
-/// adding to 0.
+/// A row that is added up: every sum in the order of the calls. What comes out as 0 is left out, and adding to it later
+/// is adding to 0.
 struct RowSum {
     values: Vec<f64>,
     touched: Vec<bool>,

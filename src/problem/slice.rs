@@ -161,7 +161,8 @@ impl Slice {
         (self.stamp[node as usize] == self.now).then(|| self.position[node as usize] as usize)
     }
 
-    /// The rows of `A(1)` that a flip changes, as in [`reaching`](Self::reaching): none if its node is not in the slice.
+    /// The rows of `A(1)` that a flip changes, as in [`reaching`](Self::reaching): none if its node is not in the
+    /// slice.
     #[inline]
     pub fn rows_of(&self, flip: Flip) -> impl Iterator<Item = (usize, usize, &[f64])> + '_ {
         self.position(flip.node).into_iter().flat_map(|n| self.reaching(n))

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use gcnproof_check::format::{self, Leaf, Multiplier, UnitPrices, numerator};
 
-use crate::bound::backward::{Located, Sign};
+use crate::bound::backward::{Located, Sign, UnitPlace};
 use crate::bound::hidden::Assumption;
-use crate::bound::line::envelope::Prices;
+use crate::bound::line::envelope::EnvelopePrices;
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::problem::budget::Decided;
@@ -108,7 +108,7 @@ fn pass(
         let Workspace { slice, backward, local_bounds, multipliers, .. } = workspace;
         let bounds =
             if in_branch { Located::Slice(local_bounds) } else { Located::Graph(prepared.activation_bounds()) };
-        backward.run_signed(prepared.network(), slice, bounds, objective, (omega, &multipliers.signs));
+        backward.run_signed(prepared.network(), slice, bounds, objective, omega, &multipliers.signs);
     }
 }
 
@@ -158,7 +158,8 @@ fn write(
         }
     }
     for sign in workspace.multipliers.signs.iter().filter(|sign| sign.beta > 0.0) {
-        let ((l, at), width) = (sign.place, prepared.network().width(sign.place.0));
+        let UnitPlace { l, at } = sign.place;
+        let width = prepared.network().width(l);
         let node = slice.nodes(l)[at / width];
         leaf.beta.push((l as u32, node, (at % width) as u32, numerator(sign.beta, exponent)));
     }
@@ -173,7 +174,7 @@ fn write_envelope((share, exponent): (i32, i32), workspace: &Workspace) -> Optio
     let (width, nodes) = (workspace.hidden.width, workspace.slice.nodes(2));
     let used = || (0..envelope_slopes.len()).filter(|&at| envelope_slopes[at].weight > 0.0);
     // Only what has a price is listed, in ascending order.
-    let priced = |list: fn(&Prices) -> &[f64], count: usize| -> Vec<usize> {
+    let priced = |list: fn(&EnvelopePrices) -> &[f64], count: usize| -> Vec<usize> {
         (0..count)
             .filter(|&k| used().any(|at| list(&known.units[at]).get(k).is_some_and(|price| *price != 0.0)))
             .collect()

@@ -7,7 +7,8 @@ use crate::problem::matrix::PatternRows;
 
 use super::cuts::envelope_values;
 use super::master::Suggestion;
-use super::pair_search::{PairSearch, point};
+use super::pair_search::PairSearch;
+use super::point::point;
 use super::tree::{Branch, Split};
 
 /// Perturbations of a branch up to which they are tried one by one.
@@ -16,87 +17,91 @@ const FEW: usize = 2048;
 /// Branches of a tree before that is considered.
 const PATIENCE: usize = 64;
 
-impl PairSearch<'_, '_> {
-    /// On the unit whose relaxation is loosest at the relaxed attacker's point; where none is, on a flip made in part;
-    /// and at last on any flip that is left.
-    pub(super) fn choose_split(&self, branch: &Branch, coefficients: &[f64], suggestion: &Suggestion) -> Option<Split> {
-        let Workspace { hidden, slice, selection, .. } = &*self.workspace;
-        let (change, capped) = point(self.prepared, &suggestion.flips, self.workspace);
-        let arched = envelope_values(self.prepared, &suggestion.flips, self.workspace);
-        let least = 1e-9 * self.size.min(1.0);
-        let loosest = loosest(hidden, coefficients, &change, &capped, &arched, least);
-        let deep = self.prepared.network().depth() > 3;
-        match loosest {
-            Some((looseness, unit)) if looseness > least && !deep && !self.few_left(branch) => {
-                return Some(Split::Unit(unit));
-            }
-            _ => {}
+/// On the unit whose relaxation is loosest at the relaxed attacker's point; where none is, on a flip made in part;
+/// and at last on any flip that is left.
+pub(super) fn choose_split(
+    search: &PairSearch,
+    branch: &Branch,
+    coefficients: &[f64],
+    suggestion: &Suggestion,
+) -> Option<Split> {
+    let Workspace { hidden, slice, selection, .. } = &*search.workspace;
+    let (change, capped) = point(search.prepared, &suggestion.flips, search.workspace);
+    let envelopes = envelope_values(search.prepared, &suggestion.flips, search.workspace);
+    let least = 1e-9 * search.size.min(1.0);
+    let loosest = loosest(hidden, coefficients, &change, &capped, &envelopes, least);
+    let deep = search.prepared.network().depth() > 3;
+    match loosest {
+        Some((looseness, unit)) if looseness > least && !deep && !few_left(search, branch) => {
+            return Some(Split::Unit(unit));
         }
-        // Of an earlier branch, if this one was given up before its flips were priced.
-        let mut selected = selection.flips().iter().map(|loss| loss.flip);
-        let made = suggestion.flips.iter().max_by(|x, y| x.1.total_cmp(&y.1).then(y.0.cmp(&x.0)));
-        most_fractional(suggestion)
-            .or(made.filter(|m| m.1 > 0.0).map(|m| m.0))
-            .or_else(|| selected.find(|flip| !branch.decided.fixes(*flip)))
-            .or_else(|| self.any_flip(branch, slice.nodes(1)))
-            .map(Split::Flip)
+        _ => {}
     }
-
-    /// Are so few perturbations left in a branch that trying them one by one is shorter than splitting units?
-    pub(super) fn few_left(&self, branch: &Branch) -> bool {
-        let nodes = self.workspace.slice.nodes(1);
-        // A tree that stays small is best split where its bound is loosest.
-        if branch.serial < PATIENCE || nodes.len().saturating_mul(self.prepared.graph().attribute_count()) > 1024 {
-            return false;
-        }
-        let budget = self.prepared.budget();
-        let global = branch.decided.global(budget).unwrap_or(0);
-        let flips = nodes.iter().flat_map(|&node| {
-            let attributes = 0..self.prepared.graph().attribute_count() as u32;
-            attributes.map(move |attribute| Flip { node, attribute })
-        });
-        let free = flips.filter(|flip| self.is_free(branch, *flip)).count();
-        // The binomial coefficients of `free` over 0, 1, …, `global`, added up.
-        let (mut ways, mut total) = (1usize, 1usize);
-        for made in 1..=global.min(free) {
-            ways = ways.saturating_mul(free + 1 - made) / made;
-            total = total.saturating_add(ways);
-            if total > FEW {
-                return false;
-            }
-        }
-        true
-    }
-
-    /// May this flip still be made in the branch?
-    fn is_free(&self, branch: &Branch, flip: Flip) -> bool {
-        let (graph, budget) = (self.prepared.graph(), self.prepared.budget());
-        let present = graph.attributes().contains(flip.node as usize, flip.attribute);
-        branch.decided.local(budget, flip.node).is_some_and(|left| left > 0)
-            && budget.permits(flip.node as usize, flip.attribute as usize, present)
-            && !branch.decided.fixes(flip)
-    }
-
-    /// The flip that is still possible and can change most; none if the rest changes nothing.
-    fn any_flip(&self, branch: &Branch, nodes: &[u32]) -> Option<Flip> {
-        let attributes = self.prepared.attributes();
-        let heaviest = (0..attributes.count()).take_while(|&slot| attributes.norm(slot) > 0.0);
-        heaviest.map(|slot| attributes.attribute(slot)).find_map(|attribute| {
-            let mut flips = nodes.iter().map(|&node| Flip { node, attribute });
-            flips.find(|flip| self.is_free(branch, *flip))
-        })
-    }
+    // Of an earlier branch, if this one was given up before its flips were priced.
+    let mut selected = selection.flips().iter().map(|loss| loss.flip);
+    let made = suggestion.flips.iter().max_by(|x, y| x.1.total_cmp(&y.1).then(y.0.cmp(&x.0)));
+    most_fractional(suggestion)
+        .or(made.filter(|m| m.1 > 0.0).map(|m| m.0))
+        .or_else(|| selected.find(|flip| !branch.decided.fixes(*flip)))
+        .or_else(|| any_flip(search, branch, slice.nodes(1)))
+        .map(Split::Flip)
 }
 
-/// The free unit with a negative coefficient whose split gains most at the master's point, and the gain (docs/math.md (7.2)).
-/// The two branches gain the relaxed activation beyond `z` and beyond 0; a unit of which one is nothing is not loose. (Measured: choosing by
-/// the sum of the two takes half as many tree nodes as choosing by the smaller.) Gains up to `least` are none.
+/// Are so few perturbations left in a branch that trying them one by one is shorter than splitting units?
+pub(super) fn few_left(search: &PairSearch, branch: &Branch) -> bool {
+    let nodes = search.workspace.slice.nodes(1);
+    // A tree that stays small is best split where its bound is loosest.
+    if branch.serial < PATIENCE || nodes.len().saturating_mul(search.prepared.graph().attribute_count()) > 1024 {
+        return false;
+    }
+    let budget = search.prepared.budget();
+    let global = branch.decided.global(budget).unwrap_or(0);
+    let flips = nodes.iter().flat_map(|&node| {
+        let attributes = 0..search.prepared.graph().attribute_count() as u32;
+        attributes.map(move |attribute| Flip { node, attribute })
+    });
+    let free = flips.filter(|flip| is_free(search, branch, *flip)).count();
+    // The binomial coefficients of `free` over 0, 1, …, `global`, added up.
+    let (mut ways, mut total) = (1usize, 1usize);
+    for made in 1..=global.min(free) {
+        ways = ways.saturating_mul(free + 1 - made) / made;
+        total = total.saturating_add(ways);
+        if total > FEW {
+            return false;
+        }
+    }
+    true
+}
+
+/// May this flip still be made in the branch?
+fn is_free(search: &PairSearch, branch: &Branch, flip: Flip) -> bool {
+    let (graph, budget) = (search.prepared.graph(), search.prepared.budget());
+    let present = graph.attributes().contains(flip.node as usize, flip.attribute);
+    branch.decided.local(budget, flip.node).is_some_and(|left| left > 0)
+        && budget.permits(flip.node as usize, flip.attribute as usize, present)
+        && !branch.decided.fixes(flip)
+}
+
+/// The flip that is still possible and can change most; none if the rest changes nothing.
+fn any_flip(search: &PairSearch, branch: &Branch, nodes: &[u32]) -> Option<Flip> {
+    let attributes = search.prepared.attributes();
+    let heaviest = (0..attributes.count()).take_while(|&slot| attributes.norm(slot) > 0.0);
+    heaviest.map(|slot| attributes.attribute(slot)).find_map(|attribute| {
+        let mut flips = nodes.iter().map(|&node| Flip { node, attribute });
+        flips.find(|flip| is_free(search, branch, *flip))
+    })
+}
+
+/// The free unit with a negative coefficient whose split gains most at the master's point, and the gain (docs/math.md
+/// (7.2)). The two branches gain the relaxed activation beyond `z` and beyond 0; a unit of which one is nothing is not
+/// loose. (Measured: choosing by the sum of the two takes half as many tree nodes as choosing by the smaller.) Gains up
+/// to `least` are none.
 fn loosest(
     hidden: &Hidden,
     coefficients: &[f64],
     change: &[f64],
     capped: &[f64],
-    arched: &[(f64, f64)],
+    envelopes: &[(f64, f64)],
     least: f64,
 ) -> Option<(f64, usize)> {
     (0..hidden.count())
@@ -106,7 +111,7 @@ fn loosest(
             let (z, r, s) = (hidden.value[at], hidden.lower[at], hidden.upper[at]);
             let here = z + change[at];
             let others = (s * (here - r) / (s - r)).min(z.max(0.0) + capped[at]);
-            let (share, envelope) = arched.get(at).copied().unwrap_or((0.0, 0.0));
+            let (share, envelope) = envelopes.get(at).copied().unwrap_or((0.0, 0.0));
             let relaxed = share * envelope + (1.0 - share) * others;
             let gains = [-coefficients[at] * (relaxed - here), -coefficients[at] * relaxed];
             (if gains[0].min(gains[1]) > least { gains[0] + gains[1] } else { 0.0 }, at)

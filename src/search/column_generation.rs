@@ -1,27 +1,28 @@
-//! Column generation (docs/math.md §6): a master suggests multipliers against the flips that it knows, one pass over all flips says what they
-//! are worth, and the flips of the attacker's answer become known.
+//! Column generation (docs/math.md §6): a master suggests multipliers against the flips that it knows, one pass over
+//! all flips says what they are worth, and the flips of the attacker's answer become known.
 
-use crate::bound::selection::Field;
+use crate::bound::selection::SearchSpace;
 use crate::problem::flip::Flip;
 use crate::problem::slice::Slice;
 
 /// A solver of restricted masters. Its answers are suggestions: a bound is what the pricing pass says of them.
 pub trait Master {
-    /// What it suggests.
+    /// The multipliers that it suggests. They need not be optimal, or even right.
     type Suggestion;
-    /// Makes a flip known.
-    fn add(&mut self, field: &Field, slice: &Slice, flip: Flip);
-    /// Is this flip known?
+    /// Adds the column of a flip to the restricted master.
+    fn add(&mut self, space: &SearchSpace, slice: &Slice, flip: Flip);
+    /// Has this flip a column?
     fn knows(&self, flip: Flip) -> bool;
     /// The best multipliers against the flips known.
-    fn solve(&mut self, field: &Field, slice: &Slice) -> Self::Suggestion;
+    fn solve(&mut self, space: &SearchSpace, slice: &Slice) -> Self::Suggestion;
 }
 
-/// Where multipliers are tried.
+/// The pricing step: it evaluates suggested multipliers over all flips.
 pub(super) trait Pricing<M: Master> {
     /// The slice of the target.
     fn slice(&self) -> &Slice;
-    /// Tries a suggestion. Returns the flips to go on with, of which the master knows none; none of them if the search is over.
+    /// Evaluates a suggestion. Returns the flips whose columns are to be added, of which the master knows none; none if
+    /// column generation is over.
     fn price(&mut self, master: &mut M, suggestion: M::Suggestion) -> Vec<Flip>;
 }
 
@@ -30,15 +31,20 @@ pub(super) fn unknown(master: &impl Master, flips: impl IntoIterator<Item = Flip
     flips.into_iter().filter(|flip| !master.knows(*flip)).collect()
 }
 
-/// Masters and pricing in turn, starting with some flips, until the pricing has no more to go on with
+/// Column generation: master and pricing in turn, starting with the columns of some flips, until pricing returns none
 /// (docs/math.md (6.2)).
-pub(super) fn generate<M: Master>(master: &mut M, field: &Field, start: Vec<Flip>, pricing: &mut impl Pricing<M>) {
+pub(super) fn generate<M: Master>(
+    master: &mut M,
+    space: &SearchSpace,
+    start: Vec<Flip>,
+    pricing: &mut impl Pricing<M>,
+) {
     let mut new = start;
     loop {
         for flip in new {
-            master.add(field, pricing.slice(), flip);
+            master.add(space, pricing.slice(), flip);
         }
-        let suggestion = master.solve(field, pricing.slice());
+        let suggestion = master.solve(space, pricing.slice());
         new = pricing.price(master, suggestion);
         if new.is_empty() {
             return;

@@ -1,15 +1,16 @@
 //! Rounds of separation and mastering that put every unit under its envelope at the relaxed attacker's point.
 //!
-//! Each round takes the point where the attacker has been on average, asks [`super::separation`] for the lowest line of every
-//! unit there, and lets a master say how much of it each unit takes instead of the line it has. What comes out is one line
-//! per unit again, because prices may be averaged ([`crate::bound::line::envelope`]). The master can keep every line as it is, so its optimum
-//! never falls. (Measured: the average of the points, not the last one, is what makes a handful of rounds enough.)
+//! Each round takes the point where the attacker has been on average, asks [`super::separation`] for the lowest line of
+//! every unit there, and lets a master say how much of it each unit takes instead of the line it has. What comes out is
+//! one line per unit again, because prices may be averaged ([`crate::bound::line::envelope`]). The master can keep
+//! every line as it is, so its optimum never falls. (Measured: the average of the points, not the last one, is what
+//! makes a handful of rounds enough.)
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::bound::hidden::{Assumption, Hidden};
-use crate::bound::line::envelope::{Envelope, Left, Prices};
+use crate::bound::line::envelope::{Envelope, EnvelopePrices, ListedBudgets};
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::number::rounding::Enclosure;
@@ -19,7 +20,7 @@ use crate::problem::slice::Slice;
 
 use super::column_generation::{Pricing, generate, unknown};
 use super::limits::Clock;
-use super::master::{Envelopes, Lines, SimplexMaster, Suggestion};
+use super::master::{AllowedLines, Envelopes, LinearObjective, SimplexMaster, Suggestion};
 use super::pair_search::PairSearch;
 use super::separation::{Buffers, Point};
 use super::tree::Branch;
@@ -27,7 +28,7 @@ use super::tree::Branch;
 /// Rounds at the root of a tree, and below it.
 const ROUNDS: [usize; 2] = [40, 4];
 
-/// Masters per round.
+/// Masters solved in a round, at most.
 const MASTERS: usize = 6;
 
 /// The average moves by this share towards the last point.
@@ -39,10 +40,10 @@ const LEAST: f64 = 1e-3;
 /// A round is worth its cost if it closes this share of what is missing.
 const WORTH: f64 = 0.02;
 
-/// Prices of an envelope, at most: beyond that a round costs more than branching, and memory.
+/// EnvelopePrices of an envelope, at most: beyond that a round costs more than branching, and memory.
 const LARGEST: usize = 4 << 20;
 
-/// Prices that waiting branches hold together, at most; later branches pass on what they were given.
+/// EnvelopePrices that waiting branches hold together, at most; later branches pass on what they were given.
 const KEPT: usize = 16 << 20;
 
 /// Where the relaxed attacker has been on average.
@@ -61,47 +62,47 @@ impl Average {
 }
 
 /// Envelopes that units have, and those that they may take instead.
-struct Offer {
+struct EnvelopeCuts {
     known: Envelope,
     new: Envelope,
-    left: Left,
+    left: ListedBudgets,
 }
 
-impl Offer {
+impl EnvelopeCuts {
     /// Is there a new line for this unit?
     fn renews(&self, unit: usize) -> bool {
         self.new.units[unit].share > 0.0
     }
 }
 
-/// The pricing of an offer.
-struct Blending<'s, 'a, 'p> {
+/// Evaluates multipliers that mix new envelopes into the lines of the units.
+struct EnvelopePricing<'s, 'a, 'p> {
     search: &'s mut PairSearch<'a, 'p>,
     branch: &'s Branch,
-    offer: &'s Offer,
+    cuts: &'s EnvelopeCuts,
     /// Weights of chords, which are not multipliers here.
     chords: &'s [f64],
-    /// That of the last master.
+    /// The suggestion of the last master.
     suggestion: &'s mut Suggestion,
     /// The best bound so far.
     best: f64,
     rounds: usize,
 }
 
-impl Pricing<SimplexMaster<'_>> for Blending<'_, '_, '_> {
+impl Pricing<SimplexMaster<'_>> for EnvelopePricing<'_, '_, '_> {
     fn slice(&self) -> &Slice {
         &self.search.workspace.slice
     }
 
     fn price(&mut self, master: &mut SimplexMaster, mut found: Suggestion) -> Vec<Flip> {
-        let Blending { search, offer, chords, .. } = self;
+        let EnvelopePricing { search, cuts, chords, .. } = self;
         self.rounds += 1;
-        let mut merged = offer.known.clone();
-        for unit in (0..chords.len()).filter(|&unit| offer.renews(unit)) {
-            merged.units[unit].mix(&offer.new.units[unit], found.weights[unit].clamp(0.0, 1.0));
+        let mut merged = cuts.known.clone();
+        for unit in (0..chords.len()).filter(|&unit| cuts.renews(unit)) {
+            merged.units[unit].mix(&cuts.new.units[unit], found.weights[unit].clamp(0.0, 1.0));
             found.weights[unit] = chords[unit];
         }
-        search.workspace.hidden.envelope = Some((Arc::new(merged), offer.left.clone()));
+        search.workspace.hidden.envelope = Some((Arc::new(merged), cuts.left.clone()));
         *self.suggestion = found;
         let (bound, selected) = search.try_multipliers(self.branch, self.suggestion);
         self.best = self.best.max(bound);
@@ -115,86 +116,86 @@ impl Pricing<SimplexMaster<'_>> for Blending<'_, '_, '_> {
     }
 }
 
-impl PairSearch<'_, '_> {
-    /// Raises a branch's bound by envelopes, as far as that goes or is needed. The suggestion becomes that of the last master,
-    /// for the lines that the hidden units have then (docs/math.md §6.4).
-    pub(super) fn take_envelopes(
-        &mut self,
-        branch: &Branch,
-        global: usize,
-        coefficients: &[f64],
-        mut best: f64,
-        suggestion: &mut Suggestion,
-    ) -> f64 {
-        let (prepared, decided) = (self.prepared, &branch.decided);
-        let mut average = Average::default();
-        let hidden = &self.workspace.hidden;
-        let priced = (0..coefficients.len()).filter(|&unit| coefficients[unit] < 0.0 && is_free(hidden, unit)).count();
-        for round in 0..ROUNDS[usize::from(branch.origin.is_some())] {
-            average.move_towards(&suggestion.flips);
-            let mut known = match &self.workspace.hidden.envelope {
-                Some((known, _)) => (**known).clone(),
-                None => Envelope::new(self.workspace.hidden.count()),
-            };
-            average.0.keys().for_each(|&flip| known.list(flip));
-            if priced.saturating_mul(known.flips.len() + known.nodes.len()) > LARGEST {
-                break;
-            }
-            let left = Left::new(&known, prepared.budget(), decided);
-            let local = |n: u32| decided.local(prepared.budget(), n).unwrap_or(0);
-            let point = Point::new(&known, &average.0, global, local);
-            let new = separate(prepared, &known, &point, &self.clock, coefficients, self.workspace);
-            let before = best;
-            best = best.max(self.blend(branch, global, coefficients, Offer { known, new, left }, suggestion));
-            let missing = self.cutoff() - before;
-            let enough = self.settled(best) || self.meets_attack(branch, best);
-            if enough || self.clock.is_late() || round > 2 && best - before < WORTH * missing {
-                break;
-            }
+/// Raises a branch's bound by envelopes, as far as that goes or is needed. The suggestion becomes that of the last
+/// master, for the lines that the hidden units have then (docs/math.md §6.4).
+pub(super) fn tighten_by_envelopes(
+    search: &mut PairSearch,
+    branch: &Branch,
+    global: usize,
+    coefficients: &[f64],
+    mut best: f64,
+    suggestion: &mut Suggestion,
+) -> f64 {
+    let (prepared, decided) = (search.prepared, &branch.decided);
+    let mut average = Average::default();
+    let hidden = &search.workspace.hidden;
+    let priced = (0..coefficients.len()).filter(|&unit| coefficients[unit] < 0.0 && is_free(hidden, unit)).count();
+    for round in 0..ROUNDS[usize::from(branch.origin.is_some())] {
+        average.move_towards(&suggestion.flips);
+        let mut known = match &search.workspace.hidden.envelope {
+            Some((known, _)) => (**known).clone(),
+            None => Envelope::new(search.workspace.hidden.count()),
+        };
+        average.0.keys().for_each(|&flip| known.list(flip));
+        if priced.saturating_mul(known.flips.len() + known.nodes.len()) > LARGEST {
+            break;
         }
-        best
+        let left = ListedBudgets::new(&known, prepared.budget(), decided);
+        let local = |n: u32| decided.local(prepared.budget(), n).unwrap_or(0);
+        let point = Point::new(&known, &average.0, global, local);
+        let new = separate(prepared, &known, &point, &search.clock, coefficients, search.workspace);
+        let before = best;
+        let cuts = EnvelopeCuts { known, new, left };
+        best = best.max(generate_columns(search, branch, global, coefficients, cuts, suggestion));
+        let missing = search.cutoff() - before;
+        let enough = search.settled(best) || search.meets_attack(branch, best);
+        if enough || search.clock.is_late() || round > 2 && best - before < WORTH * missing {
+            break;
+        }
     }
-
-    /// Column generation where every unit may take the new line instead of its own: the best bound found
-    /// (docs/math.md §6.4).
-    fn blend(
-        &mut self,
-        branch: &Branch,
-        global: usize,
-        coefficients: &[f64],
-        offer: Offer,
-        suggestion: &mut Suggestion,
-    ) -> f64 {
-        let prepared = self.prepared;
-        let Workspace { backward, hidden, .. } = &*self.workspace;
-        let chords = suggestion.weights.clone();
-        let start: Vec<bool> = (0..chords.len()).map(|unit| !offer.renews(unit) && chords[unit] > 0.5).collect();
-        let mut master = SimplexMaster::new(
-            &prepared.network().layers()[0],
-            hidden,
-            (coefficients, backward.constant().close().value),
-            global,
-            Some(&start),
-            Lines::All,
-            Envelopes { known: Some((&offer.known, &offer.left)), new: Some(&offer.new), chords: &chords },
-        );
-        master.until(self.clock.clone());
-        let known = self.latest(global.saturating_mul(2), &branch.decided);
-        let (best, chords, rounds) = (f64::NEG_INFINITY, &chords, 0);
-        let mut pricing = Blending { search: self, branch, offer: &offer, chords, suggestion, best, rounds };
-        generate(&mut master, &prepared.field(&branch.decided), known, &mut pricing);
-        pricing.best
-    }
-
-    /// The envelopes that the children of a branch start with.
-    pub(super) fn passed_on(&mut self, branch: &Branch) -> Option<Arc<Envelope>> {
-        let own = self.workspace.hidden.envelope.as_ref().map(|known| &known.0)?;
-        self.kept += own.units.iter().map(|prices| prices.node.len() + prices.single.len()).sum::<usize>();
-        if self.kept > KEPT { branch.envelope.clone() } else { Some(Arc::clone(own)) }
-    }
+    best
 }
 
-/// What each listed flip changes in the units of the nodes of representation 2 that it reaches: by node, then place and changes.
+/// Column generation where every unit may take the new line instead of its own: the best bound found
+/// (docs/math.md §6.4).
+fn generate_columns(
+    search: &mut PairSearch,
+    branch: &Branch,
+    global: usize,
+    coefficients: &[f64],
+    cuts: EnvelopeCuts,
+    suggestion: &mut Suggestion,
+) -> f64 {
+    let prepared = search.prepared;
+    let Workspace { backward, hidden, .. } = &*search.workspace;
+    let chords = suggestion.weights.clone();
+    let start: Vec<bool> = (0..chords.len()).map(|unit| !cuts.renews(unit) && chords[unit] > 0.5).collect();
+    let mut master = SimplexMaster::new(
+        &prepared.network().layers()[0],
+        hidden,
+        LinearObjective { coefficients, constant: backward.constant().close().value },
+        global,
+        Some(&start),
+        AllowedLines::All,
+        Envelopes { known: Some((&cuts.known, &cuts.left)), new: Some(&cuts.new), chords: &chords },
+    );
+    master.until(search.clock.clone());
+    let known = search.latest(global.saturating_mul(2), &branch.decided);
+    let (best, chords, rounds) = (f64::NEG_INFINITY, &chords, 0);
+    let mut pricing = EnvelopePricing { search: &mut *search, branch, cuts: &cuts, chords, suggestion, best, rounds };
+    generate(&mut master, &prepared.search_space(&branch.decided), known, &mut pricing);
+    pricing.best
+}
+
+/// The envelopes that the children of a branch start with.
+pub(super) fn inherited_envelope(search: &mut PairSearch, branch: &Branch) -> Option<Arc<Envelope>> {
+    let own = search.workspace.hidden.envelope.as_ref().map(|known| &known.0)?;
+    search.kept += own.units.iter().map(|prices| prices.node.len() + prices.single.len()).sum::<usize>();
+    if search.kept > KEPT { branch.envelope.clone() } else { Some(Arc::clone(own)) }
+}
+
+/// What each listed flip changes in the units of the nodes of representation 2 that it reaches: by node, then place and
+/// changes.
 fn changes(prepared: &Prepared, flips: &[Flip], workspace: &Workspace) -> Vec<Vec<(usize, Vec<f64>)>> {
     let mut changes = vec![Vec::new(); workspace.slice.nodes(2).len()];
     for (place, &flip) in flips.iter().enumerate() {
@@ -258,7 +259,7 @@ pub(super) fn envelope_values(prepared: &Prepared, point: &[(Flip, f64)], worksp
     for (m, changes) in changes(prepared, &flips, workspace).iter().enumerate() {
         for (j, value) in values[m * hidden.width..][..hidden.width].iter_mut().enumerate() {
             let unit = m * hidden.width + j;
-            let prices: &Prices = &envelope.units[unit];
+            let prices: &EnvelopePrices = &envelope.units[unit];
             if prices.share > 0.0 {
                 change.fill(0.0);
                 for (k, changes) in changes {

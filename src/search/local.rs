@@ -12,16 +12,18 @@ use crate::problem::objective::Objective;
 const TRIES: usize = 400;
 
 /// Improves `flips` by re-linearising at the attacked point and by adding, dropping and swapping single flips, until
-/// the margin does not exceed `enough`, nothing improves, or the tries are used up (docs/math.md §10). Returns the margin reached.
+/// the margin does not exceed `enough`, nothing improves, or the tries are used up (docs/math.md §10). Returns the
+/// margin reached.
 pub(crate) fn improve(
     prepared: &Prepared,
-    (objective, enough): (Objective, f64),
+    objective: Objective,
+    enough: f64,
     flips: &mut Vec<Flip>,
     workspace: &mut Workspace,
 ) -> f64 {
     let mut tries = 0;
     let mut margin_of = |workspace: &mut Workspace, flips: &[Flip]| {
-        // Late is as if all tries were used up.
+        // A deadline that has passed counts as if all tries were used up.
         tries += if workspace.watch.is_late() { TRIES } else { 1 };
         let logits: Vec<f64> = prepared.logits(flips, workspace).map(|logit| logit.value).collect();
         (objective.iter().map(|&(unit, c)| c * logits[unit]).sum::<f64>(), tries)
@@ -43,6 +45,7 @@ pub(crate) fn improve(
             }
             continue;
         }
+        // The linearisation no longer helps: single moves, the best of them all.
         let mut better: Option<(f64, Vec<Flip>)> = None;
         let inside: BTreeSet<Flip> = flips.iter().copied().collect();
         let outsiders: Vec<Flip> = proposal.iter().copied().filter(|f| !inside.contains(f)).take(8).collect();
@@ -74,7 +77,7 @@ fn steepest_at(prepared: &Prepared, objective: Objective, workspace: &mut Worksp
     relaxed.radius.clear();
     let attributes = prepared.attributes();
     relaxed.spread(slice, attributes.width() / slice.passing(1).terms, attributes.norm(0), slopes);
-    selection.select_until(&prepared.field(&Decided::default()), slice, slopes, Some(watch));
+    selection.select_until(&prepared.search_space(&Decided::default()), slice, slopes, Some(watch));
 }
 
 /// All admissible sets of flips one move away: without one, with one more, or with one exchanged.

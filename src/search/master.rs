@@ -1,4 +1,5 @@
-//! The restricted master: the best multipliers against a few flips (docs/math.md §6), as a linear program in the multipliers.
+//! The restricted master: the best multipliers against a few flips (docs/math.md §6), as a linear program in the
+//! multipliers.
 //!
 //! For fixed coefficients of representation 2 the relaxed margin is affine in the multipliers `x`, and so is the loss
 //! `Δ_k(x)` of every flip. Against the flips `k ∈ C` the best bound is
@@ -7,15 +8,15 @@
 //! max  base(x) − Q ρ − Σ q_n η_n − Σ s_k     s.t.   s_k ≥ Δ_k(x) − ρ − η_n(k),   s, ρ, η ≥ 0,   x in its box
 //! ```
 //!
-//! One row per flip, one column per unit: a new flip is a new row, which is feasible at once because `s_k` may be anything.
-//! The dual of row `k` is how much of flip `k` the relaxed attacker makes.
+//! One row per flip, one column per unit: a new flip is a new row, which is feasible at once because `s_k` may be
+//! anything. The dual of row `k` is how much of flip `k` the relaxed attacker makes.
 
 use std::collections::BTreeMap;
 
 use crate::bound::hidden::{Assumption, Hidden};
 use crate::bound::line::capped;
-use crate::bound::line::envelope::{Envelope, Left, Place};
-use crate::bound::selection::Field;
+use crate::bound::line::envelope::{Envelope, ListedBudgets, ListedFlip};
+use crate::bound::selection::SearchSpace;
 use crate::number::rounding::Enclosure;
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
@@ -26,8 +27,8 @@ use super::column_generation::Master;
 use super::limits::Clock;
 use super::simplex::Simplex;
 
-/// A unit's line as a function of its multiplier: `(b₀ + b₁x) + Σ (s₀ + s₁x)·g_i + (c₀ + c₁x)·capped(g_i)`, and the same of two
-/// envelopes.
+/// A unit's line as a function of its multiplier: `(b₀ + b₁x) + Σ (s₀ + s₁x)·g_i + (c₀ + c₁x)·capped(g_i)`, and the
+/// same of two envelopes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Affine {
     base: [f64; 2],
@@ -40,8 +41,8 @@ struct Affine {
 }
 
 impl Affine {
-    /// How a flip that changes the unit by `g` moves the line, envelopes aside: the part that is there for `x = 0`, and the part
-    /// times `x`.
+    /// How a flip that changes the unit by `g` moves the line, without its envelopes: the part that is there for
+    /// `x = 0`, and the part times `x`.
     #[inline]
     fn change(&self, g: f64) -> [f64; 2] {
         let capped = if self.capped == [0.0; 2] { 0.0 } else { capped::change(self.level, self.anchor, g) };
@@ -89,11 +90,11 @@ impl Affine {
     }
 }
 
-/// The envelopes that a master knows of: those that units have, and those that they may take instead.
+/// The envelopes in a master: those that units have, and those that they may take instead.
 #[derive(Clone, Copy, Default)]
 pub struct Envelopes<'a> {
-    /// In the units' lines.
-    pub known: Option<(&'a Envelope, &'a Left)>,
+    /// The envelopes in the units' present lines.
+    pub known: Option<(&'a Envelope, &'a ListedBudgets)>,
     /// With multiplier 1 they take the place of everything else.
     pub new: Option<&'a Envelope>,
     /// Then the weights of chords, which are not multipliers.
@@ -105,14 +106,14 @@ const LARGEST_BETA: f64 = 1e4;
 
 /// Which lines a unit with a negative coefficient may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lines {
+pub enum AllowedLines {
     /// The chord alone, as in the paper's relaxation: the optimum is `m̂`.
     Chord,
     /// Every mixture of the chord, the capped bound and the envelopes that are known: the optimum is at least `m̂`.
     All,
 }
 
-/// What a master suggests.
+/// An optimal solution of a restricted master, up to rounding. A suggestion: pricing turns it into a bound.
 #[derive(Clone, Debug)]
 pub struct Suggestion {
     /// One multiplier per unit of the slice.
@@ -121,6 +122,15 @@ pub struct Suggestion {
     pub value: f64,
     /// How much of each flip the relaxed attacker makes, in `[0, 1]`.
     pub flips: Vec<(Flip, f64)>,
+}
+
+/// A relaxed margin as a linear function of the activations of representation 2, as the backward pass leaves it.
+#[derive(Clone, Copy, Debug)]
+pub struct LinearObjective<'a> {
+    /// By unit of the slice.
+    pub coefficients: &'a [f64],
+    /// What the layers above contribute.
+    pub constant: f64,
 }
 
 /// The master on our own simplex method.
@@ -140,15 +150,15 @@ pub struct SimplexMaster<'a> {
     constant: f64,
     rho: usize,
     eta: BTreeMap<u32, usize>,
-    rows: Vec<Row>,
+    rows: Vec<FlipRow>,
     global: usize,
     envelopes: Envelopes<'a>,
     /// Units with an envelope.
-    arched: Vec<usize>,
+    with_envelope: Vec<usize>,
 }
 
 /// A flip that is known: its own variable, and what it changes in the units of the nodes that it reaches.
-struct Row {
+struct FlipRow {
     flip: Flip,
     plus: usize,
     reach: Vec<(usize, Vec<f64>)>,
@@ -157,19 +167,22 @@ struct Row {
 }
 
 impl<'a> SimplexMaster<'a> {
-    /// A master that knows no flip (docs/math.md (6.1)). `constant` is what the layers above contribute, `coefficients` are those of the units;
-    /// `start` says which multipliers were nearer to 1 than to 0 in a similar master, if there was one.
+    /// A master that knows no flip (docs/math.md (6.1)). `start` says which multipliers were nearer to 1 than to 0 in a
+    /// similar master, if there was one.
     pub fn new(
         layer: &'a Layer,
         hidden: &Hidden,
-        (coefficients, constant): (&[f64], f64),
+        objective: LinearObjective,
         global: usize,
         start: Option<&[bool]>,
-        lines: Lines,
+        lines: AllowedLines,
         envelopes: Envelopes<'a>,
     ) -> SimplexMaster<'a> {
+        let LinearObjective { coefficients, constant } = objective;
         let mut simplex = Simplex::default();
+        // The price of the global budget enters the objective of (6.1) as −Qρ; ρ has no upper bound.
         let rho = simplex.add_variable(-(global.min(1 << 50) as f64), f64::INFINITY);
+        // The box of an assumption's multiplier is relative to the largest coefficient.
         let scale = coefficients.iter().fold(0.0, |m: f64, a| m.max(a.abs()));
         let count = hidden.count();
         let mut master = SimplexMaster {
@@ -186,13 +199,13 @@ impl<'a> SimplexMaster<'a> {
             rows: Vec::new(),
             global,
             envelopes,
-            arched: Vec::new(),
+            with_envelope: Vec::new(),
         };
-        master.arched = (0..count).filter(|&at| master.affine[at].has_envelope()).collect();
+        master.with_envelope = (0..count).filter(|&at| master.affine[at].has_envelope()).collect();
         for at in 0..count {
             let line = master.affine[at];
             let free = hidden.assumption[at] == Assumption::Free;
-            if lines == Lines::Chord && free && coefficients[at] < 0.0 {
+            if lines == AllowedLines::Chord && free && coefficients[at] < 0.0 {
                 master.pin(at);
             } else if line.moves() {
                 master.upper[at] = if free { 1.0 } else { LARGEST_BETA * scale };
@@ -204,7 +217,7 @@ impl<'a> SimplexMaster<'a> {
         master
     }
 
-    /// Stops improving when it is late.
+    /// Stops improving once the deadline has passed: its answers are suggestions at any time.
     pub fn until(&mut self, clock: Clock) {
         self.simplex.until(clock);
     }
@@ -221,14 +234,14 @@ impl<'a> SimplexMaster<'a> {
     fn activate(&mut self, at: usize) {
         let line = self.affine[at];
         let (m, j) = (at / self.width, at % self.width);
-        let arch = self.arched.binary_search(&at).ok();
+        let by_envelope = self.with_envelope.binary_search(&at).ok();
         let column: Vec<f64> = self
             .rows
             .iter()
             .map(|row| {
                 let reached = row.reach.iter().find(|reach| reach.0 == m);
                 let change = reached.map_or(0.0, |(_, changes)| line.change(changes[j])[1]);
-                change + arch.map_or(0.0, |arch| row.envelope_slopes[arch][1])
+                change + by_envelope.map_or(0.0, |by_envelope| row.envelope_slopes[by_envelope][1])
             })
             .collect();
         let plus: Vec<usize> = self.rows.iter().map(|row| row.plus).collect();
@@ -237,8 +250,9 @@ impl<'a> SimplexMaster<'a> {
         self.variable[at] = Some(self.simplex.add_column(line.base[1], self.upper[at], at_upper, &column, &plus));
     }
 
-    /// The resting multipliers that would raise the bound at the relaxed attacker's point.
-    fn restless(&self) -> Vec<usize> {
+    /// Multipliers without a variable whose reduced cost at the relaxed attacker's point says that moving them raises
+    /// the bound.
+    fn improving(&self) -> Vec<usize> {
         // The slope of the bound in each multiplier.
         let mut slope: Vec<f64> = self.affine.iter().map(|line| line.base[1]).collect();
         for row in &self.rows {
@@ -254,8 +268,8 @@ impl<'a> SimplexMaster<'a> {
                     }
                 }
             }
-            for (&at, arch) in self.arched.iter().zip(&row.envelope_slopes) {
-                slope[at] += share * arch[1];
+            for (&at, by_envelope) in self.with_envelope.iter().zip(&row.envelope_slopes) {
+                slope[at] += share * by_envelope[1];
             }
         }
         (0..self.affine.len())
@@ -266,14 +280,14 @@ impl<'a> SimplexMaster<'a> {
 
     /// What a flip changes in the envelopes of units.
     fn envelope_slopes(&self, flip: Flip, reach: &[(usize, Vec<f64>)]) -> Vec<[f64; 2]> {
-        if self.arched.is_empty() {
+        if self.with_envelope.is_empty() {
             return Vec::new();
         }
         let mut through: Vec<Option<&[f64]>> = vec![None; self.affine.len() / self.width];
         reach.iter().for_each(|(m, changes)| through[*m] = Some(changes));
         let known = self.envelopes.known.map(|(known, _)| (known, known.place(flip)));
         let new = self.envelopes.new.map(|new| (new, new.place(flip)));
-        let change = |envelope: &Option<(&Envelope, Place)>, at: usize, g: f64| {
+        let change = |envelope: &Option<(&Envelope, ListedFlip)>, at: usize, g: f64| {
             envelope.as_ref().map_or(0.0, |(envelope, place)| envelope.units[at].change(*place, g))
         };
         let one = |&at: &usize| {
@@ -283,11 +297,11 @@ impl<'a> SimplexMaster<'a> {
             let after = if n == [0.0; 2] { 0.0 } else { change(&new, at, g) };
             [k[0] * before + n[0] * after, k[1] * before + n[1] * after]
         };
-        self.arched.iter().map(one).collect()
+        self.with_envelope.iter().map(one).collect()
     }
 
     /// How much of a flip the relaxed attacker makes: the dual of its row.
-    fn share(&self, row: &Row) -> f64 {
+    fn share(&self, row: &FlipRow) -> f64 {
         (1.0 + self.simplex.reduced(row.plus)).clamp(0.0, 1.0)
     }
 }
@@ -322,8 +336,8 @@ impl Master for SimplexMaster<'_> {
     type Suggestion = Suggestion;
 
     /// One more row `s_i ≥ loss_i(x) − ρ − η_n` (docs/math.md (6.1)).
-    fn add(&mut self, field: &Field, slice: &Slice, flip: Flip) {
-        let present = field.graph.attributes().contains(flip.node as usize, flip.attribute);
+    fn add(&mut self, space: &SearchSpace, slice: &Slice, flip: Flip) {
+        let present = space.graph.attributes().contains(flip.node as usize, flip.attribute);
         let sign = if present { -1.0 } else { 1.0 };
         let changes = |(_, m, entries): (usize, usize, &[f64])| {
             let mut changes = Vec::new();
@@ -345,7 +359,7 @@ impl Master for SimplexMaster<'_> {
             }
         }
         let envelope_slopes = self.envelope_slopes(flip, &reach);
-        for (&at, &[still, moving]) in self.arched.iter().zip(&envelope_slopes) {
+        for (&at, &[still, moving]) in self.with_envelope.iter().zip(&envelope_slopes) {
             fixed -= still;
             match self.variable[at] {
                 Some(variable) => coefficients.push((variable, moving)),
@@ -353,7 +367,7 @@ impl Master for SimplexMaster<'_> {
             }
         }
         // The local budget needs a multiplier only where it binds before the global one does.
-        let local = field.decided.local(field.budget, flip.node).unwrap_or(0);
+        let local = space.decided.local(space.budget, flip.node).unwrap_or(0);
         if local < self.global {
             let simplex = &mut self.simplex;
             let eta =
@@ -363,21 +377,21 @@ impl Master for SimplexMaster<'_> {
         let plus = self.simplex.add_variable(-1.0, f64::INFINITY);
         let minus = self.simplex.add_variable(0.0, f64::INFINITY);
         self.simplex.add_row(&coefficients, fixed, plus, minus);
-        self.rows.push(Row { flip, plus, reach, envelope_slopes });
+        self.rows.push(FlipRow { flip, plus, reach, envelope_slopes });
     }
 
     fn knows(&self, flip: Flip) -> bool {
         self.rows.iter().any(|row| row.flip == flip)
     }
 
-    fn solve(&mut self, _: &Field, _: &Slice) -> Suggestion {
+    fn solve(&mut self, _: &SearchSpace, _: &Slice) -> Suggestion {
         loop {
             let optimal = self.simplex.maximise(50 * (self.rows.len() + 10));
-            let restless = self.restless();
-            if restless.is_empty() || !optimal {
+            let improving = self.improving();
+            if improving.is_empty() || !optimal {
                 break;
             }
-            restless.into_iter().for_each(|at| self.activate(at));
+            improving.into_iter().for_each(|at| self.activate(at));
         }
         let weights = (0..self.affine.len()).map(|at| match self.variable[at] {
             Some(variable) => self.simplex.value(variable),

@@ -1,5 +1,7 @@
-//! The search: the optimum of the relaxation by column generation, and the exact worst case by branch and price (docs/math.md §6, §7).
+//! The search: the optimum of the relaxation by column generation, and the exact worst case by branch and price
+//! (docs/math.md §6, §7).
 
+pub(crate) mod branch_and_price;
 mod branch_bounds;
 mod branching;
 mod column_generation;

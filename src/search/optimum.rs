@@ -1,10 +1,11 @@
 //! The optimum `m̂` of the paper's relaxation by column generation (docs/math.md §6), with a proof on both sides.
 //!
-//! From below the bound at the best `Ω`, over all flips; from above the relaxed network at the attacker's fractional point.
+//! From below the bound at the best `Ω`, over all flips; from above the relaxed network at the attacker's fractional
+//! point.
 
 use std::collections::BTreeMap;
 
-use crate::bound::backward::Located;
+use crate::bound::backward::{Located, UnitPlace};
 use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::prepared::Prepared;
 use crate::bound::relaxed::Relaxation;
@@ -17,10 +18,10 @@ use crate::problem::slice::Slice;
 
 use super::column_generation::{Master, Pricing, generate, unknown};
 use super::layered::master::LayeredMaster;
+use super::layered::network::Layers;
 use super::limits::Stop;
-use super::master::{Envelopes, Lines, SimplexMaster, Suggestion};
-use super::pair_search::point;
-use super::point::{bounds_in, feasible_margin};
+use super::master::{AllowedLines, Envelopes, LinearObjective, SimplexMaster, Suggestion};
+use super::point::{bounds_in, feasible_margin, point};
 
 /// Masters solved before giving up; a handful is usual.
 const MASTERS: usize = 200;
@@ -37,8 +38,8 @@ pub struct Optimum {
     pub upper: f64,
     /// Restricted masters solved.
     pub masters: usize,
-    /// The best `Ω` of the units of representation 2, by their places in the slice; of use where a unit is undecided and
-    /// its coefficient is positive.
+    /// The best `Ω` of the units of representation 2, by their places in the slice; of use where a unit is undecided
+    /// and its coefficient is positive.
     pub omega: Vec<f64>,
     /// The same of the units of representations 3 and up.
     pub above: Vec<Vec<f64>>,
@@ -64,7 +65,7 @@ struct RelaxedPricing<'a> {
 }
 
 impl RelaxedPricing<'_> {
-    /// The flips to start with, or to go on with: those of the last selection.
+    /// The flips whose columns are added next: those of the last selection.
     fn selected(&self, master: &impl Master) -> Vec<Flip> {
         if self.best.is_met() || self.stop.is_set() {
             return Vec::new();
@@ -112,12 +113,13 @@ impl Pricing<LayeredMaster<'_>> for RelaxedPricing<'_> {
         let Workspace { backward, relaxed, hidden, slice, .. } = &mut **workspace;
         let mut above: Vec<Vec<f64>> = bounds[1..].iter().map(|layer| vec![0.0; layer.lower.len()]).collect();
         backward.run_with(prepared.network(), slice, Located::Slice(bounds), objective, |l, at, (a, ..)| {
-            above[l - 3][at] = slopes.omega((l, at), a).unwrap_or(0.0);
-            slopes.slope((l, at), a)
+            let place = UnitPlace { l, at };
+            above[l - 3][at] = slopes.omega(place, a).unwrap_or(0.0);
+            slopes.slope(place, a)
         });
-        relaxed.sloped(backward, hidden, |at, a| slopes.slope((2, at), a).unwrap_or(0.0));
+        relaxed.sloped(backward, hidden, |at, a| slopes.slope(UnitPlace { l: 2, at }, a).unwrap_or(0.0));
         let coefficients = backward.coefficients().0.iter().enumerate();
-        let omega = coefficients.map(|(at, &a)| slopes.omega((2, at), a).unwrap_or(0.0)).collect();
+        let omega = coefficients.map(|(at, &a)| slopes.omega(UnitPlace { l: 2, at }, a).unwrap_or(0.0)).collect();
         let lower = prepared.worst(workspace, &Decided::default()).lower();
         if best.masters == 1 || lower > best.lower {
             (best.lower, best.omega, best.above, best.flips) = (best.lower.max(lower), omega, above, shares);
@@ -127,8 +129,14 @@ impl Pricing<LayeredMaster<'_>> for RelaxedPricing<'_> {
 }
 
 /// `m̂` of a class pair.
-pub fn relaxed_optimum(prepared: &Prepared, node: usize, pair: (usize, usize), workspace: &mut Workspace) -> Optimum {
-    relaxed_optimum_until(&Stop::default(), prepared, node, pair, workspace)
+pub fn relaxed_optimum(
+    prepared: &Prepared,
+    node: usize,
+    reference: usize,
+    class: usize,
+    workspace: &mut Workspace,
+) -> Optimum {
+    relaxed_optimum_until(&Stop::default(), prepared, node, reference, class, workspace)
 }
 
 /// The same, as far as it is known when `stop` is set.
@@ -136,10 +144,11 @@ pub fn relaxed_optimum_until(
     stop: &Stop,
     prepared: &Prepared,
     node: usize,
-    (reference, class): (usize, usize),
+    reference: usize,
+    class: usize,
     workspace: &mut Workspace,
 ) -> Optimum {
-    let first = prepared.bound_alone(node, (reference, class), Relaxation::Paper, workspace);
+    let first = prepared.pair_bound(node, reference, class, Relaxation::Paper, workspace);
     let best = Optimum {
         lower: first.lower(),
         upper: f64::INFINITY,
@@ -154,16 +163,17 @@ pub fn relaxed_optimum_until(
     };
     workspace.hidden.load(&workspace.slice, &prepared.unperturbed()[0], bounds);
     let decided = Decided::default();
-    let field = prepared.field(&decided);
+    let space = prepared.search_space(&decided);
     let (network, global) = (prepared.network(), prepared.budget().global());
     let objective = &[(reference, 1.0), (class, -1.0)];
     if network.depth() > 3 {
         let bounds = &bounds_in(prepared, &workspace.slice);
         let (slice, hidden) = (&workspace.slice, &workspace.hidden);
-        let mut master = LayeredMaster::new((network, slice), hidden, bounds, (objective, &[]), global, Lines::Chord);
+        let layers = Layers::new(network, hidden, bounds, objective, &[], AllowedLines::Chord);
+        let mut master = LayeredMaster::new(layers, slice, bounds, global);
         let mut pricing = RelaxedPricing { prepared, objective, bounds, workspace, best, stop };
         let start = pricing.selected(&master);
-        generate(&mut master, &field, start, &mut pricing);
+        generate(&mut master, &space, start, &mut pricing);
         return pricing.best;
     }
     let coefficients = workspace.backward.coefficients().0.to_vec();
@@ -171,15 +181,15 @@ pub fn relaxed_optimum_until(
     let mut master = SimplexMaster::new(
         &network.layers()[0],
         &workspace.hidden,
-        (&coefficients, constant),
+        LinearObjective { coefficients: &coefficients, constant },
         global,
         None,
-        Lines::Chord,
+        AllowedLines::Chord,
         Envelopes::default(),
     );
     let mut pricing = RelaxedPricing { prepared, objective, bounds: &[], workspace, best, stop };
     let start = pricing.selected(&master);
-    generate(&mut master, &field, start, &mut pricing);
+    generate(&mut master, &space, start, &mut pricing);
     pricing.best
 }
 

@@ -11,7 +11,7 @@ use crate::problem::flip::Flip;
 use crate::proof::{Missing, PairProof};
 
 /// The best perturbation known against one class: its margin is enclosed by numbers of one sign, or it is exact.
-pub(crate) struct Attack {
+pub(crate) struct BestAttack {
     pub(crate) margin: Enclosure,
     /// The sign of the exact margin.
     pub(crate) sign: Ordering,
@@ -20,11 +20,11 @@ pub(crate) struct Attack {
     pub(crate) exact: Option<Dyadic>,
 }
 
-impl Attack {
+impl BestAttack {
     /// An attack with an exact margin.
-    fn exactly(exact: Dyadic, flips: Vec<Flip>) -> Attack {
+    fn exactly(exact: Dyadic, flips: Vec<Flip>) -> BestAttack {
         let margin = Enclosure { value: exact.ceil_f64(), error: 0.0 };
-        Attack { margin, sign: exact.sign(), flips, exact: Some(exact) }
+        BestAttack { margin, sign: exact.sign(), flips, exact: Some(exact) }
     }
 
     /// A float that is surely not above the margin.
@@ -39,7 +39,7 @@ impl Attack {
 }
 
 /// The state of one class pair.
-pub(crate) struct Pair {
+pub(crate) struct ClassPair {
     pub(crate) class: usize,
     /// Size of the margin without flips.
     unperturbed: f64,
@@ -51,20 +51,22 @@ pub(crate) struct Pair {
     pub(crate) mixed: f64,
     /// The bound that a search has reached.
     pub(crate) searched: f64,
-    /// The largest number that the worst-case margin is known to exceed in exact arithmetic, even if no float lies between.
+    /// The largest number that the worst-case margin is known to exceed in exact arithmetic, even if no float lies
+    /// between.
     pub(crate) exceeded: f64,
-    /// By how much a computed margin may differ from the exact one; 0 where nobody asks.
+    /// By how much a computed margin may differ from the exact one; 0 unless verdicts for the deployed network are
+    /// asked for.
     pub(crate) error: f64,
     /// What the worst-case margin is to be shown to exceed (see [`Pairs::aim`]).
     aim: f64,
     /// Has a search shown that no margin is smaller than that of the attack?
     pub(crate) minimized: bool,
-    pub(crate) attack: Attack,
+    pub(crate) attack: BestAttack,
     /// The proof of a positive worst-case margin, or why there is none.
     pub(crate) proof: Result<PairProof, Missing>,
 }
 
-impl Pair {
+impl ClassPair {
     /// Does the worst-case margin surely exceed a number?
     pub(crate) fn exceeds(&self, number: f64) -> bool {
         self.exceeded >= number || self.lower() > number
@@ -75,7 +77,8 @@ impl Pair {
         self.exceeds(0.0)
     }
 
-    /// What the worst-case margin is still to be shown to exceed: no longer the error once a perturbation inside it is known.
+    /// What the worst-case margin is still to be shown to exceed: no longer the error once a perturbation inside it is
+    /// known.
     pub(crate) fn goal(&self) -> f64 {
         if self.aim > 0.0 && self.attack.margin.upper() <= self.aim { 0.0 } else { self.aim }
     }
@@ -85,8 +88,8 @@ impl Pair {
         self.exceeds(self.goal())
     }
 
-    /// Is a perturbation known that nobody need search any further for: one that breaks the class, and goes below the aim where
-    /// that is negative?
+    /// Is a perturbation known that makes any further search needless: one that breaks the class, and goes below the
+    /// aim where that is negative?
     pub(crate) fn is_broken(&self) -> bool {
         self.attack.margin.upper() <= self.aim.min(0.0)
     }
@@ -121,18 +124,18 @@ pub(crate) struct Pairs<'a> {
     pub(crate) reference: usize,
     /// Are the exact margins asked for, and not only their signs?
     pub(crate) minimizing: bool,
-    pairs: Vec<Pair>,
+    pairs: Vec<ClassPair>,
 }
 
 impl Deref for Pairs<'_> {
-    type Target = [Pair];
-    fn deref(&self) -> &[Pair] {
+    type Target = [ClassPair];
+    fn deref(&self) -> &[ClassPair] {
         &self.pairs
     }
 }
 
 impl DerefMut for Pairs<'_> {
-    fn deref_mut(&mut self) -> &mut [Pair] {
+    fn deref_mut(&mut self) -> &mut [ClassPair] {
         &mut self.pairs
     }
 }
@@ -151,10 +154,10 @@ impl<'a> Pairs<'a> {
         let mut pairs = Pairs { prepared, reference, minimizing, pairs: Vec::with_capacity(others.len()) };
         for &class in others {
             let margin = difference(logits.entry(target, reference), logits.entry(target, class));
-            // Where it is late, the sign is not known, and nothing is broken.
-            let open = || Attack { margin, sign: Ordering::Greater, flips: Vec::new(), exact: None };
-            let attack = pairs.proved((class, 0.0), margin, Vec::new(), workspace).unwrap_or_else(open);
-            pairs.pairs.push(Pair {
+            // After the deadline the sign is not known, and nothing is broken.
+            let open = || BestAttack { margin, sign: Ordering::Greater, flips: Vec::new(), exact: None };
+            let attack = pairs.proved(class, 0.0, margin, Vec::new(), workspace).unwrap_or_else(open);
+            pairs.pairs.push(ClassPair {
                 class,
                 unperturbed: margin.value.abs(),
                 lower: [f64::NEG_INFINITY; 2],
@@ -172,9 +175,9 @@ impl<'a> Pairs<'a> {
         pairs
     }
 
-    /// From now on every worst-case margin is to be shown to exceed the number that `aim` says: 0, the pair's error, or minus that
-    /// (docs/math.md §19.4). A proof of less than that is none.
-    pub(crate) fn aim(&mut self, aim: impl Fn(&Pair) -> f64, workspace: &mut Workspace) {
+    /// From now on every worst-case margin is to be shown to exceed the number that `aim` says: 0, the pair's error, or
+    /// minus that (docs/math.md §19.4). A proof of less than that is none.
+    pub(crate) fn aim(&mut self, aim: impl Fn(&ClassPair) -> f64, workspace: &mut Workspace) {
         for at in 0..self.pairs.len() {
             let aim = aim(&self.pairs[at]);
             self.pairs[at].aim = aim;
@@ -211,8 +214,8 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// Replays a perturbation and keeps it for every class against which it is the best so far. The evaluator keeps the perturbed
-    /// representations, and the margin of pair `at` is returned.
+    /// Replays a perturbation and keeps it for every class against which it is the best so far. The evaluator keeps the
+    /// perturbed representations, and the margin of pair `at` is returned.
     pub(crate) fn try_flips(&mut self, at: usize, flips: Vec<Flip>, workspace: &mut Workspace) -> Enclosure {
         let logits: Vec<Enclosure> = self.prepared.logits(&flips, workspace).collect();
         for place in 0..self.pairs.len() {
@@ -231,7 +234,7 @@ impl<'a> Pairs<'a> {
                 self.keep_smaller(place, margin, &flips, workspace);
                 continue;
             }
-            let Some(attack) = self.proved((pair.class, pair.aim), margin, flips.clone(), workspace) else { continue };
+            let Some(attack) = self.proved(pair.class, pair.aim, margin, flips.clone(), workspace) else { continue };
             // Of two margins that floats cannot tell apart, one may still be below zero.
             let known = &pair.attack;
             let lower_sign = attack.sign < known.sign && attack.margin.upper() <= known.margin.upper();
@@ -244,13 +247,13 @@ impl<'a> Pairs<'a> {
 
     /// Keeps the perturbation with the smaller margin: exact arithmetic decides what rounding leaves open.
     fn keep_smaller(&mut self, at: usize, margin: Enclosure, flips: &[Flip], workspace: &mut Workspace) {
-        let Pair { class, aim, attack, .. } = &self.pairs[at];
+        let ClassPair { class, aim, attack, .. } = &self.pairs[at];
         if attack.flips.len() == flips.len() && flips.iter().all(|flip| attack.flips.contains(flip)) {
             return;
         }
         let flips = sorted(flips.to_vec());
         if margin.upper() < attack.lower() {
-            if let Some(attack) = self.proved((*class, *aim), margin, flips, workspace) {
+            if let Some(attack) = self.proved(*class, *aim, margin, flips, workspace) {
                 self.pairs[at].attack = attack;
             }
             return;
@@ -258,46 +261,47 @@ impl<'a> Pairs<'a> {
         let Some(exact) = self.exact_margin(*class, &flips, workspace) else { return };
         self.settle(at, workspace);
         if self.pairs[at].attack.exact.as_ref().is_some_and(|best| exact < *best) {
-            self.pairs[at].attack = Attack::exactly(exact, flips);
+            self.pairs[at].attack = BestAttack::exactly(exact, flips);
         }
     }
 
-    /// Makes sure that the exact margin of the best perturbation is known, unless it is late.
+    /// Makes sure that the exact margin of the best perturbation is known, unless the deadline has passed.
     pub(crate) fn settle(&mut self, at: usize, workspace: &mut Workspace) {
         if self.pairs[at].attack.exact.is_none() {
             let flips = std::mem::take(&mut self.pairs[at].attack.flips);
             match self.exact_margin(self.pairs[at].class, &flips, workspace) {
-                Some(exact) => self.pairs[at].attack = Attack::exactly(exact, flips),
+                Some(exact) => self.pairs[at].attack = BestAttack::exactly(exact, flips),
                 None => self.pairs[at].attack.flips = flips,
             }
         }
     }
 
-    /// None if it is late.
+    /// None once the deadline has passed.
     fn exact_margin(&self, class: usize, flips: &[Flip], workspace: &mut Workspace) -> Option<Dyadic> {
         let objective = [(self.reference, 1.0), (class, -1.0)];
         let Workspace { slice, exact, watch, .. } = workspace;
         self.prepared.exact(slice, exact).until(watch).try_objective(&objective, flips)
     }
 
-    /// A perturbation of which the sign is known, and on which side of the aim it is: what rounding leaves open is evaluated exactly. None
-    /// if it is late.
+    /// A perturbation of which the sign is known, and on which side of the aim it is: what rounding leaves open is
+    /// evaluated exactly. None once the deadline has passed.
     fn proved(
         &self,
-        (class, aim): (usize, f64),
+        class: usize,
+        aim: f64,
         margin: Enclosure,
         flips: Vec<Flip>,
         workspace: &mut Workspace,
-    ) -> Option<Attack> {
+    ) -> Option<BestAttack> {
         if is_decided(margin, 0.0) && is_decided(margin, aim) {
-            return Some(Attack { margin, sign: margin.lower().total_cmp(&0.0), flips, exact: None });
+            return Some(BestAttack { margin, sign: margin.lower().total_cmp(&0.0), flips, exact: None });
         }
         let exact = self.exact_margin(class, &flips, workspace)?;
-        Some(Attack::exactly(exact, flips))
+        Some(BestAttack::exactly(exact, flips))
     }
 
-    /// The margin of a perturbation from below, and whether it exceeds the goal of the pair: exactly if rounding leaves that open. Where it
-    /// is late, nothing is known.
+    /// The margin of a perturbation from below, and whether it exceeds the goal of the pair: exactly if rounding leaves
+    /// that open. After the deadline nothing is known.
     pub(crate) fn decided(
         &self,
         at: usize,

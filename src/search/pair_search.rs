@@ -1,6 +1,6 @@
-//! The search of one class pair of a target: branch and price, with column generation in every branch.
+//! The state of the search of one class pair of a target, and what its steps ask of it.
 
-use crate::bound::mixture::add_changes;
+use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::number::rounding::Enclosure;
@@ -8,20 +8,26 @@ use crate::problem::budget::Decided;
 use crate::problem::flip::Flip;
 use crate::proof::leaf::leaf;
 
-use super::branch_bounds::BranchBounds;
 use super::limits::{Clock, Limits};
 use super::master::Suggestion;
-use super::pair::{Pair, Pairs};
+use super::pair::{ClassPair, Pairs};
 use super::trace::Trace;
-use super::tree::{self, Branch, Examiner, Finding, Goal, Outcome};
+use super::tree::{Branch, BranchResult, SearchGoal};
 
 /// Flips that a new master starts with, beyond those that the budget allows at once.
 const POOL: usize = 12;
 
-/// What a search has cost.
+/// So many errors away from what is needed a bound may still be close to it: where rounding hides a sign, f64 takes
+/// slopes that are worse than the exact ones by some errors.
+const NEAR: f64 = 64.0;
+
+/// The same relative to the size of margins, for what the masters leave of a gap.
+const TIGHT: f64 = 1e-9;
+
+/// The effort that a search has taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// Tree nodes.
+    /// Nodes of the search tree that were evaluated.
     pub nodes: usize,
     /// Masters solved.
     pub masters: usize,
@@ -42,19 +48,25 @@ impl Cost {
 }
 
 /// What is searched for, and until when.
-pub(crate) struct Quest {
-    pub(crate) goal: Goal,
+pub(crate) struct SearchTask {
+    pub(crate) goal: SearchGoal,
     pub(crate) limits: Limits,
     pub(crate) clock: Clock,
     /// Is a proof to be kept?
     pub(crate) proofs: bool,
 }
 
+/// Bounds of the hidden units after some flips are fixed.
+pub(super) struct BranchBounds {
+    pub(super) decided: Decided,
+    pub(super) bounds: LayerBounds,
+}
+
 /// The state of one pair's search.
 pub(super) struct PairSearch<'a, 'p> {
     pub(super) prepared: &'a Prepared,
-    pub(super) goal: Goal,
-    /// The end of the search.
+    pub(super) goal: SearchGoal,
+    /// When the search must end.
     pub(super) clock: Clock,
     /// The pair among the pairs of the target.
     pub(super) at: usize,
@@ -67,123 +79,20 @@ pub(super) struct PairSearch<'a, 'p> {
     /// Prices of envelopes that branches have passed on.
     pub(super) kept: usize,
     /// Flips that have mattered, the latest last.
-    pool: Vec<Flip>,
+    pub(super) pool: Vec<Flip>,
     pub(super) masters: usize,
     /// Of the last branch with fixed flips: siblings by a unit's sign share it.
     pub(super) bounds: Option<BranchBounds>,
-    /// Kept where a proof is asked for and not there yet.
+    /// None unless a proof is asked for and is not known yet.
     pub(super) trace: Option<Trace>,
 }
 
-/// What is found about a branch without perturbations.
-const EMPTY: Finding = Finding::Closed { bound: f64::INFINITY, proved: true };
-
 /// What is found about a branch that there was no time for.
-const GIVEN_UP: Finding = Finding::Closed { bound: f64::NEG_INFINITY, proved: false };
-
-/// Searches pair `at` of the workspace's target until its worst-case margin is decided (or found), raising its lower
-/// bound and improving its attack, and those of the other pairs where a perturbation happens to.
-pub(crate) fn search_pair(
-    prepared: &Prepared,
-    at: usize,
-    quest: Quest,
-    pairs: &mut Pairs,
-    workspace: &mut Workspace,
-) -> Cost {
-    let Quest { goal, limits, clock, proofs } = quest;
-    if goal != Goal::Decide {
-        pairs.settle(at, workspace);
-    }
-    let objective = pairs.objective(at);
-    workspace.backward.run(prepared.network(), &workspace.slice, prepared.activation_bounds(), &objective);
-    let (size, pool) = (pairs[at].size(), pairs[at].attack.flips.clone());
-    let trace = (proofs && pairs[at].proof.is_err()).then(|| Trace::new(pairs[at].goal()));
-    let mut search = PairSearch {
-        prepared,
-        goal,
-        clock: clock.clone(),
-        at,
-        pairs,
-        workspace,
-        size,
-        last: Enclosure { value: f64::NEG_INFINITY, error: 0.0 },
-        kept: 0,
-        pool,
-        masters: 0,
-        bounds: None,
-        trace,
-    };
-    let Outcome { lower, open, nodes, gave_up } = tree::search(&limits, &clock, &mut search);
-    let PairSearch { pairs, workspace, trace, masters, .. } = search;
-    if let Some(trace) = trace {
-        pairs[at].proof = trace.proof(|l, unit| {
-            let width = prepared.network().width(l).max(1);
-            (workspace.slice.nodes(l)[unit / width], (unit % width) as u32)
-        });
-    }
-    if goal != Goal::Decide {
-        pairs.settle(at, workspace);
-    }
-    let pair = &mut pairs[at];
-    // The best perturbation lies in some branch, so that no bound of all of them exceeds its margin. Where the minimum is searched for, what was closed with a
-    // proof is only known not to be below that margin.
-    let lower = match goal {
-        Goal::Decide => lower,
-        Goal::Minimize { .. } => open.min(pair.attack.lower()),
-    };
-    if lower > pair.searched {
-        pair.searched = lower;
-    }
-    let number = pair.goal();
-    if open > number && !pair.is_broken() {
-        pair.exceeded = pair.exceeded.max(number);
-    }
-    pair.minimized |= goal != Goal::Decide && open >= pair.attack.margin.upper();
-    Cost { nodes, masters, split: nodes > 1, gave_up }
-}
-
-impl Examiner for PairSearch<'_, '_> {
-    /// Bounds a branch, tries what it finds on the true network, and says where to split.
-    fn examine(&mut self, branch: &Branch) -> Finding {
-        let prepared = self.prepared;
-        let budget = prepared.budget();
-        if !branch.decided.admissible(budget) {
-            self.close(branch);
-            return EMPTY;
-        }
-        let made = self.pairs.try_flips(self.at, branch.decided.flipped.clone(), self.workspace);
-        let global = branch.decided.global(budget).unwrap_or(0);
-        let local = |n: &u32| branch.decided.local(budget, *n).unwrap_or(0);
-        if global == 0 || self.workspace.slice.nodes(1).iter().all(|n| local(n) == 0) {
-            // A single perturbation is left, and it has just been evaluated.
-            return self.single(branch, made);
-        }
-        let found = if let Some(flip) = self.follow_attack(branch) {
-            self.split_on(branch, branch.bound, flip)
-        } else {
-            match self.anchor(branch) {
-                Some(true) => self.price(branch, made, global),
-                Some(false) => {
-                    self.close(branch);
-                    return EMPTY;
-                }
-                None => return GIVEN_UP,
-            }
-        };
-        if let (Finding::Open { split, .. }, Some(trace)) = (&found, &mut self.trace) {
-            trace.split(branch, *split);
-        }
-        found
-    }
-
-    fn is_enough(&self, lower: f64) -> bool {
-        self.settled(lower)
-    }
-}
+pub(super) const GIVEN_UP: BranchResult = BranchResult::Closed { bound: f64::NEG_INFINITY, proved: false };
 
 impl PairSearch<'_, '_> {
-    /// The pair.
-    pub(super) fn pair(&self) -> &Pair {
+    /// The class pair that is searched.
+    pub(super) fn pair(&self) -> &ClassPair {
         &self.pairs[self.at]
     }
 
@@ -192,22 +101,22 @@ impl PairSearch<'_, '_> {
         let pair = self.pair();
         let upper = pair.attack.margin.upper();
         match self.goal {
-            Goal::Decide => pair.goal().next_up(),
+            SearchGoal::Decide => pair.goal().next_up(),
             // The sign is decided whatever the gap.
-            Goal::Minimize { gap } if gap > 0.0 => {
+            SearchGoal::Minimize { gap } if gap > 0.0 => {
                 let reached = upper - gap * pair.size();
                 if pair.is_broken() { reached } else { reached.max(pair.goal().next_up()) }
             }
             // Below zero, what exceeds the aim is enough.
-            Goal::Minimize { .. } if pair.goal() < 0.0 => upper.min(pair.goal().next_up()),
+            SearchGoal::Minimize { .. } if pair.goal() < 0.0 => upper.min(pair.goal().next_up()),
             // The float that is the next above the exact margin: no float lies between.
-            Goal::Minimize { .. } => upper,
+            SearchGoal::Minimize { .. } => upper,
         }
     }
 
     /// Has an attack made the search idle?
     pub(super) fn is_idle(&self) -> bool {
-        self.goal == Goal::Decide && self.pair().is_broken()
+        self.goal == SearchGoal::Decide && self.pair().is_broken()
     }
 
     /// Is a bound on everything, or on all of a branch, good enough, or has an attack made the search idle?
@@ -216,28 +125,51 @@ impl PairSearch<'_, '_> {
     }
 
     /// A branch with a bound that is good enough, or that an attack has made idle.
-    pub(super) fn closed(&self, bound: f64) -> Finding {
+    pub(super) fn closed(&self, bound: f64) -> BranchResult {
         let needed = match self.goal {
-            Goal::Decide => self.pair().goal().next_up(),
-            Goal::Minimize { .. } => self.pair().attack.margin.upper(),
+            SearchGoal::Decide => self.pair().goal().next_up(),
+            SearchGoal::Minimize { .. } => self.pair().attack.margin.upper(),
         };
-        Finding::Closed { bound, proved: bound >= needed }
+        BranchResult::Closed { bound, proved: bound >= needed }
     }
 
-    /// For the proof: the branch is empty, or a single perturbation whose margin is large enough. The format's default leaf
-    /// shows either.
-    fn close(&mut self, branch: &Branch) {
+    /// Does only rounding, or next to nothing, keep a bound from closing a branch? Nothing is known of an overflow.
+    pub(super) fn is_near(&self, bound: f64) -> bool {
+        let error = NEAR * self.last.error;
+        let away = match self.goal {
+            SearchGoal::Decide => bound + error <= self.pair().goal() && self.last.value + error <= self.pair().goal(),
+            SearchGoal::Minimize { .. } => bound + error + TIGHT * self.size < self.pair().attack.margin.upper(),
+        };
+        !away
+    }
+
+    /// The first flip of the best perturbation that is left to be made in a branch that may contain it.
+    pub(super) fn next_of_attack(&self, branch: &Branch) -> Option<Flip> {
+        let (fixed, flips) = (&branch.decided, &self.pair().attack.flips);
+        let inside =
+            fixed.flipped.iter().all(|flip| flips.contains(flip)) && !fixed.kept.iter().any(|f| flips.contains(f));
+        flips.iter().copied().find(|flip| inside && !fixed.flipped.contains(flip))
+    }
+
+    /// Has the bound of a branch that contains the best perturbation come so near to it that no f64 gets nearer?
+    pub(super) fn meets_attack(&self, branch: &Branch, bound: f64) -> bool {
+        self.goal != SearchGoal::Decide && self.is_near(bound) && self.next_of_attack(branch).is_some()
+    }
+
+    /// For the proof: the branch is empty, or a single perturbation whose margin is large enough. The format's default
+    /// leaf shows either.
+    pub(super) fn record_default_leaf(&mut self, branch: &Branch) {
         if let Some(trace) = &mut self.trace {
             trace.close(branch, Default::default());
         }
     }
 
     /// For the proof: these multipliers give the branch a bound that is large enough.
-    pub(super) fn write_down(&mut self, branch: &Branch, class: usize, weights: &[f64]) {
+    pub(super) fn record_leaf(&mut self, branch: &Branch, class: usize, weights: &[f64]) {
         if let Some(trace) = self.trace.as_mut().filter(|trace| trace.wants(branch)) {
             let objective = [(self.pairs.reference, 1.0), (class, -1.0)];
             let deep = self.prepared.network().depth() > 3;
-            let omega = if deep { self.workspace.multipliers.played.clone() } else { Vec::new() };
+            let omega = if deep { self.workspace.multipliers.last_omega.clone() } else { Vec::new() };
             let aim = (&objective[..], self.pairs[self.at].goal());
             let leaf = leaf(self.prepared, aim, Some(&branch.decided), weights, &omega, self.workspace);
             trace.close(branch, leaf);
@@ -245,23 +177,24 @@ impl PairSearch<'_, '_> {
     }
 
     /// The only perturbation of a branch: the flips that it has made, with their margin.
-    pub(super) fn single(&mut self, branch: &Branch, made: Enclosure) -> Finding {
+    pub(super) fn single(&mut self, branch: &Branch, made: Enclosure) -> BranchResult {
         // It may not have been compared with the best one known.
         if self.workspace.watch.was_late() {
             return GIVEN_UP;
         }
         // Large enough or not, the checker can tell: nothing is relaxed.
-        self.close(branch);
-        if self.goal != Goal::Decide {
+        self.record_default_leaf(branch);
+        if self.goal != SearchGoal::Decide {
             // It has been compared with the best one known.
-            return Finding::Closed { bound: made.lower(), proved: true };
+            return BranchResult::Closed { bound: made.lower(), proved: true };
         }
         let (bound, proved) = self.pairs.decided(self.at, made, &branch.decided.flipped, self.workspace);
-        Finding::Closed { bound, proved }
+        BranchResult::Closed { bound, proved }
     }
 
-    /// Multipliers on trial: the bound that they give over all flips, and the flips that attain it. What is found by the way is
-    /// tried on the true network, and kept for the proof.
+    /// Evaluates suggested multipliers: the bound that they give over all flips, and the flips that attain it. These
+    /// flips and the master's fractional attack, rounded, are tried on the true network; a bound that is large enough
+    /// is recorded for the proof.
     pub(super) fn try_multipliers(&mut self, branch: &Branch, suggestion: &Suggestion) -> (f64, Vec<Flip>) {
         let prepared = self.prepared;
         self.masters += 1;
@@ -274,7 +207,7 @@ impl PairSearch<'_, '_> {
         self.pairs.try_flips(self.at, attack, self.workspace);
         self.round_to_attack(branch, suggestion);
         if bound > self.pair().goal() {
-            self.write_down(branch, self.pair().class, &suggestion.weights);
+            self.record_leaf(branch, self.pair().class, &suggestion.weights);
         }
         (bound, selected)
     }
@@ -284,7 +217,7 @@ impl PairSearch<'_, '_> {
         1e-10 * (self.size.min(1.0) + bound.abs())
     }
 
-    /// The flips that a master starts with: so many of those that have mattered, and some more, the latest first.
+    /// The columns that a master starts with: the latest flips of the pool, `count` and a few more.
     pub(super) fn latest(&self, count: usize, decided: &Decided) -> Vec<Flip> {
         let latest = self.pool.iter().rev().take(count.saturating_add(POOL)).copied();
         latest.filter(|flip| !decided.fixes(*flip)).collect()
@@ -312,13 +245,4 @@ impl PairSearch<'_, '_> {
         }
         self.pairs.try_flips(self.at, attack.flipped, self.workspace);
     }
-}
-
-/// What shares of flips do to every unit: to its input, and to its capped bound.
-pub(crate) fn point(prepared: &Prepared, flips: &[(Flip, f64)], workspace: &Workspace) -> (Vec<f64>, Vec<f64>) {
-    let Workspace { hidden, slice, .. } = workspace;
-    let (mut change, mut capped) = (vec![0.0; hidden.count()], vec![0.0; hidden.count()]);
-    let shares = flips.iter().copied();
-    add_changes(prepared.graph(), prepared.network(), slice, hidden, shares, &mut change, &mut capped);
-    (change, capped)
 }

@@ -1,7 +1,8 @@
-//! A point of the relaxation, evaluated rigorously: whatever a master suggests, activations between their rows give a margin
-//! that the relaxation's optimum does not exceed.
+//! A point of the relaxation, evaluated rigorously: whatever a master suggests, activations between their rows give a
+//! margin that the relaxation's optimum does not exceed.
 
 use crate::bound::layer_bounds::LayerBounds;
+use crate::bound::mixture::add_changes;
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::number::rounding::{Account, FLOOR, error_of};
@@ -11,10 +12,9 @@ use crate::problem::objective::Objective;
 use crate::problem::slice::Slice;
 
 use super::layered::master::LayeredMaster;
-use super::pair_search::point;
 
-/// A point that leaves `[R, S]` somewhere, by a rounding or by a solver's tolerance, is moved by these shares towards the
-/// middle of some points of the true network, which all lie inside.
+/// A point that leaves `[R, S]` somewhere, by a rounding or by a solver's tolerance, is moved by these shares towards
+/// the middle of some points of the true network, which all lie inside.
 const RETREATS: [f64; 5] = [0.0, 1e-13, 1e-11, 1e-9, 1e-7];
 
 /// An activation that the master wants this close to that of the true unit is that of the true unit.
@@ -26,6 +26,15 @@ struct Moved {
     value: f64,
     error: f64,
     moved: bool,
+}
+
+/// What shares of flips do to every unit: to its input, and to its capped bound.
+pub(super) fn point(prepared: &Prepared, flips: &[(Flip, f64)], workspace: &Workspace) -> (Vec<f64>, Vec<f64>) {
+    let Workspace { hidden, slice, .. } = workspace;
+    let (mut change, mut capped) = (vec![0.0; hidden.count()], vec![0.0; hidden.count()]);
+    let shares = flips.iter().copied();
+    add_changes(prepared.graph(), prepared.network(), slice, hidden, shares, &mut change, &mut capped);
+    (change, capped)
 }
 
 /// Activation bounds of the nodes of a slice, by local number.
@@ -101,7 +110,7 @@ fn middle(prepared: &Prepared, flips: &[(Flip, f64)], workspace: &Workspace) -> 
     middle
 }
 
-/// The same for activations near `wanted`, which is told a unit's place.
+/// The same for activations near `wanted`, a function of a unit's representation and place.
 fn margin_between(
     prepared: &Prepared,
     objective: Objective,

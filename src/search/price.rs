@@ -5,15 +5,19 @@ use crate::number::rounding::Enclosure;
 use crate::problem::flip::Flip;
 use crate::problem::slice::Slice;
 
+use super::branching::choose_split;
 use super::column_generation::{Pricing, generate, unknown};
-use super::master::{Envelopes, Lines, SimplexMaster, Suggestion};
+use super::cuts::{inherited_envelope, tighten_by_envelopes};
+use super::finish::finish;
+use super::layered::price::price_layers;
+use super::master::{AllowedLines, Envelopes, LinearObjective, SimplexMaster, Suggestion};
 use super::pair_search::PairSearch;
-use super::tree::{Branch, Finding, Goal};
+use super::tree::{Branch, BranchResult, SearchGoal};
 
 /// Masters solved per tree node before it is split.
 const MASTERS: usize = 30;
 
-/// The pricing of one branch.
+/// Evaluates multipliers in one branch, and keeps the best bound.
 struct BranchPricing<'s, 'a, 'p> {
     search: &'s mut PairSearch<'a, 'p>,
     branch: &'s Branch,
@@ -36,7 +40,7 @@ impl Pricing<SimplexMaster<'_>> for BranchPricing<'_, '_, '_> {
         let (best, value) = (self.best, suggestion.value);
         self.last = Some(suggestion);
         // Both sides have met, or the relaxation's optimum is known not to close the branch.
-        let hopeless = search.goal == Goal::Decide && !branch.units.is_empty() && value <= search.pair().goal();
+        let hopeless = search.goal == SearchGoal::Decide && !branch.units.is_empty() && value <= search.pair().goal();
         let over = search.settled(best) || search.meets_attack(branch, best) || search.clock.is_late();
         if over || hopeless || self.rounds >= MASTERS || value - best <= search.close_to(best) {
             return Vec::new();
@@ -47,54 +51,52 @@ impl Pricing<SimplexMaster<'_>> for BranchPricing<'_, '_, '_> {
     }
 }
 
-impl PairSearch<'_, '_> {
-    /// Bounds a branch by column generation, then by envelopes; closes it, or says where to split it. `global` flips may be made in it, and
-    /// `made` is the margin of those that it has fixed (docs/math.md (6.2), §7.2).
-    pub(super) fn price(&mut self, branch: &Branch, made: Enclosure, global: usize) -> Finding {
-        let prepared = self.prepared;
-        if prepared.network().depth() > 3 {
-            return self.price_layers(branch, made, global);
+/// Bounds a branch by column generation, then by envelopes; closes it, or says where to split it. `global` flips may be
+/// made in it, and `made` is the margin of those that it has fixed (docs/math.md (6.2), §7.2).
+pub(super) fn price(search: &mut PairSearch, branch: &Branch, made: Enclosure, global: usize) -> BranchResult {
+    let prepared = search.prepared;
+    if prepared.network().depth() > 3 {
+        return price_layers(search, branch, made, global);
+    }
+    let Workspace { backward, hidden, .. } = &*search.workspace;
+    let layer = &prepared.network().layers()[0];
+    let constant = backward.constant().close().value;
+    let coefficients = backward.coefficients().0.to_vec();
+    let start = branch.warm_start.as_deref().filter(|warm_start| !warm_start.is_empty());
+    let inherited = hidden.envelope.clone();
+    let envelopes =
+        Envelopes { known: inherited.as_ref().map(|(known, left)| (&**known, left)), ..Envelopes::default() };
+    let objective = LinearObjective { coefficients: &coefficients, constant };
+    let mut master = SimplexMaster::new(layer, hidden, objective, global, start, AllowedLines::All, envelopes);
+    master.until(search.clock.clone());
+    let known = search.latest(global, &branch.decided);
+    let mut pricing = BranchPricing { search: &mut *search, branch, best: f64::NEG_INFINITY, rounds: 0, last: None };
+    generate(&mut master, &prepared.search_space(&branch.decided), known, &mut pricing);
+    let BranchPricing { mut best, last, .. } = pricing;
+    let Some(mut suggestion) = last else { return search.closed(best) };
+    if search.settled(best) {
+        return search.closed(best);
+    }
+    for &(flip, share) in &suggestion.flips {
+        if share > 0.0 {
+            search.remember(flip);
         }
-        let Workspace { backward, hidden, .. } = &*self.workspace;
-        let layer = &prepared.network().layers()[0];
-        let constant = backward.constant().close().value;
-        let coefficients = backward.coefficients().0.to_vec();
-        let start = branch.near.as_deref().filter(|near| !near.is_empty());
-        let inherited = hidden.envelope.clone();
-        let envelopes =
-            Envelopes { known: inherited.as_ref().map(|(known, left)| (&**known, left)), ..Envelopes::default() };
-        let mut master =
-            SimplexMaster::new(layer, hidden, (&coefficients, constant), global, start, Lines::All, envelopes);
-        master.until(self.clock.clone());
-        let known = self.latest(global, &branch.decided);
-        let mut pricing = BranchPricing { search: self, branch, best: f64::NEG_INFINITY, rounds: 0, last: None };
-        generate(&mut master, &prepared.field(&branch.decided), known, &mut pricing);
-        let BranchPricing { mut best, last, .. } = pricing;
-        let Some(mut suggestion) = last else { return self.closed(best) };
-        if self.settled(best) {
-            return self.closed(best);
+    }
+    if !search.is_near(best) {
+        best = tighten_by_envelopes(search, branch, global, &coefficients, best, &mut suggestion);
+    }
+    if search.settled(best) {
+        return search.closed(best);
+    }
+    if let Some(found) = finish(search, branch, best, &suggestion.weights) {
+        return found;
+    }
+    match choose_split(search, branch, &coefficients, &suggestion) {
+        Some(split) => {
+            let warm_start = suggestion.weights.iter().map(|w| *w > 0.5).collect();
+            BranchResult::Open { bound: best, split, warm_start, envelope: inherited_envelope(search, branch) }
         }
-        for &(flip, share) in &suggestion.flips {
-            if share > 0.0 {
-                self.remember(flip);
-            }
-        }
-        if !self.is_near(best) {
-            best = self.take_envelopes(branch, global, &coefficients, best, &mut suggestion);
-        }
-        if self.settled(best) {
-            return self.closed(best);
-        }
-        if let Some(found) = self.finish(branch, best, &suggestion.weights) {
-            return found;
-        }
-        match self.choose_split(branch, &coefficients, &suggestion) {
-            Some(split) => {
-                let near = suggestion.weights.iter().map(|w| *w > 0.5).collect();
-                Finding::Open { bound: best, split, near, envelope: self.passed_on(branch) }
-            }
-            // Nothing is left that changes anything: the branch is the single perturbation that it has made.
-            None => self.single(branch, made),
-        }
+        // Nothing is left that changes anything: the branch is the single perturbation that it has made.
+        None => search.single(branch, made),
     }
 }

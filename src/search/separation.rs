@@ -1,20 +1,23 @@
-//! Separation: the prices (see [`crate::bound::line::envelope`]) whose line is lowest over a unit at a given fractional attack.
+//! Separation: the prices (see [`crate::bound::line::envelope`]) whose line is lowest over a unit at a given fractional
+//! attack.
 //!
-//! Split the attack `x` into a part `λ` that turns the unit on and a part `1 − λ` that leaves it off: `x = y + (x − y)` with `y/λ` and
-//! `(x − y)/(1 − λ)` within the budget. The largest activation of such a split is the value of the envelope at `x`,
+//! Split the attack `x` into a part `λ` that turns the unit on and a part `1 − λ` that leaves it off: `x = y + (x − y)`
+//! with `y/λ` and `(x − y)/(1 − λ)` within the budget. The largest activation of such a split is the value of the
+//! envelope at `x`,
 //!
 //! ```text
 //! max over λ, y   λ z⁰ + Σ g_i y_i    s.t.   [x_i − (1 − λ)]₊ ≤ y_i ≤ min(x_i, λ),
 //!                                             Y_n − q_n (1 − λ) ≤ Σ y_i ≤ q_n λ (node n),   the same in all with Q
 //! ```
 //!
-//! and its multipliers are the prices. For a given `λ` the constraints are nested, and greedy solves them: flips in falling
-//! order of `g`, each node stopping at its bounds, all of them at theirs. Its slope in `λ` is the difference of the two
-//! terms of `B`, so `λ` is found by bisection, and of the prices on both sides of the kink the average has equal terms.
+//! and its multipliers are the prices. For a given `λ` the constraints are nested, and greedy solves them: flips in
+//! falling order of `g`, each node stopping at its bounds, all of them at theirs. Its slope in `λ` is the difference of
+//! the two terms of `B`, so `λ` is found by bisection, and of the prices on both sides of the kink the average has
+//! equal terms.
 
 use std::collections::BTreeMap;
 
-use crate::bound::line::envelope::{Envelope, Prices};
+use crate::bound::line::envelope::{Envelope, EnvelopePrices};
 use crate::problem::flip::Flip;
 
 /// Halvings of `λ`.
@@ -77,7 +80,7 @@ impl Point {
     }
 
     /// The lowest prices of a unit at `z⁰` that flip `i` of the list changes by `change[i]` (docs/math.md (5.11)).
-    pub(super) fn separate(&self, z: f64, change: &[f64], buffers: &mut Buffers) -> Prices {
+    pub(super) fn separate(&self, z: f64, change: &[f64], buffers: &mut Buffers) -> EnvelopePrices {
         buffers.order.clear();
         buffers.order.extend((0..change.len()).filter(|&i| self.share[i] > 0.0));
         buffers.order.sort_unstable_by(|&i, &k| change[k].total_cmp(&change[i]).then(i.cmp(&k)));
@@ -104,10 +107,10 @@ impl Point {
     }
 
     /// The prices at `λ`.
-    fn prices(&self, lambda: f64, z: f64, change: &[f64], buffers: &mut Buffers) -> Prices {
+    fn prices(&self, lambda: f64, z: f64, change: &[f64], buffers: &mut Buffers) -> EnvelopePrices {
         self.slope(lambda, z, change, buffers);
         let every = buffers.every;
-        let mut prices = Prices { share: 1.0, every, node: Vec::new(), single: vec![0.0; change.len()] };
+        let mut prices = EnvelopePrices { share: 1.0, every, node: Vec::new(), single: vec![0.0; change.len()] };
         prices.node.extend(buffers.node.iter().map(|track| track.price - every));
         for &i in &buffers.order {
             prices.single[i] = self.single(i, lambda, change[i] - buffers.node[self.node[i]].price);
@@ -183,7 +186,7 @@ impl Point {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bound::line::envelope::Left;
+    use crate::bound::line::envelope::ListedBudgets;
     use crate::number::rounding::Enclosure;
     use gcnproof_verify::random::Stream;
 
@@ -225,10 +228,10 @@ mod tests {
             (self.z + changes.map(|change| change.1).sum::<f64>()).max(0.0)
         }
 
-        fn line(&self, prices: &Prices, shares: impl Fn(usize) -> f64) -> f64 {
+        fn line(&self, prices: &EnvelopePrices, shares: impl Fn(usize) -> f64) -> f64 {
             // The budgets are what a restriction would leave.
             let locals = self.local.map(|q| q.min(self.global) as f64);
-            let left = Left::of(
+            let left = ListedBudgets::of(
                 self.global as f64,
                 self.envelope.nodes.iter().map(|&n| locals[n as usize]).collect(),
                 vec![true; self.change.len()],
@@ -238,7 +241,7 @@ mod tests {
             base + flips.map(|(i, &f)| shares(i) * prices.change(self.envelope.place(f), self.change[i])).sum::<f64>()
         }
 
-        fn separate(&self, shares: &[f64]) -> Prices {
+        fn separate(&self, shares: &[f64]) -> EnvelopePrices {
             let shares = self.envelope.flips.iter().copied().zip(shares.iter().copied()).collect();
             let point = Point::new(&self.envelope, &shares, self.global, |n| self.local[n as usize]);
             point.separate(self.z, &self.change, &mut Buffers::default())

@@ -1,8 +1,8 @@
 //! A small simplex method with bounded variables: the pure-Rust solver of restricted masters.
 //!
-//! Maximises `c·x` subject to equations, `0 ≤ x ≤ upper`. Rows can be added while the basis is kept. Dense tableau: masters
-//! have a few dozen rows. Its answer is a suggestion only, so it may stop early: every basis it visits is feasible, and
-//! that is all that its user needs.
+//! Maximises `c·x` subject to equations, `0 ≤ x ≤ upper`. Rows can be added while the basis is kept. Dense tableau:
+//! masters have a few dozen rows. Its answer is a suggestion only, so it may stop early: every basis it visits is
+//! feasible, and that is all that its user needs.
 
 use super::limits::Clock;
 
@@ -38,7 +38,7 @@ const TINY: f64 = 1e-11;
 const LARGE: usize = 1 << 20;
 
 impl Simplex {
-    /// Stops improving when it is late.
+    /// Stops improving once the deadline has passed: its answers are suggestions at any time.
     pub fn until(&mut self, clock: Clock) {
         self.clock = Some(clock);
     }
@@ -73,8 +73,8 @@ impl Simplex {
         self.variables.len() - 1
     }
 
-    /// Adds the equation `Σ coefficient·x = right`, whose variable `plus` (coefficient `+1`) or `minus` (coefficient `−1`)
-    /// becomes basic, whichever makes it feasible. Both must be new, unbounded above, and have the costs given.
+    /// Adds the equation `Σ coefficient·x = right`, whose variable `plus` (coefficient `+1`) or `minus` (coefficient
+    /// `−1`) becomes basic, whichever makes it feasible. Both must be new, unbounded above, and have the costs given.
     pub fn add_row(&mut self, coefficients: &[(usize, f64)], right: f64, plus: usize, minus: usize) {
         let mut row = vec![0.0; self.variables.len()];
         for &(j, coefficient) in coefficients {

@@ -1,13 +1,14 @@
 //! A record of a search: its tree, each branch with what closed it, from which a proof is written.
 //!
-//! A branch counts as closed as soon as a bound on all of it exceeds what the proof is to show: what a search for the exact margin
-//! does below it proves nothing more.
+//! A branch counts as closed as soon as a bound on all of it exceeds what the proof is to show: what a search for the
+//! exact margin does below it proves nothing more.
 
 use std::collections::BTreeMap;
 
 use gcnproof_check::format::{Envelope, Leaf, Step};
 use gcnproof_check::{LARGEST_TREE, LONGEST_LINE, LONGEST_PATH};
 
+use crate::bound::backward::UnitPlace;
 use crate::proof::{Missing, PairProof};
 
 use super::tree::{Branch, Split};
@@ -15,8 +16,8 @@ use super::tree::{Branch, Split};
 /// Bytes of a proof beyond which a tree is not kept; two such trees still fit into a line.
 const LARGEST: usize = LONGEST_LINE / 3;
 
-/// What became of a branch.
-enum Entry {
+/// How a branch was dealt with: split, or closed by a leaf.
+enum BranchRecord {
     Split(Split),
     Closed(Box<Leaf>),
 }
@@ -25,14 +26,14 @@ enum Entry {
 pub(crate) struct Trace {
     /// What the proof shows that every margin exceeds.
     enough: f64,
-    entries: BTreeMap<usize, Entry>,
+    entries: BTreeMap<usize, BranchRecord>,
     /// The branches on both sides of a split.
     children: BTreeMap<(usize, bool), usize>,
     bytes: usize,
 }
 
 impl Trace {
-    /// A record of nothing.
+    /// An empty record of a search for margins above `enough`.
     pub(crate) fn new(enough: f64) -> Trace {
         Trace { enough, entries: BTreeMap::new(), children: BTreeMap::new(), bytes: 0 }
     }
@@ -47,15 +48,15 @@ impl Trace {
         let bytes = 16
             + 20 * (leaf.weight.len() + leaf.beta.len())
             + leaf.envelope.as_ref().map_or(0, |envelope| size(envelope));
-        self.keep(branch, Entry::Closed(Box::new(leaf)), bytes);
+        self.keep(branch, BranchRecord::Closed(Box::new(leaf)), bytes);
     }
 
-    /// The branch is split.
+    /// Records on what the branch was split.
     pub(crate) fn split(&mut self, branch: &Branch, split: Split) {
-        self.keep(branch, Entry::Split(split), 40);
+        self.keep(branch, BranchRecord::Split(split), 40);
     }
 
-    fn keep(&mut self, branch: &Branch, entry: Entry, bytes: usize) {
+    fn keep(&mut self, branch: &Branch, entry: BranchRecord, bytes: usize) {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > LARGEST {
             self.entries.clear();
@@ -77,8 +78,8 @@ impl Trace {
                 return Err(Missing::TreeTooLarge);
             }
             match self.entries.remove(&serial) {
-                Some(Entry::Closed(leaf)) => tree.push(Step::Leaf(leaf)),
-                Some(Entry::Split(split)) => {
+                Some(BranchRecord::Closed(leaf)) => tree.push(Step::Leaf(leaf)),
+                Some(BranchRecord::Split(split)) => {
                     // The format has the active side of a unit first, and the side that spares a flip.
                     let first = match split {
                         Split::Unit(at) => {
@@ -86,7 +87,7 @@ impl Trace {
                             tree.push(Step::Unit(2, node, number));
                             true
                         }
-                        Split::Above((l, at)) => {
+                        Split::Above(UnitPlace { l, at }) => {
                             let (node, number) = unit(l, at);
                             tree.push(Step::Unit(l as u32, node, number));
                             true

@@ -1,14 +1,15 @@
 //! Branch and price: the exact worst case of one class pair (docs/math.md §7).
 //!
 //! A node of the tree assumes signs of units and fixes flips. Its bound is one pricing pass over all flips with the
-//! multipliers that a restricted master suggests, rigorous whatever they are. Branching is on the unit whose relaxation is
-//! loosest at the master's point, and where none is, on a flip that is made in part.
+//! multipliers that a restricted master suggests, rigorous whatever they are. Branching is on the unit whose relaxation
+//! is loosest at the master's point, and where none is, on a flip that is made in part.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::bound::backward::UnitPlace;
 use crate::bound::hidden::Assumption;
 use crate::bound::line::envelope::Envelope;
 use crate::problem::budget::Decided;
@@ -16,14 +17,15 @@ use crate::problem::flip::Flip;
 
 use super::limits::{Clock, Limits};
 
-/// What a search is for.
+/// The question that a search answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Goal {
+pub enum SearchGoal {
     /// Is the worst-case margin positive?
     Decide,
     /// What is it, up to this gap?
     Minimize {
-        /// Difference between bound and witness at which the search is over, relative to their size; 0 for the exact minimum.
+        /// Difference between bound and witness at which the search is over, relative to their size; 0 for the exact
+        /// minimum.
         gap: f64,
     },
 }
@@ -33,25 +35,25 @@ pub enum Goal {
 pub enum Split {
     /// The sign of a unit of representation 2, by its place in the slice.
     Unit(usize),
-    /// The sign of a unit above representation 2, by its representation and its place in the slice.
-    Above((usize, usize)),
+    /// The sign of a unit above representation 2.
+    Above(UnitPlace),
     /// Whether a flip is made.
     Flip(Flip),
 }
 
-/// A node of the tree that waits.
+/// An open node of the search tree.
 #[derive(Clone, Debug, Default)]
 pub struct Branch {
     /// A rigorous lower bound inherited from its parent.
     pub bound: f64,
-    /// Assumed signs.
+    /// Assumed signs of units of representation 2, by their places in the slice.
     pub units: Vec<(usize, Assumption)>,
     /// Assumed signs above representation 2: is the unit active?
-    pub above: Vec<((usize, usize), bool)>,
-    /// Fixed flips.
+    pub above: Vec<(UnitPlace, bool)>,
+    /// Flips that the branch has made or ruled out.
     pub decided: Decided,
     /// Which multipliers were nearer to 1 than to 0 for its parent.
-    pub near: Option<Rc<[bool]>>,
+    pub warm_start: Option<Rc<[bool]>>,
     /// The envelopes that its parent ended with.
     pub envelope: Option<Arc<Envelope>>,
     /// The branch that was split, and the side of the split.
@@ -81,14 +83,14 @@ impl Ord for Branch {
     }
 }
 
-/// What was found about a branch.
-pub enum Finding {
+/// What evaluating a branch has shown.
+pub enum BranchResult {
     /// Nothing admissible satisfies its assumptions, or its bound is good enough.
     Closed {
         /// A rigorous lower bound.
         bound: f64,
-        /// Is it beyond doubt, in exact arithmetic, that nothing in the branch is what the search is for: no margin that is not
-        /// positive, or no margin below the best one known?
+        /// Is it beyond doubt, in exact arithmetic, that nothing in the branch is what the search is for: no margin
+        /// that is not positive, or no margin below the best one known?
         proved: bool,
     },
     /// It must be split; the bound holds for all of it.
@@ -98,7 +100,7 @@ pub enum Finding {
         /// Where to split.
         split: Split,
         /// Which multipliers are nearer to 1 than to 0: the children start there.
-        near: Vec<bool>,
+        warm_start: Vec<bool>,
         /// Envelopes to start with.
         envelope: Option<Arc<Envelope>>,
     },
@@ -106,10 +108,10 @@ pub enum Finding {
 
 /// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outcome {
+pub struct TreeOutcome {
     /// A rigorous lower bound on the worst-case margin.
     pub lower: f64,
-    /// The same for what is not closed with a proof (see [`Finding::Closed`]); `+∞` if everything is.
+    /// The same for what is not closed with a proof (see [`BranchResult::Closed`]); `+∞` if everything is.
     pub open: f64,
     /// Tree nodes examined.
     pub nodes: usize,
@@ -117,23 +119,24 @@ pub struct Outcome {
     pub gave_up: bool,
 }
 
-/// Branches that wait in the order of their bounds; beyond that the search dives, which needs hardly any memory.
-const WAITING: usize = 200_000;
+/// Branches that wait in the order of their bounds (best first); beyond that the search is depth first, which needs
+/// hardly any memory.
+const MOST_SORTED: usize = 200_000;
 
-/// The branches that wait.
+/// The open branches.
 #[derive(Default)]
-struct Waiting {
+struct OpenBranches {
     heap: BinaryHeap<Branch>,
     /// Once the heap is full: the newest last.
     stack: Vec<Branch>,
 }
 
-impl Waiting {
+impl OpenBranches {
     fn push(&mut self, branch: Branch) {
-        if self.heap.len() < WAITING { self.heap.push(branch) } else { self.stack.push(branch) }
+        if self.heap.len() < MOST_SORTED { self.heap.push(branch) } else { self.stack.push(branch) }
     }
 
-    /// The next branch, and the lowest bound of those that go on waiting.
+    /// The next branch, and the lowest bound of those that remain open.
     fn pop(&mut self) -> Option<(Branch, f64)> {
         let branch = self.stack.pop().or_else(|| self.heap.pop())?;
         let stacked = self.stack.iter().map(|branch| branch.bound).fold(f64::INFINITY, f64::min);
@@ -142,17 +145,17 @@ impl Waiting {
     }
 }
 
-/// Who looks at the branches of a tree.
-pub trait Examiner {
+/// Bounds the branches of a tree: the part of branch and bound that knows the problem.
+pub trait BranchEvaluator {
     /// Bounds a branch; may find witnesses as it goes.
-    fn examine(&mut self, branch: &Branch) -> Finding;
+    fn evaluate(&mut self, branch: &Branch) -> BranchResult;
     /// Is a lower bound on everything that is not proved enough?
     fn is_enough(&self, lower: f64) -> bool;
 }
 
 /// Searches the tree, lowest bound first (docs/math.md §7.1, §7.4).
-pub fn search(limits: &Limits, clock: &Clock, examiner: &mut impl Examiner) -> Outcome {
-    let mut waiting = Waiting::default();
+pub fn search(limits: &Limits, clock: &Clock, evaluator: &mut impl BranchEvaluator) -> TreeOutcome {
+    let mut waiting = OpenBranches::default();
     waiting.push(Branch { bound: f64::NEG_INFINITY, ..Branch::default() });
     // The smallest bounds at which a branch was closed, with a proof and without.
     let (mut proved, mut closed) = (f64::INFINITY, f64::INFINITY);
@@ -160,24 +163,25 @@ pub fn search(limits: &Limits, clock: &Clock, examiner: &mut impl Examiner) -> O
     let mut serial = 0;
     while let Some((branch, others)) = waiting.pop() {
         let open = branch.bound.min(others).min(closed);
-        let outcome = |gave_up| Outcome { lower: open.min(proved), open, nodes, gave_up };
+        let outcome = |gave_up| TreeOutcome { lower: open.min(proved), open, nodes, gave_up };
         // The lowest bound of all: nothing below it is left.
-        if examiner.is_enough(open) {
+        if evaluator.is_enough(open) {
             return outcome(false);
         }
+        // The bound of all that is open stays valid when the search gives up.
         if nodes >= limits.nodes || clock.is_late() {
             return outcome(true);
         }
         nodes += 1;
-        match examiner.examine(&branch) {
-            Finding::Closed { bound, proved: true } => proved = proved.min(bound.max(branch.bound)),
-            Finding::Closed { bound, proved: false } => closed = closed.min(bound.max(branch.bound)),
-            Finding::Open { bound, split, near, envelope } => {
-                let near: Rc<[bool]> = near.into();
+        match evaluator.evaluate(&branch) {
+            BranchResult::Closed { bound, proved: true } => proved = proved.min(bound.max(branch.bound)),
+            BranchResult::Closed { bound, proved: false } => closed = closed.min(bound.max(branch.bound)),
+            BranchResult::Open { bound, split, warm_start, envelope } => {
+                let warm_start: Rc<[bool]> = warm_start.into();
                 for side in [false, true] {
                     serial += 1;
                     let mut child = Branch { bound: bound.max(branch.bound), serial, ..branch.clone() };
-                    child.near = Some(Rc::clone(&near));
+                    child.warm_start = Some(Rc::clone(&warm_start));
                     child.envelope.clone_from(&envelope);
                     child.origin = Some((branch.serial, side));
                     match split {
@@ -195,6 +199,6 @@ pub fn search(limits: &Limits, clock: &Clock, examiner: &mut impl Examiner) -> O
         }
     }
     // What was looked at last may have been given up.
-    let gave_up = !examiner.is_enough(closed) && clock.is_late();
-    Outcome { lower: closed.min(proved), open: closed, nodes, gave_up }
+    let gave_up = !evaluator.is_enough(closed) && clock.is_late();
+    TreeOutcome { lower: closed.min(proved), open: closed, nodes, gave_up }
 }

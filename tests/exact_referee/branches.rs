@@ -11,8 +11,9 @@ use super::nasty::nasty;
 use super::number::{Exact, at_least, at_most, smallest};
 use super::plain::{bushy, lossy};
 use super::player::{
-    Assumption, Attributes, Backward, Bound, Certifier, Decided, Evaluator, Field, Flip, Hidden, LayerBounds, Left,
-    Located, Relaxed, Selection, Slice, Slopes, certifier_of, error_of, first_hidden_in_branch, propagate_in_slice,
+    Assumption, Attributes, Backward, Bound, Certifier, Decided, Evaluator, Flip, Hidden, LayerBounds, ListedBudgets,
+    Located, Relaxed, SearchSpace, Selection, Slice, Slopes, certifier_of, error_of, first_hidden_in_branch,
+    propagate_in_slice,
 };
 use super::prices::any_prices;
 use super::scaled::scaled;
@@ -73,7 +74,7 @@ impl Setting<'_> {
             let flips = self.truth.perturbations.iter().flatten().map(flip);
             let listed: Vec<Flip> = flips.filter(|_| stream.chance(20)).collect();
             let envelope = any_prices(self.case, slice, &hidden, &listed, stream);
-            let left = Left::new(&envelope, &self.case.budget, &decided);
+            let left = ListedBudgets::new(&envelope, &self.case.budget, &decided);
             hidden.envelope = Some((Arc::new(envelope), left));
         }
         let bounds = self.bounds_above(slice, &hidden);
@@ -129,14 +130,12 @@ impl Setting<'_> {
         let mut hidden = Hidden::default();
         hidden.load(slice, &self.certifier.unperturbed()[0], &self.certifier.activation_bounds()[0]);
         hidden.anchor_at(evaluator);
-        let around = (&hidden.value[..], &hidden.error[..]);
-        let means = (&self.case.budget, decided);
         let tighter = first_hidden_in_branch(
-            (&self.case.graph, &self.case.network),
+            self.certifier.prepared().problem(),
             self.certifier.prepared().columns(),
-            means,
+            decided,
             slice,
-            around,
+            &hidden,
             &gcnproof::internals::problem::limits::Watch::default(),
         )
         .unwrap();
@@ -231,9 +230,9 @@ impl Setting<'_> {
     ) -> f64 {
         let mut slopes = Slopes::default();
         let Case { graph, budget, .. } = self.case;
-        let field = Field { graph, budget, decided, attributes: &self.attributes };
+        let space = SearchSpace { graph, budget, decided, attributes: &self.attributes };
         let loss_error = relaxed.spread(slice, width, self.attributes.norm(0), &mut slopes);
-        let loss = selection.select(&field, slice, &slopes);
+        let loss = selection.select(&space, slice, &slopes);
         let all: usize = slice.nodes(1).iter().map(|&node| budget.local(node as usize)).sum();
         let mut total = relaxed.base;
         total.add(-loss);

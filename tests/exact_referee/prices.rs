@@ -6,7 +6,7 @@ use super::case::Case;
 use super::common;
 use super::nasty::{STYLES, number};
 use super::number::{Exact, at_least};
-use super::player::{Budget, Decided, Enclosure, Envelope, Flip, Hidden, Left, Prices, Slice};
+use super::player::{Budget, Decided, Enclosure, Envelope, EnvelopePrices, Flip, Hidden, ListedBudgets, Slice};
 
 /// Prices of any size and sign, some of them what a flip changes, so that many lines touch; each unit with any share.
 pub fn any_prices(case: &Case, slice: &Slice, hidden: &Hidden, listed: &[Flip], stream: &mut Stream) -> Envelope {
@@ -37,7 +37,7 @@ pub fn any_prices(case: &Case, slice: &Slice, hidden: &Hidden, listed: &[Flip], 
             single.push(true_change.unwrap_or_else(|| price(stream)));
         }
         let share = [0.0, 1.0, stream.real().abs(), 2.0, 1e-9, f64::NAN][stream.below(6)];
-        envelope.units[at] = Prices { share, every, node, single };
+        envelope.units[at] = EnvelopePrices { share, every, node, single };
     }
     envelope
 }
@@ -59,7 +59,13 @@ fn any_restriction(stream: &mut Stream, budget: &Budget, flips: &[Flip]) -> Deci
 }
 
 /// `A` of an envelope by its formula: the pre-activation's upper end with all positive prices paid, or all negative ones.
-fn exact_base(envelope: &Envelope, prices: &Prices, around: &Enclosure, budget: &Budget, fixed: &Decided) -> Exact {
+fn exact_base(
+    envelope: &Envelope,
+    prices: &EnvelopePrices,
+    around: &Enclosure,
+    budget: &Budget,
+    fixed: &Decided,
+) -> Exact {
     let mut active = Exact::of(around.value).plus(&Exact::of(around.error));
     let mut inactive = Exact::zero();
     let mut pay = |count: usize, price: f64| {
@@ -95,12 +101,12 @@ fn what_prices_cost_is_rounded_up() {
         let every = number(stream, style);
         let node = envelope.nodes.iter().map(|_| number(stream, style)).collect();
         let single = envelope.flips.iter().map(|_| number(stream, style)).collect();
-        let prices = Prices { share: 1.0, every, node, single };
+        let prices = EnvelopePrices { share: 1.0, every, node, single };
         let value = number(stream, style);
         let around = Enclosure { value, error: [0.0, number(stream, style).abs()][stream.below(2)] };
         let exact = exact_base(&envelope, &prices, &around, &budget, &decided);
         let size = around.error + exact.rough().abs() + around.value.abs();
-        let base = Left::new(&envelope, &budget, &decided).base(&prices, around);
+        let base = ListedBudgets::new(&envelope, &budget, &decided).base(&prices, around);
         assert!(at_least(base, &exact), "seed {seed}: {base:e} below {:e}", exact.rough());
         // Ordinary numbers, styles 0 and 1, lose nothing but rounding.
         let tight = base <= exact.rough() + 1e-9 * (1.0 + size);

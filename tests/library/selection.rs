@@ -1,7 +1,7 @@
 //! The pruned selection against a naive one, seeded and unseeded, with many attributes.
 
 use gcnproof::internals::bound::attributes::Attributes;
-use gcnproof::internals::bound::selection::{Field, Selection, Slopes};
+use gcnproof::internals::bound::selection::{SearchSpace, Selection, Slopes};
 use gcnproof::internals::problem::budget::Decided;
 use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::problem::slice::Slice;
@@ -51,8 +51,8 @@ fn the_pruned_selection_is_the_naive_one() {
                 radius: if two { (0..nodes * width).map(|_| number(r).abs()).collect() } else { Vec::new() },
                 ..Slopes::default()
             };
-            let field = Field { graph: &graph, budget: &budget, decided: &Decided::default(), attributes: &list };
-            let got = selection.select(&field, &slice, &slopes);
+            let space = SearchSpace { graph: &graph, budget: &budget, decided: &Decided::default(), attributes: &list };
+            let got = selection.select(&space, &slice, &slopes);
             // Naive.
             let mut all: Vec<(f64, usize)> = Vec::new();
             for (row, &node) in slice.nodes(1).iter().enumerate() {

@@ -1,8 +1,9 @@
-//! Benchmark: one iteration of robust training against a direct dense implementation of the same iteration, in the same run.
+//! Benchmark: one iteration of robust training against a direct dense implementation of the same iteration, in the same
+//! run.
 //!
-//! The direct form: dense attributes; per node, unit and side a selection among all `D` gains; per target and class a dense
-//! product `Δ = u Wᵀ`, a full selection, and in reverse two dense products. Its loss and gradient are compared with ours
-//! before anything is timed. `GCNPROOF_DATA=folder` measures Cora-ML; without it, Cora is measured.
+//! The direct form: dense attributes; per node, unit and side a selection among all `D` gains; per target and class a
+//! dense product `Δ = u Wᵀ`, a full selection, and in reverse two dense products. Its loss and gradient are compared
+//! with ours before anything is timed. `GCNPROOF_DATA=folder` measures Cora-ML; without it, Cora is measured.
 #![allow(missing_docs)]
 
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use gcnproof::internals::problem::slice::Slice;
 use gcnproof::{Budget, Graph, Network, Operator};
 use gcnproof_train::losses::{Loss, cross_entropy, hinge};
 use gcnproof_train::objective::Objective;
-use gcnproof_train::random::Chance;
+use gcnproof_train::random::SeededRandom;
 use gcnproof_train::receptive_field::ReceptiveField;
 use gcnproof_train::settings::Settings;
 use gcnproof_train::split::{Share, Split};
@@ -64,6 +65,19 @@ fn top(mut values: Vec<(f64, usize, f64)>, count: usize) -> Vec<(f64, usize, f64
     values
 }
 
+/// What all targets of an iteration share.
+struct Iteration<'a> {
+    w1: &'a DMatrix<f64>,
+    w2: &'a DMatrix<f64>,
+    /// Pre-activations of the hidden layer, nodes × units.
+    z: &'a DMatrix<f64>,
+    logits: &'a DMatrix<f64>,
+    /// `R` and `S` with the flips that make them, by place of a node times units.
+    bounds: &'a [[(f64, Picks); 2]],
+    /// The place of a node among those that the batch needs.
+    place: &'a (dyn Fn(u32) -> usize + Sync),
+}
+
 impl Direct<'_> {
     /// The best flips of one node for one unit, among all attributes.
     fn best(&self, gcn: &Network, n: usize, j: usize, side: f64) -> Vec<(f64, usize, f64)> {
@@ -80,7 +94,8 @@ impl Direct<'_> {
         &self,
         gcn: &Network,
         z: f64,
-        (m, side): (usize, f64),
+        m: usize,
+        side: f64,
         best: impl Fn(u32) -> &'b [(f64, usize, f64)],
     ) -> (f64, Picks) {
         let (columns, entries) = gcn.layers()[0].passing.single_row(m);
@@ -134,15 +149,14 @@ impl Direct<'_> {
                 let (m, j) = (nodes[at / h] as usize, at % h);
                 [0, 1].map(|side| {
                     let list = |n: u32| best[outer.binary_search(&n).unwrap() * h + j][side].as_slice();
-                    self.bound(gcn, z[(m, j)], (m, [-1.0, 1.0][side]), list)
+                    self.bound(gcn, z[(m, j)], m, [-1.0, 1.0][side], list)
                 })
             })
             .collect();
         let place = |n: u32| nodes.binary_search(&n).unwrap();
-        let parts: Vec<_> = batch
-            .par_iter()
-            .map(|&t| self.target(gcn, (&w1, &w2), (&z, &logits), (&bounds, &place), t, 1.0 / batch.len() as f64))
-            .collect();
+        let iteration = Iteration { w1: &w1, w2: &w2, z: &z, logits: &logits, bounds: &bounds, place: &place };
+        let parts: Vec<_> =
+            batch.par_iter().map(|&t| self.target(gcn, &iteration, t, 1.0 / batch.len() as f64)).collect();
         let mut by_bounds = vec![[0.0; 2]; bounds.len()];
         for (value, part) in parts {
             loss += value;
@@ -171,17 +185,17 @@ impl Direct<'_> {
         (loss, gradient)
     }
 
-    /// One target: its part of the loss, and the gradient by the bounds and by `z` (rows of the batch) and by the weights.
+    /// One target: its part of the loss, and the gradient by the bounds and by `z` (rows of the batch) and by the
+    /// weights.
     #[allow(clippy::type_complexity)]
     fn target(
         &self,
         gcn: &Network,
-        (w1, w2): (&DMatrix<f64>, &DMatrix<f64>),
-        (z, logits): (&DMatrix<f64>, &DMatrix<f64>),
-        (bounds, place): (&[[(f64, Picks); 2]], &(dyn Fn(u32) -> usize + Sync)),
+        iteration: &Iteration,
         target: u32,
         share: f64,
     ) -> (f64, Option<(Vec<(usize, [f64; 3])>, Gradient)>) {
+        let Iteration { w1, w2, z, logits, bounds, place } = *iteration;
         let (h, classes) = (w1.ncols(), w2.ncols());
         let mut slice = Slice::default();
         slice.cut(gcn, 3, target as usize);
@@ -330,7 +344,7 @@ fn main() {
     while trainer.step(false).expect("it trains").is_some() {}
     let gcn = trainer.model();
     let all: Vec<u32> = (0..graph.node_count() as u32).collect();
-    let batch = |i: u64| Chance::new(i).sample(&all, settings.batch);
+    let batch = |i: u64| SeededRandom::new(i).sample(&all, settings.batch);
     let objective = Objective::new(&graph, &gcn, &budget, &split.labelled, settings.terms());
     let attributes = DMatrix::from_fn(graph.node_count(), graph.attribute_count(), |n, d| {
         f64::from(u8::from(graph.attributes().contains(n, d as u32)))

@@ -1,8 +1,8 @@
 //! Activation bounds `R ≤ Ĥ ≤ S` for training, with their derivatives (docs/math.md §3).
 //!
-//! Layer 2 is a sum of selected flips, `S = z⁰ + Σ A_mn·(±W_dj)`: only the selected entries of `W(1)` carry gradient. Which
-//! entries are selected is constant between kinks; at a tie one of them is taken, always the same one.
-//! Deeper layers are propagated intervals (the certifier tightens them afterwards; training does not).
+//! Layer 2 is a sum of selected flips, `S = z⁰ + Σ A_mn·(±W_dj)`: only the selected entries of `W(1)` carry gradient.
+//! Which entries are selected is constant between kinks; at a tie one of them is taken, always the same one. Deeper
+//! layers are propagated intervals (the certifier tightens them afterwards; training does not).
 
 use gcnproof::internals::problem::budget::Budget;
 use gcnproof::internals::problem::graph::Graph;
@@ -66,7 +66,8 @@ pub struct ActivationBounds {
 impl ActivationBounds {
     /// Bounds every unit that the reach needs, in the network without the hidden units that are dropped.
     pub fn new(
-        (graph, network): (&Graph, &Network),
+        graph: &Graph,
+        network: &Network,
         budget: &Budget,
         reach: &ReceptiveField,
         pass: &Pass,
@@ -80,7 +81,7 @@ impl ActivationBounds {
         let rows = Rows::new(graph, network, budget, reach);
         bounds.units = (0..width)
             .into_par_iter()
-            .map(|unit| first_hidden((graph, network), budget, (reach, &rows), pass, unit))
+            .map(|unit| first_hidden(graph, network, budget, reach, &rows, pass, unit))
             .collect();
         let mut lower = vec![0.0; graph.node_count() * width];
         let mut upper = lower.clone();
@@ -142,14 +143,15 @@ impl ActivationBounds {
     /// Takes `∂loss/∂R` and `∂loss/∂S` to the parameters and to `∂loss/∂Ĥ(2)`.
     pub fn reverse(
         &self,
-        (network, transposed): (&Network, &Transposed),
+        network: &Network,
+        transposed: &Transposed,
         reach: &ReceptiveField,
         mut by: Intervals,
         hidden: &mut [f64],
         gradient: &mut Gradient,
     ) {
         for l in (2..network.depth() - 1).rev() {
-            self.propagate_reverse((network, transposed), reach, l, &mut by, gradient);
+            self.propagate_reverse(network, transposed, reach, l, &mut by, gradient);
         }
         let (Some(by_lower), Some(by_upper)) = (by.lower.first(), by.upper.first()) else { return };
         let width = network.width(2);
@@ -185,7 +187,8 @@ impl ActivationBounds {
 
     fn propagate_reverse(
         &self,
-        (network, transposed): (&Network, &Transposed),
+        network: &Network,
+        transposed: &Transposed,
         reach: &ReceptiveField,
         l: usize,
         by: &mut Intervals,
@@ -260,11 +263,14 @@ impl Rows {
     }
 }
 
-/// Layer 2, one unit (docs/math.md (3.1)). Cost: a look at each node's attributes, and per row a walk along its neighbours.
+/// Layer 2, one unit (docs/math.md (3.1)). Cost: a look at each node's attributes, and per row a walk along its
+/// neighbours.
 fn first_hidden(
-    (graph, network): (&Graph, &Network),
+    graph: &Graph,
+    network: &Network,
     budget: &Budget,
-    (reach, rows): (&ReceptiveField, &Rows),
+    reach: &ReceptiveField,
+    rows: &Rows,
     pass: &Pass,
     unit: usize,
 ) -> UnitBounds {
@@ -294,13 +300,14 @@ fn first_hidden(
             let range = |n: u32, a: f64| ranges[side(a) as usize][n as usize];
             sure.clear();
             sure.extend(rows.row(row).iter().map(|&(n, a)| a.abs() * range(n, a).0));
+            // So many neighbours surely fill the global budget with gains of at least this: smaller ones are not
+            // selected.
             let floor = largest(&mut sure, rows.needed[row]);
             best.clear();
             for &(n, a) in rows.row(row) {
                 if a.abs() * range(n, a).1 >= floor {
                     let place = n as usize;
-                    let node = reach.nodes(1)[place] as usize;
-                    weights.list(side(a), (node, looks[place]), (a, floor), rows.capacity[place], &mut best);
+                    weights.list(side(a), looks[place], a, floor, rows.capacity[place], &mut best);
                 }
             }
             keep_best(&mut best, 0, budget.global());

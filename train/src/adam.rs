@@ -15,9 +15,9 @@ const PIECE: usize = 4096;
 /// The running means.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adam {
-    /// Of the gradient.
+    /// Running mean of the gradient.
     pub mean: Gradient,
-    /// Of its square.
+    /// Running mean of the squares of its entries.
     pub square: Gradient,
     /// Steps made.
     pub steps: u64,

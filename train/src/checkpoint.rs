@@ -1,7 +1,8 @@
 //! Checkpoints: the file from which an interrupted training run is resumed, bit for bit.
 //!
 //! One line of JSON (format, what the run is, where it stands), then the parameters, Adam's means and Adam's squares as
-//! little-endian f64, bit for bit. Chance has no state, so nothing else is needed.
+//! little-endian f64, bit for bit. Random numbers are functions of the seed and the iteration, so nothing else is
+//! needed.
 
 use std::path::Path;
 
@@ -62,7 +63,7 @@ impl Trainer<'_> {
         Ok(replace(path, &bytes)?)
     }
 
-    /// Goes on where a run stood.
+    /// Continues an interrupted run.
     pub fn load(&mut self, path: &Path, run: &impl Serialize) -> Result<(), TrainError> {
         let refuse = |problem: String, remedy: &'static str| TrainError::Checkpoint {
             file: path.display().to_string(),

@@ -30,7 +30,7 @@ pub enum TrainError {
         /// Nodes of the graph.
         nodes: usize,
     },
-    /// The split leaves nobody.
+    /// The split leaves no labelled node.
     #[error("no node is labelled: the split chose none of {candidates} nodes with a label")]
     #[diagnostic(help("take a larger --split, or name nodes with --labelled"))]
     NoneLabelled {
@@ -41,7 +41,7 @@ pub enum TrainError {
     #[error("node {node} was named as labelled, but the graph has no label for it")]
     #[diagnostic(help("leave it out of --labelled, or add its label to the graph file"))]
     WithoutLabel {
-        /// The node.
+        /// Its id, from 0.
         node: u32,
     },
     /// A list of nodes cannot be read.
@@ -53,7 +53,7 @@ pub enum TrainError {
     /// A setting makes no sense.
     #[error("{name} is {value}: {wanted}")]
     Setting {
-        /// Which.
+        /// The option, as the command line has it.
         name: &'static str,
         /// What was given.
         value: String,
@@ -71,7 +71,7 @@ pub enum TrainError {
     #[error("{file} cannot be resumed: {problem}")]
     #[diagnostic(help("{remedy}"))]
     Checkpoint {
-        /// The file.
+        /// Its path.
         file: String,
         /// What is wrong.
         problem: String,

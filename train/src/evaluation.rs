@@ -46,7 +46,8 @@ const NEARLY_ALL: f64 = 0.98;
 const NO_BETTER: f64 = 0.02;
 
 impl Evaluation {
-    /// Is nearly everything certified because nearly everything is answered by one class? Such a model is robust and useless.
+    /// Is nearly everything certified because nearly everything is answered by one class? Such a model is robust and
+    /// useless.
     pub fn collapsed(&self) -> bool {
         self.certified_by_best >= NEARLY_ALL && self.accuracy <= self.largest_class + NO_BETTER
     }
@@ -85,7 +86,8 @@ fn certifier(graph: &Graph, network: &Network, budget: Budget) -> Certifier {
 /// Which nodes have a positive bound for every other class.
 fn certified(certifier: &Certifier, nodes: &[u32], bound: Bound) -> Vec<bool> {
     let positive = |node: usize, pair: (usize, usize), workspace: &mut Workspace| {
-        let mut by = |relaxation| certifier.prepared().bound_alone(node, pair, relaxation, workspace).lower() > 0.0;
+        let mut by =
+            |relaxation| certifier.prepared().pair_bound(node, pair.0, pair.1, relaxation, workspace).lower() > 0.0;
         match bound {
             Bound::Paper => by(Relaxation::Paper),
             Bound::Anchored => by(Relaxation::Anchored),
@@ -110,8 +112,8 @@ pub struct LargestGlobal {
     pub best: f64,
 }
 
-/// The mean over all nodes of the largest `Q ≤ 200` that is certified, local budgets as given, found by bisection. A `Q` beyond
-/// what the local budgets of a node's neighbourhood allow does not count.
+/// The mean over all nodes of the largest `Q ≤ 200` that is certified, local budgets as given, found by bisection. A
+/// `Q` beyond what the local budgets of a node's neighbourhood allow does not count.
 pub fn mean_largest_global(graph: &Graph, network: &Network, budget: &Budget) -> LargestGlobal {
     let nodes: Vec<u32> = (0..graph.node_count() as u32).collect();
     let mut slice = Slice::default();

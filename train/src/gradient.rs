@@ -12,7 +12,7 @@ pub struct Gradient {
 }
 
 impl Gradient {
-    /// All zeros.
+    /// Zeros in the shape of the network's weights and biases.
     pub fn zeros(network: &Network) -> Gradient {
         Gradient {
             weight: network.layers().iter().map(|layer| vec![0.0; layer.weight.values().len()]).collect(),

@@ -1,12 +1,13 @@
 //! Robust training: networks that can be proved robust (docs/math.md §9, `docs/training.md`).
 //!
-//! [`trainer`] runs the iterations of a [`schedule`]: each evaluates an [`objective`] – cross entropy through a [`pass`] of the
-//! true network, certificates through [`activation`] bounds and a [`relaxation`] – and its [`gradient`], and takes a step of
-//! [`adam`]. A certificate's formulas and their reverse stand side by side; only layers' dense weights live in f64, written in
-//! single precision. Rounding needs no bookkeeping here: what is trained is judged by the certifier afterwards.
+//! [`trainer`] runs the iterations of a [`schedule`]: each evaluates an [`objective`] – cross entropy through a
+//! [`pass`] of the true network, certificates through [`activation`] bounds and a [`relaxation`] – and its
+//! [`gradient`], and takes a step of [`adam`]. A certificate's formulas and their reverse stand side by side; only
+//! layers' dense weights live in f64, written in single precision. Rounding needs no bookkeeping here: what is trained
+//! is judged by the certifier afterwards.
 //!
-//! Every sum is reduced in an order of its own, never in that of the threads, and [`random`] has no state: one seed gives one
-//! model.
+//! Every sum is reduced in an order of its own, never in that of the threads, and [`random`] has no state: one seed
+//! gives one model.
 
 pub mod activation;
 pub mod adam;

@@ -27,7 +27,7 @@ pub struct Header {
     pub local: LocalRecord,
     /// `Q`.
     pub global: usize,
-    /// The seed.
+    /// What all random numbers of the run follow from.
     pub seed: u64,
 }
 
@@ -52,7 +52,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Starts a log, or goes on with one: lines from iteration `from` on were written after the checkpoint and go.
+    /// Starts a log, or continues one: lines from iteration `from` on were written after the checkpoint and go.
     pub fn open(path: &Path, header: &Header, from: usize) -> Result<Log, TrainError> {
         let first = serde_json::to_string(header).unwrap_or_default();
         let kept = if from == 0 { String::new() } else { earlier(path, from) };

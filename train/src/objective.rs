@@ -153,7 +153,7 @@ impl<'a> Objective<'a> {
             add_scaled(row, share, &derivative);
         }
         report.accuracy_labelled = (!self.labelled.is_empty()).then_some(correct as f64 * share);
-        pass.reverse((self.graph, network, &self.transposed), reach, upstream, gradient);
+        pass.reverse(self.graph, network, &self.transposed, reach, upstream, gradient);
     }
 
     fn certificates(
@@ -167,7 +167,7 @@ impl<'a> Objective<'a> {
     ) {
         let reach = ReceptiveField::of(network, batch);
         let pass = Pass::forward(self.graph, network, &reach, None);
-        let bounds = ActivationBounds::new((self.graph, network), self.budget, &reach, &pass, dropout);
+        let bounds = ActivationBounds::new(self.graph, network, self.budget, &reach, &pass, dropout);
         let certificate = Certificate {
             graph: self.graph,
             network,
@@ -192,9 +192,9 @@ impl<'a> Objective<'a> {
         for target in parts.into_iter().filter_map(|part| part.gradient) {
             target.add_to(network, &mut upstream[0], &mut by_intervals, gradient);
         }
-        bounds.reverse((network, &self.transposed), &reach, by_intervals, &mut upstream[0], gradient);
+        bounds.reverse(network, &self.transposed, &reach, by_intervals, &mut upstream[0], gradient);
         // Nothing depends on the layers above directly: the pass is reversed from representation 2 on.
-        pass.reverse((self.graph, network, &self.transposed), &reach, upstream, gradient);
+        pass.reverse(self.graph, network, &self.transposed, &reach, upstream, gradient);
     }
 
     fn part(&self, certificate: &Certificate, stage: Loss, node: u32, share: f64, workspace: &mut Workspace) -> Part {

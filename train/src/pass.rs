@@ -14,7 +14,7 @@ use gcnproof::internals::problem::network::Network;
 use rayon::prelude::*;
 
 use super::gradient::{Gradient, add_scaled, dot};
-use super::random::Chance;
+use super::random::SeededRandom;
 use super::receptive_field::ReceptiveField;
 
 /// Which inputs are dropped: each with the same probability, the others scaled up in return.
@@ -23,7 +23,7 @@ pub struct Dropout {
     /// Probability of being dropped.
     pub rate: f64,
     /// Decides which.
-    pub chance: Chance,
+    pub chance: SeededRandom,
 }
 
 impl Dropout {
@@ -132,7 +132,9 @@ impl Pass {
     /// Takes `∂loss/∂Ĥ(l)` of every representation, as far as the loss depends on it directly, to the parameters.
     pub fn reverse(
         &self,
-        (graph, network, transposed): (&Graph, &Network, &Transposed),
+        graph: &Graph,
+        network: &Network,
+        transposed: &Transposed,
         reach: &ReceptiveField,
         mut upstream: Vec<Vec<f64>>,
         gradient: &mut Gradient,

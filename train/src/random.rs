@@ -4,7 +4,7 @@
 
 /// A source of numbers for one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chance(u64);
+pub struct SeededRandom(u64);
 
 /// Spreads every bit of the input over every bit of the output.
 fn mix(mut x: u64) -> u64 {
@@ -14,16 +14,16 @@ fn mix(mut x: u64) -> u64 {
     x ^ (x >> 33)
 }
 
-impl Chance {
+impl SeededRandom {
     /// Starts from a seed.
-    pub fn new(seed: u64) -> Chance {
-        Chance(mix(seed.wrapping_add(0x5851_F42D_4C95_7F2D)))
+    pub fn new(seed: u64) -> SeededRandom {
+        SeededRandom(mix(seed.wrapping_add(0x5851_F42D_4C95_7F2D)))
     }
 
     /// A source of its own for a purpose, an iteration, a layer, ….
     #[inline]
-    pub fn of(self, purpose: u64) -> Chance {
-        Chance(mix(self.0 ^ purpose.wrapping_add(1).wrapping_mul(0x9E6C_63D0_876A_3F6B)))
+    pub fn of(self, purpose: u64) -> SeededRandom {
+        SeededRandom(mix(self.0 ^ purpose.wrapping_add(1).wrapping_mul(0x9E6C_63D0_876A_3F6B)))
     }
 
     /// A number in `[0, 1)`.
@@ -60,7 +60,7 @@ mod tests {
         let items: Vec<usize> = (0..10).collect();
         let mut counts = [0; 10];
         for seed in 0..10_000 {
-            let mut sample = Chance::new(seed).of(3).sample(&items, 4);
+            let mut sample = SeededRandom::new(seed).of(3).sample(&items, 4);
             assert_eq!(sample.len(), 4);
             sample.iter().for_each(|&i| counts[i] += 1);
             sample.sort_unstable();
@@ -68,12 +68,12 @@ mod tests {
             assert_eq!(sample.len(), 4);
         }
         assert!(counts.iter().all(|&c| (3_700..4_300).contains(&c)), "{counts:?}");
-        assert!(Chance::new(1).sample::<u32>(&[], 5).is_empty());
+        assert!(SeededRandom::new(1).sample::<u32>(&[], 5).is_empty());
     }
 
     #[test]
     fn normal_numbers_have_their_moments() {
-        let numbers: Vec<f64> = (0..20_000).map(|i| Chance::new(5).of(i).normal()).collect();
+        let numbers: Vec<f64> = (0..20_000).map(|i| SeededRandom::new(5).of(i).normal()).collect();
         let moment = |power| numbers.iter().map(|x| x.powi(power)).sum::<f64>() / numbers.len() as f64;
         let moments = [moment(1), moment(2), moment(3), moment(4)];
         let wanted = [0.0, 1.0, 0.0, 3.0];
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn purposes_are_independent() {
-        let chance = Chance::new(7);
+        let chance = SeededRandom::new(7);
         let mean: f64 = (0..10_000).map(|i| chance.of(i).unit()).sum::<f64>() / 1e4;
         assert!((mean - 0.5).abs() < 0.02, "{mean}");
         assert_ne!(chance.of(1).of(2), chance.of(2).of(1));

@@ -1,7 +1,8 @@
 //! The certificate of one target, forward and in reverse (docs/math.md §4, §5, §9).
 //!
-//! Forward, for a class pair with `c = e_y − e_k`: `Φ(L) = c`; `a(l) = A(l)ᵀ Φ(l+1) W(l)ᵀ` is the coefficient of a hidden unit
-//! (minus the paper's `Φ̂`), its line's slope is `Φ(l)`; at layer 2 the slopes are spread over the nodes, `u = A(1)ᵀΦ(2)`, and
+//! Forward, for a class pair with `c = e_y − e_k`: `Φ(L) = c`; `a(l) = A(l)ᵀ Φ(l+1) W(l)ᵀ` is the coefficient of a
+//! hidden unit (minus the paper's `Φ̂`), its line's slope is `Φ(l)`; at layer 2 the slopes are spread over the nodes,
+//! `u = A(1)ᵀΦ(2)`, and
 //!
 //! ```text
 //! g = Σ Φ(l+1)·b(l) + Σ κ + ⟨Φ(2), z⁰⟩ − T,      T = Σ over selected flips of −σ u_n·W_d
@@ -11,7 +12,7 @@
 
 use gcnproof::internals::bound::attributes::Attributes;
 use gcnproof::internals::bound::relaxed::Relaxation;
-use gcnproof::internals::bound::selection::{Field, Selection, Slopes};
+use gcnproof::internals::bound::selection::{SearchSpace, Selection, Slopes};
 use gcnproof::internals::problem::budget::{Budget, Decided};
 use gcnproof::internals::problem::graph::Graph;
 use gcnproof::internals::problem::matrix::PatternRows;
@@ -25,11 +26,11 @@ use super::unit::{anchor, anchor_reverse, line, line_reverse};
 
 /// What all targets of a batch share.
 pub struct Certificate<'a> {
-    /// The graph.
+    /// The unperturbed graph.
     pub graph: &'a Graph,
-    /// The network.
+    /// The network with its present weights.
     pub network: &'a Network,
-    /// The budget.
+    /// The attacker's budget.
     pub budget: &'a Budget,
     /// `W(1)` ordered for the selection.
     pub attributes: &'a Attributes,
@@ -55,7 +56,7 @@ type Selected = (usize, u32, f64);
 
 /// Everything the reverse pass of one class pair needs.
 struct Tape {
-    /// The bound.
+    /// A lower bound on the margin, without its rounding error.
     bound: f64,
     /// `Φ(l)`, `phi[l − 2]`; at representation 2 of the anchored bound the centre of the slopes.
     phi: Vec<Vec<f64>>,
@@ -86,8 +87,8 @@ pub struct TargetGradient {
 }
 
 impl Certificate<'_> {
-    /// The bounds `g(y, k)` of a target for every class (`+∞` for `k = y`), and their gradient: `seeds` turns the bounds
-    /// into `∂loss/∂g`, one per class; where it says nothing, no gradient is computed.
+    /// The bounds `g(y, k)` of a target for every class (`+∞` for `k = y`), and their gradient: `seeds` turns the
+    /// bounds into `∂loss/∂g`, one per class; where it says nothing, no gradient is computed.
     pub fn target(
         &self,
         target: usize,
@@ -99,7 +100,7 @@ impl Certificate<'_> {
         workspace.slice.cut(self.network, self.network.depth(), target);
         workspace.selection.forget();
         let tapes: Vec<Option<Tape>> =
-            (0..classes).map(|k| (k != class).then(|| self.forward((class, k), workspace))).collect();
+            (0..classes).map(|k| (k != class).then(|| self.forward(class, k, workspace))).collect();
         let bounds: Vec<f64> = tapes.iter().map(|tape| tape.as_ref().map_or(f64::INFINITY, |t| t.bound)).collect();
         let seeds = seeds(&bounds).filter(|seeds| seeds.iter().any(|&s| s != 0.0));
         let gradient = seeds.map(|seeds| {
@@ -135,7 +136,7 @@ impl Certificate<'_> {
         (&self.intervals.lower[l - 2][range.clone()], &self.intervals.upper[l - 2][range])
     }
 
-    fn forward(&self, (class, other): (usize, usize), workspace: &mut Workspace) -> Tape {
+    fn forward(&self, class: usize, other: usize, workspace: &mut Workspace) -> Tape {
         let Workspace { slice, selection } = workspace;
         let depth = self.network.depth();
         let mut top = vec![0.0; self.network.class_count()];
@@ -166,7 +167,8 @@ impl Certificate<'_> {
         self.spread(slice, &mut tape);
         let decided = Decided::default();
         let (graph, budget, attributes) = (self.graph, self.budget, self.attributes);
-        tape.bound -= selection.select(&Field { graph, budget, decided: &decided, attributes }, slice, &tape.slopes);
+        tape.bound -=
+            selection.select(&SearchSpace { graph, budget, decided: &decided, attributes }, slice, &tape.slopes);
         for loss in selection.flips() {
             let (node, attribute) = (loss.flip.node, loss.flip.attribute);
             let sign = if graph.attributes().contains(node as usize, attribute) { -1.0 } else { 1.0 };
@@ -270,7 +272,7 @@ impl Certificate<'_> {
             let mut by_coefficient = if l > 2 || tape.radius.is_empty() {
                 self.relax_reverse(tape, slice, l, &by_phi, seed, into)
             } else {
-                self.anchor_reverse(tape, slice, (&by_phi, &by_radius), seed, into)
+                self.anchor_reverse(tape, slice, &by_phi, &by_radius, seed, into)
             };
             self.drop(slice, l, &mut by_coefficient);
             by_phi = self.pull_reverse(tape, slice, l, &by_coefficient, seed, into);
@@ -343,7 +345,8 @@ impl Certificate<'_> {
         &self,
         tape: &Tape,
         slice: &Slice,
-        (by_centre, by_radius): (&[f64], &[f64]),
+        by_centre: &[f64],
+        by_radius: &[f64],
         seed: f64,
         into: &mut TargetGradient,
     ) -> Vec<f64> {

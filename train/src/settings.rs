@@ -78,9 +78,10 @@ const MOST_ITERATIONS: usize = 1_000_000_000;
 impl Settings {
     /// What is known to reach the published figures for a loss (see docs/training.md).
     ///
-    /// Small steps matter for the robust losses: every step of Adam moves rarely used attributes by as much as the others,
-    /// and an attacker takes the worst of them. Only RH-U, which sees every node, bears larger ones. RCE and RH need hidden biases away
-    /// from zero at the start: from zero they make units certain by switching most of them off, and accuracy and margins suffer.
+    /// Small steps matter for the robust losses: every step of Adam moves rarely used attributes by as much as the
+    /// others, and an attacker takes the worst of them. Only RH-U, which sees every node, bears larger ones. RCE and RH
+    /// need hidden biases away from zero at the start: from zero they make units certain by switching most of them off,
+    /// and accuracy and margins suffer.
     pub fn new(loss: Loss, seed: u64) -> Settings {
         let robust = Settings {
             loss,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use gcnproof::internals::problem::graph::Graph;
 
 use super::error::TrainError;
-use super::random::Chance;
+use super::random::SeededRandom;
 
 /// How many nodes of each class are labelled.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,7 +71,7 @@ impl Split {
                 by_class[label as usize].push(node);
             }
         }
-        let chance = Chance::new(seed).of(SPLIT);
+        let chance = SeededRandom::new(seed).of(SPLIT);
         let chosen: Vec<Vec<u32>> = by_class
             .iter()
             .enumerate()
@@ -110,7 +110,7 @@ impl Split {
     }
 }
 
-/// Purposes of chance.
+/// What random numbers are drawn for: each purpose has its own stream.
 const SPLIT: u64 = 1;
 
 fn class_count(graph: &Graph) -> Result<usize, TrainError> {

@@ -1,8 +1,8 @@
 //! The flips that change one unit most: the first entries of `(1−X_n)∘[W_:j]₊ + X_n∘[W_:j]₋` (docs/math.md §3).
 //!
-//! Nearly all of a node's best additions are the unit's own largest weights, so a few leaders per unit serve every node. One
-//! look at a node's attributes tells which leaders it has already and what its best removal gains; flips are only listed
-//! where they can still be among the best of a row.
+//! Nearly all of a node's best additions are the unit's own largest weights, so a few leaders per unit serve every
+//! node. One look at a node's attributes tells which leaders it has already and what its best removal gains; flips are
+//! only listed where they can still be among the best of a row.
 
 use std::cell::OnceCell;
 
@@ -54,6 +54,7 @@ pub struct Unit<'a> {
 /// What one look at a node's attributes tells.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
+    node: usize,
     present: u128,
     lowest: f64,
     highest: f64,
@@ -99,7 +100,7 @@ impl<'a> Unit<'a> {
 
     /// Looks at a node once for both sides.
     pub fn look(&self, node: usize) -> Look {
-        let mut look = Look { present: 0, lowest: 0.0, highest: 0.0 };
+        let mut look = Look { node, present: 0, lowest: 0.0, highest: 0.0 };
         for &d in self.attributes.row(node) {
             let w = self.column[d as usize];
             look.lowest = look.lowest.min(w);
@@ -129,14 +130,7 @@ impl<'a> Unit<'a> {
     }
 
     /// Appends the flips of a node whose gain times `|a|` reaches the floor: the `capacity` best of them.
-    pub fn list(
-        &self,
-        side: Side,
-        (node, look): (usize, Look),
-        (a, floor): (f64, f64),
-        capacity: usize,
-        list: &mut Vec<(f64, Pick)>,
-    ) {
+    pub fn list(&self, side: Side, look: Look, a: f64, floor: f64, capacity: usize, list: &mut Vec<(f64, Pick)>) {
         let start = list.len();
         let size = a.abs();
         let most = start + capacity;
@@ -155,7 +149,7 @@ impl<'a> Unit<'a> {
             };
             let open = leaders.iter().enumerate().all(|(place, &d)| add(d, present >> place & 1 == 1));
             if open && *more {
-                let row = self.attributes.row(node);
+                let row = self.attributes.row(look.node);
                 let order = self.order.get_or_init(|| self.sorted());
                 let mut further = |d: &u32| add(*d, row.binary_search(d).is_ok());
                 match side {
@@ -166,7 +160,7 @@ impl<'a> Unit<'a> {
         }
         let best_removal = size * if side == Side::Rise { -look.lowest } else { look.highest };
         if self.budget.direction().removes() && best_removal > 0.0 && best_removal >= floor {
-            for &d in self.attributes.row(node) {
+            for &d in self.attributes.row(look.node) {
                 let gain = -size * self.gain(side, d);
                 if gain > 0.0 && gain >= floor && !self.budget.is_frozen(d as usize) {
                     list.push((gain, Pick { attribute: d, change: -a }));

@@ -14,12 +14,12 @@ use super::error::TrainError;
 use super::losses::Loss;
 use super::objective::{Objective, Report};
 use super::pass::Dropout;
-use super::random::Chance;
+use super::random::SeededRandom;
 use super::schedule::{Progress, Stage, stages};
 use super::settings::Settings;
 use super::split::Split;
 
-/// Purposes of chance.
+/// What random numbers are drawn for: each purpose has its own stream.
 const WEIGHTS: u64 = 2;
 const BATCHES: u64 = 3;
 const DROPOUT: u64 = 4;
@@ -38,8 +38,8 @@ pub struct Trainer<'a> {
 }
 
 impl<'a> Trainer<'a> {
-    /// Starts with random weights (Glorot's uniform distribution) and random biases of the hidden units (a normal distribution
-    /// of the given spread); those of the logits are zero.
+    /// Starts with random weights (Glorot's uniform distribution) and random biases of the hidden units (a normal
+    /// distribution of the given spread); those of the logits are zero.
     pub fn new(
         graph: &'a Graph,
         budget: &'a Budget,
@@ -48,8 +48,8 @@ impl<'a> Trainer<'a> {
         passing: &[Operator],
     ) -> Result<Trainer<'a>, TrainError> {
         settings.check()?;
-        let chance = Chance::new(settings.seed).of(WEIGHTS);
-        let biases = Chance::new(settings.seed).of(BIASES);
+        let chance = SeededRandom::new(settings.seed).of(WEIGHTS);
+        let biases = SeededRandom::new(settings.seed).of(BIASES);
         let mut inputs = graph.attribute_count();
         let mut layers = Vec::new();
         for (l, width) in settings.widths(split.classes).into_iter().enumerate() {
@@ -80,7 +80,7 @@ impl<'a> Trainer<'a> {
         })
     }
 
-    /// The settings.
+    /// What the run was started with.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -97,7 +97,7 @@ impl<'a> Trainer<'a> {
 
     /// Targets of an iteration: labelled nodes, or all nodes where unlabelled ones take part.
     fn batch(&self, stage: Loss, watch: bool) -> Vec<u32> {
-        let chance = Chance::new(self.settings.seed).of(BATCHES).of(self.progress.iteration as u64);
+        let chance = SeededRandom::new(self.settings.seed).of(BATCHES).of(self.progress.iteration as u64);
         match stage {
             Loss::Rce | Loss::Rh => chance.sample(&self.split.labelled, self.settings.batch),
             Loss::Ce if !watch => Vec::new(),
@@ -114,7 +114,7 @@ impl<'a> Trainer<'a> {
         let Some(stage) = self.progress.current(&self.stages, self.settings.patience) else { return Ok(None) };
         let iteration = self.progress.iteration;
         let batch = self.batch(stage.loss, watch);
-        let chance = Chance::new(self.settings.seed).of(DROPOUT).of(iteration as u64);
+        let chance = SeededRandom::new(self.settings.seed).of(DROPOUT).of(iteration as u64);
         let dropout = (self.settings.dropout > 0.0).then_some(Dropout { rate: self.settings.dropout, chance });
         let (report, gradient) = self.objective.evaluate(&self.network, stage.loss, &batch, dropout, watch);
         if !report.loss.is_finite() {

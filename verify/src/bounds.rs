@@ -1,7 +1,7 @@
 //! Activation bounds `R ≤ Ĥ ≤ S` of all hidden units, computed in the most naive way there is.
 //!
-//! They exist so that this crate can test itself and can doubt the bounds that somebody else computed. Plain f64, rounded
-//! to nearest: a bound may be wrong in its last digits, which tests grant as a tolerance.
+//! They exist so that this crate can test itself and can question bounds that were computed elsewhere. Plain f64,
+//! rounded to nearest: a bound may be wrong in its last digits, which tests grant as a tolerance.
 
 use crate::instance::Instance;
 use crate::layer::Layer;
@@ -9,7 +9,8 @@ use crate::matrix::Dense;
 use crate::validity::InstanceError;
 
 impl Instance {
-    /// Computes `R` and `S` (the sound form: with bias, clipping of what is clipped and the split by signs) and stores them.
+    /// Computes `R` and `S` (the sound form: with bias, clipping of what is clipped and the split by signs) and stores
+    /// them.
     pub fn fill_bounds(&mut self) -> Result<(), InstanceError> {
         let (lower, upper) = self.naive_bounds()?;
         (self.lower, self.upper) = (lower, upper);
@@ -35,8 +36,8 @@ impl Instance {
     }
 }
 
-/// Bounds of `Ĥ(2)`, the tightest possible: the unperturbed value plus the `Q` largest gains, of each node at most `q_n`
-/// (docs/math.md (3.1)).
+/// Bounds of `Ĥ(2)`, the tightest possible: the unperturbed value plus the `Q` largest gains, of each node at most
+/// `q_n` (docs/math.md (3.1)).
 pub(crate) fn first_layer(instance: &Instance) -> (Dense, Dense) {
     let base = instance.pre_activations(&[]).swap_remove(0);
     let (mut lower, mut upper) = (base.clone(), base);
@@ -63,8 +64,9 @@ pub(crate) fn first_layer(instance: &Instance) -> (Dense, Dense) {
     (lower, upper)
 }
 
-/// Bounds of `Σ_k A_k H W_k + b` when `lower ≤ H ≤ upper`, by interval arithmetic (docs/math.md (3.2)). Where several terms
-/// read the same node, an input counts by the sum of its coefficients, so these are the tightest that the box allows.
+/// Bounds of `Σ_k A_k H W_k + b` when `lower ≤ H ≤ upper`, by interval arithmetic (docs/math.md (3.2)). Where several
+/// terms read the same node, an input counts by the sum of its coefficients, so these are the tightest that the box
+/// allows.
 pub(crate) fn interval_layer(layer: &Layer, lower: &Dense, upper: &Dense) -> (Dense, Dense) {
     let products: Vec<_> = layer.terms.iter().map(|term| interval_product(lower, upper, &term.weight)).collect();
     let (mut low, mut high) = (Dense::zeros(layer.rows(), layer.units()), Dense::zeros(layer.rows(), layer.units()));

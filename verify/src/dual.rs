@@ -25,8 +25,9 @@ pub struct Multipliers {
 }
 
 impl Textbook {
-    /// Runs backwards from `Φ(L) = -c`: `Φ̂(l) = Σ_k A_k(l)ᵀ Φ(l+1) W_k(l)ᵀ`, and `Φ` of it by the kinds of units; a linear one
-    /// has `Φ = Φ̂`. `slopes` is Ω, one matrix per hidden representation. Panics if the instance is not valid.
+    /// Runs backwards from `Φ(L) = -c`: `Φ̂(l) = Σ_k A_k(l)ᵀ Φ(l+1) W_k(l)ᵀ`, and `Φ` of it by the kinds of units; a
+    /// linear one has `Φ = Φ̂`. `slopes` is Ω, one matrix per hidden representation. Panics if the instance is not
+    /// valid.
     pub fn new(instance: &Instance, slopes: &[Dense]) -> Self {
         let values: Vec<f64> = instance.objective.iter().map(|c| -c).collect();
         let mut phi = Dense { rows: 1, columns: values.len(), values };
@@ -75,7 +76,8 @@ impl Textbook {
         unreachable!("a valid instance has a layer, and the loop ends with layer 1")
     }
 
-    /// `Δ_nd` of every entry that may be flipped, row by row: what flipping it takes from the relaxed margin, at least 0.
+    /// `Δ_nd` of every entry that may be flipped, row by row: what flipping it takes from the relaxed margin, at least
+    /// 0.
     pub fn losses(&self, instance: &Instance) -> Vec<Vec<(u32, f64)>> {
         let loss = |node: usize, attribute: u32| {
             let value = self.hat.at(node, attribute as usize);
@@ -97,8 +99,8 @@ impl Textbook {
         value - multipliers.rho * instance.global_budget.min(instance.nodes() * instance.dimension) as f64
     }
 
-    /// The best `η, ρ` (the paper's Theorem 4): `ρ` is the `Q`-th largest of the values that the rows keep, or 0 when they
-    /// keep fewer, and `η_n = max(0, q_n-th largest of row n − ρ)` (docs/math.md (1.8)).
+    /// The best `η, ρ` (the paper's Theorem 4): `ρ` is the `Q`-th largest of the values that the rows keep, or 0 when
+    /// they keep fewer, and `η_n = max(0, q_n-th largest of row n − ρ)` (docs/math.md (1.8)).
     pub fn multipliers(&self, instance: &Instance) -> Multipliers {
         let rows: Vec<Vec<f64>> = self.sorted(instance);
         let mut kept: Vec<f64> = Vec::new();

@@ -91,8 +91,8 @@ fn extend(
     }
 }
 
-/// The number of admissible perturbations: `Σ_{k ≤ Q} [z^k] Π_n Σ_{i ≤ q_n} C(F_n, i) z^i` with `F_n` flippable entries in
-/// row `n`. Exact below 2^100, beyond that it saturates at `u128::MAX`.
+/// The number of admissible perturbations: `Σ_{k ≤ Q} [z^k] Π_n Σ_{i ≤ q_n} C(F_n, i) z^i` with `F_n` flippable entries
+/// in row `n`. Exact below 2^100, beyond that it saturates at `u128::MAX`.
 pub fn count(instance: &Instance) -> u128 {
     let rows: Vec<(usize, usize)> = (0..instance.nodes())
         .map(|node| {

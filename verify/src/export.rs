@@ -1,8 +1,8 @@
 //! Writers of any program as CPLEX `.lp` or free-format `.mps`, for any other solver to read.
 //!
-//! Names are kept where both formats allow them and replaced otherwise. Numbers are written so that they read back to the
-//! same bits. A row with two different finite sides becomes two rows, and a constant in the objective a variable fixed
-//! at 1, because readers disagree about the formats' own ways to say so.
+//! Names are kept where both formats allow them and replaced otherwise. Numbers are written so that they read back to
+//! the same bits. A row with two different finite sides becomes two rows, and a constant in the objective a variable
+//! fixed at 1, because readers disagree about the formats' own ways to say so.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -142,7 +142,8 @@ impl<'a> Sheet<'a> {
         self.program.variables.get(at).map_or((1.0, 1.0), |variable| (variable.lower, variable.upper))
     }
 
-    /// A sum, a few terms a line because CPLEX limits the length of lines. An empty one is written as zero times something.
+    /// A sum, a few terms a line because CPLEX limits the length of lines. An empty one is written as zero times
+    /// something.
     fn terms(&self, text: &mut String, terms: impl Iterator<Item = (usize, f64)>) {
         let mut count = 0;
         for (at, value) in terms.filter(|term| term.1 != 0.0) {
@@ -160,7 +161,7 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// The name itself if both formats allow it and nobody has it, else one made of the place.
+/// The name itself if both formats allow it and it is not taken, else one made of the place.
 fn legal(name: &str, kind: &str, at: usize, taken: &mut BTreeSet<String>) -> String {
     // CPLEX may read a leading `e` as an exponent; single words may be keywords (free, st, bin …), so ask for a `_`.
     let first = name.chars().next().is_some_and(|c| c.is_ascii_alphabetic() && c != 'e' && c != 'E');

@@ -1,11 +1,12 @@
 //! What the LP, the ILP and the MILP have in common: variables `X̃`, `ε̂`, `Ĥ`, `H` and the rows between them.
 //!
-//! The names are those of the paper's appendix; `n` is the place of a node in the instance, from 0. Rows:
-//! `Phi_l_n_j` (the layer's equation), `gamma_plus_n_d`, `gamma_minus_n_d` (`ε̂ ≥ |X̃ - X|`), `local_eta_n`, `global_rho` (the budgets), `mu_l_n_j` (`H ≥ Ĥ`). Three families of
-//! constraints are boxes, so their duals are reduced costs: ε⁺ (`X̃ ≤ 1`), ε⁻ (`X̃ ≥ 0`), τ (`H ≥ 0`). Units that are never or
-//! always active are eliminated, as the appendix says, and so are linear ones, which have no activation: `H = Ĥ`, no relaxation and
-//! no binary. A layer of several terms has one equation per unit like any other, its coefficients summed. All other boxes are wide enough never to bind: they cut nothing
-//! off the paper's program and carry no dual.
+//! The names are those of the paper's appendix; `n` is the place of a node in the instance, from 0. Rows: `Phi_l_n_j`
+//! (the layer's equation), `gamma_plus_n_d`, `gamma_minus_n_d` (`ε̂ ≥ |X̃ - X|`), `local_eta_n`, `global_rho` (the
+//! budgets), `mu_l_n_j` (`H ≥ Ĥ`). Three families of constraints are boxes, so their duals are reduced costs: ε⁺
+//! (`X̃ ≤ 1`), ε⁻ (`X̃ ≥ 0`), τ (`H ≥ 0`). Units that are never or always active are eliminated, as the appendix says,
+//! and so are linear ones, which have no activation: `H = Ĥ`, no relaxation and no binary. A layer of several terms has
+//! one equation per unit like any other, its coefficients summed. All other boxes are wide enough never to bind: they
+//! cut nothing off the paper's program and carry no dual.
 
 use crate::bounds::{first_layer, interval_layer};
 use crate::instance::{Flip, Instance};
@@ -19,8 +20,8 @@ pub enum Form {
     /// As the paper's appendix does: `X̃` and `ε̂ ≥ |X̃ - X|`, with the rows γ⁺ and γ⁻.
     #[default]
     Appendix,
-    /// Without `ε̂`: as `X` is binary and `0 ≤ X̃ ≤ 1`, `|X̃ - X|` is linear (`X̃` or `1 - X̃`) and goes into the budgets itself.
-    /// Half the variables, next to no rows, much faster to solve: for problems of real size.
+    /// Without `ε̂`: as `X` is binary and `0 ≤ X̃ ≤ 1`, `|X̃ - X|` is linear (`X̃` or `1 - X̃`) and goes into the
+    /// budgets itself. Half the variables, next to no rows, much faster to solve: for problems of real size.
     Compact,
 }
 
@@ -78,7 +79,8 @@ impl Model {
         }
     }
 
-    /// The variables `Ĥ(L)`, one per class: a model serves every class pair of its target, for only the objective differs.
+    /// The variables `Ĥ(L)`, one per class: a model serves every class pair of its target, for only the objective
+    /// differs.
     pub fn logits(&self) -> std::ops::Range<usize> {
         self.logits.clone()
     }
@@ -125,8 +127,8 @@ impl Model {
     }
 }
 
-/// How many coefficients the rows `Phi` of all layers have, at most: ask before building, it is `O(|A|·D·h)` for each term. Fewer
-/// where several terms read the same node.
+/// How many coefficients the rows `Phi` of all layers have, at most: ask before building, it is `O(|A|·D·h)` for each
+/// term. Fewer where several terms read the same node.
 pub fn predicted_nonzeros(instance: &Instance) -> usize {
     let terms = instance.layers.iter().flat_map(|layer| &layer.terms);
     terms.fold(0, |sum, term| {
@@ -175,7 +177,7 @@ pub(crate) fn build(instance: &Instance, form: Form, integer: bool) -> Result<Mo
     Ok(model)
 }
 
-/// `X̃`, `ε̂` and the rows γ⁺, γ⁻, η, ρ. An entry that nobody may flip is fixed by its box and has no rows.
+/// `X̃`, `ε̂` and the rows γ⁺, γ⁻, η, ρ. An entry that may not be flipped is fixed by its box and has no rows.
 fn perturbation(instance: &Instance, form: Form, integer: bool, program: &mut Program) {
     let entries = || (0..instance.nodes()).flat_map(|n| (0..instance.dimension as u32).map(move |d| (n, d)));
     for (node, attribute) in entries() {

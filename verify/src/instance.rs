@@ -10,19 +10,19 @@ pub type Flip = (usize, u32);
 
 /// The sliced robustness problem of one target and one pair of classes (the paper's Eq. 4–6 after slicing).
 ///
-/// `Ĥ(l+1) = Σ_k A_k(l) H(l) W_k(l) + b(l)`, `H(1) = X̃`, and `H(l) = max(Ĥ(l), 0)` for `l = 2 … L-1`, except for linear units,
-/// where `H(l) = Ĥ(l)`; asked is the minimum of `cᵀ Ĥ(L)` over all admissible `X̃`.
+/// `Ĥ(l+1) = Σ_k A_k(l) H(l) W_k(l) + b(l)`, `H(1) = X̃`, and `H(l) = max(Ĥ(l), 0)` for `l = 2 … L-1`, except for
+/// linear units, where `H(l) = Ĥ(l)`; asked is the minimum of `cᵀ Ĥ(L)` over all admissible `X̃`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Instance {
-    /// The weight layers `l = 1 … L-1`. Rows of a layer's operators are the nodes of representation `l+1` kept in the slice,
-    /// columns those of representation `l`. The last one has one row, the target.
+    /// The weight layers `l = 1 … L-1`. Rows of a layer's operators are the nodes of representation `l+1` kept in the
+    /// slice, columns those of representation `l`. The last one has one row, the target.
     pub layers: Vec<Layer>,
     /// `D`, the number of attributes.
     pub dimension: usize,
     /// The present attributes of each node of representation 1, ascending: the rows of `X`.
     pub attributes: Vec<Vec<u32>>,
-    /// `R(l)` for the hidden representations `l = 2 … L-1`: no admissible `X̃` takes `Ĥ(l)` below. Empty when `L = 2`. Linear
-    /// units have theirs too, of either sign.
+    /// `R(l)` for the hidden representations `l = 2 … L-1`: no admissible `X̃` takes `Ĥ(l)` below. Empty when `L = 2`.
+    /// Linear units have theirs too, of either sign.
     pub lower: Vec<Dense>,
     /// `S(l)`, the same from above.
     pub upper: Vec<Dense>,
@@ -34,7 +34,7 @@ pub struct Instance {
     pub may_add: bool,
     /// Whether the attacker may clear a present attribute.
     pub may_remove: bool,
-    /// Attributes that nobody may touch, one flag each; empty means none.
+    /// Frozen attributes, one flag each; empty means none.
     pub frozen_attributes: Vec<bool>,
     /// `c` over the logits, one per class, usually `e_{y*} - e_y`.
     pub objective: Vec<f64>,
@@ -84,8 +84,8 @@ impl Instance {
             })
     }
 
-    /// `cᵀ Ĥ(L)` after the flips, in plain f64. Whether they are admissible is not asked; a flip listed twice is undone.
-    /// Panics if the instance is not valid or a flip lies outside it.
+    /// `cᵀ Ĥ(L)` after the flips, in plain f64. Whether they are admissible is not asked; a flip listed twice is
+    /// undone. Panics if the instance is not valid or a flip lies outside it.
     pub fn forward(&self, flips: &[Flip]) -> f64 {
         let representations = self.pre_activations(flips);
         let logits = representations.last().expect("a valid instance has a layer");

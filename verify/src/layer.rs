@@ -5,18 +5,19 @@ use crate::matrix::{Dense, Sparse};
 /// One term `A H W` of a layer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Term {
-    /// `A`: rows are the nodes of the representation that the layer makes, columns those of the one that it reads. Entries of
-    /// either sign; a zero may be stored or left out.
+    /// `A`: rows are the nodes of the representation that the layer makes, columns those of the one that it reads.
+    /// Entries of either sign; a zero may be stored or left out.
     pub passing: Sparse,
     /// `W`, `[in, out]`.
     pub weight: Dense,
 }
 
-/// One weight layer `Ĥ = Σ_k A_k H W_k + b`; then every unit that is not linear is clipped at 0, unless the layer is the last.
+/// One weight layer `Ĥ = Σ_k A_k H W_k + b`; then every unit that is not linear is clipped at 0, unless the layer is
+/// the last.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layer {
-    /// The terms, at least one, all of the same shape. Their operators may have entries at the same places: an input then acts
-    /// on a unit by the sum of its coefficients.
+    /// The terms, at least one, all of the same shape. Their operators may have entries at the same places: an input
+    /// then acts on a unit by the sum of its coefficients.
     pub terms: Vec<Term>,
     /// `b`: one row for all nodes, or one row for each.
     pub bias: Dense,
@@ -118,8 +119,8 @@ impl Layer {
         rows.into_iter().map(grouped).collect()
     }
 
-    /// By how much an input of the link's node counts in a unit of the row: `Σ_k A_k W_k`, one number however many terms
-    /// there are, for signs and sides are those of the sum.
+    /// By how much an input of the link's node counts in a unit of the row: `Σ_k A_k W_k`, one number however many
+    /// terms there are, for signs and sides are those of the sum.
     pub(crate) fn coefficient(&self, link: &Link, input: usize, unit: usize) -> f64 {
         link.entries.iter().map(|&(term, value)| value * self.terms[term].weight.at(input, unit)).sum()
     }

@@ -1,19 +1,20 @@
-//! Referee 1 of `gcnproof`: it rebuilds the robustness problem of one target and one pair of classes as explicit
-//! programs, lets independent solvers speak, and tries everything when there is little to try. It depends on nothing of
-//! the certifier and shares no numerical code with it.
+//! The independent programs that `gcnproof` is compared with. The crate rebuilds the robustness problem of one target
+//! and one pair of classes as explicit programs, solves them with independent solvers, and enumerates all perturbations
+//! when there are few. It depends on nothing of the certifier and shares no numerical code with it.
 //!
 //! # The problem
 //!
-//! A network is a chain of weight layers, and a layer is a sum of terms, each with its own message passing and its own weights:
+//! A network is a chain of weight layers, and a layer is a sum of terms, each with its own message passing and its own
+//! weights:
 //!
 //! `Ĥ(l+1) = Σ_k A_k(l) H(l) W_k(l) + b(l)`, `H(1) = X̃`, `H(l) = max(Ĥ(l), 0)`, or `Ĥ(l)` itself at *linear* units.
 //!
-//! One term per layer and no linear unit is a graph convolutional network. GraphSAGE has two terms (the neighbours, the node
-//! itself). A skip past a layer is a linear unit that carries a number on. `b` is one number per unit, or one per node and unit.
-//! The network reads binary attributes `X̃`; an attacker may flip at most `q_n` of them in row `n` and at most `Q` in all. Asked is the
-//! worst margin `m = min cᵀ Ĥ(L)(X̃)` (Zügner & Günnemann, *Certifiable Robustness … for Graph Convolutional Networks*, KDD 2019,
-//! for one term per layer). Linear units are passed through exactly by every program: only activations are ever relaxed, and
-//! only they need a binary.
+//! One term per layer and no linear unit is a graph convolutional network. GraphSAGE has two terms (the neighbours, the
+//! node itself). A skip past a layer is a linear unit that carries a number on. `b` is one number per unit, or one per
+//! node and unit. The network reads binary attributes `X̃`; an attacker may flip at most `q_n` of them in row `n` and
+//! at most `Q` in all. Asked is the worst margin `m = min cᵀ Ĥ(L)(X̃)` (Zügner & Günnemann, *Certifiable Robustness …
+//! for Graph Convolutional Networks*, KDD 2019, for one term per layer). Linear units are passed through exactly by
+//! every program: only activations are ever relaxed, and only they need a binary.
 //!
 //! | number | program | built by | solved by |
 //! |---|---|---|---|
@@ -61,24 +62,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Where edges are removed instead, [`edges`] has the problem, its brute force and its MILP. Where one attack is chosen for all nodes, [`collective`] has brute force and the
-//! programs that bound it.
+//! Where edges are removed instead, [`edges`] has the problem, its brute force and its MILP. Where one attack is chosen
+//! for all nodes, [`collective`] has brute force and the programs that bound it.
 //!
 //! # Whom to believe
 //!
 //! No solver. Each [`solver::Answer`] comes with a [`safe::Review`]: residuals recomputed, and for an LP a dual bound
-//! that holds in exact arithmetic for the program as given, whatever the duals are worth. The incumbent of a MILP is run
-//! through the network again ([`network::incumbent`]); the MILP's dual bound is the solver's word and marked as such.
-//! A program's coefficients are products of two floats, each rounded once, and sums of them where several terms read the same
-//! node, so the program is the network's up to 1e-16 of the largest product.
+//! that holds in exact arithmetic for the program as given, whatever the duals are worth. The incumbent of a MILP is
+//! run through the network again ([`network::incumbent`]); the MILP's dual bound is the solver's word and marked as
+//! such. A program's coefficients are products of two floats, each rounded once, and sums of them where several terms
+//! read the same node, so the program is the network's up to 1e-16 of the largest product.
 //!
 //! # Panic or error
 //!
-//! What a caller's data can cause is an error or a [`solver::Status`]. A panic means a broken contract: an instance that was
-//! never validated, an index outside it.
+//! What a caller's data can cause is an error or a [`solver::Status`]. A panic means a broken contract: an instance
+//! that was never validated, an index outside it.
 //!
-//! The default feature `solvers` links HiGHS (C++). `pure-solvers` alone has minilp and Clarabel, which solve LPs in pure Rust; with neither the
-//! crate has everything but solvers.
+//! The default feature `solvers` links HiGHS (C++). `pure-solvers` alone has minilp and Clarabel, which solve LPs in
+//! pure Rust; with neither the crate has everything but solvers.
 
 mod bounds;
 pub mod collective;

@@ -15,8 +15,8 @@ pub fn mixed_program(instance: &Instance, form: Form) -> Result<Model, InstanceE
     Ok(model)
 }
 
-/// Adds the indicators to a model with binary `X̃`. The chords of the relaxation may stay: they hold for the network too
-/// (docs/math.md §14).
+/// Adds the indicators to a model with binary `X̃`. The chords of the relaxation may stay: they hold for the network
+/// too (docs/math.md §14).
 pub fn add_indicators(model: &mut Model, instance: &Instance) {
     let units: Vec<_> = model.units().collect();
     for (representation, node, unit, kind) in units {
@@ -37,11 +37,12 @@ pub fn add_indicators(model: &mut Model, instance: &Instance) {
 /// Adds to each unstable unit of representation 2 a second upper side, exact at the unperturbed graph (`anchor_2_n_j`)
 /// (docs/math.md (5.3)).
 ///
-/// With `z⁰` the unperturbed pre-activation and `g_i` the change by flip `i` (by all terms together), `u = Σ [g_i]₊ δ_i`, `v = Σ [g_i]₋ δ_i`:
-/// `relu(z⁰ + u − v) ≤ relu(z⁰) + α u − θ v`, where `z⁰ ≥ 0: α = 1, θ = z⁰/(z⁰−R)` and `z⁰ < 0: α = S/(S−z⁰), θ = 0`. For subsets
-/// of admissible flips are admissible, so `z⁰ − v ≥ R` and `z⁰ + u ≤ S`; relu is 1-Lipschitz in the rise, and under its chord in
-/// the rest. The network obeys these rows, the paper's relaxation does not: they make the MILP's tree small. They widen
-/// nothing, but a model with them no longer is the paper's LP.
+/// With `z⁰` the unperturbed pre-activation and `g_i` the change by flip `i` (by all terms together),
+/// `u = Σ [g_i]₊ δ_i`, `v = Σ [g_i]₋ δ_i`: `relu(z⁰ + u − v) ≤ relu(z⁰) + α u − θ v`, where
+/// `z⁰ ≥ 0: α = 1, θ = z⁰/(z⁰−R)` and `z⁰ < 0: α = S/(S−z⁰), θ = 0`. For subsets of admissible flips are admissible, so
+/// `z⁰ − v ≥ R` and `z⁰ + u ≤ S`; relu is 1-Lipschitz in the rise, and under its chord in the rest. The network obeys
+/// these rows, the paper's relaxation does not: they make the MILP's tree small. They widen nothing, but a model with
+/// them no longer is the paper's LP.
 pub fn add_anchors(model: &mut Model, instance: &Instance) {
     let Some((lower, upper)) = instance.lower.first().zip(instance.upper.first()) else {
         return;

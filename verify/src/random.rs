@@ -38,8 +38,8 @@ impl Stream {
     }
 }
 
-/// A valid instance with `representations` representations (2 … 5 is sensible) and its bounds filled in: one term per layer, one
-/// bias per unit, an activation everywhere.
+/// A valid instance with `representations` representations (2 … 5 is sensible) and its bounds filled in: one term per
+/// layer, one bias per unit, an activation everywhere.
 ///
 /// At most 4 nodes and 4 attributes, so brute force has at most 2,517 perturbations. Among the instances: small
 /// dyadic numbers with many ties and exact zeros, negative message-passing entries, nodes without neighbours, a target
@@ -61,9 +61,10 @@ pub fn instance(seed: u64, representations: usize) -> Instance {
     attacked(stream, layers, &Sizes { nodes, widths })
 }
 
-/// A valid instance of layers of one to three terms, with its bounds filled in; everything of [`instance`], and moreover:
-/// operators with and without common entries, the identity, an operator that takes another back exactly, signed entries and
-/// stored zeros, linear units, units that carry an input on, layers without any activation, and biases per node.
+/// A valid instance of layers of one to three terms, with its bounds filled in; everything of [`instance`], and
+/// moreover: operators with and without common entries, the identity, an operator that takes another back exactly,
+/// signed entries and stored zeros, linear units, units that carry an input on, layers without any activation, and
+/// biases per node.
 pub fn network_of_terms(seed: u64, representations: usize) -> Instance {
     assert!(representations >= 2, "a network has at least two representations");
     // Other numbers than those of `instance` with the same seed.
@@ -171,8 +172,8 @@ fn attacked(stream: &mut Stream, layers: Vec<Layer>, sizes: &Sizes) -> Instance 
     instance
 }
 
-/// The operator of a term: the identity, one of its own, or one with exactly the places of the term before it, or with none of
-/// them.
+/// The operator of a term: the identity, one of its own, or one with exactly the places of the term before it, or with
+/// none of them.
 fn operator(stream: &mut Stream, rows: usize, columns: usize, negative: bool, before: Option<&Term>) -> Sparse {
     match (stream.below(5), before) {
         (0, _) => identity(rows, columns),

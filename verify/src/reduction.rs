@@ -1,11 +1,12 @@
 //! Columns that may be left out, because a proof shows that they are of no use to the attacker.
 //!
-//! An LP of a citation graph has 10⁴–10⁵ columns, of which a few dozen matter; a branch-and-bound solver drowns in the others.
-//! Any row duals `y` give the safe bound `B = Σ y·side + Σ_j min d_j x_j` ([`crate::safe`]). A point with entry `(n, d)` flipped
-//! pays `d_j` for it instead of the minimum, so its objective is at least `B + price_j`. Hence, for every upper bound `U` of
-//! the optimum, an *integral* optimum below `U` flips no entry with `B + price_j ≥ U`: closing those entries changes
-//! nothing (reduced-cost fixing). For an LP with `U − B ≤ ε` closing all entries but the cheapest ones changes the optimum by
-//! at most what the sandwich `B ≤ LP ≤ LP(open)` shows. The prices are rounded downwards; no solver is believed.
+//! An LP of a citation graph has 10⁴–10⁵ columns, of which a few dozen matter; a branch-and-bound solver drowns in the
+//! others. Any row duals `y` give the safe bound `B = Σ y·side + Σ_j min d_j x_j` ([`crate::safe`]). A point with entry
+//! `(n, d)` flipped pays `d_j` for it instead of the minimum, so its objective is at least `B + price_j`. Hence, for
+//! every upper bound `U` of the optimum, an *integral* optimum below `U` flips no entry with `B + price_j ≥ U`: closing
+//! those entries changes nothing (reduced-cost fixing). For an LP with `U − B ≤ ε` closing all entries but the cheapest
+//! ones changes the optimum by at most what the sandwich `B ≤ LP ≤ LP(open)` shows. The prices are rounded downwards;
+//! no solver is believed.
 
 use crate::formulation::Model;
 use crate::instance::{Flip, Instance};
@@ -93,8 +94,8 @@ impl Model {
         model
     }
 
-    /// Solves the model without the variables that are fixed and in no row, which cost a branch-and-bound solver dearly.
-    /// The answer is about all variables again; its review is of the smaller program.
+    /// Solves the model without the variables that are fixed and in no row, which cost a branch-and-bound solver
+    /// dearly. The answer is about all variables again; its review is of the smaller program.
     pub fn solve_small(&self, solver: &dyn Solver, limits: &Limits) -> Answer {
         let program = &self.program;
         let mut place = vec![usize::MAX; program.variables.len()];

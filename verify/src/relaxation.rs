@@ -6,7 +6,8 @@ use crate::matrix::Dense;
 use crate::solver::Answer;
 use crate::validity::InstanceError;
 
-/// The LP, in [`Form::Appendix`] exactly as in the appendix; every row is named after its dual (see [`crate::formulation`]).
+/// The LP, in [`Form::Appendix`] exactly as in the appendix; every row is named after its dual (see
+/// [`crate::formulation`]).
 pub fn linear_program(instance: &Instance, form: Form) -> Result<Model, InstanceError> {
     relaxed(instance, form, false)
 }
@@ -36,12 +37,14 @@ fn relaxed(instance: &Instance, form: Form, integer: bool) -> Result<Model, Inst
 /// The best Ω, read off an answer's duals: one matrix per hidden representation, 1 on `I₊` and at linear
 /// units, 0 on `I₋`.
 ///
-/// On `I` it is `μ / (μ + τ)`, but with care. At a corner `Ĥ = S` (or `R`) the two upper and lower sides of the triangle meet,
-/// and a solver may pay with λ *and* μ (or τ), which amounts to a multiplier on `Ĥ ≤ S` (or `Ĥ ≥ R`). The paper's dual has no such
-/// multiplier and needs none, for those inequalities follow from the layers below, there by way of `0 ≤ H ≤ S`. So the
-/// backward pass is redone without them, and what its `Φ̂` has less than the solver's is charged to τ.
+/// On `I` it is `μ / (μ + τ)`, but with care. At a corner `Ĥ = S` (or `R`) the two upper and lower sides of the
+/// triangle meet, and a solver may pay with λ *and* μ (or τ), which amounts to a multiplier on `Ĥ ≤ S` (or `Ĥ ≥ R`).
+/// The paper's dual has no such multiplier and needs none, for those inequalities follow from the layers below, there
+/// by way of `0 ≤ H ≤ S`. So the backward pass is redone without them, and what its `Φ̂` has less than the solver's is
+/// charged to τ.
 ///
-/// `None` when the answer has no duals. The result lies in `[0, 1]` whatever the solver said, so weak duality holds for it.
+/// `None` when the answer has no duals. The result lies in `[0, 1]` whatever the solver said, so weak duality holds for
+/// it.
 pub fn optimal_slopes(model: &Model, instance: &Instance, answer: &Answer) -> Option<Vec<Dense>> {
     let (row_duals, reduced_costs) = (answer.row_duals.as_ref()?, answer.reduced_costs.as_ref()?);
     let mut slopes: Vec<Dense> = instance.upper.iter().map(|s| Dense::zeros(s.rows, s.columns)).collect();

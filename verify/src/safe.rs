@@ -52,10 +52,11 @@ pub fn review(program: &Program, answer: &Answer) -> Review {
     review
 }
 
-/// A lower bound of the optimum that holds for *any* `row_duals` (docs/math.md (14.2)), rounded so that it holds in exact
-/// arithmetic:
+/// A lower bound of the optimum that holds for *any* `row_duals` (docs/math.md (14.2)), rounded so that it holds in
+/// exact arithmetic:
 ///
-/// `offset + Σ_i y_i · (lower_i if y_i > 0, upper_i if y_i < 0) + Σ_j min { d_j x : x in the box of j }`, `d = c - yᵀA`.
+/// `offset + Σ_i y_i · (lower_i if y_i > 0, upper_i if y_i < 0) + Σ_j min { d_j x : x in the box of j }`,
+/// `d = c - yᵀA`.
 ///
 /// First the duals are made feasible: one that wants an infinite side, or is not a number, becomes 0. The reduced costs
 /// need no repair because every variable has a box. Integrality is not used, so it bounds a MILP through its LP.
@@ -65,7 +66,7 @@ pub fn safe_dual_bound(program: &Program, row_duals: &[f64]) -> f64 {
 
 /// The safe bound and what it is made of, per variable.
 pub(crate) struct Parts {
-    /// The bound.
+    /// Not above the optimum, whatever the duals are.
     pub bound: f64,
     /// A number not above the exact reduced cost `d_j`.
     pub low: Vec<f64>,

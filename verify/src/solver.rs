@@ -1,4 +1,5 @@
-//! The trait `Solver`, its answers and statuses, and the review of every answer; one file per solver in the folder of this name.
+//! The trait `Solver`, its answers and statuses, and the review of every answer; one file per solver in the folder of
+//! this name.
 
 #[cfg(feature = "pure-solvers")]
 mod clarabel;
@@ -149,7 +150,8 @@ pub trait Solver {
     /// Hands a valid program with at least one variable to the solver and takes down what it says, unchecked.
     fn attempt(&self, program: &Program, limits: &Limits) -> Answer;
 
-    /// Solves the program: checks it, asks the solver, reviews the answer. Never panics on account of a solver's answer.
+    /// Solves the program: checks it, asks the solver, reviews the answer. Never panics on account of a solver's
+    /// answer.
     fn solve(&self, program: &Program, limits: &Limits) -> Answer {
         let start = Instant::now();
         let mut answer = if program.validate().is_err() {
@@ -166,7 +168,8 @@ pub trait Solver {
     }
 }
 
-/// A program without variables needs no solver (and the solvers treat it as an error): its rows hold at 0 or they do not.
+/// A program without variables needs no solver (and the solvers treat it as an error): its rows hold at 0 or they do
+/// not.
 fn constant(program: &Program) -> Answer {
     if program.rows.iter().any(|row| row.lower > 0.0 || row.upper < 0.0) {
         return Answer::empty(Status::Infeasible);

@@ -55,7 +55,7 @@ pub enum InstanceError {
     /// A number is infinite or not a number.
     #[error("{what} ({place}) contains a number that is not finite")]
     NotFinite {
-        /// Of what.
+        /// The objective, weights, biases or message passing.
         what: &'static str,
         /// Where.
         place: Place,
@@ -91,9 +91,9 @@ pub enum InstanceError {
     CrossedBounds {
         /// The representation.
         layer: usize,
-        /// The node.
+        /// By its place in the slice.
         node: usize,
-        /// The unit.
+        /// From 0, below the width of the representation.
         unit: usize,
     },
 }

@@ -1,4 +1,5 @@
-//! One attack for the whole graph: programs solved by hand, integer programs against trying everything, and multipliers from duals.
+//! One attack for the whole graph: programs solved by hand, integer programs against trying everything, and multipliers
+//! from duals.
 #![cfg(feature = "solvers")]
 
 use gcnproof_verify::collective::{Attacker, CountInstance, CountNode, FlipInstance, truth};
@@ -43,8 +44,8 @@ fn count_instance(random: &mut Stream) -> CountInstance {
     CountInstance { attacker: attacker(random, sources, 3), nodes }
 }
 
-/// Three leaves of a star that fall by two flips each, at themselves or the centre; two flips in all. At the centre they break all leaves; if the centre allows one
-/// flip only, that one and another break one leaf, or halves of three.
+/// Three leaves of a star that fall by two flips each, at themselves or the centre; two flips in all. At the centre
+/// they break all leaves; if the centre allows one flip only, that one and another break one leaf, or halves of three.
 #[test]
 fn a_star_by_hand() {
     let nodes: Vec<CountNode> = (1..4).map(|leaf| CountNode { needed: 2, sources: vec![0, leaf] }).collect();
@@ -75,7 +76,8 @@ fn shares_by_hand() {
     };
     assert!((optimum(&instance.program(true)) - 1.0).abs() < 1e-9);
     let two = FlipInstance { attacker: Attacker { global: 2, ..instance.attacker.clone() }, ..instance.clone() };
-    // The second node asks for both others; a third of the first flip, the second, and two thirds of the last bring 5/6 of it.
+    // The second node asks for both others; a third of the first flip, the second, and two thirds of the last bring 5/6
+    // of it.
     assert!((optimum(&two.program(true)) - 1.0).abs() < 1e-9);
     assert!((optimum(&two.program(false)) - 11.0 / 6.0).abs() < 1e-9);
     let three = FlipInstance { attacker: Attacker { global: 3, ..instance.attacker.clone() }, ..instance };
@@ -160,7 +162,8 @@ fn equal_shares_are_counts() {
     }
 }
 
-/// Duals, as multipliers of nodes, attain the optimum: `Σ (1 − μ_n)` and the best flips, each worth `Σ μ_n / r_n` over the nodes that it serves.
+/// Duals, as multipliers of nodes, attain the optimum: `Σ (1 − μ_n)` and the best flips, each worth `Σ μ_n / r_n` over
+/// the nodes that it serves.
 #[test]
 fn multipliers_attain_the_optimum() {
     let mut random = Stream::new(23);

@@ -82,8 +82,8 @@ fn at_the_ends_of_its_interval_the_chord_is_exact() {
     expect(&instance, -0.5, -0.5, -0.5);
 }
 
-/// `relu(a) - 2 relu(b)` with a = x₀ - ½, b = x₀ + x₁ - 1, Q = 1: only {}, {0}, {1} are admissible and relu(b) = 0 on all,
-/// but b ∈ [-1, 0] makes the unit off, so nothing is loose: the worst case is 0.
+/// `relu(a) - 2 relu(b)` with a = x₀ - ½, b = x₀ + x₁ - 1, Q = 1: only {}, {0}, {1} are admissible and relu(b) = 0 on
+/// all, but b ∈ [-1, 0] makes the unit off, so nothing is loose: the worst case is 0.
 #[test]
 fn a_unit_with_upper_bound_zero_is_off() {
     let mut instance = Instance {
@@ -103,7 +103,8 @@ fn a_unit_with_upper_bound_zero_is_off() {
     expect(&instance, 0.0, 0.0, 0.0);
 }
 
-/// `-2 relu(x)` with x ∈ {0, 1}: R = 0 < S. The unit is active, never off; code that calls it off certifies a node that flips.
+/// `-2 relu(x)` with x ∈ {0, 1}: R = 0 < S. The unit is active, never off; code that calls it off certifies a node that
+/// flips.
 #[test]
 fn a_unit_with_lower_bound_zero_is_active() {
     let mut instance = Instance {
@@ -180,9 +181,9 @@ fn a_target_without_neighbours() {
     expect(&featureless, 0.25, 0.25, 0.25);
 }
 
-/// GraphSAGE with one hidden layer on three nodes, target 0 with neighbours 1 and 2: `h = relu(x_0 - ½ (x_1 + x_2))`, the
-/// margin is `h + ½`. From X = (1, 0, 0) a flip of x_0 takes 1 from the unit, one of x_1 or
-/// x_2 takes ½. Representation 2 is the target alone.
+/// GraphSAGE with one hidden layer on three nodes, target 0 with neighbours 1 and 2: `h = relu(x_0 - ½ (x_1 + x_2))`,
+/// the margin is `h + ½`. From X = (1, 0, 0) a flip of x_0 takes 1 from the unit, one of x_1 or x_2 takes ½.
+/// Representation 2 is the target alone.
 #[test]
 fn the_node_itself_and_the_mean_of_its_neighbours() {
     let own = Sparse { rows: 1, columns: 3, entries: vec![(0, 0, 1.0)] };
@@ -226,8 +227,8 @@ fn the_node_itself_and_the_mean_of_its_neighbours() {
     expect(&instance, 0.0, 0.0, 0.0);
 }
 
-/// Two operators with an entry at the same place: `x_d` acts by the sum. With A_1 = A_2 = 1, W_1 = (2, 1), W_2 = (-2, 1) the
-/// unit is `2 x_1 - 1`, and attribute 0 is worth nothing at all, though each term alone would say ±2.
+/// Two operators with an entry at the same place: `x_d` acts by the sum. With A_1 = A_2 = 1, W_1 = (2, 1), W_2 = (-2,
+/// 1) the unit is `2 x_1 - 1`, and attribute 0 is worth nothing at all, though each term alone would say ±2.
 #[test]
 fn operators_with_a_common_entry_act_by_their_sum() {
     let term = |first: f64| Term { passing: one(), weight: dense(&[&[first], &[1.0]]) };
@@ -266,8 +267,9 @@ fn operators_with_a_common_entry_act_by_their_sum() {
     expect(&deep, -1.0, -1.0, -1.0);
 }
 
-/// A skip: representation 2 has `relu(x - ½)` and carries `x` on; the margin is `2 relu(x - ½) - x + ¼`. Both binary points say
-/// ¼ at x = 0 and 1 - 1 + ¼ at x = 1, while the LP goes to x = ½ with -¼: the carried unit is exact, the other one is not.
+/// A skip: representation 2 has `relu(x - ½)` and carries `x` on; the margin is `2 relu(x - ½) - x + ¼`. Both binary
+/// points say ¼ at x = 0 and 1 - 1 + ¼ at x = 1, while the LP goes to x = ½ with -¼: the carried unit is exact, the
+/// other one is not.
 #[test]
 fn a_linear_unit_carries_an_attribute_past_the_activation() {
     let carried =
@@ -300,8 +302,8 @@ fn a_linear_unit_carries_an_attribute_past_the_activation() {
     expect(&instance, -0.75, -0.75, -0.75);
 }
 
-/// One bias per node: two hidden nodes with the same weights, `relu(x - ½)` and `relu(x + 1)` of the same attribute; the margin
-/// is the first minus the second: -1 at x = 0, ½ - 2 at x = 1.
+/// One bias per node: two hidden nodes with the same weights, `relu(x - ½)` and `relu(x + 1)` of the same attribute;
+/// the margin is the first minus the second: -1 at x = 0, ½ - 2 at x = 1.
 #[test]
 fn a_bias_may_differ_from_node_to_node() {
     let both = Sparse { rows: 2, columns: 1, entries: vec![(0, 0, 1.0), (1, 0, 1.0)] };

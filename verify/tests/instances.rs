@@ -286,7 +286,8 @@ fn a_network_of_one_number_is_an_instance_too() {
     assert_eq!(enumeration::minimum(&instance, 1).unwrap().margin, 5.0);
 }
 
-/// Tests elsewhere count on what single seeds show: all numbers of 4,000 instances, their bounds included, in one checksum.
+/// Tests elsewhere count on what single seeds show: all numbers of 4,000 instances, their bounds included, in one
+/// checksum.
 #[test]
 fn a_seed_means_the_same_instance_for_ever() {
     let mut sum = 0xcbf2_9ce4_8422_2325u64;

@@ -85,7 +85,8 @@ fn no_limit_and_negative_limits_are_limits_too() {
     }
 }
 
-/// Each solve of a session has the whole limit, though HiGHS' clock runs on from LP to LP and starts anew with each MILP.
+/// Each solve of a session has the whole limit, though HiGHS' clock runs on from LP to LP and starts anew with each
+/// MILP.
 #[test]
 fn a_session_has_the_same_limit_every_time() {
     let mut session = HighsSession::new(hopeless()).unwrap();

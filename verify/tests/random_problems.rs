@@ -20,7 +20,7 @@ struct Tally {
 
 type Generator = fn(u64, usize) -> Instance;
 
-fn referee(generator: Generator, seeds: std::ops::Range<u64>, representations: usize) -> Tally {
+fn check_agreement(generator: Generator, seeds: std::ops::Range<u64>, representations: usize) -> Tally {
     let limits = Limits::default();
     let mut tally = Tally::default();
     for seed in seeds {
@@ -72,32 +72,32 @@ fn referee(generator: Generator, seeds: std::ops::Range<u64>, representations: u
 
 #[test]
 fn a_thousand_problems_of_depth_three() {
-    let tally = referee(random::instance, 0..1000, 3);
+    let tally = check_agreement(random::instance, 0..1000, 3);
     assert!(tally.integrality_gaps > 30 && tally.relaxation_gaps > 60, "{tally:?}");
 }
 
 #[test]
 fn a_thousand_problems_of_depth_four() {
-    let tally = referee(random::instance, 0..1000, 4);
+    let tally = check_agreement(random::instance, 0..1000, 4);
     assert!(tally.integrality_gaps > 30 && tally.relaxation_gaps > 60, "{tally:?}");
 }
 
 #[test]
 fn linear_models_have_no_gap_at_all() {
-    let tally = referee(random::instance, 0..100, 2);
+    let tally = check_agreement(random::instance, 0..100, 2);
     assert_eq!((tally.problems, tally.integrality_gaps, tally.relaxation_gaps), (100, 0, 0));
 }
 
 #[test]
 fn deeper_models() {
-    referee(random::instance, 0..100, 5);
+    check_agreement(random::instance, 0..100, 5);
 }
 
 /// Layers of several terms, linear units, biases per node: two to four weight layers.
 #[test]
 fn three_hundred_networks_of_terms() {
     for representations in 3..=5 {
-        let tally = referee(random::network_of_terms, 0..100, representations);
+        let tally = check_agreement(random::network_of_terms, 0..100, representations);
         assert!(tally.integrality_gaps >= 5 && tally.relaxation_gaps >= 10, "{tally:?}");
     }
 }
@@ -114,12 +114,13 @@ fn networks_without_activation_have_no_gap_at_all() {
         instance
     };
     for representations in 2..=5 {
-        let tally = referee(linear, 0..25, representations);
+        let tally = check_agreement(linear, 0..25, representations);
         assert_eq!((tally.problems, tally.integrality_gaps, tally.relaxation_gaps), (25, 0, 0));
     }
 }
 
-/// Several terms with one operator are one term with the sum of their weights; dyadic numbers, so that the sum is exact.
+/// Several terms with one operator are one term with the sum of their weights; dyadic numbers, so that the sum is
+/// exact.
 #[test]
 fn terms_with_the_same_operator_are_one_term() {
     let mut changed = 0;

@@ -9,7 +9,7 @@ use crate::common::{self, certifier_of};
 
 const PROBLEMS: u64 = 10_500;
 const LIMIT: u128 = 5_000;
-/// Rounding of the naive referee; on dyadic problems it makes none.
+/// Rounding of the naive evaluation; on dyadic problems it makes none.
 const TOLERANCE: f64 = 1e-9;
 
 #[test]

@@ -1,4 +1,5 @@
-//! One attack for the whole graph in the laboratory: brute force, integer programs, linear programs and our bounds stand in order on random graphs, and HiGHS may propose multipliers.
+//! One attack for the whole graph in the laboratory: brute force, integer programs, linear programs and our bounds
+//! stand in order on random graphs, and HiGHS may propose multipliers.
 
 use gcnproof::internals::collective::base::{Base, bases};
 use gcnproof::internals::collective::curve::{Collective, Outcome, Settings};
@@ -59,7 +60,7 @@ fn problem(seed: u64) -> common::Problem {
     common::Problem { graph, gcn, budget, dyadic }
 }
 
-/// The whole graph as plain data for the referee.
+/// The whole graph as plain data for `gcnproof-verify`.
 fn whole(graph: &Graph, network: &Network, budget: &Budget) -> Instance {
     let nodes = graph.node_count();
     let layer = |layer: &gcnproof::internals::problem::network::Layer| {

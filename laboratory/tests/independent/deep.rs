@@ -44,7 +44,7 @@ fn both_sides_meet_the_explicit_program() {
         let node = (seed / 7) as usize % problem.graph.node_count();
         let reference = certifier.predicted(node);
         for class in (0..problem.gcn.class_count()).filter(|&class| class != reference) {
-            let optimum = relaxed_optimum(certifier.prepared(), node, (reference, class), &mut workspace);
+            let optimum = relaxed_optimum(certifier.prepared(), node, reference, class, &mut workspace);
             assert!(optimum.lower <= optimum.upper, "seed {seed}: {optimum:?}");
             let Some(lp) = explicit(&certifier, node, (reference, class)) else {
                 open += 1;
@@ -54,12 +54,13 @@ fn both_sides_meet_the_explicit_program() {
             assert!((lp - optimum.lower).abs() <= 1e-7 * scale, "seed {seed}, class {class}: LP {lp}, {optimum:?}");
             let difference = (optimum.upper - lp).abs() / scale;
             if difference > 1e-7 {
-                // A row that is there by rounding alone: HiGHS does not see it, and no point is surely on its right side.
+                // A row that is there by rounding alone: HiGHS does not see it, and no point is surely on its right
+                // side.
                 assert!(touches_zero(&certifier, node), "seed {seed}, class {class}: LP {lp}, {optimum:?}");
                 touching += 1;
                 continue;
             }
-            let default = certifier.prepared().bound_alone(node, (reference, class), Relaxation::Paper, &mut workspace);
+            let default = certifier.prepared().pair_bound(node, reference, class, Relaxation::Paper, &mut workspace);
             moved += usize::from(optimum.lower > default.upper() + 1e-6);
             largest = largest.max(difference);
             widest = widest.max((optimum.upper - optimum.lower) / scale);
@@ -90,7 +91,7 @@ fn small_neighbourhoods_of_the_deep_cora_meet_the_explicit_program() {
         let reference = certifier.predicted(node);
         for class in [(reference + 1) % 7, (reference + 4) % 7] {
             let start = Instant::now();
-            let optimum = relaxed_optimum(certifier.prepared(), node, (reference, class), &mut workspace);
+            let optimum = relaxed_optimum(certifier.prepared(), node, reference, class, &mut workspace);
             ours += start.elapsed().as_secs_f64();
             let start = Instant::now();
             let lp = explicit(&certifier, node, (reference, class)).expect("HiGHS solves it");

@@ -1,4 +1,5 @@
-//! The errata: what the paper states and what is not so, each on a network that can be checked by hand (docs/errata.md).
+//! The errata: what the paper states and what is not so, each on a network that can be checked by hand
+//! (docs/errata.md).
 
 use std::path::{Path, PathBuf};
 
@@ -108,8 +109,8 @@ fn the_integrality_theorem_is_false() {
     assert_eq!(certifier.predicted(0), 0);
     let (instance, _) = instance_of(certifier.prepared(), 0, 0, 1);
 
-    // By hand: |x − ½| − ¼ is ¼ at both binary points. In the LP x = ½ is allowed, both pre-activations are 0 there, and
-    // the relaxed ReLU may be 0 as well: −¼.
+    // By hand: |x − ½| − ¼ is ¼ at both binary points. In the LP x = ½ is allowed, both pre-activations are 0 there,
+    // and the relaxed ReLU may be 0 as well: −¼.
     for (flips, margin) in [(vec![], 0.25), (vec![(0, 0)], 0.25)] {
         assert_eq!(instance.forward(&flips), margin);
     }
@@ -137,7 +138,7 @@ fn the_integrality_theorem_is_false() {
         }
     }
     let mut workspace = Workspace::default();
-    assert!(certifier.prepared().bound_alone(0, (0, 1), Relaxation::Paper, &mut workspace).upper() <= -0.25 + 1e-9);
+    assert!(certifier.prepared().pair_bound(0, 0, 1, Relaxation::Paper, &mut workspace).upper() <= -0.25 + 1e-9);
     assert_ne!(certifier.certify_node(0, &mut workspace).verdict, Verdict::NonRobust);
     assert!(Statement::Integrality.refuted(&instance).is_some());
 }
@@ -163,8 +164,8 @@ fn the_printed_bounds_of_deeper_layers_certify_what_is_not_robust() {
     }
 }
 
-/// The paper slices `A(l)` to rows `N_{L−l}` and columns `N_{L−l+1}`. The shapes fit nothing: `X` has the rows `N_{L−1}`, so
-/// `A(1)` has to have those as its columns, and the last layer has the target as its only row.
+/// The paper slices `A(l)` to rows `N_{L−l}` and columns `N_{L−l+1}`. The shapes fit nothing: `X` has the rows
+/// `N_{L−1}`, so `A(1)` has to have those as its columns, and the last layer has the target as its only row.
 #[test]
 fn slices_are_one_hop_smaller_than_printed() {
     // A path 0 – 1 – 2 – 3 – 4 – 5, so that every further hop is one more node.

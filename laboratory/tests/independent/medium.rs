@@ -63,7 +63,8 @@ fn exact_margins_are_those_of_the_milp() {
             }
             let found = network::incumbent(&model, &instance, &answer).unwrap();
             assert!(found.admissible);
-            // Its perturbation is replayed through the network: it cannot be better than ours, only worse by a tolerance.
+            // Its perturbation is replayed through the network: it cannot be better than ours, only worse by a
+            // tolerance.
             assert!(found.margin >= margin.lower - 1e-9, "seed {seed}: {margin:?}, HiGHS {}", found.margin);
             let gap = found.margin - margin.upper;
             assert!(gap <= 1e-6, "seed {seed}: {margin:?}, HiGHS {}", found.margin);

@@ -1,8 +1,8 @@
 //! The theorems as properties: what the paper proves and we rely on, on random networks of depth 2 to 5 with awkward
 //! features (ties, zeros, negative message passing, frozen entries, budgets of nothing and of everything).
 //!
-//! proptest draws the seeds and keeps those that fail in `theorems.proptest-regressions`; a failing network is made small
-//! by the laboratory's own press and printed as matrices, because a smaller seed is not a smaller network.
+//! proptest draws the seeds and keeps those that fail in `theorems.proptest-regressions`; a failing network is made
+//! small by the laboratory's own press and printed as matrices, because a smaller seed is not a smaller network.
 #![allow(missing_docs, clippy::needless_range_loop)]
 
 use gcnproof::internals::bound::relaxed::Relaxation;
@@ -64,8 +64,8 @@ fn slopes(instance: &Instance, seed: u64) -> Vec<Dense> {
     slopes
 }
 
-/// Asserts a property of a random graph convolutional network and of a random network of terms; where it fails, the network is
-/// shrunk before it is shown.
+/// Asserts a property of a random graph convolutional network and of a random network of terms; where it fails, the
+/// network is shrunk before it is shown.
 fn hold(seed: u64, depth: usize, property: impl Fn(&Instance) -> Result<(), String>) -> Result<(), TestCaseError> {
     for instance in [random::instance(seed, depth), random::network_of_terms(seed, depth)] {
         if let Err(reason) = property(&instance) {
@@ -77,7 +77,8 @@ fn hold(seed: u64, depth: usize, property: impl Fn(&Instance) -> Result<(), Stri
     Ok(())
 }
 
-/// What is shown of a network of terms is what matters: here a margin that is negative only because a unit has no activation.
+/// What is shown of a network of terms is what matters: here a margin that is negative only because a unit has no
+/// activation.
 #[test]
 fn a_network_of_terms_is_shrunk_to_what_matters() {
     let clipped = |instance: &Instance| {
@@ -233,7 +234,7 @@ proptest! {
             shrink::describe(&instance));
     }
 
-    /// The player's layer-2 bounds are attained by an admissible perturbation, and all its bounds hold.
+    /// The certifier's layer-2 bounds are attained by an admissible perturbation, and all its bounds hold.
     #[test]
     fn layer_two_bounds_are_attained(seed: u64, depth in 3usize..=5) {
         let problem = common::problem(seed, depth);
@@ -267,10 +268,10 @@ proptest! {
         let number = |budget: &Budget| {
             let certifier = certifier_of(&problem.graph, &problem.gcn, budget.clone(), Bound::Best);
             let (mut instance, _) = instance_of(certifier.prepared(), 0, 0, 1);
-            // The LP of the naive bounds: the player's tightened ones need not be monotone at depth 4.
+            // The LP of the naive bounds: the certifier's tightened ones need not be monotone at depth 4.
             instance.fill_bounds().unwrap();
             let mut workspace = Workspace::default();
-            let anchored = certifier.prepared().bound_alone(0, (0, 1), Relaxation::Anchored, &mut workspace).lower();
+            let anchored = certifier.prepared().pair_bound(0, 0, 1, Relaxation::Anchored, &mut workspace).lower();
             let verdict = certifier.certify_node(0, &mut workspace).verdict;
             (lp(&instance), enumeration::minimum(&instance, LIMIT).ok().map(|m| m.margin), anchored, verdict)
         };
@@ -300,9 +301,9 @@ proptest! {
         for node in 0..problem.graph.node_count() {
             for (y, k) in [(0, 1), (1, 0)] {
                 for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
-                    let x = left.prepared().bound_alone(node, (y, k), relaxation, &mut workspace).value;
+                    let x = left.prepared().pair_bound(node, y, k, relaxation, &mut workspace).value;
                     let pair = (classes[y], classes[k]);
-                    let z = right.prepared().bound_alone(nodes[node], pair, relaxation, &mut workspace).value;
+                    let z = right.prepared().pair_bound(nodes[node], pair.0, pair.1, relaxation, &mut workspace).value;
                     prop_assert!((x - z).abs() <= 1e-9 * (1.0 + x.abs()), "{relaxation:?} of node {node}: {x} and {z}");
                 }
             }
@@ -345,7 +346,7 @@ proptest! {
         }
     }
 
-    /// The player's numbers stand in the order `g ≤ m̂ ≤ m̃ ≤ m ≤ witness`, its default dual is the textbook's,
+    /// The certifier's numbers stand in the order `g ≤ m̂ ≤ m̃ ≤ m ≤ witness`, its default dual is the textbook's,
     /// anchored ≤ m with equality without a budget, and the laboratory's `m` is brute force's.
     #[test]
     fn every_number_is_in_order(seed: u64, depth in 2usize..=5) {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use gcnproof::internals::bound::attributes::Attributes;
 use gcnproof::internals::bound::backward::{Backward, Located};
-use gcnproof::internals::bound::exact::{First, Lines};
+use gcnproof::internals::bound::exact::{BranchLines, First};
 use gcnproof::internals::bound::hidden::Hidden;
 use gcnproof::internals::bound::line::chord::{line, line_at};
-use gcnproof::internals::bound::line::envelope::{Envelope, Left, Prices};
+use gcnproof::internals::bound::line::envelope::{Envelope, EnvelopePrices, ListedBudgets};
 use gcnproof::internals::bound::relaxed::{Relaxation, Relaxed};
-use gcnproof::internals::bound::selection::{Field, Selection, Slopes};
+use gcnproof::internals::bound::selection::{SearchSpace, Selection, Slopes};
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::internals::problem::budget::Decided;
 use gcnproof::internals::problem::exact::{ExactProblem, ExactUnits, Sums};
@@ -26,7 +26,8 @@ fn near(x: f64, y: f64) -> bool {
     (x - y).abs() <= 1e-9 * (1.0 + x.abs().max(y.abs()))
 }
 
-/// By hand: the chord of `−2·relu` from −1 to 3 has slope −1.5 and passes −1.5 at 0; below `2·relu` the line through 0 of slope 1.5.
+/// By hand: the chord of `−2·relu` from −1 to 3 has slope −1.5 and passes −1.5 at 0; below `2·relu` the line through 0
+/// of slope 1.5.
 #[test]
 fn lines_are_where_they_belong() {
     let expect = |(slope, kappa): (f64, f64), (s, k): (f64, f64)| {
@@ -81,7 +82,7 @@ fn the_dual_is_the_textbooks() {
         for node in 0..problem.graph.node_count().min(3) {
             let (instance, _) = instance_of(certifier.prepared(), node, 0, 1);
             let textbook = Textbook::new(&instance, &default_slopes(&instance)).value(&instance);
-            let found = certifier.prepared().bound_alone(node, (0, 1), Relaxation::Paper, &mut workspace);
+            let found = certifier.prepared().pair_bound(node, 0, 1, Relaxation::Paper, &mut workspace);
             assert!(near(found.value, textbook), "seed {seed}, node {node}: {found:?}, textbook {textbook}");
             assert!(found.error <= 1e-9 * (1.0 + textbook.abs()), "seed {seed}, node {node}: {found:?}");
         }
@@ -106,8 +107,8 @@ fn bounds_are_as_tight_as_the_naive_ones() {
     }
 }
 
-/// The f64 evaluation of a bound never lies above what exact arithmetic says it is. (It may lie well below: where rounding
-/// hides the sign of a number, it takes the safe slope and exact arithmetic the best one.)
+/// The f64 evaluation of a bound never lies above what exact arithmetic says it is. (It may lie well below: where
+/// rounding hides the sign of a number, it takes the safe slope and exact arithmetic the best one.)
 #[test]
 fn no_bound_lies_above_its_exact_value() {
     let mut workspace = Workspace::default();
@@ -130,7 +131,7 @@ fn no_bound_lies_above_its_exact_value() {
             };
             for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
                 let (bounds, objective) = (certifier.activation_bounds(), [(0, 1.0), (1, -1.0)]);
-                let lines = Lines {
+                let lines = BranchLines {
                     decided: &free,
                     bounds: Located::Graph(bounds),
                     first: First::Default(relaxation),
@@ -140,7 +141,7 @@ fn no_bound_lies_above_its_exact_value() {
                 };
                 let value = exact.lower_bound(&problem.budget, &objective, &lines);
                 let high = value.map_or(f64::INFINITY, |(value, _)| value.ceil_f64());
-                let found = certifier.prepared().bound_alone(node, (0, 1), relaxation, &mut workspace);
+                let found = certifier.prepared().pair_bound(node, 0, 1, relaxation, &mut workspace);
                 assert!(found.lower() <= high, "{relaxation:?}: {found:?} above the exact {high}");
             }
         }
@@ -232,7 +233,7 @@ fn envelopes_are_what_the_formula_says() {
             let mut price = || if random.chance(50) { random.real() } else { 0.0 };
             let (every, node) = (price(), envelope.nodes.iter().map(|_| price()).collect());
             let single = envelope.flips.iter().map(|_| price()).collect();
-            envelope.units[unit] = Prices { share: [0.0, 0.25, 1.0][random.below(3)], every, node, single };
+            envelope.units[unit] = EnvelopePrices { share: [0.0, 0.25, 1.0][random.below(3)], every, node, single };
         }
         let weights: Vec<f64> = (0..hidden.count()).map(|_| [0.0, 0.5, 1.0][random.below(3)]).collect();
         let mut backward = Backward::default();
@@ -301,16 +302,16 @@ fn envelopes_are_what_the_formula_says() {
         }
         worst.sort_by(|x, y| y.total_cmp(x));
         naive -= worst.iter().take(budget.global()).sum::<f64>();
-        let left = Left::new(&envelope, budget, &Decided::default());
+        let left = ListedBudgets::new(&envelope, budget, &Decided::default());
         hidden.envelope = Some((Arc::new(envelope), left));
         let mut relaxed = Relaxed::default();
         relaxed.mixed(&backward, &hidden, &weights);
         let mut slopes = Slopes::default();
         let error = relaxed.spread(&slice, hidden.width, attributes.norm(0), &mut slopes);
         let decided = Decided::default();
-        let field = Field { graph, budget, decided: &decided, attributes: &attributes };
+        let space = SearchSpace { graph, budget, decided: &decided, attributes: &attributes };
         selection.forget();
-        let found = relaxed.base.close().lower() - selection.select(&field, &slice, &slopes);
+        let found = relaxed.base.close().lower() - selection.select(&space, &slice, &slopes);
         assert!(near(found, naive) && error < 1e-9, "seed {seed}: {found}, not {naive}");
     }
     assert!(used > 800 && given_back > 80, "{used} {given_back}");

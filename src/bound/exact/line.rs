@@ -17,11 +17,11 @@ pub(super) struct Line {
 /// The part of a line that is not linear in the rise and the fall.
 #[derive(Clone, Debug)]
 pub(super) enum Kink {
-    /// Nothing.
+    /// The line is straight on both sides of the anchor.
     None,
     /// The capped bound (see [`crate::bound::line::capped`]) times a weight that is not positive.
     Capped {
-        /// The coefficient's share.
+        /// The part of the coefficient that this bound carries; not positive.
         weight: Dyadic,
         /// `T`.
         level: Dyadic,
@@ -30,9 +30,9 @@ pub(super) enum Kink {
     },
     /// The unit itself: exact where only one flip is left (docs/math.md (12.1)).
     Itself {
-        /// The coefficient.
+        /// The coefficient of the unit in the objective, of either sign.
         weight: Dyadic,
-        /// The anchor.
+        /// Its pre-activation with the flips that are fixed.
         anchor: Dyadic,
     },
 }

@@ -1,4 +1,5 @@
-//! The largest loss that the budget allows, exactly: floats rule out what surely is not selected, the rest is evaluated.
+//! The largest loss that the budget allows, exactly: floats rule out what surely is not selected, the rest is
+//! evaluated.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -9,10 +10,10 @@ use crate::problem::budget::Budget;
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
 
-use crate::problem::exact::{Exact, ExactProblem, sum};
+use crate::problem::exact::{ExactMatrix, ExactProblem, sum};
 
 use super::line::{Kink, Line};
-use super::{Lines, Permitted, exact_change};
+use super::{BranchLines, Permitted, exact_change};
 
 /// Attributes between two looks at the clock.
 const LOOK: usize = 64;
@@ -26,12 +27,13 @@ struct Candidate {
 }
 
 impl ExactProblem<'_> {
-    /// The exact sum of the largest losses that the budget allows, and the flips, the largest loss first. `units` holds the
-    /// lines of the units of representation 2; none where a unit does not count (docs/math.md (1.6)). None if it is late.
+    /// The exact sum of the largest losses that the budget allows, and the flips, the largest loss first. `units` holds
+    /// the lines of the units of representation 2; none where a unit does not count (docs/math.md (1.6)). None once the
+    /// deadline has passed.
     pub(super) fn largest_loss(
         &self,
         budget: &Budget,
-        lines: &Lines,
+        lines: &BranchLines,
         units: &[Option<Line>],
     ) -> Option<(Dyadic, Vec<Flip>)> {
         let decided = lines.decided;
@@ -40,7 +42,8 @@ impl ExactProblem<'_> {
             return Some((Dyadic::ZERO, Vec::new()));
         }
         let rows = 0..self.slice.nodes(1).len();
-        let slopes: Option<Vec<Option<Slopes>>> = rows.map(|n| self.look().map(|()| self.slopes(n, units))).collect();
+        let slopes: Option<Vec<Option<NodeSlopes>>> =
+            rows.map(|n| self.look().map(|()| self.slopes(n, units))).collect();
         let slopes = slopes?;
         let mut least = self.surely_selected(budget, lines, units, lines.hint);
         if least <= 0.0 {
@@ -85,13 +88,13 @@ impl ExactProblem<'_> {
         Some((total, flips))
     }
 
-    /// Calls `each` with every flip that may be made and counts, and with a float that is not below its loss. Flips whose loss
-    /// is surely below `least` at their node are left out. None if it is late.
+    /// Calls `each` with every flip that may be made and counts, and with a float that is not below its loss. Flips
+    /// whose loss is surely below `least` at their node are left out. None once the deadline has passed.
     fn flips(
         &self,
         budget: &Budget,
-        lines: &Lines,
-        slopes: &[Option<Slopes>],
+        lines: &BranchLines,
+        slopes: &[Option<NodeSlopes>],
         least: impl Fn(usize) -> f64,
         mut each: impl FnMut(Candidate, f64),
     ) -> Option<()> {
@@ -119,8 +122,14 @@ impl ExactProblem<'_> {
         Some(())
     }
 
-    /// The selection that the floats would make: no more than a guess. None if it is late.
-    fn promising(&self, budget: &Budget, lines: &Lines, slopes: &[Option<Slopes>], global: usize) -> Option<Vec<Flip>> {
+    /// The selection that the floats would make: no more than a guess. None once the deadline has passed.
+    fn promising(
+        &self,
+        budget: &Budget,
+        lines: &BranchLines,
+        slopes: &[Option<NodeSlopes>],
+        global: usize,
+    ) -> Option<Vec<Flip>> {
         let nodes = self.slice.nodes(1);
         // The smallest estimate among the best so far, once there are enough.
         let floor = Cell::new(0.0);
@@ -154,9 +163,9 @@ impl ExactProblem<'_> {
         Some(kept.into_iter().map(|(_, flip)| flip).collect())
     }
 
-    /// A value that `Q` losses of an admissible selection surely reach, so that nothing below it is ever needed: the smallest
-    /// loss of these flips if they are such a selection, else 0.
-    fn surely_selected(&self, budget: &Budget, lines: &Lines, units: &[Option<Line>], flips: &[Flip]) -> f64 {
+    /// A value that `Q` losses of an admissible selection surely reach, so that nothing below it is ever needed: the
+    /// smallest loss of these flips if they are such a selection, else 0.
+    fn surely_selected(&self, budget: &Budget, lines: &BranchLines, units: &[Option<Line>], flips: &[Flip]) -> f64 {
         let mut together = lines.decided.clone();
         if together.global(budget) != Some(flips.len()) {
             return 0.0;
@@ -213,13 +222,15 @@ impl ExactProblem<'_> {
         value + error_of(4 * terms + 16, size)
     }
 
-    /// Slopes of the rise and the fall of `w` at a node; a negative entry of `A` swaps them. `None` if nothing counts there.
-    fn slopes(&self, n: usize, units: &[Option<Line>]) -> Option<Slopes> {
+    /// Slopes of the rise and the fall of `w` at a node; a negative entry of `A` swaps them. `None` if nothing counts
+    /// there.
+    fn slopes(&self, n: usize, units: &[Option<Line>]) -> Option<NodeSlopes> {
         let layer = &self.network.layers()[0];
         let (width, all) = (layer.outputs(), layer.outputs() * layer.passing.terms());
-        let (mut up, mut down) = (Exact::zeros(1, all), Exact::zeros(1, all));
+        let (mut up, mut down) = (ExactMatrix::zeros(1, all), ExactMatrix::zeros(1, all));
         let mut counts = false;
-        // Where terms meet, a change is the sum of theirs; the lines are concave, so it loses no more than they do one by one.
+        // Where terms meet, a change is the sum of theirs; the lines are concave, so it loses no more than they do one
+        // by one.
         for (_, m, entries) in self.slice.reaching(n) {
             for (k, &a) in entries.iter().enumerate().filter(|entry| *entry.1 != 0.0) {
                 let exact = Dyadic::from(a);
@@ -234,7 +245,7 @@ impl ExactProblem<'_> {
             }
         }
         counts |= up.values.iter().chain(&down.values).any(|slope| slope.sign() != Ordering::Equal);
-        counts.then(|| Slopes::new(&up.values, &down.values))
+        counts.then(|| NodeSlopes::new(&up.values, &down.values))
     }
 }
 
@@ -253,9 +264,9 @@ fn keep_largest(flips: &mut Vec<(f64, Flip)>, count: usize) {
 struct Rounded {
     rise: f64,
     fall: f64,
-    /// Of the kink.
+    /// The weight of the kink.
     weight: f64,
-    /// Level or anchor.
+    /// The level of a capped bound, or the anchor of the unit itself.
     place: f64,
     kind: KinkKind,
 }
@@ -304,7 +315,7 @@ impl Rounded {
             KinkKind::CappedAbove => g.max(-self.place),
             KinkKind::Itself => (self.place + g).max(0.0) - self.place.max(0.0),
         };
-        // The sign of a change that is lost in rounding may ask for the other slope.
+        // Where rounding loses the sign of a change, the other slope may be the right one.
         let steepest = if of_gain > g.abs() { self.rise.abs().max(self.fall.abs()) } else { slope.abs() };
         let size =
             (steepest + FLOOR) * (of_gain + FLOOR) + (self.weight.abs() + FLOOR) * (of_gain + self.place.abs() + FLOOR);
@@ -313,24 +324,24 @@ impl Rounded {
 }
 
 /// Rounded slopes of one node.
-struct Slopes {
+struct NodeSlopes {
     /// Slopes of rise and fall, by unit; units that do not count are left out.
     units: Vec<(u32, f64, f64)>,
     /// Of the larger slope of each unit, rounded up: with the norm of a flip's weights it bounds its loss.
     norm: f64,
-    /// Slopes near the end of the range cannot be judged in f64 at all.
+    /// Is a slope so near the end of the range that f64 cannot bound a loss?
     beyond: bool,
 }
 
-impl Slopes {
-    fn new(up: &[Dyadic], down: &[Dyadic]) -> Slopes {
+impl NodeSlopes {
+    fn new(up: &[Dyadic], down: &[Dyadic]) -> NodeSlopes {
         let counts = |slope: &Dyadic| slope.sign() != Ordering::Equal;
         let units = up.iter().zip(down).enumerate().filter(|(_, (up, down))| counts(up) || counts(down));
         let units: Vec<_> = units.map(|(j, (up, down))| (j as u32, up.approximate(), down.approximate())).collect();
         let beyond = units.iter().any(|(_, up, down)| up.abs() > 1e300 || down.abs() > 1e300);
         let largest = units.iter().map(|(_, up, down)| (up.abs().max(down.abs()) + FLOOR) * (1.0 + 1e-9));
         let norm = if beyond { f64::INFINITY } else { norm_above(largest) };
-        Slopes { units, norm, beyond }
+        NodeSlopes { units, norm, beyond }
     }
 
     /// A float that is not below the loss of a flip; NaN if there is none.

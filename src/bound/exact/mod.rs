@@ -5,29 +5,30 @@ mod loss;
 
 use std::cmp::Ordering;
 
-use crate::bound::backward::{Located, Sign};
+use crate::bound::backward::{Located, Sign, UnitPlace};
 use crate::bound::hidden::{Assumption, Hidden};
 use crate::bound::mixture::on_grid;
 use crate::number::dyadic::Dyadic;
-use crate::problem::budget::{Budget, Decided};
+use crate::problem::budget::{Budget, Decided, Remaining};
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::Layer;
 use crate::problem::objective::Objective;
 
 use crate::bound::relaxed::Relaxation;
-use crate::problem::exact::{Exact, ExactProblem, sum};
+use crate::problem::exact::{ExactMatrix, ExactProblem, sum};
 
 use line::{Kink, Line, anchored, chord, intercept, mixed, paper};
 
 /// The lines of a bound, and the branch of a search that it holds in.
 #[derive(Clone, Copy)]
-pub struct Lines<'a> {
+pub struct BranchLines<'a> {
     /// Flips that are fixed.
     pub decided: &'a Decided,
-    /// `R` and `S` of the hidden representations, rounded outward; those of the second are used where `first` brings none.
+    /// `R` and `S` of the hidden representations, rounded outward; those of the second are used where `first` brings
+    /// none.
     pub bounds: Located<'a>,
-    /// Lines of representation 2.
+    /// The lines of representation 2.
     pub first: First<'a>,
     /// `Ω` of the units of representations 3 and up; the default where there is none.
     pub omega: &'a [Vec<f64>],
@@ -51,12 +52,18 @@ pub enum First<'a> {
 }
 
 impl ExactProblem<'_> {
-    /// A lower bound on the objective over all perturbations of the branch, exactly evaluated, and the flips that attain it;
-    /// `None` where an activation bound above layer 2 has overflowed, so that nothing can be said (docs/math.md (4.6)).
-    pub fn lower_bound(&mut self, budget: &Budget, objective: Objective, lines: &Lines) -> Option<(Dyadic, Vec<Flip>)> {
+    /// A lower bound on the objective over all perturbations of the branch, exactly evaluated, and the flips that
+    /// attain it; `None` where an activation bound above layer 2 has overflowed, so that nothing can be said
+    /// (docs/math.md (4.6)).
+    pub fn lower_bound(
+        &mut self,
+        budget: &Budget,
+        objective: Objective,
+        lines: &BranchLines,
+    ) -> Option<(Dyadic, Vec<Flip>)> {
         let top = self.slice.top();
         let mut total = Dyadic::ZERO;
-        let mut phi = Exact::zeros(1, self.network.width(top));
+        let mut phi = ExactMatrix::zeros(1, self.network.width(top));
         for &(unit, c) in objective {
             phi.add(0, unit, &c.into());
         }
@@ -84,16 +91,17 @@ impl ExactProblem<'_> {
     }
 
     /// The line of a unit of representation 2 with coefficient `a`, anchored at `z`.
-    fn line(&self, budget: &Budget, lines: &Lines, at: usize, a: &Dyadic, z: &Dyadic) -> Line {
+    fn line(&self, budget: &Budget, lines: &BranchLines, at: usize, a: &Dyadic, z: &Dyadic) -> Line {
         let width = self.network.width(2);
         let (m, j) = (at / width, at % width);
         if self.network.layers()[0].is_linear(j) {
             return Line::straight(a * z, a.clone());
         }
+        let remaining = Remaining { budget, decided: lines.decided };
         let (hidden, w) = match lines.first {
             First::Default(relaxation) => {
                 let (lower, upper) = lines.bounds.rows(self.slice, 2, m);
-                let (r, s) = self.unit_bounds(budget, lines.decided, (m, j), (lower[j], upper[j]), z);
+                let (r, s) = self.unit_bounds(remaining, m, j, lower[j], upper[j], z);
                 return match relaxation {
                     Relaxation::Paper => paper(a, z, &r, &s),
                     Relaxation::Anchored => anchored(a, z, &r, &s),
@@ -114,8 +122,7 @@ impl ExactProblem<'_> {
             Assumption::Active => a - &beta.into(),
             Assumption::Inactive => beta.into(),
             Assumption::Free => {
-                let known = (hidden.lower[at], hidden.upper[at]);
-                let (r, s) = self.unit_bounds(budget, lines.decided, (m, j), known, z);
+                let (r, s) = self.unit_bounds(remaining, m, j, hidden.lower[at], hidden.upper[at], z);
                 let unstable = r.sign() == Ordering::Less && s.sign() == Ordering::Greater;
                 return match w {
                     Some(w) if unstable && a.sign() == Ordering::Greater => {
@@ -132,11 +139,11 @@ impl ExactProblem<'_> {
         Line::straight(&slope * z, slope)
     }
 
-    /// `Φ̂(l)` and the bias terms of layer `l`; none if it is late.
-    fn pull(&self, phi: &Exact, l: usize, total: &mut Dyadic) -> Option<Exact> {
+    /// `Φ̂(l)` and the bias terms of layer `l`; none once the deadline has passed.
+    fn pull(&self, phi: &ExactMatrix, l: usize, total: &mut Dyadic) -> Option<ExactMatrix> {
         let layer = &self.network.layers()[l - 1];
         let inputs = layer.inputs();
-        let mut a = Exact::zeros(self.slice.nodes(l).len(), inputs);
+        let mut a = ExactMatrix::zeros(self.slice.nodes(l).len(), inputs);
         for (m, &node) in self.slice.nodes(l + 1).iter().enumerate() {
             self.look()?;
             let mut psi = vec![Dyadic::ZERO; layer.weight.rows()];
@@ -159,8 +166,8 @@ impl ExactProblem<'_> {
     }
 
     /// Lines under the units of a layer above the second.
-    fn relax(&self, a: &Exact, l: usize, lines: &Lines, total: &mut Dyadic) -> Option<Exact> {
-        let mut phi = Exact::zeros(self.slice.nodes(l).len(), a.width);
+    fn relax(&self, a: &ExactMatrix, l: usize, lines: &BranchLines, total: &mut Dyadic) -> Option<ExactMatrix> {
+        let mut phi = ExactMatrix::zeros(self.slice.nodes(l).len(), a.width);
         for n in 0..self.slice.nodes(l).len() {
             self.look()?;
             let (lower, upper) = lines.bounds.rows(self.slice, l, n);
@@ -175,7 +182,7 @@ impl ExactProblem<'_> {
                 }
                 let (r, s) = (Dyadic::from(lower[j]), Dyadic::from(upper[j]));
                 let unstable = lower[j] < 0.0 && upper[j] > 0.0;
-                let slope = match lines.signs.iter().find(|sign| sign.place == (l, at)) {
+                let slope = match lines.signs.iter().find(|sign| sign.place == UnitPlace { l, at }) {
                     Some(sign) if sign.active => Some(a - &known(sign.beta).into()),
                     Some(sign) => Some(known(sign.beta).into()),
                     None if unstable && a.sign() == Ordering::Greater => {
@@ -197,13 +204,15 @@ impl ExactProblem<'_> {
         Some(phi)
     }
 
-    /// `R` and `S` of a unit of representation 2 (docs/math.md §3): the rounded ones, unless an exact one might have another sign.
+    /// `R` and `S` of a unit of representation 2 (docs/math.md §3): the rounded ones, unless an exact one might have
+    /// another sign.
     fn unit_bounds(
         &self,
-        budget: &Budget,
-        decided: &Decided,
-        (m, j): (usize, usize),
-        (r, s): (f64, f64),
+        Remaining { budget, decided }: Remaining,
+        m: usize,
+        j: usize,
+        r: f64,
+        s: f64,
         z: &Dyadic,
     ) -> (Dyadic, Dyadic) {
         let doubtful = |bound: f64| bound.abs() <= 1e-9 * (s - r);
@@ -271,7 +280,7 @@ impl<'a> Permitted<'a> {
     }
 }
 
-/// A multiplier that is one.
+/// The multiplier as a number that is finite and not negative: whatever a master suggests, the line stays valid.
 fn known(multiplier: f64) -> f64 {
     if multiplier.is_finite() { multiplier.max(0.0) } else { 0.0 }
 }

@@ -1,7 +1,8 @@
 //! The anchored bound: exact at the unperturbed graph, and linear in the flips (docs/math.md §5).
 //!
-//! Let `z⁰` be the unperturbed pre-activation of a unit of representation 2 and `g_i` the change that flip `i` causes, so
-//! that `z = z⁰ + u − v` with `u = Σ [g_i]₊ δ_i` (the rise) and `v = Σ [g_i]₋ δ_i` (the fall). For every admissible `δ`
+//! Let `z⁰` be the unperturbed pre-activation of a unit of representation 2 and `g_i` the change that flip `i` causes,
+//! so that `z = z⁰ + u − v` with `u = Σ [g_i]₊ δ_i` (the rise) and `v = Σ [g_i]₋ δ_i` (the fall). For every admissible
+//! `δ`
 //!
 //! ```text
 //! relu(z) ≥ relu(z⁰) + ω (u − v)      ω = 1 if z⁰ > 0, else 0
@@ -14,12 +15,12 @@
 //! `v ∈ [0, z⁰−R]` the convex function `relu(z⁰−v)` lies under its chord `z⁰ − θv`. If `z⁰ < 0`:
 //! `relu(z⁰+u−v) ≤ relu(z⁰+u)`, which on `u ∈ [0, S−z⁰]` lies under its chord `αu`. ∎
 //!
-//! The first is inserted for units with a positive coefficient in the objective, the second for those with a negative one.
-//! Larger `α` and smaller `θ` stay valid, which is the direction in which everything below is rounded.
+//! The first is inserted for units with a positive coefficient in the objective, the second for those with a negative
+//! one. Larger `α` and smaller `θ` stay valid, which is the direction in which everything below is rounded.
 
-/// What is known of one unit.
+/// A unit of representation 2 with what the bound anchored at its unperturbed value needs.
 #[derive(Clone, Copy, Debug)]
-pub struct Unit {
+pub struct AnchoredUnit {
     /// Coefficient in the objective, and its error.
     pub coefficient: (f64, f64),
     /// Unperturbed pre-activation, and its error.
@@ -44,8 +45,8 @@ pub struct Anchor {
 
 /// The anchored slopes of a unit (docs/math.md (5.2), (5.3)).
 #[inline]
-pub fn anchor(unit: Unit) -> Anchor {
-    let Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
+pub fn anchor(unit: AnchoredUnit) -> Anchor {
+    let AnchoredUnit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
     let (low, high) = if error == 0.0 { (a, a) } else { ((a - error).next_down(), (a + error).next_up()) };
     let slopes = |rise, fall| Anchor { rise, fall, slack: 0.0 };
     if s <= 0.0 {

@@ -1,25 +1,29 @@
-//! The capped bound: exact at the anchor like the anchored one, but with a kink of its own for every flip (docs/math.md §5.2).
+//! The capped bound: exact at the anchor like the anchored one, but with a kink of its own for every flip (docs/math.md
+//! §5.2).
 //!
-//! With `z⁰`, `g_i` and `δ` as in [`crate::bound::line::anchored`], let `T ≥ 0` be a level with `Σ min([±g_i]₊, T) δ_i ≤ |z⁰|` for every
-//! admissible `δ`, the sign being that of the flips that move the unit towards zero. Then
+//! With `z⁰`, `g_i` and `δ` as in [`crate::bound::line::anchored`], let `T ≥ 0` be a level with
+//! `Σ min([±g_i]₊, T) δ_i ≤ |z⁰|` for every admissible `δ`, the sign being that of the flips that move the unit towards
+//! zero. Then
 //!
 //! ```text
 //! z⁰ < 0:   relu(z) ≤      Σ max(g_i − T, 0) δ_i
 //! z⁰ ≥ 0:   relu(z) ≤ z⁰ + Σ max(g_i, −T) δ_i
 //! ```
 //!
-//! *Proof.* If `z⁰ < 0`: `z = Σ g_i δ_i − |z⁰| ≤ Σ [g_i]₊ δ_i − Σ min([g_i]₊, T) δ_i = Σ max(g_i − T, 0) δ_i`, which is not negative. If
-//! `z⁰ ≥ 0`: `relu(z) = z + relu(−z)`, and the first line for `−z` gives `z⁰ + Σ g_i δ_i + Σ max(−g_i − T, 0) δ_i`. ∎
+//! *Proof.* If `z⁰ < 0`: `z = Σ g_i δ_i − |z⁰| ≤ Σ [g_i]₊ δ_i − Σ min([g_i]₊, T) δ_i = Σ max(g_i − T, 0) δ_i`, which is
+//! not negative. If `z⁰ ≥ 0`: `relu(z) = z + relu(−z)`, and the first line for `−z` gives
+//! `z⁰ + Σ g_i δ_i + Σ max(−g_i − T, 0) δ_i`. ∎
 //!
-//! To switch a unit, its input must first come to zero. Here every flip loses at most `T` of its change for that; with the
-//! anchored bound every flip loses the same fraction of it. `T` is the level at which the `Q` largest changes, cut at `T`, add
-//! up to `|z⁰|` ([`Cap::new`]): with it the bound is attained when exactly those flips are made.
+//! To switch a unit, its input must first come to zero. Here every flip loses at most `T` of its change for that; with
+//! the anchored bound every flip loses the same fraction of it. `T` is the level at which the `Q` largest changes, cut
+//! at `T`, add up to `|z⁰|` ([`Cap::new`]): with it the bound is attained when exactly those flips are made.
 //!
-//! A flip's loss is no longer linear in its weights, which the search for the worst flips relies on. But below the largest
-//! change of a unit the kink lies under a chord from zero, `max(x − T, 0) ≤ σx` with `σ = (largest − T)/largest`: the
-//! slopes say which flips may matter, and [`CapCorrection::excess`] what they overstate.
+//! A flip's loss is no longer linear in its weights, which the search for the worst flips relies on. But below the
+//! largest change of a unit the kink lies under a chord from zero, `max(x − T, 0) ≤ σx` with
+//! `σ = (largest − T)/largest`: the slopes say which flips may matter, and [`CapCorrection::excess`] what they
+//! overstate.
 
-use crate::bound::line::anchored::{Anchor, Unit, anchor};
+use crate::bound::line::anchored::{Anchor, AnchoredUnit, anchor};
 use crate::number::rounding::{FLOOR, UNIT};
 
 /// The level of a unit, and the largest change of a single flip in the direction that matters.
@@ -33,7 +37,8 @@ pub struct Cap {
 
 impl Cap {
     /// The cap of a unit whose distance from zero is at least `room`, for the largest admissible `changes` towards zero
-    /// (docs/math.md (5.8)). `room` has everything subtracted that rounding may have hidden in the changes. Sorts the changes.
+    /// (docs/math.md (5.8)). `room` has everything subtracted that rounding may have hidden in the changes. Sorts the
+    /// changes.
     pub fn new(room: f64, changes: &mut [f64]) -> Cap {
         changes.sort_unstable_by(|x, y| y.total_cmp(x));
         let largest = changes.first().map_or(0.0, |x| (x * (1.0 + 4.0 * UNIT)).next_up());
@@ -65,11 +70,11 @@ pub fn change(level: f64, anchor: f64, g: f64) -> f64 {
     if anchor < 0.0 { (g - level).max(0.0) } else { g.max(-level) }
 }
 
-/// The capped bound of a unit: slopes as of [`anchor`], and what they overstate. Where the sign of the coefficient or of the
-/// anchor is lost in rounding, the anchored bound takes its place (docs/math.md (5.7)).
+/// The capped bound of a unit: slopes as of [`anchor`], and what they overstate. Where the sign of the coefficient or
+/// of the anchor is lost in rounding, the anchored bound takes its place (docs/math.md (5.7)).
 #[inline]
-pub fn capped(unit: Unit, cap: Cap) -> (Anchor, CapCorrection) {
-    let Unit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
+pub fn capped(unit: AnchoredUnit, cap: Cap) -> (Anchor, CapCorrection) {
+    let AnchoredUnit { coefficient: (a, error), unperturbed: (z, ez), lower: r, upper: s } = unit;
     let high = if error == 0.0 { a } else { (a + error).next_up() };
     let unstable = r < 0.0 && s > 0.0;
     if !(unstable && high < 0.0 && cap.level > 0.0 && z.abs() > ez) {

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! because the difference is piecewise linear with those breakpoints. The dual at `Ω` is `λ = a·Ω` for `a > 0` and
-//! `λ = a·S/(S−R)` for `a < 0`. The slope is *defined* to be the float that was computed: what rounding does to it costs
-//! tightness, never validity, and only `κ` and the sums need an error bound.
+//! `λ = a·S/(S−R)` for `a < 0`. The slope is *defined* to be the float that was computed: what rounding does to it
+//! costs tightness, never validity, and only `κ` and the sums need an error bound.
 
 use crate::number::rounding::UNIT;
 

@@ -1,7 +1,9 @@
-//! The envelope: the tightest lines over a unit's activation, for what the whole budget can do to it (docs/math.md §5.3).
+//! The envelope: the tightest lines over a unit's activation, for what the whole budget can do to it (docs/math.md
+//! §5.3).
 //!
-//! With `z⁰` and `g_i` as in [`crate::bound::line::anchored`], let the attacker's `δ` have at most `Q` flips, at most `q_n` of node `n`. For any
-//! *prices* `τ` of every flip, `ν_n` of the flips of a node and `ρ_i` of a single flip, whatever their signs, let
+//! With `z⁰` and `g_i` as in [`crate::bound::line::anchored`], let the attacker's `δ` have at most `Q` flips, at most
+//! `q_n` of node `n`. For any *prices* `τ` of every flip, `ν_n` of the flips of a node and `ρ_i` of a single flip,
+//! whatever their signs, let
 //!
 //! ```text
 //! u_i = τ⁺ + ν⁺ + ρ_i⁺,    v_i = τ⁻ + ν⁻ + ρ_i⁻            (ν of the flip's node; x⁺ = max(x, 0), x⁻ = max(−x, 0))
@@ -10,15 +12,15 @@
 //! relu(z) ≤ B + Σ max(g_i − u_i, −v_i) δ_i
 //! ```
 //!
-//! *Proof.* The budget gives `Σ u_i δ_i ≤ Q τ⁺ + Σ q_n ν_n⁺ + Σ ρ_i⁺`, so `z = z⁰ + Σ g_i δ_i ≤ B + Σ (g_i − u_i) δ_i`; in the same way
-//! `0 ≤ B − Σ v_i δ_i`. Both are at most the right side. ∎
+//! *Proof.* The budget gives `Σ u_i δ_i ≤ Q τ⁺ + Σ q_n ν_n⁺ + Σ ρ_i⁺`, so `z = z⁰ + Σ g_i δ_i ≤ B + Σ (g_i − u_i) δ_i`;
+//! in the same way `0 ≤ B − Σ v_i δ_i`. Both are at most the right side. ∎
 //!
 //! The chord and the capped bound are such lines, or lie above one. Taken over all prices their minimum is the smallest
-//! concave function over `relu(z)` on the budget's polytope: these are the multipliers of the linear program that splits a
-//! fractional attack into one that leaves the unit off and one that turns it on. No relaxation of one unit at a time can be
-//! tighter. The search finds the prices (`search/separation.rs`); any are valid.
+//! concave function over `relu(z)` on the budget's polytope: these are the multipliers of the linear program that
+//! splits a fractional attack into one that leaves the unit off and one that turns it on. No relaxation of one unit at
+//! a time can be tighter. The search finds the prices (`search/separation.rs`); any are valid.
 //!
-//! Prices may be averaged (docs/math.md §5.3).
+//! EnvelopePrices may be averaged (docs/math.md §5.3).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,47 +33,54 @@ use crate::problem::slice::Slice;
 /// Whole numbers up to here are floats.
 const TWO_53: f64 = (1u64 << 53) as f64;
 
-/// The prices of one unit.
+/// The Lagrange multipliers of the budgets in the line of one unit; any signs are valid.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Prices {
+pub struct EnvelopePrices {
     /// How much of the unit's bound is this line, in `[0, 1]`; the rest is chord and capped bound.
     pub share: f64,
-    /// `τ`.
+    /// `τ`: of every flip, for the global budget.
     pub every: f64,
-    /// `ν`, by listed node.
+    /// `ν_n`: of the flips of a listed node, for its local budget.
     pub node: Vec<f64>,
-    /// `ρ`, by listed flip.
+    /// `ρ_i`: of a single listed flip, which is made at most once.
     pub single: Vec<f64>,
 }
 
 /// Where a flip stands in the lists of an envelope.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place {
-    /// Among the nodes.
+pub struct ListedFlip {
+    /// Its node's place among the listed nodes; none if the node has no price.
     pub node: Option<usize>,
-    /// Among the flips.
+    /// Its own place among the listed flips; none if it has no price.
     pub single: Option<usize>,
 }
 
-impl Prices {
+impl EnvelopePrices {
     /// `u` and `v` of a flip, rounded to nearest (docs/math.md (5.10)).
     #[inline]
-    pub fn levels(&self, place: Place) -> (f64, f64) {
+    pub fn levels(&self, place: ListedFlip) -> (f64, f64) {
         let node = place.node.and_then(|at| self.node.get(at)).copied().unwrap_or(0.0);
         let single = place.single.and_then(|at| self.single.get(at)).copied().unwrap_or(0.0);
         let sum = |sign: f64| (sign * self.every).max(0.0) + (sign * node).max(0.0) + (sign * single).max(0.0);
         (sum(1.0), sum(-1.0))
     }
 
+    /// `u` and `v` of a flip, rounded down: each is a sum of three numbers that are not negative.
+    #[inline]
+    fn levels_below(&self, place: ListedFlip) -> (f64, f64) {
+        let (u, v) = self.levels(place);
+        (u * (1.0 - 8.0 * UNIT), v * (1.0 - 8.0 * UNIT))
+    }
+
     /// `max(g − u, −v)`, not rounded (docs/math.md (5.10)).
     #[inline]
-    pub fn change(&self, place: Place, g: f64) -> f64 {
+    pub fn change(&self, place: ListedFlip, g: f64) -> f64 {
         let (u, v) = self.levels(place);
         (g - u).max(-v)
     }
 
     /// The mixture of two lines: `w` of the other (docs/math.md §5.3).
-    pub fn mix(&mut self, other: &Prices, w: f64) {
+    pub fn mix(&mut self, other: &EnvelopePrices, w: f64) {
         let share = (1.0 - w) * self.share + w * other.share;
         if share <= 0.0 {
             return;
@@ -87,7 +96,7 @@ impl Prices {
     }
 }
 
-/// Prices of the units of a slice, over common lists of nodes and flips.
+/// EnvelopePrices of the units of a slice, over common lists of nodes and flips.
 #[derive(Clone, Debug, Default)]
 pub struct Envelope {
     /// Nodes with prices of their own.
@@ -95,20 +104,20 @@ pub struct Envelope {
     /// Flips with prices of their own.
     pub flips: Vec<Flip>,
     /// By unit of representation 2 of the slice; a share of 0 means none.
-    pub units: Vec<Prices>,
+    pub units: Vec<EnvelopePrices>,
     node_at: BTreeMap<u32, usize>,
     flip_at: BTreeMap<Flip, usize>,
 }
 
 impl Envelope {
-    /// No prices yet.
+    /// Empty lists, and a share of 0 for every unit.
     pub fn new(units: usize) -> Envelope {
-        Envelope { units: vec![Prices::default(); units], ..Envelope::default() }
+        Envelope { units: vec![EnvelopePrices::default(); units], ..Envelope::default() }
     }
 
     /// The same lists without prices.
     pub fn renewed(&self) -> Envelope {
-        let units = vec![Prices::default(); self.units.len()];
+        let units = vec![EnvelopePrices::default(); self.units.len()];
         Envelope {
             units,
             nodes: self.nodes.clone(),
@@ -132,13 +141,15 @@ impl Envelope {
     }
 
     /// Where a flip stands.
-    pub fn place(&self, flip: Flip) -> Place {
-        Place { node: self.node_at.get(&flip.node).copied(), single: self.flip_at.get(&flip).copied() }
+    pub fn place(&self, flip: Flip) -> ListedFlip {
+        ListedFlip { node: self.node_at.get(&flip.node).copied(), single: self.flip_at.get(&flip).copied() }
     }
 
-    /// Shares rounded to multiples of `2^share`, prices to so many bits below the largest, and the exponent of their grid.
+    /// Shares rounded to multiples of `2^share`, prices to so many bits below the largest, and the exponent of their
+    /// grid.
     pub fn rounded(&self, share: i32, bits: i32) -> (Envelope, i32) {
-        let prices = |unit: &Prices| unit.node.iter().chain(&unit.single).fold(unit.every.abs(), |m, p| m.max(p.abs()));
+        let prices =
+            |unit: &EnvelopePrices| unit.node.iter().chain(&unit.single).fold(unit.every.abs(), |m, p| m.max(p.abs()));
         let largest = self.units.iter().map(prices).fold(0.0, f64::max);
         // Below 2⁻⁹⁰⁰ or above 2⁹⁰⁰ a price is of no use.
         let exponent = (largest.log2().clamp(-900.0, 860.0) as i32 + bits).max(-1000);
@@ -154,25 +165,25 @@ impl Envelope {
         (rounded, exponent)
     }
 
-    fn node_place(&self, node: u32) -> Place {
-        Place { node: self.node_at.get(&node).copied(), single: None }
+    fn node_place(&self, node: u32) -> ListedFlip {
+        ListedFlip { node: self.node_at.get(&node).copied(), single: None }
     }
 }
 
 /// What a branch leaves of the budgets of an envelope's lists.
 #[derive(Clone, Debug, Default)]
-pub struct Left {
+pub struct ListedBudgets {
     global: f64,
     nodes: Vec<f64>,
     flips: Vec<bool>,
 }
 
-impl Left {
-    /// Counts.
-    pub fn new(envelope: &Envelope, budget: &Budget, decided: &Decided) -> Left {
+impl ListedBudgets {
+    /// Counts what the fixed flips of a branch leave.
+    pub fn new(envelope: &Envelope, budget: &Budget, decided: &Decided) -> ListedBudgets {
         let global = decided.global(budget).unwrap_or(0);
         let local = |&n: &u32| decided.local(budget, n).unwrap_or(0).min(global) as f64;
-        Left {
+        ListedBudgets {
             global: global as f64,
             nodes: envelope.nodes.iter().map(local).collect(),
             flips: envelope.flips.iter().map(|&flip| !decided.fixes(flip)).collect(),
@@ -181,12 +192,12 @@ impl Left {
 
     /// Given counts: of all flips, by listed node, and whether each listed flip can be made.
     #[cfg(test)]
-    pub(crate) fn of(global: f64, nodes: Vec<f64>, flips: Vec<bool>) -> Left {
-        Left { global, nodes, flips }
+    pub(crate) fn of(global: f64, nodes: Vec<f64>, flips: Vec<bool>) -> ListedBudgets {
+        ListedBudgets { global, nodes, flips }
     }
 
     /// `B`, rounded up (docs/math.md (5.10)).
-    pub fn base(&self, prices: &Prices, z: Enclosure) -> f64 {
+    pub fn base(&self, prices: &EnvelopePrices, z: Enclosure) -> f64 {
         let (mut plus, mut minus) = (0.0, 0.0);
         let mut pay = |count: f64, price: f64| {
             if price > 0.0 {
@@ -230,12 +241,6 @@ pub struct EnvelopeCorrection {
     idle: Vec<f64>,
 }
 
-/// Rounded down: each is a sum of three numbers that are not negative.
-#[inline]
-fn lowered((u, v): (f64, f64)) -> (f64, f64) {
-    (u * (1.0 - 8.0 * UNIT), v * (1.0 - 8.0 * UNIT))
-}
-
 /// The units of a node of representation 2 that have envelopes.
 fn used_slopes(
     envelope_slopes: &[EnvelopeSlope],
@@ -245,8 +250,8 @@ fn used_slopes(
     (m * width..).zip(&envelope_slopes[m * width..][..width]).filter(|unit| unit.1.weight > 0.0)
 }
 
-/// What a flip with weights `row` (term after term) changes in the units of a row, and the size of what was summed for it: twice as
-/// much where there was more than one product.
+/// What a flip with weights `row` (term after term) changes in the units of a row, and the size of what was summed for
+/// it: twice as much where there was more than one product.
 fn gains_of(sign: f64, entries: &[f64], row: &[f64], into: &mut Vec<(f64, f64)>) {
     into.clear();
     if let [a] = entries {
@@ -276,16 +281,16 @@ impl EnvelopeCorrection {
             for (entry, m, _) in slice.reaching(n) {
                 reached[m] = n;
                 for (at, _) in used_slopes(envelope_slopes, width, m) {
-                    levels[entry * width + at % width] = lowered(envelope.units[at].levels(place));
+                    levels[entry * width + at % width] = envelope.units[at].levels_below(place);
                 }
             }
             // Without a price of its node, u or v of a flip is 0.
             let mut given = 0.0;
             if place.node.is_some() {
                 for m in (0..rows).filter(|&m| reached[m] != n) {
-                    for (at, arch) in used_slopes(envelope_slopes, width, m) {
-                        let (u, v) = lowered(envelope.units[at].levels(place));
-                        given += arch.weight * u.min(v);
+                    for (at, slope) in used_slopes(envelope_slopes, width, m) {
+                        let (u, v) = envelope.units[at].levels_below(place);
+                        given += slope.weight * u.min(v);
                     }
                 }
             }
@@ -302,14 +307,14 @@ impl EnvelopeCorrection {
 
     /// What the slopes overstate of a flip of the slice's node `n`, and the size of what was summed for it: at most
     /// [`EnvelopeCorrection::terms`] terms.
-    pub fn of(&self, slice: &Slice, (n, flip): (usize, Flip), sign: f64, row: &[f64]) -> (f64, f64) {
+    pub fn of(&self, slice: &Slice, n: usize, flip: Flip, sign: f64, row: &[f64]) -> (f64, f64) {
         let place = self.envelope.place(flip);
         let (mut excess, mut size) = (0.0, 0.0);
-        let mut add = |arch: &EnvelopeSlope, g: f64, magnitude: f64, (u, v): (f64, f64)| {
-            let over = if g > 0.0 { arch.up * g } else { arch.down * g };
-            excess += arch.weight * (over - (g - u).max(-v));
+        let mut add = |slope: &EnvelopeSlope, g: f64, magnitude: f64, (u, v): (f64, f64)| {
+            let over = if g > 0.0 { slope.up * g } else { slope.down * g };
+            excess += slope.weight * (over - (g - u).max(-v));
             // The floor stands for what `g` lost by underflow.
-            size += arch.weight * (magnitude + u + v + FLOOR);
+            size += slope.weight * (magnitude + u + v + FLOOR);
         };
         let mut reached = if place.single.is_some() {
             vec![false; self.envelope_slopes.len() / self.width.max(1)]
@@ -322,23 +327,23 @@ impl EnvelopeCorrection {
             if let Some(seen) = reached.get_mut(m) {
                 *seen = true;
             }
-            for (at, arch) in used_slopes(&self.envelope_slopes, self.width, m) {
+            for (at, slope) in used_slopes(&self.envelope_slopes, self.width, m) {
                 let j = at % self.width;
                 let levels = if place.single.is_some() {
-                    lowered(self.envelope.units[at].levels(place))
+                    self.envelope.units[at].levels_below(place)
                 } else {
                     self.levels[entry * self.width + j]
                 };
                 let (g, magnitude) = gains[j];
-                add(arch, g, magnitude, levels);
+                add(slope, g, magnitude, levels);
             }
         }
         if place.single.is_none() {
             return (excess + self.idle[n], size + self.idle[n]);
         }
         for m in (0..reached.len()).filter(|&m| !reached[m]) {
-            for (at, arch) in used_slopes(&self.envelope_slopes, self.width, m) {
-                add(arch, 0.0, 0.0, lowered(self.envelope.units[at].levels(place)));
+            for (at, slope) in used_slopes(&self.envelope_slopes, self.width, m) {
+                add(slope, 0.0, 0.0, self.envelope.units[at].levels_below(place));
             }
         }
         (excess, size)

@@ -1,98 +1,88 @@
-//! The restricted master of a network of any depth: the best multipliers of all layers against a few flips (docs/math.md §6).
+//! The restricted master of a network of any depth: the best multipliers of all layers against a few flips
+//! (docs/math.md §6).
 //!
 //! Its variables are the shares of the flips that are known, and how far units are from the rows that they rest on
-//! ([`super::network`]); its rows are the budgets and the other rows of units, each brought in when a point violates it. It is
-//! solved as its dual, whose tableau is feasible from the start and grows in both directions with the basis kept: a new
-//! variable is a row, a new row is a column. The dual's values are the multipliers that the pricing pass needs.
+//! ([`super::network`]); its rows are the budgets and the other rows of units, each brought in when a point violates
+//! it. It is solved as its dual, whose tableau is feasible from the start and grows in both directions with the basis
+//! kept: a new variable is a row, a new row is a column. The dual's values are the multipliers that the pricing pass
+//! needs.
 
 use std::collections::BTreeMap;
 
-use crate::bound::backward::{Backward, Located, Sign};
-use crate::bound::hidden::{Assumption, Hidden};
+use crate::bound::backward::{Backward, Located, UnitPlace};
+use crate::bound::hidden::Assumption;
 use crate::bound::layer_bounds::LayerBounds;
-use crate::bound::selection::Field;
+use crate::bound::selection::SearchSpace;
 use crate::problem::flip::Flip;
-use crate::problem::network::Network;
 use crate::problem::slice::Slice;
 
 use crate::search::column_generation::Master;
 use crate::search::limits::Clock;
-use crate::search::master::Lines;
 use crate::search::simplex::Simplex;
 
-use super::network::{Effect, Layers, Place, Row, State, Unit};
+use super::network::{Constraint, Effect, Layers, RelaxedPoint, RelaxedUnit};
 
 /// How often rows and variables are brought in before a solution is taken as it is.
 const ROUNDS: usize = 100;
 
-/// With more restless units than this all are put on better rows first, at most so many times.
+/// With more improving units than this all are put on better rows first, at most so many times.
 const REST: (usize, usize) = (8, 4);
 
-/// At least so many units leave their rows at a time.
+/// Units that get variables in a round, at least.
 const FEW: usize = 12;
 
 /// What is violated by less than this is not violated, in units of a row's size.
 const TOLERANCE: f64 = 1e-10;
 
-/// Multipliers are kept in a box of this many times the largest contribution of a unit; any non-negative ones are valid.
+/// Multipliers are kept in a box of this many times the largest contribution of a unit; any non-negative ones are
+/// valid.
 const LARGEST: f64 = 1e4;
 
-/// How much more the split of a unit above representation 2 counts: it has the chord alone, and those below it act through it.
-/// (Measured on 16 nodes of Cora with three weight layers: 1 and 1,000 both take longer.)
+/// How much more the split of a unit above representation 2 counts: it has the chord alone, and those below it act
+/// through it. (Measured on 16 nodes of Cora with three weight layers: 1 and 1,000 both take longer.)
 const ABOVE: f64 = 3.0;
 
 /// A variable of the master, in `[0, 1]`.
-struct Variable {
+struct MasterVariable {
     flip: Option<Flip>,
     effect: Effect,
     plus: usize,
 }
 
-/// The master.
+/// The restricted master; flips and rows are added while its basis is kept.
 pub struct LayeredMaster<'a> {
     layers: Layers<'a>,
-    network: &'a Network,
     bounds: Vec<LayerBounds>,
-    objective: Vec<(usize, f64)>,
     global: usize,
     backward: Backward,
     simplex: Simplex,
     /// Where all variables are zero, and the objective there.
-    origin: State,
+    origin: RelaxedPoint,
     base: f64,
     rho: usize,
     eta: BTreeMap<u32, usize>,
-    variables: Vec<Variable>,
-    /// Units that may leave their row.
-    left: BTreeMap<Place, usize>,
+    variables: Vec<MasterVariable>,
+    /// Units with a variable for their distance from the row that they rest on, and its number.
+    left: BTreeMap<UnitPlace, usize>,
     /// Rows of units that are there, with their multipliers.
-    rows: BTreeMap<(Place, Row), usize>,
+    rows: BTreeMap<(UnitPlace, Constraint), usize>,
     largest: f64,
     rested: usize,
     /// By representation and place: coefficients of the last solution.
     coefficients: Vec<Vec<f64>>,
-    state: State,
+    state: RelaxedPoint,
 }
 
 impl<'a> LayeredMaster<'a> {
     /// A master that knows no flip. `bounds` are those of the slice's units at representations `2 … L−1`.
-    pub fn new(
-        (network, slice): (&'a Network, &Slice),
-        hidden: &Hidden,
-        bounds: &[LayerBounds],
-        (objective, signs): (&[(usize, f64)], &[Sign]),
-        global: usize,
-        lines: Lines,
-    ) -> LayeredMaster<'a> {
+    pub fn new(layers: Layers<'a>, slice: &Slice, bounds: &[LayerBounds], global: usize) -> LayeredMaster<'a> {
         let mut master = LayeredMaster {
-            layers: Layers::new(network, hidden, bounds, objective, signs, lines == Lines::All),
-            network,
+            layers,
             bounds: bounds.to_vec(),
-            objective: objective.to_vec(),
             global,
             backward: Backward::default(),
             simplex: Simplex::default(),
-            origin: State::default(),
+            origin: RelaxedPoint::default(),
             base: 0.0,
             rho: 0,
             eta: BTreeMap::new(),
@@ -102,25 +92,28 @@ impl<'a> LayeredMaster<'a> {
             largest: 0.0,
             rested: 0,
             coefficients: Vec::new(),
-            state: State::default(),
+            state: RelaxedPoint::default(),
         };
         master.pass(slice, |_, _| None);
         // Twice: activations above depend on where the units below rest.
         for _ in 0..2 {
             master.state = master.layers.state(slice, std::iter::empty()).0;
             let coefficients = &master.coefficients;
-            master.layers.rest(&master.state, |(l, at)| coefficients[l - 2][at]);
+            master.layers.rest(&master.state, |place| coefficients[place.l - 2][place.at]);
         }
-        let sizes = master
-            .layers
-            .places()
-            .map(|(l, at)| master.coefficients[l - 2][at].abs() * master.layers.unit((l, at)).size());
+        let sizes =
+            master.layers.places().map(|place| master.coefficient(place).abs() * master.layers.unit(place).size());
         master.largest = LARGEST * sizes.fold(f64::MIN_POSITIVE, f64::max);
         master.begin(slice);
         master
     }
 
-    /// An empty tableau.
+    /// The coefficient of a unit in the last solution.
+    fn coefficient(&self, place: UnitPlace) -> f64 {
+        self.coefficients[place.l - 2][place.at]
+    }
+
+    /// Starts an empty tableau with a single variable, the multiplier ρ of the global budget.
     fn begin(&mut self, slice: &Slice) {
         self.simplex = Simplex::default();
         self.rho = self.simplex.add_variable(-(self.global.min(1 << 50) as f64), f64::INFINITY);
@@ -131,40 +124,42 @@ impl<'a> LayeredMaster<'a> {
         (self.origin, self.base) = self.layers.state(slice, std::iter::empty());
     }
 
-    /// Puts all units on the rows that the last solution asks for, and starts over with the flips that are known.
-    fn rest(&mut self, field: &Field, slice: &Slice) {
+    /// Puts all units on the rows that are tightest at the last solution, and starts over with the flips that are
+    /// known.
+    fn rest(&mut self, space: &SearchSpace, slice: &Slice) {
         let coefficients = &self.coefficients;
-        self.layers.rest(&self.state, |(l, at)| coefficients[l - 2][at]);
+        self.layers.rest(&self.state, |place| coefficients[place.l - 2][place.at]);
         let flips: Vec<Flip> = self.variables.iter().filter_map(|variable| variable.flip).collect();
         self.begin(slice);
-        flips.into_iter().for_each(|flip| self.add(field, slice, flip));
+        flips.into_iter().for_each(|flip| self.add(space, slice, flip));
     }
 
     fn add_variable(&mut self, flip: Option<Flip>, effect: Effect, mut coefficients: Vec<(usize, f64)>) {
         for (&(place, row), &multiplier) in &self.rows {
             coefficients.push((multiplier, -self.layers.change(&effect, place, row)));
         }
+        // The multiplier of the bound `x ≤ 1`, and the slack that takes what is missing in the other direction.
         let plus = self.simplex.add_variable(-1.0, f64::INFINITY);
         let minus = self.simplex.add_variable(0.0, f64::INFINITY);
         self.simplex.add_row(&coefficients, -effect.objective, plus, minus);
-        self.variables.push(Variable { flip, effect, plus });
+        self.variables.push(MasterVariable { flip, effect, plus });
     }
 
-    /// Lets a unit leave its row.
-    fn free(&mut self, slice: &Slice, place: Place) {
+    /// Gives a unit a variable for its distance from the row that it rests on.
+    fn free(&mut self, slice: &Slice, place: UnitPlace) {
         let unit = self.layers.unit(place);
         if !unit.is_loose() || self.left.contains_key(&place) {
             return;
         }
-        let upward = matches!(unit.rest, Row::Zero | Row::Input);
+        let upward = matches!(unit.rest, Constraint::Zero | Constraint::Input);
         let amount = if upward { unit.size() } else { -unit.size() };
         let effect = self.layers.leave(slice, place, amount);
         self.left.insert(place, self.variables.len());
         self.add_variable(None, effect, Vec::new());
     }
 
-    /// Brings in a row.
-    fn add_row(&mut self, place: Place, row: Row) {
+    /// Adds a violated row; in the dual tableau it is a column.
+    fn add_row(&mut self, place: UnitPlace, row: Constraint) {
         let column: Vec<f64> =
             self.variables.iter().map(|variable| -self.layers.change(&variable.effect, place, row)).collect();
         let plus: Vec<usize> = self.variables.iter().map(|variable| variable.plus).collect();
@@ -174,23 +169,24 @@ impl<'a> LayeredMaster<'a> {
     }
 
     /// How much of a variable is made: the dual of its row.
-    fn share(&self, variable: &Variable) -> f64 {
+    fn share(&self, variable: &MasterVariable) -> f64 {
         (1.0 + self.simplex.reduced(variable.plus)).clamp(0.0, 1.0)
     }
 
-    /// Stops improving when it is late.
+    /// Stops improving once the deadline has passed: its answers are suggestions at any time.
     pub fn until(&mut self, clock: Clock) {
         self.simplex.until(clock);
     }
 
     /// The multipliers of the solution.
-    pub fn slopes(&self) -> Slopes {
-        let free = |place| Paid { unit: *self.layers.unit(place), alpha: 0.0, beta: 0.0, chord: 0.0, capped: 0.0 };
+    pub fn slopes(&self) -> LayerMultipliers {
+        let free =
+            |place| UnitMultipliers { unit: *self.layers.unit(place), alpha: 0.0, beta: 0.0, chord: 0.0, capped: 0.0 };
         let involved = self.layers.places().filter(|&place| {
             let unit = self.layers.unit(place);
             unit.is_loose() || unit.assumption != Assumption::Free
         });
-        let mut slopes: BTreeMap<Place, Paid> = involved.map(|place| (place, free(place))).collect();
+        let mut slopes: BTreeMap<UnitPlace, UnitMultipliers> = involved.map(|place| (place, free(place))).collect();
         for (&(place, row), &multiplier) in &self.rows {
             let paid = slopes.entry(place).or_insert_with(|| free(place));
             let y = self.simplex.value(multiplier).max(0.0) / paid.unit.size();
@@ -198,32 +194,33 @@ impl<'a> LayeredMaster<'a> {
             paid.alpha += y * alpha;
             paid.beta += y * beta;
             match row {
-                Row::Chord => paid.chord += y,
-                Row::Capped => paid.capped += y,
+                Constraint::Chord => paid.chord += y,
+                Constraint::Capped => paid.capped += y,
                 _ => {}
             }
         }
-        Slopes(slopes)
+        LayerMultipliers(slopes)
     }
 
     /// A backward pass with slopes for undecided units; keeps all coefficients.
-    fn pass(&mut self, slice: &Slice, slope: impl Fn(Place, f64) -> Option<f64>) {
+    fn pass(&mut self, slice: &Slice, slope: impl Fn(UnitPlace, f64) -> Option<f64>) {
         let mut coefficients: Vec<Vec<f64>> = self.layers.units.iter().map(|units| vec![0.0; units.len()]).collect();
         let above = |l: usize, at: usize, (a, ..): (f64, f64, f64)| {
             coefficients[l - 2][at] = a;
-            slope((l, at), a)
+            slope(UnitPlace { l, at }, a)
         };
-        self.backward.run_with(self.network, slice, Located::Slice(&self.bounds), &self.objective, above);
+        let Layers { network, objective, .. } = &self.layers;
+        self.backward.run_with(network, slice, Located::Slice(&self.bounds), objective, above);
         coefficients[0].copy_from_slice(self.backward.coefficients().0);
         self.coefficients = coefficients;
     }
 
     /// Rows that the point violates, and the opposite rows of units that want to leave the one that they rest on.
     /// The most urgent come first: what is violated, and then those that gain most.
-    fn restless(&self) -> Vec<(f64, Place, Row)> {
-        let mut restless = Vec::new();
+    fn improving(&self) -> Vec<(f64, UnitPlace, Constraint)> {
+        let mut improving = Vec::new();
         for place in self.layers.places() {
-            let tightest = |wanted: &dyn Fn(Row) -> bool| {
+            let tightest = |wanted: &dyn Fn(Constraint) -> bool| {
                 let others = self.layers.other_rows(place).filter(|&row| wanted(row));
                 let rooms = others.map(|row| (self.layers.room(&self.state, place, row), row));
                 rooms.min_by(|x, y| x.0.total_cmp(&y.0))
@@ -231,20 +228,24 @@ impl<'a> LayeredMaster<'a> {
             let unit = self.layers.unit(place);
             let violated = tightest(&|row| !self.rows.contains_key(&(place, row)));
             if let Some((_, row)) = violated.filter(|violated| violated.0 < -TOLERANCE) {
-                restless.push((f64::INFINITY, place, row));
+                improving.push((f64::INFINITY, place, row));
                 continue;
             }
             if unit.is_loose() && !self.left.contains_key(&place) {
-                let gain = self.coefficients[place.0 - 2][place.1] * unit.size();
-                let upward = matches!(unit.rest, Row::Zero | Row::Input);
+                let gain = self.coefficient(place) * unit.size();
+                let upward = matches!(unit.rest, Constraint::Zero | Constraint::Input);
                 let wanted = if upward { -gain } else { gain };
-                let opposite = if upward { [Row::Chord, Row::Capped] } else { [Row::Zero, Row::Input] };
+                let opposite = if upward {
+                    [Constraint::Chord, Constraint::Capped]
+                } else {
+                    [Constraint::Zero, Constraint::Input]
+                };
                 let row = tightest(&|row| opposite.contains(&row));
-                restless.extend(row.filter(|_| wanted > TOLERANCE).map(|(_, row)| (wanted, place, row)));
+                improving.extend(row.filter(|_| wanted > TOLERANCE).map(|(_, row)| (wanted, place, row)));
             }
         }
-        restless.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
-        restless
+        improving.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
+        improving
     }
 
     /// How much of each flip the relaxed attacker makes.
@@ -253,14 +254,15 @@ impl<'a> LayeredMaster<'a> {
     }
 
     /// The unit whose split gains most at the solution, as in `search/branching.rs` (docs/math.md (7.2)).
-    pub fn loosest(&self, least: f64) -> Option<Place> {
+    pub fn loosest(&self, least: f64) -> Option<UnitPlace> {
         let loose = self.layers.places().filter(|&place| self.layers.unit(place).is_loose());
-        let gain = |(l, at): Place| {
+        let gain = |place: UnitPlace| {
+            let UnitPlace { l, at } = place;
             let (h, z) = (self.state.active[l - 2][at], self.state.input[l - 2][at]);
-            let a = self.coefficients[l - 2][at].min(0.0);
+            let a = self.coefficient(place).min(0.0);
             let gains = [-a * (h - z), -a * h];
             let weight = if l > 2 { ABOVE } else { 1.0 };
-            (if gains[0].min(gains[1]) > least { weight * (gains[0] + gains[1]) } else { 0.0 }, (l, at))
+            (if gains[0].min(gains[1]) > least { weight * (gains[0] + gains[1]) } else { 0.0 }, place)
         };
         loose.map(gain).max_by(|x, y| x.0.total_cmp(&y.0)).filter(|loosest| loosest.0 > 0.0).map(|loosest| loosest.1)
     }
@@ -275,10 +277,10 @@ impl Master for LayeredMaster<'_> {
     /// The optimum against the flips known; the multipliers are asked for one by one.
     type Suggestion = f64;
 
-    fn add(&mut self, field: &Field, slice: &Slice, flip: Flip) {
-        let effect = self.layers.flip(field, slice, flip);
+    fn add(&mut self, space: &SearchSpace, slice: &Slice, flip: Flip) {
+        let effect = self.layers.flip(space, slice, flip);
         let mut budgets = vec![(self.rho, 1.0)];
-        let local = field.decided.local(field.budget, flip.node).unwrap_or(0);
+        let local = space.decided.local(space.budget, flip.node).unwrap_or(0);
         if local < self.global {
             let simplex = &mut self.simplex;
             let eta = self.eta.entry(flip.node);
@@ -291,7 +293,7 @@ impl Master for LayeredMaster<'_> {
         self.variables.iter().any(|variable| variable.flip == Some(flip))
     }
 
-    fn solve(&mut self, field: &Field, slice: &Slice) -> f64 {
+    fn solve(&mut self, space: &SearchSpace, slice: &Slice) -> f64 {
         for round in 0.. {
             let optimal = self.simplex.maximise(50 * (self.variables.len() + 10));
             let shares: Vec<f64> = self.variables.iter().map(|variable| self.share(variable)).collect();
@@ -299,19 +301,21 @@ impl Master for LayeredMaster<'_> {
             self.state = self.layers.state(slice, effects.zip(shares)).0;
             let slopes = self.slopes();
             self.pass(slice, |place, a| slopes.slope(place, a));
-            let restless = self.restless();
-            if restless.is_empty() || !optimal || round >= ROUNDS {
+            let improving = self.improving();
+            if improving.is_empty() || !optimal || round >= ROUNDS {
                 break;
             }
-            if restless.len() > REST.0 && self.rested < REST.1 {
+            // Starting over with better resting rows is cheaper than moving many units one by one.
+            if improving.len() > REST.0 && self.rested < REST.1 {
                 self.rested += 1;
-                self.rest(field, slice);
+                self.rest(space, slice);
                 continue;
             }
-            // While some rows cannot hold yet, multipliers are huge and nearly all coefficients wrong: a few units at a time.
+            // While some rows cannot hold yet, multipliers are huge and nearly all coefficients wrong: a few units at a
+            // time.
             let few = FEW.max(self.variables.len() / 2);
-            let urgent = restless.iter().filter(|unit| unit.0 == f64::INFINITY).count();
-            for (_, place, row) in restless.into_iter().take(urgent.max(few)) {
+            let urgent = improving.iter().filter(|unit| unit.0 == f64::INFINITY).count();
+            for (_, place, row) in improving.into_iter().take(urgent.max(few)) {
                 self.free(slice, place);
                 if !self.rows.contains_key(&(place, row)) {
                     self.add_row(place, row);
@@ -324,17 +328,17 @@ impl Master for LayeredMaster<'_> {
 
 /// What a solution pays for the rows of a unit: sums of `y α` and of `y β`, and `y` of the rows from above.
 #[derive(Clone, Copy, Debug)]
-struct Paid {
-    unit: Unit,
+struct UnitMultipliers {
+    unit: RelaxedUnit,
     alpha: f64,
     beta: f64,
     chord: f64,
     capped: f64,
 }
 
-impl Paid {
-    /// The slope of the line that the rows add up to for a unit with coefficient `a`: what is not paid for the others is paid
-    /// for the row that it rests on (docs/math.md (6.4)).
+impl UnitMultipliers {
+    /// The slope of the line that the rows add up to for a unit with coefficient `a`: what is not paid for the others
+    /// is paid for the row that it rests on (docs/math.md (6.4)).
     fn slope(&self, a: f64) -> f64 {
         match self.unit.assumption {
             Assumption::Free => {
@@ -348,21 +352,21 @@ impl Paid {
 }
 
 /// The multipliers of all layers in one solution, by unit.
-pub struct Slopes(BTreeMap<Place, Paid>);
+pub struct LayerMultipliers(BTreeMap<UnitPlace, UnitMultipliers>);
 
-impl Slopes {
+impl LayerMultipliers {
     /// The slope of the line under a unit with coefficient `a`.
-    pub fn slope(&self, place: Place, a: f64) -> Option<f64> {
+    pub fn slope(&self, place: UnitPlace, a: f64) -> Option<f64> {
         self.0.get(&place).map(|paid| paid.slope(a))
     }
 
     /// The multiplier of an assumed sign.
-    pub fn beta(&self, place: Place) -> f64 {
+    pub fn beta(&self, place: UnitPlace) -> f64 {
         self.0.get(&place).map_or(0.0, |paid| paid.beta.abs())
     }
 
     /// The nearest `Ω`, where the coefficient is positive.
-    pub fn omega(&self, place: Place, a: f64) -> Option<f64> {
+    pub fn omega(&self, place: UnitPlace, a: f64) -> Option<f64> {
         self.slope(place, a)
             .map(|slope| slope / a)
             .filter(|omega| a > 0.0 && omega.is_finite())
@@ -371,13 +375,14 @@ impl Slopes {
 
     /// The multiplier of a unit of representation 2 in a mixture ([`crate::bound::mixture`]).
     pub fn weight(&self, at: usize, a: f64) -> f64 {
-        let Some(paid) = self.0.get(&(2, at)) else { return 0.0 };
+        let place = UnitPlace { l: 2, at };
+        let Some(paid) = self.0.get(&place) else { return 0.0 };
         match (paid.unit.assumption, paid.unit.rest) {
-            (Assumption::Free, _) if a > 0.0 => self.omega((2, at), a).unwrap_or(0.0),
-            (Assumption::Free, Row::Chord) if a < 0.0 => 1.0 - (paid.capped / -a).clamp(0.0, 1.0),
+            (Assumption::Free, _) if a > 0.0 => self.omega(place, a).unwrap_or(0.0),
+            (Assumption::Free, Constraint::Chord) if a < 0.0 => 1.0 - (paid.capped / -a).clamp(0.0, 1.0),
             (Assumption::Free, _) if a < 0.0 => (paid.chord / -a).clamp(0.0, 1.0),
             (Assumption::Free, _) => 0.0,
-            _ => self.beta((2, at)),
+            _ => self.beta(place),
         }
     }
 }

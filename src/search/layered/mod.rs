@@ -2,4 +2,4 @@
 
 pub mod master;
 pub mod network;
-mod price;
+pub(super) mod price;

@@ -1,23 +1,25 @@
 //! A relaxed network of any depth as a linear one: every undecided unit rests on one of its rows, and may leave it.
 //!
-//! The paper's relaxation bounds the activation `h` of an undecided unit by the rows `h ≥ 0`, `h ≥ z`, `h ≤ S(z−R)/(S−R)`; at
-//! representation 2 the capped bound is one more from above. At an optimum nearly every unit lies on one row, which depends
-//! on the sign of its coefficient and on which row is tightest there. If it is taken to be on it, `h` is a linear function
-//! of what comes below and needs no variable. The few others have one: how far they are from the row that they rest on.
+//! The paper's relaxation bounds the activation `h` of an undecided unit by the rows `h ≥ 0`, `h ≥ z`,
+//! `h ≤ S(z−R)/(S−R)`; at representation 2 the capped bound is one more from above. At an optimum nearly every unit
+//! lies on one row, which depends on the sign of its coefficient and on which row is tightest there. If it is taken to
+//! be on it, `h` is a linear function of what comes below and needs no variable. The few others have one: how far they
+//! are from the row that they rest on.
 
-use crate::bound::backward::Sign;
+use crate::bound::backward::{Sign, UnitPlace};
 use crate::bound::hidden::{Assumption, Hidden};
 use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::line::capped;
-use crate::bound::selection::Field;
+use crate::bound::selection::SearchSpace;
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::Network;
 use crate::problem::slice::Slice;
+use crate::search::master::AllowedLines;
 
 /// A row of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Row {
+pub enum Constraint {
     /// `h ≥ 0`.
     Zero,
     /// `h ≥ z`.
@@ -31,14 +33,11 @@ pub enum Row {
 }
 
 /// The rows that bound an activation.
-const ROWS: [Row; 4] = [Row::Zero, Row::Input, Row::Chord, Row::Capped];
-
-/// A unit's place: its representation, and its number in the slice.
-pub type Place = (usize, usize);
+const CONSTRAINTS: [Constraint; 4] = [Constraint::Zero, Constraint::Input, Constraint::Chord, Constraint::Capped];
 
 /// A hidden unit of the relaxed network.
 #[derive(Clone, Copy, Debug)]
-pub struct Unit {
+pub struct RelaxedUnit {
     /// `R`.
     pub lower: f64,
     /// `S`.
@@ -46,12 +45,12 @@ pub struct Unit {
     /// What a branch assumes of it.
     pub assumption: Assumption,
     /// Where it rests.
-    pub rest: Row,
+    pub rest: Constraint,
     /// Has it the capped row?
     pub capped: bool,
 }
 
-impl Unit {
+impl RelaxedUnit {
     /// Is its activation a variable of the relaxation?
     pub fn is_loose(&self) -> bool {
         self.assumption == Assumption::Free && self.lower < 0.0 && self.upper > 0.0
@@ -63,27 +62,27 @@ impl Unit {
     }
 
     /// The row as a line: slope and intercept. That of the capped row is the unperturbed activation.
-    fn line(&self, row: Row, value: f64) -> (f64, f64) {
+    fn line(&self, row: Constraint, value: f64) -> (f64, f64) {
         match row {
-            Row::Zero | Row::Sign => (0.0, 0.0),
-            Row::Input => (1.0, 0.0),
-            Row::Chord => {
+            Constraint::Zero | Constraint::Sign => (0.0, 0.0),
+            Constraint::Input => (1.0, 0.0),
+            Constraint::Chord => {
                 let slope = self.upper / self.size();
                 (slope, -slope * self.lower)
             }
-            Row::Capped => (0.0, value.max(0.0)),
+            Constraint::Capped => (0.0, value.max(0.0)),
         }
     }
 
     /// The row as `α h + β z + … ≥ 0`.
-    pub fn row(&self, row: Row) -> (f64, f64) {
+    pub fn row(&self, row: Constraint) -> (f64, f64) {
         match row {
-            Row::Zero => (1.0, 0.0),
-            Row::Input => (1.0, -1.0),
-            Row::Chord => (-1.0, self.upper / self.size()),
-            Row::Capped => (-1.0, 0.0),
-            Row::Sign if self.assumption == Assumption::Active => (0.0, 1.0),
-            Row::Sign => (0.0, -1.0),
+            Constraint::Zero => (1.0, 0.0),
+            Constraint::Input => (1.0, -1.0),
+            Constraint::Chord => (-1.0, self.upper / self.size()),
+            Constraint::Capped => (-1.0, 0.0),
+            Constraint::Sign if self.assumption == Assumption::Active => (0.0, 1.0),
+            Constraint::Sign => (0.0, -1.0),
         }
     }
 }
@@ -96,14 +95,14 @@ pub struct Effect {
     /// At representations 3 and up.
     above: Vec<Vec<f64>>,
     /// On the activation of one unit itself.
-    own: Option<(Place, f64)>,
+    own: Option<(UnitPlace, f64)>,
     /// On the objective.
     pub objective: f64,
 }
 
 /// Inputs and activations of all units at a point of the relaxation.
 #[derive(Clone, Debug, Default)]
-pub struct State {
+pub struct RelaxedPoint {
     /// By representation and place.
     pub input: Vec<Vec<f64>>,
     /// By representation and place.
@@ -114,10 +113,10 @@ pub struct State {
 
 /// The relaxed network of a slice.
 pub struct Layers<'a> {
-    network: &'a Network,
-    objective: Vec<(usize, f64)>,
+    pub(super) network: &'a Network,
+    pub(super) objective: Vec<(usize, f64)>,
     /// By representation, from 2 on, and place.
-    pub units: Vec<Vec<Unit>>,
+    pub units: Vec<Vec<RelaxedUnit>>,
     /// Inputs of representation 2 at the anchor.
     value: Vec<f64>,
     hidden: Hidden,
@@ -131,17 +130,23 @@ impl<'a> Layers<'a> {
         bounds: &[LayerBounds],
         objective: &[(usize, f64)],
         signs: &[Sign],
-        capped: bool,
+        lines: AllowedLines,
     ) -> Layers<'a> {
         let units = bounds.iter().enumerate().map(|(above, bounds)| {
             let unit = |(at, (&lower, &upper)): (usize, (&f64, &f64))| {
-                let assumption = match signs.iter().find(|sign| sign.place == (above + 2, at)) {
+                let assumption = match signs.iter().find(|sign| sign.place == UnitPlace { l: above + 2, at }) {
                     Some(sign) if sign.active => Assumption::Active,
                     Some(_) => Assumption::Inactive,
                     None if above == 0 => hidden.assumption[at],
                     None => Assumption::Free,
                 };
-                Unit { lower, upper, assumption, rest: Row::Zero, capped: capped && above == 0 }
+                RelaxedUnit {
+                    lower,
+                    upper,
+                    assumption,
+                    rest: Constraint::Zero,
+                    capped: lines == AllowedLines::All && above == 0,
+                }
             };
             bounds.lower.iter().zip(&bounds.upper).enumerate().map(unit).collect()
         });
@@ -150,17 +155,18 @@ impl<'a> Layers<'a> {
     }
 
     /// The unit at a place.
-    pub fn unit(&self, (l, at): Place) -> &Unit {
-        &self.units[l - 2][at]
+    pub fn unit(&self, place: UnitPlace) -> &RelaxedUnit {
+        &self.units[place.l - 2][place.at]
     }
 
-    /// All places.
-    pub fn places(&self) -> impl Iterator<Item = Place> + '_ {
-        self.units.iter().enumerate().flat_map(|(above, units)| (0..units.len()).map(move |at| (above + 2, at)))
+    /// The places of all hidden units, from representation 2 upward.
+    pub fn places(&self) -> impl Iterator<Item = UnitPlace> + '_ {
+        let layers = self.units.iter().enumerate();
+        layers.flat_map(|(above, units)| (0..units.len()).map(move |at| UnitPlace { l: above + 2, at }))
     }
 
     /// The slope that a unit's activation has in its input where it rests.
-    fn slope(&self, unit: &Unit) -> f64 {
+    fn slope(&self, unit: &RelaxedUnit) -> f64 {
         match unit.assumption {
             Assumption::Active => 1.0,
             Assumption::Inactive => 0.0,
@@ -170,7 +176,8 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// From changes of the activations of representation `l` to what they change in the inputs above and in the objective.
+    /// From changes of the activations of representation `l` to what they change in the inputs above and in the
+    /// objective.
     fn pass_on(&self, slice: &Slice, mut l: usize, mut active: Vec<f64>, effect: &mut Effect) {
         effect.above = (3..slice.top()).map(|m| vec![0.0; if m <= l { 0 } else { self.units[m - 2].len() }]).collect();
         while l + 1 < slice.top() {
@@ -187,10 +194,10 @@ impl<'a> Layers<'a> {
     }
 
     /// What a flip changes.
-    pub fn flip(&self, field: &Field, slice: &Slice, flip: Flip) -> Effect {
+    pub fn flip(&self, space: &SearchSpace, slice: &Slice, flip: Flip) -> Effect {
         let mut effect = Effect::default();
         let (layer, mut gains) = (&self.network.layers()[0], Vec::new());
-        let present = field.graph.attributes().contains(flip.node as usize, flip.attribute);
+        let present = space.graph.attributes().contains(flip.node as usize, flip.attribute);
         let sign = if present { -1.0 } else { 1.0 };
         let mut active = vec![0.0; self.value.len()];
         for (_, m, entries) in slice.rows_of(flip) {
@@ -200,7 +207,8 @@ impl<'a> Layers<'a> {
                 let level = self.hidden.cap[at].level;
                 let capped = capped::change(level, self.value[at], g);
                 let unit = &self.units[0][at];
-                active[at] = if unit.is_loose() && unit.rest == Row::Capped { capped } else { self.slope(unit) * g };
+                active[at] =
+                    if unit.is_loose() && unit.rest == Constraint::Capped { capped } else { self.slope(unit) * g };
                 effect.first.push((at, g, capped));
             }
         }
@@ -210,8 +218,9 @@ impl<'a> Layers<'a> {
     }
 
     /// What leaving its row by `amount` changes for a unit.
-    pub fn leave(&self, slice: &Slice, (l, at): Place, amount: f64) -> Effect {
-        let mut effect = Effect { own: Some(((l, at), amount)), ..Effect::default() };
+    pub fn leave(&self, slice: &Slice, place: UnitPlace, amount: f64) -> Effect {
+        let UnitPlace { l, at } = place;
+        let mut effect = Effect { own: Some((place, amount)), ..Effect::default() };
         let mut active = vec![0.0; self.units[l - 2].len()];
         active[at] = amount;
         self.pass_on(slice, l, active, &mut effect);
@@ -219,8 +228,9 @@ impl<'a> Layers<'a> {
     }
 
     /// The point where some of each effect is made, and its objective.
-    pub fn state<'b>(&self, slice: &Slice, effects: impl Iterator<Item = (&'b Effect, f64)>) -> (State, f64) {
-        let mut state = State { capped: self.value.iter().map(|z| z.max(0.0)).collect(), ..State::default() };
+    pub fn state<'b>(&self, slice: &Slice, effects: impl Iterator<Item = (&'b Effect, f64)>) -> (RelaxedPoint, f64) {
+        let mut state =
+            RelaxedPoint { capped: self.value.iter().map(|z| z.max(0.0)).collect(), ..RelaxedPoint::default() };
         let mut left: Vec<Vec<f64>> = self.units.iter().map(|units| vec![0.0; units.len()]).collect();
         let mut input = self.value.clone();
         for (effect, share) in effects.filter(|effect| effect.1 != 0.0) {
@@ -228,7 +238,7 @@ impl<'a> Layers<'a> {
                 input[at] += share * g;
                 state.capped[at] += share * capped;
             }
-            if let Some(((l, at), amount)) = effect.own {
+            if let Some((UnitPlace { l, at }, amount)) = effect.own {
                 left[l - 2][at] += share * amount;
             }
         }
@@ -236,7 +246,7 @@ impl<'a> Layers<'a> {
             let units = self.units[l - 2].iter().enumerate();
             let active: Vec<f64> = units
                 .map(|(at, unit)| match unit.is_loose() {
-                    true if unit.rest == Row::Capped => state.capped[at] + left[0][at],
+                    true if unit.rest == Constraint::Capped => state.capped[at] + left[0][at],
                     true => {
                         let (slope, intercept) = unit.line(unit.rest, 0.0);
                         slope * input[at] + intercept + left[l - 2][at]
@@ -257,59 +267,63 @@ impl<'a> Layers<'a> {
     }
 
     /// How much room a row has at a point, in units of its size.
-    pub fn room(&self, state: &State, (l, at): Place, row: Row) -> f64 {
-        let unit = self.unit((l, at));
+    pub fn room(&self, state: &RelaxedPoint, place: UnitPlace, row: Constraint) -> f64 {
+        let UnitPlace { l, at } = place;
+        let unit = self.unit(place);
         let (h, z) = (state.active[l - 2][at], state.input[l - 2][at]);
         let room = match row {
-            Row::Zero => h,
-            Row::Input => h - z,
-            Row::Chord => {
+            Constraint::Zero => h,
+            Constraint::Input => h - z,
+            Constraint::Chord => {
                 let (slope, intercept) = unit.line(row, 0.0);
                 slope * z + intercept - h
             }
-            Row::Capped => state.capped[at] - h,
-            Row::Sign if unit.assumption == Assumption::Active => z,
-            Row::Sign => -z,
+            Constraint::Capped => state.capped[at] - h,
+            Constraint::Sign if unit.assumption == Assumption::Active => z,
+            Constraint::Sign => -z,
         };
         room / unit.size()
     }
 
     /// The rows of a unit beside the one that it rests on.
-    pub fn other_rows(&self, place: Place) -> impl Iterator<Item = Row> {
+    pub fn other_rows(&self, place: UnitPlace) -> impl Iterator<Item = Constraint> {
         let unit = *self.unit(place);
-        let bounding = ROWS.into_iter().filter(move |&row| row != unit.rest && (row != Row::Capped || unit.capped));
+        let bounding =
+            CONSTRAINTS.into_iter().filter(move |&row| row != unit.rest && (row != Constraint::Capped || unit.capped));
         let loose = unit.is_loose();
-        let sign = (unit.assumption != Assumption::Free).then_some(Row::Sign);
+        let sign = (unit.assumption != Assumption::Free).then_some(Constraint::Sign);
         bounding.filter(move |_| loose).chain(sign)
     }
 
     /// What an effect changes in a row, in units of its size.
-    pub fn change(&self, effect: &Effect, (l, at): Place, row: Row) -> f64 {
-        let unit = self.unit((l, at));
+    pub fn change(&self, effect: &Effect, place: UnitPlace, row: Constraint) -> f64 {
+        let UnitPlace { l, at } = place;
+        let unit = self.unit(place);
         let (z, capped) = if l == 2 {
             let found = effect.first.binary_search_by_key(&at, |change| change.0);
             found.map_or((0.0, 0.0), |found| (effect.first[found].1, effect.first[found].2))
         } else {
             (effect.above[l - 3].get(at).copied().unwrap_or(0.0), 0.0)
         };
-        let own = effect.own.filter(|own| own.0 == (l, at)).map_or(0.0, |own| own.1);
-        let rests_on_cap = unit.is_loose() && unit.rest == Row::Capped;
+        let own = effect.own.filter(|own| own.0 == place).map_or(0.0, |own| own.1);
+        let rests_on_cap = unit.is_loose() && unit.rest == Constraint::Capped;
         let h = own + if rests_on_cap { capped } else { self.slope(unit) * z };
         let (alpha, beta) = unit.row(row);
-        (alpha * h + beta * z + if row == Row::Capped { capped } else { 0.0 }) / unit.size()
+        (alpha * h + beta * z + if row == Constraint::Capped { capped } else { 0.0 }) / unit.size()
     }
 
-    /// Puts every unit on the row that is tightest at a point, from the side that its coefficient asks for.
-    pub fn rest(&mut self, state: &State, coefficient: impl Fn(Place) -> f64) {
+    /// Puts every unit on the row that is tightest at a point, from below where its coefficient is positive, else from
+    /// above.
+    pub fn rest(&mut self, state: &RelaxedPoint, coefficient: impl Fn(UnitPlace) -> f64) {
         for place in self.places().collect::<Vec<_>>() {
-            let (l, at) = place;
+            let UnitPlace { l, at } = place;
             let (unit, z) = (*self.unit(place), state.input[l - 2][at]);
-            let (slope, intercept) = unit.line(Row::Chord, 0.0);
+            let (slope, intercept) = unit.line(Constraint::Chord, 0.0);
             let rest = match coefficient(place) > 0.0 {
-                true if z > 0.0 => Row::Input,
-                true => Row::Zero,
-                false if unit.capped && state.capped[at] < slope * z + intercept => Row::Capped,
-                false => Row::Chord,
+                true if z > 0.0 => Constraint::Input,
+                true => Constraint::Zero,
+                false if unit.capped && state.capped[at] < slope * z + intercept => Constraint::Capped,
+                false => Constraint::Chord,
             };
             self.units[l - 2][at].rest = rest;
         }

@@ -4,7 +4,7 @@ use gcnproof::internals::bound::activation as bounds;
 use gcnproof::internals::bound::attributes::Attributes;
 use gcnproof::internals::bound::backward::Backward;
 use gcnproof::internals::bound::relaxed::{Relaxation, Relaxed};
-use gcnproof::internals::bound::selection::{Field, Selection, Slopes};
+use gcnproof::internals::bound::selection::{SearchSpace, Selection, Slopes};
 use gcnproof::internals::problem::budget::Decided;
 use gcnproof::internals::problem::forward::forward;
 use gcnproof::internals::problem::limits::Watch;
@@ -15,7 +15,7 @@ use gcnproof_train::activation::ActivationBounds;
 use gcnproof_train::losses::Loss;
 use gcnproof_train::objective::{Objective, Terms};
 use gcnproof_train::pass::{Dropout, Pass};
-use gcnproof_train::random::Chance;
+use gcnproof_train::random::SeededRandom;
 use gcnproof_train::receptive_field::ReceptiveField;
 use gcnproof_train::relaxation::{Certificate, Workspace};
 use gcnproof_verify::random::Stream;
@@ -148,7 +148,7 @@ fn compare(case: &Case, stage: Loss, relaxation: Relaxation, dropout: Option<Dro
 
 #[test]
 fn gradients_are_those_of_finite_differences() {
-    let dropout = Dropout { rate: 0.3, chance: Chance::new(5) };
+    let dropout = Dropout { rate: 0.3, chance: SeededRandom::new(5) };
     let (mut kinks, mut count) = (0, 0);
     for representations in [2, 3, 4, 5] {
         for seed in 0..4 {
@@ -185,7 +185,8 @@ fn certified(case: &Case, gcn: &Network, node: usize, pair: (usize, usize), rela
                 &case.graph,
                 gcn,
                 &case.budget,
-                (&bounds::Columns::new(gcn, &case.budget), &Watch::default()),
+                &bounds::Columns::new(gcn, &case.budget),
+                &Watch::default(),
                 &unperturbed[0],
                 &all,
             ),
@@ -203,8 +204,8 @@ fn certified(case: &Case, gcn: &Network, node: usize, pair: (usize, usize), rela
     let attributes = Attributes::new(&gcn.layers()[0], &case.budget);
     relaxed.spread(&slice, unperturbed[0].width, attributes.norm(0), &mut slopes);
     let decided = Decided::default();
-    let field = Field { graph: &case.graph, budget: &case.budget, decided: &decided, attributes: &attributes };
-    relaxed.base.close().value - Selection::default().select(&field, &slice, &slopes)
+    let space = SearchSpace { graph: &case.graph, budget: &case.budget, decided: &decided, attributes: &attributes };
+    relaxed.base.close().value - Selection::default().select(&space, &slice, &slopes)
 }
 
 #[test]
@@ -217,7 +218,7 @@ fn the_bound_in_the_loss_is_the_certifiers() {
             let targets: Vec<u32> = (0..NODES as u32).collect();
             let reach = ReceptiveField::of(&gcn, &targets);
             let pass = Pass::forward(&case.graph, &gcn, &reach, None);
-            let bounds = ActivationBounds::new((&case.graph, &gcn), &case.budget, &reach, &pass, None);
+            let bounds = ActivationBounds::new(&case.graph, &gcn, &case.budget, &reach, &pass, None);
             for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
                 let certificate = Certificate {
                     graph: &case.graph,

@@ -117,7 +117,8 @@ fn classes_without_or_with_one_labelled_node_and_isolated_targets_are_trained() 
 
 #[test]
 fn the_largest_budget_is_the_one_found_step_by_step() {
-    // At most five nodes of the ring and two flips of each: no budget beyond 10 counts, and up to 12 every budget is looked at.
+    // At most five nodes of the ring and two flips of each: no budget beyond 10 counts, and up to 12 every budget is
+    // looked at.
     let graph = ring(&[0, 0, 1, 1, 2, 2, 1, 0, 2, 0]);
     let split = Split::draw(&graph, Share::Percent(100.0), 1).unwrap();
     let budget = Budget::uniform(&graph, 3, 2);
@@ -138,7 +139,7 @@ fn the_largest_budget_is_the_one_found_step_by_step() {
                     let by = |relaxation| {
                         certifier
                             .prepared()
-                            .bound_alone(node, (class, other), relaxation, &mut Workspace::default())
+                            .pair_bound(node, class, other, relaxation, &mut Workspace::default())
                             .lower()
                             > 0.0
                     };
@@ -247,7 +248,7 @@ fn a_written_model_is_the_one_that_was_evaluated() {
     let (ours, theirs) = (forward(&graph, &trainer.model()), forward(&graph, &read));
     assert!(ours.last().unwrap().value == theirs.last().unwrap().value);
     let certifier = certifier_of(&graph, &read, budget, Bound::Best);
-    let bound = certifier.prepared().bound_alone(5, (0, 1), Relaxation::Paper, &mut Workspace::default());
+    let bound = certifier.prepared().pair_bound(5, 0, 1, Relaxation::Paper, &mut Workspace::default());
     assert!(bound.value.is_finite());
 }
 

@@ -17,7 +17,7 @@ pub struct CountNode {
 pub struct CountInstance {
     /// What the attacker may do.
     pub attacker: Attacker,
-    /// The nodes that count.
+    /// The nodes whose broken predictions are counted.
     pub nodes: Vec<CountNode>,
 }
 
@@ -31,8 +31,8 @@ pub struct CountModel {
 }
 
 impl CountInstance {
-    /// `max Σ a_n` subject to `Σ_{m ∈ sources of n} b_m ≥ r_n a_n`, `Σ b ≤ Q`, `0 ≤ b_m ≤ q_m`, `0 ≤ a ≤ 1`; with `integral`, `a` and `b` are integers. Where attacked
-    /// sources are limited, `b_m ≤ q_m t_m` and `Σ t ≤ M`.
+    /// `max Σ a_n` subject to `Σ_{m ∈ sources of n} b_m ≥ r_n a_n`, `Σ b ≤ Q`, `0 ≤ b_m ≤ q_m`, `0 ≤ a ≤ 1`; with
+    /// `integral`, `a` and `b` are integers. Where attacked sources are limited, `b_m ≤ q_m t_m` and `Σ t ≤ M`.
     pub fn program(&self, integral: bool) -> CountModel {
         let mut program = Program::default();
         let source = |m: usize| {
@@ -55,7 +55,8 @@ impl CountInstance {
 }
 
 impl CountModel {
-    /// From duals of all rows, the multiplier of every node: that of `Σ b_m / r_n ≥ a_n`. Between 0 and 1 where the duals are optimal.
+    /// From duals of all rows, the multiplier of every node: that of `Σ b_m / r_n ≥ a_n`. Between 0 and 1 where the
+    /// duals are optimal.
     pub fn multipliers(&self, instance: &CountInstance, row_duals: &[f64]) -> Vec<f64> {
         self.rows.iter().zip(&instance.nodes).map(|(&row, node)| row_duals[row] * node.needed as f64).collect()
     }

@@ -14,16 +14,19 @@ pub struct Truth {
     pub flips: Vec<Flip>,
     /// By node: the smallest number of flips that breaks it, if some admissible perturbation does.
     pub needed: Vec<Option<usize>>,
-    /// By node: for every flip of its sources that takes part in breaking it, the smallest number of flips of its sources that does, with this one among them.
+    /// By node: for every flip of its sources that takes part in breaking it, the smallest number of flips of its
+    /// sources that does, with this one among them.
     pub sizes: Vec<BTreeMap<Flip, usize>>,
     /// By node: the nodes whose attributes it depends on.
     pub sources: Vec<BTreeSet<usize>>,
-    /// The margin nearest to zero, over all perturbations and nodes: what is as small as a rounding error decides nothing.
+    /// The margin nearest to zero, over all perturbations and nodes: what is as small as a rounding error decides
+    /// nothing.
     pub nearest: f64,
 }
 
-/// Tries every admissible perturbation of a whole graph, if there are at most `limit`; those of more than `attacked` nodes are passed over. The last layer of the instance
-/// has a row for every node; `nodes` are those that count, each with the class that it is to keep. It is broken if another class is at least as large.
+/// Tries every admissible perturbation of a whole graph, if there are at most `limit`; those of more than `attacked`
+/// nodes are passed over. The last layer of the instance has a row for every node; `nodes` are those that count, each
+/// with the class that it is to keep. It is broken if another class is at least as large.
 ///
 /// # Errors
 /// If there are more.

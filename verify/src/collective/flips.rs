@@ -15,8 +15,9 @@ pub struct FlipInstance {
 }
 
 impl FlipInstance {
-    /// `max Σ a_n` subject to `Σ_f π_{n,f} x_f ≥ a_n` for every row of `n`, `Σ x ≤ Q`, `Σ_{f of m} x_f ≤ q_m`, `0 ≤ x ≤ 1`, `0 ≤ a ≤ 1`, as the minimum of
-    /// `−Σ a_n`; with `integral`, `a` and `x` are integers. Where attacked sources are limited, `x_f ≤ t_m`, `Σ_{f of m} x_f ≤ q_m t_m` and `Σ t ≤ M`.
+    /// `max Σ a_n` subject to `Σ_f π_{n,f} x_f ≥ a_n` for every row of `n`, `Σ x ≤ Q`, `Σ_{f of m} x_f ≤ q_m`,
+    /// `0 ≤ x ≤ 1`, `0 ≤ a ≤ 1`, as the minimum of `−Σ a_n`; with `integral`, `a` and `x` are integers. Where attacked
+    /// sources are limited, `x_f ≤ t_m`, `Σ_{f of m} x_f ≤ q_m t_m` and `Σ t ≤ M`.
     pub fn program(&self, integral: bool) -> Program {
         let mut program = Program::default();
         let mut columns = vec![Vec::new(); self.attacker.local.len()];

@@ -1,4 +1,5 @@
-//! One attack for the whole graph: how many predictions can a single perturbation break? Its brute force, and two programs that bound the number.
+//! One attack for the whole graph: how many predictions can a single perturbation break? Its brute force, and two
+//! programs that bound the number.
 //!
 //! | number | program | built by |
 //! |---|---|---|
@@ -6,8 +7,9 @@
 //! | bound by counts | `max Σ a_n` where node `n` falls by `r_n` flips of its sources | [`CountInstance::program`] |
 //! | bound by shares | `max Σ a_n` where node `n` falls by flips whose shares sum to one | [`FlipInstance::program`] |
 //!
-//! Each program is an LP or, with integers, an ILP or a MILP: truth ≤ integers ≤ LP, for any counts and shares that are valid. The first is that of
-//! J. Schuchardt, A. Bojchevski, J. Gasteiger and S. Günnemann, *Collective Robustness Certificates*, ICLR 2021.
+//! Each program is an LP or, with integers, an ILP or a MILP: truth ≤ integers ≤ LP, for any counts and shares that are
+//! valid. The first is that of J. Schuchardt, A. Bojchevski, J. Gasteiger and S. Günnemann, *Collective Robustness
+//! Certificates*, ICLR 2021.
 
 mod counts;
 mod enumeration;
@@ -36,8 +38,8 @@ impl Attacker {
         self.local[source].min(self.global)
     }
 
-    /// Adds `Σ columns ≤ Q`, `Σ columns of m ≤ q_m`, and where attacked sources are limited, the binaries that say which are. `columns` has the flips of
-    /// each source as variables.
+    /// Adds `Σ columns ≤ Q`, `Σ columns of m ≤ q_m`, and where attacked sources are limited, the binaries that say
+    /// which are. `columns` has the flips of each source as variables.
     fn limit(&self, program: &mut Program, columns: &[Vec<usize>], integral: bool) {
         let none = f64::NEG_INFINITY;
         let ones = |columns: &[usize]| columns.iter().map(|&column| (column, 1.0)).collect::<Vec<_>>();

@@ -1,6 +1,7 @@
 //! `EdgeInstance`: the problem as plain data, and the naive forward pass on it.
 
-/// How entries depend on the sizes of nodes: the numbers of their neighbours, themselves included where the rule says so.
+/// How entries depend on the sizes of nodes: the numbers of their neighbours, themselves included where the rule says
+/// so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passing {
     /// `1 / sqrt(size · size)`.
@@ -25,7 +26,7 @@ impl Passing {
 /// One target, one pair of classes, one hidden layer; every node passes to itself, so that no size is 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EdgeInstance {
-    /// The target.
+    /// The node whose margin is minimised, by its place in `sent`.
     pub target: usize,
     /// Undirected edges between two different nodes, each once.
     pub edges: Vec<(usize, usize)>,

@@ -1,8 +1,9 @@
 //! The MILP of removed edges, whose optimum is the smallest margin itself.
 //!
-//! Binaries say which edges are removed (`x_e`) and how many at each node (`s_v_r`, one of them 1). For an edge `{i, j}` that is left, exactly one
-//! of `p_r_k` is 1: that of the numbers of removals at its ends. So every entry is a constant times a `p` or an `s`, pre-activations are linear, and
-//! activations and the second layer are products of a bounded number with a binary.
+//! Binaries say which edges are removed (`x_e`) and how many at each node (`s_v_r`, one of them 1). For an edge
+//! `{i, j}` that is left, exactly one of `p_r_k` is 1: that of the numbers of removals at its ends. So every entry is a
+//! constant times a `p` or an `s`, pre-activations are linear, and activations and the second layer are products of a
+//! bounded number with a binary.
 
 use crate::program::Program;
 
@@ -126,8 +127,8 @@ impl Builder<'_> {
                 };
                 add(choices.iter().map(term).collect(), true);
             }
-            // Room for the rounding of the sums, and far more than the solver's tolerance: with boxes that the optimum touches it called
-            // feasible programs infeasible.
+            // Room for the rounding of the sums, and far more than the solver's tolerance: with boxes that the optimum
+            // touches it called feasible programs infeasible.
             let slack = 1e-3 * (1.0 + lower.abs() + upper.abs());
             let (lower, upper) = (lower - slack, upper + slack);
             let name = format!("{node}_{unit}");

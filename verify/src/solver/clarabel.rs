@@ -1,8 +1,9 @@
-//! `clarabel`, an interior point method in pure Rust: an algorithm unlike the others' simplex, for LPs only, with duals.
+//! `clarabel`, an interior point method in pure Rust: an algorithm unlike the others' simplex, for LPs only, with
+//! duals.
 //!
-//! An interior point method stops near an optimum, not at a corner: its point and its duals are right up to a tolerance, which
-//! is asked for far below what the review grants. It looks at the clock between its iterations only and may panic, so it
-//! runs under [`super::guard`].
+//! An interior point method stops near an optimum, not at a corner: its point and its duals are right up to a
+//! tolerance, which is asked for far below what the review grants. It looks at the clock between its iterations only
+//! and may panic, so it runs under [`super::guard`].
 
 use ::clarabel::algebra::CscMatrix;
 use ::clarabel::solver::SupportedConeT::{NonnegativeConeT, ZeroConeT};

@@ -1,7 +1,8 @@
-//! Runs of solvers that we cannot interrupt: each in a thread of its own, waited for until a deadline, and counted after it.
+//! Runs of solvers that we cannot interrupt: each in a thread of its own, waited for until a deadline, and counted
+//! after it.
 //!
-//! A run that has not answered by its deadline is *left behind*: it keeps its core and memory until it is done, for Rust cannot
-//! stop a thread. To keep that harmless, while [`MAX_LEFT_BEHIND`] runs of a solver go on, a new one waits.
+//! A run that has not answered by its deadline is *left behind*: it keeps its core and memory until it is done, for
+//! Rust cannot stop a thread. To keep that harmless, while [`MAX_LEFT_BEHIND`] runs of a solver go on, a new one waits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -179,8 +179,9 @@ fn build(program: &Program) -> Option<Model> {
     model.set_option("mip_feasibility_tolerance", TOLERANCE);
     model.set_option("small_matrix_value", SMALLEST_COEFFICIENT);
     if !program.has_integers() {
-        // Measured on an LP of 115,523 variables in compact form: 36 s with presolve and scaling, 7.5 s without scaling, 1.7 s
-        // without either. Presolve has also been seen to err; the other route (`good_lp`) keeps it, which makes two opinions.
+        // Measured on an LP of 115,523 variables in compact form: 36 s with presolve and scaling, 7.5 s without
+        // scaling, 1.7 s without either. Presolve has also been seen to err; the other route (`good_lp`) keeps it,
+        // which makes two opinions.
         model.set_option("presolve", "off");
         model.set_option("simplex_scale_strategy", NO_SCALING);
     }

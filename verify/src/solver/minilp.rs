@@ -1,7 +1,7 @@
 //! `minilp`, a simplex in pure Rust: an engine independent of HiGHS, for LPs only, and under guard.
 //!
-//! It has been seen to return `Ok` with NaN (on unbounded programs, which boxes exclude and the review would catch), it may
-//! panic, and it cannot be interrupted. So it runs under [`super::guard`], and programs above a size are refused.
+//! It has been seen to return `Ok` with NaN (on unbounded programs, which boxes exclude and the review would catch), it
+//! may panic, and it cannot be interrupted. So it runs under [`super::guard`], and programs above a size are refused.
 
 use ::minilp::{ComparisonOp, Error, OptimizationDirection, Problem};
 
