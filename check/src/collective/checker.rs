@@ -10,17 +10,17 @@ use super::limit::{Deferred, limits};
 use super::statement::Statement;
 use super::weights::Look;
 use super::worth::Worth;
-use crate::checker::{self, Fault, Verdict};
-use crate::format::{self, BoundsLine, NodeProof};
-use crate::reason::Reason;
+use crate::format::{BoundsLine, NodeProof};
+use crate::verdict::{Fault, Reason, Verdict};
 use crate::work::Work;
+use crate::{checker, format};
 
 /// Judges the lines of a statement. Shared by all threads.
 pub(crate) struct Checker<'a> {
     statement: &'a Statement<'a>,
     nodes: checker::Checker<'a>,
     exact_only: bool,
-    pub(super) work: Arc<Work>,
+    work: Arc<Work>,
     /// From shares with exact weights, and from those with rounded ones.
     exact: Worth,
     rounded: Worth,
@@ -63,6 +63,11 @@ impl<'a> Checker<'a> {
             shares: (0..count).map(|_| Mutex::default()).collect(),
             ended: Mutex::default(),
         }
+    }
+
+    /// What the lines of the file cost.
+    pub(crate) fn work(&self) -> &Work {
+        &self.work
     }
 
     /// Accepts or rejects a node that is never broken.

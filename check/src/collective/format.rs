@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::format::{self, BoundsLine, BudgetStatement, Convention, Hints, NodeProof, Step};
-use crate::reason::Reason;
-use crate::strict;
+use crate::format;
+use crate::format::{BoundsLine, BudgetStatement, Convention, Hints, NodeProof, Step, strict};
+use crate::verdict::Reason;
 
 /// The version of these files.
 pub const VERSION: u32 = 1;

@@ -2,7 +2,7 @@
 
 use super::format::{Claim, Share};
 use super::worth::Worth;
-use crate::directed::{Down, Stored, Up};
+use crate::number::{Down, Stored, Up};
 
 /// A share line whose weights are computed once the prices are known.
 pub(super) struct Deferred {

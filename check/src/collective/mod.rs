@@ -9,21 +9,18 @@
 //! | `size` | the sizes of flips, from their weights |
 //! | `worth` | what all share lines add up to for every flip, and the sum that bounds the number of broken predictions |
 //! | `checker` | one line, and the claim |
-//! | `stream` | a whole file |
 
 mod checker;
 pub mod format;
 mod limit;
 mod size;
 mod statement;
-mod stream;
 mod weights;
 mod worth;
 
 pub(crate) use checker::Checker;
 pub use checker::{Shown, show};
 pub use statement::Statement;
-pub(crate) use stream::run;
 
 /// Shares are integers in units of 2⁻²⁴; this is 1.
 pub const ONE: u32 = 1 << 24;

@@ -6,8 +6,8 @@ use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 
 use super::format::{Header, VERSION};
 use crate::format::Convention;
-use crate::reason::Reason;
 use crate::statement;
+use crate::verdict::Reason;
 use crate::work::{Meter, Work};
 
 /// The network, the budget and the predictions that a header speaks of.

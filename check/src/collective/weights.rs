@@ -6,15 +6,16 @@ use dashu_int::IBig;
 
 use super::ONE;
 use super::format::{Leaf, Share};
-use crate::checker::{Fault, Session};
-use crate::core::dyadic::Dyadic;
-use crate::core::leaf::{Path, Target};
-use crate::directed::{Interval, Up};
+use crate::checker::Session;
+use crate::core::leaf::Target;
+use crate::core::path::Path;
 use crate::expand::exact_hints;
 use crate::format::Step;
-use crate::hints::{Hints, Prices};
-use crate::reason::Reason;
-use crate::statement::{Flip, Statement};
+use crate::format::exact::{ExactHints, ExactPrices};
+use crate::ids::Flip;
+use crate::number::{Dyadic, Interval, Up};
+use crate::statement::Statement;
+use crate::verdict::{Fault, Reason};
 
 /// The weights of the free flips of a node's neighbourhood, in units of 2⁻²⁴: 0 for those that never cost it anything, and for what is no free flip.
 pub(super) struct Weights {
@@ -94,7 +95,7 @@ impl Session<'_> {
         let usual = Leaf::usual(depth);
         for class in (0..classes).filter(|&class| class != share.class) {
             let leaf = listed.next_if(|entry| entry.0 == class).map_or(&usual, |entry| &entry.1);
-            let judged = self.leaf_weights((share.class, class), leaf.clone().into(), look, &mut weights);
+            let judged = self.leaf_weights(share.class, class, leaf.clone().into(), look, &mut weights);
             judged.map_err(|reason| Fault { class: Some(class), step: None, reason })?;
         }
         match listed.next() {
@@ -106,7 +107,8 @@ impl Session<'_> {
     /// The weights by one class.
     fn leaf_weights(
         &mut self,
-        (reference, class): (u32, u32),
+        reference: u32,
+        class: u32,
         leaf: Step,
         look: Look,
         weights: &mut Weights,
@@ -147,7 +149,7 @@ impl Session<'_> {
 }
 
 /// The weights by one class from hints, by the core.
-fn exactly(target: &Target, objective: &[(u32, i8)], hints: &Hints, weights: &mut Weights) -> Result<(), Reason> {
+fn exactly(target: &Target, objective: &[(u32, i8)], hints: &ExactHints, weights: &mut Weights) -> Result<(), Reason> {
     let mut problem = Some(Interval::ANY);
     target.relaxed(objective, &Path::default(), hints, |constant, losses| {
         if !constant.is_positive() {
@@ -155,7 +157,7 @@ fn exactly(target: &Target, objective: &[(u32, i8)], hints: &Hints, weights: &mu
             return Ok(());
         }
         problem = None;
-        losses.exceeding(&Prices::default(), |flip, loss| weights.raise(flip, share_of(&loss, constant)))
+        losses.exceeding(&ExactPrices::default(), |flip, loss| weights.raise(flip, share_of(&loss, constant)))
     })?;
     problem.map_or(Ok(()), |constant| Err(Reason::Bound(constant)))
 }

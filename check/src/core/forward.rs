@@ -1,6 +1,6 @@
 //! The true network: exact pre-activations and logits of a slice after some flips.
 
-use super::dyadic::Dyadic;
+use crate::number::Dyadic;
 use crate::statement::{Decided, Network, Slice};
 
 /// `(X' W_k(1))_n` of all terms, one after the other: the sum of the rows of `W(1)` of the attributes that node `n` has after the flips.

@@ -2,18 +2,18 @@
 
 use dashu_int::IBig;
 
-use super::dyadic::Dyadic;
 use super::select::Free;
-use crate::hints::{Envelope, Hints, Level, Prices};
-use crate::reason::Reason;
-use crate::statement::{Flip, Integers, Link, pairs};
-use crate::work::steps;
+use crate::format::exact::{ExactEnvelope, ExactHints, ExactPrices, Level};
+use crate::ids::Flip;
+use crate::number::{Dyadic, steps};
+use crate::statement::{Integers, Link, pairs};
+use crate::verdict::Reason;
 
 /// The bends of the units of one node of layer 2: unit, whether `z' < 0` where there is a level, and bend.
 #[derive(Default)]
 pub struct Bends<'a> {
     pub levels: Vec<(usize, bool, &'a Level)>,
-    pub envelopes: Vec<(usize, &'a Envelope)>,
+    pub envelopes: Vec<(usize, &'a ExactEnvelope)>,
 }
 
 /// What the losses of one leaf depend on.
@@ -23,7 +23,7 @@ pub struct Losses<'a> {
     pub lines: &'a [Vec<[Dyadic; 2]>],
     /// By node of `V(2)`; empty where there are no hidden units.
     pub bends: &'a [Bends<'a>],
-    pub hints: &'a Hints,
+    pub hints: &'a ExactHints,
 }
 
 /// `plus` and `minus` of a row, as exact numbers and as integers.
@@ -78,7 +78,7 @@ impl Losses<'_> {
     ///
     /// # Errors
     /// If that is too expensive.
-    pub fn exceeding(&self, prices: &Prices, mut each: impl FnMut(Flip, Dyadic)) -> Result<(), Reason> {
+    pub fn exceeding(&self, prices: &ExactPrices, mut each: impl FnMut(Flip, Dyadic)) -> Result<(), Reason> {
         let Free { network, slice, .. } = *self.free;
         let bends = self.bends.iter().any(|bends| !bends.levels.is_empty() || !bends.envelopes.is_empty());
         let mut of_bends = 0u64;

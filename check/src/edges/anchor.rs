@@ -7,9 +7,8 @@ use super::cost::Cost;
 use super::number::{Number, Unit};
 use super::reach::{Sender, reach};
 use super::scene::{Link, Neighbour, Scene};
-use crate::core::dyadic::Dyadic;
-use crate::directed::{Stored, rate};
-use crate::reason::Reason;
+use crate::number::{Dyadic, Stored, rate};
+use crate::verdict::Reason;
 use crate::work::Meter;
 
 /// The units of a node in one state.

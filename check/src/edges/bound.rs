@@ -1,14 +1,15 @@
 //! The bound of a leaf with prices (`FORMAT-EDGES.md` §4): the least that the margin can be, for any prices and weights.
 
-use super::anchor::{self, Anchor, Anchors, Kept};
+use super::anchor;
+use super::anchor::{Anchor, Anchors, Kept};
 use super::cost::Cost;
 use super::format::Prices;
 use super::network::Pair;
 use super::number::{Line, Number};
 use super::scene::{Link, Neighbour, Scene};
 use super::share::Shares;
-use crate::directed::Stored;
-use crate::reason::Reason;
+use crate::number::Stored;
+use crate::verdict::Reason;
 use crate::work::Meter;
 
 /// The prices of a leaf for every number of removals at the target.

@@ -2,10 +2,10 @@
 
 use gcnproof_files::Pattern;
 
-use super::Edge;
 use super::format::Removals;
 use crate::format::Local;
-use crate::reason::Reason;
+use crate::ids::Edge;
+use crate::verdict::Reason;
 
 /// At most [`Budget::global`] removals in all and [`Budget::cap`] at a node, none of them of a frozen edge.
 pub struct Budget {
@@ -21,7 +21,8 @@ pub fn neighbours(adjacency: &Pattern, node: u32) -> impl Iterator<Item = u32> +
 }
 
 /// Is it an edge of the graph, the smaller end first?
-pub fn is_edge(adjacency: &Pattern, (i, j): Edge) -> bool {
+pub fn is_edge(adjacency: &Pattern, edge: Edge) -> bool {
+    let (i, j) = edge;
     i < j && (j as usize) < adjacency.rows && adjacency.contains(i as usize, j)
 }
 

@@ -4,10 +4,10 @@ use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::Edge;
 use super::anchor::Anchors;
 use super::bound::bound;
-use super::cost::{self, Cost};
+use super::cost;
+use super::cost::Cost;
 use super::format::{Claim, ClassProof, NodeProof, Prices, Step, Witness};
 use super::ground::Ground;
 use super::margin::{Margins, margin};
@@ -17,11 +17,10 @@ use super::scene::Scene;
 use super::state::State;
 use super::statement::Statement;
 use super::tree::{free, walk};
-use crate::checker::{Fault, Verdict};
-use crate::core::dyadic::Dyadic;
-use crate::directed::Interval;
 use crate::format::Convention;
-use crate::reason::Reason;
+use crate::ids::Edge;
+use crate::number::{Dyadic, Interval};
+use crate::verdict::{Fault, Reason, Verdict};
 use crate::work::{Meter, Work};
 
 /// The anchors of a node where nothing is decided: most trees are one leaf, and they are the same for all classes.

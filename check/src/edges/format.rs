@@ -4,10 +4,9 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::Edge;
-use crate::format::{Convention, Local, Number, Unproved};
-use crate::reason::Reason;
-use crate::strict;
+use crate::format::{Convention, Local, Number, Unproved, strict};
+use crate::ids::Edge;
+use crate::verdict::Reason;
 
 /// The version of these files.
 pub const VERSION: u32 = 3;

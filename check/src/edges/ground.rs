@@ -1,8 +1,8 @@
 //! The relevant edges of a target, and the nodes at their ends.
 
-use super::Edge;
 use super::budget::neighbours;
 use super::statement::Statement;
+use crate::ids::Edge;
 
 /// The part of a graph on which the logits of one node depend. Nodes and edges go by place; places ascend with ids.
 pub struct Ground {
@@ -71,7 +71,8 @@ impl Ground {
     }
 
     /// A relevant edge by the ids of its ends, the smaller one first.
-    pub fn edge(&self, (i, j): Edge) -> Option<usize> {
+    pub fn edge(&self, edge: Edge) -> Option<usize> {
+        let (i, j) = edge;
         let ends = [self.place(i)?, self.place(j)?];
         self.edges.binary_search(&ends).ok()
     }

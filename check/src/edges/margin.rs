@@ -4,7 +4,7 @@ use super::network::{Network, Pair};
 use super::number::Number;
 use super::scene::Scene;
 use super::state::State;
-use crate::directed::Stored;
+use crate::number::Stored;
 
 /// The pre-activations of the target and of its neighbours on a path, and what the second layer takes of each.
 pub struct Margins<'a, N> {

@@ -29,9 +29,7 @@ mod state;
 mod statement;
 mod tree;
 
+pub use crate::ids::Edge;
 pub(crate) use budget::{Budget, neighbours};
 pub use checker::Checker;
 pub use statement::Statement;
-
-/// `[i, j]` with `i < j`.
-pub type Edge = (u32, u32);

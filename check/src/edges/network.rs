@@ -6,10 +6,9 @@ use gcnproof_files::{GraphFile, ModelFile};
 
 use super::number::{Number, Row};
 use super::rule::Rule;
-use crate::core::dyadic::Dyadic;
-use crate::directed::Stored;
-use crate::reason::Reason;
+use crate::number::{Dyadic, Stored};
 use crate::statement::require_fit;
+use crate::verdict::Reason;
 
 /// A term of the second layer.
 pub struct Term {

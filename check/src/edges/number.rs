@@ -8,8 +8,7 @@ use std::cmp::Ordering;
 
 use dashu_int::IBig;
 
-use crate::core::dyadic::Dyadic;
-use crate::directed::{Interval, Stored};
+use crate::number::{Dyadic, Interval, Stored};
 
 /// `g·act(z) ≥ constant + up·p − down·q` for all rises `p` and falls `q` within reach.
 #[derive(Clone, Debug)]

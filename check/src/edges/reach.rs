@@ -2,7 +2,7 @@
 
 use super::network::Network;
 use super::number::{Number, sums_of_largest};
-use crate::directed::Stored;
+use crate::number::Stored;
 
 /// A node that sends to the one whose units are pushed.
 pub struct Sender {

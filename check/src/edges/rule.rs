@@ -1,6 +1,6 @@
 //! Message-passing rules whose entries are recomputed from the edges that are left.
 
-use crate::directed::{Stored, reciprocal, reciprocal_root};
+use crate::number::{Stored, reciprocal, reciprocal_root};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {

@@ -6,7 +6,7 @@ use super::network::Network;
 use super::number::Number;
 use super::rule::Rule;
 use super::state::State;
-use crate::directed::Stored;
+use crate::number::Stored;
 
 /// A neighbour `n ≠ t` of a neighbour `m` of the target.
 pub struct Link {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::format::Prices;
 use super::scene::{Link, Neighbour, Scene};
-use crate::core::dyadic::Dyadic;
-use crate::reason::Reason;
+use crate::number::Dyadic;
+use crate::verdict::Reason;
 
 /// Shares are multiples of `2^GRID`.
 const GRID: i64 = -30;

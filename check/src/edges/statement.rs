@@ -6,8 +6,8 @@ use super::budget::{Budget, neighbours};
 use super::format::{Header, VERSION};
 use super::network::Network;
 use crate::format::Convention;
-use crate::reason::Reason;
 use crate::statement::require_digests;
+use crate::verdict::Reason;
 
 /// The network and the budget that a header speaks of.
 pub struct Statement<'a> {

@@ -1,12 +1,12 @@
 //! Trees: the leaves of a well-formed one are about all sets of relevant edges, up to exchanges that change no logit.
 
-use super::Edge;
 use super::cost;
 use super::format::Step;
 use super::ground::Ground;
 use super::state::State;
-use crate::core::tree::{LARGEST_TREE, LONGEST_PATH};
-use crate::reason::Reason;
+use crate::format::{LARGEST_TREE, LONGEST_PATH};
+use crate::ids::Edge;
+use crate::verdict::Reason;
 use crate::work::Meter;
 
 /// A split on the path.

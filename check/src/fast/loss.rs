@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
-use super::hints::{EnvelopeUse, FloatPrices, LevelUse};
+use super::hints::{EnvelopeUse, LevelUse};
 use super::network::FastNetwork;
+use super::prices::FloatPrices;
 use super::row::{Row, covering};
-use crate::directed::{Down, Interval, Rough, RowSlopes, Stored, Up, excess_share, kept_share, norm};
-use crate::statement::{Budget, Decided, Flip, Link, Slice, pairs};
-use crate::work::step;
+use crate::ids::Flip;
+use crate::number::{Down, Interval, Rough, RowSlopes, Stored, Up, excess_share, kept_share, norm, step};
+use crate::statement::{Budget, Decided, Link, Slice, pairs};
 
 /// What the losses of a leaf depend on.
 pub(crate) struct Losses<'a> {
@@ -322,7 +323,7 @@ impl Losses<'_> {
     }
 
     /// Not below what a flip loses by kinks, and `Σ c·max(g − u, −v)` over all bends.
-    fn bent(&self, place: usize, flip: (u32, u32), present: bool) -> Up {
+    fn bent(&self, place: usize, flip: Flip, present: bool) -> Up {
         let mut total = Up::ZERO;
         let bends = self.envelopes.iter().map(Vec::len).sum::<usize>() + self.slice.reached(place).len();
         step(8 * bends as u64);

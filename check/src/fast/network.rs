@@ -1,6 +1,6 @@
 //! The weights of the first layer in the orders in which the fast path reads them.
 
-use crate::directed::{Interval, Stored, Up, norm};
+use crate::number::{Interval, Stored, Up, norm};
 use crate::statement::{Link, Network};
 
 /// The network, and its first weights ordered. Where a layer has several terms, their weights are side by side: `K·out` numbers for each input.

@@ -4,9 +4,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::hints::FloatPrices;
 use super::network::FastNetwork;
-use crate::directed::{Down, Interval, Rough, Stored, Sums, Up};
+use super::prices::FloatPrices;
+use crate::number::{Down, Interval, Rough, Stored, Sums, Up};
 use crate::statement::{Budget, Decided, Link, pairs};
 
 /// The level of a unit's bend.

@@ -1,15 +1,18 @@
 //! The proof format (`FORMAT.md`): plain data, read by the checker and written by whoever proves.
 
+pub(crate) mod exact;
+mod header;
 mod hints;
+pub(crate) mod lines;
+pub(crate) mod strict;
+mod token;
 
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
-pub use crate::directed::numerator;
-pub use crate::header::{BudgetStatement, Convention, Deployed, Direction, Header, Local, longest_header};
-use crate::reason::Reason;
-use crate::strict;
-pub(crate) use hints::WholeHints;
+pub use crate::number::numerator;
+use crate::verdict::Reason;
+pub use header::{BudgetStatement, Convention, Deployed, Direction, Header, Local, longest_header};
 pub use hints::{
     BoundsLine, EnvelopeEntry, HintList, Hints, MOST_HINTS, MOST_HINTS_OF_A_LINE, Number, Prices, UnitBounds,
 };
@@ -25,6 +28,12 @@ pub const EXPONENT: i32 = -20;
 
 /// The exponents that a leaf may state.
 pub const EXPONENTS: std::ops::RangeInclusive<i32> = -1074..=900;
+
+/// Nodes of a tree, at most.
+pub const LARGEST_TREE: usize = 1 << 20;
+
+/// Splits on a path, at most.
+pub const LONGEST_PATH: usize = 1024;
 
 /// One line of a proofs file: a [`Header`], then any number of [`NodeProof`]s and [`Unproved`]s, then their number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -214,4 +223,15 @@ pub struct Witness {
     pub class: u32,
     /// `[node, attribute]` of every flip, ascending.
     pub flips: Vec<(u32, u32)>,
+}
+
+/// Reads one proof from one line, for those who want to look at it.
+impl std::str::FromStr for NodeProof {
+    type Err = Reason;
+    fn from_str(line: &str) -> Result<NodeProof, Reason> {
+        match Line::read(line.as_bytes(), usize::MAX)? {
+            Line::Node(proof) => Ok(proof),
+            _ => Err(Reason::Order("not the proof of a node".into())),
+        }
+    }
 }

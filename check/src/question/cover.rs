@@ -44,20 +44,24 @@ fn common(one: Direction, other: Direction) -> Option<Direction> {
     }
 }
 
-/// Why not all flips asked about are among those stated, each budget with the most nodes whose rows may change; nothing if they are.
-pub(super) fn flips(
-    graph: &GraphFile,
-    (asked, asked_nodes): (&Budget, Option<u64>),
-    (stated, stated_nodes): (&Budget, Option<u64>),
-) -> Vec<String> {
+/// A budget of flips, and in the rows of how many nodes at most; of any number if left out.
+pub(crate) struct FlipLimits<'a> {
+    pub(crate) budget: &'a Budget<'a>,
+    pub(crate) nodes: Option<u64>,
+}
+
+/// Why not all flips asked about are among those stated; nothing if they are.
+pub(crate) fn uncovered_flips(graph: &GraphFile, asked: &FlipLimits, stated: &FlipLimits) -> Vec<String> {
     let mut reasons = Vec::new();
+    let (FlipLimits { budget: asked, nodes: asked_nodes }, FlipLimits { budget: stated, nodes: stated_nodes }) =
+        (asked, stated);
     let directions = common(asked.direction(), stated.direction());
     let ours = Permitted::new(graph, Some(asked.direction()), |d| asked.is_frozen(d));
     let both = Permitted::new(graph, directions, |d| asked.is_frozen(d) || stated.is_frozen(d));
     let mut most = Vec::new();
     let (mut other, mut local) = (false, false);
     for node in 0..graph.attributes.rows as u32 {
-        if asked.local(node) == 0 || asked.global == 0 || asked_nodes == Some(0) {
+        if asked.local(node) == 0 || asked.global == 0 || *asked_nodes == Some(0) {
             continue;
         }
         let free = ours.at(node);
@@ -94,7 +98,7 @@ pub(super) fn flips(
 }
 
 /// Why not all removals asked about are among those stated; nothing if they are. The graph has every edge in both directions.
-pub(super) fn removals(graph: &GraphFile, asked: &edges::Budget, stated: &edges::Budget) -> Vec<String> {
+pub(crate) fn uncovered_removals(graph: &GraphFile, asked: &edges::Budget, stated: &edges::Budget) -> Vec<String> {
     let mut reasons = Vec::new();
     let (mut frozen, mut local, mut ends) = (false, false, 0usize);
     for node in 0..graph.adjacency.rows as u32 {

@@ -42,7 +42,7 @@ impl fmt::Display for Execution {
 impl Execution {
     /// Why a statement does not cover such executions; nothing if it does. `rules` are those of all terms, layer by layer. Fewer bits mean larger
     /// errors: what holds with them holds with more.
-    pub(super) fn uncovered(
+    pub(crate) fn uncovered(
         &self,
         stated: Option<&Deployed>,
         rules: &[Vec<&str>],

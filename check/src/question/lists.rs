@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use gcnproof_files::{GraphFile, PartFile, SparseMatrix, matrix_digest, read_integers, read_matrix, read_selection};
 
-use crate::edges::Edge;
 use crate::format::Local;
+use crate::ids::Edge;
 use crate::statement::Rule;
 
 /// Nodes by the ids that people say: rows of the graph, or of a part the ids of the whole graph.

@@ -9,27 +9,26 @@
 //! | `lists` | what they say in lists and files |
 //! | `cover` | are all perturbations asked about among those stated? |
 //! | `execution` | the same of executions |
-//! | `answer` | which claims of a file answer the question |
+//! | `text` | what comes from a file, as it can be shown |
 
-mod answer;
 mod cover;
 mod execution;
 mod lists;
+pub(crate) mod text;
 mod words;
 
-pub(crate) use answer::{Asked, differences, left_open, uncovered_attack};
-pub(crate) use cover::{Room, flippable, removable};
+pub(crate) use cover::{FlipLimits, Room, flippable, removable, uncovered_flips, uncovered_removals};
 pub use execution::Execution;
 pub use lists::read_rules;
 pub use words::{Value, WORDS, Word, Words};
 
 use gcnproof_files::GraphFile;
 
-use crate::edges::{self, format::Removals};
+use crate::edges;
+use crate::edges::format::Removals;
 use crate::format::{BudgetStatement, Convention};
-use crate::reason::Reason;
 use crate::statement::Budget;
-use crate::summary::Summary;
+use crate::verdict::Reason;
 
 /// The rules of a check, as all commands and the Python package tell them.
 pub const RULES: &str = "\
@@ -89,14 +88,6 @@ impl Question {
     /// About all nodes, which are to keep their predicted class.
     pub fn new(attack: Attack) -> Question {
         Question { attack, classes: Convention::Predicted, nodes: None, elsewhere: Vec::new() }
-    }
-
-    /// The rows asked about.
-    pub(crate) fn rows(&self, summary: &Summary) -> Vec<usize> {
-        match &self.nodes {
-            Some(nodes) => nodes.iter().map(|&node| node as usize).collect(),
-            None => (0..summary.verdicts.len()).filter(|&row| summary.owns(row)).collect(),
-        }
     }
 
     /// Refuses a question that does not fit the graph.

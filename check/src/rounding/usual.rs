@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gcnproof_files::{GraphFile, SparseMatrix, matrix_digest};
 
-use crate::directed::{Stored, decimal};
+use crate::number::{Stored, decimal};
 
 /// Units of a rule: a degree, its root, and two products.
 const RULE: u64 = 8;

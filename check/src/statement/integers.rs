@@ -2,7 +2,7 @@
 
 use dashu_int::IBig;
 
-use crate::core::dyadic::Dyadic;
+use crate::number::Dyadic;
 
 /// Numbers as integers over one power of two.
 pub struct Integers {

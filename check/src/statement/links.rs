@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gcnproof_files::SparseMatrix;
 
-use crate::directed::Stored;
+use crate::number::Stored;
 
 /// An entry of the operator of one term.
 #[derive(Clone, Copy, Debug)]

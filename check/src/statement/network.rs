@@ -9,10 +9,9 @@ use super::integers::Integers;
 use super::links::Links;
 use super::operator::{Operators, short};
 use super::rule::same_rules;
-use crate::core::dyadic::Dyadic;
-use crate::directed::Stored;
 use crate::format::Header;
-use crate::reason::Reason;
+use crate::number::{Dyadic, Stored};
+use crate::verdict::Reason;
 use crate::work::Meter;
 
 /// One weight layer: `Ĥ(l+1) = Σ_k A_k(l) H(l) W_k(l) + b(l)`.

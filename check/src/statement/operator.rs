@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use gcnproof_files::{GraphFile, SparseMatrix, matrix_digest};
 
-use crate::directed::{RowSum, Stored, decimal, reciprocal, reciprocal_root};
-use crate::reason::Reason;
+use crate::number::{RowSum, Stored, decimal, reciprocal, reciprocal_root};
+use crate::verdict::Reason;
 use crate::work::Meter;
 
 /// Steps for a product that is added to a row.
@@ -161,11 +161,11 @@ impl<'a> Operators<'a> {
             for i in 0..nodes {
                 let mut row = SparseMatrix { rows: 1, ..empty(nodes) };
                 if k == 0 {
-                    sums.add(Stored::ONE, (&[i as u32], &[reciprocal(1)]));
+                    sums.add(Stored::ONE, i as u32, reciprocal(1));
                 } else {
                     let (columns, entries) = base.row(i);
                     for (&j, &entry) in columns.iter().zip(entries) {
-                        sums.add(Stored::new(entry), power.row(j as usize));
+                        sums.add_row(Stored::new(entry), &power, j as usize);
                     }
                 }
                 sums.finish(&mut row);
@@ -174,8 +174,8 @@ impl<'a> Operators<'a> {
                     return Err(Reason::Files(format!("message passing '{}': {problem}", short(rule))));
                 }
                 if !coefficient.is_zero() {
-                    sums.add(Stored::ONE, total.row(i));
-                    sums.add(*coefficient, row.row(0));
+                    sums.add_row(Stored::ONE, &total, i);
+                    sums.add_row(*coefficient, &row, 0);
                     // What has come out as 0 so far is 0 plus what is to come.
                     sums.finish(&mut next_total);
                 }

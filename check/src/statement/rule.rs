@@ -1,6 +1,6 @@
 //! Rules of message passing as texts: which of them are the same, and how far they reach.
 
-use crate::directed::{Stored, decimal};
+use crate::number::{Stored, decimal};
 
 /// The rules of one word.
 const WORDS: [&str; 7] = ["gcn", "gcn-self", "mean", "mean+self", "sum", "sum+self", "identity"];

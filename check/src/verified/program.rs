@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::text;
-use crate::checker::{Checker, Verdict};
+use crate::checker::Checker;
 use crate::format::{BoundsLine, Claim, NodeProof};
+use crate::verdict::Verdict;
 
 /// The name of the program.
 const NAME: &str = "gcnproof-verified";

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use crate::core::dyadic::Dyadic;
 use crate::format::{BoundsLine, Claim, Convention, HintList, Hints, NodeProof, Number, Prices, Step};
+use crate::number::Dyadic;
 use crate::statement::{Network, Statement};
 
 /// The first line; it names the version of what follows.

@@ -3,8 +3,6 @@
 use gcnproof_files::{DenseMatrix, GraphFile, LayerFile, ModelFile, Pattern, Precision};
 
 use super::*;
-use crate::core::dyadic::Dyadic;
-use crate::directed::Interval;
 use crate::edges::bound::bound;
 use crate::edges::format::{Attack, Header, Prices, Removals, VERSION};
 use crate::edges::ground::Ground;
@@ -14,7 +12,8 @@ use crate::edges::number::ticks;
 use crate::edges::state::State;
 use crate::edges::statement::Statement;
 use crate::format::{Convention, Local, Number as Hint};
-use crate::reason::Reason;
+use crate::number::{Dyadic, Interval};
+use crate::verdict::Reason;
 use crate::work::{Limits, Work};
 
 fn pattern(rows: usize, columns: usize, entries: impl Fn(usize, usize) -> bool) -> Pattern {

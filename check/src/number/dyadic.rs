@@ -6,7 +6,7 @@ use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 use dashu_int::ops::BitTest;
 use dashu_int::{IBig, Sign, UBig, Word};
 
-use crate::work::step;
+use super::steps::step;
 
 /// Steps of an operation, whatever the length of its numbers.
 const OPERATION: u64 = 32;

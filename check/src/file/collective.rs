@@ -2,15 +2,15 @@
 
 use rayon::prelude::*;
 
-use super::checker::Checker;
-use super::format::{Line, MOST_SHARES, Share};
-use crate::checker::{Fault, Verdict};
+use super::header::Stop;
+use super::summary::{Collective, Summary};
+use crate::collective::Checker;
+use crate::collective::format::{Line, MOST_SHARES, Share};
 use crate::format::NodeProof;
-use crate::lines::Lines;
-use crate::reason::Reason;
-use crate::stream::Stop;
-use crate::summary::{Collective, Summary};
-use crate::work::{Work, steps};
+use crate::format::lines::Lines;
+use crate::number::steps;
+use crate::verdict::{Fault, Reason, Verdict};
+use crate::work::Work;
 
 /// A line that can be judged beside others.
 enum Task {
@@ -152,7 +152,7 @@ fn finish(checker: &Checker, waiting: &mut Vec<(u64, Task)>, summary: &mut Summa
             Task::Wrong(node, reason) => Judged::Wrong(node, reason),
         };
         if !matches!(judged, Judged::Node(_, Ok(_)) | Judged::Share(_, Ok(()))) {
-            checker.work.waste(steps().wrapping_sub(before));
+            checker.work().waste(steps().wrapping_sub(before));
         }
         (number, judged)
     };

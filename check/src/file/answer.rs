@@ -2,15 +2,15 @@
 
 use gcnproof_files::{GraphFile, ModelFile};
 
-use super::{Attack, Question, cover};
-use crate::collective;
-use crate::edges::{self, Edge};
-use crate::format::{self, Convention};
-use crate::reason::Reason;
-use crate::report::shown_rules;
-use crate::statement::{Budget, Flip, same_rules};
-use crate::stream::Options;
-use crate::summary::{Stated, Summary};
+use super::options::Options;
+use super::summary::{Stated, Summary};
+use crate::format::Convention;
+use crate::ids::{Edge, Flip};
+use crate::question::text::shown_rules;
+use crate::question::{Attack, FlipLimits, Question, uncovered_flips, uncovered_removals};
+use crate::statement::{Budget, same_rules};
+use crate::verdict::Reason;
+use crate::{collective, edges, format};
 
 /// Why the statement of a file is not about what was asked; nothing if it is. Whether it covers the perturbations asked about is another question.
 pub(crate) fn differences(stated: &Stated, graph: &GraphFile, model: &ModelFile, options: &Options) -> Vec<String> {
@@ -116,7 +116,11 @@ impl<'a> Asked<'a> {
             return Ok(Asked::nothing(graph));
         };
         let budget = Budget::new(budget, graph)?;
-        let uncovered = cover::flips(graph, (&budget, None), (stated, None));
+        let uncovered = uncovered_flips(
+            graph,
+            &FlipLimits { budget: &budget, nodes: None },
+            &FlipLimits { budget: stated, nodes: None },
+        );
         Ok(Asked { budget: Perturbations::Flips(budget), graph, uncovered })
     }
 
@@ -130,7 +134,7 @@ impl<'a> Asked<'a> {
             return Ok(Asked::nothing(graph));
         };
         let budget = edges::Budget::new(removals, &graph.adjacency)?;
-        let uncovered = cover::removals(graph, &budget, stated);
+        let uncovered = uncovered_removals(graph, &budget, stated);
         Ok(Asked { budget: Perturbations::Removals(budget), graph, uncovered })
     }
 
@@ -180,7 +184,11 @@ pub(crate) fn uncovered_attack(
         return Ok(Vec::new());
     };
     let budget = Budget::new(budget, graph)?;
-    let mut uncovered = cover::flips(graph, (&budget, *attacked_nodes), (stated, header.attacked_nodes));
+    let mut uncovered = uncovered_flips(
+        graph,
+        &FlipLimits { budget: &budget, nodes: *attacked_nodes },
+        &FlipLimits { budget: stated, nodes: header.attacked_nodes },
+    );
     let all = || (0..graph.attributes.rows as u32).collect();
     let counted = |node: &u32| header.nodes.as_ref().is_none_or(|nodes| nodes.binary_search(node).is_ok());
     if let Some(node) = nodes.clone().unwrap_or_else(all).iter().find(|node| !counted(node)) {
@@ -200,7 +208,7 @@ pub(crate) fn left_open(question: &Question, summary: &Summary) -> Vec<String> {
             Some(_) => Vec::new(),
         };
     }
-    let asked = question.rows(summary);
+    let asked = summary.asked_rows(question);
     let open = asked.iter().filter(|&&row| summary.answers[row].is_none()).map(|&row| row as u32).collect::<Vec<_>>();
     let mut left = Vec::new();
     let list = |nodes: &[u32]| {

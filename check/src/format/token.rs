@@ -1,4 +1,4 @@
-//! The tokens of [`crate::strict`]: numbers, texts and keys as JSON writes them, each in one way.
+//! The tokens of `strict`: numbers, texts and keys as JSON writes them, each in one way.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -290,7 +290,7 @@ fn least_values_on_rectangles_and_segments() {
         }
         let (lower, upper) = (-down, up);
         let slope = line[0];
-        let least = Interval::least_on_segment(Interval::around(&k), slope, (Down(lower), Up(upper)));
+        let least = Interval::least_on_segment(Interval::around(&k), slope, Down(lower), Up(upper));
         for x in [lower, lower / 2.0, 0.0, upper / 2.0, upper] {
             let x = exact(x);
             let value = &(&k * &x.positive_part()) - &(&slope.exact() * &x);
@@ -310,7 +310,7 @@ fn least_values_on_rectangles_and_segments() {
     near(at(2.0, -1.0, [1.0, 0.5], 3.0, 2.0), -2.0);
     // Zero counts only if it is on the segment.
     let on = |lower: f64, upper: f64, k: f64, slope: f64| {
-        Interval::least_on_segment(point(k), Stored(slope), (Down(lower), Up(upper))).0
+        Interval::least_on_segment(point(k), Stored(slope), Down(lower), Up(upper)).0
     };
     near(on(1.0, 2.0, 1.0, -1.0), 2.0);
     near(on(-2.0, -1.0, 1.0, 1.0), 1.0);

@@ -1,51 +1,24 @@
 //! Checks a whole file of untrusted proofs, line by line and in bounded memory.
 
-use std::io::{self, Read};
+use std::io::Read;
 use std::sync::Arc;
 
-use gcnproof_files::{GraphFile, ModelFile, PartFile, SparseMatrix};
+use gcnproof_files::{GraphFile, ModelFile};
 use rayon::prelude::*;
 
-use crate::checker::{Checker, Fault, Verdict};
-use crate::collective;
-use crate::edges;
-use crate::format::{LONGEST_REASON, Line, NodeProof, Unproved, longest_header};
-use crate::lines::{Lines, Raw};
-use crate::question::{Asked, Question, differences, flippable, left_open, removable, uncovered_attack};
-use crate::reason::Reason;
-use crate::statement::{Rule, Statement, require_digests};
-use crate::summary::{Stated, Summary};
-use crate::work::{Limits, Work, steps};
-
-/// What else may be said to a check.
-#[derive(Default)]
-pub struct Options {
-    /// The matrices that a `matrix:` rule may name.
-    pub matrices: Vec<Arc<SparseMatrix>>,
-    /// The core alone judges: slow.
-    pub exact_only: bool,
-    /// The message passing that the file must be about, one rule for all layers or one for each, as a header names them. If left out: any where nothing is
-    /// asked, otherwise the model's own, or `gcn`.
-    pub message_passing: Vec<String>,
-    /// What is asked.
-    pub question: Option<Question>,
-    /// What the graph says of itself if it is a part of a larger one.
-    pub part: Option<PartFile>,
-    /// What the check may cost.
-    pub limits: Limits,
-    /// Asked from time to time: is the check to stop?
-    pub stop: Option<fn() -> bool>,
-}
-
-/// Why it makes no sense to read on.
-pub(crate) enum Stop {
-    /// This line is wrong.
-    Wrong(u64, Reason),
-    /// The system could not read this line.
-    Unreadable(u64, io::Error),
-    /// What is stated is not what was asked: the summary says it.
-    Unmet,
-}
+use super::answer::{Asked, differences, left_open, uncovered_attack};
+use super::header::{Stop, read_header, require_part};
+use super::options::Options;
+use super::summary::{Stated, Summary};
+use crate::checker::Checker;
+use crate::format::lines::{Lines, Raw};
+use crate::format::{LONGEST_REASON, Line, Unproved};
+use crate::number::steps;
+use crate::question::{flippable, removable};
+use crate::statement::{Statement, require_digests};
+use crate::verdict::{Fault, Reason, Verdict};
+use crate::work::Work;
+use crate::{collective, edges};
 
 /// Checks a file of proofs, plain or compressed with zstd. `progress` is told how many nodes are done.
 ///
@@ -64,7 +37,7 @@ pub fn check(
     let mut summary = Summary { answers: verdicts.clone(), verdicts, attributes, question, part, ..Summary::default() };
     let limits = if options.exact_only { options.limits.exact() } else { options.limits };
     let work = Arc::new(Work::new(limits, nodes, options.stop));
-    match run((graph, model), options, &work, reader, &mut progress, &mut summary) {
+    match run(graph, model, options, &work, reader, &mut progress, &mut summary) {
         Ok(()) | Err(Stop::Unmet) => {}
         Err(Stop::Wrong(line, reason)) => summary.reject(line, None, reason),
         Err(Stop::Unreadable(line, error)) => {
@@ -78,7 +51,7 @@ pub fn check(
         let open = left_open(question, &summary);
         summary.unmet.extend(open);
         // Nobody has asked about other nodes.
-        let rows = question.rows(&summary);
+        let rows = summary.asked_rows(question);
         let answers = std::mem::replace(&mut summary.answers, vec![None; nodes]);
         rows.into_iter().for_each(|row| summary.answers[row] = answers[row]);
     }
@@ -86,7 +59,8 @@ pub fn check(
 }
 
 fn run(
-    (graph, model): (&GraphFile, &ModelFile),
+    graph: &GraphFile,
+    model: &ModelFile,
     options: &Options,
     work: &Arc<Work>,
     reader: impl Read,
@@ -134,36 +108,9 @@ fn run(
             }
             drop(meter);
             let checker = collective::Checker::new(&statement, options.exact_only, work);
-            collective::run(lines, &checker, work, progress, summary)
+            super::collective::run(lines, &checker, work, progress, summary)
         }
     }
-}
-
-/// Refuses proofs about a part that would say nothing about the whole graph: the network must not look beyond the part, nor have numbers of
-/// single nodes, and removed edges or one attack for all nodes are not about a part.
-fn require_part(part: &PartFile, model: &ModelFile, header: &Stated) -> Result<(), Reason> {
-    let wrong = |problem: String| Err(Reason::Files(format!("the graph is {}: {problem}", part.words())));
-    if !matches!(header, Stated::Flips(_)) {
-        return wrong("only proofs against flips of attributes, node by node, can be about a part".into());
-    }
-    let mut hops = 0;
-    for (layer, stated) in model.layers.iter().zip(header.message_passing()) {
-        if layer.bias.len() > layer.weight.columns {
-            return wrong("the model has biases by node".into());
-        }
-        let rules = stated.split(" & ").map(Rule::read).collect::<Option<Vec<Rule>>>();
-        let Some(rules) = rules.filter(|rules| !rules.iter().any(Rule::has_matrix)) else {
-            return wrong("messages are passed by a matrix, whose edges need not be those of the graph".into());
-        };
-        hops += rules.iter().map(Rule::hops).max().unwrap_or(0);
-    }
-    if hops > part.hops {
-        let complete = part.hops;
-        return wrong(format!(
-            "it is complete up to {complete} edges from its own nodes, but logits depend on nodes {hops} edges away"
-        ));
-    }
-    Ok(())
 }
 
 /// All lines after the header.
@@ -223,52 +170,6 @@ fn run_lines(
     }
     if ended { Ok(()) } else { Err(wrong(lines.number + 1, "the file ends before its end line")) }
 }
-
-/// The first line. No list in it is longer than what it counts, so that its size is bounded by that of the graph.
-pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFile) -> Result<Stated, Stop> {
-    let wrong = |reason| Stop::Wrong(1, reason);
-    let order = |problem: &str| Reason::Order(problem.into());
-    let (nodes, attributes, layers) = (graph.attributes.rows, graph.attributes.columns, model.layers.len());
-    let rules = model.layers.iter().flat_map(|layer| &layer.operators).map(|rule| rule.len() + 3);
-    let (rules, edges) = (rules.sum(), graph.adjacency.indices.len() / 2);
-    let longest = longest_header(nodes, attributes, layers).saturating_add(rules);
-    let longest =
-        longest.max(edges::format::longest_header(nodes, edges, layers.saturating_mul(80).saturating_add(rules)));
-    // A file about one attack may name all nodes besides.
-    let longest = longest.saturating_add(nodes.saturating_mul(11));
-    // A node has one line, and one with bounds for each layer; some more may be wrong.
-    let most = (nodes as u64).saturating_mul(layers as u64).saturating_add(SUPERFLUOUS);
-    let line = lines.header(longest, most).map_err(|error| Stop::Unreadable(1, error))?;
-    let bytes = line.unwrap_or_else(|| Err(order("the file is empty"))).map_err(wrong)?;
-    let others = [r#"{"node":"#, r#"{"unproved":"#, r#"{"bounds":"#, r#"{"end":"#, r#"{"share":"#, r#"{"claim":"#];
-    if others.iter().any(|other| bytes.starts_with(other.as_bytes())) {
-        return Err(wrong(order("the first line is not a header")));
-    }
-    // A line with an attack is never about attributes, nor one without about edges: each refuses what the other requires.
-    let most = nodes.max(layers);
-    if bytes.starts_with(br#"{"collective":"#) {
-        return match collective::format::Line::read(&bytes, most.max(attributes)).map_err(wrong)? {
-            collective::format::Line::Collective(header) => Ok(Stated::Collective(header)),
-            _ => Err(wrong(order("the first line is not a header"))),
-        };
-    }
-    if bytes.windows(ATTACK.len()).any(|part| part == ATTACK) {
-        return match edges::format::Line::read(&bytes, most.max(edges)).map_err(wrong)? {
-            edges::format::Line::Header(header) => Ok(Stated::Removals(header)),
-            _ => Err(wrong(order("the first line is not a header"))),
-        };
-    }
-    match Line::read(&bytes, most.max(attributes)).map_err(wrong)? {
-        Line::Header(header) => Ok(Stated::Flips(header)),
-        _ => Err(wrong(order("the first line is not a header"))),
-    }
-}
-
-/// Lines that a file may have besides those that its graph has room for.
-const SUPERFLUOUS: u64 = 1024;
-
-/// How a header that is not about attributes names what it is about.
-const ATTACK: &[u8] = br#""attack":"#;
 
 /// Enters what became of a line between the header and the end, and says whether it was accepted in vain. `seen` are the nodes of earlier lines.
 fn record(line: u64, judged: Judged, seen: &mut [bool], summary: &mut Summary) -> bool {
@@ -371,15 +272,4 @@ fn without_proof(unproved: Unproved) -> Judged {
         return Judged::Other(Reason::TooLarge(format!("a reason of more than {LONGEST_REASON} bytes")));
     }
     Judged::Unproved(unproved)
-}
-
-/// Reads one proof from one line, for those who want to look at it.
-impl std::str::FromStr for NodeProof {
-    type Err = Reason;
-    fn from_str(line: &str) -> Result<NodeProof, Reason> {
-        match Line::read(line.as_bytes(), usize::MAX)? {
-            Line::Node(proof) => Ok(proof),
-            _ => Err(Reason::Order("not the proof of a node".into())),
-        }
-    }
 }

@@ -1,18 +1,13 @@
 //! The outcome of a check of a file: verdicts by node, rejected lines, counts.
 
-use std::fmt;
-
 use gcnproof_files::PartFile;
 use serde::Serialize;
 
-use crate::checker::{Fault, Verdict};
-use crate::collective;
-use crate::edges;
 use crate::format::{Convention, Header, Unproved};
 use crate::question::Question;
-use crate::reason::Reason;
-use crate::report::visible;
+use crate::verdict::{Fault, Reason, Verdict};
 use crate::work::Steps;
+use crate::{collective, edges};
 
 /// Rejections that a summary keeps; more are only counted.
 const KEPT: usize = 1000;
@@ -26,22 +21,6 @@ pub struct Rejection {
     pub node: Option<u32>,
     /// What is wrong. Its text may hold anything that the file says; the text of the rejection has it escaped.
     pub fault: Fault,
-}
-
-impl fmt::Display for Rejection {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "line {}", self.line)?;
-        if let Some(node) = self.node {
-            write!(f, ", node {node}")?;
-        }
-        if let Some(class) = self.fault.class {
-            write!(f, ", class {class}")?;
-        }
-        if let Some(step) = self.fault.step {
-            write!(f, ", tree node {step}")?;
-        }
-        write!(f, ": {}", visible(&self.fault.reason.to_string()))
-    }
 }
 
 /// What a file is about.
@@ -204,8 +183,16 @@ impl Summary {
         }
     }
 
+    /// The rows that a question is about.
+    pub(crate) fn asked_rows(&self, question: &Question) -> Vec<usize> {
+        match &question.nodes {
+            Some(nodes) => nodes.iter().map(|&node| node as usize).collect(),
+            None => (0..self.verdicts.len()).filter(|&row| self.owns(row)).collect(),
+        }
+    }
+
     /// Does the graph answer for this row? A part does so for some of its rows only.
-    pub(crate) fn owns(&self, row: usize) -> bool {
+    fn owns(&self, row: usize) -> bool {
         self.part.as_ref().is_none_or(|part| part.owns(row))
     }
 

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use ruzstd::decoding::StreamingDecoder;
 
-use crate::reason::Reason;
+use crate::verdict::Reason;
 
 /// Bytes of a line after the header, at most. What a line becomes in memory is up to some 15 times as large: `{"leaf":{}}` is
 /// the worst.

@@ -8,13 +8,16 @@ use std::path::Path;
 
 use gcnproof_files::{GraphFile, ModelFile};
 
-use crate::checker::{Checker, Fault};
+use super::answer::differences;
+use super::header::{Stop, read_header};
+use super::options::Options;
+use super::stream::in_order;
+use super::summary::Stated;
+use crate::checker::Checker;
+use crate::format::lines::{LONGEST_LINE, Lines, Raw};
 use crate::format::{BoundsLine, Header, Line, NodeProof, Unproved, VERSION};
-use crate::lines::{LONGEST_LINE, Lines, Raw};
-use crate::question::differences;
 use crate::statement::Statement;
-use crate::stream::{Options, Stop, in_order, read_header};
-use crate::summary::Stated;
+use crate::verdict::Fault;
 
 /// What became of a file that was written again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Visitor};
 use serde::forward_to_deserialize_any;
 
-use crate::token::{Error, Reader, wrong};
+use super::token::{Error, Reader, wrong};
 
 /// Reads one value, which must be all there is. No list may have more than `longest` entries.
 ///

@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use crate::core::dyadic::Dyadic;
+use super::dyadic::Dyadic;
 pub(crate) use rounded::RowSum;
 
 /// `1 / count`, rounded to nearest: an entry of a message-passing rule.
@@ -546,7 +546,7 @@ impl Interval {
     }
 
     /// Rule 4 above layer 2: not above the least `k·relu(x) − slope·x` on `[lower, upper]`.
-    pub(crate) fn least_on_segment(k: Interval, slope: Stored, (lower, upper): (Down, Up)) -> Down {
+    pub(crate) fn least_on_segment(k: Interval, slope: Stored, lower: Down, upper: Up) -> Down {
         let at = |x: Interval| k.times(x.positive_part()).minus(x.scaled(slope)).lower;
         let ends = at(Interval { lower, upper: Up(lower.0) }).least(at(upper.corner()));
         if lower.0 < 0.0 && upper.0 > 0.0 { ends.least(Down(0.0)) } else { ends }
