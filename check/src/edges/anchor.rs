@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::cost::Cost;
 use super::number::{Number, Unit};
 use super::reach::{Sender, reach};
-use super::scene::{Link, Neighbour, Scene};
+use super::scene::{Link, Neighbour, NodeState, Scene};
 use crate::number::{Dyadic, Stored, rate};
 use crate::verdict::Reason;
 use crate::work::Meter;
@@ -70,7 +70,8 @@ impl<N: Number> Anchors<N> {
 /// A sender with the entry along its edge, and the entries after 1, 2, … removals elsewhere at it.
 fn sender(
     scene: &Scene,
-    (node, free): (usize, bool),
+    node: usize,
+    free: bool,
     most: usize,
     entry: impl Fn(usize) -> Stored,
 ) -> (Sender, Vec<Stored>) {
@@ -90,8 +91,7 @@ struct Position<N> {
 /// A node whose units are pushed: the target, or a neighbour that is kept with some number of removals.
 struct Place<'a> {
     scene: &'a Scene<'a, 'a>,
-    /// With the edges left there.
-    here: (u32, usize),
+    here: NodeState,
     /// Who sends to it, but the target to a neighbour, and the entries.
     senders: Vec<Sender>,
     entries: Vec<Stored>,
@@ -105,8 +105,8 @@ impl Place<'_> {
     /// Some of its units, case by case.
     fn positions<N: Number>(&self, units: Range<usize>) -> Vec<Position<N>> {
         let (scene, network) = (self.scene, self.scene.network);
-        let mut base = network.fixed::<N>(self.here.0)[units.clone()].to_vec();
-        scene.add(scene.own_entry(network.rule, self.here), self.here.0, units.clone(), &mut base);
+        let mut base = network.fixed::<N>(self.here.id)[units.clone()].to_vec();
+        scene.add(scene.own_entry(network.rule, self.here), self.here.id, units.clone(), &mut base);
         for (sender, &entry) in self.senders.iter().zip(&self.entries) {
             scene.add(entry, sender.node, units.clone(), &mut base);
         }
@@ -155,13 +155,13 @@ impl Place<'_> {
 /// The target's own units after some removals at it; `None` where the second layer does not take them.
 pub fn center<N: Number>(scene: &Scene, removed: usize) -> Option<Anchor<N>> {
     let (network, here) = (scene.network, scene.with(scene.target(), removed));
-    if !network.terms.iter().any(|term| network.own(term.rule, here.0)) {
+    if !network.terms.iter().any(|term| network.own(term.rule, here.id)) {
         return None;
     }
     let budget = scene.budget - removed;
     let senders = scene.neighbours.iter().map(|neighbour| {
         let most = scene.cap(neighbour.node).min(neighbour.others).min(budget);
-        sender(scene, (neighbour.node, neighbour.free), most, |k| scene.center_entry(neighbour, removed, k)).0
+        sender(scene, neighbour.node, neighbour.free, most, |k| scene.center_entry(neighbour, removed, k)).0
     });
     let entries = scene.neighbours.iter().map(|neighbour| scene.center_entry(neighbour, removed, 0));
     let cases = vec![(Stored::ZERO, scene.touched * budget)];
@@ -175,7 +175,7 @@ pub fn kept<N: Number>(scene: &Scene, neighbour: &Neighbour, r: usize) -> Kept<N
     let entry = |link: &Link, k: usize| scene.entry(rule, here, scene.with(link.node, k));
     let senders = neighbour.links.iter().map(|link| {
         let most = scene.cap(link.node).min(link.others).min(scene.budget - r);
-        sender(scene, (link.node, link.free), most, |k| entry(link, k))
+        sender(scene, link.node, link.free, most, |k| entry(link, k))
     });
     let (senders, after): (Vec<Sender>, Vec<Vec<Stored>>) = senders.unzip();
     let entries: Vec<Stored> = neighbour.links.iter().map(|link| entry(link, 0)).collect();

@@ -97,7 +97,8 @@ pub fn bound<N: Number>(
     pair: &Pair<N>,
     hints: &Prices,
     cached: Option<&Anchors<N>>,
-    (cost, meter): (&Cost, &Meter),
+    cost: &Cost,
+    meter: &Meter,
 ) -> Result<N, Reason> {
     let prices = prices(scene, hints)?;
     meter.ahead(cost.operations().saturating_mul(N::STEPS))?;
@@ -219,7 +220,7 @@ impl<N: Number> Leaf<'_, N> {
             let target = scene.with(scene.target(), removed);
             let coefficients = self.coefficients(|term| scene.entry(network.terms[term].rule, target, here));
             let lines = Lines::new(&coefficients, anchor);
-            self.least((neighbour, costs), kept, &lines, (removed, r))
+            self.least(neighbour, costs, kept, &lines, removed, r)
         };
         kept.cases.iter().enumerate().map(case).collect()
     }
@@ -227,10 +228,12 @@ impl<N: Number> Leaf<'_, N> {
     /// The least over the states of all links, exactly `r` of them cut.
     fn least(
         &self,
-        (neighbour, costs): (&Neighbour, &[Costs<N>]),
+        neighbour: &Neighbour,
+        costs: &[Costs<N>],
         kept: &Kept<N>,
         lines: &Lines<N>,
-        (removed, r): (usize, usize),
+        removed: usize,
+        r: usize,
     ) -> N {
         let (scene, price) = (self.scene, &self.prices[removed]);
         let room = scene.budget - removed - r;
@@ -243,7 +246,7 @@ impl<N: Number> Leaf<'_, N> {
                 continue;
             }
             let values = lines.values(self.sent(link.node));
-            let best = self.best(link, gains, &values, &costs.elsewhere, (removed, room));
+            let best = self.best(link, gains, &values, &costs.elsewhere, removed, room);
             if let Some(entry) = cut {
                 swaps.push(values[1].scaled(entry).plus(&price.times(&costs.cut)).minus(&best));
             }
@@ -253,7 +256,7 @@ impl<N: Number> Leaf<'_, N> {
     }
 
     /// The least over the numbers of removals elsewhere at the sender of a link that is kept.
-    fn best(&self, link: &Link, gains: &[N], values: &[N; 2], costs: &[N], (removed, room): (usize, usize)) -> N {
+    fn best(&self, link: &Link, gains: &[N], values: &[N; 2], costs: &[N], removed: usize, room: usize) -> N {
         // Entries grow and prices are not negative, so that without a loss in one more message nothing is below 0.
         if values[0].negated().positive_part().is_zero() {
             return N::zero();

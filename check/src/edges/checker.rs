@@ -11,7 +11,7 @@ use super::cost::Cost;
 use super::format::{Claim, ClassProof, NodeProof, Prices, Step, Witness};
 use super::ground::Ground;
 use super::margin::{Margins, margin};
-use super::network::Pair;
+use super::network::{Network, Pair};
 use super::number::Number;
 use super::scene::Scene;
 use super::state::State;
@@ -34,6 +34,26 @@ impl Root {
             let _ = self.0.set(Anchors::new(scene, cost, meter)?);
         }
         Ok(self.0.get().and_then(Option::as_ref))
+    }
+}
+
+/// One class against the reference class of a node. All three must exist.
+#[derive(Clone, Copy)]
+struct Classes {
+    node: u32,
+    reference: u32,
+    class: u32,
+}
+
+impl Classes {
+    fn pair<N: Number>(self, network: &Network) -> Pair<N> {
+        Pair::new(network, self.node, self.reference, self.class)
+    }
+}
+
+impl NodeProof {
+    fn against(&self, class: u32) -> Classes {
+        Classes { node: self.id, reference: self.class, class }
     }
 }
 
@@ -92,7 +112,8 @@ impl<'a> Checker<'a> {
     pub fn bound(
         &self,
         node: u32,
-        (reference, class): (u32, u32),
+        reference: u32,
+        class: u32,
         splits: &[(Edge, bool)],
         hints: &Prices,
     ) -> Result<Interval, Reason> {
@@ -108,12 +129,12 @@ impl<'a> Checker<'a> {
         }
         let scene = Scene::new(&self.statement.network, &state);
         let (cost, meter) = (Cost::new(&scene), self.work.line());
+        let classes = Classes { node, reference, class };
         if self.exact_only {
-            let pair = Pair::new(scene.network, node, reference, class);
-            let exact: Dyadic = bound(&scene, &pair, hints, None, (&cost, &meter))?;
+            let exact: Dyadic = bound(&scene, &classes.pair(scene.network), hints, None, &cost, &meter)?;
             return Ok(Interval::around(&exact));
         }
-        bound(&scene, &Pair::new(scene.network, node, reference, class), hints, None, (&cost, &meter))
+        bound(&scene, &classes.pair(scene.network), hints, None, &cost, &meter)
     }
 
     /// Every other class, ascending. That all margins are positive without a removal is part of what is proved, so the reference class is
@@ -132,7 +153,7 @@ impl<'a> Checker<'a> {
                 return Err(Reason::Classes(one.class).into());
             }
             let judged = walk(ground, self.statement.budget.global, &one.tree, meter, |state, step| {
-                self.leaf(state, (proof.id, proof.class, one.class), step, (&root, meter))
+                self.leaf(state, proof.against(one.class), step, &root, meter)
             });
             judged.map_err(|(step, reason)| Fault { class: Some(one.class), step: Some(step), reason })?;
         }
@@ -152,7 +173,7 @@ impl<'a> Checker<'a> {
         meter.ahead(operations.saturating_mul(if self.exact_only { Dyadic::STEPS } else { 0 }))?;
         if self.statement.classes == Convention::Predicted {
             // The smallest number among equals.
-            let ahead = |class: u32| match self.sign(&start, (proof.id, proof.class, class)).0 {
+            let ahead = |class: u32| match self.sign(&start, proof.against(class)).0 {
                 Ordering::Greater => true,
                 Ordering::Equal => proof.class < class,
                 Ordering::Less => false,
@@ -168,7 +189,7 @@ impl<'a> Checker<'a> {
         let mut state = start;
         // Others change nothing about the node.
         witness.edges.iter().filter_map(|&edge| ground.edge(edge)).for_each(|edge| state.remove(edge));
-        match self.sign(&state, (proof.id, proof.class, witness.class)) {
+        match self.sign(&state, proof.against(witness.class)) {
             (Ordering::Less, _) => Ok(Verdict::NonRobust),
             (Ordering::Equal, _) => Ok(Verdict::Tie),
             (Ordering::Greater, margin) => Err(at_class(Reason::Margin(margin))),
@@ -176,29 +197,23 @@ impl<'a> Checker<'a> {
     }
 
     /// The sign of the margin of a class over another on a path, and floats around it.
-    fn sign(&self, state: &State, (node, reference, class): (u32, u32, u32)) -> (Ordering, Interval) {
+    fn sign(&self, state: &State, classes: Classes) -> (Ordering, Interval) {
         let network = &self.statement.network;
         if !self.exact_only {
-            let rounded: Interval = margin(network, state, &Pair::new(network, node, reference, class));
+            let rounded: Interval = margin(network, state, &classes.pair(network));
             if let Some(sign) = rounded.sign() {
                 return (sign, rounded);
             }
         }
-        let exact: Dyadic = margin(network, state, &Pair::new(network, node, reference, class));
+        let exact: Dyadic = margin(network, state, &classes.pair(network));
         (exact.sign(), Interval::around(&exact))
     }
 
-    fn leaf(
-        &self,
-        state: &State,
-        classes: (u32, u32, u32),
-        step: &Step,
-        (root, meter): (&Root, &Meter),
-    ) -> Result<(), Reason> {
+    fn leaf(&self, state: &State, classes: Classes, step: &Step, root: &Root, meter: &Meter) -> Result<(), Reason> {
         let scene = Scene::new(&self.statement.network, state);
         match step {
             Step::Singles(_) => self.singles(&scene, classes, meter),
-            Step::Prices(hints) => self.prices(&scene, classes, hints, (root, meter)),
+            Step::Prices(hints) => self.prices(&scene, classes, hints, root, meter),
             Step::Edge(..) => Err(Reason::Incomplete),
         }
     }
@@ -206,18 +221,19 @@ impl<'a> Checker<'a> {
     fn prices(
         &self,
         scene: &Scene,
-        (node, reference, class): (u32, u32, u32),
+        classes: Classes,
         hints: &Prices,
-        (root, meter): (&Root, &Meter),
+        root: &Root,
+        meter: &Meter,
     ) -> Result<(), Reason> {
         let cost = Cost::new(scene);
         if !self.exact_only {
-            let pair = Pair::new(scene.network, node, reference, class);
+            let pair = classes.pair(scene.network);
             let rounded: Interval = meter.while_held(|| {
                 meter.hold(cost.bytes::<Interval>())?;
                 meter.ahead(cost.operations().saturating_mul(Interval::STEPS))?;
                 let cached = if scene.state.is_start() { root.get(scene, &cost, meter)? } else { None };
-                bound(scene, &pair, hints, cached, (&cost, meter))
+                bound(scene, &pair, hints, cached, &cost, meter)
             })?;
             match rounded.sign() {
                 Some(Ordering::Greater) => return Ok(()),
@@ -225,15 +241,15 @@ impl<'a> Checker<'a> {
                 None => {}
             }
         }
-        let pair = Pair::new(scene.network, node, reference, class);
+        let pair = classes.pair(scene.network);
         let exact: Dyadic = meter.while_held(|| {
             meter.hold(cost.bytes::<Dyadic>())?;
-            bound(scene, &pair, hints, None, (&cost, meter))
+            bound(scene, &pair, hints, None, &cost, meter)
         })?;
         if exact.is_positive() { Ok(()) } else { Err(Reason::Bound(Interval::around(&exact))) }
     }
 
-    fn singles(&self, scene: &Scene, (node, reference, class): (u32, u32, u32), meter: &Meter) -> Result<(), Reason> {
+    fn singles(&self, scene: &Scene, classes: Classes, meter: &Meter) -> Result<(), Reason> {
         if scene.budget > 1 {
             return Err(Reason::Singles(scene.budget));
         }
@@ -241,8 +257,7 @@ impl<'a> Checker<'a> {
         meter.ahead(operations.saturating_mul(if self.exact_only { Dyadic::STEPS } else { Interval::STEPS }))?;
         // Each margin is as expensive as any other.
         let each = Interval::steps(operations / (listed.len() as u64 + 1));
-        let pairs =
-            (Pair::new(scene.network, node, reference, class), Pair::new(scene.network, node, reference, class));
+        let pairs = (classes.pair(scene.network), classes.pair(scene.network));
         let rounded: Option<Margins<Interval>> = (!self.exact_only).then(|| Margins::new(scene, &pairs.0));
         let exact: OnceCell<Margins<Dyadic>> = OnceCell::new();
         let positive = |extra: Option<usize>| {

@@ -32,6 +32,14 @@ pub struct Neighbour {
     pub touched: usize,
 }
 
+/// A node with some of its edges removed.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeState {
+    pub id: u32,
+    /// `d_v`: the edges that are left there.
+    pub left: usize,
+}
+
 /// What a leaf is about.
 pub struct Scene<'n, 's> {
     pub network: &'n Network<'n>,
@@ -121,17 +129,17 @@ impl<'n, 's> Scene<'n, 's> {
         (0..ground.edges.len()).filter(|&edge| self.free[edge]).filter(is_new).collect()
     }
 
-    /// `d_v` when `more` edges are removed there: the node and its edges left.
-    pub fn with(&self, node: usize, more: usize) -> (u32, usize) {
-        (self.id(node), self.state.left[node] - more)
+    /// A node when `more` edges are removed there.
+    pub fn with(&self, node: usize, more: usize) -> NodeState {
+        NodeState { id: self.id(node), left: self.state.left[node] - more }
     }
 
-    /// The entry of a rule along an edge, by receiver and sender with the edges left there.
-    pub fn entry(&self, rule: Rule, receiver: (u32, usize), sender: (u32, usize)) -> Stored {
+    /// The entry of a rule along an edge.
+    pub fn entry(&self, rule: Rule, receiver: NodeState, sender: NodeState) -> Stored {
         if !rule.has_edges() {
             return Stored::ZERO;
         }
-        let size = |(id, left): (u32, usize)| self.network.size(rule, id, left);
+        let size = |node: NodeState| self.network.size(rule, node.id, node.left);
         rule.entry(size(receiver), size(sender))
     }
 
@@ -142,9 +150,9 @@ impl<'n, 's> Scene<'n, 's> {
     }
 
     /// The entry from a node to itself.
-    pub fn own_entry(&self, rule: Rule, (id, left): (u32, usize)) -> Stored {
-        let size = self.network.size(rule, id, left);
-        if self.network.own(rule, id) { rule.entry(size, size) } else { Stored::ZERO }
+    pub fn own_entry(&self, rule: Rule, node: NodeState) -> Stored {
+        let size = self.network.size(rule, node.id, node.left);
+        if self.network.own(rule, node.id) { rule.entry(size, size) } else { Stored::ZERO }
     }
 
     /// Adds an entry times what a node sends to some units.

@@ -343,7 +343,9 @@ impl Case {
     /// The bound of a leaf behind some splits, rounded and exact.
     pub fn leaf_bound(&self, classes: (u32, u32), splits: &[(Edge, bool)], hints: &Prices) -> [Interval; 2] {
         let statement = Statement::new(&self.world.graph, &self.world.model, &self.header).unwrap();
-        let judge = |exact_only: bool| Checker::new(&statement, exact_only).bound(self.node, classes, splits, hints);
+        let judge = |exact_only: bool| {
+            Checker::new(&statement, exact_only).bound(self.node, classes.0, classes.1, splits, hints)
+        };
         let both = [false, true].map(|exact_only| judge(exact_only).unwrap());
         assert!(encloses(&both[0], &both[1]), "{both:?}");
         both

@@ -121,9 +121,9 @@ fn costs_are_known_before() {
                 let (first, work) = (Work::new(Limits::NONE, 0, None), Work::new(Limits::NONE, 0, None));
                 let pair: Pair<Interval> = Pair::new(scene.network, node, 0, 1);
                 // What nodes send is found once for all leaves.
-                bound(scene, &pair, &hints, None, (&cost, &first.line())).unwrap();
+                bound(scene, &pair, &hints, None, &cost, &first.line()).unwrap();
                 let before = ticks();
-                bound(scene, &pair, &hints, None, (&cost, &work.line())).unwrap();
+                bound(scene, &pair, &hints, None, &cost, &work.line()).unwrap();
                 let (counted, known) = (ticks() - before, cost.operations());
                 assert!(counted <= known, "{at}, node {node}: {counted} of {known}");
                 worst = worst.max(known as f64 / (counted + 1000) as f64);
@@ -154,13 +154,8 @@ fn nothing_is_begun_that_is_too_expensive() {
     let files = Files::new(300, |_, _| true, 2, [&["gcn"], &["gcn"]], [u64::MAX, u64::MAX]);
     files.with(0, |scene| {
         let (cost, work, before) = (Cost::new(scene), Work::lines(), ticks());
-        let found = bound::<Interval>(
-            scene,
-            &Pair::new(scene.network, 0, 0, 1),
-            &Prices::default(),
-            None,
-            (&cost, &work.line()),
-        );
+        let found =
+            bound::<Interval>(scene, &Pair::new(scene.network, 0, 0, 1), &Prices::default(), None, &cost, &work.line());
         assert!(matches!(found, Err(Reason::TooExpensive(_))), "{found:?}");
         assert!(ticks() - before < 100);
         // Memory of one leaf: some megabytes.
