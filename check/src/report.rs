@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::edges::format::Removals;
+use crate::edges::Removals;
 use crate::file::{Rejection, Stated, Summary};
 use crate::format::{BudgetStatement, Convention, Deployed, Direction, Local};
 use crate::question::text::{shown_rules, visible};

@@ -10,7 +10,7 @@ use crate::core::scope::Scope;
 use crate::core::tree::is_predicted;
 use crate::core::{forward, leaf};
 use crate::expand::exact_hints;
-use crate::fast::{Attempt, Fast, Target};
+use crate::fast::{Attempt, Fast, FastTarget};
 use crate::format::exact::{ExactHints, WholeHints};
 use crate::format::lines::LONGEST_LINE;
 use crate::format::{BoundsLine, Claim, ClassProof, Convention, Leaf, NodeProof, Step};
@@ -109,7 +109,7 @@ impl<'a> Checker<'a> {
         }
         let slice = Slice::new(network, network.depth(), proof.id);
         let scope = Scope { network, budget, slice: &slice };
-        let mut target = Target::new(&self.fast, &slice);
+        let mut target = FastTarget::new(&self.fast, &slice);
         let meter = self.work.line();
         for one in trees {
             let class = [proof.class, one.class].into_iter().find(|class| *class as usize >= network.classes());
@@ -156,7 +156,7 @@ impl<'a> Checker<'a> {
                 return Err(Reason::Reference("label").into());
             }
         }
-        let target = Target::new(&self.fast, &slice);
+        let target = FastTarget::new(&self.fast, &slice);
         let (node, error) = (proof.id, Dyadic::ZERO);
         let mut problem = Session { checker: self, slice: &slice, target, error, node, meter: &meter };
         match &proof.claim {
@@ -222,7 +222,7 @@ impl<'a> Checker<'a> {
     pub fn session<T>(&self, node: u32, ask: impl FnOnce(&mut Session) -> T) -> T {
         let network = &self.statement.network;
         let slice = Slice::new(network, network.depth(), node);
-        let (target, meter) = (Target::new(&self.fast, &slice), self.work.line());
+        let (target, meter) = (FastTarget::new(&self.fast, &slice), self.work.line());
         ask(&mut Session { checker: self, slice: &slice, target, error: Dyadic::ZERO, node, meter: &meter })
     }
 
@@ -321,7 +321,7 @@ type Keep<'k> = Option<&'k mut Vec<(u32, usize, ExactHints)>>;
 pub struct Session<'a> {
     pub(crate) checker: &'a Checker<'a>,
     pub(crate) slice: &'a Slice,
-    pub(crate) target: Target<'a>,
+    pub(crate) target: FastTarget<'a>,
     node: u32,
     pub(crate) meter: &'a Meter<'a>,
     /// What the bound of the class at hand must exceed: 0 for the exact network.

@@ -1,6 +1,6 @@
 //! Which flips need a closer look: those that may be worth more than their price, by Cauchy and Schwarz.
 
-use super::format::{Claim, Share};
+use super::line::{CollectiveClaim, Share};
 use super::worth::Worth;
 use crate::number::{Down, Stored, Up};
 
@@ -15,7 +15,7 @@ pub(super) struct Deferred {
 pub(super) fn limits(
     deferred: &[Deferred],
     others: [&Worth; 2],
-    claim: &Claim,
+    claim: &CollectiveClaim,
     with_prices_of_nodes: bool,
     by_norm: &[(u32, Up)],
 ) -> Vec<usize> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use dashu_int::IBig;
 
 use super::ONE;
-use super::format::{Leaf, Share};
+use super::line::{Share, ShareLeaf};
 use crate::checker::Session;
 use crate::core::leaf::Target;
 use crate::core::path::Path;
@@ -58,7 +58,7 @@ impl Session<'_> {
     /// What the weights of a share line are at most, by node and for a norm of 1, if floats suffice for its constants.
     pub(super) fn weight_norms(&mut self, share: &Share) -> Option<Vec<(u32, Up)>> {
         let network = &self.checker.statement().network;
-        let (classes, usual) = (network.classes() as u32, Leaf::usual(network.depth()));
+        let (classes, usual) = (network.classes() as u32, ShareLeaf::usual(network.depth()));
         if self.checker.has_stated_bounds() {
             return None;
         }
@@ -66,7 +66,7 @@ impl Session<'_> {
         let mut listed = share.leaves.iter().peekable();
         for class in (0..classes).filter(|&class| class != share.class) {
             let leaf = listed.next_if(|entry| entry.0 == class).map_or(&usual, |entry| &entry.1);
-            let (Leaf::Leaf(leaf), path) = (leaf, Path::default()) else { return None };
+            let (ShareLeaf::Leaf(leaf), path) = (leaf, Path::default()) else { return None };
             let short = self.scope().short(&path, leaf).ok()?;
             let (hints, constant, step) = self.target.relaxed(&[(share.class, 1), (class, -1)], &path, &short)?;
             if !constant.is_positive() {
@@ -92,7 +92,7 @@ impl Session<'_> {
         let rows = free.map(|&node| (node, vec![0; network.graph.attributes.columns])).collect();
         let mut weights = Weights { rows, exact: true };
         let mut listed = share.leaves.iter().peekable();
-        let usual = Leaf::usual(depth);
+        let usual = ShareLeaf::usual(depth);
         for class in (0..classes).filter(|&class| class != share.class) {
             let leaf = listed.next_if(|entry| entry.0 == class).map_or(&usual, |entry| &entry.1);
             let judged = self.leaf_weights(share.class, class, leaf.clone().into(), look, &mut weights);

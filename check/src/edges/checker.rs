@@ -7,15 +7,15 @@ use std::sync::Arc;
 use super::anchor::Anchors;
 use super::bound::bound;
 use super::cost;
-use super::cost::Cost;
-use super::format::{Claim, ClassProof, NodeProof, Prices, Step, Witness};
+use super::cost::LeafCost;
 use super::ground::Ground;
+use super::line::{EdgeClaim, EdgeClassProof, EdgeNodeProof, EdgePrices, EdgeStep, EdgeWitness};
 use super::margin::{Margins, margin};
-use super::network::{Network, Pair};
-use super::number::Number;
+use super::network::{EdgeNetwork, Pair};
+use super::number::Scalar;
 use super::scene::Scene;
 use super::state::State;
-use super::statement::Statement;
+use super::statement::EdgeStatement;
 use super::tree::{free, walk};
 use crate::format::Convention;
 use crate::ids::Edge;
@@ -28,7 +28,7 @@ use crate::work::{Meter, Work};
 struct Root(OnceCell<Option<Anchors<Interval>>>);
 
 impl Root {
-    fn get(&self, scene: &Scene, cost: &Cost, meter: &Meter) -> Result<Option<&Anchors<Interval>>, Reason> {
+    fn get(&self, scene: &Scene, cost: &LeafCost, meter: &Meter) -> Result<Option<&Anchors<Interval>>, Reason> {
         if self.0.get().is_none() {
             // Nobody else can have set it.
             let _ = self.0.set(Anchors::new(scene, cost, meter)?);
@@ -46,43 +46,43 @@ struct Classes {
 }
 
 impl Classes {
-    fn pair<N: Number>(self, network: &Network) -> Pair<N> {
+    fn pair<N: Scalar>(self, network: &EdgeNetwork) -> Pair<N> {
         Pair::new(network, self.node, self.reference, self.class)
     }
 }
 
-impl NodeProof {
+impl EdgeNodeProof {
     fn against(&self, class: u32) -> Classes {
         Classes { node: self.id, reference: self.class, class }
     }
 }
 
 /// Judges the proofs of a statement. Shared by all threads.
-pub struct Checker<'a> {
-    statement: &'a Statement<'a>,
+pub struct EdgeChecker<'a> {
+    statement: &'a EdgeStatement<'a>,
     exact_only: bool,
     /// What lines may cost.
     work: Arc<Work>,
 }
 
-impl<'a> Checker<'a> {
+impl<'a> EdgeChecker<'a> {
     /// With `exact_only` exact numbers alone judge.
-    pub fn new(statement: &'a Statement<'a>, exact_only: bool) -> Checker<'a> {
-        Checker { statement, exact_only, work: Work::lines() }
+    pub fn new(statement: &'a EdgeStatement<'a>, exact_only: bool) -> EdgeChecker<'a> {
+        EdgeChecker { statement, exact_only, work: Work::lines() }
     }
 
     /// The same within other limits.
     #[must_use]
-    pub fn within(self, work: Arc<Work>) -> Checker<'a> {
-        Checker { work, ..self }
+    pub fn within(self, work: Arc<Work>) -> EdgeChecker<'a> {
+        EdgeChecker { work, ..self }
     }
 
     /// Accepts or rejects the proof of one node.
     ///
     /// # Errors
     /// The first thing that is wrong.
-    pub fn check(&self, proof: &NodeProof) -> Result<Verdict, Fault> {
-        let Statement { graph, network, .. } = self.statement;
+    pub fn check(&self, proof: &EdgeNodeProof) -> Result<Verdict, Fault> {
+        let EdgeStatement { graph, network, .. } = self.statement;
         if proof.id as usize >= graph.attributes.rows {
             return Err(Reason::Node.into());
         }
@@ -99,8 +99,8 @@ impl<'a> Checker<'a> {
         meter.look()?;
         let ground = Ground::new(self.statement, proof.id);
         match &proof.claim {
-            Claim::Robust(trees) => self.robust(&ground, proof, trees, &meter),
-            Claim::NonRobust(witness) => self.witness(&ground, proof, witness, &meter),
+            EdgeClaim::Robust(trees) => self.robust(&ground, proof, trees, &meter),
+            EdgeClaim::NonRobust(witness) => self.witness(&ground, proof, witness, &meter),
         }
     }
 
@@ -115,7 +115,7 @@ impl<'a> Checker<'a> {
         reference: u32,
         class: u32,
         splits: &[(Edge, bool)],
-        hints: &Prices,
+        hints: &EdgePrices,
     ) -> Result<Interval, Reason> {
         let ground = Ground::new(self.statement, node);
         let mut state = State::new(&ground, self.statement.budget.global);
@@ -128,7 +128,7 @@ impl<'a> Checker<'a> {
             }
         }
         let scene = Scene::new(&self.statement.network, &state);
-        let (cost, meter) = (Cost::new(&scene), self.work.line());
+        let (cost, meter) = (LeafCost::new(&scene), self.work.line());
         let classes = Classes { node, reference, class };
         if self.exact_only {
             let exact: Dyadic = bound(&scene, &classes.pair(scene.network), hints, None, &cost, &meter)?;
@@ -142,8 +142,8 @@ impl<'a> Checker<'a> {
     fn robust(
         &self,
         ground: &Ground,
-        proof: &NodeProof,
-        trees: &[ClassProof],
+        proof: &EdgeNodeProof,
+        trees: &[EdgeClassProof],
         meter: &Meter,
     ) -> Result<Verdict, Fault> {
         let root = Root::default();
@@ -163,8 +163,14 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn witness(&self, ground: &Ground, proof: &NodeProof, witness: &Witness, meter: &Meter) -> Result<Verdict, Fault> {
-        let Statement { graph, network, budget, .. } = self.statement;
+    fn witness(
+        &self,
+        ground: &Ground,
+        proof: &EdgeNodeProof,
+        witness: &EdgeWitness,
+        meter: &Meter,
+    ) -> Result<Verdict, Fault> {
+        let EdgeStatement { graph, network, budget, .. } = self.statement;
         let at_class = |reason| Fault { class: Some(witness.class), step: None, reason };
         let start = State::new(ground, budget.global);
         let margins = if self.statement.classes == Convention::Predicted { network.classes } else { 1 };
@@ -209,12 +215,12 @@ impl<'a> Checker<'a> {
         (exact.sign(), Interval::around(&exact))
     }
 
-    fn leaf(&self, state: &State, classes: Classes, step: &Step, root: &Root, meter: &Meter) -> Result<(), Reason> {
+    fn leaf(&self, state: &State, classes: Classes, step: &EdgeStep, root: &Root, meter: &Meter) -> Result<(), Reason> {
         let scene = Scene::new(&self.statement.network, state);
         match step {
-            Step::Singles(_) => self.singles(&scene, classes, meter),
-            Step::Prices(hints) => self.prices(&scene, classes, hints, root, meter),
-            Step::Edge(..) => Err(Reason::Incomplete),
+            EdgeStep::Singles(_) => self.singles(&scene, classes, meter),
+            EdgeStep::Prices(hints) => self.prices(&scene, classes, hints, root, meter),
+            EdgeStep::Edge(..) => Err(Reason::Incomplete),
         }
     }
 
@@ -222,11 +228,11 @@ impl<'a> Checker<'a> {
         &self,
         scene: &Scene,
         classes: Classes,
-        hints: &Prices,
+        hints: &EdgePrices,
         root: &Root,
         meter: &Meter,
     ) -> Result<(), Reason> {
-        let cost = Cost::new(scene);
+        let cost = LeafCost::new(scene);
         if !self.exact_only {
             let pair = classes.pair(scene.network);
             let rounded: Interval = meter.while_held(|| {

@@ -1,7 +1,7 @@
 //! The true network after some removals: margins of a class pair at the target.
 
-use super::network::{Network, Pair};
-use super::number::Number;
+use super::network::{EdgeNetwork, Pair};
+use super::number::Scalar;
 use super::scene::{NodeState, Scene};
 use super::state::State;
 use crate::number::Stored;
@@ -14,7 +14,7 @@ pub struct Margins<'a, N> {
     taken: Vec<Vec<N>>,
 }
 
-impl<'a, N: Number> Margins<'a, N> {
+impl<'a, N: Scalar> Margins<'a, N> {
     /// On a path, without further removals.
     pub fn new(scene: &'a Scene<'a, 'a>, pair: &'a Pair<N>) -> Margins<'a, N> {
         let mut margins = Margins { scene, pair, taken: vec![Vec::new(); scene.state.ground.ids.len()] };
@@ -88,6 +88,6 @@ impl<'a, N: Number> Margins<'a, N> {
 }
 
 /// The margin of a pair on a path, without further removals.
-pub fn margin<N: Number>(network: &Network, state: &State, pair: &Pair<N>) -> N {
+pub fn margin<N: Scalar>(network: &EdgeNetwork, state: &State, pair: &Pair<N>) -> N {
     Margins::new(&Scene::new(network, state), pair).margin(None)
 }

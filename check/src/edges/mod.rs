@@ -2,7 +2,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`mod@format`] | the lines of a file |
+//! | `line` | the lines of a file; [`mod@format`] has their short names |
 //! | `statement`, `budget`, `rule`, `network` | what header, graph and model mean |
 //! | `ground`, `state`, `tree` | relevant edges of a target, what a path decides about them, and how a tree covers all sets |
 //! | `number` | exact numbers, and floats rounded outward: the rules below are written once, for both |
@@ -16,8 +16,8 @@ mod bound;
 mod budget;
 mod checker;
 mod cost;
-pub mod format;
 mod ground;
+mod line;
 mod margin;
 mod network;
 mod number;
@@ -30,6 +30,18 @@ mod statement;
 mod tree;
 
 pub use crate::ids::Edge;
-pub(crate) use budget::{Budget, neighbours};
-pub use checker::Checker;
-pub use statement::Statement;
+pub(crate) use budget::{RemovalBudget, neighbours};
+pub use checker::EdgeChecker as Checker;
+pub(crate) use checker::EdgeChecker;
+pub(crate) use line::{EdgeClaim, EdgeHeader, EdgeLine, Removals, longest_header};
+pub(crate) use statement::EdgeStatement;
+pub use statement::EdgeStatement as Statement;
+
+/// The lines of a file by their short names, for those who have no other kind of proofs at hand.
+pub mod format {
+    pub use super::line::{
+        EdgeAttack as Attack, EdgeClaim as Claim, EdgeClassProof as ClassProof, EdgeHeader as Header, EdgeLine as Line,
+        EdgeNodeProof as NodeProof, EdgePrices as Prices, EdgeStep as Step, EdgeWitness as Witness, Nothing, Removals,
+        VERSION, longest_header,
+    };
+}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::hints::{EnvelopeUse, FloatHints, LevelUse};
-use super::loss::Losses;
+use super::loss::FastLosses;
 use super::row::Row;
 use super::shared::{Bounds, Fast};
 use crate::core::path::Path;
@@ -23,7 +23,7 @@ pub(crate) struct Region {
 }
 
 /// One target: the logits of a node, or a hidden unit.
-pub(crate) struct Target<'a> {
+pub(crate) struct FastTarget<'a> {
     fast: &'a Fast<'a>,
     slice: &'a Slice,
     memory: Option<(Path, Arc<Region>)>,
@@ -37,10 +37,10 @@ pub(crate) enum Attempt {
     Hints(Box<FloatHints>, Down),
 }
 
-impl<'a> Target<'a> {
+impl<'a> FastTarget<'a> {
     /// Nothing is computed before it is asked for.
-    pub(crate) fn new(fast: &'a Fast<'a>, slice: &'a Slice) -> Target<'a> {
-        Target { fast, slice, memory: None }
+    pub(crate) fn new(fast: &'a Fast<'a>, slice: &'a Slice) -> FastTarget<'a> {
+        FastTarget { fast, slice, memory: None }
     }
 
     /// The logits of the target after some flips.
@@ -82,10 +82,10 @@ impl<'a> Target<'a> {
     }
 
     /// What the losses of an expanded leaf depend on; `step` is the one of its grid.
-    pub(crate) fn losses<'l>(&'l self, hints: &'l FloatHints, decided: &'l Decided, step: Stored) -> Losses<'l> {
+    pub(crate) fn losses<'l>(&'l self, hints: &'l FloatHints, decided: &'l Decided, step: Stored) -> FastLosses<'l> {
         let (network, budget, slice) = (&*self.fast.network, self.fast.budget, self.slice);
         let FloatHints { lines, linear, levels, envelopes, rows, .. } = hints;
-        Losses { network, budget, slice, decided, lines, linear, levels, envelopes, rows, step }
+        FastLosses { network, budget, slice, decided, lines, linear, levels, envelopes, rows, step }
     }
 
     /// Hints for a path that surely no perturbation takes.

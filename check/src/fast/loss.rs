@@ -14,7 +14,7 @@ use crate::number::{Down, Interval, Rough, RowSlopes, Stored, Up, excess_share, 
 use crate::statement::{Budget, Decided, Link, Slice, pairs};
 
 /// What the losses of a leaf depend on.
-pub(crate) struct Losses<'a> {
+pub(crate) struct FastLosses<'a> {
     pub(crate) network: &'a FastNetwork<'a>,
     pub(crate) budget: &'a Budget<'a>,
     pub(crate) slice: &'a Slice,
@@ -46,7 +46,7 @@ type Found = (usize, u32, Up);
 /// A line with its bends overstated: unit, `rise` from below, `fall` from above.
 type Steep = (usize, Down, Up);
 
-impl Losses<'_> {
+impl FastLosses<'_> {
     /// Prices for the largest loss and what they give; good prices if a sign is asked for, with `total` what is lost from, else the best.
     ///
     /// The last is the flip that loses most, as far as that was looked at.
@@ -269,8 +269,8 @@ impl Losses<'_> {
     /// The slopes of a row: with bends and kinks overstated, and without them where it has any.
     fn slopes(&self, place: usize, node: u32, steep: &[Vec<Steep>]) -> (RowSlopes, Option<RowSlopes>) {
         let width = self.network.columns.len();
-        let mut most = Slopes::new(width);
-        let (mut lines, mut bent) = (Slopes::new(width), false);
+        let mut most = RoundedSlopes::new(width);
+        let (mut lines, mut bent) = (RoundedSlopes::new(width), false);
         for pair in pairs(self.slice.reached(place)) {
             let m = pair[0].place();
             for (unit, up, down) in &steep[m] {
@@ -309,7 +309,7 @@ impl Losses<'_> {
     /// Adds a line of a unit to the slopes of a row. Where several terms reach the unit, a fall that is not below the rise makes the loss convex, so that
     /// the loss of a sum is at most the sum of losses.
     #[inline]
-    fn add(&self, slopes: &mut Slopes, pair: &[Link], unit: usize, rise: Down, fall: Up) {
+    fn add(&self, slopes: &mut RoundedSlopes, pair: &[Link], unit: usize, rise: Down, fall: Up) {
         let fall = if pair.len() == 1 { fall } else { fall.at_least(rise) };
         for link in pair {
             slopes.add(link.part(self.network.width()).start + unit, link.entry, rise, fall);
@@ -364,14 +364,14 @@ impl Losses<'_> {
 }
 
 /// `plus` from below and `minus` from above.
-struct Slopes {
+struct RoundedSlopes {
     plus: Vec<Down>,
     minus: Vec<Up>,
 }
 
-impl Slopes {
-    fn new(width: usize) -> Slopes {
-        Slopes { plus: vec![Down::ZERO; width], minus: vec![Up::ZERO; width] }
+impl RoundedSlopes {
+    fn new(width: usize) -> RoundedSlopes {
+        RoundedSlopes { plus: vec![Down::ZERO; width], minus: vec![Up::ZERO; width] }
     }
 
     fn add(&mut self, unit: usize, entry: Stored, rise: Down, fall: Up) {

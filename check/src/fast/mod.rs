@@ -12,5 +12,5 @@ mod row;
 mod shared;
 mod whole;
 
-pub(crate) use leaf::{Attempt, Target};
+pub(crate) use leaf::{Attempt, FastTarget};
 pub(crate) use shared::Fast;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::hints::FloatHints;
-use super::leaf::{Attempt, Target};
+use super::leaf::{Attempt, FastTarget};
 use super::prices::FloatPrices;
 use super::shared::{Bounds, Fast};
 use crate::core::path::Path;
@@ -31,7 +31,7 @@ impl Fast<'_> {
     /// propagation is kept.
     pub(crate) fn expand(&self, l: usize, node: u32, mut keep: impl FnMut(UnitLists)) -> Bounds {
         let slice = Slice::new(self.network.exact, l, node);
-        let mut target = Target::new(self, &slice);
+        let mut target = FastTarget::new(self, &slice);
         let below: Vec<Bounds> = slice.nodes(l - 1).iter().map(|&n| self.below(l - 1, n)).collect();
         let mut bounds = target.propagate(l, &below).swap_remove(0);
         for (unit, (lower, upper)) in bounds.iter_mut().enumerate() {

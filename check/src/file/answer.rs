@@ -4,13 +4,15 @@ use gcnproof_files::{GraphFile, ModelFile};
 
 use super::options::Options;
 use super::summary::{Stated, Summary};
+use crate::collective::CollectiveHeader;
+use crate::edges::{EdgeClaim, RemovalBudget};
+use crate::format;
 use crate::format::Convention;
 use crate::ids::{Edge, Flip};
 use crate::question::text::shown_rules;
 use crate::question::{Attack, FlipLimits, Question, uncovered_flips, uncovered_removals};
 use crate::statement::{Budget, same_rules};
 use crate::verdict::Reason;
-use crate::{collective, edges, format};
 
 /// Why the statement of a file is not about what was asked; nothing if it is. Whether it covers the perturbations asked about is another question.
 pub(crate) fn differences(stated: &Stated, graph: &GraphFile, model: &ModelFile, options: &Options) -> Vec<String> {
@@ -102,7 +104,7 @@ pub(crate) struct Asked<'a> {
 enum Perturbations<'a> {
     Any,
     Flips(Budget<'a>),
-    Removals(edges::Budget),
+    Removals(RemovalBudget),
 }
 
 impl<'a> Asked<'a> {
@@ -128,12 +130,12 @@ impl<'a> Asked<'a> {
     pub(crate) fn removals(
         question: Option<&Question>,
         graph: &'a GraphFile,
-        stated: &edges::Budget,
+        stated: &RemovalBudget,
     ) -> Result<Asked<'a>, Reason> {
         let Some(Question { attack: Attack::Removals(removals), .. }) = question else {
             return Ok(Asked::nothing(graph));
         };
-        let budget = edges::Budget::new(removals, &graph.adjacency)?;
+        let budget = RemovalBudget::new(removals, &graph.adjacency)?;
         let uncovered = uncovered_removals(graph, &budget, stated);
         Ok(Asked { budget: Perturbations::Removals(budget), graph, uncovered })
     }
@@ -151,10 +153,10 @@ impl<'a> Asked<'a> {
     }
 
     /// The same of removals.
-    pub(crate) fn is_answered_by_removals(&self, claim: &edges::format::Claim) -> bool {
+    pub(crate) fn is_answered_by_removals(&self, claim: &EdgeClaim) -> bool {
         match claim {
-            edges::format::Claim::Robust(_) => self.uncovered.is_empty(),
-            edges::format::Claim::NonRobust(witness) => self.has_removals(&witness.edges),
+            EdgeClaim::Robust(_) => self.uncovered.is_empty(),
+            EdgeClaim::NonRobust(witness) => self.has_removals(&witness.edges),
         }
     }
 
@@ -178,7 +180,7 @@ pub(crate) fn uncovered_attack(
     question: Option<&Question>,
     graph: &GraphFile,
     stated: &Budget,
-    header: &collective::format::Header,
+    header: &CollectiveHeader,
 ) -> Result<Vec<String>, Reason> {
     let Some(Question { attack: Attack::Collective { budget, attacked_nodes, .. }, nodes, .. }) = question else {
         return Ok(Vec::new());

@@ -5,8 +5,8 @@ use std::io;
 use gcnproof_files::{GraphFile, ModelFile, PartFile};
 
 use super::summary::Stated;
-use crate::collective;
-use crate::edges;
+use crate::collective::CollectiveLine;
+use crate::edges::{self, EdgeLine};
 use crate::format::lines::Lines;
 use crate::format::{Line, longest_header};
 use crate::statement::Rule;
@@ -30,8 +30,7 @@ pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFil
     let rules = model.layers.iter().flat_map(|layer| &layer.operators).map(|rule| rule.len() + 3);
     let (rules, edges) = (rules.sum(), graph.adjacency.indices.len() / 2);
     let longest = longest_header(nodes, attributes, layers).saturating_add(rules);
-    let longest =
-        longest.max(edges::format::longest_header(nodes, edges, layers.saturating_mul(80).saturating_add(rules)));
+    let longest = longest.max(edges::longest_header(nodes, edges, layers.saturating_mul(80).saturating_add(rules)));
     // A file about one attack may name all nodes besides.
     let longest = longest.saturating_add(nodes.saturating_mul(11));
     // A node has one line, and one with bounds for each layer; some more may be wrong.
@@ -45,14 +44,14 @@ pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFil
     // A line with an attack is never about attributes, nor one without about edges: each refuses what the other requires.
     let most = nodes.max(layers);
     if bytes.starts_with(br#"{"collective":"#) {
-        return match collective::format::Line::read(&bytes, most.max(attributes)).map_err(wrong)? {
-            collective::format::Line::Collective(header) => Ok(Stated::Collective(header)),
+        return match CollectiveLine::read(&bytes, most.max(attributes)).map_err(wrong)? {
+            CollectiveLine::Collective(header) => Ok(Stated::Collective(header)),
             _ => Err(wrong(order("the first line is not a header"))),
         };
     }
     if bytes.windows(ATTACK.len()).any(|part| part == ATTACK) {
-        return match edges::format::Line::read(&bytes, most.max(edges)).map_err(wrong)? {
-            edges::format::Line::Header(header) => Ok(Stated::Removals(header)),
+        return match EdgeLine::read(&bytes, most.max(edges)).map_err(wrong)? {
+            EdgeLine::Header(header) => Ok(Stated::Removals(header)),
             _ => Err(wrong(order("the first line is not a header"))),
         };
     }

@@ -11,6 +11,8 @@ use super::header::{Stop, read_header, require_part};
 use super::options::Options;
 use super::summary::{Stated, Summary};
 use crate::checker::Checker;
+use crate::collective::{CollectiveChecker, CollectiveStatement};
+use crate::edges::{EdgeChecker, EdgeLine, EdgeStatement};
 use crate::format::lines::{Lines, Raw};
 use crate::format::{LONGEST_REASON, Line, Unproved};
 use crate::number::steps;
@@ -18,7 +20,6 @@ use crate::question::{flippable, removable};
 use crate::statement::{Statement, require_digests};
 use crate::verdict::{Fault, Reason, Verdict};
 use crate::work::Work;
-use crate::{collective, edges};
 
 /// Checks a file of proofs, plain or compressed with zstd. `progress` is told how many nodes are done.
 ///
@@ -92,22 +93,22 @@ fn run(
             run_lines(lines, |line| judge(&checker, &asked, owns, line), work, progress, summary)
         }
         Stated::Removals(header) => {
-            let statement = edges::Statement::new(graph, model, header).map_err(wrong_header)?;
-            let checker = edges::Checker::new(&statement, options.exact_only).within(work.clone());
+            let statement = EdgeStatement::new(graph, model, header).map_err(wrong_header)?;
+            let checker = EdgeChecker::new(&statement, options.exact_only).within(work.clone());
             let asked = Asked::removals(question, graph, statement.budget()).map_err(wrong_header)?;
             (summary.uncovered, summary.void) = (asked.uncovered.clone(), !removable(graph, statement.budget()));
             run_lines(lines, |line| judge_removals(&checker, &asked, line), work, progress, summary)
         }
         Stated::Collective(header) => {
             let statement =
-                collective::Statement::within(graph, model, header, &options.matrices, &meter).map_err(wrong_header)?;
+                CollectiveStatement::within(graph, model, header, &options.matrices, &meter).map_err(wrong_header)?;
             summary.void = !flippable(graph, &statement.nodes.budget);
             summary.unmet = uncovered_attack(question, graph, &statement.nodes.budget, header).map_err(wrong_header)?;
             if !summary.unmet.is_empty() {
                 return Err(Stop::Unmet);
             }
             drop(meter);
-            let checker = collective::Checker::new(&statement, options.exact_only, work);
+            let checker = CollectiveChecker::new(&statement, options.exact_only, work);
             super::collective::run(lines, &checker, work, progress, summary)
         }
     }
@@ -116,7 +117,7 @@ fn run(
 /// All lines after the header.
 fn run_lines(
     mut lines: Lines,
-    judge: impl Fn(Raw) -> Judged + Sync,
+    judge: impl Fn(Raw) -> JudgedLine + Sync,
     work: &Work,
     progress: &mut dyn FnMut(u64),
     summary: &mut Summary,
@@ -149,8 +150,8 @@ fn run_lines(
                 return Err(wrong(line, "a line follows the end line"));
             }
             match judged {
-                Judged::End(count) if count == nodes => ended = true,
-                Judged::End(count) => {
+                JudgedLine::End(count) if count == nodes => ended = true,
+                JudgedLine::End(count) => {
                     let problem = format!("the end line counts {count} nodes, but {nodes} lines came before");
                     return Err(wrong(line, &problem));
                 }
@@ -172,11 +173,11 @@ fn run_lines(
 }
 
 /// Enters what became of a line between the header and the end, and says whether it was accepted in vain. `seen` are the nodes of earlier lines.
-fn record(line: u64, judged: Judged, seen: &mut [bool], summary: &mut Summary) -> bool {
+fn record(line: u64, judged: JudgedLine, seen: &mut [bool], summary: &mut Summary) -> bool {
     let mut repeated = |node: u32| seen.get_mut(node as usize).map(|seen| std::mem::replace(seen, true));
     let accepted = judged.is_accepted();
     match judged {
-        Judged::Node(node, result) => match (repeated(node), result) {
+        JudgedLine::Node(node, result) => match (repeated(node), result) {
             (Some(true), _) if accepted => {
                 summary.reject(line, Some(node), Reason::Repeated);
                 return true;
@@ -191,19 +192,19 @@ fn record(line: u64, judged: Judged, seen: &mut [bool], summary: &mut Summary) -
             }
             (None, result) => summary.reject(line, Some(node), result.err().unwrap_or(Reason::Node.into())),
         },
-        Judged::Unproved(unproved) => match repeated(unproved.id) {
+        JudgedLine::Unproved(unproved) => match repeated(unproved.id) {
             None => summary.reject(line, Some(unproved.id), Reason::Node),
             Some(true) => summary.reject(line, Some(unproved.id), Reason::Repeated),
             Some(false) => summary.leave(unproved),
         },
-        Judged::Other(reason) => summary.reject(line, None, reason),
+        JudgedLine::Other(reason) => summary.reject(line, None, reason),
         // Dealt with where lines are counted; bounds say nothing of a node.
-        Judged::End(_) | Judged::Bounds => {}
+        JudgedLine::End(_) | JudgedLine::Bounds => {}
     }
     false
 }
 
-enum Judged {
+enum JudgedLine {
     /// A verdict, and whether it answers what was asked.
     Node(u32, Result<(Verdict, bool), Fault>),
     Unproved(Unproved),
@@ -212,9 +213,9 @@ enum Judged {
     Other(Reason),
 }
 
-impl Judged {
+impl JudgedLine {
     fn is_accepted(&self) -> bool {
-        !matches!(self, Judged::Node(_, Err(_)) | Judged::Other(_))
+        !matches!(self, JudgedLine::Node(_, Err(_)) | JudgedLine::Other(_))
     }
 }
 
@@ -235,41 +236,40 @@ pub(crate) fn in_order<T: Send>(batch: Vec<Raw>, each: impl Fn(Raw) -> T + Sync)
     done
 }
 
-fn judge(checker: &Checker, asked: &Asked, owns: impl Fn(u32) -> bool, line: Raw) -> Judged {
+fn judge(checker: &Checker, asked: &Asked, owns: impl Fn(u32) -> bool, line: Raw) -> JudgedLine {
     match line.and_then(|bytes| Line::read(&bytes, usize::MAX)) {
-        Ok(Line::Node(proof)) if !owns(proof.id) => Judged::Node(proof.id, Err(Reason::NotOwn.into())),
+        Ok(Line::Node(proof)) if !owns(proof.id) => JudgedLine::Node(proof.id, Err(Reason::NotOwn.into())),
         Ok(Line::Node(proof)) => {
             let judged = checker.check(&proof).map(|verdict| (verdict, asked.is_answered_by(&proof.claim)));
-            Judged::Node(proof.id, judged)
+            JudgedLine::Node(proof.id, judged)
         }
         Ok(Line::Unproved(unproved)) => without_proof(unproved),
-        Ok(Line::End(count)) => Judged::End(count),
+        Ok(Line::End(count)) => JudgedLine::End(count),
         Ok(Line::Bounds(line)) => match checker.bounds(&line) {
-            Ok(()) => Judged::Bounds,
-            Err(reason) => Judged::Other(reason),
+            Ok(()) => JudgedLine::Bounds,
+            Err(reason) => JudgedLine::Other(reason),
         },
-        Ok(Line::Header(_)) => Judged::Other(Reason::Order("a second header".into())),
-        Err(reason) => Judged::Other(reason),
+        Ok(Line::Header(_)) => JudgedLine::Other(Reason::Order("a second header".into())),
+        Err(reason) => JudgedLine::Other(reason),
     }
 }
 
-fn judge_removals(checker: &edges::Checker, asked: &Asked, line: Raw) -> Judged {
-    use edges::format::Line;
-    match line.and_then(|bytes| Line::read(&bytes, usize::MAX)) {
-        Ok(Line::Node(proof)) => {
+fn judge_removals(checker: &EdgeChecker, asked: &Asked, line: Raw) -> JudgedLine {
+    match line.and_then(|bytes| EdgeLine::read(&bytes, usize::MAX)) {
+        Ok(EdgeLine::Node(proof)) => {
             let judged = checker.check(&proof).map(|verdict| (verdict, asked.is_answered_by_removals(&proof.claim)));
-            Judged::Node(proof.id, judged)
+            JudgedLine::Node(proof.id, judged)
         }
-        Ok(Line::Unproved(unproved)) => without_proof(unproved),
-        Ok(Line::End(count)) => Judged::End(count),
-        Ok(Line::Header(_)) => Judged::Other(Reason::Order("a second header".into())),
-        Err(reason) => Judged::Other(reason),
+        Ok(EdgeLine::Unproved(unproved)) => without_proof(unproved),
+        Ok(EdgeLine::End(count)) => JudgedLine::End(count),
+        Ok(EdgeLine::Header(_)) => JudgedLine::Other(Reason::Order("a second header".into())),
+        Err(reason) => JudgedLine::Other(reason),
     }
 }
 
-fn without_proof(unproved: Unproved) -> Judged {
+fn without_proof(unproved: Unproved) -> JudgedLine {
     if unproved.reason.len() > LONGEST_REASON {
-        return Judged::Other(Reason::TooLarge(format!("a reason of more than {LONGEST_REASON} bytes")));
+        return JudgedLine::Other(Reason::TooLarge(format!("a reason of more than {LONGEST_REASON} bytes")));
     }
-    Judged::Unproved(unproved)
+    JudgedLine::Unproved(unproved)
 }

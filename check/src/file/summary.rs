@@ -3,11 +3,12 @@
 use gcnproof_files::PartFile;
 use serde::Serialize;
 
+use crate::collective::CollectiveHeader;
+use crate::edges::EdgeHeader;
 use crate::format::{Convention, Header, Unproved};
 use crate::question::Question;
 use crate::verdict::{Fault, Reason, Verdict};
 use crate::work::Steps;
-use crate::{collective, edges};
 
 /// Rejections that a summary keeps; more are only counted.
 const KEPT: usize = 1000;
@@ -30,9 +31,9 @@ pub enum Stated {
     /// Flips of attributes.
     Flips(Header),
     /// Removed edges.
-    Removals(edges::format::Header),
+    Removals(EdgeHeader),
     /// One attack by flips of attributes for the whole graph.
-    Collective(collective::format::Header),
+    Collective(CollectiveHeader),
 }
 
 impl Stated {

@@ -2,7 +2,7 @@
 
 use gcnproof_files::GraphFile;
 
-use crate::edges;
+use crate::edges::{RemovalBudget, neighbours};
 use crate::format::{BudgetStatement, Direction, Local};
 use crate::statement::Budget;
 
@@ -98,7 +98,7 @@ pub(crate) fn uncovered_flips(graph: &GraphFile, asked: &FlipLimits, stated: &Fl
 }
 
 /// Why not all removals asked about are among those stated; nothing if they are. The graph has every edge in both directions.
-pub(crate) fn uncovered_removals(graph: &GraphFile, asked: &edges::Budget, stated: &edges::Budget) -> Vec<String> {
+pub(crate) fn uncovered_removals(graph: &GraphFile, asked: &RemovalBudget, stated: &RemovalBudget) -> Vec<String> {
     let mut reasons = Vec::new();
     let (mut frozen, mut local, mut ends) = (false, false, 0usize);
     for node in 0..graph.adjacency.rows as u32 {
@@ -106,7 +106,7 @@ pub(crate) fn uncovered_removals(graph: &GraphFile, asked: &edges::Budget, state
         let cap = if asked.global == 0 { 0 } else { asked.cap(node) };
         let others: Vec<u32> = match cap {
             0 => continue,
-            _ => edges::neighbours(&graph.adjacency, node).filter(removable).collect(),
+            _ => neighbours(&graph.adjacency, node).filter(removable).collect(),
         };
         ends += cap.min(others.len());
         let removals = cap.min(others.len()).min(asked.global);
@@ -137,10 +137,10 @@ pub(crate) fn flippable(graph: &GraphFile, budget: &Budget) -> bool {
 }
 
 /// Does a budget permit a removal at all?
-pub(crate) fn removable(graph: &GraphFile, budget: &edges::Budget) -> bool {
+pub(crate) fn removable(graph: &GraphFile, budget: &RemovalBudget) -> bool {
     let free = |node: u32, other: u32| budget.cap(other) > 0 && !budget.is_frozen((node.min(other), node.max(other)));
     let mut nodes = (0..graph.adjacency.rows as u32).filter(|&node| budget.cap(node) > 0);
-    budget.global > 0 && nodes.any(|node| edges::neighbours(&graph.adjacency, node).any(|other| free(node, other)))
+    budget.global > 0 && nodes.any(|node| neighbours(&graph.adjacency, node).any(|other| free(node, other)))
 }
 
 /// How many flips the local budgets leave room for.

@@ -7,7 +7,7 @@ use gcnproof_files::{GraphFile, PartFile, read_integers};
 
 use super::lists::{Ids, edges, identifiers, local, precision};
 use super::{Attack, Execution, Question};
-use crate::edges::format::Removals;
+use crate::edges::Removals;
 use crate::format::{BudgetStatement, Convention, Direction};
 
 /// An option.

@@ -14,12 +14,12 @@ pub const VERSION: u32 = 1;
 /// Lines with shares in a file, at most: so many of them add up to less than 2⁶⁴ for every flip.
 pub const MOST_SHARES: usize = (1 << 16) - 1;
 
-/// One line of a file: a [`Header`], then nodes that are never broken, bounds that their proofs use and shares of others, then the [`Claim`].
+/// One line of a file: a [`CollectiveHeader`], then nodes that are never broken, bounds that their proofs use and shares of others, then the [`CollectiveClaim`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Line {
+pub enum CollectiveLine {
     /// First line: what is claimed about what.
-    Collective(Header),
+    Collective(CollectiveHeader),
     /// A node that no admissible perturbation breaks.
     Node(NodeProof),
     /// Bounds of the units of a node of a layer above 2.
@@ -27,10 +27,10 @@ pub enum Line {
     /// What it takes to break a node.
     Share(Share),
     /// Last line: how many predictions are broken at most.
-    Claim(Claim),
+    Claim(CollectiveClaim),
 }
 
-impl Line {
+impl CollectiveLine {
     /// Writes the line and a line feed.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl Line {
     ///
     /// # Errors
     /// [`Reason::Syntax`].
-    pub fn read(bytes: &[u8], longest: usize) -> Result<Line, Reason> {
+    pub fn read(bytes: &[u8], longest: usize) -> Result<CollectiveLine, Reason> {
         strict::read(bytes, longest).map_err(|problem| Reason::Syntax(problem.chars().take(200).collect()))
     }
 }
@@ -52,7 +52,7 @@ impl Line {
 /// What is claimed about what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Header {
+pub struct CollectiveHeader {
     /// [`VERSION`].
     pub version: u32,
     /// [`gcnproof_files::GraphFile::digest`].
@@ -73,7 +73,7 @@ pub struct Header {
     pub nodes: Option<Vec<u32>>,
 }
 
-impl Header {
+impl CollectiveHeader {
     /// The header of proofs about single nodes under the same budget.
     pub fn of_single_nodes(&self) -> format::Header {
         format::Header {
@@ -104,32 +104,32 @@ pub struct Share {
     pub size: u32,
     /// Leaves that are not the usual ones, ascending by class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub leaves: Vec<(u32, Leaf)>,
+    pub leaves: Vec<(u32, ShareLeaf)>,
 }
 
 /// A bound of a margin that is linear in the flips.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Leaf {
+pub enum ShareLeaf {
     /// Stated briefly.
     Leaf(Box<format::Leaf>),
     /// By hints.
     Hints(Box<Hints>),
 }
 
-impl Leaf {
+impl ShareLeaf {
     /// The leaf of a class that a share line does not list; `depth` is the number of representations.
-    pub fn usual(depth: usize) -> Leaf {
+    pub fn usual(depth: usize) -> ShareLeaf {
         let dual = if depth > 3 { Some(3) } else { None };
-        Leaf::Leaf(Box::new(format::Leaf { dual, ..format::Leaf::default() }))
+        ShareLeaf::Leaf(Box::new(format::Leaf { dual, ..format::Leaf::default() }))
     }
 }
 
-impl From<Leaf> for Step {
-    fn from(leaf: Leaf) -> Step {
+impl From<ShareLeaf> for Step {
+    fn from(leaf: ShareLeaf) -> Step {
         match leaf {
-            Leaf::Leaf(leaf) => Step::Leaf(leaf),
-            Leaf::Hints(hints) => Step::Hints(hints),
+            ShareLeaf::Leaf(leaf) => Step::Leaf(leaf),
+            ShareLeaf::Hints(hints) => Step::Hints(hints),
         }
     }
 }
@@ -137,7 +137,7 @@ impl From<Leaf> for Step {
 /// How many predictions are broken at most, and prices that show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Claim {
+pub struct CollectiveClaim {
     /// The number of lines between the header and this one.
     pub lines: u64,
     /// `B`.
@@ -150,7 +150,7 @@ pub struct Claim {
     pub prices: Vec<(u32, u64)>,
 }
 
-impl Claim {
+impl CollectiveClaim {
     /// `η` of a node.
     pub fn price_of(&self, node: u32) -> u64 {
         self.prices.binary_search_by_key(&node, |entry| entry.0).map_or(0, |at| self.prices[at].1)

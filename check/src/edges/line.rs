@@ -11,21 +11,21 @@ use crate::verdict::Reason;
 /// The version of these files.
 pub const VERSION: u32 = 3;
 
-/// One line of a file: a [`Header`], then nodes with and without proof, then their number.
+/// One line of a file: a [`EdgeHeader`], then nodes with and without proof, then their number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Line {
+pub enum EdgeLine {
     /// First line: what is proved about what.
-    Header(Header),
+    Header(EdgeHeader),
     /// The proof of one node.
-    Node(NodeProof),
+    Node(EdgeNodeProof),
     /// A node without proof.
     Unproved(Unproved),
     /// Last line: how many nodes came before.
     End(u64),
 }
 
-impl Line {
+impl EdgeLine {
     /// Writes the line and a line feed.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl Line {
     ///
     /// # Errors
     /// [`Reason::Syntax`].
-    pub fn read(bytes: &[u8], longest: usize) -> Result<Line, Reason> {
+    pub fn read(bytes: &[u8], longest: usize) -> Result<EdgeLine, Reason> {
         strict::read(bytes, longest).map_err(|problem| Reason::Syntax(problem.chars().take(200).collect()))
     }
 }
@@ -48,11 +48,11 @@ impl Line {
 /// the other refuses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Header {
+pub struct EdgeHeader {
     /// [`VERSION`].
     pub version: u32,
     /// What the attacker does.
-    pub attack: Attack,
+    pub attack: EdgeAttack,
     /// [`gcnproof_files::GraphFile::digest`].
     pub graph: String,
     /// [`gcnproof_files::ModelFile::digest`].
@@ -68,7 +68,7 @@ pub struct Header {
 /// What the attacker does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Attack {
+pub enum EdgeAttack {
     /// Edges are removed.
     EdgeRemovals,
 }
@@ -102,45 +102,45 @@ impl Removals {
 /// The proof of one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct NodeProof {
+pub struct EdgeNodeProof {
     /// The node.
     pub id: u32,
     /// The class that it keeps or loses.
     pub class: u32,
     /// What is proved.
-    pub claim: Claim,
+    pub claim: EdgeClaim,
 }
 
 /// What is proved of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Claim {
+pub enum EdgeClaim {
     /// No admissible set of removals makes another class as large: one tree for each other class, classes ascending.
-    Robust(Vec<ClassProof>),
+    Robust(Vec<EdgeClassProof>),
     /// These removals do.
-    NonRobust(Witness),
+    NonRobust(EdgeWitness),
 }
 
 /// Why one other class stays below.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ClassProof {
+pub struct EdgeClassProof {
     /// The other class.
     pub class: u32,
     /// A binary tree in preorder: a split is followed by its first and then its second subtree.
-    pub tree: Vec<Step>,
+    pub tree: Vec<EdgeStep>,
 }
 
 /// A node of a tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Step {
+pub enum EdgeStep {
     /// First neither it nor its group is removed, then it is.
     Edge(u32, u32),
     /// At most one more removal: all are listed.
     Singles(Nothing),
     /// A bound above 0, by hints.
-    Prices(Box<Prices>),
+    Prices(Box<EdgePrices>),
 }
 
 /// An object without keys.
@@ -151,7 +151,7 @@ pub struct Nothing {}
 /// The hints of a leaf.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Prices {
+pub struct EdgePrices {
     /// The price of a removal for 0, 1, … removals at the target; the last stands for all that follow.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mu: Vec<Number>,
@@ -163,7 +163,7 @@ pub struct Prices {
 /// A set of removals after which the other class is as large or larger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Witness {
+pub struct EdgeWitness {
     /// The other class.
     pub class: u32,
     /// Ascending.
