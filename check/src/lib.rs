@@ -1,9 +1,10 @@
 //! Referee 2 of gcnproof: the proof format and its checker.
 //!
 //! A *proof* shows that no admissible perturbation of the node attributes changes the class of a node (a tree of splits
-//! with a positive bound at each leaf), or that one does (a witness). The bound of a leaf comes from hints, to which a few rules are
-//! applied that hold for any hints. This crate shares no numerical code with the program that found the proof, trusts no solver and
-//! searches for nothing. `FORMAT.md` defines the format and proves that what is accepted is true.
+//! with a positive bound at each leaf), or that one does (a witness). The bound of a leaf comes from hints, to which a
+//! few rules are applied that hold for any hints. This crate shares no numerical code with the program that found the
+//! proof, trusts no solver and searches for nothing. `FORMAT.md` defines the format and proves that what is accepted is
+//! true.
 //!
 //! The network is the one in exact real arithmetic whose weights, biases and message-passing entries are the stored
 //! floats; or, where the header says so, every execution of it in floating point.
@@ -16,21 +17,22 @@
 //! | [`work`] | what a check may cost, and meters that compare what is about to be done | no |
 //! | [`mod@format`] | the lines of a file, read as the format allows them | yes |
 //! | `statement` | what graph, model and header mean: network, operators, budget, slice | yes |
-//! | `rounding` | errors of the network as it runs, in dyadic integers: what a margin must exceed where the statement is about executions | yes |
+//! | `rounding` | errors of the network as it runs: what a margin must exceed for every execution | yes |
 //! | `core` | the rules in dyadic integers: it alone defines what is accepted | yes |
 //! | [`edges`] | proofs against removed edges: their lines, and the rules in both kinds of numbers | yes |
 //! | `expand` | short leaves, and how they become hints | no |
-//! | `fast` | the rules on hints from floats, rounded outward: accepts sooner what the core would accept | without `--exact` |
+//! | `fast` | the rules in floats rounded outward: accepts sooner what the core would accept | without `--exact` |
 //! | `checker` | which leaf is judged by what | yes |
 //! | [`collective`] | proofs about one attack for the whole graph: their lines, and the rules | yes |
 //! | `question` | what is asked | where something is asked |
 //! | `file` | a whole file: its lines one by one, what became of it, and what of it answers the question | yes |
 //! | `report` | how results are shown | no |
-//! | `verified` | hands proofs to the checker that is proved correct (`verified/`), and the statement with them | where that is used |
+//! | `verified` | hands statement and proofs to the checker that is proved correct | where that is used |
 //!
 //! A module imports only from modules above it in this table (`tests/rooms.rs` of the workspace).
 //!
-//! With `--exact` a reader needs to trust `FORMAT.md`, the modules marked "yes", `gcnproof-files`, serde and the big integers of dashu.
+//! With `--exact` a reader needs to trust `FORMAT.md`, the modules marked "yes", `gcnproof-files`, serde and the big
+//! integers of dashu.
 
 mod checker;
 pub mod collective;

@@ -1,4 +1,5 @@
-//! Removed edges on dense graphs: hints are improved step by step, so that bounds come near the truth, and are compared with a plain forward pass in floats over all sets.
+//! Removed edges on dense graphs: hints are improved step by step, so that bounds come near the truth, and are compared
+//! with a plain forward pass in floats over all sets.
 #![allow(missing_docs)]
 
 mod common;

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Lines elsewhere that may name a float, because nothing is computed there: a number for display, its reader, and a power of two as a question spells it.
+/// Lines elsewhere that may name a float, because nothing is computed there: a number for display, its reader, and a
+/// power of two as a question spells it.
 const NAMED: [(&str, &str); 5] = [
     ("format/mod.rs", "pub bound: Option<f64>,"),
     (

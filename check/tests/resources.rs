@@ -1,4 +1,5 @@
-//! Small files that ask for much work: each ends soon, within the limits, whatever becomes of it. Limits that are raised let more pass.
+//! Small files that ask for much work: each ends soon, within the limits, whatever becomes of it. Limits that are
+//! raised let more pass.
 #![allow(missing_docs)]
 
 mod common;
@@ -47,8 +48,8 @@ fn memory(reset: bool) -> u64 {
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) / 1024
 }
 
-/// No template costs more than a leaf's or a line's limit, plain or compressed, and what it costs is told. Limits of leaves and lines are a sixteenth of the default, which
-/// `GCNPROOF_RESOURCES=full` asks for.
+/// No template costs more than a leaf's or a line's limit, plain or compressed, and what it costs is told. Limits of
+/// leaves and lines are a sixteenth of the default, which `GCNPROOF_RESOURCES=full` asks for.
 #[test]
 fn small_files_end_soon() {
     let (flat, deep) = (star(false), star(true));

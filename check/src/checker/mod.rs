@@ -341,7 +341,8 @@ impl Session<'_> {
         self.judge_leaf(reference, class, path, step, false).map(|_| ())
     }
 
-    /// A free flip on which to split a leaf that is not accepted: the one that loses most, or any that may change something.
+    /// A free flip on which to split a leaf that is not accepted: the one that loses most, or any that may change
+    /// something.
     pub fn worst_flip(&mut self, reference: u32, class: u32, path: &Path, leaf: &Leaf) -> Option<Flip> {
         let Statement { network, budget, .. } = self.checker.statement;
         let short = self.scope().short(path, leaf).ok()?;
@@ -438,8 +439,8 @@ impl Session<'_> {
         })
     }
 
-    /// The sign of a margin with its error added, which is 0 for the exact network, and floats around it. As deployed, a margin
-    /// that is only just as large as its error breaks nothing.
+    /// The sign of a margin with its error added, which is 0 for the exact network, and floats around it. As deployed,
+    /// a margin that is only just as large as its error breaks nothing.
     fn margin(&self, reference: u32, class: u32, flips: &Decided, error: &Dyadic) -> (Ordering, Interval) {
         if !self.checker.exact_only {
             let logits = self.target.logits(flips);

@@ -247,8 +247,8 @@ pub struct Shown {
     pub bound: u64,
 }
 
-/// For who writes a proof: what these shares, each of another node, and the prices of a claim show where `robust` are the nodes with accepted proofs. What floats
-/// do not show to be at most the bound of the claim is computed exactly.
+/// For who writes a proof: what these shares, each of another node, and the prices of a claim show where `robust` are
+/// the nodes with accepted proofs. What floats do not show to be at most the bound of the claim is computed exactly.
 pub fn show(statement: &CollectiveStatement, robust: &[u32], shares: &[Share], claim: &CollectiveClaim) -> Shown {
     let checker = CollectiveChecker::new(statement, false, &Work::lines());
     let mut verdicts = vec![None; checker.shares.len()];

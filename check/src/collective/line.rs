@@ -1,4 +1,5 @@
-//! The format of proofs about one attack for the whole graph: plain data, read by the checker and written by whoever proves.
+//! The format of proofs about one attack for the whole graph: plain data, read by the checker and written by whoever
+//! proves.
 
 use std::io::{self, Write};
 
@@ -14,7 +15,8 @@ pub const VERSION: u32 = 1;
 /// Lines with shares in a file, at most: so many of them add up to less than 2⁶⁴ for every flip.
 pub const MOST_SHARES: usize = (1 << 16) - 1;
 
-/// One line of a file: a [`CollectiveHeader`], then nodes that are never broken, bounds that their proofs use and shares of others, then the [`CollectiveClaim`].
+/// One line of a file: a [`CollectiveHeader`], then nodes that are never broken, bounds that their proofs use and
+/// shares of others, then the [`CollectiveClaim`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CollectiveLine {
@@ -40,7 +42,8 @@ impl CollectiveLine {
         to.write_all(b"\n")
     }
 
-    /// Reads a line without its line feed, exactly as the format says. No list in it may have more than `longest` entries.
+    /// Reads a line without its line feed, exactly as the format says. No list in it may have more than `longest`
+    /// entries.
     ///
     /// # Errors
     /// [`Reason::Syntax`].
@@ -92,9 +95,9 @@ impl CollectiveHeader {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
-    /// The node.
+    /// Its row in the graph; no other line speaks of it.
     pub id: u32,
-    /// Its predicted class.
+    /// The class that is predicted without flips.
     pub class: u32,
     /// `α`, in units of 2⁻²⁴.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -111,9 +114,9 @@ pub struct Share {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShareLeaf {
-    /// Stated briefly.
+    /// Multipliers, which the checker expands (`FORMAT.md` §7).
     Leaf(Box<format::Leaf>),
-    /// By hints.
+    /// The numbers of the rules themselves.
     Hints(Box<Hints>),
 }
 

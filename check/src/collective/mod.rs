@@ -1,4 +1,5 @@
-//! Proofs about one attack for the whole graph (`FORMAT-COLLECTIVE.md`): reading, and the rules that define what is accepted.
+//! Proofs about one attack for the whole graph (`FORMAT-COLLECTIVE.md`): reading, and the rules that define what is
+//! accepted.
 //!
 //! | module | what |
 //! |---|---|
@@ -7,7 +8,7 @@
 //! | `weights` | the weights of flips by a share line: exactly, or not below that from floats rounded outward |
 //! | `limit` | which flips need a closer look than Cauchy and Schwarz |
 //! | `size` | the sizes of flips, from their weights |
-//! | `worth` | what all share lines add up to for every flip, and the sum that bounds the number of broken predictions |
+//! | `worth` | what the share lines add up to for every flip, and the bound that follows |
 //! | `checker` | one line, and the claim |
 
 mod checker;

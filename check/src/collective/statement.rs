@@ -71,7 +71,8 @@ impl<'a> CollectiveStatement<'a> {
         self.named[node as usize] && self.label(node).is_none_or(|label| label == Some(predicted))
     }
 
-    /// The nodes that count if their prediction is right or does not have to be: with the class that it must be, if it must.
+    /// The nodes that count if their prediction is right or does not have to be: with the class that it must be, if it
+    /// must.
     pub(crate) fn candidates(&self) -> impl Iterator<Item = (u32, Option<u32>)> {
         let named = self.named.iter().enumerate().filter(|(_, named)| **named).map(|(node, _)| node as u32);
         named.filter_map(|node| match self.label(node) {

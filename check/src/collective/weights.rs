@@ -1,4 +1,5 @@
-//! The weights of flips by a share line (`FORMAT-COLLECTIVE.md` (1)): exactly, or not below that from floats rounded outward.
+//! The weights of flips by a share line (`FORMAT-COLLECTIVE.md` (1)): exactly, or not below that from floats rounded
+//! outward.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,8 @@ use crate::number::{Dyadic, Interval, Up};
 use crate::statement::Statement;
 use crate::verdict::{Fault, Reason};
 
-/// The weights of the free flips of a node's neighbourhood, in units of 2⁻²⁴: 0 for those that never cost it anything, and for what is no free flip.
+/// The weights of the free flips of a node's neighbourhood, in units of 2⁻²⁴: 0 for those that never cost it anything,
+/// and for what is no free flip.
 pub(super) struct Weights {
     /// Nodes of `V(1)` with free flips, ascending, with the weights of all attributes.
     pub(super) rows: Vec<(u32, Vec<u32>)>,

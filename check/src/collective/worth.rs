@@ -1,4 +1,5 @@
-//! What all share lines add up to for every flip, and what an admissible set of flips adds up to at most (`FORMAT-COLLECTIVE.md` (3), (4)).
+//! What all share lines add up to for every flip, and what an admissible set of flips adds up to at most
+//! (`FORMAT-COLLECTIVE.md` (3), (4)).
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +10,8 @@ use super::size::Sizes;
 use super::weights::Weights;
 use crate::statement::Budget;
 
-/// `v` of every flip in units of 2⁻⁴⁸, by node and attribute; empty for a node of which no share line depends. Shared by all threads.
+/// `v` of every flip in units of 2⁻⁴⁸, by node and attribute; empty for a node of which no share line depends. Shared
+/// by all threads.
 pub(super) struct Worth {
     rows: Vec<Mutex<Vec<u64>>>,
 }
@@ -20,7 +22,7 @@ impl Worth {
         Worth { rows: (0..nodes).map(|_| Mutex::default()).collect() }
     }
 
-    /// The number of nodes.
+    /// Nodes of the graph, whether anything is known of them or not.
     pub(super) fn len(&self) -> usize {
         self.rows.len()
     }
@@ -43,8 +45,8 @@ impl Worth {
         }
     }
 
-    /// Not below what any admissible set of flips adds up to, in units of 2⁻⁴⁸: the sums of both lists together. The prices of the claim must
-    /// ascend.
+    /// Not below what any admissible set of flips adds up to, in units of 2⁻⁴⁸: the sums of both lists together. The
+    /// prices of the claim must ascend.
     pub(super) fn most(
         &self,
         other: &Worth,

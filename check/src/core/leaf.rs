@@ -15,7 +15,8 @@ use crate::statement::{Budget, Decided, Network, Slice, pairs};
 use crate::verdict::Reason;
 use crate::work::Meter;
 
-/// `R` and `S` of the units of one node of a layer above 2, over all admissible perturbations. Only this crate's core makes them.
+/// `R` and `S` of the units of one node of a layer above 2, over all admissible perturbations. Only this crate's core
+/// makes them.
 #[derive(Clone, Debug)]
 pub struct WholeBounds(Vec<Range>);
 

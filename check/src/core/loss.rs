@@ -91,7 +91,8 @@ impl Losses<'_> {
             let price = prices.of(node);
             let bent = bends || self.kinks(place).next().is_some();
             let slopes = Slopes::new(self.slopes(place, false));
-            // No flip loses more: a bend adds at most `c·[g]₊`, because `u` and `v` are not negative, and a kink no more than its terms one by one.
+            // No flip loses more: a bend adds at most `c·[g]₊`, because `u` and `v` are not negative, and a kink no
+            // more than its terms one by one.
             let most = bent.then(|| Slopes::new(self.slopes(place, true)));
             let mut present = network.graph.attributes.row(node as usize).iter().peekable();
             for (d, (weights, row)) in network.layers[0].weight.iter().zip(&network.rows).enumerate() {
@@ -119,8 +120,8 @@ impl Losses<'_> {
         Ok(())
     }
 
-    /// The lines of units that a row reaches by several terms and that rises and falls follow with different slopes: these depend on the sign
-    /// of the sum over the terms.
+    /// The lines of units that a row reaches by several terms and that rises and falls follow with different slopes:
+    /// these depend on the sign of the sum over the terms.
     fn kinks(&self, place: usize) -> impl Iterator<Item = (&[Link], usize, &[Dyadic; 2])> {
         let overlapping = pairs(self.free.slice.reached(place)).filter(|pair| pair.len() > 1);
         overlapping.flat_map(|pair| {
@@ -129,8 +130,8 @@ impl Losses<'_> {
         })
     }
 
-    /// `plus` and `minus` of a row of attributes for all terms, one after the other, without kinks; with `most`, as if every bend took `c·[g]₊`
-    /// besides, and every kink of each term the most that it can.
+    /// `plus` and `minus` of a row of attributes for all terms, one after the other, without kinks; with `most`, as if
+    /// every bend took `c·[g]₊` besides, and every kink of each term the most that it can.
     fn slopes(&self, place: usize, most: bool) -> [Vec<Dyadic>; 2] {
         let width = self.free.network.widths[2];
         let zeros = || vec![Dyadic::ZERO; self.free.network.terms[1] * width];
@@ -157,7 +158,8 @@ impl Losses<'_> {
             return both;
         }
         for (pair, unit, [rise, fall]) in self.kinks(place) {
-            // With a fall not below the rise the loss is convex, so that the loss of a sum is at most the sum of losses.
+            // With a fall not below the rise the loss is convex, so that the loss of a sum is at most the sum of
+            // losses.
             let fall = fall.max(rise);
             for link in pair {
                 let (a, (rises, falls), at) = (link.entry.exact(), turned(link), link.part(width).start + unit);

@@ -9,7 +9,7 @@ use crate::statement::Decided;
 pub struct Path {
     /// Split units, ascending; `true` is the side `z ≥ 0`, `false` the side `z ≤ 0`.
     pub units: Vec<(Unit, bool)>,
-    /// Split flips.
+    /// Split flips: made, or kept from being made.
     pub decided: Decided,
 }
 

@@ -19,7 +19,8 @@ impl Scope<'_> {
         if hidden && self.slice.place(layer, unit.1).is_some() { Ok(unit) } else { Err(Reason::Unit(unit)) }
     }
 
-    /// Refuses what is no hidden unit of the slice, or has no activation: there is nothing to split or to replace by a line.
+    /// Refuses what is no hidden unit of the slice, or has no activation: there is nothing to split or to replace by a
+    /// line.
     pub fn unit(&self, unit: Unit) -> Result<Unit, Reason> {
         let (layer, _, place) = self.hidden_unit(unit)?;
         if self.network.is_linear(layer as usize, place as usize) { Err(Reason::Linear(unit)) } else { Ok(unit) }

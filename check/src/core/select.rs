@@ -41,8 +41,8 @@ impl Free<'_> {
         total
     }
 
-    /// Rule 1 (docs/math.md (1.7)) for the rises (or falls) that free flips cause in a unit of the node at place `m` of `V(2)`,
-    /// each up to a level if given.
+    /// Rule 1 (docs/math.md (1.7)) for the rises (or falls) that free flips cause in a unit of the node at place `m` of
+    /// `V(2)`, each up to a level if given.
     ///
     /// # Errors
     /// If that is too expensive, as for all that is computed here.
@@ -110,8 +110,8 @@ impl Free<'_> {
         Ok(())
     }
 
-    /// Every change of a unit of `V(2)` in one direction above a price, by a free flip of a node that reaches it by several terms: what a flip changes
-    /// is the sum over the terms, and its sign is that of the sum.
+    /// Every change of a unit of `V(2)` in one direction above a price, by a free flip of a node that reaches it by
+    /// several terms: what a flip changes is the sum over the terms, and its sign is that of the sum.
     pub fn overlapping(
         &self,
         pair: &[Link],

@@ -13,7 +13,8 @@ use crate::work::Meter;
 const STEP: u64 = 32;
 
 impl Scope<'_> {
-    /// Accepts a tree if it covers all perturbations and `leaf` accepts every leaf, by its place in the list, on its path.
+    /// Accepts a tree if it covers all perturbations and `leaf` accepts every leaf, by its place in the list, on its
+    /// path.
     pub fn tree(
         &self,
         tree: &[Step],

@@ -1,4 +1,5 @@
-//! Anchors: pre-activations when nothing is removed but what a state says, and how far they can be pushed from there. They are the same for all classes.
+//! Anchors: pre-activations when nothing is removed but what a state says, and how far they can be pushed from there.
+//! They are the same for all classes.
 
 use std::cell::OnceCell;
 use std::ops::Range;

@@ -1,4 +1,5 @@
-//! The bound of a leaf with prices (`FORMAT-EDGES.md` §4): the least that the margin can be, for any prices and weights.
+//! The bound of a leaf with prices (`FORMAT-EDGES.md` §4): the least that the margin can be, for any prices and
+//! weights.
 
 use super::anchor;
 use super::anchor::{Anchor, Anchors, Kept};
@@ -82,13 +83,15 @@ struct PricedLeaf<'a, N> {
     prices: &'a [N],
 }
 
-/// What a link of a neighbour costs, before the price: cutting it, and 1, 2, … removals elsewhere at its other end, of which none is that of the edge to the target.
+/// What a link of a neighbour costs, before the price: cutting it, and 1, 2, … removals elsewhere at its other end, of
+/// which none is that of the edge to the target.
 struct Costs<N> {
     cut: N,
     elsewhere: Vec<N>,
 }
 
-/// A lower bound of the margin of a class pair over all sets of the path. `cached` are the anchors of the scene, if they are at hand.
+/// A lower bound of the margin of a class pair over all sets of the path. `cached` are the anchors of the scene, if
+/// they are at hand.
 ///
 /// # Errors
 /// If the hints are not admissible, or if it takes too long.

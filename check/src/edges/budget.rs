@@ -7,7 +7,8 @@ use crate::format::Local;
 use crate::ids::Edge;
 use crate::verdict::Reason;
 
-/// At most [`RemovalBudget::global`] removals in all and [`RemovalBudget::cap`] at a node, none of them of a frozen edge.
+/// At most [`RemovalBudget::global`] removals in all and [`RemovalBudget::cap`] at a node, none of them of a frozen
+/// edge.
 pub struct RemovalBudget {
     /// `E`.
     pub global: usize,

@@ -104,8 +104,8 @@ impl<'a> EdgeChecker<'a> {
         }
     }
 
-    /// The bound of a leaf with prices behind some splits, `true` for the second subtree: for those who write proofs, and for tests. Classes and
-    /// node must exist.
+    /// The bound of a leaf with prices behind some splits, `true` for the second subtree: for those who write proofs,
+    /// and for tests. Classes and node must exist.
     ///
     /// # Errors
     /// If a split is on an edge that is not free, or the hints are not admissible.
@@ -137,8 +137,8 @@ impl<'a> EdgeChecker<'a> {
         bound(&scene, &classes.pair(scene.network), hints, None, &cost, &meter)
     }
 
-    /// Every other class, ascending. That all margins are positive without a removal is part of what is proved, so the reference class is
-    /// the predicted one.
+    /// Every other class, ascending. That all margins are positive without a removal is part of what is proved, so the
+    /// reference class is the predicted one.
     fn robust(
         &self,
         ground: &Ground,

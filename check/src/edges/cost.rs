@@ -1,10 +1,12 @@
-//! What judging a leaf costs, before it is done: operations on numbers, as an upper bound that takes one look at every link.
+//! What judging a leaf costs, before it is done: operations on numbers, as an upper bound that takes one look at every
+//! link.
 
 use super::number::Scalar;
 use super::scene::{Neighbour, NeighbourLink, Scene};
 use super::share::Shares;
 
-/// Steps of [`crate::work`] for every edge of a target's surroundings where a path is followed by one element of a tree.
+/// Steps of [`crate::work`] for every edge of a target's surroundings where a path is followed by one element of a
+/// tree.
 pub const EDGE: u64 = 16;
 
 fn product(factors: &[usize]) -> u64 {

@@ -11,7 +11,7 @@ use crate::verdict::Reason;
 /// The version of these files.
 pub const VERSION: u32 = 3;
 
-/// One line of a file: a [`EdgeHeader`], then nodes with and without proof, then their number.
+/// One line of a file: an [`EdgeHeader`], then nodes with and without proof, then their number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeLine {
@@ -35,7 +35,8 @@ impl EdgeLine {
         to.write_all(b"\n")
     }
 
-    /// Reads a line without its line feed, exactly as the format says. No list in it may have more than `longest` entries.
+    /// Reads a line without its line feed, exactly as the format says. No list in it may have more than `longest`
+    /// entries.
     ///
     /// # Errors
     /// [`Reason::Syntax`].
@@ -44,14 +45,14 @@ impl EdgeLine {
     }
 }
 
-/// The statement that all proofs of a file share. No line is both this and a header about attributes: each requires a key that
-/// the other refuses.
+/// The statement that all proofs of a file share. No line is both this and a header about attributes: each requires a
+/// key that the other refuses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EdgeHeader {
     /// [`VERSION`].
     pub version: u32,
-    /// What the attacker does.
+    /// The key by which a line is known to be about edges.
     pub attack: EdgeAttack,
     /// [`gcnproof_files::GraphFile::digest`].
     pub graph: String,
@@ -89,7 +90,8 @@ pub struct Removals {
 }
 
 impl Removals {
-    /// Is there no limit at a node beside the global one, on a graph whose nodes have at most so many edges? Writers that have none state one that is never reached.
+    /// Is there no limit at a node beside the global one, on a graph whose nodes have at most so many edges? Writers
+    /// that have none state one that is never reached.
     pub fn has_no_local_limit(&self, largest_degree: u64) -> bool {
         let most = largest_degree.min(self.global);
         match &self.local {
@@ -103,11 +105,11 @@ impl Removals {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EdgeNodeProof {
-    /// The node.
+    /// Its row in the graph.
     pub id: u32,
     /// The class that it keeps or loses.
     pub class: u32,
-    /// What is proved.
+    /// Only what the header states is proved: robust or not against these removals.
     pub claim: EdgeClaim,
 }
 
@@ -125,7 +127,7 @@ pub enum EdgeClaim {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EdgeClassProof {
-    /// The other class.
+    /// Another class than that of the proof.
     pub class: u32,
     /// A binary tree in preorder: a split is followed by its first and then its second subtree.
     pub tree: Vec<EdgeStep>,
@@ -164,9 +166,9 @@ pub struct EdgePrices {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EdgeWitness {
-    /// The other class.
+    /// Another class than that of the proof.
     pub class: u32,
-    /// Ascending.
+    /// Ascending, each once, none of them frozen.
     pub edges: Vec<Edge>,
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `line` | the lines of a file; [`mod@format`] has their short names |
 //! | `statement`, `budget`, `rule`, `network` | what header, graph and model mean |
-//! | `ground`, `state`, `tree` | relevant edges of a target, what a path decides about them, and how a tree covers all sets |
+//! | `ground`, `state`, `tree` | relevant edges of a target, what a path decides of them, how trees cover all sets |
 //! | `number` | exact numbers, and floats rounded outward: the rules below are written once, for both |
 //! | `scene`, `share`, `reach`, `anchor`, `bound` | the bound of a leaf with prices |
 //! | `margin` | the true network after some removals: witnesses, and leaves that are listed |

@@ -1,4 +1,5 @@
-//! The network: what every node sends, and what the second layer makes of it. Entries of operators are recomputed by whoever asks.
+//! The network: what every node sends, and what the second layer makes of it. Entries of operators are recomputed by
+//! whoever asks.
 
 use std::sync::OnceLock;
 
@@ -12,7 +13,7 @@ use crate::verdict::Reason;
 
 /// A term of the second layer.
 pub struct EdgeTerm {
-    /// Its rule.
+    /// How its messages are weighted.
     pub rule: EdgeRule,
     /// The weights of all hidden units, class by class.
     weights: Vec<Vec<Dyadic>>,
@@ -27,7 +28,7 @@ pub struct EdgeNetwork<'a> {
     pub terms: Vec<EdgeTerm>,
     /// The hidden units that have no activation.
     pub linear: Vec<bool>,
-    /// Classes.
+    /// Outputs of the second layer.
     pub classes: usize,
     /// Terms of the first layer.
     first: usize,

@@ -1,8 +1,9 @@
 //! The two kinds of numbers that the rules are applied to: exact ones, and floats that enclose them.
 //!
-//! The exact numbers define what a leaf means. Every operation on intervals encloses the result of the same operation on exact numbers, whichever of them
-//! lie in the operands, so the interval of a bound encloses the exact bound: it may only answer sooner what exact numbers would answer. A comparison
-//! that selects one of several meanings is not made with intervals that leave it open ([`Scalar::is_active`]).
+//! The exact numbers define what a leaf means. Every operation on intervals encloses the result of the same operation
+//! on exact numbers, whichever of them lie in the operands, so the interval of a bound encloses the exact bound: it may
+//! only answer sooner what exact numbers would answer. A comparison that selects one of several meanings is not made
+//! with intervals that leave it open ([`Scalar::is_active`]).
 
 use std::cmp::Ordering;
 
@@ -63,9 +64,11 @@ pub trait Scalar: Clone {
     fn order(&self, other: &Self) -> Ordering;
     /// The sum of the so many smallest.
     fn sum_of_smallest(numbers: Vec<Self>, count: usize) -> Self;
-    /// Is a unit with pre-activation `z`, which can rise and fall so far, taken for active where its coefficient is positive: is `z > 2⁻³⁰ (fall − 59/128 rise)`?
-    /// `None` where these numbers leave that open. Beside the reach the right-hand side is nothing; it decides where `z` is 0 but for roundings. What matters
-    /// then is whether the unit can fall or rise. 59/128 is a ratio that sums of few entries do not have, so that this is seldom close in its turn.
+    /// Is a unit with pre-activation `z`, which can rise and fall so far, taken for active where its coefficient is
+    /// positive: is `z > 2⁻³⁰ (fall − 59/128 rise)`? `None` where these numbers leave that open. Beside the reach the
+    /// right-hand side is nothing; it decides where `z` is 0 but for roundings. What matters then is whether the unit
+    /// can fall or rise. 59/128 is a ratio that sums of few entries do not have, so that this is seldom close in its
+    /// turn.
     fn is_active(z: &Self, reach: [&Self; 2]) -> Option<bool>;
     /// A line under a unit with coefficient `g` and pre-activation `z`, which can rise and fall so far.
     fn line(g: &Self, z: &Self, reach: [&Self; 2], kind: UnitKind) -> UnitLine<Self>;
@@ -79,8 +82,9 @@ pub trait Scalar: Clone {
     }
 }
 
-/// The sums of the `counts` largest numbers, each of which may be taken so many times; none is negative. Intervals are taken in the order of their upper ends: the sum of
-/// these is the largest of any, and the sum of lower ends not above the largest, whichever are taken.
+/// The sums of the `counts` largest numbers, each of which may be taken so many times; none is negative. Intervals are
+/// taken in the order of their upper ends: the sum of these is the largest of any, and the sum of lower ends not above
+/// the largest, whichever are taken.
 pub fn sums_of_largest<N: Scalar>(mut numbers: Vec<(N, usize)>, counts: &[usize]) -> Vec<N> {
     numbers.sort_unstable_by(|a, b| b.0.order(&a.0));
     // How many are taken, and their sum, before each.

@@ -6,7 +6,7 @@ use crate::number::Stored;
 
 /// A node that sends to the one whose units are pushed.
 pub struct Sender {
-    /// Its id.
+    /// Its row in the graph.
     pub node: u32,
     /// The entry, if the edge between the two can be cut.
     pub cut: Option<Stored>,

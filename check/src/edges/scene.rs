@@ -1,4 +1,5 @@
-//! A leaf's graph: the neighbours of the target, theirs, the edges that are free, and entries for any number of edges left.
+//! A leaf's graph: the neighbours of the target, theirs, the edges that are free, and entries for any number of edges
+//! left.
 
 use std::ops::Range;
 
@@ -44,7 +45,7 @@ pub struct NodeState {
 pub struct Scene<'n, 's> {
     pub network: &'n EdgeNetwork<'n>,
     pub state: &'s State<'s>,
-    /// By edge.
+    /// By relevant edge: is it neither removed nor kept on the path?
     pub free: Vec<bool>,
     /// `B₀`.
     pub budget: usize,
@@ -102,7 +103,7 @@ impl<'n, 's> Scene<'n, 's> {
         self.state.ground.ids[node]
     }
 
-    /// `cap`.
+    /// `cap`: so many more edges may be removed at a node of the surroundings.
     pub fn cap(&self, node: usize) -> usize {
         self.state.cap[node]
     }

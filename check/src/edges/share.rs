@@ -96,7 +96,8 @@ impl Shares {
         Dyadic::new((weight * self.omega[link.edge]).into(), GRID)
     }
 
-    /// What 1, 2, … removals elsewhere at the sender of a link cost at least, up to `most`; none of them is that of the edge to the target.
+    /// What 1, 2, … removals elsewhere at the sender of a link cost at least, up to `most`; none of them is that of the
+    /// edge to the target.
     pub fn elsewhere(&self, neighbour: &Neighbour, link: &NeighbourLink, most: usize) -> Vec<Dyadic> {
         let weight = u128::from(self.weight(neighbour, link).1);
         let others = self.cheapest[link.node].iter().filter(|of| of.1 != link.edge);

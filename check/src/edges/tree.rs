@@ -18,7 +18,8 @@ struct Split {
     second: bool,
 }
 
-/// Accepts a tree if it covers all sets and `leaf` accepts every leaf in its state; otherwise the place of what is wrong.
+/// Accepts a tree if it covers all sets and `leaf` accepts every leaf in its state; otherwise the place of what is
+/// wrong.
 pub fn walk(
     ground: &Ground,
     budget: usize,

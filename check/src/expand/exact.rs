@@ -80,8 +80,8 @@ fn best_prices(free: &Free, amounts: &[(u32, Dyadic)], least: &Dyadic) -> ExactP
     ExactPrices { nodes: over.map(|(node, limit)| (node, limit - &every)).collect(), every }
 }
 
-/// The changes of a unit by free flips in one direction, with their nodes. Of a row those suffice that may be made together, and
-/// the next: no price depends on the others.
+/// The changes of a unit by free flips in one direction, with their nodes. Of a row those suffice that may be made
+/// together, and the next: no price depends on the others.
 fn changes(free: &Free, m: usize, unit: usize, upward: bool) -> Result<Vec<(u32, Dyadic)>, Reason> {
     let mut changes = Vec::new();
     let (network, width) = (free.network, free.network.widths[2]);
@@ -218,8 +218,8 @@ pub(crate) fn exact_hints(
             }
         }
     }
-    // Prices that are about right, or a little less, spare most flips; where they are too high for the best ones, all flips are
-    // looked at.
+    // Prices that are about right, or a little less, spare most flips; where they are too high for the best ones, all
+    // flips are looked at.
     let less = &guess.every - &(&guess.every * &Dyadic::new(IBig::ONE, -20));
     for floor in [less, Dyadic::ZERO] {
         let mut found: Vec<(u32, Dyadic)> = Vec::new();

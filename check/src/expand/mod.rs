@@ -1,6 +1,7 @@
 //! Expansion of a short leaf into hints: which slopes and bends each unit gets (`FORMAT.md` §7).
 //!
-//! Nothing here has to be right: a rule holds for any hints. So the same few lines serve rough floats and exact numbers.
+//! Nothing here has to be right: a rule holds for any hints. So the same few lines serve rough floats and exact
+//! numbers.
 
 mod exact;
 mod short;
@@ -21,7 +22,7 @@ pub(crate) trait Real:
 {
     /// 0.
     fn zero() -> Self;
-    /// A stored number.
+    /// Exactly a stored number.
     fn stored(x: Stored) -> Self;
     /// About `part / whole`, not above it, for `0 ≤ part ≤ whole`.
     fn share(part: Self, whole: Self) -> Self;
@@ -45,7 +46,7 @@ impl Real for Rough {
 /// What is known of a hidden unit on a path.
 #[derive(Clone)]
 pub(crate) struct Known<N> {
-    /// Its coefficient.
+    /// `k`: what the layers above multiply its activation by.
     pub(crate) k: N,
     /// `z'`; of no use above layer 2.
     pub(crate) z: N,

@@ -13,11 +13,11 @@ use crate::verdict::Reason;
 /// The multipliers of a short leaf, each list ascending.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Short {
-    /// In `[0, 1]`.
+    /// In `[0, 1]`: the part of the chord where the coefficient is negative, elsewhere of the identity.
     pub(crate) weight: Vec<(Unit, Stored)>,
-    /// In `[0, 1]`.
+    /// In `[0, 1]`: the slope of the chord where the coefficient is negative.
     pub(crate) slope: Vec<(Unit, Stored)>,
-    /// Not negative.
+    /// Of split units, not negative.
     pub(crate) beta: Vec<(Unit, Stored)>,
     /// From this layer upward the defaults are those of the dual bound.
     pub(crate) dual: Option<u32>,

@@ -14,7 +14,7 @@ use crate::statement::{Decided, Slice, pairs};
 
 /// What depends on the path only.
 pub(crate) struct Region {
-    /// Layer 2.
+    /// By place in `V(2)`.
     rows: Vec<Arc<Row>>,
     /// Clipped bounds of layers 3 and above.
     bounds: Vec<Vec<Arc<Bounds>>>,
@@ -71,7 +71,8 @@ impl<'a> FastTarget<'a> {
         z.swap_remove(0)
     }
 
-    /// Expands a short leaf and bounds what it shows. With `only_sign` the prices may be any that make the bound positive.
+    /// Expands a short leaf and bounds what it shows. With `only_sign` the prices may be any that make the bound
+    /// positive.
     pub(crate) fn attempt(&mut self, objective: &[(u32, i8)], path: &Path, short: &Short, only_sign: bool) -> Attempt {
         let Some((mut hints, total, step)) = self.relaxed(objective, path, short) else {
             return Attempt::Empty(Box::new(self.without_lines(path)));
@@ -106,8 +107,8 @@ impl<'a> FastTarget<'a> {
         }
     }
 
-    /// Expands a short leaf: its hints but the prices, the constant from below, and the step of its grid. `None` if surely no perturbation takes
-    /// the path.
+    /// Expands a short leaf: its hints but the prices, the constant from below, and the step of its grid. `None` if
+    /// surely no perturbation takes the path.
     pub(crate) fn relaxed(
         &mut self,
         objective: &[(u32, i8)],
@@ -394,8 +395,8 @@ impl<'a> FastTarget<'a> {
     }
 }
 
-/// Not above the least `k·relu(z) − rise·u + fall·v` on one side of zero, where `rise = fall`: `slope·z'` and the least `(k − slope)·z`, or the least
-/// `−slope·z`.
+/// Not above the least `k·relu(z) − rise·u + fall·v` on one side of zero, where `rise = fall`: `slope·z'` and the least
+/// `(k − slope)·z`, or the least `−slope·z`.
 fn split_base(k: Interval, z: Interval, [slope, _]: [Stored; 2], [up, down]: [Up; 2], side: bool) -> Down {
     let (lower, upper) = (z.lower.minus(down), z.upper.plus(up));
     let (factor, range) = if side {

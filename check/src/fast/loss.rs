@@ -1,7 +1,8 @@
 //! Rule 6 in floats: prices for the largest loss, and the bound that they give.
 //!
-//! Cauchy and Schwarz rule out what surely stays within its price: a flip of row `n` loses at most the norm of the row's losing slopes times
-//! the norm of the attribute's weights. What is not ruled out is bounded by one inner product, and where units have bends, by all of them.
+//! Cauchy and Schwarz rule out what surely stays within its price: a flip of row `n` loses at most the norm of the
+//! row's losing slopes times the norm of the attribute's weights. What is not ruled out is bounded by one inner
+//! product, and where units have bends, by all of them.
 
 use std::sync::Arc;
 
@@ -47,7 +48,8 @@ type Found = (usize, u32, Up);
 type Steep = (usize, Down, Up);
 
 impl FastLosses<'_> {
-    /// Prices for the largest loss and what they give; good prices if a sign is asked for, with `total` what is lost from, else the best.
+    /// Prices for the largest loss and what they give; good prices if a sign is asked for, with `total` what is lost
+    /// from, else the best.
     ///
     /// The last is the flip that loses most, as far as that was looked at.
     pub(crate) fn price(&self, total: Option<Down>) -> (FloatPrices, Up, Option<Flip>) {
@@ -79,14 +81,16 @@ impl FastLosses<'_> {
         (FloatPrices::default(), Interval::ANY.upper, None)
     }
 
-    /// By rows with flips to make, numbers not below what their flips lose divided by the norm of the attribute's weights; 0 for rows that are left out.
+    /// By rows with flips to make, numbers not below what their flips lose divided by the norm of the attribute's
+    /// weights; 0 for rows that are left out.
     pub(crate) fn row_norms(&self) -> impl Iterator<Item = (u32, Up)> {
         let steep: Vec<Vec<Steep>> = (0..self.lines.len()).map(|m| self.steep(m)).collect();
         self.places(&steep).into_iter().map(|row| (row.node, row.norm))
     }
 
-    /// Raises the shares that free flips of some rows have of a constant, in units of 2⁻²⁴, to numbers not below `loss / constant`. The rows are of
-    /// nodes with flips to make, each with the shares of all attributes; of a row so many attributes are looked at as `limit` says, by falling norm.
+    /// Raises the shares that free flips of some rows have of a constant, in units of 2⁻²⁴, to numbers not below
+    /// `loss / constant`. The rows are of nodes with flips to make, each with the shares of all attributes; of a row so
+    /// many attributes are looked at as `limit` says, by falling norm.
     pub(crate) fn raise_shares(&self, constant: Down, rows: &mut [(u32, Vec<u32>)], limit: impl Fn(u32) -> usize) {
         let steep: Vec<Vec<Steep>> = (0..self.lines.len()).map(|m| self.steep(m)).collect();
         let mut present = vec![false; self.network.exact.graph.attributes.columns];
@@ -123,7 +127,8 @@ impl FastLosses<'_> {
         }
     }
 
-    /// The best prices not below `least` for the flips found, what they give, and how many flips of what sum may be made.
+    /// The best prices not below `least` for the flips found, what they give, and how many flips of what sum may be
+    /// made.
     fn settle(
         &self,
         least: Stored,
@@ -306,8 +311,8 @@ impl FastLosses<'_> {
         (most.rounded(self.step), bent.then(|| lines.rounded(self.step)))
     }
 
-    /// Adds a line of a unit to the slopes of a row. Where several terms reach the unit, a fall that is not below the rise makes the loss convex, so that
-    /// the loss of a sum is at most the sum of losses.
+    /// Adds a line of a unit to the slopes of a row. Where several terms reach the unit, a fall that is not below the
+    /// rise makes the loss convex, so that the loss of a sum is at most the sum of losses.
     #[inline]
     fn add(&self, slopes: &mut RoundedSlopes, pair: &[Link], unit: usize, rise: Down, fall: Up) {
         let fall = if pair.len() == 1 { fall } else { fall.at_least(rise) };

@@ -1,7 +1,7 @@
 //! The fast path of the checker: short leaves are expanded into hints and checked at once, in floats rounded outward.
 //!
-//! Its only right is to accept sooner what the core would accept from the same hints. Every number it compares carries its direction
-//! in its type (`number::directed`); where it does not accept, the core decides.
+//! Its only right is to accept sooner what the core would accept from the same hints. Every number it compares carries
+//! its direction in its type (`number::directed`); where it does not accept, the core decides.
 
 mod hints;
 mod leaf;

@@ -3,7 +3,7 @@
 use crate::format::exact::ExactPrices;
 use crate::number::{Down, Stored};
 
-/// Prices of flips.
+/// `ρ` of every flip and `η` of those of some nodes, ascending by node; none is negative.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FloatPrices {
     pub(crate) every: Stored,

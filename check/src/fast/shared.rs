@@ -14,7 +14,7 @@ pub(crate) type Bounds = Vec<(Down, Up)>;
 pub(crate) struct Fast<'a> {
     pub(crate) network: Arc<FastNetwork<'a>>,
     pub(crate) budget: &'a Budget<'a>,
-    /// Layer 2.
+    /// Rows of layer 2, of all nodes of the graph.
     pub(crate) rows: Rows<'a>,
     /// Is the check to stop? Then bounds may be any that hold.
     pub(crate) stop: Option<fn() -> bool>,

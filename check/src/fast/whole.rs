@@ -27,15 +27,16 @@ impl Fast<'_> {
 
     /// The same, with the hints that give them.
     ///
-    /// The paper's dual bound and the bound by levels, both with the dual's defaults above layer 2; the better of them and of
-    /// propagation is kept.
+    /// The paper's dual bound and the bound by levels, both with the dual's defaults above layer 2; the better of them
+    /// and of propagation is kept.
     pub(crate) fn expand(&self, l: usize, node: u32, mut keep: impl FnMut(UnitLists)) -> Bounds {
         let slice = Slice::new(self.network.exact, l, node);
         let mut target = FastTarget::new(self, &slice);
         let below: Vec<Bounds> = slice.nodes(l - 1).iter().map(|&n| self.below(l - 1, n)).collect();
         let mut bounds = target.propagate(l, &below).swap_remove(0);
         for (unit, (lower, upper)) in bounds.iter_mut().enumerate() {
-            // A unit that is stable by propagation stays so; bounds of a linear one serve only the propagation to the next hidden layer.
+            // A unit that is stable by propagation stays so; bounds of a linear one serve only the propagation to the
+            // next hidden layer.
             let settled = match self.network.exact.is_linear(l, unit) {
                 true => l + 1 == self.network.exact.depth(),
                 false => !lower.is_negative() || !Up::is_positive(*upper),

@@ -14,7 +14,8 @@ use crate::question::{Attack, FlipLimits, Question, uncovered_flips, uncovered_r
 use crate::statement::{Budget, same_rules};
 use crate::verdict::Reason;
 
-/// Why the statement of a file is not about what was asked; nothing if it is. Whether it covers the perturbations asked about is another question.
+/// Why the statement of a file is not about what was asked; nothing if it is. Whether it covers the perturbations asked
+/// about is another question.
 pub(crate) fn differences(stated: &Stated, graph: &GraphFile, model: &ModelFile, options: &Options) -> Vec<String> {
     let mut differences = Vec::new();
     let rules = stated.message_passing();

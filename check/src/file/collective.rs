@@ -29,7 +29,7 @@ enum Judged {
 struct Progress {
     /// By node: did an earlier line speak of it?
     seen: Vec<bool>,
-    /// Lines with shares.
+    /// Lines with shares, wrong ones among them.
     shares: usize,
     /// Lines after the header.
     lines: u64,

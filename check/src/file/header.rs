@@ -41,7 +41,8 @@ pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFil
     if others.iter().any(|other| bytes.starts_with(other.as_bytes())) {
         return Err(wrong(order("the first line is not a header")));
     }
-    // A line with an attack is never about attributes, nor one without about edges: each refuses what the other requires.
+    // A line with an attack is never about attributes, nor one without about edges: each refuses what the other
+    // requires.
     let most = nodes.max(layers);
     if bytes.starts_with(br#"{"collective":"#) {
         return match CollectiveLine::read(&bytes, most.max(attributes)).map_err(wrong)? {
@@ -67,8 +68,8 @@ const SUPERFLUOUS: u64 = 1024;
 /// How a header that is not about attributes names what it is about.
 const ATTACK: &[u8] = br#""attack":"#;
 
-/// Refuses proofs about a part that would say nothing about the whole graph: the network must not look beyond the part, nor have numbers of
-/// single nodes, and removed edges or one attack for all nodes are not about a part.
+/// Refuses proofs about a part that would say nothing about the whole graph: the network must not look beyond the part,
+/// nor have numbers of single nodes, and removed edges or one attack for all nodes are not about a part.
 pub(super) fn require_part(part: &PartFile, model: &ModelFile, header: &Stated) -> Result<(), Reason> {
     let wrong = |problem: String| Err(Reason::Files(format!("the graph is {}: {problem}", part.words())));
     if !matches!(header, Stated::Flips(_)) {

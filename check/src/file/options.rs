@@ -14,10 +14,10 @@ pub struct Options {
     pub matrices: Vec<Arc<SparseMatrix>>,
     /// The core alone judges: slow.
     pub exact_only: bool,
-    /// The message passing that the file must be about, one rule for all layers or one for each, as a header names them. If left out: any where nothing is
-    /// asked, otherwise the model's own, or `gcn`.
+    /// The message passing that the file must be about, one rule for all layers or one for each, as a header names
+    /// them. If left out: any where nothing is asked, otherwise the model's own, or `gcn`.
     pub message_passing: Vec<String>,
-    /// What is asked.
+    /// What is asked; without it the file is judged by its own statement.
     pub question: Option<Question>,
     /// What the graph says of itself if it is a part of a larger one.
     pub part: Option<PartFile>,

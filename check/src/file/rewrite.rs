@@ -57,8 +57,8 @@ pub fn expand_file(
     })
 }
 
-/// Writes a file of proofs again, in the present version: bounds where leaves need them, hints for short leaves. A proof that is rejected
-/// becomes a node without proof, with the reason.
+/// Writes a file of proofs again, in the present version: bounds where leaves need them, hints for short leaves. A
+/// proof that is rejected becomes a node without proof, with the reason.
 ///
 /// # Errors
 /// If a file cannot be read or written, or is not a file of proofs about this graph and model.

@@ -23,8 +23,8 @@ use crate::work::Work;
 
 /// Checks a file of proofs, plain or compressed with zstd. `progress` is told how many nodes are done.
 ///
-/// Everything that is wrong is in the summary, and the verdicts in it hold whatever else is wrong with the file. Where the
-/// header is about something else than what was asked nothing else is looked at.
+/// Everything that is wrong is in the summary, and the verdicts in it hold whatever else is wrong with the file. Where
+/// the header is about something else than what was asked nothing else is looked at.
 pub fn check(
     graph: &GraphFile,
     model: &ModelFile,
@@ -172,7 +172,8 @@ fn run_lines(
     if ended { Ok(()) } else { Err(wrong(lines.number + 1, "the file ends before its end line")) }
 }
 
-/// Enters what became of a line between the header and the end, and says whether it was accepted in vain. `seen` are the nodes of earlier lines.
+/// Enters what became of a line between the header and the end, and says whether it was accepted in vain. `seen` are
+/// the nodes of earlier lines.
 fn record(line: u64, judged: JudgedLine, seen: &mut [bool], summary: &mut Summary) -> bool {
     let mut repeated = |node: u32| seen.get_mut(node as usize).map(|seen| std::mem::replace(seen, true));
     let accepted = judged.is_accepted();
@@ -219,8 +220,8 @@ impl JudgedLine {
     }
 }
 
-/// Does something with every line: in parallel between two lines of bounds, and with those one by one, because a line of bounds counts for the lines
-/// after it and not for those before.
+/// Does something with every line: in parallel between two lines of bounds, and with those one by one, because a line
+/// of bounds counts for the lines after it and not for those before.
 pub(crate) fn in_order<T: Send>(batch: Vec<Raw>, each: impl Fn(Raw) -> T + Sync) -> Vec<T> {
     let is_bounds = |line: &Raw| line.as_ref().is_ok_and(|bytes| bytes.starts_with(br#"{"bounds":"#));
     let (mut done, mut waiting) = (Vec::with_capacity(batch.len()), Vec::new());

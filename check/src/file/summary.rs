@@ -76,7 +76,8 @@ pub struct Collective {
     pub shared: u64,
     /// So many predictions are broken at most, says the file.
     pub claimed: u64,
-    /// So many, say its accepted lines; fewer perhaps in exact numbers, if floats suffice for the claim. The largest number where they say nothing.
+    /// So many, say its accepted lines; fewer perhaps in exact numbers, if floats suffice for the claim. The largest
+    /// number where they say nothing.
     pub shown: u64,
     /// Is the claim accepted?
     pub proved: bool,
@@ -89,13 +90,14 @@ pub struct Summary {
     pub header: Option<Stated>,
     /// The number of attributes of the graph.
     pub attributes: usize,
-    /// What was asked.
+    /// What was asked; without it no exit code is 0.
     pub question: Option<Question>,
     /// What the graph says of itself if it is a part of a larger one.
     pub part: Option<PartFile>,
     /// Does the statement permit no perturbation at all?
     pub void: bool,
-    /// Were the lines after the header looked at? Not where the header does not fit the files or is about something else than what was asked.
+    /// Were the lines after the header looked at? Not where the header does not fit the files or is about something
+    /// else than what was asked.
     pub checked: bool,
     /// The verdict of each node of the graph; `None` where the file has no accepted proof.
     pub verdicts: Vec<Option<Verdict>>,
@@ -160,7 +162,8 @@ impl Summary {
         }
     }
 
-    /// Is everything accepted, something proved, and what was asked answered? Where nothing was asked that says little: [`Summary::answered`].
+    /// Is everything accepted, something proved, and what was asked answered? Where nothing was asked that says little:
+    /// [`Summary::answered`].
     pub fn success(&self) -> bool {
         self.accepted() && self.proves() && self.unmet.is_empty()
     }

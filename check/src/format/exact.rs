@@ -1,5 +1,5 @@
-//! Hints in exact numbers, as the rules of the core read them (`FORMAT.md` §2). Nothing follows from them but what these
-//! rules make of them.
+//! Hints in exact numbers, as the rules of the core read them (`FORMAT.md` §2). Nothing follows from them but what
+//! these rules make of them.
 
 use crate::ids::{Cell, Flip, Unit};
 use crate::number::Dyadic;

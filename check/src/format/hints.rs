@@ -252,7 +252,7 @@ fn units<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<UnitBounds>, 
 pub struct BoundsLine {
     /// The layer, at least 3.
     pub layer: u32,
-    /// The node.
+    /// Its row in the graph.
     pub node: u32,
     /// As in hints, for layer 3.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -75,11 +75,11 @@ impl Line {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeProof {
-    /// The node.
+    /// Its row in the graph.
     pub id: u32,
     /// The class that it keeps or loses.
     pub class: u32,
-    /// What is proved.
+    /// Only what the header states is proved: robust or not against these flips.
     pub claim: Claim,
 }
 
@@ -87,7 +87,7 @@ pub struct NodeProof {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Unproved {
-    /// The node.
+    /// Its row in the graph.
     pub id: u32,
     /// Why there is no proof: for people, at most [`LONGEST_REASON`] bytes.
     pub reason: String,
@@ -110,7 +110,7 @@ pub enum Claim {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassProof {
-    /// The other class.
+    /// Another class than that of the proof.
     pub class: u32,
     /// A binary tree in preorder: a split is followed by its first and then its second subtree.
     pub tree: Vec<Step>,
@@ -187,8 +187,9 @@ pub struct Envelope {
     pub units: Vec<UnitPrices>,
 }
 
-/// `[node, unit, share, τ, [ν, …], [ρ, …]]`: the share is a numerator times the leaf's `2^exponent`, in `[0, 1]`; the prices `τ` of every
-/// flip, `ν` of the listed nodes and `ρ` of the listed flips are signed numerators, 0 where a list has ended.
+/// `[node, unit, share, τ, [ν, …], [ρ, …]]`: the share is a numerator times the leaf's `2^exponent`, in `[0, 1]`; the
+/// prices `τ` of every flip, `ν` of the listed nodes and `ρ` of the listed flips are signed numerators, 0 where a list
+/// has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitPrices(pub u32, pub u32, pub i64, pub i64, pub Vec<i64>, pub Vec<i64>);
 
@@ -219,7 +220,7 @@ impl Default for Leaf {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Witness {
-    /// The other class.
+    /// Another class than that of the proof.
     pub class: u32,
     /// `[node, attribute]` of every flip, ascending.
     pub flips: Vec<(u32, u32)>,

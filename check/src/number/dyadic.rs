@@ -99,13 +99,13 @@ impl Dyadic {
         Dyadic::new(&self.mantissa >> zeros, self.exponent + zeros as i64)
     }
 
-    /// Bits of the mantissa.
+    /// Bits of the mantissa, trailing zeros among them; 0 for 0.
     pub fn bits(&self) -> usize {
         let words = self.mantissa.as_sign_words().1;
         words.last().map_or(0, |last| last.bit_len() + (words.len() - 1) * Word::BITS as usize)
     }
 
-    /// Words of the mantissa.
+    /// Words of the mantissa, what an operation costs.
     pub fn words(&self) -> u64 {
         self.mantissa.as_sign_words().1.len() as u64
     }

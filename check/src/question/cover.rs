@@ -1,4 +1,5 @@
-//! Are all perturbations asked about among those stated? Only what can be used counts: a budget that other limits make void means nothing.
+//! Are all perturbations asked about among those stated? Only what can be used counts: a budget that other limits make
+//! void means nothing.
 
 use gcnproof_files::GraphFile;
 
@@ -97,7 +98,8 @@ pub(crate) fn uncovered_flips(graph: &GraphFile, asked: &FlipLimits, stated: &Fl
     reasons
 }
 
-/// Why not all removals asked about are among those stated; nothing if they are. The graph has every edge in both directions.
+/// Why not all removals asked about are among those stated; nothing if they are. The graph has every edge in both
+/// directions.
 pub(crate) fn uncovered_removals(graph: &GraphFile, asked: &RemovalBudget, stated: &RemovalBudget) -> Vec<String> {
     let mut reasons = Vec::new();
     let (mut frozen, mut local, mut ends) = (false, false, 0usize);

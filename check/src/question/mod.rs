@@ -1,7 +1,7 @@
 //! The question that a file of proofs is to answer.
 //!
-//! A file states its own budget, operators and nodes, so that "everything is accepted" may mean little. A question names all of these
-//! itself ([`RULES`]); what the file states is compared with it.
+//! A file states its own budget, operators and nodes, so that "everything is accepted" may mean little. A question
+//! names all of these itself ([`RULES`]); what the file states is compared with it.
 //!
 //! | module | what |
 //! |---|---|
@@ -59,7 +59,8 @@ pub struct Question {
     pub attack: Attack,
     /// Which class a node is to keep.
     pub classes: Convention,
-    /// The nodes asked about, or whose predictions count: rising, each once; all that the graph answers for if left out.
+    /// The nodes asked about, or whose predictions count: rising, each once; all that the graph answers for if left
+    /// out.
     pub nodes: Option<Vec<u32>>,
     /// Nodes asked about for which another part of the graph answers, by their ids in the whole graph.
     pub elsewhere: Vec<u32>,

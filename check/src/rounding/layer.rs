@@ -1,5 +1,5 @@
-//! What rounding does in one row of a described layer: how many roundings a product passes, what underflow adds, and what stays in range
-//! (`FORMAT.md` §9).
+//! What rounding does in one row of a described layer: how many roundings a product passes, what underflow adds, and
+//! what stays in range (`FORMAT.md` §9).
 
 use gcnproof_files::{Described, DescribedLayer};
 
@@ -38,7 +38,7 @@ pub(super) struct SummedRow {
     /// Has an entry more bits than the format, by term?
     rounded: Vec<bool>,
     largest_entry: Dyadic,
-    /// The largest input.
+    /// Not below the size of any input.
     pub(super) size: Dyadic,
 }
 
@@ -49,7 +49,7 @@ impl SummedRow {
     }
 }
 
-/// A power of two.
+/// `2^exponent`.
 pub(super) fn power(exponent: i64) -> Dyadic {
     Dyadic::new(1.into(), exponent)
 }
@@ -90,8 +90,8 @@ impl Facts {
         row.largest_entry = row.largest_entry.clone().max(entry.size());
     }
 
-    /// `γ`, from above: `x/(1 − x) ≤ x (1 + x + 2x²)` for `x ≤ 1/2`. None where nothing is known, or a number may leave the range. `biases` are
-    /// those of the row, `sizes` what was folded into them.
+    /// `γ`, from above: `x/(1 − x) ≤ x (1 + x + 2x²)` for `x ≤ 1/2`. None where nothing is known, or a number may leave
+    /// the range. `biases` are those of the row, `sizes` what was folded into them.
     pub(super) fn relative(&self, row: &SummedRow, biases: &[Dyadic], sizes: &[Dyadic]) -> Option<Dyadic> {
         self.stays_in_range(row, sizes)?;
         let leaves: Vec<usize> = row.inputs.iter().zip(&row.entries).map(|(&d, &r)| d.max(r)).collect();
@@ -114,7 +114,7 @@ impl Facts {
         Some(&x * &(&(&power(0) + &x) + &(&square + &square)))
     }
 
-    /// What underflow adds.
+    /// What underflow adds to the error of an entry, at most.
     pub(super) fn underflow(&self, row: &SummedRow) -> Dyadic {
         let pairs = row.inputs.iter().zip(&row.entries);
         let operations = pairs.map(|(&d, &r)| (d + 1).saturating_mul(r + 1)).fold(1usize, usize::saturating_add);

@@ -1,4 +1,5 @@
-//! What rounding may do to a margin of the network as it runs (`FORMAT.md` §9), in dyadic integers: over the layers that the model describes.
+//! What rounding may do to a margin of the network as it runs (`FORMAT.md` §9), in dyadic integers: over the layers
+//! that the model describes.
 
 mod layer;
 mod usual;
@@ -20,7 +21,8 @@ use crate::verdict::Reason;
 /// Errors are rounded up to multiples of this power of two, so that numbers stay short.
 const GRID: i64 = -240;
 
-/// A unit: its value without flips, how far flips move it, and its activation: how large and how wrong it may be, computed.
+/// A unit: its value without flips, how far flips move it, and its activation: how large and how wrong it may be,
+/// computed.
 #[derive(Clone, Default)]
 struct ComputedUnit {
     value: Dyadic,
@@ -76,7 +78,8 @@ fn sum(numbers: impl Iterator<Item = Dyadic>) -> Dyadic {
 }
 
 impl<'a> Rounding<'a> {
-    /// Refuses a header whose operator errors are not one number for each term, and a model that is not what it describes.
+    /// Refuses a header whose operator errors are not one number for each term, and a model that is not what it
+    /// describes.
     pub fn new(network: &'a Network<'a>, budget: &'a Budget<'a>, deployed: &Deployed) -> Result<Rounding<'a>, Reason> {
         let described = require_deployed(network, deployed)?;
         let errors = &deployed.operator_error;

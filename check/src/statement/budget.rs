@@ -60,7 +60,7 @@ impl<'a> Budget<'a> {
         self.frozen.iter().enumerate().filter(|(_, frozen)| **frozen).map(|(attribute, _)| attribute)
     }
 
-    /// Is this attribute untouchable?
+    /// Is this attribute, which must exist, in no permitted flip?
     pub fn is_frozen(&self, attribute: u32) -> bool {
         self.frozen[attribute as usize]
     }

@@ -47,7 +47,8 @@ fn described(network: &Network) -> Result<Described, Reason> {
     }
 }
 
-/// None unless everything stands where it is said to stand, and nothing that was folded is smaller than what has come of it.
+/// None unless everything stands where it is said to stand, and nothing that was folded is smaller than what has come
+/// of it.
 fn fits(described: &Described, network: &Network) -> Option<()> {
     let holds = |condition: bool| condition.then_some(());
     let nodes = network.graph.attributes.rows;

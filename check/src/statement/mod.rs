@@ -1,4 +1,5 @@
-//! What graph, model and header mean: the network in exact numbers, its message passing, the budget, and the slice of a target (`FORMAT.md` §1, §3).
+//! What graph, model and header mean: the network in exact numbers, its message passing, the budget, and the slice of a
+//! target (`FORMAT.md` §1, §3).
 
 mod budget;
 mod described;

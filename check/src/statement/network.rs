@@ -25,7 +25,7 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// All biases.
+    /// The biases of all nodes, or those that all nodes share.
     pub fn biases(&self) -> impl Iterator<Item = &Dyadic> + Clone {
         self.bias.iter().flatten()
     }
@@ -38,7 +38,7 @@ impl Layer {
 
 /// The network of stored floats on a graph, in exact real arithmetic.
 pub struct Network<'a> {
-    /// The graph.
+    /// With the attributes before any flip.
     pub graph: &'a GraphFile,
     /// The model that the weights are from.
     pub model: &'a ModelFile,

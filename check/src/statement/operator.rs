@@ -12,7 +12,8 @@ use crate::work::Meter;
 /// Steps for a product that is added to a row.
 const STEP: u64 = 4;
 
-/// Bytes of an entry while a polynomial is computed, and of one that is kept, as an operator and among the links of a layer.
+/// Bytes of an entry while a polynomial is computed, and of one that is kept, as an operator and among the links of a
+/// layer.
 const ENTRY: u64 = 12;
 const KEPT: u64 = ENTRY + size_of::<super::Link>() as u64;
 
@@ -44,7 +45,8 @@ impl<'a> Operators<'a> {
     /// `A` of a rule. The expressions are part of the format: they fix every bit of the network.
     ///
     /// # Errors
-    /// If the rule is unknown, its matrix was not given or does not fit, an entry is not finite, or a power takes too much.
+    /// If the rule is unknown, its matrix was not given or does not fit, an entry is not finite, or a power takes too
+    /// much.
     pub(crate) fn operator(&mut self, rule: &str, meter: &Meter) -> Result<Arc<SparseMatrix>, Reason> {
         if let Some(known) = self.known.get(rule) {
             return Ok(known.clone());

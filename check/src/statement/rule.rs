@@ -44,7 +44,8 @@ impl<'r> Rule<'r> {
     }
 }
 
-/// Are these the same rules, those of terms with ` & ` between? Coefficients are compared as the numbers that they are, however they are written.
+/// Are these the same rules, those of terms with ` & ` between? Coefficients are compared as the numbers that they are,
+/// however they are written.
 pub(crate) fn same_rules(one: &str, other: &str) -> bool {
     let (mut ours, mut theirs) = (one.split(" & "), other.split(" & "));
     loop {

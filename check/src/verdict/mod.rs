@@ -24,7 +24,7 @@ pub struct Fault {
     pub class: Option<u32>,
     /// The node of that class's tree, counted from 0, if it is about one.
     pub step: Option<usize>,
-    /// What is wrong.
+    /// The first thing that is wrong there.
     pub reason: Reason,
 }
 

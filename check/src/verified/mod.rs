@@ -1,4 +1,5 @@
-//! Hands proofs to the verified checker, a program of its own whose acceptance is proved correct (`verified/`), and compares what both say.
+//! Hands proofs to the verified checker, a program of its own whose acceptance is proved correct (`verified/`), and
+//! compares what both say.
 
 mod program;
 mod text;

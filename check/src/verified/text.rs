@@ -1,4 +1,5 @@
-//! The statement and its proofs as the verified checker reads them: lines of words, floats as their bits, hints as mantissas and exponents.
+//! The statement and its proofs as the verified checker reads them: lines of words, floats as their bits, hints as
+//! mantissas and exponents.
 //!
 //! The statement has to be right. Proofs need not be: whatever is written for them, nothing false is accepted.
 

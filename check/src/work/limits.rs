@@ -8,10 +8,11 @@ const EXACT: u64 = 256;
 pub struct Limits {
     /// Steps for one leaf, besides [`Limits::flip`]; and for all bends of a leaf.
     pub leaf: u64,
-    /// Steps for a leaf for each flip, each entry of an operator along which it is sent, and each unit that it changes: what a leaf costs on a large
-    /// neighbourhood, where no price rules a flip out.
+    /// Steps for a leaf for each flip, each entry of an operator along which it is sent, and each unit that it changes:
+    /// what a leaf costs on a large neighbourhood, where no price rules a flip out.
     pub flip: u64,
-    /// Steps for one line, besides those that the neighbourhood allows for one leaf of every class; the header is a line.
+    /// Steps for one line, besides those that the neighbourhood allows for one leaf of every class; the header is a
+    /// line.
     pub line: u64,
     /// Steps for all lines that turn out not to be accepted, whatever the graph, and for what all lines share.
     pub file: u64,

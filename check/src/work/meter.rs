@@ -14,10 +14,10 @@ const BYTE: u64 = 8;
 /// A meter tells what it has counted to all others after so many steps, and looks whether the check is to stop.
 const TELL: u64 = 1 << 22;
 
-/// What was done.
+/// Steps that a check has taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Steps {
-    /// For all lines.
+    /// Of all lines, and of what they share.
     pub all: u64,
     /// For the most expensive line.
     pub line: u64,
@@ -29,9 +29,9 @@ pub struct Steps {
 #[derive(Debug)]
 pub struct Work {
     limits: Limits,
-    /// Steps for all lines.
+    /// Steps that may be in vain.
     file: u64,
-    /// Steps of all lines.
+    /// Steps of all lines, and of what they share.
     spent: AtomicU64,
     /// Steps of those that are not accepted, and of what lines share.
     wasted: AtomicU64,
@@ -125,7 +125,7 @@ pub struct Meter<'w> {
     told: Cell<u64>,
     /// What the thread had done when the meter was last looked at.
     seen: Cell<u64>,
-    /// Bytes that are held.
+    /// Bytes that are held until the line is done.
     held: Cell<u64>,
 }
 

@@ -1,4 +1,5 @@
-//! Small problems of removed edges, the truth about them by listing all sets, and proofs by splitting until they are accepted.
+//! Small problems of removed edges, the truth about them by listing all sets, and proofs by splitting until they are
+//! accepted.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -512,7 +513,8 @@ impl Case {
         tree
     }
 
-    /// Splits rejected leaves until the proof is accepted, or until a leaf without free edges is not: then nothing is to be proved.
+    /// Splits rejected leaves until the proof is accepted, or until a leaf without free edges is not: then nothing is
+    /// to be proved.
     pub fn grow(&self, random: &mut Random, reference: u32) -> Option<NodeProof> {
         let leaf = |random: &mut Random, path: &Path| {
             let free = self.free(path).len() as u64;

@@ -127,7 +127,8 @@ fn costs_are_known_before() {
                 let (counted, known) = (ticks() - before, cost.operations());
                 assert!(counted <= known, "{at}, node {node}: {counted} of {known}");
                 worst = worst.max(known as f64 / (counted + 1000) as f64);
-                // What is spent on the way is what was said before, but for units whose side is decided exactly: these count for themselves.
+                // What is spent on the way is what was said before, but for units whose side is decided exactly: these
+                // count for themselves.
                 let spent = work.spent().all / Interval::STEPS;
                 assert!(
                     counted <= spent && spent <= known + known / 10,

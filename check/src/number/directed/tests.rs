@@ -1,4 +1,5 @@
-//! Tests of directed floats: every operation is compared with exact numbers, on floats from the smallest to the largest.
+//! Tests of directed floats: every operation is compared with exact numbers, on floats from the smallest to the
+//! largest.
 
 use super::*;
 
@@ -398,7 +399,8 @@ fn slopes_above_relu_are_enclosed() {
             if whole.is_zero() {
                 return holds(slope, &Dyadic::ZERO);
             }
-            // The multiple of the grid next to `part / whole`: both ends of the interval are multiples, and none lies between them and that.
+            // The multiple of the grid next to `part / whole`: both ends of the interval are multiples, and none lies
+            // between them and that.
             let unit = Dyadic::new(1.into(), i64::from(grid));
             let (lower, upper) = (exact(slope.lower.0), exact(slope.upper.0));
             let on_grid = [&lower, &upper].iter().all(|end| end.rounded_down(i64::from(grid)) == **end);
