@@ -1,4 +1,4 @@
-//! The rooms of the certifier and the crates around it: no import runs upward, and no referee imports the player.
+//! The rooms of the certifier and the crates around it: no import runs upward, and no checker imports the certifier.
 //!
 //! Read from the sources: every `crate::room::…` of a file under `src/room/` must name a room below its own in the list, or
 //! the room itself; the same under `check/src/`. Circles of files, which import
@@ -279,7 +279,7 @@ fn no_crate_imports_one_above_it() {
         sources(&root.join(folder).join("src"), &mut files);
         for path in files {
             let text = code(&fs::read_to_string(&path).unwrap());
-            // Unit tests may use the referees' random numbers.
+            // Unit tests may use the checkers' random numbers.
             let shipped = text.split("#[cfg(test)]\nmod tests").next().unwrap_or("");
             wrong.extend(above(folder, &path.display().to_string(), imports(shipped)));
         }
@@ -315,24 +315,24 @@ fn tables_and_charts_stand_alone() {
 }
 
 #[test]
-fn no_referee_imports_the_player() {
+fn no_checker_imports_the_certifier() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for referee in ["check", "verify", "files"] {
+    for checker in ["check", "verify", "files"] {
         let mut files = vec![];
-        sources(&root.join(referee).join("src"), &mut files);
+        sources(&root.join(checker).join("src"), &mut files);
         for path in files {
             for (number, line) in fs::read_to_string(&path).unwrap().lines().enumerate() {
                 let code = line.split("//").next().unwrap_or("");
                 assert!(
                     !code.contains("gcnproof::"),
-                    "{}:{}: a referee imports the player",
+                    "{}:{}: a checker imports the certifier",
                     path.display(),
                     number + 1
                 );
             }
         }
-        let manifest = fs::read_to_string(root.join(referee).join("Cargo.toml")).unwrap();
+        let manifest = fs::read_to_string(root.join(checker).join("Cargo.toml")).unwrap();
         let plain = manifest.lines().any(|line| line.starts_with("gcnproof.") || line.starts_with("gcnproof ="));
-        assert!(!plain, "{referee}/Cargo.toml depends on the player");
+        assert!(!plain, "{checker}/Cargo.toml depends on the certifier");
     }
 }

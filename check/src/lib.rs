@@ -1,4 +1,4 @@
-//! Referee 2 of gcnproof: the proof format and its checker.
+//! The proof format of gcnproof, and its checker.
 //!
 //! A *proof* shows that no admissible perturbation of the node attributes changes the class of a node (a tree of splits
 //! with a positive bound at each leaf), or that one does (a witness). The bound of a leaf comes from hints, to which a
