@@ -1,10 +1,16 @@
-//! The rooms of the certifier and the crates around it: no import runs upward, and no referee imports the player.
+//! The rooms of the certifier and the crates around it: no import runs upward, and no checker imports the certifier.
 //!
 //! Read from the sources: every `crate::room::…` of a file under `src/room/` must name a room below its own in the list, or
-//! the room itself. Crates have a list of their own: manifests and sources name only crates below.
+//! the room itself; the same under `check/src/`. Circles of files, which import
+//! each other directly or by way of others, are counted. Crates have a list of their own: manifests and sources name only crates below.
+
+#[path = "rooms/circles.rs"]
+mod circles;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use circles::Sources;
 
 /// From the ground up. A room imports from rooms before it alone.
 const ROOMS: [&str; 10] =
@@ -12,6 +18,31 @@ const ROOMS: [&str; 10] =
 
 /// These import from no other room.
 const ALONE: [&str; 1] = ["number"];
+
+/// The rooms of `check/src`, folders and single files, from the ground up.
+const CHECK: [&str; 17] = [
+    "ids",
+    "number",
+    "verdict",
+    "work",
+    "format",
+    "statement",
+    "rounding",
+    "core",
+    "edges",
+    "expand",
+    "fast",
+    "checker",
+    "collective",
+    "question",
+    "file",
+    "report",
+    "verified",
+];
+
+/// Circles of files in these crates, at most; all others have none. The numbers may only fall.
+const CIRCLES: [(&str, usize); 7] =
+    [(".", 5), ("files", 3), ("verify", 1), ("results", 1), ("report", 3), ("python", 1), ("hunt", 6)];
 
 /// The crates by their folders, from the ground up: a crate depends on crates before it alone.
 const CRATES: [&str; 12] =
@@ -79,8 +110,8 @@ fn named(code: &str) -> Vec<(usize, String)> {
 }
 
 /// What is wrong with a file of a room, as `file:line: reason`.
-fn upward(room: &str, file: &str, text: &str) -> Vec<String> {
-    let floor = |name: &str| ROOMS.iter().position(|room| *room == name);
+fn upward(rooms: &[&str], room: &str, file: &str, text: &str) -> Vec<String> {
+    let floor = |name: &str| rooms.iter().position(|room| *room == name);
     let own = floor(room).unwrap_or_else(|| panic!("{file}: '{room}' is no room of the list"));
     let mut wrong = Vec::new();
     for (line, name) in named(&code(text)) {
@@ -106,7 +137,7 @@ fn no_import_runs_upward() {
             1 => at_the_root.push(name),
             _ => {
                 let room = inside.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
-                wrong.extend(upward(&room, &name, &fs::read_to_string(&path).unwrap()));
+                wrong.extend(upward(&ROOMS, &room, &name, &fs::read_to_string(&path).unwrap()));
             }
         }
     }
@@ -116,13 +147,74 @@ fn no_import_runs_upward() {
 }
 
 #[test]
+fn no_import_of_the_checker_runs_upward() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("check/src");
+    let (mut files, mut wrong) = (Vec::new(), Vec::new());
+    sources(&root, &mut files);
+    for path in files {
+        let name = path.strip_prefix(&root).unwrap().display().to_string();
+        let room = name.split('/').next().unwrap().trim_end_matches(".rs");
+        if !["lib", "main"].contains(&room) {
+            wrong.extend(upward(&CHECK, room, &name, &fs::read_to_string(&path).unwrap()));
+        }
+    }
+    assert!(wrong.is_empty(), "imports that run upward:\n{}", wrong.join("\n"));
+}
+
+/// The files of a crate without their comments, by their paths below `src`.
+fn crate_sources(folder: &str) -> Sources {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    files.retain(|path| !path.ends_with("tests.rs") && !path.ends_with("main.rs"));
+    let name = |path: &PathBuf| path.strip_prefix(&root).unwrap().display().to_string();
+    Sources::new(files.iter().map(|path| (name(path), code(&fs::read_to_string(path).unwrap()))))
+}
+
+#[test]
+fn few_files_import_each_other() {
+    for folder in CRATES {
+        let most = CIRCLES.iter().find(|(name, _)| *name == folder).map_or(0, |(_, most)| *most);
+        let circles = crate_sources(folder).circles();
+        assert!(circles.len() <= most, "{folder}/src has {} circles of files, not {most}: {circles:#?}", circles.len());
+    }
+}
+
+#[test]
+fn a_circle_is_found_and_named() {
+    let file = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+    let files = [
+        file("lib.rs", "mod a;\nmod b;\n"),
+        file(
+            "a/mod.rs",
+            "mod inner;\npub use inner::Inner;\n\nuse crate::b::{self, Back as Other};\npub struct Outer;\n",
+        ),
+        file("a/inner.rs", "use std::fmt;\npub struct Inner;\n"),
+        file("b.rs", "use crate::a::Inner;\npub struct Back;\n"),
+    ];
+    assert_eq!(Sources::new(files.clone().into_iter()).circles(), [[""; 0]; 0]);
+    let mut turned = files.clone();
+    turned[2].1 = "pub struct Inner;\nfn f() { crate::b::Back }\n".into();
+    assert_eq!(Sources::new(turned.into_iter()).circles(), [["a/inner", "b"]]);
+    let mut named = files;
+    named[3].1 = "use super::a;\npub struct Back(a::Outer);\n".into();
+    assert_eq!(Sources::new(named.into_iter()).circles(), [["a", "b"]]);
+}
+
+#[test]
 fn an_upward_import_is_found_and_named() {
     let text = "//! crate::search is only spoken of.\nuse crate::number::dyadic::Dyadic;\nuse crate::search::tree;\n";
-    assert_eq!(upward("bound", "bound/x.rs", text), ["bound/x.rs:3: bound imports search, which stands above it"]);
-    assert_eq!(upward("certify", "certify/x.rs", text), [""; 0]);
-    assert_eq!(upward("number", "number/x.rs", "let x = crate::{problem::a, number::b};").len(), 1);
+    assert_eq!(
+        upward(&ROOMS, "bound", "bound/x.rs", text),
+        ["bound/x.rs:3: bound imports search, which stands above it"]
+    );
+    assert_eq!(upward(&ROOMS, "certify", "certify/x.rs", text), [""; 0]);
+    assert_eq!(upward(&ROOMS, "number", "number/x.rs", "let x = crate::{problem::a, number::b};").len(), 1);
     let spread = "use crate::{\n    number::{dyadic, rounding},\n    problem,\n    search::tree,\n};";
-    assert_eq!(upward("bound", "bound/x.rs", spread), ["bound/x.rs:4: bound imports search, which stands above it"]);
+    assert_eq!(
+        upward(&ROOMS, "bound", "bound/x.rs", spread),
+        ["bound/x.rs:4: bound imports search, which stands above it"]
+    );
 }
 
 /// The folder of one of our crates by its name in a manifest or, with `_`, in sources.
@@ -187,7 +279,7 @@ fn no_crate_imports_one_above_it() {
         sources(&root.join(folder).join("src"), &mut files);
         for path in files {
             let text = code(&fs::read_to_string(&path).unwrap());
-            // Unit tests may use the referees' random numbers.
+            // Unit tests may use the checkers' random numbers.
             let shipped = text.split("#[cfg(test)]\nmod tests").next().unwrap_or("");
             wrong.extend(above(folder, &path.display().to_string(), imports(shipped)));
         }
@@ -223,24 +315,24 @@ fn tables_and_charts_stand_alone() {
 }
 
 #[test]
-fn no_referee_imports_the_player() {
+fn no_checker_imports_the_certifier() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for referee in ["check", "verify", "files"] {
+    for checker in ["check", "verify", "files"] {
         let mut files = vec![];
-        sources(&root.join(referee).join("src"), &mut files);
+        sources(&root.join(checker).join("src"), &mut files);
         for path in files {
             for (number, line) in fs::read_to_string(&path).unwrap().lines().enumerate() {
                 let code = line.split("//").next().unwrap_or("");
                 assert!(
                     !code.contains("gcnproof::"),
-                    "{}:{}: a referee imports the player",
+                    "{}:{}: a checker imports the certifier",
                     path.display(),
                     number + 1
                 );
             }
         }
-        let manifest = fs::read_to_string(root.join(referee).join("Cargo.toml")).unwrap();
+        let manifest = fs::read_to_string(root.join(checker).join("Cargo.toml")).unwrap();
         let plain = manifest.lines().any(|line| line.starts_with("gcnproof.") || line.starts_with("gcnproof ="));
-        assert!(!plain, "{referee}/Cargo.toml depends on the player");
+        assert!(!plain, "{checker}/Cargo.toml depends on the certifier");
     }
 }

@@ -1,4 +1,5 @@
-//! Says what checking a file of proofs costs, beside what it may cost: every limit is meant to be far away from any honest file.
+//! Says what checking a file of proofs costs, beside what it may cost: every limit is meant to be far away from any
+//! honest file.
 //!
 //! `cargo run --release -p gcnproof-check --example cost -- GRAPH MODEL PROOFS [--exact]`
 

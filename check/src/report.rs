@@ -2,14 +2,12 @@
 
 use std::fmt;
 
-use crate::checker::Verdict;
-use crate::edges::format::Removals;
+use crate::edges::Removals;
+use crate::file::{Rejection, Stated, Summary};
 use crate::format::{BudgetStatement, Convention, Deployed, Direction, Local};
+use crate::question::text::{shown_rules, visible};
 use crate::question::{Attack, Question, Room};
-use crate::summary::{Stated, Summary};
-
-/// Characters of one text from a file that are shown, at most.
-const SHOWN_TEXT: usize = 500;
+use crate::verdict::Verdict;
 
 /// Rejections, frozen attributes and reasons that are shown, at most.
 const SHOWN: (usize, usize, usize) = (20, 8, 3);
@@ -17,30 +15,24 @@ const SHOWN: (usize, usize, usize) = (20, 8, 3);
 /// The word before what a file states.
 const STATED: &str = "statement";
 
-/// A text from a file as it can be shown: control characters, terminal escapes, marks of direction and whatever else has no
-/// shape of its own become `\u{…}`, a backslash is doubled, and a long text is cut.
-pub fn visible(text: &str) -> String {
-    let mut shown = String::new();
-    for (at, letter) in text.chars().enumerate() {
-        if at == SHOWN_TEXT {
-            shown.push('…');
-            break;
-        }
-        match letter {
-            '"' | '\'' => shown.push(letter),
-            _ => shown.extend(letter.escape_debug()),
-        }
-    }
-    shown
-}
-
-/// Message-passing rules as they can be shown.
-pub(crate) fn shown_rules(rules: &[String]) -> String {
-    visible(&rules.join(","))
-}
-
 fn plural(count: u128, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "line {}", self.line)?;
+        if let Some(node) = self.node {
+            write!(f, ", node {node}")?;
+        }
+        if let Some(class) = self.fault.class {
+            write!(f, ", class {class}")?;
+        }
+        if let Some(step) = self.fault.step {
+            write!(f, ", tree node {step}")?;
+        }
+        write!(f, ": {}", visible(&self.fault.reason.to_string()))
+    }
 }
 
 /// A table for people.
@@ -115,7 +107,7 @@ impl fmt::Display for Summary {
             }
         }
         if let (true, Some(question)) = (self.checked && !one_attack, &self.question) {
-            let rows = question.rows(self);
+            let rows = self.asked_rows(question);
             let [robust, non_robust, ties] = [Verdict::Robust, Verdict::NonRobust, Verdict::Tie]
                 .map(|verdict| rows.iter().filter(|&&row| self.answers[row] == Some(verdict)).count());
             let asked = rows.len() + question.elsewhere.len();

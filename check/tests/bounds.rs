@@ -1,4 +1,5 @@
-//! Lines of bounds: they count for the lines after them, once, and the fast path accepts nothing that the core rejects with them.
+//! Lines of bounds: they count for the lines after them, once, and the fast path accepts nothing that the core rejects
+//! with them.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! Proofs about one attack for the whole graph: what is accepted is true, by listing all sets of flips in exact numbers of its own.
+//! Proofs about one attack for the whole graph: what is accepted is true, by listing all sets of flips in exact numbers
+//! of its own.
 #![allow(missing_docs)]
 
 mod common;
@@ -15,7 +16,8 @@ use rayon::prelude::*;
 use serde_json::Value;
 use world::{Case, Losses, ONE, Truth};
 
-/// Random shares, leaves and prices: the smallest number that is shown is never below the truth, and floats show no smaller one than exact numbers.
+/// Random shares, leaves and prices: the smallest number that is shown is never below the truth, and floats show no
+/// smaller one than exact numbers.
 #[test]
 fn what_is_shown_is_never_below_the_truth() {
     let counts = (0..6_000u64).into_par_iter().map(|seed| {
@@ -338,7 +340,8 @@ fn changed_bytes_do_no_harm() {
     });
 }
 
-/// Nodes on their own: one layer, one attribute after the other, the margin of class 0 over class 1 is `base` less what is added.
+/// Nodes on their own: one layer, one attribute after the other, the margin of class 0 over class 1 is `base` less what
+/// is added.
 fn alone(nodes: usize, base: f64, weights: &[f64], global: u64, local: u64) -> Case {
     let rows: Vec<Vec<f64>> = weights.iter().map(|&w| vec![0.0, w]).collect();
     let layer = layer(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>(), &[base, 0.0]);
@@ -407,7 +410,8 @@ fn sizes_count_flips() {
     let case = alone(2, 1.0, &[0.4, 0.4, 0.2, 0.1], 3, 3);
     let lines: Vec<Line> = (0..2).map(|id| share(id, 0, ONE)).collect();
     assert_eq!(case.truth().broken, 1);
-    // 0.1 with two others is not enough, and a fourth is not admissible: it has no size. Three thirds, rounded up, at each node.
+    // 0.1 with two others is not enough, and a fourth is not admissible: it has no size. Three thirds, rounded up, at
+    // each node.
     assert_eq!(shown(&case, &lines, 0, &[]), 2);
     assert_eq!(shown(&case, &lines, ALL / 3 + u64::from(ONE), &[]), 1);
 }

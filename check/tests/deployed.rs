@@ -1,5 +1,5 @@
-//! The network as it runs: executions whose every rounding goes the worst way stay within the error that the checker allows for, and statements that cover no
-//! execution in float32 are not what is expected.
+//! The network as it runs: executions whose every rounding goes the worst way stay within the error that the checker
+//! allows for, and statements that cover no execution in float32 are not what is expected.
 #![allow(missing_docs)]
 
 mod common;

@@ -1,5 +1,5 @@
-//! The error bound of `FORMAT.md` §9, evaluated from the document alone in plain floats over the layers that a model describes: what the checker allows
-//! for is that number, for all flips and for a witness.
+//! The error bound of `FORMAT.md` §9, evaluated from the document alone in plain floats over the layers that a model
+//! describes: what the checker allows for is that number, for all flips and for a witness.
 #![allow(missing_docs)]
 
 mod common;

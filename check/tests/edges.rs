@@ -100,7 +100,8 @@ fn grown_proofs_are_accepted_where_listing_says_robust_and_nowhere_else() {
     assert!(robust > 1_000 && split > 300 && broken > 500 && tied > 100, "{robust} {split} {broken} {tied}");
 }
 
-/// Every set of removals, admissible or not, as a witness: accepted exactly where it is admissible and breaks the class.
+/// Every set of removals, admissible or not, as a witness: accepted exactly where it is admissible and breaks the
+/// class.
 #[test]
 fn witnesses_are_accepted_exactly_where_they_are_admissible_and_break_the_class() {
     let accepted: usize = (0..100u64)
@@ -571,11 +572,13 @@ fn headers_that_do_not_fit_are_refused() {
 /// A free edge between two neighbours of a neighbour is one removal that two messages feel.
 #[test]
 fn a_removal_between_two_neighbours_counts_twice() {
-    // The target 0, its neighbour 1, and the triangle 1, 2, 3. Without edge {2, 3} the messages of both 2 and 3 to 1 grow.
+    // The target 0, its neighbour 1, and the triangle 1, 2, 3. Without edge {2, 3} the messages of both 2 and 3 to 1
+    // grow.
     let links = [(0, 1), (1, 2), (1, 3), (2, 3)];
     let mut found = Vec::new();
     for step in 0..40 {
-        // 0.577 arrives at node 1, without the edge 0.707: between -0.642 and -0.707 only both changes together switch its unit on.
+        // 0.577 arrives at node 1, without the edge 0.707: between -0.642 and -0.707 only both changes together switch
+        // its unit on.
         let bias = -0.56 - f64::from(step) / 200.0;
         let layers = network("gcn", &[1.0, 0.0], bias, -1.0, 0.0);
         let mut case = Case::new(4, &links, &[&[0, 1], &[0, 1], &[1, 0], &[1, 0]], layers, removals(1, 1, true));
@@ -656,7 +659,8 @@ fn prices_are_numbers_of_the_format() {
     }
 }
 
-/// A few hundred bytes about a clique, a star and any number of removals: known to be too expensive before anything is done, and neither accepted nor rejected.
+/// A few hundred bytes about a clique, a star and any number of removals: known to be too expensive before anything is
+/// done, and neither accepted nor rejected.
 #[test]
 fn leaves_that_cost_too_much_are_not_begun() {
     let clique: Vec<(u32, u32)> = (0..300).flat_map(|i| (i + 1..300).map(move |j| (i, j))).collect();
@@ -696,7 +700,8 @@ fn everything_that_a_leaf_takes_is_limited() {
     for exact_only in [false, true] {
         let (proved, _, steps) = run(&leaf, exact_only, Limits::NONE);
         assert_eq!(proved, 1);
-        // As many steps as were counted are enough, or a few times as many, because costs are known before as upper bounds.
+        // As many steps as were counted are enough, or a few times as many, because costs are known before as upper
+        // bounds.
         let limits = |line: u64| Limits { line, flip: 0, ..Limits::NONE };
         assert_eq!(run(&leaf, exact_only, limits(40 * steps)).0, 1);
         // What is counted after the last look ends nothing; lines in exact numbers have 256 times as much.

@@ -1,4 +1,5 @@
-//! Floats and exact numbers accept and reject the same proofs, for the same reasons, where numbers are 0 but for roundings.
+//! Floats and exact numbers accept and reject the same proofs, for the same reasons, where numbers are 0 but for
+//! roundings.
 #![allow(missing_docs)]
 
 mod common;

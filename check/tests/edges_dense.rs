@@ -1,4 +1,5 @@
-//! Removed edges on dense graphs: hints are improved step by step, so that bounds come near the truth, and are compared with a plain forward pass in floats over all sets.
+//! Removed edges on dense graphs: hints are improved step by step, so that bounds come near the truth, and are compared
+//! with a plain forward pass in floats over all sets.
 #![allow(missing_docs)]
 
 mod common;
@@ -310,7 +311,7 @@ fn hunt(seed: u64, tries: usize) -> [usize; 3] {
         for _ in 0..tries {
             let mut hints = best.1.clone();
             (0..1 + random.below(3)).for_each(|_| vary(&mut random, &mut hints, &pairs, most, scale));
-            let bound = checker.bound(case.node, classes, &splits, &hints).unwrap().lower.to_f64();
+            let bound = checker.bound(case.node, classes.0, classes.1, &splits, &hints).unwrap().lower.to_f64();
             assert!(
                 bound <= truth + 1e-9 * size,
                 "seed {seed}, {classes:?}: bound {bound:e}, truth {truth:e}, {splits:?}, {hints:?}, {:?}",

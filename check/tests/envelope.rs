@@ -34,8 +34,8 @@ fn judged(world: &World, tree: Vec<Step>) -> bool {
     }
 }
 
-/// Unit 0 stands at −1, and each of two nodes can add one attribute that raises it by 1. That of node 1 also raises unit 1,
-/// which makes up for all of it. The margin is `lead`, and no flips make it smaller.
+/// Unit 0 stands at −1, and each of two nodes can add one attribute that raises it by 1. That of node 1 also raises
+/// unit 1, which makes up for all of it. The margin is `lead`, and no flips make it smaller.
 fn two_nodes(lead: f64) -> World {
     let hidden = layer(&[&[1.0, 0.0], &[1.0, 1.0]], &[-3.0, 0.0]);
     let logits = layer(&[&[-1.0, 0.0], &[1.0, 0.0]], &[lead - 1.0, 0.0]);
@@ -74,8 +74,9 @@ fn only_an_envelope_proves_it() {
     }
 }
 
-/// Unit 0 of node 0 stands at −1. Node 0 can add an attribute that raises it by 2; node 1 one that does not reach it, but takes
-/// 3 elsewhere. With `τ = 1` and a price of −1 for node 1, `A = 1`; the first flip takes 1 more, and the second gives 1 back.
+/// Unit 0 of node 0 stands at −1. Node 0 can add an attribute that raises it by 2; node 1 one that does not reach it,
+/// but takes 3 elsewhere. With `τ = 1` and a price of −1 for node 1, `A = 1`; the first flip takes 1 more, and the
+/// second gives 1 back.
 #[test]
 fn units_that_a_flip_does_not_reach_give_something_back() {
     let hidden = layer(&[&[2.0, 0.0], &[0.0, 3.0]], &[-1.0, 0.0]);
@@ -96,8 +97,8 @@ fn units_that_a_flip_does_not_reach_give_something_back() {
     }
 }
 
-/// Unit 0 stands at −1, either node can raise or lower it by 2, once. Raising it by node 1 makes up for that elsewhere, lowering
-/// it by node 0 takes 2 elsewhere. Split on node 0 raising it, which leaves −1 or 1.
+/// Unit 0 stands at −1, either node can raise or lower it by 2, once. Raising it by node 1 makes up for that elsewhere,
+/// lowering it by node 0 takes 2 elsewhere. Split on node 0 raising it, which leaves −1 or 1.
 #[test]
 fn prices_count_what_the_path_leaves() {
     let needs = |[first, second]: [&Step; 2], lead: f64| {
@@ -696,7 +697,8 @@ fn stable_above(random: &mut Random) -> Option<World> {
     Some(world)
 }
 
-/// The checker accepts exactly what the page says, in every leaf, with the least bound as close to zero as floats allow.
+/// The checker accepts exactly what the page says, in every leaf, with the least bound as close to zero as floats
+/// allow.
 #[test]
 fn leaves_are_judged_as_the_format_says() {
     let counts = (0..12_000u64)
@@ -745,8 +747,8 @@ fn leaves_are_judged_as_the_format_says() {
     assert!(counts.iter().zip(least).all(|(count, least)| *count > least), "{counts:?}");
 }
 
-/// Too many flips to look at all of them: what floats rule out must not be missed, so intervals and exact numbers, which look
-/// at every flip, find the same bound. [`World::judge`] insists on it.
+/// Too many flips to look at all of them: what floats rule out must not be missed, so intervals and exact numbers,
+/// which look at every flip, find the same bound. [`World::judge`] insists on it.
 #[test]
 fn pruning_misses_no_flip() {
     let narrow: usize = (0..1_000u64)

@@ -1,4 +1,5 @@
-//! Leaves with many listed flips at a node with many neighbours, and networks whose terms overlap: the exact mode takes seconds, not minutes.
+//! Leaves with many listed flips at a node with many neighbours, and networks whose terms overlap: the exact mode takes
+//! seconds, not minutes.
 #![allow(missing_docs)]
 
 use std::path::{Path, PathBuf};
@@ -12,8 +13,8 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(name)
 }
 
-/// On Cora at node 163, which has 168 neighbours and class 1: envelopes of 40 units, each with a price for 20,000 flips, in every
-/// leaf. The file's line is near the longest that is allowed.
+/// On Cora at node 163, which has 168 neighbours and class 1: envelopes of 40 units, each with a price for 20,000
+/// flips, in every leaf. The file's line is near the longest that is allowed.
 #[test]
 fn twenty_thousand_listed_flips_take_seconds() {
     let graph = read_graph(&fixture("cora.npz"), &GraphOptions::default()).unwrap();
@@ -61,7 +62,8 @@ fn twenty_thousand_listed_flips_take_seconds() {
     }
 }
 
-/// On Cora a network of two layers with three terms each that reach two steps far and overlap nearly everywhere: short leaves at some nodes.
+/// On Cora a network of two layers with three terms each that reach two steps far and overlap nearly everywhere: short
+/// leaves at some nodes.
 #[test]
 fn terms_that_overlap_take_seconds() {
     let graph = read_graph(&fixture("cora.npz"), &GraphOptions::default()).unwrap();

@@ -1,4 +1,5 @@
-//! Questions: what a file must prove to answer one, by listing all perturbations, and what is said of a file that proves little.
+//! Questions: what a file must prove to answer one, by listing all perturbations, and what is said of a file that
+//! proves little.
 #![allow(missing_docs)]
 
 mod common;
@@ -368,7 +369,8 @@ fn sets(world: &World, budget: &BudgetStatement, attacked: Option<u64>) -> HashS
     world.admissible().into_iter().filter(|set| attacked.is_none_or(|most| rows(set) <= most)).collect()
 }
 
-/// Robust nodes answer exactly where all sets of flips asked about are among those stated; one attack is bounded exactly then, too.
+/// Robust nodes answer exactly where all sets of flips asked about are among those stated; one attack is bounded
+/// exactly then, too.
 #[test]
 fn flips_are_covered_exactly_where_listing_says_so() {
     let mut counts = [0usize; 4];
@@ -425,7 +427,8 @@ fn flips_are_covered_exactly_where_listing_says_so() {
     assert!(counts.iter().all(|&count| count > 1_000), "{counts:?}");
 }
 
-/// Whatever the file states and the question asks: what is answered is true under the question's own budget, network and class.
+/// Whatever the file states and the question asks: what is answered is true under the question's own budget, network
+/// and class.
 #[test]
 fn answers_are_true_of_the_question() {
     let mut counts = [0usize; 4];
@@ -593,7 +596,8 @@ fn answers_about_removals_are_true_of_the_question() {
     assert!(counts.iter().all(|&count| count > 300), "{counts:?}");
 }
 
-/// Larger errors and fewer bits cover smaller errors and more bits; a statement about executions is one about exact arithmetic, too.
+/// Larger errors and fewer bits cover smaller errors and more bits; a statement about executions is one about exact
+/// arithmetic, too.
 #[test]
 fn executions_are_covered_by_wider_ones() {
     let world = |rule: &str, deployed: Option<(u32, u32, bool)>| {

@@ -1,4 +1,5 @@
-//! Small files that ask for much work: each ends soon, within the limits, whatever becomes of it. Limits that are raised let more pass.
+//! Small files that ask for much work: each ends soon, within the limits, whatever becomes of it. Limits that are
+//! raised let more pass.
 #![allow(missing_docs)]
 
 mod common;

@@ -1,4 +1,5 @@
-//! The rules of the core, asked through hints: what is not admissible is refused, and whatever is admissible bounds what it says.
+//! The rules of the core, asked through hints: what is not admissible is refused, and whatever is admissible bounds
+//! what it says.
 
 mod common;
 
@@ -101,7 +102,8 @@ fn the_least_value_may_be_where_the_kink_meets_an_edge() {
     }
 }
 
-/// Numbers that fit into 100 bits, but whose products do not fit into 128, are added up all the same. (A float 1 has 53 bits.)
+/// Numbers that fit into 100 bits, but whose products do not fit into 128, are added up all the same. (A float 1 has 53
+/// bits.)
 #[test]
 fn wide_numbers_do_not_overflow() {
     let small = 2f64.powi(-40);

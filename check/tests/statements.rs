@@ -114,7 +114,8 @@ fn peak(proofs: &Path) -> (i32, String, u64) {
     (code, text, peak >> 10)
 }
 
-/// Files whose text is far larger than the graph: most of it is never held, and what is held does not grow beyond bounds.
+/// Files whose text is far larger than the graph: most of it is never held, and what is held does not grow beyond
+/// bounds.
 #[cfg(target_os = "linux")]
 #[test]
 fn hostile_files_take_little_memory() {

@@ -299,7 +299,8 @@ fn change_network(random: &mut Random, world: &mut World) -> String {
     }
 }
 
-/// Networks of terms: other operators, linear units, biases, weights and shapes, with the header following or not, and changes to the proof.
+/// Networks of terms: other operators, linear units, biases, weights and shapes, with the header following or not, and
+/// changes to the proof.
 #[test]
 fn a_changed_network_of_terms_is_accepted_only_if_the_claim_is_still_true() {
     let [tried, kept] = mutants(10_500, 9_000_000, World::random_terms, |random, world, file| {

@@ -1,4 +1,5 @@
-//! Networks of terms: what the checker makes of overlapping operators, linear units and biases by node, and what it refuses.
+//! Networks of terms: what the checker makes of overlapping operators, linear units and biases by node, and what it
+//! refuses.
 
 mod common;
 
@@ -191,7 +192,8 @@ fn wrong_shapes_and_rules_are_refused_by_name() {
     for (change, expected) in cases {
         assert_eq!(refused(&change), expected);
     }
-    // A layer that names no operators has one term: the header cannot give it two, also where another layer has just these.
+    // A layer that names no operators has one term: the header cannot give it two, also where another layer has just
+    // these.
     let unnamed = refused(&|w| {
         w.model.layers[1].operators.clear();
         w.header.message_passing[1] = "gcn & identity".into();

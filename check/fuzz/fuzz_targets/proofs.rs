@@ -1,9 +1,10 @@
 //! Any bytes as a proofs file: no panic, and nothing accepted that is false.
 //!
-//! Two problems whose truth is known: one node, one attribute, margin `relu(x − ½) + relu(½ − x) − ¼`, which is
-//! robust, and the same with the margin lowered by ½, which is not; each with one hidden layer, and with a second one that changes nothing, so that
-//! lines of bounds are read as well. The first byte chooses the problem and whether a right header is put before the rest, so that mutations get
-//! past it. The core must accept what the fast path accepts, and the other way round.
+//! Two problems whose truth is known: one node, one attribute, margin `relu(x − ½) + relu(½ − x) − ¼`, which is robust,
+//! and the same with the margin lowered by ½, which is not; each with one hidden layer, and with a second one that
+//! changes nothing, so that lines of bounds are read as well. The first byte chooses the problem and whether a right
+//! header is put before the rest, so that mutations get past it. The core must accept what the fast path accepts, and
+//! the other way round.
 
 #![no_main]
 

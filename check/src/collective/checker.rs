@@ -5,22 +5,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::ONE;
-use super::format::{Claim, Share};
 use super::limit::{Deferred, limits};
-use super::statement::Statement;
+use super::line::{CollectiveClaim, Share};
+use super::statement::CollectiveStatement;
 use super::weights::Look;
 use super::worth::Worth;
-use crate::checker::{self, Fault, Verdict};
-use crate::format::{self, BoundsLine, NodeProof};
-use crate::reason::Reason;
+use crate::format::{BoundsLine, NodeProof};
+use crate::verdict::{Fault, Reason, Verdict};
 use crate::work::Work;
+use crate::{checker, format};
 
 /// Judges the lines of a statement. Shared by all threads.
-pub(crate) struct Checker<'a> {
-    statement: &'a Statement<'a>,
+pub(crate) struct CollectiveChecker<'a> {
+    statement: &'a CollectiveStatement<'a>,
     nodes: checker::Checker<'a>,
     exact_only: bool,
-    pub(super) work: Arc<Work>,
+    work: Arc<Work>,
     /// From shares with exact weights, and from those with rounded ones.
     exact: Worth,
     rounded: Worth,
@@ -36,7 +36,7 @@ pub(crate) struct Checker<'a> {
 
 /// What a claim rests on, and what follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Outcome {
+pub(crate) struct ClaimOutcome {
     /// The predictions that count.
     pub(crate) counted: u64,
     /// Those of them that are never broken.
@@ -47,11 +47,15 @@ pub(crate) struct Outcome {
     pub(crate) shown: u64,
 }
 
-impl<'a> Checker<'a> {
+impl<'a> CollectiveChecker<'a> {
     /// With `exact_only` no floats take part.
-    pub(crate) fn new(statement: &'a Statement<'a>, exact_only: bool, work: &Arc<Work>) -> Checker<'a> {
+    pub(crate) fn new(
+        statement: &'a CollectiveStatement<'a>,
+        exact_only: bool,
+        work: &Arc<Work>,
+    ) -> CollectiveChecker<'a> {
         let count = statement.nodes.network.graph.attributes.rows;
-        Checker {
+        CollectiveChecker {
             statement,
             nodes: checker::Checker::new(&statement.nodes, exact_only).within(work.clone()),
             exact_only,
@@ -63,6 +67,11 @@ impl<'a> Checker<'a> {
             shares: (0..count).map(|_| Mutex::default()).collect(),
             ended: Mutex::default(),
         }
+    }
+
+    /// What the lines of the file cost.
+    pub(crate) fn work(&self) -> &Work {
+        &self.work
     }
 
     /// Accepts or rejects a node that is never broken.
@@ -135,14 +144,18 @@ impl<'a> Checker<'a> {
     ///
     /// # Errors
     /// If prices are out of order, or the lines do not show it.
-    pub(crate) fn claim(&self, claim: &Claim, verdicts: &[Option<Verdict>]) -> (Outcome, Result<(), Reason>) {
+    pub(crate) fn claim(
+        &self,
+        claim: &CollectiveClaim,
+        verdicts: &[Option<Verdict>],
+    ) -> (ClaimOutcome, Result<(), Reason>) {
         if let Err(reason) = self.require_prices(claim) {
             return (self.counted(verdicts).0, Err(reason));
         }
         self.weigh_deferred(claim);
         let mut outcome = self.counted(verdicts);
         let missing = outcome.1;
-        let Statement { nodes, attacked_nodes, .. } = self.statement;
+        let CollectiveStatement { nodes, attacked_nodes, .. } = self.statement;
         let total =
             |rounded: &Worth| missing.saturating_add(self.exact.most(rounded, claim, &nodes.budget, *attacked_nodes));
         let shown = |total: u128| u64::try_from(total >> 48).unwrap_or(u64::MAX);
@@ -173,9 +186,9 @@ impl<'a> Checker<'a> {
     }
 
     /// Adds the shares that waited for the prices, as far as flips may be worth more.
-    fn weigh_deferred(&self, claim: &Claim) {
+    fn weigh_deferred(&self, claim: &CollectiveClaim) {
         let deferred = std::mem::take(&mut *locked(&self.deferred));
-        let Statement { nodes, attacked_nodes, .. } = self.statement;
+        let CollectiveStatement { nodes, attacked_nodes, .. } = self.statement;
         let others = [&self.exact, &self.rounded];
         let limits = limits(&deferred, others, claim, attacked_nodes.is_none(), self.nodes.by_norm());
         deferred.par_iter().for_each(|Deferred { share, .. }| {
@@ -196,7 +209,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn require_prices(&self, claim: &Claim) -> Result<(), Reason> {
+    fn require_prices(&self, claim: &CollectiveClaim) -> Result<(), Reason> {
         if let Some(pair) = claim.prices.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
             return Err(Reason::Order(format!("the price of node {} is listed twice or out of order", pair[1].0)));
         }
@@ -208,7 +221,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The predictions that count, and what those that may be broken lack in shares, in units of 2⁻⁴⁸.
-    fn counted(&self, verdicts: &[Option<Verdict>]) -> (Outcome, u128) {
+    fn counted(&self, verdicts: &[Option<Verdict>]) -> (ClaimOutcome, u128) {
         let candidates: Vec<(u32, Option<u32>)> = self.statement.candidates().collect();
         let of_nodes = candidates.into_par_iter().map(|(node, required)| {
             // What is accepted as robust for the label is predicted.
@@ -223,7 +236,7 @@ impl<'a> Checker<'a> {
         });
         let [counted, safe, shared, missing] =
             of_nodes.reduce(|| [0; 4], |a, b| std::array::from_fn(|at| a[at] + b[at]));
-        (Outcome { counted, safe, shared, shown: u64::MAX }, u128::from(missing) * u128::from(ONE))
+        (ClaimOutcome { counted, safe, shared, shown: u64::MAX }, u128::from(missing) * u128::from(ONE))
     }
 }
 
@@ -236,10 +249,10 @@ pub struct Shown {
     pub bound: u64,
 }
 
-/// For who writes a proof: what these shares, each of another node, and the prices of a claim show where `robust` are the nodes with accepted proofs. What floats
-/// do not show to be at most the bound of the claim is computed exactly.
-pub fn show(statement: &Statement, robust: &[u32], shares: &[Share], claim: &Claim) -> Shown {
-    let checker = Checker::new(statement, false, &Work::lines());
+/// For who writes a proof: what these shares, each of another node, and the prices of a claim show where `robust` are
+/// the nodes with accepted proofs. What floats do not show to be at most the bound of the claim is computed exactly.
+pub fn show(statement: &CollectiveStatement, robust: &[u32], shares: &[Share], claim: &CollectiveClaim) -> Shown {
+    let checker = CollectiveChecker::new(statement, false, &Work::lines());
     let mut verdicts = vec![None; checker.shares.len()];
     for &node in robust {
         verdicts[node as usize] = Some(Verdict::Robust);

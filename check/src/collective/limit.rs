@@ -1,21 +1,23 @@
 //! Which flips need a closer look: those that may be worth more than their price, by Cauchy and Schwarz.
 
-use super::format::{Claim, Share};
+use super::line::{CollectiveClaim, Share};
 use super::worth::Worth;
-use crate::directed::{Down, Stored, Up};
+use crate::number::{Down, Stored, Up};
 
 /// A share line whose weights are computed once the prices are known.
 pub(super) struct Deferred {
     pub(super) share: Share,
-    /// By node: a weight of a flip is at most this times the norm of the weights of its attribute, in units of 1. 0 for nodes that are left out.
+    /// By node: a weight of a flip is at most this times the norm of the weights of its attribute, in units of 1. 0 for
+    /// nodes that are left out.
     pub(super) norms: Vec<(u32, Up)>,
 }
 
-/// For every node, how many attributes by falling norm may be worth more than the price of a flip, with what other share lines add up to so far.
+/// For every node, how many attributes by falling norm may be worth more than the price of a flip, with what other
+/// share lines add up to so far.
 pub(super) fn limits(
     deferred: &[Deferred],
     others: [&Worth; 2],
-    claim: &Claim,
+    claim: &CollectiveClaim,
     with_prices_of_nodes: bool,
     by_norm: &[(u32, Up)],
 ) -> Vec<usize> {

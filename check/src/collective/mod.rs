@@ -1,29 +1,37 @@
-//! Proofs about one attack for the whole graph (`FORMAT-COLLECTIVE.md`): reading, and the rules that define what is accepted.
+//! Proofs about one attack for the whole graph (`FORMAT-COLLECTIVE.md`): reading, and the rules that define what is
+//! accepted.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`mod@format`] | the lines of a file |
+//! | `line` | the lines of a file; [`mod@format`] has their short names |
 //! | `statement` | what header, graph and model mean, and which predictions count |
 //! | `weights` | the weights of flips by a share line: exactly, or not below that from floats rounded outward |
 //! | `limit` | which flips need a closer look than Cauchy and Schwarz |
 //! | `size` | the sizes of flips, from their weights |
-//! | `worth` | what all share lines add up to for every flip, and the sum that bounds the number of broken predictions |
+//! | `worth` | what the share lines add up to for every flip, and the bound that follows |
 //! | `checker` | one line, and the claim |
-//! | `stream` | a whole file |
 
 mod checker;
-pub mod format;
 mod limit;
+mod line;
 mod size;
 mod statement;
-mod stream;
 mod weights;
 mod worth;
 
-pub(crate) use checker::Checker;
+pub(crate) use checker::CollectiveChecker;
 pub use checker::{Shown, show};
-pub use statement::Statement;
-pub(crate) use stream::run;
+pub(crate) use line::{CollectiveHeader, CollectiveLine, MOST_SHARES, Share};
+pub(crate) use statement::CollectiveStatement;
+pub use statement::CollectiveStatement as Statement;
 
 /// Shares are integers in units of 2⁻²⁴; this is 1.
 pub const ONE: u32 = 1 << 24;
+
+/// The lines of a file by their short names, for those who have no other kind of proofs at hand.
+pub mod format {
+    pub use super::line::{
+        CollectiveClaim as Claim, CollectiveHeader as Header, CollectiveLine as Line, MOST_SHARES, Share,
+        ShareLeaf as Leaf, VERSION,
+    };
+}

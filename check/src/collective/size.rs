@@ -1,4 +1,5 @@
-//! The sizes of flips (`FORMAT-COLLECTIVE.md` (2)): a flip that is in no set of fewer than `k` flips that breaks the node has the size `1/k`.
+//! The sizes of flips (`FORMAT-COLLECTIVE.md` (2)): a flip that is in no set of fewer than `k` flips that breaks the
+//! node has the size `1/k`.
 
 use super::ONE;
 use super::weights::Weights;

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 
-use super::format::{Header, VERSION};
+use super::line::{CollectiveHeader, VERSION};
 use crate::format::Convention;
-use crate::reason::Reason;
 use crate::statement;
+use crate::verdict::Reason;
 use crate::work::{Meter, Work};
 
 /// The network, the budget and the predictions that a header speaks of.
-pub struct Statement<'a> {
+pub struct CollectiveStatement<'a> {
     /// The statement of the lines about single nodes.
     pub(crate) nodes: statement::Statement<'a>,
     /// By node: does the header name it? Where labels count, the prediction must be right besides.
@@ -20,7 +20,7 @@ pub struct Statement<'a> {
     pub(crate) attacked_nodes: Option<usize>,
 }
 
-impl<'a> Statement<'a> {
+impl<'a> CollectiveStatement<'a> {
     /// Checks that header, graph and model belong together. `matrices` are those that a `matrix:` rule may name.
     ///
     /// # Errors
@@ -28,10 +28,10 @@ impl<'a> Statement<'a> {
     pub fn new(
         graph: &'a GraphFile,
         model: &'a ModelFile,
-        header: &Header,
+        header: &CollectiveHeader,
         matrices: &[Arc<SparseMatrix>],
-    ) -> Result<Statement<'a>, Reason> {
-        Statement::within(graph, model, header, matrices, &Work::lines().line())
+    ) -> Result<CollectiveStatement<'a>, Reason> {
+        CollectiveStatement::within(graph, model, header, matrices, &Work::lines().line())
     }
 
     /// The statement of the lines about single nodes.
@@ -39,14 +39,14 @@ impl<'a> Statement<'a> {
         &self.nodes
     }
 
-    /// The same as [`Statement::new`] within other limits.
+    /// The same as [`CollectiveStatement::new`] within other limits.
     pub(crate) fn within(
         graph: &'a GraphFile,
         model: &'a ModelFile,
-        header: &Header,
+        header: &CollectiveHeader,
         matrices: &[Arc<SparseMatrix>],
         meter: &Meter,
-    ) -> Result<Statement<'a>, Reason> {
+    ) -> Result<CollectiveStatement<'a>, Reason> {
         if header.version != VERSION {
             let known = format!("proofs about one attack for the whole graph have version {VERSION}");
             return Err(Reason::Header(format!("version {}, but {known}", header.version)));
@@ -63,7 +63,7 @@ impl<'a> Statement<'a> {
         }
         let attacked_nodes = header.attacked_nodes.map(|most| usize::try_from(most).unwrap_or(usize::MAX).min(count));
         let nodes = statement::Statement::within(graph, model, &header.of_single_nodes(), matrices, meter)?;
-        Ok(Statement { nodes, named, attacked_nodes })
+        Ok(CollectiveStatement { nodes, named, attacked_nodes })
     }
 
     /// Does the prediction of a node count, if this is its predicted class?
@@ -71,7 +71,8 @@ impl<'a> Statement<'a> {
         self.named[node as usize] && self.label(node).is_none_or(|label| label == Some(predicted))
     }
 
-    /// The nodes that count if their prediction is right or does not have to be: with the class that it must be, if it must.
+    /// The nodes that count if their prediction is right or does not have to be: with the class that it must be, if it
+    /// must.
     pub(crate) fn candidates(&self) -> impl Iterator<Item = (u32, Option<u32>)> {
         let named = self.named.iter().enumerate().filter(|(_, named)| **named).map(|(node, _)| node as u32);
         named.filter_map(|node| match self.label(node) {

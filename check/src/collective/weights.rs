@@ -1,22 +1,25 @@
-//! The weights of flips by a share line (`FORMAT-COLLECTIVE.md` (1)): exactly, or not below that from floats rounded outward.
+//! The weights of flips by a share line (`FORMAT-COLLECTIVE.md` (1)): exactly, or not below that from floats rounded
+//! outward.
 
 use std::collections::BTreeMap;
 
 use dashu_int::IBig;
 
 use super::ONE;
-use super::format::{Leaf, Share};
-use crate::checker::{Fault, Session};
-use crate::core::dyadic::Dyadic;
-use crate::core::leaf::{Path, Target};
-use crate::directed::{Interval, Up};
+use super::line::{Share, ShareLeaf};
+use crate::checker::Session;
+use crate::core::leaf::Target;
+use crate::core::path::Path;
 use crate::expand::exact_hints;
 use crate::format::Step;
-use crate::hints::{Hints, Prices};
-use crate::reason::Reason;
-use crate::statement::{Flip, Statement};
+use crate::format::exact::{ExactHints, ExactPrices};
+use crate::ids::Flip;
+use crate::number::{Dyadic, Interval, Up};
+use crate::statement::Statement;
+use crate::verdict::{Fault, Reason};
 
-/// The weights of the free flips of a node's neighbourhood, in units of 2⁻²⁴: 0 for those that never cost it anything, and for what is no free flip.
+/// The weights of the free flips of a node's neighbourhood, in units of 2⁻²⁴: 0 for those that never cost it anything,
+/// and for what is no free flip.
 pub(super) struct Weights {
     /// Nodes of `V(1)` with free flips, ascending, with the weights of all attributes.
     pub(super) rows: Vec<(u32, Vec<u32>)>,
@@ -57,7 +60,7 @@ impl Session<'_> {
     /// What the weights of a share line are at most, by node and for a norm of 1, if floats suffice for its constants.
     pub(super) fn weight_norms(&mut self, share: &Share) -> Option<Vec<(u32, Up)>> {
         let network = &self.checker.statement().network;
-        let (classes, usual) = (network.classes() as u32, Leaf::usual(network.depth()));
+        let (classes, usual) = (network.classes() as u32, ShareLeaf::usual(network.depth()));
         if self.checker.has_stated_bounds() {
             return None;
         }
@@ -65,7 +68,7 @@ impl Session<'_> {
         let mut listed = share.leaves.iter().peekable();
         for class in (0..classes).filter(|&class| class != share.class) {
             let leaf = listed.next_if(|entry| entry.0 == class).map_or(&usual, |entry| &entry.1);
-            let (Leaf::Leaf(leaf), path) = (leaf, Path::default()) else { return None };
+            let (ShareLeaf::Leaf(leaf), path) = (leaf, Path::default()) else { return None };
             let short = self.scope().short(&path, leaf).ok()?;
             let (hints, constant, step) = self.target.relaxed(&[(share.class, 1), (class, -1)], &path, &short)?;
             if !constant.is_positive() {
@@ -91,10 +94,10 @@ impl Session<'_> {
         let rows = free.map(|&node| (node, vec![0; network.graph.attributes.columns])).collect();
         let mut weights = Weights { rows, exact: true };
         let mut listed = share.leaves.iter().peekable();
-        let usual = Leaf::usual(depth);
+        let usual = ShareLeaf::usual(depth);
         for class in (0..classes).filter(|&class| class != share.class) {
             let leaf = listed.next_if(|entry| entry.0 == class).map_or(&usual, |entry| &entry.1);
-            let judged = self.leaf_weights((share.class, class), leaf.clone().into(), look, &mut weights);
+            let judged = self.leaf_weights(share.class, class, leaf.clone().into(), look, &mut weights);
             judged.map_err(|reason| Fault { class: Some(class), step: None, reason })?;
         }
         match listed.next() {
@@ -106,7 +109,8 @@ impl Session<'_> {
     /// The weights by one class.
     fn leaf_weights(
         &mut self,
-        (reference, class): (u32, u32),
+        reference: u32,
+        class: u32,
         leaf: Step,
         look: Look,
         weights: &mut Weights,
@@ -147,7 +151,7 @@ impl Session<'_> {
 }
 
 /// The weights by one class from hints, by the core.
-fn exactly(target: &Target, objective: &[(u32, i8)], hints: &Hints, weights: &mut Weights) -> Result<(), Reason> {
+fn exactly(target: &Target, objective: &[(u32, i8)], hints: &ExactHints, weights: &mut Weights) -> Result<(), Reason> {
     let mut problem = Some(Interval::ANY);
     target.relaxed(objective, &Path::default(), hints, |constant, losses| {
         if !constant.is_positive() {
@@ -155,7 +159,7 @@ fn exactly(target: &Target, objective: &[(u32, i8)], hints: &Hints, weights: &mu
             return Ok(());
         }
         problem = None;
-        losses.exceeding(&Prices::default(), |flip, loss| weights.raise(flip, share_of(&loss, constant)))
+        losses.exceeding(&ExactPrices::default(), |flip, loss| weights.raise(flip, share_of(&loss, constant)))
     })?;
     problem.map_or(Ok(()), |constant| Err(Reason::Bound(constant)))
 }

@@ -1,15 +1,17 @@
-//! What all share lines add up to for every flip, and what an admissible set of flips adds up to at most (`FORMAT-COLLECTIVE.md` (3), (4)).
+//! What all share lines add up to for every flip, and what an admissible set of flips adds up to at most
+//! (`FORMAT-COLLECTIVE.md` (3), (4)).
 
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::format::{Claim, Share};
+use super::line::{CollectiveClaim, Share};
 use super::size::Sizes;
 use super::weights::Weights;
 use crate::statement::Budget;
 
-/// `v` of every flip in units of 2⁻⁴⁸, by node and attribute; empty for a node of which no share line depends. Shared by all threads.
+/// `v` of every flip in units of 2⁻⁴⁸, by node and attribute; empty for a node of which no share line depends. Shared
+/// by all threads.
 pub(super) struct Worth {
     rows: Vec<Mutex<Vec<u64>>>,
 }
@@ -20,7 +22,7 @@ impl Worth {
         Worth { rows: (0..nodes).map(|_| Mutex::default()).collect() }
     }
 
-    /// The number of nodes.
+    /// Nodes of the graph, whether anything is known of them or not.
     pub(super) fn len(&self) -> usize {
         self.rows.len()
     }
@@ -30,7 +32,7 @@ impl Worth {
         self.row(node).iter().copied().max().unwrap_or(0)
     }
 
-    /// Adds a share line. There are at most [`super::format::MOST_SHARES`], so that no sum is too large.
+    /// Adds a share line. There are at most [`super::line::MOST_SHARES`], so that no sum is too large.
     pub(super) fn add(&self, share: &Share, weights: &Weights, budget: &Budget) {
         let sizes = (share.size > 0).then(|| Sizes::new(weights, budget));
         for (node, row) in &weights.rows {
@@ -43,9 +45,15 @@ impl Worth {
         }
     }
 
-    /// Not below what any admissible set of flips adds up to, in units of 2⁻⁴⁸: the sums of both lists together. The prices of the claim must
-    /// ascend.
-    pub(super) fn most(&self, other: &Worth, claim: &Claim, budget: &Budget, attacked_nodes: Option<usize>) -> u128 {
+    /// Not below what any admissible set of flips adds up to, in units of 2⁻⁴⁸: the sums of both lists together. The
+    /// prices of the claim must ascend.
+    pub(super) fn most(
+        &self,
+        other: &Worth,
+        claim: &CollectiveClaim,
+        budget: &Budget,
+        attacked_nodes: Option<usize>,
+    ) -> u128 {
         let every = (budget.global as u128).saturating_mul(claim.price.into());
         let of_rows = (0..self.rows.len()).into_par_iter().map(|node| {
             let (row, other) = (self.row(node), other.row(node));

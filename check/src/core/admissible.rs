@@ -1,12 +1,12 @@
-//! Validation of hints, and their lookup by unit and flip.
+//! Which hints are admissible (`FORMAT.md` §4), and what their prices say of a flip.
 
-use super::dyadic::Dyadic;
-use super::tree::Scope;
-use crate::hints::{Cell, Envelope, Hints, Prices};
-use crate::reason::Reason;
-use crate::statement::Flip;
+use super::scope::Scope;
+use crate::format::exact::{ExactEnvelope, ExactHints, ExactPrices, find};
+use crate::ids::{Cell, Flip};
+use crate::number::Dyadic;
+use crate::verdict::Reason;
 
-impl Envelope {
+impl ExactEnvelope {
     /// `u` and `v` of a flip.
     pub fn amounts(&self, flip: Flip) -> (Dyadic, Dyadic) {
         let (mut u, mut v) = (Dyadic::ZERO, Dyadic::ZERO);
@@ -15,11 +15,6 @@ impl Envelope {
         }
         (u, v)
     }
-}
-
-/// The entry of a key in an ascending list.
-pub fn find<'a, K: Ord + Copy, T>(list: &'a [(K, T)], key: &K) -> Option<&'a T> {
-    list.binary_search_by_key(key, |entry| entry.0).ok().map(|at| &list[at].1)
 }
 
 fn ascending<K: Ord + Copy, T>(name: &'static str, list: &[(K, T)]) -> Result<(), Reason> {
@@ -31,7 +26,7 @@ fn positive(name: &'static str, x: &Dyadic) -> Result<(), Reason> {
     if x.is_negative() { Err(Reason::HintSign(name)) } else { Ok(()) }
 }
 
-impl Prices {
+impl ExactPrices {
     /// `ρ + η_n`.
     pub fn of(&self, node: u32) -> Dyadic {
         find(&self.nodes, &node).map_or_else(|| self.every.clone(), |own| &self.every + own)
@@ -44,7 +39,7 @@ impl Prices {
     }
 }
 
-impl Hints {
+impl ExactHints {
     /// Refuses what the rules do not allow: wrong order, negative prices, units or flips outside the slice.
     pub fn require(&self, scope: &Scope) -> Result<(), Reason> {
         let cell = |cell: Cell| scope.unit((2, cell.0, cell.1)).map(|_| ());

@@ -1,9 +1,10 @@
 //! The true network: exact pre-activations and logits of a slice after some flips.
 
-use super::dyadic::Dyadic;
+use crate::number::Dyadic;
 use crate::statement::{Decided, Network, Slice};
 
-/// `(X' W_k(1))_n` of all terms, one after the other: the sum of the rows of `W(1)` of the attributes that node `n` has after the flips.
+/// `(X' W_k(1))_n` of all terms, one after the other: the sum of the rows of `W(1)` of the attributes that node `n` has
+/// after the flips.
 fn sent(network: &Network, node: u32, flips: &Decided) -> Vec<Dyadic> {
     let mut sums = vec![Dyadic::ZERO; network.terms[1] * network.widths[2]];
     let flipped = |d: u32| flips.flipped.binary_search(&(node, d)).is_ok();

@@ -2,41 +2,28 @@
 
 use std::sync::Arc;
 
-use super::admissible::find;
-use super::dyadic::Dyadic;
 use super::forward::preactivations;
 use super::loss::{Bends, Losses};
+use super::path::Path;
+use super::range::{Range, Reach, intercept, least};
+use super::scope::Scope;
 use super::select::Free;
-use super::tree::Scope;
-use crate::hints::{Hints, Prices, Unit};
-use crate::reason::Reason;
+use crate::format::exact::{ExactHints, ExactPrices, UnitBoundHints, WholeHints, find};
+use crate::ids::Cell;
+use crate::number::Dyadic;
 use crate::statement::{Budget, Decided, Network, Slice, pairs};
+use crate::verdict::Reason;
 use crate::work::Meter;
 
-/// The way from the root of a tree to a leaf.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Path {
-    /// Split units, ascending; `true` is the side `z ≥ 0`, `false` the side `z ≤ 0`.
-    pub units: Vec<(Unit, bool)>,
-    /// Split flips.
-    pub decided: Decided,
-}
-
-impl Path {
-    /// The side of a unit that the path splits.
-    pub fn side(&self, unit: Unit) -> Option<bool> {
-        find(&self.units, &unit).copied()
-    }
-}
-
-/// `R` and `S` of the units of one node of a layer above 2, over all admissible perturbations. Only this crate's core makes them.
+/// `R` and `S` of the units of one node of a layer above 2, over all admissible perturbations. Only this crate's core
+/// makes them.
 #[derive(Clone, Debug)]
-pub struct WholeBounds(Vec<(Dyadic, Dyadic)>);
+pub struct WholeBounds(Vec<Range>);
 
 impl WholeBounds {
     /// Bytes that they take in memory, about.
     pub fn bytes(&self) -> u64 {
-        Dyadic::bytes(self.0.iter().flat_map(|(lower, upper)| [lower, upper]))
+        Range::bytes(&self.0)
     }
 }
 
@@ -53,12 +40,12 @@ pub struct Target<'a> {
     pub meter: &'a Meter<'a>,
 }
 
-/// `R` and `S` of the units of the nodes of a layer.
-pub(crate) type Bounds = Vec<Vec<(Dyadic, Dyadic)>>;
+/// The ranges of the units of the nodes of a layer.
+pub(crate) type LayerBounds = Vec<Vec<Range>>;
 
 impl Target<'_> {
     /// A lower bound of `Σ sign·z` over some units of the target on a path; `None` if no perturbation takes it.
-    pub fn bound(&self, objective: &[(u32, i8)], path: &Path, hints: &Hints) -> Result<Option<Dyadic>, Reason> {
+    pub fn bound(&self, objective: &[(u32, i8)], path: &Path, hints: &ExactHints) -> Result<Option<Dyadic>, Reason> {
         let mut bound = None;
         let then = |total: &Dyadic, losses: &Losses| {
             bound = Some(total - &losses.largest()?);
@@ -73,7 +60,7 @@ impl Target<'_> {
         &self,
         objective: &[(u32, i8)],
         path: &Path,
-        hints: &Hints,
+        hints: &ExactHints,
         then: impl FnOnce(&Dyadic, &Losses) -> Result<(), Reason>,
     ) -> Result<(), Reason> {
         hints.require(&self.scope())?;
@@ -124,7 +111,7 @@ impl Target<'_> {
                     continue;
                 }
                 if let Some(bend) = find(&hints.levels, &cell) {
-                    total += &-&(&bend.weight * &free.level_base((m, unit), z, bend)?);
+                    total += &-&(&bend.weight * &free.level_base(m, unit, z, bend)?);
                     k += &bend.weight;
                     bent.levels.push((unit, z.is_negative(), bend));
                 }
@@ -162,27 +149,33 @@ impl Target<'_> {
     }
 
     /// Rule 2: `U` and `V` of the units of layer 2.
-    pub(crate) fn reach(&self, free: &Free, stated: &[((u32, u32), [Prices; 2])]) -> Result<Bounds, Reason> {
+    pub(crate) fn reach(&self, free: &Free, stated: &[(Cell, [ExactPrices; 2])]) -> Result<Vec<Vec<Reach>>, Reason> {
         let none = Default::default();
         let row = |(m, &node): (usize, &u32)| {
             let units = (0..self.network.widths[2]).map(|unit| {
                 let [up, down] = find(stated, &(node, unit as u32)).unwrap_or(&none);
-                Ok((free.select((m, unit), true, None, up)?, free.select((m, unit), false, None, down)?))
+                Ok(Reach { up: free.select(m, unit, true, None, up)?, down: free.select(m, unit, false, None, down)? })
             });
-            let row = units.collect::<Result<Vec<_>, Reason>>()?;
-            self.keep(row)
+            let row = units.collect::<Result<Vec<Reach>, Reason>>()?;
+            self.meter.hold(Dyadic::bytes(row.iter().flat_map(|reach| [&reach.up, &reach.down])))?;
+            Ok(row)
         };
         self.slice.nodes(2).iter().enumerate().map(row).collect()
     }
 
     /// A row of bounds that is kept while the target is looked at.
-    fn keep(&self, row: Vec<(Dyadic, Dyadic)>) -> Result<Vec<(Dyadic, Dyadic)>, Reason> {
-        self.meter.hold(Dyadic::bytes(row.iter().flat_map(|(lower, upper)| [lower, upper])))?;
+    fn keep(&self, row: Vec<Range>) -> Result<Vec<Range>, Reason> {
+        self.meter.hold(Range::bytes(&row))?;
         Ok(row)
     }
 
     /// Rule 3: clipped bounds of the layers above 2; `None` if no perturbation takes the path.
-    pub(crate) fn bounds(&self, path: &Path, z: &[Vec<Dyadic>], reach: &Bounds) -> Result<Option<Vec<Bounds>>, Reason> {
+    pub(crate) fn bounds(
+        &self,
+        path: &Path,
+        z: &[Vec<Dyadic>],
+        reach: &[Vec<Reach>],
+    ) -> Result<Option<Vec<LayerBounds>>, Reason> {
         let mut below = around(z, reach);
         if self.clip(2, path, &mut below).is_none() {
             return Ok(None);
@@ -193,8 +186,9 @@ impl Target<'_> {
             for (row, &node) in bounds.iter_mut().zip(self.slice.nodes(l)) {
                 self.meter.look()?;
                 if let Some(whole) = (self.whole)(l, node)? {
-                    for ((lower, upper), (least, most)) in row.iter_mut().zip(&whole.0) {
-                        (*lower, *upper) = (lower.clone().max(least.clone()), upper.clone().min(most.clone()));
+                    for (own, whole) in row.iter_mut().zip(&whole.0) {
+                        own.lower = own.lower.clone().max(whole.lower.clone());
+                        own.upper = own.upper.clone().min(whole.upper.clone());
                     }
                 }
             }
@@ -208,10 +202,10 @@ impl Target<'_> {
     }
 
     /// Clips the bounds of split units; `None` if one of them becomes empty.
-    fn clip(&self, l: usize, path: &Path, bounds: &mut Bounds) -> Option<()> {
+    fn clip(&self, l: usize, path: &Path, bounds: &mut LayerBounds) -> Option<()> {
         for &((_, node, unit), active) in path.units.iter().filter(|split| split.0.0 as usize == l) {
             let Some(place) = self.slice.place(l, node) else { continue };
-            let (lower, upper) = &mut bounds[place][unit as usize];
+            let Range { lower, upper } = &mut bounds[place][unit as usize];
             if active {
                 *lower = lower.positive_part();
             } else {
@@ -225,40 +219,40 @@ impl Target<'_> {
     }
 
     /// Bounds of layer `l ≥ 3` from those below.
-    fn propagate(&self, l: usize, below: &Bounds) -> Result<Bounds, Reason> {
+    fn propagate(&self, l: usize, below: &LayerBounds) -> Result<LayerBounds, Reason> {
         let (layer, width, network) = (&self.network.layers[l - 2], self.network.widths[l], self.network);
-        let active = |(unit, (lower, upper)): (usize, &(Dyadic, Dyadic))| match network.is_linear(l - 1, unit) {
-            true => (lower.clone(), upper.clone()),
-            false => (lower.positive_part(), upper.positive_part()),
+        let active = |(unit, range): (usize, &Range)| match network.is_linear(l - 1, unit) {
+            true => range.clone(),
+            false => Range { lower: range.lower.positive_part(), upper: range.upper.positive_part() },
         };
-        let active: Bounds = below.iter().map(|units| units.iter().enumerate().map(active).collect()).collect();
+        let active: LayerBounds = below.iter().map(|units| units.iter().enumerate().map(active).collect()).collect();
         // What each node sends by each term.
         let sent = active.iter().map(|units| {
             self.meter.look()?;
-            let mut sums = vec![(Dyadic::ZERO, Dyadic::ZERO); network.terms[l - 1] * width];
+            let mut sums = vec![Range::ZERO; network.terms[l - 1] * width];
             for (unit, weights) in units.iter().zip(&layer.weight) {
-                sums.iter_mut().zip(weights).for_each(|(sums, w)| add_range(sums, w, unit));
+                sums.iter_mut().zip(weights).for_each(|(sum, w)| sum.add(w, unit));
             }
             self.keep(sums)
         });
-        let sent = sent.collect::<Result<Bounds, Reason>>()?;
+        let sent = sent.collect::<Result<LayerBounds, Reason>>()?;
         let received = self.slice.passing(l - 1).iter().zip(self.slice.nodes(l)).map(|(row, &m)| {
-            let mut sums: Vec<_> = layer.bias(m).iter().map(|b| (b.clone(), b.clone())).collect();
+            let mut sums: Vec<Range> = layer.bias(m).iter().map(Range::of).collect();
             for pair in pairs(row) {
                 self.meter.look()?;
                 let entries: Vec<Dyadic> = pair.iter().map(|link| link.entry.exact()).collect();
                 let n = pair[0].place();
                 if let ([link], [a]) = (pair, &entries[..]) {
                     let sent = &sent[n][link.part(width)];
-                    sums.iter_mut().zip(sent).for_each(|(sums, sent)| add_range(sums, a, sent));
+                    sums.iter_mut().zip(sent).for_each(|(sum, sent)| sum.add(a, sent));
                     continue;
                 }
                 // Where terms overlap their weights are added up first.
                 for (unit, weights) in active[n].iter().zip(&layer.weight) {
-                    for (j, sums) in sums.iter_mut().enumerate() {
+                    for (j, sum) in sums.iter_mut().enumerate() {
                         let terms = pair.iter().zip(&entries);
                         let w = terms.fold(Dyadic::ZERO, |sum, (link, a)| &sum + &(a * &weights[link.part(width)][j]));
-                        add_range(sums, &w, unit);
+                        sum.add(&w, unit);
                     }
                 }
             }
@@ -295,27 +289,27 @@ impl Target<'_> {
     }
 
     /// Whole bounds of the target, a node of layer `l ≥ 3`, from a `bounds` line.
-    pub fn whole_bounds(&self, reach: &Hints, units: &[(u32, [Vec<Hints>; 2])]) -> Result<WholeBounds, Reason> {
+    pub fn whole_bounds(&self, hints: &WholeHints) -> Result<WholeBounds, Reason> {
         let l = self.slice.top();
-        reach.require(&self.scope())?;
+        hints.reach.require(&self.scope())?;
         let below = if l == 3 {
             let decided = Decided::default();
             let Target { network, budget, slice, meter, .. } = *self;
             let free = Free { network, budget, slice, decided: &decided, meter };
-            around(&preactivations(network, slice, &decided), &self.reach(&free, &reach.reach)?)
+            around(&preactivations(network, slice, &decided), &self.reach(&free, &hints.reach.reach)?)
         } else {
             let missing = Reason::BoundsMissing(l as u32 - 1);
             let whole = |&n: &u32| Ok((self.whole)(l - 1, n)?.ok_or_else(|| missing.clone())?.0.clone());
-            self.slice.nodes(l - 1).iter().map(whole).collect::<Result<Bounds, Reason>>()?
+            self.slice.nodes(l - 1).iter().map(whole).collect::<Result<LayerBounds, Reason>>()?
         };
         let mut bounds = self.propagate(l, &below)?.swap_remove(0);
-        for (unit, [lower, upper]) in units {
+        for UnitBoundHints { unit, lower, upper } in &hints.units {
             let own = bounds.get_mut(*unit as usize).ok_or(Reason::Unit((l as u32, self.slice.nodes(l)[0], *unit)))?;
             for (hints, sign) in lower.iter().map(|hints| (hints, 1)).chain(upper.iter().map(|hints| (hints, -1))) {
                 let judge = || self.bound(&[(*unit, sign)], &Path::default(), hints);
                 match self.meter.leaf(self.slice.flips(self.network), judge)? {
-                    Some(bound) if sign > 0 => own.0 = own.0.clone().max(bound),
-                    Some(bound) => own.1 = own.1.clone().min(-&bound),
+                    Some(bound) if sign > 0 => own.lower = own.lower.clone().max(bound),
+                    Some(bound) => own.upper = own.upper.clone().min(-&bound),
                     None => {}
                 }
             }
@@ -324,50 +318,8 @@ impl Target<'_> {
     }
 }
 
-/// Adds a factor times a number of which a range is known.
-fn add_range((low, high): &mut (Dyadic, Dyadic), factor: &Dyadic, (lower, upper): &(Dyadic, Dyadic)) {
-    let (least, most) = if factor.is_positive() { (lower, upper) } else { (upper, lower) };
-    *low += &(factor * least);
-    *high += &(factor * most);
-}
-
 /// `z' − V` and `z' + U`.
-fn around(z: &[Vec<Dyadic>], reach: &Bounds) -> Bounds {
-    let row = |(z, reach): (&Vec<Dyadic>, &Vec<(Dyadic, Dyadic)>)| {
-        z.iter().zip(reach).map(|(z, (up, down))| (z - down, z + up)).collect()
-    };
-    z.iter().zip(reach).map(row).collect()
-}
-
-/// Rule 4 above layer 2: `κ` with `k·relu(z) ≥ slope·z + κ` on `[R, S]`.
-fn intercept(k: &Dyadic, slope: &Dyadic, (lower, upper): &(Dyadic, Dyadic)) -> Dyadic {
-    let at = |x: &Dyadic| &(k * &x.positive_part()) - &(slope * x);
-    let ends = at(lower).min(at(upper));
-    if lower.is_negative() && upper.is_positive() { ends.min(Dyadic::ZERO) } else { ends }
-}
-
-/// Rule 4 at layer 2: the least `f` over the points `P` that count; `None` if there is none.
-fn least(
-    k: &Dyadic,
-    z: &Dyadic,
-    [rise, fall]: &[Dyadic; 2],
-    (up, down): &(Dyadic, Dyadic),
-    side: Option<bool>,
-) -> Option<Dyadic> {
-    let zero = Dyadic::ZERO;
-    let corners = [(&zero, &zero), (up, &zero), (&zero, down), (up, down)];
-    let (to_zero, whole_up, whole_down) = (-z, z + up, down - z);
-    // Where `z' + u − v = 0` meets the edges.
-    let crossings = [(&zero, z), (&to_zero, &zero), (up, &whole_up), (&whole_down, down)];
-    let inside = |(u, v): &(&Dyadic, &Dyadic)| !u.is_negative() && !v.is_negative() && *u <= up && *v <= down;
-    let values = corners.into_iter().chain(crossings.into_iter().filter(inside)).filter_map(|(u, v)| {
-        let at = &(z + u) - v;
-        let counts = match side {
-            None => true,
-            Some(true) => !at.is_negative(),
-            Some(false) => !at.is_positive(),
-        };
-        counts.then(|| &(&(k * &at.positive_part()) - &(rise * u)) + &(fall * v))
-    });
-    values.min()
+fn around(z: &[Vec<Dyadic>], reach: &[Vec<Reach>]) -> LayerBounds {
+    let unit = |(z, reach): (&Dyadic, &Reach)| Range { lower: z - &reach.down, upper: z + &reach.up };
+    z.iter().zip(reach).map(|(z, reach)| z.iter().zip(reach).map(unit).collect()).collect()
 }

@@ -2,18 +2,18 @@
 
 use dashu_int::IBig;
 
-use super::dyadic::Dyadic;
 use super::select::Free;
-use crate::hints::{Envelope, Hints, Level, Prices};
-use crate::reason::Reason;
-use crate::statement::{Flip, Integers, Link, pairs};
-use crate::work::steps;
+use crate::format::exact::{ExactEnvelope, ExactHints, ExactPrices, Level};
+use crate::ids::Flip;
+use crate::number::{Dyadic, steps};
+use crate::statement::{Integers, Link, pairs};
+use crate::verdict::Reason;
 
 /// The bends of the units of one node of layer 2: unit, whether `z' < 0` where there is a level, and bend.
 #[derive(Default)]
 pub struct Bends<'a> {
     pub levels: Vec<(usize, bool, &'a Level)>,
-    pub envelopes: Vec<(usize, &'a Envelope)>,
+    pub envelopes: Vec<(usize, &'a ExactEnvelope)>,
 }
 
 /// What the losses of one leaf depend on.
@@ -23,7 +23,7 @@ pub struct Losses<'a> {
     pub lines: &'a [Vec<[Dyadic; 2]>],
     /// By node of `V(2)`; empty where there are no hidden units.
     pub bends: &'a [Bends<'a>],
-    pub hints: &'a Hints,
+    pub hints: &'a ExactHints,
 }
 
 /// `plus` and `minus` of a row, as exact numbers and as integers.
@@ -78,7 +78,7 @@ impl Losses<'_> {
     ///
     /// # Errors
     /// If that is too expensive.
-    pub fn exceeding(&self, prices: &Prices, mut each: impl FnMut(Flip, Dyadic)) -> Result<(), Reason> {
+    pub fn exceeding(&self, prices: &ExactPrices, mut each: impl FnMut(Flip, Dyadic)) -> Result<(), Reason> {
         let Free { network, slice, .. } = *self.free;
         let bends = self.bends.iter().any(|bends| !bends.levels.is_empty() || !bends.envelopes.is_empty());
         let mut of_bends = 0u64;
@@ -91,7 +91,8 @@ impl Losses<'_> {
             let price = prices.of(node);
             let bent = bends || self.kinks(place).next().is_some();
             let slopes = Slopes::new(self.slopes(place, false));
-            // No flip loses more: a bend adds at most `c·[g]₊`, because `u` and `v` are not negative, and a kink no more than its terms one by one.
+            // No flip loses more: a bend adds at most `c·[g]₊`, because `u` and `v` are not negative, and a kink no
+            // more than its terms one by one.
             let most = bent.then(|| Slopes::new(self.slopes(place, true)));
             let mut present = network.graph.attributes.row(node as usize).iter().peekable();
             for (d, (weights, row)) in network.layers[0].weight.iter().zip(&network.rows).enumerate() {
@@ -119,8 +120,8 @@ impl Losses<'_> {
         Ok(())
     }
 
-    /// The lines of units that a row reaches by several terms and that rises and falls follow with different slopes: these depend on the sign
-    /// of the sum over the terms.
+    /// The lines of units that a row reaches by several terms and that rises and falls follow with different slopes:
+    /// these depend on the sign of the sum over the terms.
     fn kinks(&self, place: usize) -> impl Iterator<Item = (&[Link], usize, &[Dyadic; 2])> {
         let overlapping = pairs(self.free.slice.reached(place)).filter(|pair| pair.len() > 1);
         overlapping.flat_map(|pair| {
@@ -129,8 +130,8 @@ impl Losses<'_> {
         })
     }
 
-    /// `plus` and `minus` of a row of attributes for all terms, one after the other, without kinks; with `most`, as if every bend took `c·[g]₊`
-    /// besides, and every kink of each term the most that it can.
+    /// `plus` and `minus` of a row of attributes for all terms, one after the other, without kinks; with `most`, as if
+    /// every bend took `c·[g]₊` besides, and every kink of each term the most that it can.
     fn slopes(&self, place: usize, most: bool) -> [Vec<Dyadic>; 2] {
         let width = self.free.network.widths[2];
         let zeros = || vec![Dyadic::ZERO; self.free.network.terms[1] * width];
@@ -157,7 +158,8 @@ impl Losses<'_> {
             return both;
         }
         for (pair, unit, [rise, fall]) in self.kinks(place) {
-            // With a fall not below the rise the loss is convex, so that the loss of a sum is at most the sum of losses.
+            // With a fall not below the rise the loss is convex, so that the loss of a sum is at most the sum of
+            // losses.
             let fall = fall.max(rise);
             for link in pair {
                 let (a, (rises, falls), at) = (link.entry.exact(), turned(link), link.part(width).start + unit);

@@ -2,11 +2,11 @@
 
 use dashu_int::IBig;
 
-use super::dyadic::Dyadic;
-use crate::hints::{Envelope, Level, Prices};
-use crate::reason::Reason;
+use crate::format::exact::{ExactEnvelope, ExactPrices, Level};
+use crate::number::{Dyadic, step};
 use crate::statement::{Budget, Combination, Decided, Link, Network, Slice, pairs};
-use crate::work::{Meter, step};
+use crate::verdict::Reason;
+use crate::work::Meter;
 
 /// Steps for a node, whatever is computed for it.
 const STEP: u64 = 64;
@@ -32,7 +32,7 @@ impl Free<'_> {
     }
 
     /// `Q' ρ + Σ q'_n η_n`: rule 1 without its last sum.
-    pub fn paid(&self, prices: &Prices) -> Dyadic {
+    pub fn paid(&self, prices: &ExactPrices) -> Dyadic {
         let all = self.decided.left_in_all(self.budget).unwrap_or(0);
         let mut total = &Dyadic::from(all) * &prices.every;
         for (node, price) in &prices.nodes {
@@ -41,19 +41,21 @@ impl Free<'_> {
         total
     }
 
-    /// Rule 1 (docs/math.md (1.7)) for the rises (or falls) that free flips cause in a unit of `V(2)`, each up to a level if given.
+    /// Rule 1 (docs/math.md (1.7)) for the rises (or falls) that free flips cause in a unit of the node at place `m` of
+    /// `V(2)`, each up to a level if given.
     ///
     /// # Errors
     /// If that is too expensive, as for all that is computed here.
     pub fn select(
         &self,
-        (m, unit): (usize, usize),
+        m: usize,
+        unit: usize,
         upward: bool,
         level: Option<&Dyadic>,
-        prices: &Prices,
+        prices: &ExactPrices,
     ) -> Result<Dyadic, Reason> {
         let mut total = self.paid(prices);
-        self.changes((m, unit), upward, prices, |price, change| {
+        self.changes(m, unit, upward, prices, |price, change| {
             let amount = level.map_or(change.clone(), |level| change.min(level.clone()));
             total += &(&amount - price).positive_part();
         })?;
@@ -63,9 +65,10 @@ impl Free<'_> {
     /// Every change of a unit of `V(2)` in one direction by a free flip that is above the flip's price.
     fn changes(
         &self,
-        (m, unit): (usize, usize),
+        m: usize,
+        unit: usize,
         upward: bool,
-        prices: &Prices,
+        prices: &ExactPrices,
         mut each: impl FnMut(&Dyadic, Dyadic),
     ) -> Result<(), Reason> {
         let (network, width) = (self.network, self.network.widths[2]);
@@ -77,7 +80,7 @@ impl Free<'_> {
             }
             let price = prices.of(node);
             let [link] = pair else {
-                self.overlapping((pair, unit), upward, &price, &mut each);
+                self.overlapping(pair, unit, upward, &price, &mut each);
                 continue;
             };
             let (size, column) = (link.entry.exact().size(), link.part(width).start + unit);
@@ -107,11 +110,12 @@ impl Free<'_> {
         Ok(())
     }
 
-    /// Every change of a unit of `V(2)` in one direction above a price, by a free flip of a node that reaches it by several terms: what a flip changes
-    /// is the sum over the terms, and its sign is that of the sum.
+    /// Every change of a unit of `V(2)` in one direction above a price, by a free flip of a node that reaches it by
+    /// several terms: what a flip changes is the sum over the terms, and its sign is that of the sum.
     pub fn overlapping(
         &self,
-        (pair, unit): (&[Link], usize),
+        pair: &[Link],
+        unit: usize,
         upward: bool,
         price: &Dyadic,
         mut each: impl FnMut(&Dyadic, Dyadic),
@@ -151,13 +155,13 @@ impl Free<'_> {
     }
 
     /// `A` of a bend by a level, of a unit at `z`.
-    pub fn level_base(&self, at: (usize, usize), z: &Dyadic, bend: &Level) -> Result<Dyadic, Reason> {
-        let paid = self.select(at, z.is_negative(), Some(&bend.level), &bend.prices)?;
+    pub fn level_base(&self, m: usize, unit: usize, z: &Dyadic, bend: &Level) -> Result<Dyadic, Reason> {
+        let paid = self.select(m, unit, z.is_negative(), Some(&bend.level), &bend.prices)?;
         Ok(if z.is_negative() { (z + &paid).max(Dyadic::ZERO) } else { z.clone().max(paid) })
     }
 
     /// `A` of a bend by prices, of a unit at `z`.
-    pub fn envelope_base(&self, z: &Dyadic, bend: &Envelope) -> Dyadic {
+    pub fn envelope_base(&self, z: &Dyadic, bend: &ExactEnvelope) -> Dyadic {
         let (mut on, mut off) = (z.clone(), Dyadic::ZERO);
         let mut pay = |count: usize, price: &Dyadic| {
             let amount = &Dyadic::from(count) * &price.size();

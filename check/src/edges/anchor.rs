@@ -1,15 +1,15 @@
-//! Anchors: pre-activations when nothing is removed but what a state says, and how far they can be pushed from there. They are the same for all classes.
+//! Anchors: pre-activations when nothing is removed but what a state says, and how far they can be pushed from there.
+//! They are the same for all classes.
 
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use super::cost::Cost;
-use super::number::{Number, Unit};
+use super::cost::LeafCost;
+use super::number::{Scalar, UnitKind};
 use super::reach::{Sender, reach};
-use super::scene::{Link, Neighbour, Scene};
-use crate::core::dyadic::Dyadic;
-use crate::directed::{Stored, rate};
-use crate::reason::Reason;
+use super::scene::{Neighbour, NeighbourLink, NodeState, Scene};
+use crate::number::{Dyadic, Stored, rate};
+use crate::verdict::Reason;
 use crate::work::Meter;
 
 /// The units of a node in one state.
@@ -19,7 +19,7 @@ pub struct Anchor<N> {
     /// `P` and `M`.
     pub reach: Vec<[N; 2]>,
     /// Which line each has where its coefficient is positive.
-    pub kinds: Vec<Unit>,
+    pub kinds: Vec<UnitKind>,
 }
 
 /// A neighbour that is kept with some number of removals.
@@ -42,12 +42,12 @@ pub struct Anchors<N> {
 /// Numbers of anchors that are kept for all classes, at most.
 const MOST: usize = 1 << 20;
 
-impl<N: Number> Anchors<N> {
+impl<N: Scalar> Anchors<N> {
     /// `None` where they are too many to be kept.
     ///
     /// # Errors
     /// If finding them is too expensive.
-    pub fn new(scene: &Scene, cost: &Cost, meter: &Meter) -> Result<Option<Anchors<N>>, Reason> {
+    pub fn new(scene: &Scene, cost: &LeafCost, meter: &Meter) -> Result<Option<Anchors<N>>, Reason> {
         if cost.anchors() > MOST as u64 {
             return Ok(None);
         }
@@ -71,7 +71,8 @@ impl<N: Number> Anchors<N> {
 /// A sender with the entry along its edge, and the entries after 1, 2, … removals elsewhere at it.
 fn sender(
     scene: &Scene,
-    (node, free): (usize, bool),
+    node: usize,
+    free: bool,
     most: usize,
     entry: impl Fn(usize) -> Stored,
 ) -> (Sender, Vec<Stored>) {
@@ -91,8 +92,7 @@ struct Position<N> {
 /// A node whose units are pushed: the target, or a neighbour that is kept with some number of removals.
 struct Place<'a> {
     scene: &'a Scene<'a, 'a>,
-    /// With the edges left there.
-    here: (u32, usize),
+    here: NodeState,
     /// Who sends to it, but the target to a neighbour, and the entries.
     senders: Vec<Sender>,
     entries: Vec<Stored>,
@@ -104,10 +104,10 @@ struct Place<'a> {
 
 impl Place<'_> {
     /// Some of its units, case by case.
-    fn positions<N: Number>(&self, units: Range<usize>) -> Vec<Position<N>> {
+    fn positions<N: Scalar>(&self, units: Range<usize>) -> Vec<Position<N>> {
         let (scene, network) = (self.scene, self.scene.network);
-        let mut base = network.fixed::<N>(self.here.0)[units.clone()].to_vec();
-        scene.add(scene.own_entry(network.rule, self.here), self.here.0, units.clone(), &mut base);
+        let mut base = network.fixed::<N>(self.here.id)[units.clone()].to_vec();
+        scene.add(scene.own_entry(network.rule, self.here), self.here.id, units.clone(), &mut base);
         for (sender, &entry) in self.senders.iter().zip(&self.entries) {
             scene.add(entry, sender.node, units.clone(), &mut base);
         }
@@ -124,7 +124,7 @@ impl Place<'_> {
     }
 
     /// Which line each unit has is decided by these numbers, or exactly where they leave it open.
-    fn anchors<N: Number>(&self) -> Vec<Anchor<N>> {
+    fn anchors<N: Scalar>(&self) -> Vec<Anchor<N>> {
         let linear = &self.scene.network.linear;
         let anchor = |Position { z, reach }| Anchor { z, reach, kinds: Vec::with_capacity(linear.len()) };
         let mut anchors: Vec<Anchor<N>> = self.positions(0..linear.len()).into_iter().map(anchor).collect();
@@ -140,11 +140,11 @@ impl Place<'_> {
                     })
                 };
                 let kind = if linear {
-                    Unit::Linear
+                    UnitKind::Linear
                 } else if is_active() {
-                    Unit::Active
+                    UnitKind::Active
                 } else {
-                    Unit::Inactive
+                    UnitKind::Inactive
                 };
                 anchor.kinds.push(kind);
             }
@@ -154,15 +154,15 @@ impl Place<'_> {
 }
 
 /// The target's own units after some removals at it; `None` where the second layer does not take them.
-pub fn center<N: Number>(scene: &Scene, removed: usize) -> Option<Anchor<N>> {
+pub fn center<N: Scalar>(scene: &Scene, removed: usize) -> Option<Anchor<N>> {
     let (network, here) = (scene.network, scene.with(scene.target(), removed));
-    if !network.terms.iter().any(|term| network.own(term.rule, here.0)) {
+    if !network.terms.iter().any(|term| network.own(term.rule, here.id)) {
         return None;
     }
     let budget = scene.budget - removed;
     let senders = scene.neighbours.iter().map(|neighbour| {
         let most = scene.cap(neighbour.node).min(neighbour.others).min(budget);
-        sender(scene, (neighbour.node, neighbour.free), most, |k| scene.center_entry(neighbour, removed, k)).0
+        sender(scene, neighbour.node, neighbour.free, most, |k| scene.center_entry(neighbour, removed, k)).0
     });
     let entries = scene.neighbours.iter().map(|neighbour| scene.center_entry(neighbour, removed, 0));
     let cases = vec![(Stored::ZERO, scene.touched * budget)];
@@ -171,12 +171,12 @@ pub fn center<N: Number>(scene: &Scene, removed: usize) -> Option<Anchor<N>> {
 }
 
 /// A neighbour kept with `r` removals.
-pub fn kept<N: Number>(scene: &Scene, neighbour: &Neighbour, r: usize) -> Kept<N> {
+pub fn kept<N: Scalar>(scene: &Scene, neighbour: &Neighbour, r: usize) -> Kept<N> {
     let (rule, here) = (scene.network.rule, scene.with(neighbour.node, r));
-    let entry = |link: &Link, k: usize| scene.entry(rule, here, scene.with(link.node, k));
+    let entry = |link: &NeighbourLink, k: usize| scene.entry(rule, here, scene.with(link.node, k));
     let senders = neighbour.links.iter().map(|link| {
         let most = scene.cap(link.node).min(link.others).min(scene.budget - r);
-        sender(scene, (link.node, link.free), most, |k| entry(link, k))
+        sender(scene, link.node, link.free, most, |k| entry(link, k))
     });
     let (senders, after): (Vec<Sender>, Vec<Vec<Stored>>) = senders.unzip();
     let entries: Vec<Stored> = neighbour.links.iter().map(|link| entry(link, 0)).collect();

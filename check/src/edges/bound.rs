@@ -1,21 +1,23 @@
-//! The bound of a leaf with prices (`FORMAT-EDGES.md` §4): the least that the margin can be, for any prices and weights.
+//! The bound of a leaf with prices (`FORMAT-EDGES.md` §4): the least that the margin can be, for any prices and
+//! weights.
 
-use super::anchor::{self, Anchor, Anchors, Kept};
-use super::cost::Cost;
-use super::format::Prices;
+use super::anchor;
+use super::anchor::{Anchor, Anchors, Kept};
+use super::cost::LeafCost;
+use super::line::EdgePrices;
 use super::network::Pair;
-use super::number::{Line, Number};
-use super::scene::{Link, Neighbour, Scene};
+use super::number::{Scalar, UnitLine};
+use super::scene::{Neighbour, NeighbourLink, Scene};
 use super::share::Shares;
-use crate::directed::Stored;
-use crate::reason::Reason;
+use crate::number::Stored;
+use crate::verdict::Reason;
 use crate::work::Meter;
 
 /// The prices of a leaf for every number of removals at the target.
 ///
 /// # Errors
 /// If one is negative, or if there are more than such numbers.
-pub fn prices<N: Number>(scene: &Scene, hints: &Prices) -> Result<Vec<N>, Reason> {
+pub fn prices<N: Scalar>(scene: &Scene, hints: &EdgePrices) -> Result<Vec<N>, Reason> {
     let numbers = scene.most_at_target() + 1;
     if hints.mu.len() > numbers {
         return Err(Reason::HintOrder("mu"));
@@ -28,17 +30,17 @@ pub fn prices<N: Number>(scene: &Scene, hints: &Prices) -> Result<Vec<N>, Reason
 }
 
 /// The lines of a node's units in one state.
-struct Lines<N> {
+struct UnitLines<N> {
     constant: N,
     slopes: Vec<[N; 2]>,
 }
 
-impl<N: Number> Lines<N> {
-    fn new(coefficients: &[N], anchor: &Anchor<N>) -> Lines<N> {
-        let mut lines = Lines { constant: N::zero(), slopes: Vec::with_capacity(coefficients.len()) };
+impl<N: Scalar> UnitLines<N> {
+    fn new(coefficients: &[N], anchor: &Anchor<N>) -> UnitLines<N> {
+        let mut lines = UnitLines { constant: N::zero(), slopes: Vec::with_capacity(coefficients.len()) };
         for (unit, g) in coefficients.iter().enumerate() {
             let [rise, fall] = &anchor.reach[unit];
-            let Line { constant, up, down } = N::line(g, &anchor.z[unit], [rise, fall], anchor.kinds[unit]);
+            let UnitLine { constant, up, down } = N::line(g, &anchor.z[unit], [rise, fall], anchor.kinds[unit]);
             lines.constant = lines.constant.plus(&constant);
             lines.slopes.push([up, down]);
         }
@@ -64,16 +66,16 @@ impl<N: Number> Lines<N> {
 }
 
 /// The value of `factor` times a message, from those of `+1` and `−1` times it.
-fn times<N: Number>(factor: &N, values: &[N; 2]) -> N {
+fn times<N: Scalar>(factor: &N, values: &[N; 2]) -> N {
     let plus = factor.positive_part().times(&values[0]);
     let less = factor.negated().positive_part();
     if less.is_zero() { plus } else { plus.plus(&less.times(&values[1])) }
 }
 
 /// A leaf for one class pair.
-struct Leaf<'a, N> {
+struct PricedLeaf<'a, N> {
     scene: &'a Scene<'a, 'a>,
-    cost: &'a Cost,
+    cost: &'a LeafCost,
     meter: &'a Meter<'a>,
     cached: Option<&'a Anchors<N>>,
     pair: &'a Pair<N>,
@@ -81,32 +83,35 @@ struct Leaf<'a, N> {
     prices: &'a [N],
 }
 
-/// What a link of a neighbour costs, before the price: cutting it, and 1, 2, … removals elsewhere at its other end, of which none is that of the edge to the target.
+/// What a link of a neighbour costs, before the price: cutting it, and 1, 2, … removals elsewhere at its other end, of
+/// which none is that of the edge to the target.
 struct Costs<N> {
     cut: N,
     elsewhere: Vec<N>,
 }
 
-/// A lower bound of the margin of a class pair over all sets of the path. `cached` are the anchors of the scene, if they are at hand.
+/// A lower bound of the margin of a class pair over all sets of the path. `cached` are the anchors of the scene, if
+/// they are at hand.
 ///
 /// # Errors
 /// If the hints are not admissible, or if it takes too long.
-pub fn bound<N: Number>(
+pub fn bound<N: Scalar>(
     scene: &Scene,
     pair: &Pair<N>,
-    hints: &Prices,
+    hints: &EdgePrices,
     cached: Option<&Anchors<N>>,
-    (cost, meter): (&Cost, &Meter),
+    cost: &LeafCost,
+    meter: &Meter,
 ) -> Result<N, Reason> {
     let prices = prices(scene, hints)?;
     meter.ahead(cost.operations().saturating_mul(N::STEPS))?;
     let shares = Shares::new(scene, hints)?;
-    let leaf = Leaf { scene, cost, meter, cached, pair, shares: &shares, prices: &prices };
-    let centers: Result<Vec<Option<Lines<N>>>, Reason> =
+    let leaf = PricedLeaf { scene, cost, meter, cached, pair, shares: &shares, prices: &prices };
+    let centers: Result<Vec<Option<UnitLines<N>>>, Reason> =
         (0..prices.len()).map(|removed| leaf.center(removed)).collect();
     let centers = centers?;
     // For every number of removals at the target: the sum so far, and by how much cuts change it.
-    let start = |center: &Option<Lines<N>>| match center {
+    let start = |center: &Option<UnitLines<N>>| match center {
         Some(lines) => pair.bias.plus(&lines.constant),
         None => pair.bias.clone(),
     };
@@ -133,7 +138,7 @@ pub fn bound<N: Number>(
     Ok(totals.reduce(|least, next| least.least(&next)).unwrap_or(N::zero()))
 }
 
-impl<N: Number> Leaf<'_, N> {
+impl<N: Scalar> PricedLeaf<'_, N> {
     fn sent(&self, node: usize) -> &[N] {
         self.scene.network.sent(self.scene.id(node))
     }
@@ -151,7 +156,7 @@ impl<N: Number> Leaf<'_, N> {
     }
 
     /// The lines of the target's own units; `None` where the second layer does not take them.
-    fn center(&self, removed: usize) -> Result<Option<Lines<N>>, Reason> {
+    fn center(&self, removed: usize) -> Result<Option<UnitLines<N>>, Reason> {
         self.meter.spend(N::steps(self.cost.center()))?;
         let (scene, network) = (self.scene, self.scene.network);
         let fresh;
@@ -165,7 +170,7 @@ impl<N: Number> Leaf<'_, N> {
         let Some(anchor) = anchor else { return Ok(None) };
         let here = scene.with(scene.target(), removed);
         let coefficients = self.coefficients(|term| scene.own_entry(network.terms[term].rule, here));
-        Ok(Some(Lines::new(&coefficients, anchor)))
+        Ok(Some(UnitLines::new(&coefficients, anchor)))
     }
 
     /// The least that a kept neighbour adds, with prices, for every number of removals at the target.
@@ -201,7 +206,7 @@ impl<N: Number> Leaf<'_, N> {
         Ok(least.into_iter().map(|least| least.unwrap_or(N::zero())).collect())
     }
 
-    fn costs(&self, neighbour: &Neighbour, link: &Link) -> Costs<N> {
+    fn costs(&self, neighbour: &Neighbour, link: &NeighbourLink) -> Costs<N> {
         let scene = self.scene;
         let most = scene.cap(link.node).min(link.others).min(scene.budget);
         // Without a price, or where entries do not depend on the sender, nobody asks.
@@ -217,8 +222,8 @@ impl<N: Number> Leaf<'_, N> {
         let case = |(removed, anchor): (usize, &Anchor<N>)| {
             let target = scene.with(scene.target(), removed);
             let coefficients = self.coefficients(|term| scene.entry(network.terms[term].rule, target, here));
-            let lines = Lines::new(&coefficients, anchor);
-            self.least((neighbour, costs), kept, &lines, (removed, r))
+            let lines = UnitLines::new(&coefficients, anchor);
+            self.least(neighbour, costs, kept, &lines, removed, r)
         };
         kept.cases.iter().enumerate().map(case).collect()
     }
@@ -226,10 +231,12 @@ impl<N: Number> Leaf<'_, N> {
     /// The least over the states of all links, exactly `r` of them cut.
     fn least(
         &self,
-        (neighbour, costs): (&Neighbour, &[Costs<N>]),
+        neighbour: &Neighbour,
+        costs: &[Costs<N>],
         kept: &Kept<N>,
-        lines: &Lines<N>,
-        (removed, r): (usize, usize),
+        lines: &UnitLines<N>,
+        removed: usize,
+        r: usize,
     ) -> N {
         let (scene, price) = (self.scene, &self.prices[removed]);
         let room = scene.budget - removed - r;
@@ -242,7 +249,7 @@ impl<N: Number> Leaf<'_, N> {
                 continue;
             }
             let values = lines.values(self.sent(link.node));
-            let best = self.best(link, gains, &values, &costs.elsewhere, (removed, room));
+            let best = self.best(link, gains, &values, &costs.elsewhere, removed, room);
             if let Some(entry) = cut {
                 swaps.push(values[1].scaled(entry).plus(&price.times(&costs.cut)).minus(&best));
             }
@@ -252,7 +259,7 @@ impl<N: Number> Leaf<'_, N> {
     }
 
     /// The least over the numbers of removals elsewhere at the sender of a link that is kept.
-    fn best(&self, link: &Link, gains: &[N], values: &[N; 2], costs: &[N], (removed, room): (usize, usize)) -> N {
+    fn best(&self, link: &NeighbourLink, gains: &[N], values: &[N; 2], costs: &[N], removed: usize, room: usize) -> N {
         // Entries grow and prices are not negative, so that without a loss in one more message nothing is below 0.
         if values[0].negated().positive_part().is_zero() {
             return N::zero();

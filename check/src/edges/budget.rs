@@ -2,13 +2,14 @@
 
 use gcnproof_files::Pattern;
 
-use super::Edge;
-use super::format::Removals;
+use super::line::Removals;
 use crate::format::Local;
-use crate::reason::Reason;
+use crate::ids::Edge;
+use crate::verdict::Reason;
 
-/// At most [`Budget::global`] removals in all and [`Budget::cap`] at a node, none of them of a frozen edge.
-pub struct Budget {
+/// At most [`RemovalBudget::global`] removals in all and [`RemovalBudget::cap`] at a node, none of them of a frozen
+/// edge.
+pub struct RemovalBudget {
     /// `E`.
     pub global: usize,
     caps: Vec<usize>,
@@ -21,16 +22,17 @@ pub fn neighbours(adjacency: &Pattern, node: u32) -> impl Iterator<Item = u32> +
 }
 
 /// Is it an edge of the graph, the smaller end first?
-pub fn is_edge(adjacency: &Pattern, (i, j): Edge) -> bool {
+pub fn is_edge(adjacency: &Pattern, edge: Edge) -> bool {
+    let (i, j) = edge;
     i < j && (j as usize) < adjacency.rows && adjacency.contains(i as usize, j)
 }
 
-impl Budget {
+impl RemovalBudget {
     /// The budget of a header on a graph.
     ///
     /// # Errors
     /// If it does not fit the graph.
-    pub fn new(removals: &Removals, adjacency: &Pattern) -> Result<Budget, Reason> {
+    pub fn new(removals: &Removals, adjacency: &Pattern) -> Result<RemovalBudget, Reason> {
         let nodes = adjacency.rows;
         // More removals than edges mean nothing more, so the numbers stay small whatever the header says.
         let count = |x: u64| usize::try_from(x).unwrap_or(usize::MAX);
@@ -55,7 +57,7 @@ impl Budget {
             return Err(Reason::Header(format!("frozen edge {edge:?} is no edge of the graph")));
         }
         let global = count(removals.global).min(adjacency.indices.len());
-        Ok(Budget { global, caps, frozen: removals.frozen.clone() })
+        Ok(RemovalBudget { global, caps, frozen: removals.frozen.clone() })
     }
 
     /// How many edges may be removed at a node.

@@ -4,24 +4,23 @@ use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::Edge;
 use super::anchor::Anchors;
 use super::bound::bound;
-use super::cost::{self, Cost};
-use super::format::{Claim, ClassProof, NodeProof, Prices, Step, Witness};
+use super::cost;
+use super::cost::LeafCost;
 use super::ground::Ground;
+use super::line::{EdgeClaim, EdgeClassProof, EdgeNodeProof, EdgePrices, EdgeStep, EdgeWitness};
 use super::margin::{Margins, margin};
-use super::network::Pair;
-use super::number::Number;
+use super::network::{EdgeNetwork, Pair};
+use super::number::Scalar;
 use super::scene::Scene;
 use super::state::State;
-use super::statement::Statement;
+use super::statement::EdgeStatement;
 use super::tree::{free, walk};
-use crate::checker::{Fault, Verdict};
-use crate::core::dyadic::Dyadic;
-use crate::directed::Interval;
 use crate::format::Convention;
-use crate::reason::Reason;
+use crate::ids::Edge;
+use crate::number::{Dyadic, Interval};
+use crate::verdict::{Fault, Reason, Verdict};
 use crate::work::{Meter, Work};
 
 /// The anchors of a node where nothing is decided: most trees are one leaf, and they are the same for all classes.
@@ -29,7 +28,7 @@ use crate::work::{Meter, Work};
 struct Root(OnceCell<Option<Anchors<Interval>>>);
 
 impl Root {
-    fn get(&self, scene: &Scene, cost: &Cost, meter: &Meter) -> Result<Option<&Anchors<Interval>>, Reason> {
+    fn get(&self, scene: &Scene, cost: &LeafCost, meter: &Meter) -> Result<Option<&Anchors<Interval>>, Reason> {
         if self.0.get().is_none() {
             // Nobody else can have set it.
             let _ = self.0.set(Anchors::new(scene, cost, meter)?);
@@ -38,32 +37,52 @@ impl Root {
     }
 }
 
+/// One class against the reference class of a node. All three must exist.
+#[derive(Clone, Copy)]
+struct Classes {
+    node: u32,
+    reference: u32,
+    class: u32,
+}
+
+impl Classes {
+    fn pair<N: Scalar>(self, network: &EdgeNetwork) -> Pair<N> {
+        Pair::new(network, self.node, self.reference, self.class)
+    }
+}
+
+impl EdgeNodeProof {
+    fn against(&self, class: u32) -> Classes {
+        Classes { node: self.id, reference: self.class, class }
+    }
+}
+
 /// Judges the proofs of a statement. Shared by all threads.
-pub struct Checker<'a> {
-    statement: &'a Statement<'a>,
+pub struct EdgeChecker<'a> {
+    statement: &'a EdgeStatement<'a>,
     exact_only: bool,
     /// What lines may cost.
     work: Arc<Work>,
 }
 
-impl<'a> Checker<'a> {
+impl<'a> EdgeChecker<'a> {
     /// With `exact_only` exact numbers alone judge.
-    pub fn new(statement: &'a Statement<'a>, exact_only: bool) -> Checker<'a> {
-        Checker { statement, exact_only, work: Work::lines() }
+    pub fn new(statement: &'a EdgeStatement<'a>, exact_only: bool) -> EdgeChecker<'a> {
+        EdgeChecker { statement, exact_only, work: Work::lines() }
     }
 
     /// The same within other limits.
     #[must_use]
-    pub fn within(self, work: Arc<Work>) -> Checker<'a> {
-        Checker { work, ..self }
+    pub fn within(self, work: Arc<Work>) -> EdgeChecker<'a> {
+        EdgeChecker { work, ..self }
     }
 
     /// Accepts or rejects the proof of one node.
     ///
     /// # Errors
     /// The first thing that is wrong.
-    pub fn check(&self, proof: &NodeProof) -> Result<Verdict, Fault> {
-        let Statement { graph, network, .. } = self.statement;
+    pub fn check(&self, proof: &EdgeNodeProof) -> Result<Verdict, Fault> {
+        let EdgeStatement { graph, network, .. } = self.statement;
         if proof.id as usize >= graph.attributes.rows {
             return Err(Reason::Node.into());
         }
@@ -80,22 +99,23 @@ impl<'a> Checker<'a> {
         meter.look()?;
         let ground = Ground::new(self.statement, proof.id);
         match &proof.claim {
-            Claim::Robust(trees) => self.robust(&ground, proof, trees, &meter),
-            Claim::NonRobust(witness) => self.witness(&ground, proof, witness, &meter),
+            EdgeClaim::Robust(trees) => self.robust(&ground, proof, trees, &meter),
+            EdgeClaim::NonRobust(witness) => self.witness(&ground, proof, witness, &meter),
         }
     }
 
-    /// The bound of a leaf with prices behind some splits, `true` for the second subtree: for those who write proofs, and for tests. Classes and
-    /// node must exist.
+    /// The bound of a leaf with prices behind some splits, `true` for the second subtree: for those who write proofs,
+    /// and for tests. Classes and node must exist.
     ///
     /// # Errors
     /// If a split is on an edge that is not free, or the hints are not admissible.
     pub fn bound(
         &self,
         node: u32,
-        (reference, class): (u32, u32),
+        reference: u32,
+        class: u32,
         splits: &[(Edge, bool)],
-        hints: &Prices,
+        hints: &EdgePrices,
     ) -> Result<Interval, Reason> {
         let ground = Ground::new(self.statement, node);
         let mut state = State::new(&ground, self.statement.budget.global);
@@ -108,22 +128,22 @@ impl<'a> Checker<'a> {
             }
         }
         let scene = Scene::new(&self.statement.network, &state);
-        let (cost, meter) = (Cost::new(&scene), self.work.line());
+        let (cost, meter) = (LeafCost::new(&scene), self.work.line());
+        let classes = Classes { node, reference, class };
         if self.exact_only {
-            let pair = Pair::new(scene.network, node, reference, class);
-            let exact: Dyadic = bound(&scene, &pair, hints, None, (&cost, &meter))?;
+            let exact: Dyadic = bound(&scene, &classes.pair(scene.network), hints, None, &cost, &meter)?;
             return Ok(Interval::around(&exact));
         }
-        bound(&scene, &Pair::new(scene.network, node, reference, class), hints, None, (&cost, &meter))
+        bound(&scene, &classes.pair(scene.network), hints, None, &cost, &meter)
     }
 
-    /// Every other class, ascending. That all margins are positive without a removal is part of what is proved, so the reference class is
-    /// the predicted one.
+    /// Every other class, ascending. That all margins are positive without a removal is part of what is proved, so the
+    /// reference class is the predicted one.
     fn robust(
         &self,
         ground: &Ground,
-        proof: &NodeProof,
-        trees: &[ClassProof],
+        proof: &EdgeNodeProof,
+        trees: &[EdgeClassProof],
         meter: &Meter,
     ) -> Result<Verdict, Fault> {
         let root = Root::default();
@@ -133,7 +153,7 @@ impl<'a> Checker<'a> {
                 return Err(Reason::Classes(one.class).into());
             }
             let judged = walk(ground, self.statement.budget.global, &one.tree, meter, |state, step| {
-                self.leaf(state, (proof.id, proof.class, one.class), step, (&root, meter))
+                self.leaf(state, proof.against(one.class), step, &root, meter)
             });
             judged.map_err(|(step, reason)| Fault { class: Some(one.class), step: Some(step), reason })?;
         }
@@ -143,8 +163,14 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn witness(&self, ground: &Ground, proof: &NodeProof, witness: &Witness, meter: &Meter) -> Result<Verdict, Fault> {
-        let Statement { graph, network, budget, .. } = self.statement;
+    fn witness(
+        &self,
+        ground: &Ground,
+        proof: &EdgeNodeProof,
+        witness: &EdgeWitness,
+        meter: &Meter,
+    ) -> Result<Verdict, Fault> {
+        let EdgeStatement { graph, network, budget, .. } = self.statement;
         let at_class = |reason| Fault { class: Some(witness.class), step: None, reason };
         let start = State::new(ground, budget.global);
         let margins = if self.statement.classes == Convention::Predicted { network.classes } else { 1 };
@@ -153,7 +179,7 @@ impl<'a> Checker<'a> {
         meter.ahead(operations.saturating_mul(if self.exact_only { Dyadic::STEPS } else { 0 }))?;
         if self.statement.classes == Convention::Predicted {
             // The smallest number among equals.
-            let ahead = |class: u32| match self.sign(&start, (proof.id, proof.class, class)).0 {
+            let ahead = |class: u32| match self.sign(&start, proof.against(class)).0 {
                 Ordering::Greater => true,
                 Ordering::Equal => proof.class < class,
                 Ordering::Less => false,
@@ -169,7 +195,7 @@ impl<'a> Checker<'a> {
         let mut state = start;
         // Others change nothing about the node.
         witness.edges.iter().filter_map(|&edge| ground.edge(edge)).for_each(|edge| state.remove(edge));
-        match self.sign(&state, (proof.id, proof.class, witness.class)) {
+        match self.sign(&state, proof.against(witness.class)) {
             (Ordering::Less, _) => Ok(Verdict::NonRobust),
             (Ordering::Equal, _) => Ok(Verdict::Tie),
             (Ordering::Greater, margin) => Err(at_class(Reason::Margin(margin))),
@@ -177,48 +203,43 @@ impl<'a> Checker<'a> {
     }
 
     /// The sign of the margin of a class over another on a path, and floats around it.
-    fn sign(&self, state: &State, (node, reference, class): (u32, u32, u32)) -> (Ordering, Interval) {
+    fn sign(&self, state: &State, classes: Classes) -> (Ordering, Interval) {
         let network = &self.statement.network;
         if !self.exact_only {
-            let rounded: Interval = margin(network, state, &Pair::new(network, node, reference, class));
+            let rounded: Interval = margin(network, state, &classes.pair(network));
             if let Some(sign) = rounded.sign() {
                 return (sign, rounded);
             }
         }
-        let exact: Dyadic = margin(network, state, &Pair::new(network, node, reference, class));
+        let exact: Dyadic = margin(network, state, &classes.pair(network));
         (exact.sign(), Interval::around(&exact))
     }
 
-    fn leaf(
-        &self,
-        state: &State,
-        classes: (u32, u32, u32),
-        step: &Step,
-        (root, meter): (&Root, &Meter),
-    ) -> Result<(), Reason> {
+    fn leaf(&self, state: &State, classes: Classes, step: &EdgeStep, root: &Root, meter: &Meter) -> Result<(), Reason> {
         let scene = Scene::new(&self.statement.network, state);
         match step {
-            Step::Singles(_) => self.singles(&scene, classes, meter),
-            Step::Prices(hints) => self.prices(&scene, classes, hints, (root, meter)),
-            Step::Edge(..) => Err(Reason::Incomplete),
+            EdgeStep::Singles(_) => self.singles(&scene, classes, meter),
+            EdgeStep::Prices(hints) => self.prices(&scene, classes, hints, root, meter),
+            EdgeStep::Edge(..) => Err(Reason::Incomplete),
         }
     }
 
     fn prices(
         &self,
         scene: &Scene,
-        (node, reference, class): (u32, u32, u32),
-        hints: &Prices,
-        (root, meter): (&Root, &Meter),
+        classes: Classes,
+        hints: &EdgePrices,
+        root: &Root,
+        meter: &Meter,
     ) -> Result<(), Reason> {
-        let cost = Cost::new(scene);
+        let cost = LeafCost::new(scene);
         if !self.exact_only {
-            let pair = Pair::new(scene.network, node, reference, class);
+            let pair = classes.pair(scene.network);
             let rounded: Interval = meter.while_held(|| {
                 meter.hold(cost.bytes::<Interval>())?;
                 meter.ahead(cost.operations().saturating_mul(Interval::STEPS))?;
                 let cached = if scene.state.is_start() { root.get(scene, &cost, meter)? } else { None };
-                bound(scene, &pair, hints, cached, (&cost, meter))
+                bound(scene, &pair, hints, cached, &cost, meter)
             })?;
             match rounded.sign() {
                 Some(Ordering::Greater) => return Ok(()),
@@ -226,15 +247,15 @@ impl<'a> Checker<'a> {
                 None => {}
             }
         }
-        let pair = Pair::new(scene.network, node, reference, class);
+        let pair = classes.pair(scene.network);
         let exact: Dyadic = meter.while_held(|| {
             meter.hold(cost.bytes::<Dyadic>())?;
-            bound(scene, &pair, hints, None, (&cost, meter))
+            bound(scene, &pair, hints, None, &cost, meter)
         })?;
         if exact.is_positive() { Ok(()) } else { Err(Reason::Bound(Interval::around(&exact))) }
     }
 
-    fn singles(&self, scene: &Scene, (node, reference, class): (u32, u32, u32), meter: &Meter) -> Result<(), Reason> {
+    fn singles(&self, scene: &Scene, classes: Classes, meter: &Meter) -> Result<(), Reason> {
         if scene.budget > 1 {
             return Err(Reason::Singles(scene.budget));
         }
@@ -242,8 +263,7 @@ impl<'a> Checker<'a> {
         meter.ahead(operations.saturating_mul(if self.exact_only { Dyadic::STEPS } else { Interval::STEPS }))?;
         // Each margin is as expensive as any other.
         let each = Interval::steps(operations / (listed.len() as u64 + 1));
-        let pairs =
-            (Pair::new(scene.network, node, reference, class), Pair::new(scene.network, node, reference, class));
+        let pairs = (classes.pair(scene.network), classes.pair(scene.network));
         let rounded: Option<Margins<Interval>> = (!self.exact_only).then(|| Margins::new(scene, &pairs.0));
         let exact: OnceCell<Margins<Dyadic>> = OnceCell::new();
         let positive = |extra: Option<usize>| {

@@ -1,10 +1,12 @@
-//! What judging a leaf costs, before it is done: operations on numbers, as an upper bound that takes one look at every link.
+//! What judging a leaf costs, before it is done: operations on numbers, as an upper bound that takes one look at every
+//! link.
 
-use super::number::Number;
-use super::scene::{Link, Neighbour, Scene};
+use super::number::Scalar;
+use super::scene::{Neighbour, NeighbourLink, Scene};
 use super::share::Shares;
 
-/// Steps of [`crate::work`] for every edge of a target's surroundings where a path is followed by one element of a tree.
+/// Steps of [`crate::work`] for every edge of a target's surroundings where a path is followed by one element of a
+/// tree.
 pub const EDGE: u64 = 16;
 
 fn product(factors: &[usize]) -> u64 {
@@ -21,7 +23,7 @@ fn sorted(count: usize) -> usize {
 }
 
 /// The sizes that the cost of a leaf with prices is made of.
-pub struct Cost {
+pub struct LeafCost {
     width: usize,
     terms: usize,
     /// `R_t`.
@@ -35,17 +37,18 @@ pub struct Cost {
     around: Vec<[usize; 3]>,
 }
 
-impl Cost {
+impl LeafCost {
     /// Of a leaf.
-    pub fn new(scene: &Scene) -> Cost {
+    pub fn new(scene: &Scene) -> LeafCost {
         let reads = scene.network.rule.reads_sender();
-        let gains = |link: &Link| if reads { scene.cap(link.node).min(link.others).min(scene.budget) } else { 0 };
+        let gains =
+            |link: &NeighbourLink| if reads { scene.cap(link.node).min(link.others).min(scene.budget) } else { 0 };
         let of = |neighbour: &Neighbour| {
             let elsewhere = neighbour.links.iter().map(gains).fold(0, usize::saturating_add);
             [neighbour.links.len(), elsewhere, scene.most_at(neighbour)]
         };
         let around: Vec<[usize; 3]> = scene.neighbours.iter().map(of).collect();
-        Cost {
+        LeafCost {
             width: scene.network.linear.len(),
             terms: scene.network.terms.len(),
             most: scene.most_at_target(),
@@ -114,7 +117,7 @@ impl Cost {
     }
 
     /// Bytes that the leaf takes beside the scene, with numbers of this kind.
-    pub fn bytes<N: Number>(&self) -> u64 {
+    pub fn bytes<N: Scalar>(&self) -> u64 {
         let number = N::BYTES;
         let neighbour = |of: &[usize; 3]| {
             let [links, elsewhere, _] = *of;

@@ -1,8 +1,8 @@
 //! The relevant edges of a target, and the nodes at their ends.
 
-use super::Edge;
 use super::budget::neighbours;
-use super::statement::Statement;
+use super::statement::EdgeStatement;
+use crate::ids::Edge;
 
 /// The part of a graph on which the logits of one node depend. Nodes and edges go by place; places ascend with ids.
 pub struct Ground {
@@ -26,7 +26,7 @@ pub struct Ground {
 
 impl Ground {
     /// Of a node, which must exist.
-    pub fn new(statement: &Statement, node: u32) -> Ground {
+    pub fn new(statement: &EdgeStatement, node: u32) -> Ground {
         let adjacency = &statement.graph.adjacency;
         let first: Vec<u32> = neighbours(adjacency, node).collect();
         let second: Vec<u32> = first.iter().flat_map(|&m| neighbours(adjacency, m)).collect();
@@ -71,7 +71,8 @@ impl Ground {
     }
 
     /// A relevant edge by the ids of its ends, the smaller one first.
-    pub fn edge(&self, (i, j): Edge) -> Option<usize> {
+    pub fn edge(&self, edge: Edge) -> Option<usize> {
+        let (i, j) = edge;
         let ends = [self.place(i)?, self.place(j)?];
         self.edges.binary_search(&ends).ok()
     }

@@ -1,10 +1,10 @@
 //! The true network after some removals: margins of a class pair at the target.
 
-use super::network::{Network, Pair};
-use super::number::Number;
-use super::scene::Scene;
+use super::network::{EdgeNetwork, Pair};
+use super::number::Scalar;
+use super::scene::{NodeState, Scene};
 use super::state::State;
-use crate::directed::Stored;
+use crate::number::Stored;
 
 /// The pre-activations of the target and of its neighbours on a path, and what the second layer takes of each.
 pub struct Margins<'a, N> {
@@ -14,7 +14,7 @@ pub struct Margins<'a, N> {
     taken: Vec<Vec<N>>,
 }
 
-impl<'a, N: Number> Margins<'a, N> {
+impl<'a, N: Scalar> Margins<'a, N> {
     /// On a path, without further removals.
     pub fn new(scene: &'a Scene<'a, 'a>, pair: &'a Pair<N>) -> Margins<'a, N> {
         let mut margins = Margins { scene, pair, taken: vec![Vec::new(); scene.state.ground.ids.len()] };
@@ -25,8 +25,8 @@ impl<'a, N: Number> Margins<'a, N> {
         margins
     }
 
-    /// A node and the edges left there, when one more edge is removed.
-    fn left(&self, node: usize, extra: Option<usize>) -> (u32, usize) {
+    /// A node when one more edge is removed.
+    fn left(&self, node: usize, extra: Option<usize>) -> NodeState {
         let ends = extra.map(|edge| self.scene.state.ground.edges[edge]);
         self.scene.with(node, usize::from(ends.is_some_and(|ends| ends.contains(&node))))
     }
@@ -35,13 +35,13 @@ impl<'a, N: Number> Margins<'a, N> {
     fn of(&self, node: usize, extra: Option<usize>) -> Vec<N> {
         let (scene, network) = (self.scene, self.scene.network);
         let here = self.left(node, extra);
-        let mut z = network.fixed::<N>(here.0).to_vec();
+        let mut z = network.fixed::<N>(here.id).to_vec();
         let units = 0..z.len();
-        scene.add(scene.own_entry(network.rule, here), here.0, units.clone(), &mut z);
+        scene.add(scene.own_entry(network.rule, here), here.id, units.clone(), &mut z);
         for &(other, edge) in &scene.state.ground.at[node] {
             if !scene.state.removed[edge] && extra != Some(edge) {
                 let there = self.left(other, extra);
-                scene.add(scene.entry(network.rule, here, there), there.0, units.clone(), &mut z);
+                scene.add(scene.entry(network.rule, here, there), there.id, units.clone(), &mut z);
             }
         }
         for (z, _) in z.iter_mut().zip(&network.linear).filter(|(_, linear)| !**linear) {
@@ -88,6 +88,6 @@ impl<'a, N: Number> Margins<'a, N> {
 }
 
 /// The margin of a pair on a path, without further removals.
-pub fn margin<N: Number>(network: &Network, state: &State, pair: &Pair<N>) -> N {
+pub fn margin<N: Scalar>(network: &EdgeNetwork, state: &State, pair: &Pair<N>) -> N {
     Margins::new(&Scene::new(network, state), pair).margin(None)
 }

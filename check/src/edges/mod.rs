@@ -2,9 +2,9 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`mod@format`] | the lines of a file |
+//! | `line` | the lines of a file; [`mod@format`] has their short names |
 //! | `statement`, `budget`, `rule`, `network` | what header, graph and model mean |
-//! | `ground`, `state`, `tree` | relevant edges of a target, what a path decides about them, and how a tree covers all sets |
+//! | `ground`, `state`, `tree` | relevant edges of a target, what a path decides of them, how trees cover all sets |
 //! | `number` | exact numbers, and floats rounded outward: the rules below are written once, for both |
 //! | `scene`, `share`, `reach`, `anchor`, `bound` | the bound of a leaf with prices |
 //! | `margin` | the true network after some removals: witnesses, and leaves that are listed |
@@ -16,8 +16,8 @@ mod bound;
 mod budget;
 mod checker;
 mod cost;
-pub mod format;
 mod ground;
+mod line;
 mod margin;
 mod network;
 mod number;
@@ -29,9 +29,19 @@ mod state;
 mod statement;
 mod tree;
 
-pub(crate) use budget::{Budget, neighbours};
-pub use checker::Checker;
-pub use statement::Statement;
+pub use crate::ids::Edge;
+pub(crate) use budget::{RemovalBudget, neighbours};
+pub use checker::EdgeChecker as Checker;
+pub(crate) use checker::EdgeChecker;
+pub(crate) use line::{EdgeClaim, EdgeHeader, EdgeLine, Removals, longest_header};
+pub(crate) use statement::EdgeStatement;
+pub use statement::EdgeStatement as Statement;
 
-/// `[i, j]` with `i < j`.
-pub type Edge = (u32, u32);
+/// The lines of a file by their short names, for those who have no other kind of proofs at hand.
+pub mod format {
+    pub use super::line::{
+        EdgeAttack as Attack, EdgeClaim as Claim, EdgeClassProof as ClassProof, EdgeHeader as Header, EdgeLine as Line,
+        EdgeNodeProof as NodeProof, EdgePrices as Prices, EdgeStep as Step, EdgeWitness as Witness, Nothing, Removals,
+        VERSION, longest_header,
+    };
+}

@@ -1,34 +1,34 @@
-//! The network: what every node sends, and what the second layer makes of it. Entries of operators are recomputed by whoever asks.
+//! The network: what every node sends, and what the second layer makes of it. Entries of operators are recomputed by
+//! whoever asks.
 
 use std::sync::OnceLock;
 
 use gcnproof_files::{GraphFile, ModelFile};
 
-use super::number::{Number, Row};
-use super::rule::Rule;
-use crate::core::dyadic::Dyadic;
-use crate::directed::Stored;
-use crate::reason::Reason;
+use super::number::{NumberRow, Scalar};
+use super::rule::EdgeRule;
+use crate::number::{Dyadic, Stored};
 use crate::statement::require_fit;
+use crate::verdict::Reason;
 
 /// A term of the second layer.
-pub struct Term {
-    /// Its rule.
-    pub rule: Rule,
+pub struct EdgeTerm {
+    /// How its messages are weighted.
+    pub rule: EdgeRule,
     /// The weights of all hidden units, class by class.
     weights: Vec<Vec<Dyadic>>,
 }
 
 /// One hidden layer between two layers of weights.
-pub struct Network<'a> {
+pub struct EdgeNetwork<'a> {
     graph: &'a GraphFile,
     /// The rule of the first layer along which something passes; `identity` if nothing does.
-    pub rule: Rule,
+    pub rule: EdgeRule,
     /// The terms of the second layer.
-    pub terms: Vec<Term>,
+    pub terms: Vec<EdgeTerm>,
     /// The hidden units that have no activation.
     pub linear: Vec<bool>,
-    /// Classes.
+    /// Outputs of the second layer.
     pub classes: usize,
     /// Terms of the first layer.
     first: usize,
@@ -37,16 +37,16 @@ pub struct Network<'a> {
     /// Which term of the first layer passes along edges.
     passing: Option<usize>,
     second_bias: Vec<Dyadic>,
-    sent: Vec<OnceLock<Row>>,
-    fixed: Vec<OnceLock<Row>>,
+    sent: Vec<OnceLock<NumberRow>>,
+    fixed: Vec<OnceLock<NumberRow>>,
 }
 
-impl<'a> Network<'a> {
+impl<'a> EdgeNetwork<'a> {
     /// The network of two layers with these rules, as a header states them.
     ///
     /// # Errors
     /// If graph, model and rules do not fit together, or have no edges that can be removed.
-    pub fn new(graph: &'a GraphFile, model: &'a ModelFile, stated: &[String]) -> Result<Network<'a>, Reason> {
+    pub fn new(graph: &'a GraphFile, model: &'a ModelFile, stated: &[String]) -> Result<EdgeNetwork<'a>, Reason> {
         let names = require_fit(graph, model, stated)?;
         let [first, second] = model.layers.as_slice() else {
             let found = model.layers.len();
@@ -58,7 +58,7 @@ impl<'a> Network<'a> {
                 let name: String = name.chars().take(100).collect();
                 Reason::Header(format!("message passing '{name}' cannot be recomputed when edges are removed"))
             };
-            rules.push(Rule::named(name).ok_or_else(unknown)?);
+            rules.push(EdgeRule::named(name).ok_or_else(unknown)?);
         }
         let (of_first, of_second) = rules.split_at(names[0].len());
         let mut with_edges = (0..of_first.len()).filter(|&term| of_first[term].has_edges());
@@ -73,13 +73,13 @@ impl<'a> Network<'a> {
         };
         let terms = of_second.iter().enumerate().map(|(term, &rule)| {
             let weights = (0..classes).map(|class| column(term, class)).collect();
-            Term { rule, weights }
+            EdgeTerm { rule, weights }
         });
         let nodes = graph.attributes.rows;
         let empty = || (0..nodes).map(|_| OnceLock::new()).collect();
-        Ok(Network {
+        Ok(EdgeNetwork {
             graph,
-            rule: passing.map_or(Rule::IDENTITY, |term| of_first[term]),
+            rule: passing.map_or(EdgeRule::IDENTITY, |term| of_first[term]),
             terms: terms.collect(),
             linear: if first.linear.is_empty() { vec![false; width] } else { first.linear.clone() },
             classes,
@@ -94,12 +94,12 @@ impl<'a> Network<'a> {
     }
 
     /// Has a rule an entry from this node to itself?
-    pub fn own(&self, rule: Rule, node: u32) -> bool {
+    pub fn own(&self, rule: EdgeRule, node: u32) -> bool {
         rule.adds_self || self.graph.adjacency.contains(node as usize, node)
     }
 
     /// The size of a node with so many edges left.
-    pub fn size(&self, rule: Rule, node: u32, left: usize) -> usize {
+    pub fn size(&self, rule: EdgeRule, node: u32, left: usize) -> usize {
         left + usize::from(self.own(rule, node))
     }
 
@@ -113,24 +113,24 @@ impl<'a> Network<'a> {
     }
 
     /// `Y_n`: what the node sends along edges.
-    pub fn sent<N: Number>(&self, node: u32) -> &[N] {
+    pub fn sent<N: Scalar>(&self, node: u32) -> &[N] {
         N::of_row(self.sent[node as usize].get_or_init(|| {
             let mut sums = vec![Dyadic::ZERO; self.linear.len()];
             if let Some(term) = self.passing {
                 self.add(node, term, &mut sums);
             }
-            Row::new(sums)
+            NumberRow::new(sums)
         }))
     }
 
     /// `b_n + Z_n`: what the node has whatever is removed.
-    pub fn fixed<N: Number>(&self, node: u32) -> &[N] {
+    pub fn fixed<N: Scalar>(&self, node: u32) -> &[N] {
         N::of_row(self.fixed[node as usize].get_or_init(|| {
             let (bias, width) = (&self.bias, self.linear.len());
             let start = if bias.len() == width { 0 } else { node as usize * width };
             let mut sums: Vec<Dyadic> = bias[start..][..width].iter().map(|x| x.exact()).collect();
             (0..self.first).filter(|&term| Some(term) != self.passing).for_each(|term| self.add(node, term, &mut sums));
-            Row::new(sums)
+            NumberRow::new(sums)
         }))
     }
 }
@@ -143,9 +143,9 @@ pub struct Pair<N> {
     pub weights: Vec<Vec<N>>,
 }
 
-impl<N: Number> Pair<N> {
+impl<N: Scalar> Pair<N> {
     /// Reference and other class at a node.
-    pub fn new(network: &Network, node: u32, reference: u32, class: u32) -> Pair<N> {
+    pub fn new(network: &EdgeNetwork, node: u32, reference: u32, class: u32) -> Pair<N> {
         let (y, other) = (reference as usize, class as usize);
         let bias = &network.second_bias;
         let start = if bias.len() == network.classes { 0 } else { node as usize * network.classes };

@@ -1,19 +1,19 @@
 //! The two kinds of numbers that the rules are applied to: exact ones, and floats that enclose them.
 //!
-//! The exact numbers define what a leaf means. Every operation on intervals encloses the result of the same operation on exact numbers, whichever of them
-//! lie in the operands, so the interval of a bound encloses the exact bound: it may only answer sooner what exact numbers would answer. A comparison
-//! that selects one of several meanings is not made with intervals that leave it open ([`Number::is_active`]).
+//! The exact numbers define what a leaf means. Every operation on intervals encloses the result of the same operation
+//! on exact numbers, whichever of them lie in the operands, so the interval of a bound encloses the exact bound: it may
+//! only answer sooner what exact numbers would answer. A comparison that selects one of several meanings is not made
+//! with intervals that leave it open ([`Scalar::is_active`]).
 
 use std::cmp::Ordering;
 
 use dashu_int::IBig;
 
-use crate::core::dyadic::Dyadic;
-use crate::directed::{Interval, Stored};
+use crate::number::{Dyadic, Interval, Stored};
 
 /// `g·act(z) ≥ constant + up·p − down·q` for all rises `p` and falls `q` within reach.
 #[derive(Clone, Debug)]
-pub struct Line<N> {
+pub struct UnitLine<N> {
     pub constant: N,
     pub up: N,
     pub down: N,
@@ -21,27 +21,27 @@ pub struct Line<N> {
 
 /// What a hidden unit does with its pre-activation, and on which side of its bend it is taken to be.
 #[derive(Clone, Copy, Debug)]
-pub enum Unit {
+pub enum UnitKind {
     Linear,
     Active,
     Inactive,
 }
 
 /// Numbers of the network in both kinds.
-pub struct Row {
+pub struct NumberRow {
     exact: Vec<Dyadic>,
     around: Vec<Interval>,
 }
 
-impl Row {
-    pub fn new(exact: Vec<Dyadic>) -> Row {
+impl NumberRow {
+    pub fn new(exact: Vec<Dyadic>) -> NumberRow {
         let around = exact.iter().map(Interval::around).collect();
-        Row { exact, around }
+        NumberRow { exact, around }
     }
 }
 
 /// What the rules need of a number.
-pub trait Number: Clone {
+pub trait Scalar: Clone {
     /// Bytes in memory, about.
     const BYTES: usize;
     /// Steps of [`crate::work`] that an operation takes at least.
@@ -50,7 +50,7 @@ pub trait Number: Clone {
     fn steps(operations: u64) -> u64;
     fn zero() -> Self;
     fn of(x: &Dyadic) -> Self;
-    fn of_row(row: &Row) -> &[Self];
+    fn of_row(row: &NumberRow) -> &[Self];
     fn stored(x: Stored) -> Self;
     fn plus(&self, other: &Self) -> Self;
     fn negated(&self) -> Self;
@@ -64,12 +64,14 @@ pub trait Number: Clone {
     fn order(&self, other: &Self) -> Ordering;
     /// The sum of the so many smallest.
     fn sum_of_smallest(numbers: Vec<Self>, count: usize) -> Self;
-    /// Is a unit with pre-activation `z`, which can rise and fall so far, taken for active where its coefficient is positive: is `z > 2⁻³⁰ (fall − 59/128 rise)`?
-    /// `None` where these numbers leave that open. Beside the reach the right-hand side is nothing; it decides where `z` is 0 but for roundings. What matters
-    /// then is whether the unit can fall or rise. 59/128 is a ratio that sums of few entries do not have, so that this is seldom close in its turn.
+    /// Is a unit with pre-activation `z`, which can rise and fall so far, taken for active where its coefficient is
+    /// positive: is `z > 2⁻³⁰ (fall − 59/128 rise)`? `None` where these numbers leave that open. Beside the reach the
+    /// right-hand side is nothing; it decides where `z` is 0 but for roundings. What matters then is whether the unit
+    /// can fall or rise. 59/128 is a ratio that sums of few entries do not have, so that this is seldom close in its
+    /// turn.
     fn is_active(z: &Self, reach: [&Self; 2]) -> Option<bool>;
     /// A line under a unit with coefficient `g` and pre-activation `z`, which can rise and fall so far.
-    fn line(g: &Self, z: &Self, reach: [&Self; 2], kind: Unit) -> Line<Self>;
+    fn line(g: &Self, z: &Self, reach: [&Self; 2], kind: UnitKind) -> UnitLine<Self>;
 
     fn minus(&self, other: &Self) -> Self {
         self.plus(&other.negated())
@@ -80,9 +82,10 @@ pub trait Number: Clone {
     }
 }
 
-/// The sums of the `counts` largest numbers, each of which may be taken so many times; none is negative. Intervals are taken in the order of their upper ends: the sum of
-/// these is the largest of any, and the sum of lower ends not above the largest, whichever are taken.
-pub fn sums_of_largest<N: Number>(mut numbers: Vec<(N, usize)>, counts: &[usize]) -> Vec<N> {
+/// The sums of the `counts` largest numbers, each of which may be taken so many times; none is negative. Intervals are
+/// taken in the order of their upper ends: the sum of these is the largest of any, and the sum of lower ends not above
+/// the largest, whichever are taken.
+pub fn sums_of_largest<N: Scalar>(mut numbers: Vec<(N, usize)>, counts: &[usize]) -> Vec<N> {
     numbers.sort_unstable_by(|a, b| b.0.order(&a.0));
     // How many are taken, and their sum, before each.
     let (mut taken, mut sum) = (0usize, N::zero());
@@ -119,7 +122,7 @@ fn quotient(part: &Dyadic, whole: &Dyadic, upward: bool) -> Dyadic {
     Dyadic::new(part / whole, GRID)
 }
 
-impl Number for Dyadic {
+impl Scalar for Dyadic {
     const BYTES: usize = 64;
     const STEPS: u64 = 32;
 
@@ -136,7 +139,7 @@ impl Number for Dyadic {
         x.clone()
     }
 
-    fn of_row(row: &Row) -> &[Dyadic] {
+    fn of_row(row: &NumberRow) -> &[Dyadic] {
         &row.exact
     }
 
@@ -187,16 +190,18 @@ impl Number for Dyadic {
         Some(&Dyadic::new(128.into(), 30) * z > shift)
     }
 
-    fn line(g: &Dyadic, z: &Dyadic, [rise, fall]: [&Dyadic; 2], kind: Unit) -> Line<Dyadic> {
+    fn line(g: &Dyadic, z: &Dyadic, [rise, fall]: [&Dyadic; 2], kind: UnitKind) -> UnitLine<Dyadic> {
         let relu = Dyadic::positive_part;
         match kind {
-            Unit::Linear => Line { constant: g * z, up: g.clone(), down: g.clone() },
-            Unit::Active if !g.is_negative() => Line { constant: g * z, up: g.clone(), down: g.clone() },
-            Unit::Inactive if !g.is_negative() => Line { constant: Dyadic::ZERO, up: Dyadic::ZERO, down: Dyadic::ZERO },
+            UnitKind::Linear => UnitLine { constant: g * z, up: g.clone(), down: g.clone() },
+            UnitKind::Active if !g.is_negative() => UnitLine { constant: g * z, up: g.clone(), down: g.clone() },
+            UnitKind::Inactive if !g.is_negative() => {
+                UnitLine { constant: Dyadic::ZERO, up: Dyadic::ZERO, down: Dyadic::ZERO }
+            }
             _ => {
                 let up = quotient(&(&relu(&(z + rise)) - &relu(z)), rise, true);
                 let down = quotient(&(&relu(z) - &relu(&(z - fall))), fall, false);
-                Line { constant: g * &relu(z), up: g * &up, down: g * &down }
+                UnitLine { constant: g * &relu(z), up: g * &up, down: g * &down }
             }
         }
     }
@@ -223,7 +228,7 @@ thread_local! {
     static TICKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-impl Number for Interval {
+impl Scalar for Interval {
     const BYTES: usize = 16;
     const STEPS: u64 = 2;
 
@@ -239,7 +244,7 @@ impl Number for Interval {
         Interval::around(x)
     }
 
-    fn of_row(row: &Row) -> &[Interval] {
+    fn of_row(row: &NumberRow) -> &[Interval] {
         &row.around
     }
 
@@ -308,17 +313,17 @@ impl Number for Interval {
         }
     }
 
-    fn line(g: &Interval, z: &Interval, [rise, fall]: [&Interval; 2], kind: Unit) -> Line<Interval> {
-        let straight = |g: Interval| Line { constant: g.times(*z), up: g, down: g };
+    fn line(g: &Interval, z: &Interval, [rise, fall]: [&Interval; 2], kind: UnitKind) -> UnitLine<Interval> {
+        let straight = |g: Interval| UnitLine { constant: g.times(*z), up: g, down: g };
         let not_negative = |g: Interval| match kind {
-            Unit::Inactive => straight(Interval::ZERO),
-            Unit::Linear | Unit::Active => straight(g),
+            UnitKind::Inactive => straight(Interval::ZERO),
+            UnitKind::Linear | UnitKind::Active => straight(g),
         };
         let negative = |g: Interval| {
             let [up, down] = Interval::relu_slopes(*z, *rise, *fall, GRID as i32);
-            Line { constant: g.times(z.positive_part()), up: g.times(up), down: g.times(down) }
+            UnitLine { constant: g.times(z.positive_part()), up: g.times(up), down: g.times(down) }
         };
-        if matches!(kind, Unit::Linear) || !g.lower.is_negative() {
+        if matches!(kind, UnitKind::Linear) || !g.lower.is_negative() {
             return not_negative(*g);
         }
         if !g.upper.is_positive() {
@@ -326,7 +331,7 @@ impl Number for Interval {
         }
         // The line of either sign: each with the part of the interval that has it.
         let (a, b) = (not_negative(g.positive_part()), negative(-(-*g).positive_part()));
-        Line { constant: a.constant.hull(b.constant), up: a.up.hull(b.up), down: a.down.hull(b.down) }
+        UnitLine { constant: a.constant.hull(b.constant), up: a.up.hull(b.up), down: a.down.hull(b.down) }
     }
 }
 

@@ -1,12 +1,12 @@
 //! How far removals can push a unit: bounds of the sums of all rises and of all falls.
 
-use super::network::Network;
-use super::number::{Number, sums_of_largest};
-use crate::directed::Stored;
+use super::network::EdgeNetwork;
+use super::number::{Scalar, sums_of_largest};
+use crate::number::Stored;
 
 /// A node that sends to the one whose units are pushed.
 pub struct Sender {
-    /// Its id.
+    /// Its row in the graph.
     pub node: u32,
     /// The entry, if the edge between the two can be cut.
     pub cut: Option<Stored>,
@@ -16,8 +16,8 @@ pub struct Sender {
 }
 
 /// `P` and `M` of a unit when exactly `cuts` edges to senders are cut, for each number of touches by other removals.
-pub fn reach<N: Number>(
-    network: &Network,
+pub fn reach<N: Scalar>(
+    network: &EdgeNetwork,
     senders: &[Sender],
     unit: usize,
     cuts: usize,

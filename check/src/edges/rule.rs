@@ -1,6 +1,6 @@
 //! Message-passing rules whose entries are recomputed from the edges that are left.
 
-use crate::directed::{Stored, reciprocal, reciprocal_root};
+use crate::number::{Stored, reciprocal, reciprocal_root};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -12,18 +12,18 @@ enum Kind {
 
 /// A rule of one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct EdgeRule {
     kind: Kind,
     /// Does it add every node to its own neighbours?
     pub adds_self: bool,
 }
 
-impl Rule {
+impl EdgeRule {
     /// Every node sends to itself alone.
-    pub const IDENTITY: Rule = Rule { kind: Kind::Identity, adds_self: true };
+    pub const IDENTITY: EdgeRule = EdgeRule { kind: Kind::Identity, adds_self: true };
 
     /// A rule by its name; `None` for what has no edges to remove.
-    pub fn named(name: &str) -> Option<Rule> {
+    pub fn named(name: &str) -> Option<EdgeRule> {
         let (kind, adds_self) = match name {
             "gcn" => (Kind::Root, true),
             "gcn-self" => (Kind::Root, false),
@@ -34,7 +34,7 @@ impl Rule {
             "identity" => (Kind::Identity, true),
             _ => return None,
         };
-        Some(Rule { kind, adds_self })
+        Some(EdgeRule { kind, adds_self })
     }
 
     /// Does anything pass along edges?

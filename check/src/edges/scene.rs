@@ -1,15 +1,16 @@
-//! A leaf's graph: the neighbours of the target, theirs, the edges that are free, and entries for any number of edges left.
+//! A leaf's graph: the neighbours of the target, theirs, the edges that are free, and entries for any number of edges
+//! left.
 
 use std::ops::Range;
 
-use super::network::Network;
-use super::number::Number;
-use super::rule::Rule;
+use super::network::EdgeNetwork;
+use super::number::Scalar;
+use super::rule::EdgeRule;
 use super::state::State;
-use crate::directed::Stored;
+use crate::number::Stored;
 
 /// A neighbour `n ≠ t` of a neighbour `m` of the target.
-pub struct Link {
+pub struct NeighbourLink {
     pub node: usize,
     pub edge: usize,
     /// Is `{m, n}` free?
@@ -27,16 +28,24 @@ pub struct Neighbour {
     pub free: bool,
     /// Free edges at `m` but `{t, m}`.
     pub others: usize,
-    pub links: Vec<Link>,
+    pub links: Vec<NeighbourLink>,
     /// `κ`: how many of its links one removal elsewhere can change.
     pub touched: usize,
 }
 
+/// A node with some of its edges removed.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeState {
+    pub id: u32,
+    /// `d_v`: the edges that are left there.
+    pub left: usize,
+}
+
 /// What a leaf is about.
 pub struct Scene<'n, 's> {
-    pub network: &'n Network<'n>,
+    pub network: &'n EdgeNetwork<'n>,
     pub state: &'s State<'s>,
-    /// By edge.
+    /// By relevant edge: is it neither removed nor kept on the path?
     pub free: Vec<bool>,
     /// `B₀`.
     pub budget: usize,
@@ -49,7 +58,7 @@ pub struct Scene<'n, 's> {
 
 impl<'n, 's> Scene<'n, 's> {
     /// The graph of a path.
-    pub fn new(network: &'n Network<'n>, state: &'s State<'s>) -> Scene<'n, 's> {
+    pub fn new(network: &'n EdgeNetwork<'n>, state: &'s State<'s>) -> Scene<'n, 's> {
         let ground = state.ground;
         let free: Vec<bool> = (0..ground.edges.len()).map(|edge| state.is_free(edge)).collect();
         let free_at = |node: usize| ground.at[node].iter().filter(|link| free[link.1]).count();
@@ -68,14 +77,14 @@ impl<'n, 's> Scene<'n, 's> {
         };
         let mut neighbours = Vec::new();
         for (m, edge) in left(ground.target) {
-            let links = left(m).filter(|link| link.0 != ground.target).map(|(n, edge)| Link {
+            let links = left(m).filter(|link| link.0 != ground.target).map(|(n, edge)| NeighbourLink {
                 node: n,
                 edge,
                 free: free[edge],
                 others: counts[n] - usize::from(free[edge]),
                 to_target: to_target[n],
             });
-            let links: Vec<Link> = links.collect();
+            let links: Vec<NeighbourLink> = links.collect();
             let senders: Vec<usize> = links.iter().map(|link| link.node).collect();
             let others = counts[m] - usize::from(free[edge]);
             neighbours.push(Neighbour { node: m, free: free[edge], others, touched: touched(&senders), links });
@@ -94,7 +103,7 @@ impl<'n, 's> Scene<'n, 's> {
         self.state.ground.ids[node]
     }
 
-    /// `cap`.
+    /// `cap`: so many more edges may be removed at a node of the surroundings.
     pub fn cap(&self, node: usize) -> usize {
         self.state.cap[node]
     }
@@ -121,17 +130,17 @@ impl<'n, 's> Scene<'n, 's> {
         (0..ground.edges.len()).filter(|&edge| self.free[edge]).filter(is_new).collect()
     }
 
-    /// `d_v` when `more` edges are removed there: the node and its edges left.
-    pub fn with(&self, node: usize, more: usize) -> (u32, usize) {
-        (self.id(node), self.state.left[node] - more)
+    /// A node when `more` edges are removed there.
+    pub fn with(&self, node: usize, more: usize) -> NodeState {
+        NodeState { id: self.id(node), left: self.state.left[node] - more }
     }
 
-    /// The entry of a rule along an edge, by receiver and sender with the edges left there.
-    pub fn entry(&self, rule: Rule, receiver: (u32, usize), sender: (u32, usize)) -> Stored {
+    /// The entry of a rule along an edge.
+    pub fn entry(&self, rule: EdgeRule, receiver: NodeState, sender: NodeState) -> Stored {
         if !rule.has_edges() {
             return Stored::ZERO;
         }
-        let size = |(id, left): (u32, usize)| self.network.size(rule, id, left);
+        let size = |node: NodeState| self.network.size(rule, node.id, node.left);
         rule.entry(size(receiver), size(sender))
     }
 
@@ -142,13 +151,13 @@ impl<'n, 's> Scene<'n, 's> {
     }
 
     /// The entry from a node to itself.
-    pub fn own_entry(&self, rule: Rule, (id, left): (u32, usize)) -> Stored {
-        let size = self.network.size(rule, id, left);
-        if self.network.own(rule, id) { rule.entry(size, size) } else { Stored::ZERO }
+    pub fn own_entry(&self, rule: EdgeRule, node: NodeState) -> Stored {
+        let size = self.network.size(rule, node.id, node.left);
+        if self.network.own(rule, node.id) { rule.entry(size, size) } else { Stored::ZERO }
     }
 
     /// Adds an entry times what a node sends to some units.
-    pub fn add<N: Number>(&self, entry: Stored, node: u32, units: Range<usize>, sums: &mut [N]) {
+    pub fn add<N: Scalar>(&self, entry: Stored, node: u32, units: Range<usize>, sums: &mut [N]) {
         if !entry.is_zero() {
             let sent = &self.network.sent::<N>(node)[units];
             sums.iter_mut().zip(sent).for_each(|(sum, y)| *sum = sum.plus(&y.scaled(entry)));

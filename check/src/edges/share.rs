@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::format::Prices;
-use super::scene::{Link, Neighbour, Scene};
-use crate::core::dyadic::Dyadic;
-use crate::reason::Reason;
+use super::line::EdgePrices;
+use super::scene::{Neighbour, NeighbourLink, Scene};
+use crate::number::Dyadic;
+use crate::verdict::Reason;
 
 /// Shares are multiples of `2^GRID`.
 const GRID: i64 = -30;
@@ -31,7 +31,7 @@ impl Shares {
     ///
     /// # Errors
     /// If the views are out of order, out of range, or not of the scene.
-    pub fn new(scene: &Scene, hints: &Prices) -> Result<Shares, Reason> {
+    pub fn new(scene: &Scene, hints: &EdgePrices) -> Result<Shares, Reason> {
         let ground = scene.state.ground;
         if !hints.views.windows(2).all(|pair| (pair[0].0, pair[0].1) < (pair[1].0, pair[1].1)) {
             return Err(Reason::HintOrder("views"));
@@ -86,18 +86,19 @@ impl Shares {
         Ok(Shares { weights, omega, cheapest })
     }
 
-    fn weight(&self, neighbour: &Neighbour, link: &Link) -> (u32, u32) {
+    fn weight(&self, neighbour: &Neighbour, link: &NeighbourLink) -> (u32, u32) {
         self.weights.get(&(neighbour.node, link.node)).copied().unwrap_or((1, 1))
     }
 
     /// What cutting a link costs.
-    pub fn cut(&self, neighbour: &Neighbour, link: &Link) -> Dyadic {
+    pub fn cut(&self, neighbour: &Neighbour, link: &NeighbourLink) -> Dyadic {
         let weight = u64::from(self.weight(neighbour, link).0);
         Dyadic::new((weight * self.omega[link.edge]).into(), GRID)
     }
 
-    /// What 1, 2, … removals elsewhere at the sender of a link cost at least, up to `most`; none of them is that of the edge to the target.
-    pub fn elsewhere(&self, neighbour: &Neighbour, link: &Link, most: usize) -> Vec<Dyadic> {
+    /// What 1, 2, … removals elsewhere at the sender of a link cost at least, up to `most`; none of them is that of the
+    /// edge to the target.
+    pub fn elsewhere(&self, neighbour: &Neighbour, link: &NeighbourLink, most: usize) -> Vec<Dyadic> {
         let weight = u128::from(self.weight(neighbour, link).1);
         let others = self.cheapest[link.node].iter().filter(|of| of.1 != link.edge);
         let mut sum = 0u128;

@@ -1,12 +1,12 @@
 //! Trees: the leaves of a well-formed one are about all sets of relevant edges, up to exchanges that change no logit.
 
-use super::Edge;
 use super::cost;
-use super::format::Step;
 use super::ground::Ground;
+use super::line::EdgeStep;
 use super::state::State;
-use crate::core::tree::{LARGEST_TREE, LONGEST_PATH};
-use crate::reason::Reason;
+use crate::format::{LARGEST_TREE, LONGEST_PATH};
+use crate::ids::Edge;
+use crate::verdict::Reason;
 use crate::work::Meter;
 
 /// A split on the path.
@@ -18,13 +18,14 @@ struct Split {
     second: bool,
 }
 
-/// Accepts a tree if it covers all sets and `leaf` accepts every leaf in its state; otherwise the place of what is wrong.
+/// Accepts a tree if it covers all sets and `leaf` accepts every leaf in its state; otherwise the place of what is
+/// wrong.
 pub fn walk(
     ground: &Ground,
     budget: usize,
-    tree: &[Step],
+    tree: &[EdgeStep],
     meter: &Meter,
-    mut leaf: impl FnMut(&State, &Step) -> Result<(), Reason>,
+    mut leaf: impl FnMut(&State, &EdgeStep) -> Result<(), Reason>,
 ) -> Result<(), (usize, Reason)> {
     if tree.len() > LARGEST_TREE {
         return Err((LARGEST_TREE, Reason::TooLarge(format!("more than {LARGEST_TREE} nodes in a tree"))));
@@ -38,7 +39,7 @@ pub fn walk(
         if complete {
             return Err(here(Reason::Trailing));
         }
-        if let &Step::Edge(i, j) = step {
+        if let &EdgeStep::Edge(i, j) = step {
             let edge = free(&state, (i, j)).map_err(here)?;
             if open.len() == LONGEST_PATH {
                 return Err(here(Reason::TooLarge(format!("more than {LONGEST_PATH} splits on a path"))));

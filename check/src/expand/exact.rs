@@ -4,17 +4,15 @@ use std::ops::{Add, Mul, Sub};
 
 use dashu_int::IBig;
 
-use super::{Known, Real, said, slope, unit};
-use crate::core::admissible::find;
-use crate::core::dyadic::Dyadic;
+use super::{Known, Real, Short, ShortLeaf, slope, unit};
 use crate::core::forward::preactivations;
-use crate::core::leaf::{Path, Target};
+use crate::core::leaf::Target;
+use crate::core::path::Path;
 use crate::core::select::Free;
-use crate::directed::Stored;
-use crate::hints::{Envelope, Hints, Level, Prices};
-use crate::reason::Reason;
-use crate::short::Short;
+use crate::format::exact::{ExactEnvelope, ExactHints, ExactPrices, Level, find};
+use crate::number::{Dyadic, Stored};
 use crate::statement::pairs;
+use crate::verdict::Reason;
 
 /// An exact number to make hints of; quotients are rounded down to multiples of `2⁻⁴⁰`.
 #[derive(Clone, PartialEq, PartialOrd)]
@@ -66,7 +64,7 @@ impl Real for Exact {
 }
 
 /// The best prices for amounts of flips, each with its node.
-fn best_prices(free: &Free, amounts: &[(u32, Dyadic)], least: &Dyadic) -> Prices {
+fn best_prices(free: &Free, amounts: &[(u32, Dyadic)], least: &Dyadic) -> ExactPrices {
     let mut sorted: Vec<&(u32, Dyadic)> = amounts.iter().collect();
     sorted.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
     let (mut kept, mut limits): (Vec<&Dyadic>, Vec<(u32, &Dyadic)>) = (Vec::new(), Vec::new());
@@ -79,11 +77,11 @@ fn best_prices(free: &Free, amounts: &[(u32, Dyadic)], least: &Dyadic) -> Prices
     let count = free.decided.left_in_all(free.budget).unwrap_or(0);
     let every = kept.get(count).map_or(least, |next| (*next).max(least)).clone();
     let over = limits.into_iter().filter(|(_, limit)| **limit > every);
-    Prices { nodes: over.map(|(node, limit)| (node, limit - &every)).collect(), every }
+    ExactPrices { nodes: over.map(|(node, limit)| (node, limit - &every)).collect(), every }
 }
 
-/// The changes of a unit by free flips in one direction, with their nodes. Of a row those suffice that may be made together, and
-/// the next: no price depends on the others.
+/// The changes of a unit by free flips in one direction, with their nodes. Of a row those suffice that may be made
+/// together, and the next: no price depends on the others.
 fn changes(free: &Free, m: usize, unit: usize, upward: bool) -> Result<Vec<(u32, Dyadic)>, Reason> {
     let mut changes = Vec::new();
     let (network, width) = (free.network, free.network.widths[2]);
@@ -95,7 +93,7 @@ fn changes(free: &Free, m: usize, unit: usize, upward: bool) -> Result<Vec<(u32,
             left => left.saturating_add(1),
         };
         let [link] = pair else {
-            free.overlapping((pair, unit), upward, &Dyadic::ZERO, |_, change| changes.push((node, change)));
+            free.overlapping(pair, unit, upward, &Dyadic::ZERO, |_, change| changes.push((node, change)));
             continue;
         };
         let (entry, column) = (link.entry.exact(), link.part(width).start + unit);
@@ -119,7 +117,7 @@ fn changes(free: &Free, m: usize, unit: usize, upward: bool) -> Result<Vec<(u32,
 }
 
 /// `T` and prices of the level of a unit at `z`, from the changes towards zero.
-fn level(free: &Free, z: &Dyadic, changes: &[(u32, Dyadic)]) -> (Dyadic, Prices) {
+fn level(free: &Free, z: &Dyadic, changes: &[(u32, Dyadic)]) -> (Dyadic, ExactPrices) {
     let way = z.size();
     let prices = best_prices(free, changes, &Dyadic::ZERO);
     let mut kept: Vec<Dyadic> = Vec::new();
@@ -140,7 +138,7 @@ fn level(free: &Free, z: &Dyadic, changes: &[(u32, Dyadic)]) -> (Dyadic, Prices)
     let every = prices.every.clone().min(level.clone());
     let capped = |price: &Dyadic| &(&prices.every + price).min(level.clone()) - &every;
     let nodes = prices.nodes.iter().map(|(node, price)| (*node, capped(price))).collect();
-    let prices = Prices { nodes, every };
+    let prices = ExactPrices { nodes, every };
     (level, prices)
 }
 
@@ -153,17 +151,18 @@ pub(crate) fn exact_hints(
     objective: &[(u32, i8)],
     path: &Path,
     short: &Short,
-    guess: &Prices,
-) -> Result<Hints, Reason> {
+    guess: &ExactPrices,
+) -> Result<ExactHints, Reason> {
     let Target { network, budget, slice, meter, .. } = *target;
     let free = Free { network, budget, slice, decided: &path.decided, meter };
-    let mut hints = Hints::default();
+    let leaf = ShortLeaf { path, short };
+    let mut hints = ExactHints::default();
     let top = slice.top();
     if top > 2 {
         let z = preactivations(network, slice, &path.decided);
         for (m, &node) in slice.nodes(2).iter().enumerate() {
             for unit in 0..network.widths[2] {
-                let prices = |up: bool| -> Result<Prices, Reason> {
+                let prices = |up: bool| -> Result<ExactPrices, Reason> {
                     Ok(best_prices(&free, &changes(&free, m, unit, up)?, &Dyadic::ZERO))
                 };
                 hints.reach.push(((node, unit as u32), [prices(true)?, prices(false)?]));
@@ -177,14 +176,14 @@ pub(crate) fn exact_hints(
             let coefficients = target.pull(l, &phi, &mut total)?;
             phi = Vec::new();
             for ((row, bounds), &node) in coefficients.into_iter().zip(&bounds[l - 3]).zip(slice.nodes(l)) {
-                let units = row.into_iter().zip(bounds).enumerate().map(|(unit, (k, (lower, upper)))| {
+                let units = row.into_iter().zip(bounds).enumerate().map(|(unit, (k, range))| {
                     if network.is_linear(l, unit) {
                         return k;
                     }
-                    let (lower, upper) = (Exact(lower.clone()), Exact(upper.clone()));
+                    let (lower, upper) = (Exact(range.lower.clone()), Exact(range.upper.clone()));
                     let known = Known { k: Exact(k), z: Exact::zero(), lower, upper };
                     let id = (l as u32, node, unit as u32);
-                    let slope = slope(&known, &said(id, path, short)).0;
+                    let slope = slope(&known, &leaf.said(id)).0;
                     hints.slopes.push((id, slope.clone()));
                     slope
                 });
@@ -197,10 +196,10 @@ pub(crate) fn exact_hints(
             let bent = |unit: &usize| !network.is_linear(2, *unit);
             for j in (0..network.widths[2]).filter(bent) {
                 let (k, z) = (&coefficients[m][j], &z[m][j]);
-                let (cell, (up, down)) = ((node, j as u32), &reach[m][j]);
-                let (lower, upper) = (Exact(z - down), Exact(z + up));
+                let (cell, reach) = ((node, j as u32), &reach[m][j]);
+                let (lower, upper) = (Exact(z - &reach.down), Exact(z + &reach.up));
                 let known = Known { k: Exact(k.clone()), z: Exact(z.clone()), lower, upper };
-                let mut said = said((2, node, j as u32), path, short);
+                let mut said = leaf.said((2, node, j as u32));
                 let prices = find(&short.envelopes, &cell);
                 said.share = prices.map(|prices| prices.share);
                 let found = unit(&known, &said);
@@ -212,18 +211,19 @@ pub(crate) fn exact_hints(
                 if let Some(prices) = prices.filter(|_| found.envelope.0.is_positive()) {
                     let nodes = prices.nodes.iter().map(|(node, price)| (*node, price.exact())).collect();
                     let flips = prices.flips.iter().map(|(flip, price)| (*flip, price.exact())).collect();
-                    let envelope = Envelope { weight: found.envelope.0, every: prices.every.exact(), nodes, flips };
+                    let envelope =
+                        ExactEnvelope { weight: found.envelope.0, every: prices.every.exact(), nodes, flips };
                     hints.envelopes.push((cell, envelope));
                 }
             }
         }
     }
-    // Prices that are about right, or a little less, spare most flips; where they are too high for the best ones, all flips are
-    // looked at.
+    // Prices that are about right, or a little less, spare most flips; where they are too high for the best ones, all
+    // flips are looked at.
     let less = &guess.every - &(&guess.every * &Dyadic::new(IBig::ONE, -20));
     for floor in [less, Dyadic::ZERO] {
         let mut found: Vec<(u32, Dyadic)> = Vec::new();
-        let prices = Prices { every: floor.clone(), nodes: Vec::new() };
+        let prices = ExactPrices { every: floor.clone(), nodes: Vec::new() };
         // Hints made here are admissible; were they not, the core would say so.
         target.relaxed(objective, path, &hints, |_, losses| {
             losses.exceeding(&prices, |flip, excess| found.push((flip.0, &excess + &floor)))

@@ -1,18 +1,20 @@
 //! Expansion of a short leaf into hints: which slopes and bends each unit gets (`FORMAT.md` §7).
 //!
-//! Nothing here has to be right: a rule holds for any hints. So the same few lines serve rough floats and exact numbers.
+//! Nothing here has to be right: a rule holds for any hints. So the same few lines serve rough floats and exact
+//! numbers.
 
 mod exact;
+mod short;
 
 use std::ops::{Add, Mul, Sub};
 
-use crate::core::admissible::find;
-use crate::core::leaf::Path;
-use crate::directed::{Rough, Stored};
-use crate::hints::Unit;
-use crate::short::Short;
+use crate::core::path::Path;
+use crate::format::exact::find;
+use crate::ids::Unit;
+use crate::number::{Rough, Stored};
 
 pub(crate) use exact::exact_hints;
+pub(crate) use short::{EnvelopePrices, Short};
 
 /// A number to make hints of.
 pub(crate) trait Real:
@@ -20,7 +22,7 @@ pub(crate) trait Real:
 {
     /// 0.
     fn zero() -> Self;
-    /// A stored number.
+    /// Exactly a stored number.
     fn stored(x: Stored) -> Self;
     /// About `part / whole`, not above it, for `0 ≤ part ≤ whole`.
     fn share(part: Self, whole: Self) -> Self;
@@ -44,7 +46,7 @@ impl Real for Rough {
 /// What is known of a hidden unit on a path.
 #[derive(Clone)]
 pub(crate) struct Known<N> {
-    /// Its coefficient.
+    /// `k`: what the layers above multiply its activation by.
     pub(crate) k: N,
     /// `z'`; of no use above layer 2.
     pub(crate) z: N,
@@ -152,15 +154,25 @@ pub(crate) fn unit<N: Real>(known: &Known<N>, said: &Said) -> UnitHints<N> {
     hints
 }
 
-/// What a short leaf says about a unit, its envelope left out.
-pub(crate) fn said(id: Unit, path: &Path, short: &Short) -> Said {
-    Said {
-        side: path.side(id),
-        beta: find(&short.beta, &id).copied(),
-        weight: find(&short.weight, &id).copied(),
-        slope: find(&short.slope, &id).copied(),
-        share: None,
-        dual: short.is_dual(id.0),
-        cap: short.cap,
+/// A short leaf on its path.
+#[derive(Clone, Copy)]
+pub(crate) struct ShortLeaf<'l> {
+    pub(crate) path: &'l Path,
+    pub(crate) short: &'l Short,
+}
+
+impl ShortLeaf<'_> {
+    /// What it says about a unit, its envelope left out.
+    pub(crate) fn said(&self, id: Unit) -> Said {
+        let short = self.short;
+        Said {
+            side: self.path.side(id),
+            beta: find(&short.beta, &id).copied(),
+            weight: find(&short.weight, &id).copied(),
+            slope: find(&short.slope, &id).copied(),
+            share: None,
+            dual: short.is_dual(id.0),
+            cap: short.cap,
+        }
     }
 }

@@ -2,31 +2,13 @@
 
 use std::sync::Arc;
 
+use super::prices::FloatPrices;
 use super::row::Row;
-use crate::directed::{Down, Interval, Stored};
-use crate::hints::{Cell, Envelope, Hints, Level, Prices, Unit};
-use crate::statement::Flip;
+use crate::expand::EnvelopePrices;
+use crate::format::exact::{ExactEnvelope, ExactHints, Level};
+use crate::ids::{Cell, Flip, Unit};
+use crate::number::{Interval, Stored};
 use crate::statement::Slice;
-
-/// Prices of flips.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct FloatPrices {
-    pub(crate) every: Stored,
-    pub(crate) nodes: Vec<(u32, Stored)>,
-}
-
-impl FloatPrices {
-    /// Not above `ρ + η_n`.
-    pub(crate) fn of(&self, node: u32) -> Down {
-        let own = self.nodes.binary_search_by_key(&node, |entry| entry.0);
-        own.map_or(Down::from(self.every), |at| Down::from(self.every).plus(self.nodes[at].1.into()))
-    }
-
-    pub(crate) fn exact(&self) -> Prices {
-        let nodes = self.nodes.iter().map(|(node, price)| (*node, price.exact())).collect();
-        Prices { every: self.every.exact(), nodes }
-    }
-}
 
 /// A bend by a level, of a unit of layer 2.
 #[derive(Clone, Copy, Debug)]
@@ -42,31 +24,7 @@ pub(crate) struct EnvelopeUse {
     pub(crate) unit: usize,
     /// `c`.
     pub(crate) weight: Stored,
-    pub(crate) prices: Arc<UnitPrices>,
-}
-
-/// The prices of an envelope; what is not listed is 0.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct UnitPrices {
-    /// How much of the unit's bound is the envelope, in `[0, 1]`.
-    pub(crate) share: Stored,
-    pub(crate) every: Stored,
-    pub(crate) nodes: Vec<(u32, Stored)>,
-    pub(crate) flips: Vec<(Flip, Stored)>,
-}
-
-impl UnitPrices {
-    /// `u` and `v` of a flip; of a flip without a price of its own if there is no such attribute.
-    pub(crate) fn amounts(&self, flip: Flip) -> [Interval; 2] {
-        let mut both = [Interval::ZERO; 2];
-        let node = self.nodes.binary_search_by_key(&flip.0, |entry| entry.0).ok().map(|at| self.nodes[at].1);
-        let single = self.flips.binary_search_by_key(&flip, |entry| entry.0).ok().map(|at| self.flips[at].1);
-        for price in [Some(self.every), node, single].into_iter().flatten() {
-            let amount = &mut both[usize::from(price.is_negative())];
-            *amount = amount.plus(price.size().into());
-        }
-        both
-    }
+    pub(crate) prices: Arc<EnvelopePrices>,
 }
 
 /// What a short leaf was expanded into, by place in the slice.
@@ -89,8 +47,8 @@ pub(crate) struct FloatHints {
 
 impl FloatHints {
     /// The same for the core.
-    pub(crate) fn exact(&self, slice: &Slice) -> Hints {
-        let mut hints = Hints { price: self.price.exact(), grid: self.grid, ..Hints::default() };
+    pub(crate) fn exact(&self, slice: &Slice) -> ExactHints {
+        let mut hints = ExactHints { price: self.price.exact(), grid: self.grid, ..ExactHints::default() };
         hints.slopes = self.slopes.iter().map(|(unit, slope)| (*unit, slope.exact())).collect();
         hints.slopes.sort_by_key(|entry| entry.0);
         if slice.top() == 2 {
@@ -110,8 +68,8 @@ impl FloatHints {
                 hints.levels.push((cell(bend.unit), Level { weight: bend.weight.exact(), level, prices }));
             }
             for bend in &self.envelopes[m] {
-                let UnitPrices { every, nodes, flips, .. } = &*bend.prices;
-                let envelope = Envelope {
+                let EnvelopePrices { every, nodes, flips, .. } = &*bend.prices;
+                let envelope = ExactEnvelope {
                     weight: bend.weight.exact(),
                     every: every.exact(),
                     nodes: nodes.iter().map(|(node, price)| (*node, price.exact())).collect(),

@@ -3,23 +3,18 @@
 use std::sync::Arc;
 
 use super::hints::{EnvelopeUse, FloatHints, LevelUse};
-use super::loss::Losses;
+use super::loss::FastLosses;
 use super::row::Row;
-use super::whole::Fast;
-use crate::core::admissible::find;
-use crate::core::leaf::Path;
-use crate::directed::{Down, Interval, Rough, Stored, Up};
-use crate::expand::{self, Known, said};
-use crate::short::Short;
-use crate::statement::Decided;
-use crate::statement::{Slice, pairs};
-
-/// `R` from below and `S` from above, of the units of one node.
-pub(crate) type Bounds = Vec<(Down, Up)>;
+use super::shared::{Bounds, Fast};
+use crate::core::path::Path;
+use crate::expand::{self, EnvelopePrices, Known, Short, ShortLeaf};
+use crate::format::exact::find;
+use crate::number::{Down, Interval, Rough, Stored, Up};
+use crate::statement::{Decided, Slice, pairs};
 
 /// What depends on the path only.
 pub(crate) struct Region {
-    /// Layer 2.
+    /// By place in `V(2)`.
     rows: Vec<Arc<Row>>,
     /// Clipped bounds of layers 3 and above.
     bounds: Vec<Vec<Arc<Bounds>>>,
@@ -28,7 +23,7 @@ pub(crate) struct Region {
 }
 
 /// One target: the logits of a node, or a hidden unit.
-pub(crate) struct Target<'a> {
+pub(crate) struct FastTarget<'a> {
     fast: &'a Fast<'a>,
     slice: &'a Slice,
     memory: Option<(Path, Arc<Region>)>,
@@ -42,10 +37,10 @@ pub(crate) enum Attempt {
     Hints(Box<FloatHints>, Down),
 }
 
-impl<'a> Target<'a> {
+impl<'a> FastTarget<'a> {
     /// Nothing is computed before it is asked for.
-    pub(crate) fn new(fast: &'a Fast<'a>, slice: &'a Slice) -> Target<'a> {
-        Target { fast, slice, memory: None }
+    pub(crate) fn new(fast: &'a Fast<'a>, slice: &'a Slice) -> FastTarget<'a> {
+        FastTarget { fast, slice, memory: None }
     }
 
     /// The logits of the target after some flips.
@@ -76,7 +71,8 @@ impl<'a> Target<'a> {
         z.swap_remove(0)
     }
 
-    /// Expands a short leaf and bounds what it shows. With `only_sign` the prices may be any that make the bound positive.
+    /// Expands a short leaf and bounds what it shows. With `only_sign` the prices may be any that make the bound
+    /// positive.
     pub(crate) fn attempt(&mut self, objective: &[(u32, i8)], path: &Path, short: &Short, only_sign: bool) -> Attempt {
         let Some((mut hints, total, step)) = self.relaxed(objective, path, short) else {
             return Attempt::Empty(Box::new(self.without_lines(path)));
@@ -87,10 +83,10 @@ impl<'a> Target<'a> {
     }
 
     /// What the losses of an expanded leaf depend on; `step` is the one of its grid.
-    pub(crate) fn losses<'l>(&'l self, hints: &'l FloatHints, decided: &'l Decided, step: Stored) -> Losses<'l> {
+    pub(crate) fn losses<'l>(&'l self, hints: &'l FloatHints, decided: &'l Decided, step: Stored) -> FastLosses<'l> {
         let (network, budget, slice) = (&*self.fast.network, self.fast.budget, self.slice);
         let FloatHints { lines, linear, levels, envelopes, rows, .. } = hints;
-        Losses { network, budget, slice, decided, lines, linear, levels, envelopes, rows, step }
+        FastLosses { network, budget, slice, decided, lines, linear, levels, envelopes, rows, step }
     }
 
     /// Hints for a path that surely no perturbation takes.
@@ -111,8 +107,8 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Expands a short leaf: its hints but the prices, the constant from below, and the step of its grid. `None` if surely no perturbation takes
-    /// the path.
+    /// Expands a short leaf: its hints but the prices, the constant from below, and the step of its grid. `None` if
+    /// surely no perturbation takes the path.
     pub(crate) fn relaxed(
         &mut self,
         objective: &[(u32, i8)],
@@ -142,11 +138,11 @@ impl<'a> Target<'a> {
         } else {
             for l in (3..top).rev() {
                 let coefficients = self.pull(l, &phi, &mut total);
-                phi = self.deep_slopes(l, &coefficients, &region, (path, short), &mut hints, &mut total);
+                phi = self.deep_slopes(l, &coefficients, &region, ShortLeaf { path, short }, &mut hints, &mut total);
             }
             let coefficients = self.pull(2, &phi, &mut total);
             for (m, row) in coefficients.iter().enumerate() {
-                total = total.plus(self.node_lines(m, row, (path, short), &mut hints));
+                total = total.plus(self.node_lines(m, row, ShortLeaf { path, short }, &mut hints));
             }
         }
         let step = self.choose_grid(&mut hints);
@@ -159,7 +155,7 @@ impl<'a> Target<'a> {
         l: usize,
         coefficients: &[Vec<Interval>],
         region: &Region,
-        (path, short): (&Path, &Short),
+        leaf: ShortLeaf,
         hints: &mut FloatHints,
         total: &mut Down,
     ) -> Vec<Vec<Interval>> {
@@ -173,8 +169,8 @@ impl<'a> Target<'a> {
                 }
                 let id = (l as u32, node, unit as u32);
                 let known = Known { k: k.rough(), z: Rough::ZERO, lower: lower.rough(), upper: upper.rough() };
-                let slope = expand::slope(&known, &said(id, path, short)).stored();
-                *total = total.plus(Interval::least_on_segment(*k, slope, (lower, upper)));
+                let slope = expand::slope(&known, &leaf.said(id)).stored();
+                *total = total.plus(Interval::least_on_segment(*k, slope, lower, upper));
                 if !slope.is_zero() {
                     hints.slopes.push((id, slope));
                 }
@@ -186,19 +182,13 @@ impl<'a> Target<'a> {
     }
 
     /// Lines and bends of the units of a node of layer 2; returns what they add to the constant, from below.
-    fn node_lines(
-        &self,
-        m: usize,
-        coefficients: &[Interval],
-        (path, short): (&Path, &Short),
-        hints: &mut FloatHints,
-    ) -> Down {
+    fn node_lines(&self, m: usize, coefficients: &[Interval], leaf: ShortLeaf, hints: &mut FloatHints) -> Down {
         let (node, row) = (self.slice.nodes(2)[m], hints.rows[m].clone());
         let (mut lines, mut levels, mut envelopes) = (Vec::with_capacity(coefficients.len()), Vec::new(), Vec::new());
         let mut linear = Vec::new();
         let mut total = Down::ZERO;
         for (unit, k) in coefficients.iter().enumerate() {
-            if *k == Interval::ZERO && path.units.is_empty() {
+            if *k == Interval::ZERO && leaf.path.units.is_empty() {
                 lines.push([Stored::ZERO; 2]);
                 continue;
             }
@@ -210,8 +200,8 @@ impl<'a> Target<'a> {
                 continue;
             }
             let id = (2, node, unit as u32);
-            let mut said = said(id, path, short);
-            let prices = find(&short.envelopes, &(node, unit as u32));
+            let mut said = leaf.said(id);
+            let prices = find(&leaf.short.envelopes, &(node, unit as u32));
             said.share = prices.map(|prices| prices.share);
             // Where rounding hides on which side of zero a unit is, it gets no level.
             let level = said.cap.then(|| &row.levels()[unit]).filter(|known| known.below.is_some());
@@ -231,14 +221,15 @@ impl<'a> Target<'a> {
                 levels.push(LevelUse { unit, weight: level_weight });
             }
             if let Some(prices) = prices.filter(|_| !envelope_weight.is_zero()) {
-                total = total.minus(self.envelope_base(&prices.every, prices, z, &path.decided).times(envelope_weight));
+                total = total
+                    .minus(self.envelope_base(&prices.every, prices, z, &leaf.path.decided).times(envelope_weight));
                 k = k.plus(envelope_weight.into());
                 envelopes.push(EnvelopeUse { unit, weight: envelope_weight, prices: prices.clone() });
             }
             let line = [found.rise.stored(), found.fall.stored()];
             total = total.plus(match said.side {
                 None => Interval::least_on_rectangle(k, z, line, up, down),
-                Some(side) => split_base(k, z, line, (up, down), side),
+                Some(side) => split_base(k, z, line, [up, down], side),
             });
             lines.push(line);
         }
@@ -250,7 +241,7 @@ impl<'a> Target<'a> {
     }
 
     /// Not below `A` of a bend by prices.
-    fn envelope_base(&self, every: &Stored, prices: &super::UnitPrices, z: Interval, decided: &Decided) -> Up {
+    fn envelope_base(&self, every: &Stored, prices: &EnvelopePrices, z: Interval, decided: &Decided) -> Up {
         let (mut on, mut off) = (z.upper, Up::ZERO);
         let mut pay = |price: Stored, count: usize| {
             let amount = Up::from(price.size()).many(count);
@@ -404,9 +395,9 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Not above the least `k·relu(z) − rise·u + fall·v` on one side of zero, where `rise = fall`: `slope·z'` and the least `(k − slope)·z`, or the least
-/// `−slope·z`.
-fn split_base(k: Interval, z: Interval, [slope, _]: [Stored; 2], (up, down): (Up, Up), side: bool) -> Down {
+/// Not above the least `k·relu(z) − rise·u + fall·v` on one side of zero, where `rise = fall`: `slope·z'` and the least
+/// `(k − slope)·z`, or the least `−slope·z`.
+fn split_base(k: Interval, z: Interval, [slope, _]: [Stored; 2], [up, down]: [Up; 2], side: bool) -> Down {
     let (lower, upper) = (z.lower.minus(down), z.upper.plus(up));
     let (factor, range) = if side {
         (k.minus(slope.into()), Interval { lower, upper }.positive_part())
@@ -425,7 +416,7 @@ mod tests {
     fn a_split_unit_is_bounded_on_its_side() {
         let number = |x: i64| Stored::scaled(x, 0).unwrap_or_default();
         let base = |k: i64, slope: i64, side: bool| {
-            let reach = (Up::from(number(1)), Up::from(number(3)));
+            let reach = [Up::from(number(1)), Up::from(number(3))];
             split_base(number(k).into(), number(1).into(), [number(slope); 2], reach, side).to_f64()
         };
         let near =

@@ -1,19 +1,21 @@
 //! Rule 6 in floats: prices for the largest loss, and the bound that they give.
 //!
-//! Cauchy and Schwarz rule out what surely stays within its price: a flip of row `n` loses at most the norm of the row's losing slopes times
-//! the norm of the attribute's weights. What is not ruled out is bounded by one inner product, and where units have bends, by all of them.
+//! Cauchy and Schwarz rule out what surely stays within its price: a flip of row `n` loses at most the norm of the
+//! row's losing slopes times the norm of the attribute's weights. What is not ruled out is bounded by one inner
+//! product, and where units have bends, by all of them.
 
 use std::sync::Arc;
 
-use super::hints::{EnvelopeUse, FloatPrices, LevelUse};
+use super::hints::{EnvelopeUse, LevelUse};
 use super::network::FastNetwork;
+use super::prices::FloatPrices;
 use super::row::{Row, covering};
-use crate::directed::{Down, Interval, Rough, RowSlopes, Stored, Up, excess_share, kept_share, norm};
-use crate::statement::{Budget, Decided, Flip, Link, Slice, pairs};
-use crate::work::step;
+use crate::ids::Flip;
+use crate::number::{Down, Interval, Rough, RowSlopes, Stored, Up, excess_share, kept_share, norm, step};
+use crate::statement::{Budget, Decided, Link, Slice, pairs};
 
 /// What the losses of a leaf depend on.
-pub(crate) struct Losses<'a> {
+pub(crate) struct FastLosses<'a> {
     pub(crate) network: &'a FastNetwork<'a>,
     pub(crate) budget: &'a Budget<'a>,
     pub(crate) slice: &'a Slice,
@@ -45,8 +47,9 @@ type Found = (usize, u32, Up);
 /// A line with its bends overstated: unit, `rise` from below, `fall` from above.
 type Steep = (usize, Down, Up);
 
-impl Losses<'_> {
-    /// Prices for the largest loss and what they give; good prices if a sign is asked for, with `total` what is lost from, else the best.
+impl FastLosses<'_> {
+    /// Prices for the largest loss and what they give; good prices if a sign is asked for, with `total` what is lost
+    /// from, else the best.
     ///
     /// The last is the flip that loses most, as far as that was looked at.
     pub(crate) fn price(&self, total: Option<Down>) -> (FloatPrices, Up, Option<Flip>) {
@@ -78,14 +81,16 @@ impl Losses<'_> {
         (FloatPrices::default(), Interval::ANY.upper, None)
     }
 
-    /// By rows with flips to make, numbers not below what their flips lose divided by the norm of the attribute's weights; 0 for rows that are left out.
+    /// By rows with flips to make, numbers not below what their flips lose divided by the norm of the attribute's
+    /// weights; 0 for rows that are left out.
     pub(crate) fn row_norms(&self) -> impl Iterator<Item = (u32, Up)> {
         let steep: Vec<Vec<Steep>> = (0..self.lines.len()).map(|m| self.steep(m)).collect();
         self.places(&steep).into_iter().map(|row| (row.node, row.norm))
     }
 
-    /// Raises the shares that free flips of some rows have of a constant, in units of 2⁻²⁴, to numbers not below `loss / constant`. The rows are of
-    /// nodes with flips to make, each with the shares of all attributes; of a row so many attributes are looked at as `limit` says, by falling norm.
+    /// Raises the shares that free flips of some rows have of a constant, in units of 2⁻²⁴, to numbers not below
+    /// `loss / constant`. The rows are of nodes with flips to make, each with the shares of all attributes; of a row so
+    /// many attributes are looked at as `limit` says, by falling norm.
     pub(crate) fn raise_shares(&self, constant: Down, rows: &mut [(u32, Vec<u32>)], limit: impl Fn(u32) -> usize) {
         let steep: Vec<Vec<Steep>> = (0..self.lines.len()).map(|m| self.steep(m)).collect();
         let mut present = vec![false; self.network.exact.graph.attributes.columns];
@@ -122,7 +127,8 @@ impl Losses<'_> {
         }
     }
 
-    /// The best prices not below `least` for the flips found, what they give, and how many flips of what sum may be made.
+    /// The best prices not below `least` for the flips found, what they give, and how many flips of what sum may be
+    /// made.
     fn settle(
         &self,
         least: Stored,
@@ -268,8 +274,8 @@ impl Losses<'_> {
     /// The slopes of a row: with bends and kinks overstated, and without them where it has any.
     fn slopes(&self, place: usize, node: u32, steep: &[Vec<Steep>]) -> (RowSlopes, Option<RowSlopes>) {
         let width = self.network.columns.len();
-        let mut most = Slopes::new(width);
-        let (mut lines, mut bent) = (Slopes::new(width), false);
+        let mut most = RoundedSlopes::new(width);
+        let (mut lines, mut bent) = (RoundedSlopes::new(width), false);
         for pair in pairs(self.slice.reached(place)) {
             let m = pair[0].place();
             for (unit, up, down) in &steep[m] {
@@ -305,10 +311,10 @@ impl Losses<'_> {
         (most.rounded(self.step), bent.then(|| lines.rounded(self.step)))
     }
 
-    /// Adds a line of a unit to the slopes of a row. Where several terms reach the unit, a fall that is not below the rise makes the loss convex, so that
-    /// the loss of a sum is at most the sum of losses.
+    /// Adds a line of a unit to the slopes of a row. Where several terms reach the unit, a fall that is not below the
+    /// rise makes the loss convex, so that the loss of a sum is at most the sum of losses.
     #[inline]
-    fn add(&self, slopes: &mut Slopes, pair: &[Link], unit: usize, rise: Down, fall: Up) {
+    fn add(&self, slopes: &mut RoundedSlopes, pair: &[Link], unit: usize, rise: Down, fall: Up) {
         let fall = if pair.len() == 1 { fall } else { fall.at_least(rise) };
         for link in pair {
             slopes.add(link.part(self.network.width()).start + unit, link.entry, rise, fall);
@@ -322,7 +328,7 @@ impl Losses<'_> {
     }
 
     /// Not below what a flip loses by kinks, and `Σ c·max(g − u, −v)` over all bends.
-    fn bent(&self, place: usize, flip: (u32, u32), present: bool) -> Up {
+    fn bent(&self, place: usize, flip: Flip, present: bool) -> Up {
         let mut total = Up::ZERO;
         let bends = self.envelopes.iter().map(Vec::len).sum::<usize>() + self.slice.reached(place).len();
         step(8 * bends as u64);
@@ -363,14 +369,14 @@ impl Losses<'_> {
 }
 
 /// `plus` from below and `minus` from above.
-struct Slopes {
+struct RoundedSlopes {
     plus: Vec<Down>,
     minus: Vec<Up>,
 }
 
-impl Slopes {
-    fn new(width: usize) -> Slopes {
-        Slopes { plus: vec![Down::ZERO; width], minus: vec![Up::ZERO; width] }
+impl RoundedSlopes {
+    fn new(width: usize) -> RoundedSlopes {
+        RoundedSlopes { plus: vec![Down::ZERO; width], minus: vec![Up::ZERO; width] }
     }
 
     fn add(&mut self, unit: usize, entry: Stored, rise: Down, fall: Up) {

@@ -1,15 +1,20 @@
 //! The fast path of the checker: short leaves are expanded into hints and checked at once, in floats rounded outward.
 //!
-//! Its only right is to accept sooner what the core would accept from the same hints. Every number it compares carries its direction
-//! in its type ([`crate::directed`]); where it does not accept, the core decides.
+//! Its only right is to accept sooner what the core would accept from the same hints. Every number it compares carries
+//! its direction in its type (`number::directed`); where it does not accept, the core decides.
+//!
+//! The rules of `edges` are written once for both kinds of numbers, these are not. Rules 1, 2 and 6 are other algorithms
+//! here, by sorted lists and norms; what is left in common is some eighty lines, and the core is easier to read without
+//! a trait between it and its numbers.
 
 mod hints;
 mod leaf;
 mod loss;
 mod network;
+mod prices;
 mod row;
+mod shared;
 mod whole;
 
-pub(crate) use hints::UnitPrices;
-pub(crate) use leaf::{Attempt, Target};
-pub(crate) use whole::Fast;
+pub(crate) use leaf::{Attempt, FastTarget};
+pub(crate) use shared::Fast;

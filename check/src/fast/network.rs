@@ -1,9 +1,10 @@
 //! The weights of the first layer in the orders in which the fast path reads them.
 
-use crate::directed::{Interval, Stored, Up, norm};
+use crate::number::{Interval, Stored, Up, norm};
 use crate::statement::{Link, Network};
 
-/// The network, and its first weights ordered. Where a layer has several terms, their weights are side by side: `K·out` numbers for each input.
+/// The network, and its first weights ordered. Where a layer has several terms, their weights are side by side: `K·out`
+/// numbers for each input.
 pub(crate) struct FastNetwork<'a> {
     pub(crate) exact: &'a Network<'a>,
     /// `W(l)`, input by input, and `b(l)`.
@@ -46,7 +47,7 @@ impl<'a> FastNetwork<'a> {
         FastNetwork { exact, largest, columns, by_norm, by_norm_weights, layers }
     }
 
-    /// Units of layer 2.
+    /// Units of layer 2, of one term.
     pub(crate) fn width(&self) -> usize {
         self.exact.widths[2]
     }

@@ -4,9 +4,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::hints::FloatPrices;
 use super::network::FastNetwork;
-use crate::directed::{Down, Interval, Rough, Stored, Sums, Up};
+use super::prices::FloatPrices;
+use crate::number::{Down, Interval, Rough, Stored, Sums, Up};
 use crate::statement::{Budget, Decided, Link, pairs};
 
 /// The level of a unit's bend.
@@ -49,14 +49,15 @@ struct Column {
 /// Where the changes by a neighbour's flips come from.
 #[derive(Clone, Debug)]
 enum Source {
-    /// One term reaches the node: what the neighbour sends, times the entry. The number is where the term's columns begin.
+    /// One term reaches the node: what the neighbour sends, times the entry. The number is where the term's columns
+    /// begin.
     Scaled(Arc<Gains<Stored>>, usize, Stored),
     /// Several do: the changes themselves, from above.
     Summed(Gains<Up>),
 }
 
-/// The largest amounts by which free flips of one node change what it sends to each unit (or the unit itself), largest first: at most as many as
-/// its budget allows.
+/// The largest amounts by which free flips of one node change what it sends to each unit (or the unit itself), largest
+/// first: at most as many as its budget allows.
 #[derive(Clone, Debug)]
 pub(crate) struct Gains<N> {
     values: Vec<N>,
@@ -73,7 +74,8 @@ impl<N> Gains<N> {
 }
 
 impl Column {
-    /// Gains in the direction of a change (0 rises, 1 falls) and the size of their factor, or the changes themselves, from above.
+    /// Gains in the direction of a change (0 rises, 1 falls) and the size of their factor, or the changes themselves,
+    /// from above.
     fn gains(&self, unit: usize, direction: usize) -> (&[Stored], Stored, &[Up]) {
         match &self.source {
             Source::Scaled(gains, from, entry) => {
@@ -361,8 +363,8 @@ impl<'a> Rows<'a> {
         gains
     }
 
-    /// The largest changes, from above, by free flips of a node that several terms connect with a node of layer 2. Each flip counts with the sum over
-    /// the terms; a sum of which rounding hides the sign counts in both directions.
+    /// The largest changes, from above, by free flips of a node that several terms connect with a node of layer 2. Each
+    /// flip counts with the sum over the terms; a sum of which rounding hides the sign counts in both directions.
     fn summed_gains(&self, pair: &[Link], decided: &Decided, count: usize) -> Gains<Up> {
         let n = pair[0].at;
         let mut gains = Gains { values: Vec::new(), ends: Vec::new() };

@@ -1,64 +1,42 @@
 //! Bounds of hidden units above layer 2 over all admissible perturbations, computed once for all targets.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use super::hints::{FloatHints, FloatPrices};
-use super::leaf::{Attempt, Bounds, Target};
-use super::network::FastNetwork;
-use super::row::Rows;
-use crate::core::leaf::Path;
-use crate::directed::Up;
-use crate::format::WholeHints;
-use crate::hints::Hints;
-use crate::short::Short;
-use crate::statement::Network;
-use crate::statement::Slice;
-use crate::statement::{Budget, Decided};
-
-/// `R` from below and `S` from above.
-pub(crate) type FastBounds = Arc<Bounds>;
-
-/// What all targets share. Shared by all threads.
-pub(crate) struct Fast<'a> {
-    pub(crate) network: Arc<FastNetwork<'a>>,
-    pub(crate) budget: &'a Budget<'a>,
-    /// Layer 2.
-    pub(crate) rows: Rows<'a>,
-    /// Is the check to stop? Then bounds may be any that hold.
-    pub(crate) stop: Option<fn() -> bool>,
-    /// Layers `3 … L − 1`.
-    above: Vec<Vec<OnceLock<FastBounds>>>,
-}
+use super::hints::FloatHints;
+use super::leaf::{Attempt, FastTarget};
+use super::prices::FloatPrices;
+use super::shared::{Bounds, Fast};
+use crate::core::path::Path;
+use crate::expand::Short;
+use crate::format::exact::{ExactHints, UnitBoundHints, WholeHints};
+use crate::number::Up;
+use crate::statement::{Decided, Slice};
 
 /// Hints for the lower and the upper bounds of a unit.
-pub(crate) type UnitLists = (u32, [Vec<FloatHints>; 2]);
+pub(crate) struct UnitLists {
+    unit: u32,
+    both: [Vec<FloatHints>; 2],
+}
 
-impl<'a> Fast<'a> {
-    /// Nothing is computed before it is asked for.
-    pub(crate) fn new(exact: &'a Network<'a>, budget: &'a Budget<'a>) -> Fast<'a> {
-        let network = Arc::new(FastNetwork::new(exact));
-        let nodes = exact.graph.attributes.rows;
-        let layer = |_| (0..nodes).map(|_| OnceLock::new()).collect();
-        let above = (3..exact.depth()).map(layer).collect();
-        Fast { rows: Rows::new(network.clone(), budget), network, budget, stop: None, above }
-    }
-
+/// Bounds of a layer come from leaves of the layers below, whose bounds come from here: the recursion ends at layer 2.
+impl Fast<'_> {
     /// Bounds of a node of layer `l ≥ 3`.
-    pub(crate) fn whole(&self, l: usize, node: u32) -> FastBounds {
+    pub(crate) fn whole(&self, l: usize, node: u32) -> Arc<Bounds> {
         self.above[l - 3][node as usize].get_or_init(|| Arc::new(self.expand(l, node, |_| {}))).clone()
     }
 
     /// The same, with the hints that give them.
     ///
-    /// The paper's dual bound and the bound by levels, both with the dual's defaults above layer 2; the better of them and of
-    /// propagation is kept.
+    /// The paper's dual bound and the bound by levels, both with the dual's defaults above layer 2; the better of them
+    /// and of propagation is kept.
     pub(crate) fn expand(&self, l: usize, node: u32, mut keep: impl FnMut(UnitLists)) -> Bounds {
         let slice = Slice::new(self.network.exact, l, node);
-        let mut target = Target::new(self, &slice);
+        let mut target = FastTarget::new(self, &slice);
         let below: Vec<Bounds> = slice.nodes(l - 1).iter().map(|&n| self.below(l - 1, n)).collect();
         let mut bounds = target.propagate(l, &below).swap_remove(0);
         for (unit, (lower, upper)) in bounds.iter_mut().enumerate() {
-            // A unit that is stable by propagation stays so; bounds of a linear one serve only the propagation to the next hidden layer.
+            // A unit that is stable by propagation stays so; bounds of a linear one serve only the propagation to the
+            // next hidden layer.
             let settled = match self.network.exact.is_linear(l, unit) {
                 true => l + 1 == self.network.exact.depth(),
                 false => !lower.is_negative() || !Up::is_positive(*upper),
@@ -80,7 +58,7 @@ impl<'a> Fast<'a> {
                     lists[side].push(*hints);
                 }
             }
-            keep((unit as u32, lists));
+            keep(UnitLists { unit: unit as u32, both: lists });
         }
         bounds
     }
@@ -89,8 +67,10 @@ impl<'a> Fast<'a> {
     pub(crate) fn whole_hints(&self, l: usize, node: u32, slice: &Slice) -> WholeHints {
         let mut units = Vec::new();
         let exact = |list: &[FloatHints]| list.iter().map(|hints| hints.exact(slice)).collect();
-        self.expand(l, node, |(unit, [lower, upper])| units.push((unit, [exact(&lower), exact(&upper)])));
-        let mut reach = Hints::default();
+        self.expand(l, node, |UnitLists { unit, both: [lower, upper] }| {
+            units.push(UnitBoundHints { unit, lower: exact(&lower), upper: exact(&upper) });
+        });
+        let mut reach = ExactHints::default();
         if l == 3 {
             for &m in slice.nodes(2) {
                 let row = self.rows.row(m, &Decided::default());
@@ -100,7 +80,7 @@ impl<'a> Fast<'a> {
                     .extend(cells.map(|(unit, both)| ((m, unit as u32), both.each_ref().map(FloatPrices::exact))));
             }
         }
-        (reach, units)
+        WholeHints { reach, units }
     }
 
     fn below(&self, l: usize, node: u32) -> Bounds {

@@ -4,9 +4,9 @@ use dashu_int::IBig;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::core::dyadic::Dyadic;
-use crate::hints::{self, Envelope, Level};
-use crate::reason::Reason;
+use super::exact::{ExactEnvelope, ExactHints, ExactPrices, Level, UnitBoundHints, WholeHints};
+use crate::number::Dyadic;
+use crate::verdict::Reason;
 
 /// Decimal digits of an integer in a number, at most.
 const LONGEST: usize = 4096;
@@ -84,13 +84,13 @@ impl Prices {
         self.0.0.is_zero() && self.1.is_empty()
     }
 
-    fn hints(&self) -> hints::Prices {
-        hints::Prices { every: self.0.0.clone(), nodes: self.1.iter().map(|(node, x)| (*node, x.0.clone())).collect() }
+    fn hints(&self) -> ExactPrices {
+        ExactPrices { every: self.0.0.clone(), nodes: self.1.iter().map(|(node, x)| (*node, x.0.clone())).collect() }
     }
 }
 
-impl From<&hints::Prices> for Prices {
-    fn from(prices: &hints::Prices) -> Prices {
+impl From<&ExactPrices> for Prices {
+    fn from(prices: &ExactPrices) -> Prices {
         let nodes = prices.nodes.iter().map(|(node, x)| (*node, Number(x.clone()))).collect();
         Prices(Number(prices.every.clone()), nodes)
     }
@@ -131,12 +131,12 @@ impl Hints {
     ///
     /// # Errors
     /// If the grid is out of range; the core checks the rest.
-    pub fn hints(&self) -> Result<hints::Hints, Reason> {
+    pub fn hints(&self) -> Result<ExactHints, Reason> {
         if self.grid.is_some_and(|grid| grid.unsigned_abs() > LARGEST_EXPONENT) {
             return Err(Reason::HintOrder("grid"));
         }
         let number = |x: &Number| x.0.clone();
-        Ok(hints::Hints {
+        Ok(ExactHints {
             slopes: self.slopes.iter().map(|(l, n, j, s)| ((*l, *n, *j), number(s))).collect(),
             lines: self.lines.iter().map(|(n, j, rise, fall)| ((*n, *j), [number(rise), number(fall)])).collect(),
             reach: reach(&self.reach),
@@ -153,7 +153,7 @@ impl Hints {
                 .map(|(n, j, weight, every, nodes, flips)| {
                     let nodes = nodes.iter().map(|(node, x)| (*node, number(x))).collect();
                     let flips = flips.iter().map(|(n, d, x)| ((*n, *d), number(x))).collect();
-                    ((*n, *j), Envelope { weight: number(weight), every: number(every), nodes, flips })
+                    ((*n, *j), ExactEnvelope { weight: number(weight), every: number(every), nodes, flips })
                 })
                 .collect(),
             price: self.price.hints(),
@@ -162,12 +162,12 @@ impl Hints {
     }
 }
 
-fn reach(stated: &[(u32, u32, Prices, Prices)]) -> Vec<((u32, u32), [hints::Prices; 2])> {
+fn reach(stated: &[(u32, u32, Prices, Prices)]) -> Vec<((u32, u32), [ExactPrices; 2])> {
     stated.iter().map(|(n, j, up, down)| ((*n, *j), [up.hints(), down.hints()])).collect()
 }
 
-impl From<&hints::Hints> for Hints {
-    fn from(from: &hints::Hints) -> Hints {
+impl From<&ExactHints> for Hints {
+    fn from(from: &ExactHints) -> Hints {
         let number = |x: &Dyadic| Number(x.clone());
         Hints {
             slopes: from.slopes.iter().map(|((l, n, j), s)| (*l, *n, *j, number(s))).collect(),
@@ -252,7 +252,7 @@ fn units<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<UnitBounds>, 
 pub struct BoundsLine {
     /// The layer, at least 3.
     pub layer: u32,
-    /// The node.
+    /// Its row in the graph.
     pub node: u32,
     /// As in hints, for layer 3.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -262,17 +262,14 @@ pub struct BoundsLine {
     pub units: Vec<UnitBounds>,
 }
 
-/// Hints for `reach`, and for units their lists.
-pub(crate) type WholeHints = (hints::Hints, Vec<(u32, [Vec<hints::Hints>; 2])>);
-
 impl BoundsLine {
-    pub(crate) fn new(layer: u32, node: u32, (reach, units): &WholeHints) -> BoundsLine {
-        let list = |hints: &Vec<hints::Hints>| HintList(hints.iter().map(Hints::from).collect());
+    pub(crate) fn new(layer: u32, node: u32, whole: &WholeHints) -> BoundsLine {
+        let list = |hints: &Vec<ExactHints>| HintList(hints.iter().map(Hints::from).collect());
         BoundsLine {
             layer,
             node,
-            reach: if layer == 3 { Hints::from(reach).reach } else { Vec::new() },
-            units: units.iter().map(|(unit, [lower, upper])| (*unit, list(lower), list(upper))).collect(),
+            reach: if layer == 3 { Hints::from(&whole.reach).reach } else { Vec::new() },
+            units: whole.units.iter().map(|of| (of.unit, list(&of.lower), list(&of.upper))).collect(),
         }
     }
 
@@ -284,8 +281,11 @@ impl BoundsLine {
             return Err(Reason::HintOrder("reach"));
         }
         let list = |stated: &HintList| stated.0.iter().map(Hints::hints).collect::<Result<Vec<_>, _>>();
-        let units = self.units.iter().map(|(unit, lower, upper)| Ok((*unit, [list(lower)?, list(upper)?])));
-        let reach = hints::Hints { reach: reach(&self.reach), ..hints::Hints::default() };
-        Ok((reach, units.collect::<Result<_, Reason>>()?))
+        let units = self
+            .units
+            .iter()
+            .map(|(unit, lower, upper)| Ok(UnitBoundHints { unit: *unit, lower: list(lower)?, upper: list(upper)? }));
+        let reach = ExactHints { reach: reach(&self.reach), ..ExactHints::default() };
+        Ok(WholeHints { reach, units: units.collect::<Result<_, Reason>>()? })
     }
 }

@@ -1,15 +1,18 @@
 //! The proof format (`FORMAT.md`): plain data, read by the checker and written by whoever proves.
 
+pub(crate) mod exact;
+mod header;
 mod hints;
+pub(crate) mod lines;
+pub(crate) mod strict;
+mod token;
 
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
-pub use crate::directed::numerator;
-pub use crate::header::{BudgetStatement, Convention, Deployed, Direction, Header, Local, longest_header};
-use crate::reason::Reason;
-use crate::strict;
-pub(crate) use hints::WholeHints;
+pub use crate::number::numerator;
+use crate::verdict::Reason;
+pub use header::{BudgetStatement, Convention, Deployed, Direction, Header, Local, longest_header};
 pub use hints::{
     BoundsLine, EnvelopeEntry, HintList, Hints, MOST_HINTS, MOST_HINTS_OF_A_LINE, Number, Prices, UnitBounds,
 };
@@ -25,6 +28,12 @@ pub const EXPONENT: i32 = -20;
 
 /// The exponents that a leaf may state.
 pub const EXPONENTS: std::ops::RangeInclusive<i32> = -1074..=900;
+
+/// Nodes of a tree, at most.
+pub const LARGEST_TREE: usize = 1 << 20;
+
+/// Splits on a path, at most.
+pub const LONGEST_PATH: usize = 1024;
 
 /// One line of a proofs file: a [`Header`], then any number of [`NodeProof`]s and [`Unproved`]s, then their number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,11 +75,11 @@ impl Line {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeProof {
-    /// The node.
+    /// Its row in the graph.
     pub id: u32,
     /// The class that it keeps or loses.
     pub class: u32,
-    /// What is proved.
+    /// Only what the header states is proved: robust or not against these flips.
     pub claim: Claim,
 }
 
@@ -78,7 +87,7 @@ pub struct NodeProof {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Unproved {
-    /// The node.
+    /// Its row in the graph.
     pub id: u32,
     /// Why there is no proof: for people, at most [`LONGEST_REASON`] bytes.
     pub reason: String,
@@ -101,7 +110,7 @@ pub enum Claim {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassProof {
-    /// The other class.
+    /// Another class than that of the proof.
     pub class: u32,
     /// A binary tree in preorder: a split is followed by its first and then its second subtree.
     pub tree: Vec<Step>,
@@ -178,8 +187,9 @@ pub struct Envelope {
     pub units: Vec<UnitPrices>,
 }
 
-/// `[node, unit, share, τ, [ν, …], [ρ, …]]`: the share is a numerator times the leaf's `2^exponent`, in `[0, 1]`; the prices `τ` of every
-/// flip, `ν` of the listed nodes and `ρ` of the listed flips are signed numerators, 0 where a list has ended.
+/// `[node, unit, share, τ, [ν, …], [ρ, …]]`: the share is a numerator times the leaf's `2^exponent`, in `[0, 1]`; the
+/// prices `τ` of every flip, `ν` of the listed nodes and `ρ` of the listed flips are signed numerators, 0 where a list
+/// has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitPrices(pub u32, pub u32, pub i64, pub i64, pub Vec<i64>, pub Vec<i64>);
 
@@ -210,8 +220,19 @@ impl Default for Leaf {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Witness {
-    /// The other class.
+    /// Another class than that of the proof.
     pub class: u32,
     /// `[node, attribute]` of every flip, ascending.
     pub flips: Vec<(u32, u32)>,
+}
+
+/// Reads one proof from one line, for those who want to look at it.
+impl std::str::FromStr for NodeProof {
+    type Err = Reason;
+    fn from_str(line: &str) -> Result<NodeProof, Reason> {
+        match Line::read(line.as_bytes(), usize::MAX)? {
+            Line::Node(proof) => Ok(proof),
+            _ => Err(Reason::Order("not the proof of a node".into())),
+        }
+    }
 }

@@ -1,8 +1,9 @@
-//! Are all perturbations asked about among those stated? Only what can be used counts: a budget that other limits make void means nothing.
+//! Are all perturbations asked about among those stated? Only what can be used counts: a budget that other limits make
+//! void means nothing.
 
 use gcnproof_files::GraphFile;
 
-use crate::edges;
+use crate::edges::{RemovalBudget, neighbours};
 use crate::format::{BudgetStatement, Direction, Local};
 use crate::statement::Budget;
 
@@ -44,20 +45,24 @@ fn common(one: Direction, other: Direction) -> Option<Direction> {
     }
 }
 
-/// Why not all flips asked about are among those stated, each budget with the most nodes whose rows may change; nothing if they are.
-pub(super) fn flips(
-    graph: &GraphFile,
-    (asked, asked_nodes): (&Budget, Option<u64>),
-    (stated, stated_nodes): (&Budget, Option<u64>),
-) -> Vec<String> {
+/// A budget of flips, and in the rows of how many nodes at most; of any number if left out.
+pub(crate) struct FlipLimits<'a> {
+    pub(crate) budget: &'a Budget<'a>,
+    pub(crate) nodes: Option<u64>,
+}
+
+/// Why not all flips asked about are among those stated; nothing if they are.
+pub(crate) fn uncovered_flips(graph: &GraphFile, asked: &FlipLimits, stated: &FlipLimits) -> Vec<String> {
     let mut reasons = Vec::new();
+    let (FlipLimits { budget: asked, nodes: asked_nodes }, FlipLimits { budget: stated, nodes: stated_nodes }) =
+        (asked, stated);
     let directions = common(asked.direction(), stated.direction());
     let ours = Permitted::new(graph, Some(asked.direction()), |d| asked.is_frozen(d));
     let both = Permitted::new(graph, directions, |d| asked.is_frozen(d) || stated.is_frozen(d));
     let mut most = Vec::new();
     let (mut other, mut local) = (false, false);
     for node in 0..graph.attributes.rows as u32 {
-        if asked.local(node) == 0 || asked.global == 0 || asked_nodes == Some(0) {
+        if asked.local(node) == 0 || asked.global == 0 || *asked_nodes == Some(0) {
             continue;
         }
         let free = ours.at(node);
@@ -93,8 +98,9 @@ pub(super) fn flips(
     reasons
 }
 
-/// Why not all removals asked about are among those stated; nothing if they are. The graph has every edge in both directions.
-pub(super) fn removals(graph: &GraphFile, asked: &edges::Budget, stated: &edges::Budget) -> Vec<String> {
+/// Why not all removals asked about are among those stated; nothing if they are. The graph has every edge in both
+/// directions.
+pub(crate) fn uncovered_removals(graph: &GraphFile, asked: &RemovalBudget, stated: &RemovalBudget) -> Vec<String> {
     let mut reasons = Vec::new();
     let (mut frozen, mut local, mut ends) = (false, false, 0usize);
     for node in 0..graph.adjacency.rows as u32 {
@@ -102,7 +108,7 @@ pub(super) fn removals(graph: &GraphFile, asked: &edges::Budget, stated: &edges:
         let cap = if asked.global == 0 { 0 } else { asked.cap(node) };
         let others: Vec<u32> = match cap {
             0 => continue,
-            _ => edges::neighbours(&graph.adjacency, node).filter(removable).collect(),
+            _ => neighbours(&graph.adjacency, node).filter(removable).collect(),
         };
         ends += cap.min(others.len());
         let removals = cap.min(others.len()).min(asked.global);
@@ -133,10 +139,10 @@ pub(crate) fn flippable(graph: &GraphFile, budget: &Budget) -> bool {
 }
 
 /// Does a budget permit a removal at all?
-pub(crate) fn removable(graph: &GraphFile, budget: &edges::Budget) -> bool {
+pub(crate) fn removable(graph: &GraphFile, budget: &RemovalBudget) -> bool {
     let free = |node: u32, other: u32| budget.cap(other) > 0 && !budget.is_frozen((node.min(other), node.max(other)));
     let mut nodes = (0..graph.adjacency.rows as u32).filter(|&node| budget.cap(node) > 0);
-    budget.global > 0 && nodes.any(|node| edges::neighbours(&graph.adjacency, node).any(|other| free(node, other)))
+    budget.global > 0 && nodes.any(|node| neighbours(&graph.adjacency, node).any(|other| free(node, other)))
 }
 
 /// How many flips the local budgets leave room for.

@@ -13,7 +13,8 @@ use crate::rounding::usual_error;
 pub struct Execution {
     /// Bits of a significand: 24 for float32.
     pub precision: u32,
-    /// By how many unit roundoffs operator entries may differ from the stored ones; what is usual for each rule if left out.
+    /// By how many unit roundoffs operator entries may differ from the stored ones; what is usual for each rule if left
+    /// out.
     pub operator_error: Option<u32>,
     /// May subnormal numbers be taken for zero?
     pub flush_subnormals: bool,
@@ -40,9 +41,9 @@ impl fmt::Display for Execution {
 }
 
 impl Execution {
-    /// Why a statement does not cover such executions; nothing if it does. `rules` are those of all terms, layer by layer. Fewer bits mean larger
-    /// errors: what holds with them holds with more.
-    pub(super) fn uncovered(
+    /// Why a statement does not cover such executions; nothing if it does. `rules` are those of all terms, layer by
+    /// layer. Fewer bits mean larger errors: what holds with them holds with more.
+    pub(crate) fn uncovered(
         &self,
         stated: Option<&Deployed>,
         rules: &[Vec<&str>],

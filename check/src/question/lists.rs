@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use gcnproof_files::{GraphFile, PartFile, SparseMatrix, matrix_digest, read_integers, read_matrix, read_selection};
 
-use crate::edges::Edge;
 use crate::format::Local;
+use crate::ids::Edge;
 use crate::statement::Rule;
 
 /// Nodes by the ids that people say: rows of the graph, or of a part the ids of the whole graph.
@@ -57,7 +57,8 @@ impl Ids<'_> {
     }
 }
 
-/// `12` or `1%`: so many flips at a node of so many attributes. A percentage is rounded down, but to 1 at least if it is more than 0.
+/// `12` or `1%`: so many flips at a node of so many attributes. A percentage is rounded down, but to 1 at least if it
+/// is more than 0.
 pub(super) fn local(text: &str, attributes: usize) -> Result<u64, String> {
     let wrong = || format!("-q: '{text}' is neither a number of flips (12) nor a percentage of the attributes (1%)");
     let Some(percent) = text.strip_suffix('%') else { return text.trim().parse().map_err(|_| wrong()) };
@@ -146,8 +147,8 @@ pub(super) fn edges(file: &str, graph: &GraphFile) -> Result<Vec<Edge>, String> 
     Ok(edges)
 }
 
-/// The rules of all layers as a header names them, from a text with commas between layers and ` & ` between the terms of one. A file in the place of a
-/// rule is read, and its matrix is put to the others.
+/// The rules of all layers as a header names them, from a text with commas between layers and ` & ` between the terms
+/// of one. A file in the place of a rule is read, and its matrix is put to the others.
 ///
 /// # Errors
 /// If a rule is none, and no file either.

@@ -1,7 +1,7 @@
 //! The question that a file of proofs is to answer.
 //!
-//! A file states its own budget, operators and nodes, so that "everything is accepted" may mean little. A question names all of these
-//! itself ([`RULES`]); what the file states is compared with it.
+//! A file states its own budget, operators and nodes, so that "everything is accepted" may mean little. A question
+//! names all of these itself ([`RULES`]); what the file states is compared with it.
 //!
 //! | module | what |
 //! |---|---|
@@ -9,27 +9,25 @@
 //! | `lists` | what they say in lists and files |
 //! | `cover` | are all perturbations asked about among those stated? |
 //! | `execution` | the same of executions |
-//! | `answer` | which claims of a file answer the question |
+//! | `text` | what comes from a file, as it can be shown |
 
-mod answer;
 mod cover;
 mod execution;
 mod lists;
+pub(crate) mod text;
 mod words;
 
-pub(crate) use answer::{Asked, differences, left_open, uncovered_attack};
-pub(crate) use cover::{Room, flippable, removable};
+pub(crate) use cover::{FlipLimits, Room, flippable, removable, uncovered_flips, uncovered_removals};
 pub use execution::Execution;
 pub use lists::read_rules;
 pub use words::{Value, WORDS, Word, Words};
 
 use gcnproof_files::GraphFile;
 
-use crate::edges::{self, format::Removals};
+use crate::edges::{RemovalBudget, Removals};
 use crate::format::{BudgetStatement, Convention};
-use crate::reason::Reason;
 use crate::statement::Budget;
-use crate::summary::Summary;
+use crate::verdict::Reason;
 
 /// The rules of a check, as all commands and the Python package tell them.
 pub const RULES: &str = "\
@@ -61,7 +59,8 @@ pub struct Question {
     pub attack: Attack,
     /// Which class a node is to keep.
     pub classes: Convention,
-    /// The nodes asked about, or whose predictions count: rising, each once; all that the graph answers for if left out.
+    /// The nodes asked about, or whose predictions count: rising, each once; all that the graph answers for if left
+    /// out.
     pub nodes: Option<Vec<u32>>,
     /// Nodes asked about for which another part of the graph answers, by their ids in the whole graph.
     pub elsewhere: Vec<u32>,
@@ -91,14 +90,6 @@ impl Question {
         Question { attack, classes: Convention::Predicted, nodes: None, elsewhere: Vec::new() }
     }
 
-    /// The rows asked about.
-    pub(crate) fn rows(&self, summary: &Summary) -> Vec<usize> {
-        match &self.nodes {
-            Some(nodes) => nodes.iter().map(|&node| node as usize).collect(),
-            None => (0..summary.verdicts.len()).filter(|&row| summary.owns(row)).collect(),
-        }
-    }
-
     /// Refuses a question that does not fit the graph.
     ///
     /// # Errors
@@ -106,7 +97,7 @@ impl Question {
     pub fn require(&self, graph: &GraphFile) -> Result<(), Reason> {
         match &self.attack {
             Attack::Flips(budget, _) | Attack::Collective { budget, .. } => Budget::new(budget, graph).map(|_| ())?,
-            Attack::Removals(removals) => edges::Budget::new(removals, &graph.adjacency).map(|_| ())?,
+            Attack::Removals(removals) => RemovalBudget::new(removals, &graph.adjacency).map(|_| ())?,
         }
         let nodes = self.nodes.as_deref().unwrap_or_default();
         let rising = nodes.windows(2).all(|pair| pair[0] < pair[1]);

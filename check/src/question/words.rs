@@ -7,7 +7,7 @@ use gcnproof_files::{GraphFile, PartFile, read_integers};
 
 use super::lists::{Ids, edges, identifiers, local, precision};
 use super::{Attack, Execution, Question};
-use crate::edges::format::Removals;
+use crate::edges::Removals;
 use crate::format::{BudgetStatement, Convention, Direction};
 
 /// An option.
@@ -15,13 +15,13 @@ use crate::format::{BudgetStatement, Convention, Direction};
 pub struct Word {
     /// Its name, without dashes.
     pub long: &'static str,
-    /// One letter.
+    /// The same after a single dash.
     pub short: Option<char>,
     /// Other names, without dashes.
     pub others: &'static [&'static str],
-    /// What follows it.
+    /// Whether a value follows it.
     pub value: Value,
-    /// What it means.
+    /// Its line in the help text.
     pub help: &'static str,
 }
 

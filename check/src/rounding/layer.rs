@@ -1,12 +1,11 @@
-//! What rounding does in one row of a described layer: how many roundings a product passes, what underflow adds, and what stays in range
-//! (`FORMAT.md` §9).
+//! What rounding does in one row of a described layer: how many roundings a product passes, what underflow adds, and
+//! what stays in range (`FORMAT.md` §9).
 
 use gcnproof_files::{Described, DescribedLayer};
 
-use super::term::{Term, attributes};
-use crate::core::dyadic::Dyadic;
 use crate::format::Deployed;
-use crate::statement::Network;
+use crate::number::Dyadic;
+use crate::statement::{DescribedWeights, Network, attributes};
 
 /// Magnitudes must stay below this power of two: far from the end of binary32's range.
 const RANGE: i64 = 120;
@@ -31,7 +30,7 @@ struct TermFacts {
 }
 
 /// What an entry of the layer is summed from.
-pub(super) struct Row {
+pub(super) struct SummedRow {
     /// Inputs that may differ from zero, by term.
     pub(super) inputs: Vec<usize>,
     /// Entries of the operator's row that are not 0, by term.
@@ -39,18 +38,18 @@ pub(super) struct Row {
     /// Has an entry more bits than the format, by term?
     rounded: Vec<bool>,
     largest_entry: Dyadic,
-    /// The largest input.
+    /// Not below the size of any input.
     pub(super) size: Dyadic,
 }
 
-impl Row {
-    pub(super) fn new(terms: usize, size: Dyadic) -> Row {
+impl SummedRow {
+    pub(super) fn new(terms: usize, size: Dyadic) -> SummedRow {
         let (inputs, entries, rounded) = (vec![0; terms], vec![0; terms], vec![false; terms]);
-        Row { inputs, entries, rounded, largest_entry: Dyadic::ZERO, size }
+        SummedRow { inputs, entries, rounded, largest_entry: Dyadic::ZERO, size }
     }
 }
 
-/// A power of two.
+/// `2^exponent`.
 pub(super) fn power(exponent: i64) -> Dyadic {
     Dyadic::new(1.into(), exponent)
 }
@@ -67,7 +66,7 @@ impl Facts {
         let precision = i64::from(deployed.precision);
         let (mut weight_rounding, mut largest_weight) = (0, Dyadic::ZERO);
         for of in &layer.terms {
-            let term = Term::new(network, layer, of);
+            let term = DescribedWeights::new(network, layer, of);
             let inputs = of.source.map_or(attributes(network), |source| described.layers[source].outputs);
             for (input, unit) in (0..inputs).flat_map(|input| (0..layer.outputs).map(move |unit| (input, unit))) {
                 weight_rounding |= usize::from(rounds(term.weight(input, unit), precision));
@@ -85,15 +84,15 @@ impl Facts {
     }
 
     /// Counts an entry of a term.
-    pub(super) fn count(&self, row: &mut Row, term: usize, entry: &Dyadic) {
+    pub(super) fn count(&self, row: &mut SummedRow, term: usize, entry: &Dyadic) {
         row.entries[term] += 1;
         row.rounded[term] |= rounds(entry, self.precision);
         row.largest_entry = row.largest_entry.clone().max(entry.size());
     }
 
-    /// `γ`, from above: `x/(1 − x) ≤ x (1 + x + 2x²)` for `x ≤ 1/2`. None where nothing is known, or a number may leave the range. `biases` are
-    /// those of the row, `sizes` what was folded into them.
-    pub(super) fn relative(&self, row: &Row, biases: &[Dyadic], sizes: &[Dyadic]) -> Option<Dyadic> {
+    /// `γ`, from above: `x/(1 − x) ≤ x (1 + x + 2x²)` for `x ≤ 1/2`. None where nothing is known, or a number may leave
+    /// the range. `biases` are those of the row, `sizes` what was folded into them.
+    pub(super) fn relative(&self, row: &SummedRow, biases: &[Dyadic], sizes: &[Dyadic]) -> Option<Dyadic> {
         self.stays_in_range(row, sizes)?;
         let leaves: Vec<usize> = row.inputs.iter().zip(&row.entries).map(|(&d, &r)| d.max(r)).collect();
         let all: usize = leaves.iter().sum();
@@ -115,21 +114,21 @@ impl Facts {
         Some(&x * &(&(&power(0) + &x) + &(&square + &square)))
     }
 
-    /// What underflow adds.
-    pub(super) fn underflow(&self, row: &Row) -> Dyadic {
+    /// What underflow adds to the error of an entry, at most.
+    pub(super) fn underflow(&self, row: &SummedRow) -> Dyadic {
         let pairs = row.inputs.iter().zip(&row.entries);
         let operations = pairs.map(|(&d, &r)| (d + 1).saturating_mul(r + 1)).fold(1usize, usize::saturating_add);
         let precision = if self.flush_subnormals { 0 } else { self.precision };
         &(&Dyadic::from(operations) * &power(4 - 126 - precision)) * &self.factors(row)
     }
 
-    fn factors(&self, row: &Row) -> Dyadic {
+    fn factors(&self, row: &SummedRow) -> Dyadic {
         let one = power(0);
         &(&(&one + &row.size) * &(&one + &self.largest_weight)) * &(&one + &row.largest_entry)
     }
 
     /// None where a number may leave the range of binary32.
-    fn stays_in_range(&self, row: &Row, biases: &[Dyadic]) -> Option<()> {
+    fn stays_in_range(&self, row: &SummedRow, biases: &[Dyadic]) -> Option<()> {
         let inputs = row.inputs.iter().max().copied().unwrap_or(0);
         let entries = row.entries.iter().sum::<usize>();
         let summed = [inputs + 1, entries + 1, self.terms.len() + 1];

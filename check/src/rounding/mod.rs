@@ -1,28 +1,30 @@
-//! What rounding may do to a margin of the network as it runs (`FORMAT.md` §9), in dyadic integers: over the layers that the model describes.
+//! What rounding may do to a margin of the network as it runs (`FORMAT.md` §9), in dyadic integers: over the layers
+//! that the model describes.
 
 mod layer;
-mod term;
 mod usual;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gcnproof_files::{Described, DescribedLayer, DescribedTerm};
-use layer::{Facts, Row, power};
-use term::{Term, attributes, bias, bias_sizes, described};
+use layer::{Facts, SummedRow, power};
 pub use usual::usual_error;
 
-use crate::core::dyadic::Dyadic;
 use crate::format::Deployed;
-use crate::reason::Reason;
-use crate::statement::{Budget, Decided, Link, Network, pairs};
+use crate::number::Dyadic;
+use crate::statement::{
+    Budget, Decided, DescribedWeights, Link, Network, attributes, bias, bias_sizes, pairs, require_deployed,
+};
+use crate::verdict::Reason;
 
 /// Errors are rounded up to multiples of this power of two, so that numbers stay short.
 const GRID: i64 = -240;
 
-/// A unit: its value without flips, how far flips move it, and its activation: how large and how wrong it may be, computed.
+/// A unit: its value without flips, how far flips move it, and its activation: how large and how wrong it may be,
+/// computed.
 #[derive(Clone, Default)]
-struct Unit {
+struct ComputedUnit {
     value: Dyadic,
     reach: Dyadic,
     size: Dyadic,
@@ -30,7 +32,7 @@ struct Unit {
 }
 
 /// The units of a row; none where a number may leave the range.
-type Known = Option<Arc<Vec<Unit>>>;
+type KnownRow = Option<Arc<Vec<ComputedUnit>>>;
 
 /// The largest sizes of the weights of a unit, falling, and the sums of the first of them.
 type Falling = (Vec<Dyadic>, Vec<Dyadic>);
@@ -47,13 +49,13 @@ pub struct Rounding<'a> {
     /// Where these flips are made and no others.
     made: Option<Decided>,
     /// Rows that were asked for, by described layer and node; none where a number may leave the range.
-    rows: Mutex<HashMap<(usize, u32), Known>>,
+    rows: Mutex<HashMap<(usize, u32), KnownRow>>,
 }
 
 /// What a row of a layer receives.
 struct Received {
     /// By term and input, `Σ_n A H` of terms that read layers, with errors, sizes and reaches.
-    units: Vec<Vec<Unit>>,
+    units: Vec<Vec<ComputedUnit>>,
     /// By unit, what the attributes add to its value and to the magnitude of its sum.
     attributes: Vec<(Dyadic, Dyadic)>,
     /// By term that reads attributes, the largest entry at a node that may be flipped.
@@ -61,7 +63,7 @@ struct Received {
     /// Nodes whose attributes are read and may be flipped, and the flips that they allow.
     open: usize,
     flips: usize,
-    row: Row,
+    row: SummedRow,
 }
 
 /// What is summed into a unit.
@@ -76,23 +78,16 @@ fn sum(numbers: impl Iterator<Item = Dyadic>) -> Dyadic {
 }
 
 impl<'a> Rounding<'a> {
-    /// Refuses a header whose operator errors are not one number for each term, and a model that is not what it describes.
+    /// Refuses a header whose operator errors are not one number for each term, and a model that is not what it
+    /// describes.
     pub fn new(network: &'a Network<'a>, budget: &'a Budget<'a>, deployed: &Deployed) -> Result<Rounding<'a>, Reason> {
-        let wrong = |problem: &str| Err(Reason::Header(format!("deployed: {problem}")));
-        if !(2..=53).contains(&deployed.precision) {
-            return wrong("the precision is not between 2 and 53");
-        }
-        let stated = deployed.operator_error.iter().map(Vec::len);
-        if !stated.eq(network.terms[1..].iter().copied()) {
-            return wrong("the operator errors are not one number for each term of each layer");
-        }
-        let described = described(network)?;
+        let described = require_deployed(network, deployed)?;
         let errors = &deployed.operator_error;
         let facts = described.layers.iter();
         let facts = facts.map(|layer| Facts::new(network, &described, layer, deployed, &errors[layer.layer])).collect();
         let nodes = network.graph.attributes.rows as u32;
         let most = (0..nodes).map(|n| budget.local(n)).max().unwrap_or(0).min(budget.global);
-        let column = |term: Term, unit: usize| {
+        let column = |term: DescribedWeights, unit: usize| {
             let free = (0..attributes(network)).filter(|&d| !budget.is_frozen(d as u32));
             let mut sizes: Vec<Dyadic> = free.map(|d| term.size(d, unit)).collect();
             sizes.sort_by(|x, y| y.cmp(x));
@@ -104,7 +99,7 @@ impl<'a> Rounding<'a> {
         let of_layer = |layer: &DescribedLayer| {
             let of_term = |of: &DescribedTerm| {
                 let units = if of.source.is_none() { layer.outputs } else { 0 };
-                (0..units).map(|unit| column(Term::new(network, layer, of), unit)).collect()
+                (0..units).map(|unit| column(DescribedWeights::new(network, layer, of), unit)).collect()
             };
             layer.terms.iter().map(of_term).collect()
         };
@@ -142,7 +137,7 @@ impl<'a> Rounding<'a> {
         let relative = self.facts[last].relative(&received.row, bias(chain, layer, node), &sizes)?;
         let (mut magnitude, mut inherited) = (sum(pair.iter().map(|&unit| sizes[unit].clone())), Dyadic::ZERO);
         for (of, units) in layer.terms.iter().zip(&received.units) {
-            let term = Term::new(self.network, layer, of);
+            let term = DescribedWeights::new(self.network, layer, of);
             for (input, unit) in units.iter().enumerate() {
                 let [w, v] = pair.map(|unit| term.weight(input, unit));
                 inherited += &(&unit.error * &(w - v).size());
@@ -158,7 +153,7 @@ impl<'a> Rounding<'a> {
     }
 
     /// The units of a node in a described layer that is not the last.
-    fn row(&self, at: usize, node: u32) -> Option<Arc<Vec<Unit>>> {
+    fn row(&self, at: usize, node: u32) -> Option<Arc<Vec<ComputedUnit>>> {
         let known = || self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(row) = known().get(&(at, node)) {
             return row.clone();
@@ -169,7 +164,7 @@ impl<'a> Rounding<'a> {
     }
 
     /// The same, computed.
-    fn hidden(&self, at: usize, m: u32) -> Option<Vec<Unit>> {
+    fn hidden(&self, at: usize, m: u32) -> Option<Vec<ComputedUnit>> {
         let layer = &self.described.layers[at];
         let chain = &self.network.layers[layer.layer];
         let received = self.receive(at, m)?;
@@ -183,7 +178,7 @@ impl<'a> Rounding<'a> {
             magnitude += &received.attributes[j].1;
             magnitude += &self.raised(at, &received, j);
             for (of, units) in layer.terms.iter().zip(&received.units) {
-                let term = Term::new(self.network, layer, of);
+                let term = DescribedWeights::new(self.network, layer, of);
                 for (input, unit) in units.iter().enumerate() {
                     let w = term.weight(input, j);
                     value += &(&unit.value * w);
@@ -232,12 +227,12 @@ impl<'a> Rounding<'a> {
         let width = |source: Option<usize>| source.map_or(0, |source| self.described.layers[source].outputs);
         let reads = layer.terms.iter().any(|of| of.source.is_none());
         let mut received = Received {
-            units: layer.terms.iter().map(|of| vec![Unit::default(); width(of.source)]).collect(),
+            units: layer.terms.iter().map(|of| vec![ComputedUnit::default(); width(of.source)]).collect(),
             attributes: vec![(Dyadic::ZERO, Dyadic::ZERO); layer.outputs],
             farthest: vec![Dyadic::ZERO; count],
             open: 0,
             flips: 0,
-            row: Row::new(count, if reads { power(0) } else { Dyadic::ZERO }),
+            row: SummedRow::new(count, if reads { power(0) } else { Dyadic::ZERO }),
         };
         let mut seen = vec![BTreeSet::new(); count];
         for pair in pairs(network.layers[layer.layer].links.row(m)) {
@@ -248,13 +243,13 @@ impl<'a> Rounding<'a> {
                 let Some(a) = pair.iter().find(entry).map(|link| link.entry.exact()) else { continue };
                 facts.count(&mut received.row, k, &a);
                 match of.source {
-                    Some(source) => self.read(&mut received, k, (source, n), &a)?,
+                    Some(source) => self.read(&mut received, k, source, n, &a)?,
                     None => {
                         read = true;
                         if local > 0 {
                             received.farthest[k] = received.farthest[k].clone().max(a.size());
                         }
-                        let term = Term::new(network, layer, of);
+                        let term = DescribedWeights::new(network, layer, of);
                         let mut sent = vec![(Dyadic::ZERO, Dyadic::ZERO); layer.outputs];
                         for d in self.attributes(n) {
                             seen[k].insert(d);
@@ -286,7 +281,7 @@ impl<'a> Rounding<'a> {
     }
 
     /// Adds what a term reads of a node in an earlier layer.
-    fn read(&self, received: &mut Received, term: usize, (source, n): (usize, u32), a: &Dyadic) -> Option<()> {
+    fn read(&self, received: &mut Received, term: usize, source: usize, n: u32, a: &Dyadic) -> Option<()> {
         let below = self.row(source, n)?;
         for (i, (sum, unit)) in received.units[term].iter_mut().zip(below.iter()).enumerate() {
             let active = if self.is_linear(source, i) { unit.value.clone() } else { unit.value.positive_part() };
@@ -301,13 +296,13 @@ impl<'a> Rounding<'a> {
 }
 
 /// A unit whose activation is surely zero, computed or exact, is not wrong.
-fn activation(Summed { value, moved, wrong }: Summed, linear: bool) -> Unit {
+fn activation(Summed { value, moved, wrong }: Summed, linear: bool) -> ComputedUnit {
     let (highest, lowest) = (&value + &moved, &value - &moved);
     let up = |x: Dyadic| x.rounded_up(GRID);
     if !linear && (&highest + &wrong).is_negative() {
-        return Unit { value, reach: Dyadic::ZERO, size: Dyadic::ZERO, error: Dyadic::ZERO };
+        return ComputedUnit { value, reach: Dyadic::ZERO, size: Dyadic::ZERO, error: Dyadic::ZERO };
     }
     let size = if linear { highest.size().max(lowest.size()) } else { highest.positive_part() };
     let reach = if !linear && highest.is_negative() { Dyadic::ZERO } else { moved };
-    Unit { value, reach: up(reach), size: up(&size + &wrong), error: up(wrong) }
+    ComputedUnit { value, reach: up(reach), size: up(&size + &wrong), error: up(wrong) }
 }

@@ -1,10 +1,11 @@
-//! How far the entries of an operator may be from the stored ones where a framework computes them in float32 (`docs/guarantee.md`).
+//! How far the entries of an operator may be from the stored ones where a framework computes them in float32
+//! (`docs/guarantee.md`).
 
 use std::sync::Arc;
 
 use gcnproof_files::{GraphFile, SparseMatrix, matrix_digest};
 
-use crate::directed::{Stored, decimal};
+use crate::number::{Stored, decimal};
 
 /// Units of a rule: a degree, its root, and two products.
 const RULE: u64 = 8;
@@ -12,11 +13,13 @@ const RULE: u64 = 8;
 /// Bits of a float32 number.
 const BITS: usize = 24;
 
-/// The least `operator_error` that covers what a framework does, in units of `2⁻²⁴`; none if the rule is unknown, its matrix is not given, or
-/// no relative error covers it, because entries of a polynomial with negative numbers may cancel.
+/// The least `operator_error` that covers what a framework does, in units of `2⁻²⁴`; none if the rule is unknown, its
+/// matrix is not given, or no relative error covers it, because entries of a polynomial with negative numbers may
+/// cancel.
 ///
-/// Rules are as a header names them, those of a layer's terms split at ` & `; `matrices` are those that were given and those of the model. A
-/// statement of `p < 24` bits covers float32 with `⌈usual · 2^(p − 24)⌉` units or more, because its units are larger.
+/// Rules are as a header names them, those of a layer's terms split at ` & `; `matrices` are those that were given and
+/// those of the model. A statement of `p < 24` bits covers float32 with `⌈usual · 2^(p − 24)⌉` units or more, because
+/// its units are larger.
 pub fn usual_error(rule: &str, graph: &GraphFile, matrices: &[Arc<SparseMatrix>]) -> Option<u64> {
     let Some(inner) = rule.strip_prefix("poly(").and_then(|rest| rest.strip_suffix(')')) else {
         return Some(Base::new(rule, graph, matrices)?.error);
@@ -27,7 +30,8 @@ pub fn usual_error(rule: &str, graph: &GraphFile, matrices: &[Arc<SparseMatrix>]
     if base.negative || coefficients.iter().any(|c| c.exact().is_negative()) {
         return None;
     }
-    // Hop by hop: a product with an entry, the sum of a row, a product with a coefficient, and a sum with the power before.
+    // Hop by hop: a product with an entry, the sum of a row, a product with a coefficient, and a sum with the power
+    // before.
     let hops = coefficients.iter().rposition(|c| !c.is_zero()).unwrap_or(0) as u64;
     Some(hops * (base.error + base.longest + 4) + 4)
 }

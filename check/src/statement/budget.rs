@@ -3,10 +3,8 @@
 use gcnproof_files::GraphFile;
 
 use crate::format::{BudgetStatement, Direction, Local};
-use crate::reason::Reason;
-
-/// `[node, attribute]`.
-pub type Flip = (u32, u32);
+use crate::ids::Flip;
+use crate::verdict::Reason;
 
 /// At most [`Budget::global`] flips in all and [`Budget::local`] in a row, and only permitted ones.
 pub struct Budget<'a> {
@@ -62,7 +60,7 @@ impl<'a> Budget<'a> {
         self.frozen.iter().enumerate().filter(|(_, frozen)| **frozen).map(|(attribute, _)| attribute)
     }
 
-    /// Is this attribute untouchable?
+    /// Is this attribute, which must exist, in no permitted flip?
     pub fn is_frozen(&self, attribute: u32) -> bool {
         self.frozen[attribute as usize]
     }
@@ -73,7 +71,8 @@ impl<'a> Budget<'a> {
     }
 
     /// May this entry be flipped, given whether the attribute is present? Both ids must exist.
-    pub fn permits(&self, (node, attribute): Flip, present: bool) -> bool {
+    pub fn permits(&self, flip: Flip, present: bool) -> bool {
+        let (node, attribute) = flip;
         let forbidden = if present { Direction::Add } else { Direction::Remove };
         self.local(node) > 0 && !self.frozen[attribute as usize] && self.direction != forbidden
     }

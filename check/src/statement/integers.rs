@@ -2,7 +2,7 @@
 
 use dashu_int::IBig;
 
-use crate::core::dyadic::Dyadic;
+use crate::number::Dyadic;
 
 /// Numbers as integers over one power of two.
 pub struct Integers {
@@ -10,7 +10,7 @@ pub struct Integers {
     pub exponent: i64,
     /// The integers, where all of them have at most 100 bits.
     pub small: Option<Vec<i128>>,
-    /// Bits of the largest.
+    /// Bits of the largest integer, whether they are small or not.
     pub bits: usize,
 }
 

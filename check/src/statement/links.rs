@@ -1,10 +1,11 @@
-//! The operators of a layer, row by row: which entries of which terms lead from a node to the nodes that it receives from.
+//! The operators of a layer, row by row: which entries of which terms lead from a node to the nodes that it receives
+//! from.
 
 use std::sync::Arc;
 
 use gcnproof_files::SparseMatrix;
 
-use crate::directed::Stored;
+use crate::number::Stored;
 
 /// An entry of the operator of one term.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +14,7 @@ pub struct Link {
     pub at: u32,
     /// The term, counted from 0.
     pub term: u32,
-    /// The entry.
+    /// `A_k[m, n]`.
     pub entry: Stored,
 }
 
@@ -30,7 +31,8 @@ impl Link {
     }
 }
 
-/// A row, cut where the other end changes: the links of a piece are of different terms, and what passes along them is added up.
+/// A row, cut where the other end changes: the links of a piece are of different terms, and what passes along them is
+/// added up.
 pub fn pairs(row: &[Link]) -> impl Iterator<Item = &[Link]> {
     row.chunk_by(|a, b| a.at == b.at)
 }

@@ -1,6 +1,8 @@
-//! What graph, model and header mean: the network in exact numbers, its message passing, the budget, and the slice of a target (`FORMAT.md` §1, §3).
+//! What graph, model and header mean: the network in exact numbers, its message passing, the budget, and the slice of a
+//! target (`FORMAT.md` §1, §3).
 
 mod budget;
+mod described;
 mod integers;
 mod links;
 mod network;
@@ -12,18 +14,18 @@ use std::sync::Arc;
 
 use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 
-pub use budget::{Budget, Decided, Flip};
+pub use budget::{Budget, Decided};
+pub(crate) use described::{DescribedWeights, attributes, bias, bias_sizes, require_deployed};
 pub use gcnproof_files::matrix_digest;
 pub use integers::{Combination, Integers};
 pub use links::{Link, pairs};
+pub use network::Network;
 pub(crate) use network::require_fit;
-pub use network::{Layer, Network};
 pub(crate) use rule::{Rule, same_rules};
 pub use slice::Slice;
 
 use crate::format::{Convention, Deployed, Header, OLDEST_VERSION, VERSION};
-use crate::reason::Reason;
-use crate::rounding::Rounding;
+use crate::verdict::Reason;
 use crate::work::{Meter, Work};
 
 /// Refuses digests of other files.
@@ -92,7 +94,7 @@ impl<'a> Statement<'a> {
             version: header.version,
         };
         if let Some(deployed) = &statement.deployed {
-            Rounding::new(&statement.network, &statement.budget, deployed)?;
+            require_deployed(&statement.network, deployed)?;
         }
         Ok(statement)
     }

@@ -9,10 +9,9 @@ use super::integers::Integers;
 use super::links::Links;
 use super::operator::{Operators, short};
 use super::rule::same_rules;
-use crate::core::dyadic::Dyadic;
-use crate::directed::Stored;
 use crate::format::Header;
-use crate::reason::Reason;
+use crate::number::{Dyadic, Stored};
+use crate::verdict::Reason;
 use crate::work::Meter;
 
 /// One weight layer: `Ĥ(l+1) = Σ_k A_k(l) H(l) W_k(l) + b(l)`.
@@ -26,7 +25,7 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// All biases.
+    /// The biases of all nodes, or those that all nodes share.
     pub fn biases(&self) -> impl Iterator<Item = &Dyadic> + Clone {
         self.bias.iter().flatten()
     }
@@ -39,7 +38,7 @@ impl Layer {
 
 /// The network of stored floats on a graph, in exact real arithmetic.
 pub struct Network<'a> {
-    /// The graph.
+    /// With the attributes before any flip.
     pub graph: &'a GraphFile,
     /// The model that the weights are from.
     pub model: &'a ModelFile,

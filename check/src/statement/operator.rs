@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use gcnproof_files::{GraphFile, SparseMatrix, matrix_digest};
 
-use crate::directed::{RowSum, Stored, decimal, reciprocal, reciprocal_root};
-use crate::reason::Reason;
+use crate::number::{RowSum, Stored, decimal, reciprocal, reciprocal_root};
+use crate::verdict::Reason;
 use crate::work::Meter;
 
 /// Steps for a product that is added to a row.
 const STEP: u64 = 4;
 
-/// Bytes of an entry while a polynomial is computed, and of one that is kept, as an operator and among the links of a layer.
+/// Bytes of an entry while a polynomial is computed, and of one that is kept, as an operator and among the links of a
+/// layer.
 const ENTRY: u64 = 12;
 const KEPT: u64 = ENTRY + size_of::<super::Link>() as u64;
 
@@ -44,7 +45,8 @@ impl<'a> Operators<'a> {
     /// `A` of a rule. The expressions are part of the format: they fix every bit of the network.
     ///
     /// # Errors
-    /// If the rule is unknown, its matrix was not given or does not fit, an entry is not finite, or a power takes too much.
+    /// If the rule is unknown, its matrix was not given or does not fit, an entry is not finite, or a power takes too
+    /// much.
     pub(crate) fn operator(&mut self, rule: &str, meter: &Meter) -> Result<Arc<SparseMatrix>, Reason> {
         if let Some(known) = self.known.get(rule) {
             return Ok(known.clone());
@@ -161,11 +163,11 @@ impl<'a> Operators<'a> {
             for i in 0..nodes {
                 let mut row = SparseMatrix { rows: 1, ..empty(nodes) };
                 if k == 0 {
-                    sums.add(Stored::ONE, (&[i as u32], &[reciprocal(1)]));
+                    sums.add(Stored::ONE, i as u32, reciprocal(1));
                 } else {
                     let (columns, entries) = base.row(i);
                     for (&j, &entry) in columns.iter().zip(entries) {
-                        sums.add(Stored::new(entry), power.row(j as usize));
+                        sums.add_row(Stored::new(entry), &power, j as usize);
                     }
                 }
                 sums.finish(&mut row);
@@ -174,8 +176,8 @@ impl<'a> Operators<'a> {
                     return Err(Reason::Files(format!("message passing '{}': {problem}", short(rule))));
                 }
                 if !coefficient.is_zero() {
-                    sums.add(Stored::ONE, total.row(i));
-                    sums.add(*coefficient, row.row(0));
+                    sums.add_row(Stored::ONE, &total, i);
+                    sums.add_row(*coefficient, &row, 0);
                     // What has come out as 0 so far is 0 plus what is to come.
                     sums.finish(&mut next_total);
                 }

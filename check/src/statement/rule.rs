@@ -1,6 +1,6 @@
 //! Rules of message passing as texts: which of them are the same, and how far they reach.
 
-use crate::directed::{Stored, decimal};
+use crate::number::{Stored, decimal};
 
 /// The rules of one word.
 const WORDS: [&str; 7] = ["gcn", "gcn-self", "mean", "mean+self", "sum", "sum+self", "identity"];
@@ -44,7 +44,8 @@ impl<'r> Rule<'r> {
     }
 }
 
-/// Are these the same rules, those of terms with ` & ` between? Coefficients are compared as the numbers that they are, however they are written.
+/// Are these the same rules, those of terms with ` & ` between? Coefficients are compared as the numbers that they are,
+/// however they are written.
 pub(crate) fn same_rules(one: &str, other: &str) -> bool {
     let (mut ours, mut theirs) = (one.split(" & "), other.split(" & "));
     loop {

@@ -14,7 +14,8 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// Cuts out what representation `top` of `target` depends on, along the entries of all operators of the layers `top−1 … 1`.
+    /// Cuts out what representation `top` of `target` depends on, along the entries of all operators of the layers
+    /// `top−1 … 1`.
     pub fn new(network: &Network, top: usize, target: u32) -> Slice {
         let mut nodes = vec![vec![target]];
         let mut passing = Vec::new();
@@ -46,7 +47,8 @@ impl Slice {
         self.nodes.len()
     }
 
-    /// Flips of the neighbourhood, times the links of layer 1 along which each is sent, times the units that it may change.
+    /// Flips of the neighbourhood, times the links of layer 1 along which each is sent, times the units that it may
+    /// change.
     pub fn flips(&self, network: &Network) -> u64 {
         let links = self.passing(1).iter().map(|row| row.len() as u64).sum::<u64>();
         links.saturating_mul((network.rows.len() * network.widths[2]) as u64)
@@ -74,8 +76,8 @@ impl Slice {
         &self.passing[l - 1]
     }
 
-    /// The columns of the operators of layer 1: for a place in representation 1, links to places in representation 2, by place and
-    /// then by term.
+    /// The columns of the operators of layer 1: for a place in representation 1, links to places in representation 2,
+    /// by place and then by term.
     pub fn reached(&self, place: usize) -> &[Link] {
         &self.reached[place]
     }

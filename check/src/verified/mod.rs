@@ -1,4 +1,5 @@
-//! Hands proofs to the verified checker, a program of its own whose acceptance is proved correct (`verified/`), and compares what both say.
+//! Hands proofs to the verified checker, a program of its own whose acceptance is proved correct (`verified/`), and
+//! compares what both say.
 
 mod program;
 mod text;
@@ -12,12 +13,12 @@ use std::time::{Duration, Instant};
 
 use gcnproof_files::{GraphFile, ModelFile};
 
-use crate::checker::{Checker, Verdict};
+use crate::checker::Checker;
+use crate::file::{Options, Stated, Stop, Summary, read_header};
+use crate::format::lines::Lines;
 use crate::format::{BoundsLine, Line, NodeProof};
-use crate::lines::Lines;
 use crate::statement::Statement;
-use crate::stream::{Options, Stop, read_header};
-use crate::summary::{Stated, Summary};
+use crate::verdict::Verdict;
 pub use program::{Judge, find_program};
 
 /// Nodes that are shown one by one, at most.

@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::text;
-use crate::checker::{Checker, Verdict};
+use crate::checker::Checker;
 use crate::format::{BoundsLine, Claim, NodeProof};
+use crate::verdict::Verdict;
 
 /// The name of the program.
 const NAME: &str = "gcnproof-verified";
 
-/// The program: what `GCNPROOF_VERIFIED` names, or one beside this program or where `make verified` puts it, or one on the search path.
+/// The program: what `GCNPROOF_VERIFIED` names, or one beside this program or where `make verified` puts it, or one on
+/// the search path.
 ///
 /// # Errors
 /// If there is none, with the remedy.
@@ -72,8 +74,8 @@ impl Judge {
         self.question(&text::bounds(line)).map(|answer| answer == "bounds")
     }
 
-    /// The verdict on a proof, `None` if it is rejected; and how many lines of bounds it needed. Short leaves are expanded first: into the hints that the
-    /// other checker accepts, or, where it accepts none, into any.
+    /// The verdict on a proof, `None` if it is rejected; and how many lines of bounds it needed. Short leaves are
+    /// expanded first: into the hints that the other checker accepts, or, where it accepts none, into any.
     ///
     /// # Errors
     /// If the program does not answer, or bounds are not accepted.

@@ -1,4 +1,5 @@
-//! The statement and its proofs as the verified checker reads them: lines of words, floats as their bits, hints as mantissas and exponents.
+//! The statement and its proofs as the verified checker reads them: lines of words, floats as their bits, hints as
+//! mantissas and exponents.
 //!
 //! The statement has to be right. Proofs need not be: whatever is written for them, nothing false is accepted.
 
@@ -6,8 +7,8 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use crate::core::dyadic::Dyadic;
 use crate::format::{BoundsLine, Claim, Convention, HintList, Hints, NodeProof, Number, Prices, Step};
+use crate::number::Dyadic;
 use crate::statement::{Network, Statement};
 
 /// The first line; it names the version of what follows.

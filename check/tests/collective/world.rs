@@ -1,4 +1,5 @@
-//! Tiny problems about one attack for the whole graph, and the truth about them: every admissible set of flips, in exact numbers.
+//! Tiny problems about one attack for the whole graph, and the truth about them: every admissible set of flips, in
+//! exact numbers.
 
 use std::cmp::Ordering;
 
@@ -173,7 +174,8 @@ impl Case {
         Truth { predicted, counts, broken }
     }
 
-    /// Margins of the predicted class over the others without flips, and what each single permitted flip takes from them, by node and other class.
+    /// Margins of the predicted class over the others without flips, and what each single permitted flip takes from
+    /// them, by node and other class.
     pub fn losses(&self, predicted: &[u32]) -> Vec<Vec<Losses>> {
         let operators = self.operators();
         let start = self.logits(&operators, &[]);

@@ -140,7 +140,8 @@ impl World {
         world
     }
 
-    /// A network of terms, random in everything: graph, depth, operators of either sign that overlap, linear units, biases by node.
+    /// A network of terms, random in everything: graph, depth, operators of either sign that overlap, linear units,
+    /// biases by node.
     pub fn random_terms(random: &mut Random) -> World {
         let kind = [0, 0, 0, 1, 1, 2, 3, 4][random.below(8)];
         let (nodes, columns) = (1 + random.below(3), 1 + random.below(3));
@@ -538,8 +539,8 @@ impl World {
     }
 
     /// Splits rejected leaves, on units at first and on flips in the end, until the proof is accepted or `rounds` are
-    /// over. Splitting all flips proves whatever is true, so a true claim fails only for want of rounds: then `false` is
-    /// returned with the last fault, and `true` if a leaf with all flips decided and default multipliers failed.
+    /// over. Splitting all flips proves whatever is true, so a true claim fails only for want of rounds: then `false`
+    /// is returned with the last fault, and `true` if a leaf with all flips decided and default multipliers failed.
     pub fn grow(&self, random: &mut Random, reference: u32, rounds: usize) -> Result<NodeProof, (Fault, bool)> {
         let mut proof = self.start(reference);
         let reached = self.reaches();

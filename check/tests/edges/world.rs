@@ -1,4 +1,5 @@
-//! Small problems of removed edges, the truth about them by listing all sets, and proofs by splitting until they are accepted.
+//! Small problems of removed edges, the truth about them by listing all sets, and proofs by splitting until they are
+//! accepted.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -343,7 +344,9 @@ impl Case {
     /// The bound of a leaf behind some splits, rounded and exact.
     pub fn leaf_bound(&self, classes: (u32, u32), splits: &[(Edge, bool)], hints: &Prices) -> [Interval; 2] {
         let statement = Statement::new(&self.world.graph, &self.world.model, &self.header).unwrap();
-        let judge = |exact_only: bool| Checker::new(&statement, exact_only).bound(self.node, classes, splits, hints);
+        let judge = |exact_only: bool| {
+            Checker::new(&statement, exact_only).bound(self.node, classes.0, classes.1, splits, hints)
+        };
         let both = [false, true].map(|exact_only| judge(exact_only).unwrap());
         assert!(encloses(&both[0], &both[1]), "{both:?}");
         both
@@ -510,7 +513,8 @@ impl Case {
         tree
     }
 
-    /// Splits rejected leaves until the proof is accepted, or until a leaf without free edges is not: then nothing is to be proved.
+    /// Splits rejected leaves until the proof is accepted, or until a leaf without free edges is not: then nothing is
+    /// to be proved.
     pub fn grow(&self, random: &mut Random, reference: u32) -> Option<NodeProof> {
         let leaf = |random: &mut Random, path: &Path| {
             let free = self.free(path).len() as u64;

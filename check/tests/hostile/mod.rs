@@ -1,5 +1,5 @@
-//! Small files that ask for much work: named templates, for a star of [`NODES`] nodes and a network of two or three layers. Each is plain; compressed,
-//! nearly all are below 4 kB.
+//! Small files that ask for much work: named templates, for a star of [`NODES`] nodes and a network of two or three
+//! layers. Each is plain; compressed, nearly all are below 4 kB.
 
 #![allow(dead_code, missing_docs)]
 

@@ -3,18 +3,17 @@
 use gcnproof_files::{DenseMatrix, GraphFile, LayerFile, ModelFile, Pattern, Precision};
 
 use super::*;
-use crate::core::dyadic::Dyadic;
-use crate::directed::Interval;
 use crate::edges::bound::bound;
-use crate::edges::format::{Attack, Header, Prices, Removals, VERSION};
 use crate::edges::ground::Ground;
+use crate::edges::line::{EdgeAttack, EdgeHeader, EdgePrices, Removals, VERSION};
 use crate::edges::margin::Margins;
 use crate::edges::network::Pair;
 use crate::edges::number::ticks;
 use crate::edges::state::State;
-use crate::edges::statement::Statement;
+use crate::edges::statement::EdgeStatement;
 use crate::format::{Convention, Local, Number as Hint};
-use crate::reason::Reason;
+use crate::number::{Dyadic, Interval};
+use crate::verdict::Reason;
 use crate::work::{Limits, Work};
 
 fn pattern(rows: usize, columns: usize, entries: impl Fn(usize, usize) -> bool) -> Pattern {
@@ -42,7 +41,7 @@ fn layer(inputs: usize, outputs: usize, rules: &[&str]) -> LayerFile {
 struct Files {
     graph: GraphFile,
     model: ModelFile,
-    header: Header,
+    header: EdgeHeader,
 }
 
 impl Files {
@@ -66,9 +65,9 @@ impl Files {
         let layers = vec![layer(5, width, rules[0]), layer(width, 3, rules[1])];
         let (metadata, notes) = (Default::default(), Vec::new());
         let (matrices, digest, precision) = (Vec::new(), "model".to_string(), Precision::F64);
-        let header = Header {
+        let header = EdgeHeader {
             version: VERSION,
-            attack: Attack::EdgeRemovals,
+            attack: EdgeAttack::EdgeRemovals,
             graph: "graph".into(),
             model: "model".into(),
             message_passing: rules.iter().map(|rules| rules.join(" & ")).collect(),
@@ -83,7 +82,7 @@ impl Files {
     }
 
     fn with<T>(&self, node: u32, use_it: impl FnOnce(&Scene) -> T) -> T {
-        let statement = Statement::new(&self.graph, &self.model, &self.header).unwrap();
+        let statement = EdgeStatement::new(&self.graph, &self.model, &self.header).unwrap();
         let ground = Ground::new(&statement, node);
         let state = State::new(&ground, statement.budget.global);
         use_it(&Scene::new(&statement.network, &state))
@@ -118,17 +117,18 @@ fn costs_are_known_before() {
             nodes.into_iter().flat_map(|node| [(node, vec![]), (node, vec![Hint(Dyadic::new(1.into(), -4))])])
         {
             files.with(node, |scene| {
-                let (hints, cost) = (Prices { mu, views: Vec::new() }, Cost::new(scene));
+                let (hints, cost) = (EdgePrices { mu, views: Vec::new() }, LeafCost::new(scene));
                 let (first, work) = (Work::new(Limits::NONE, 0, None), Work::new(Limits::NONE, 0, None));
                 let pair: Pair<Interval> = Pair::new(scene.network, node, 0, 1);
                 // What nodes send is found once for all leaves.
-                bound(scene, &pair, &hints, None, (&cost, &first.line())).unwrap();
+                bound(scene, &pair, &hints, None, &cost, &first.line()).unwrap();
                 let before = ticks();
-                bound(scene, &pair, &hints, None, (&cost, &work.line())).unwrap();
+                bound(scene, &pair, &hints, None, &cost, &work.line()).unwrap();
                 let (counted, known) = (ticks() - before, cost.operations());
                 assert!(counted <= known, "{at}, node {node}: {counted} of {known}");
                 worst = worst.max(known as f64 / (counted + 1000) as f64);
-                // What is spent on the way is what was said before, but for units whose side is decided exactly: these count for themselves.
+                // What is spent on the way is what was said before, but for units whose side is decided exactly: these
+                // count for themselves.
                 let spent = work.spent().all / Interval::STEPS;
                 assert!(
                     counted <= spent && spent <= known + known / 10 + 64,
@@ -154,13 +154,14 @@ fn costs_are_known_before() {
 fn nothing_is_begun_that_is_too_expensive() {
     let files = Files::new(300, |_, _| true, 2, [&["gcn"], &["gcn"]], [u64::MAX, u64::MAX]);
     files.with(0, |scene| {
-        let (cost, work, before) = (Cost::new(scene), Work::lines(), ticks());
+        let (cost, work, before) = (LeafCost::new(scene), Work::lines(), ticks());
         let found = bound::<Interval>(
             scene,
             &Pair::new(scene.network, 0, 0, 1),
-            &Prices::default(),
+            &EdgePrices::default(),
             None,
-            (&cost, &work.line()),
+            &cost,
+            &work.line(),
         );
         assert!(matches!(found, Err(Reason::TooExpensive(_))), "{found:?}");
         assert!(ticks() - before < 100);

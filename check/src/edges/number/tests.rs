@@ -57,7 +57,7 @@ fn lines_of_intervals_enclose_exact_lines() {
             Some(active) => assert_eq!(active, exactly, "{round}: {z:?} {rise:?} {fall:?}"),
             None => open += 1,
         }
-        for kind in [Unit::Linear, Unit::Active, Unit::Inactive] {
+        for kind in [UnitKind::Linear, UnitKind::Active, UnitKind::Inactive] {
             let exact = Dyadic::line(&g, &z, [&rise, &fall], kind);
             let line = Interval::line(&g_around, &z_around, [&rise_around, &fall_around], kind);
             let all = [(&line.constant, &exact.constant), (&line.up, &exact.up), (&line.down, &exact.down)];
@@ -65,7 +65,7 @@ fn lines_of_intervals_enclose_exact_lines() {
             // The line is one: at the corners of the rectangle, and on its edges where the unit bends.
             let value = |p: &Dyadic, q: &Dyadic| {
                 let z = &(&z + p) - q;
-                let unit = if matches!(kind, Unit::Linear) { z } else { z.positive_part() };
+                let unit = if matches!(kind, UnitKind::Linear) { z } else { z.positive_part() };
                 (&g * &unit, &(&exact.constant + &(&exact.up * p)) - &(&exact.down * q))
             };
             let bends = [z.clone(), -&z, &z + &rise, &fall - &z];

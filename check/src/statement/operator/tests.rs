@@ -1,7 +1,8 @@
 //! Operators by rule, against dense matrices that are computed from the definitions in another way.
 
 use super::*;
-use crate::work::{Cost, Limits, Work};
+use crate::verdict::Cost;
+use crate::work::{Limits, Work};
 use gcnproof_files::Pattern;
 
 /// A graph of some nodes with these (undirected) edges; each node has one attribute.

@@ -6,7 +6,7 @@ use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 use dashu_int::ops::BitTest;
 use dashu_int::{IBig, Sign, UBig, Word};
 
-use crate::work::step;
+use super::steps::step;
 
 /// Steps of an operation, whatever the length of its numbers.
 const OPERATION: u64 = 32;
@@ -99,13 +99,13 @@ impl Dyadic {
         Dyadic::new(&self.mantissa >> zeros, self.exponent + zeros as i64)
     }
 
-    /// Bits of the mantissa.
+    /// Bits of the mantissa, trailing zeros among them; 0 for 0.
     pub fn bits(&self) -> usize {
         let words = self.mantissa.as_sign_words().1;
         words.last().map_or(0, |last| last.bit_len() + (words.len() - 1) * Word::BITS as usize)
     }
 
-    /// Words of the mantissa.
+    /// Words of the mantissa, what an operation costs.
     pub fn words(&self) -> u64 {
         self.mantissa.as_sign_words().1.len() as u64
     }

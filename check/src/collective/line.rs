@@ -1,12 +1,13 @@
-//! The format of proofs about one attack for the whole graph: plain data, read by the checker and written by whoever proves.
+//! The format of proofs about one attack for the whole graph: plain data, read by the checker and written by whoever
+//! proves.
 
 use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::format::{self, BoundsLine, BudgetStatement, Convention, Hints, NodeProof, Step};
-use crate::reason::Reason;
-use crate::strict;
+use crate::format;
+use crate::format::{BoundsLine, BudgetStatement, Convention, Hints, NodeProof, Step, strict};
+use crate::verdict::Reason;
 
 /// The version of these files.
 pub const VERSION: u32 = 1;
@@ -14,12 +15,13 @@ pub const VERSION: u32 = 1;
 /// Lines with shares in a file, at most: so many of them add up to less than 2⁶⁴ for every flip.
 pub const MOST_SHARES: usize = (1 << 16) - 1;
 
-/// One line of a file: a [`Header`], then nodes that are never broken, bounds that their proofs use and shares of others, then the [`Claim`].
+/// One line of a file: a [`CollectiveHeader`], then nodes that are never broken, bounds that their proofs use and
+/// shares of others, then the [`CollectiveClaim`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Line {
+pub enum CollectiveLine {
     /// First line: what is claimed about what.
-    Collective(Header),
+    Collective(CollectiveHeader),
     /// A node that no admissible perturbation breaks.
     Node(NodeProof),
     /// Bounds of the units of a node of a layer above 2.
@@ -27,10 +29,10 @@ pub enum Line {
     /// What it takes to break a node.
     Share(Share),
     /// Last line: how many predictions are broken at most.
-    Claim(Claim),
+    Claim(CollectiveClaim),
 }
 
-impl Line {
+impl CollectiveLine {
     /// Writes the line and a line feed.
     ///
     /// # Errors
@@ -40,11 +42,12 @@ impl Line {
         to.write_all(b"\n")
     }
 
-    /// Reads a line without its line feed, exactly as the format says. No list in it may have more than `longest` entries.
+    /// Reads a line without its line feed, exactly as the format says. No list in it may have more than `longest`
+    /// entries.
     ///
     /// # Errors
     /// [`Reason::Syntax`].
-    pub fn read(bytes: &[u8], longest: usize) -> Result<Line, Reason> {
+    pub fn read(bytes: &[u8], longest: usize) -> Result<CollectiveLine, Reason> {
         strict::read(bytes, longest).map_err(|problem| Reason::Syntax(problem.chars().take(200).collect()))
     }
 }
@@ -52,7 +55,7 @@ impl Line {
 /// What is claimed about what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Header {
+pub struct CollectiveHeader {
     /// [`VERSION`].
     pub version: u32,
     /// [`gcnproof_files::GraphFile::digest`].
@@ -73,7 +76,7 @@ pub struct Header {
     pub nodes: Option<Vec<u32>>,
 }
 
-impl Header {
+impl CollectiveHeader {
     /// The header of proofs about single nodes under the same budget.
     pub fn of_single_nodes(&self) -> format::Header {
         format::Header {
@@ -92,9 +95,9 @@ impl Header {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
-    /// The node.
+    /// Its row in the graph; no other line speaks of it.
     pub id: u32,
-    /// Its predicted class.
+    /// The class that is predicted without flips.
     pub class: u32,
     /// `α`, in units of 2⁻²⁴.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -104,32 +107,32 @@ pub struct Share {
     pub size: u32,
     /// Leaves that are not the usual ones, ascending by class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub leaves: Vec<(u32, Leaf)>,
+    pub leaves: Vec<(u32, ShareLeaf)>,
 }
 
 /// A bound of a margin that is linear in the flips.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Leaf {
-    /// Stated briefly.
+pub enum ShareLeaf {
+    /// Multipliers, which the checker expands (`FORMAT.md` §7).
     Leaf(Box<format::Leaf>),
-    /// By hints.
+    /// The numbers of the rules themselves.
     Hints(Box<Hints>),
 }
 
-impl Leaf {
+impl ShareLeaf {
     /// The leaf of a class that a share line does not list; `depth` is the number of representations.
-    pub fn usual(depth: usize) -> Leaf {
+    pub fn usual(depth: usize) -> ShareLeaf {
         let dual = if depth > 3 { Some(3) } else { None };
-        Leaf::Leaf(Box::new(format::Leaf { dual, ..format::Leaf::default() }))
+        ShareLeaf::Leaf(Box::new(format::Leaf { dual, ..format::Leaf::default() }))
     }
 }
 
-impl From<Leaf> for Step {
-    fn from(leaf: Leaf) -> Step {
+impl From<ShareLeaf> for Step {
+    fn from(leaf: ShareLeaf) -> Step {
         match leaf {
-            Leaf::Leaf(leaf) => Step::Leaf(leaf),
-            Leaf::Hints(hints) => Step::Hints(hints),
+            ShareLeaf::Leaf(leaf) => Step::Leaf(leaf),
+            ShareLeaf::Hints(hints) => Step::Hints(hints),
         }
     }
 }
@@ -137,7 +140,7 @@ impl From<Leaf> for Step {
 /// How many predictions are broken at most, and prices that show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Claim {
+pub struct CollectiveClaim {
     /// The number of lines between the header and this one.
     pub lines: u64,
     /// `B`.
@@ -150,7 +153,7 @@ pub struct Claim {
     pub prices: Vec<(u32, u64)>,
 }
 
-impl Claim {
+impl CollectiveClaim {
     /// `η` of a node.
     pub fn price_of(&self, node: u32) -> u64 {
         self.prices.binary_search_by_key(&node, |entry| entry.0).map_or(0, |at| self.prices[at].1)

@@ -17,15 +17,19 @@ impl RowSum {
         RowSum { sums: vec![0.0; columns], touched: Vec::new(), is_touched: vec![false; columns] }
     }
 
-    /// Adds `factor` times a row.
-    pub(crate) fn add(&mut self, factor: Stored, (columns, values): (&[u32], &[f64])) {
-        for (&column, &value) in columns.iter().zip(values) {
-            let at = column as usize;
-            if !std::mem::replace(&mut self.is_touched[at], true) {
-                self.touched.push(column);
-            }
-            self.sums[at] += factor.0 * value;
+    /// Adds `factor` times an entry.
+    pub(crate) fn add(&mut self, factor: Stored, column: u32, value: f64) {
+        let at = column as usize;
+        if !std::mem::replace(&mut self.is_touched[at], true) {
+            self.touched.push(column);
         }
+        self.sums[at] += factor.0 * value;
+    }
+
+    /// Adds `factor` times a row of a matrix.
+    pub(crate) fn add_row(&mut self, factor: Stored, matrix: &SparseMatrix, row: usize) {
+        let (columns, values) = matrix.row(row);
+        columns.iter().zip(values).for_each(|(&column, &value)| self.add(factor, column, value));
     }
 
     /// Appends the row without its zeros, and begins the next.

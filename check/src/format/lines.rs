@@ -4,10 +4,10 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use ruzstd::decoding::StreamingDecoder;
 
-use crate::reason::Reason;
+use crate::verdict::Reason;
 
-/// Bytes of a line after the header, at most. What a line becomes in memory is up to some 15 times as large: `{"leaf":{}}` is
-/// the worst.
+/// Bytes of a line after the header, at most. What a line becomes in memory is up to some 15 times as large:
+/// `{"leaf":{}}` is the worst.
 pub const LONGEST_LINE: usize = 8 << 20;
 
 /// Lines that are judged together, in parallel, at most; together they have at most [`LONGEST_LINE`] bytes.
@@ -26,7 +26,7 @@ pub(crate) struct Lines<'a> {
     held: Option<Raw>,
     /// How many lines were handed out.
     pub(crate) number: u64,
-    /// So many may be.
+    /// So many may be handed out, the header among them.
     most: u64,
     /// Bytes of lines that were too long.
     skipped: u64,

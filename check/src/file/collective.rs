@@ -2,15 +2,14 @@
 
 use rayon::prelude::*;
 
-use super::checker::Checker;
-use super::format::{Line, MOST_SHARES, Share};
-use crate::checker::{Fault, Verdict};
+use super::header::Stop;
+use super::summary::{Collective, Summary};
+use crate::collective::{CollectiveChecker, CollectiveLine, MOST_SHARES, Share};
 use crate::format::NodeProof;
-use crate::lines::Lines;
-use crate::reason::Reason;
-use crate::stream::Stop;
-use crate::summary::{Collective, Summary};
-use crate::work::{Work, steps};
+use crate::format::lines::Lines;
+use crate::number::steps;
+use crate::verdict::{Fault, Reason, Verdict};
+use crate::work::Work;
 
 /// A line that can be judged beside others.
 enum Task {
@@ -30,7 +29,7 @@ enum Judged {
 struct Progress {
     /// By node: did an earlier line speak of it?
     seen: Vec<bool>,
-    /// Lines with shares.
+    /// Lines with shares, wrong ones among them.
     shares: usize,
     /// Lines after the header.
     lines: u64,
@@ -41,7 +40,7 @@ struct Progress {
 /// All lines after the header.
 pub(crate) fn run(
     mut lines: Lines,
-    checker: &Checker,
+    checker: &CollectiveChecker,
     work: &Work,
     progress: &mut dyn FnMut(u64),
     summary: &mut Summary,
@@ -58,13 +57,13 @@ pub(crate) fn run(
             break;
         }
         work.read(&batch).map_err(|reason| Stop::Wrong(first, reason))?;
-        let read: Vec<Result<Line, Reason>> =
-            batch.into_par_iter().map(|raw| raw.and_then(|bytes| Line::read(&bytes, usize::MAX))).collect();
+        let read: Vec<Result<CollectiveLine, Reason>> =
+            batch.into_par_iter().map(|raw| raw.and_then(|bytes| CollectiveLine::read(&bytes, usize::MAX))).collect();
         for (number, line) in (first..).zip(read) {
             if ended {
                 return Err(wrong(number, "a line follows the claim"));
             }
-            if let Ok(Line::Claim(claim)) = &line {
+            if let Ok(CollectiveLine::Claim(claim)) = &line {
                 finish(checker, &mut state.waiting, summary);
                 if claim.lines != state.lines {
                     let (stated, found) = (claim.lines, state.lines);
@@ -101,13 +100,19 @@ pub(crate) fn run(
 
 impl Progress {
     /// A line before the claim: it waits, or is dealt with at once where others depend on it.
-    fn take(&mut self, checker: &Checker, number: u64, line: Result<Line, Reason>, summary: &mut Summary) {
+    fn take(
+        &mut self,
+        checker: &CollectiveChecker,
+        number: u64,
+        line: Result<CollectiveLine, Reason>,
+        summary: &mut Summary,
+    ) {
         let task = match line {
-            Ok(Line::Node(proof)) => match self.first_of(proof.id) {
+            Ok(CollectiveLine::Node(proof)) => match self.first_of(proof.id) {
                 Ok(()) => Task::Node(proof),
                 Err(reason) => Task::Wrong(Some(proof.id), reason),
             },
-            Ok(Line::Share(share)) => {
+            Ok(CollectiveLine::Share(share)) => {
                 self.shares += 1;
                 let too_many = || Reason::TooLarge(format!("more than {MOST_SHARES} lines with shares"));
                 let fine = self.first_of(share.id);
@@ -116,10 +121,10 @@ impl Progress {
                     Err(reason) => Task::Wrong(Some(share.id), reason),
                 }
             }
-            Ok(Line::Bounds(_)) if self.shares > 0 => {
+            Ok(CollectiveLine::Bounds(_)) if self.shares > 0 => {
                 Task::Wrong(None, Reason::Order("bounds stand before the first share".into()))
             }
-            Ok(Line::Bounds(line)) => {
+            Ok(CollectiveLine::Bounds(line)) => {
                 // It counts for the lines after it and not for those before.
                 finish(checker, &mut self.waiting, summary);
                 match checker.bounds(&line) {
@@ -127,9 +132,9 @@ impl Progress {
                     Err(reason) => Task::Wrong(None, reason),
                 }
             }
-            Ok(Line::Collective(_)) => Task::Wrong(None, Reason::Order("a second header".into())),
+            Ok(CollectiveLine::Collective(_)) => Task::Wrong(None, Reason::Order("a second header".into())),
             // The claim is dealt with where lines are counted.
-            Ok(Line::Claim(_)) => Task::Wrong(None, Reason::Order("a second claim".into())),
+            Ok(CollectiveLine::Claim(_)) => Task::Wrong(None, Reason::Order("a second claim".into())),
             Err(reason) => Task::Wrong(None, reason),
         };
         self.waiting.push((number, task));
@@ -143,7 +148,7 @@ impl Progress {
 }
 
 /// Judges all lines that wait, in parallel, and enters what became of them in their order.
-fn finish(checker: &Checker, waiting: &mut Vec<(u64, Task)>, summary: &mut Summary) {
+fn finish(checker: &CollectiveChecker, waiting: &mut Vec<(u64, Task)>, summary: &mut Summary) {
     let judge = |(number, task): (u64, Task)| {
         let before = steps();
         let judged = match task {
@@ -152,7 +157,7 @@ fn finish(checker: &Checker, waiting: &mut Vec<(u64, Task)>, summary: &mut Summa
             Task::Wrong(node, reason) => Judged::Wrong(node, reason),
         };
         if !matches!(judged, Judged::Node(_, Ok(_)) | Judged::Share(_, Ok(()))) {
-            checker.work.waste(steps().wrapping_sub(before));
+            checker.work().waste(steps().wrapping_sub(before));
         }
         (number, judged)
     };

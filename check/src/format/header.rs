@@ -16,9 +16,9 @@ pub struct Header {
     pub graph: String,
     /// [`gcnproof_files::ModelFile::digest`].
     pub model: String,
-    /// One rule per weight layer: `gcn`, `gcn-self`, `mean`, `mean+self`, `sum`, `sum+self`, `identity`, `matrix:` and the digest
-    /// of the matrix ([`crate::matrix_digest`]), or `poly(RULE;c0,c1,…)`. Where a layer of the model names the rules of its terms,
-    /// exactly these, joined by ` & `.
+    /// One rule per weight layer: `gcn`, `gcn-self`, `mean`, `mean+self`, `sum`, `sum+self`, `identity`, `matrix:` and
+    /// the digest of the matrix ([`crate::matrix_digest`]), or `poly(RULE;c0,c1,…)`. Where a layer of the model names
+    /// the rules of its terms, exactly these, joined by ` & `.
     pub message_passing: Vec<String>,
     /// What the attacker may do.
     pub budget: BudgetStatement,
@@ -35,7 +35,8 @@ pub struct Header {
 pub struct Deployed {
     /// Bits of a significand: 24 for float32.
     pub precision: u32,
-    /// By how many unit roundoffs operator entries may differ from the stored ones: for each layer one number for each term.
+    /// By how many unit roundoffs operator entries may differ from the stored ones: for each layer one number for each
+    /// term.
     pub operator_error: Vec<Vec<u32>>,
     /// May subnormal numbers be taken for zero?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -170,8 +171,8 @@ impl FromStr for Convention {
     }
 }
 
-/// Bytes of the header, at most: every node may have a local budget of 20 digits, every attribute may be frozen, and every
-/// layer may have a matrix of its own.
+/// Bytes of the header, at most: every node may have a local budget of 20 digits, every attribute may be frozen, and
+/// every layer may have a matrix of its own.
 pub fn longest_header(nodes: usize, attributes: usize, layers: usize) -> usize {
     let parts = [(nodes, 21), (attributes, 11), (layers, 80)];
     parts.iter().fold(1 << 16, |sum, &(count, bytes)| count.saturating_mul(bytes).saturating_add(sum))

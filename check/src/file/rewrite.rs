@@ -8,13 +8,16 @@ use std::path::Path;
 
 use gcnproof_files::{GraphFile, ModelFile};
 
-use crate::checker::{Checker, Fault};
+use super::answer::differences;
+use super::header::{Stop, read_header};
+use super::options::Options;
+use super::stream::in_order;
+use super::summary::Stated;
+use crate::checker::Checker;
+use crate::format::lines::{LONGEST_LINE, Lines, Raw};
 use crate::format::{BoundsLine, Header, Line, NodeProof, Unproved, VERSION};
-use crate::lines::{LONGEST_LINE, Lines, Raw};
-use crate::question::differences;
 use crate::statement::Statement;
-use crate::stream::{Options, Stop, in_order, read_header};
-use crate::summary::Stated;
+use crate::verdict::Fault;
 
 /// What became of a file that was written again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,8 +57,8 @@ pub fn expand_file(
     })
 }
 
-/// Writes a file of proofs again, in the present version: bounds where leaves need them, hints for short leaves. A proof that is rejected
-/// becomes a node without proof, with the reason.
+/// Writes a file of proofs again, in the present version: bounds where leaves need them, hints for short leaves. A
+/// proof that is rejected becomes a node without proof, with the reason.
 ///
 /// # Errors
 /// If a file cannot be read or written, or is not a file of proofs about this graph and model.

@@ -1,17 +1,13 @@
 //! The outcome of a check of a file: verdicts by node, rejected lines, counts.
 
-use std::fmt;
-
 use gcnproof_files::PartFile;
 use serde::Serialize;
 
-use crate::checker::{Fault, Verdict};
-use crate::collective;
-use crate::edges;
+use crate::collective::CollectiveHeader;
+use crate::edges::EdgeHeader;
 use crate::format::{Convention, Header, Unproved};
 use crate::question::Question;
-use crate::reason::Reason;
-use crate::report::visible;
+use crate::verdict::{Fault, Reason, Verdict};
 use crate::work::Steps;
 
 /// Rejections that a summary keeps; more are only counted.
@@ -28,22 +24,6 @@ pub struct Rejection {
     pub fault: Fault,
 }
 
-impl fmt::Display for Rejection {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "line {}", self.line)?;
-        if let Some(node) = self.node {
-            write!(f, ", node {node}")?;
-        }
-        if let Some(class) = self.fault.class {
-            write!(f, ", class {class}")?;
-        }
-        if let Some(step) = self.fault.step {
-            write!(f, ", tree node {step}")?;
-        }
-        write!(f, ": {}", visible(&self.fault.reason.to_string()))
-    }
-}
-
 /// What a file is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
@@ -51,9 +31,9 @@ pub enum Stated {
     /// Flips of attributes.
     Flips(Header),
     /// Removed edges.
-    Removals(edges::format::Header),
+    Removals(EdgeHeader),
     /// One attack by flips of attributes for the whole graph.
-    Collective(collective::format::Header),
+    Collective(CollectiveHeader),
 }
 
 impl Stated {
@@ -96,7 +76,8 @@ pub struct Collective {
     pub shared: u64,
     /// So many predictions are broken at most, says the file.
     pub claimed: u64,
-    /// So many, say its accepted lines; fewer perhaps in exact numbers, if floats suffice for the claim. The largest number where they say nothing.
+    /// So many, say its accepted lines; fewer perhaps in exact numbers, if floats suffice for the claim. The largest
+    /// number where they say nothing.
     pub shown: u64,
     /// Is the claim accepted?
     pub proved: bool,
@@ -109,13 +90,14 @@ pub struct Summary {
     pub header: Option<Stated>,
     /// The number of attributes of the graph.
     pub attributes: usize,
-    /// What was asked.
+    /// What was asked; without it no exit code is 0.
     pub question: Option<Question>,
     /// What the graph says of itself if it is a part of a larger one.
     pub part: Option<PartFile>,
     /// Does the statement permit no perturbation at all?
     pub void: bool,
-    /// Were the lines after the header looked at? Not where the header does not fit the files or is about something else than what was asked.
+    /// Were the lines after the header looked at? Not where the header does not fit the files or is about something
+    /// else than what was asked.
     pub checked: bool,
     /// The verdict of each node of the graph; `None` where the file has no accepted proof.
     pub verdicts: Vec<Option<Verdict>>,
@@ -180,7 +162,8 @@ impl Summary {
         }
     }
 
-    /// Is everything accepted, something proved, and what was asked answered? Where nothing was asked that says little: [`Summary::answered`].
+    /// Is everything accepted, something proved, and what was asked answered? Where nothing was asked that says little:
+    /// [`Summary::answered`].
     pub fn success(&self) -> bool {
         self.accepted() && self.proves() && self.unmet.is_empty()
     }
@@ -204,8 +187,16 @@ impl Summary {
         }
     }
 
+    /// The rows that a question is about.
+    pub(crate) fn asked_rows(&self, question: &Question) -> Vec<usize> {
+        match &question.nodes {
+            Some(nodes) => nodes.iter().map(|&node| node as usize).collect(),
+            None => (0..self.verdicts.len()).filter(|&row| self.owns(row)).collect(),
+        }
+    }
+
     /// Does the graph answer for this row? A part does so for some of its rows only.
-    pub(crate) fn owns(&self, row: usize) -> bool {
+    fn owns(&self, row: usize) -> bool {
         self.part.as_ref().is_none_or(|part| part.owns(row))
     }
 

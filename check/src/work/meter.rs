@@ -1,26 +1,15 @@
-//! How much a check may cost: limits, and meters that compare with them what is about to be done.
-//!
-//! Costs are counted in elementary steps, a word of an integer or a float operation each, so that an outcome depends on the files and the limits
-//! and not on the machine. Who does something that may be long says how many steps it takes *before* doing it ([`Meter::spend`]); exact numbers
-//! count for themselves (`step`), and who computes with many of them looks at the meter from time to time ([`Meter::look`]). What exceeds a limit
-//! ends as [`Reason::TooExpensive`]: neither accepted nor rejected.
+//! Counters of what a check costs: one for the whole check, and one for the line that a thread judges.
 
 use std::cell::Cell;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::lines::Raw;
-use crate::reason::Reason;
-
-/// Steps that take about a second, for people only.
-const PER_SECOND: u64 = 1_000_000_000;
+use super::limits::Limits;
+use crate::number::{set_steps, step, steps};
+use crate::verdict::{Cost, Reason};
 
 /// Steps for a byte of a line that is taken apart.
 const BYTE: u64 = 8;
-
-/// So many times as much may a check in exact numbers cost.
-const EXACT: u64 = 256;
 
 /// Lines of bounds, all together, may cost so many times as much for every node as what is not accepted.
 const BOUNDS: u64 = 256;
@@ -28,150 +17,10 @@ const BOUNDS: u64 = 256;
 /// A meter tells what it has counted to all others after so many steps, and looks whether the check is to stop.
 const TELL: u64 = 1 << 22;
 
-/// What a check may cost, at most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Steps for one leaf, besides [`Limits::flip`]; and for all bends of a leaf.
-    pub leaf: u64,
-    /// Steps for a leaf for each flip, each entry of an operator along which it is sent, and each unit that it changes: what a leaf costs on a large
-    /// neighbourhood, where no price rules a flip out.
-    pub flip: u64,
-    /// Steps for one line, besides those that the neighbourhood allows for one leaf of every class; the header is a line.
-    pub line: u64,
-    /// Steps for all lines that turn out not to be accepted, whatever the graph, and for what all lines share.
-    pub file: u64,
-    /// The same, besides, for every node of the graph.
-    pub node: u64,
-    /// Bytes of what is kept beside graph, model and one line at a time.
-    pub memory: u64,
-}
-
-/// No honest file comes near: `FORMAT.md` §2.
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { leaf: 1 << 30, flip: 1 << 8, line: 1 << 32, file: 1 << 32, node: 1 << 20, memory: 1 << 29 }
-    }
-}
-
-impl Limits {
-    /// Nothing is too expensive.
-    pub const NONE: Limits =
-        Limits { leaf: u64::MAX, flip: u64::MAX, line: u64::MAX, file: u64::MAX, node: u64::MAX, memory: u64::MAX };
-
-    /// So many times the default; no limits for 0.
-    pub fn factor(factor: u64) -> Limits {
-        if factor == 0 { Limits::NONE } else { Limits::default().times(factor, factor) }
-    }
-
-    /// For a check in exact numbers alone: trees have as many leaves, and all of them are expensive.
-    #[must_use]
-    pub(crate) fn exact(self) -> Limits {
-        self.times(1, EXACT)
-    }
-
-    /// Some times as much for a leaf and for memory, and for more than a leaf.
-    fn times(self, leaf: u64, more: u64) -> Limits {
-        let Limits { leaf: of_leaf, flip, line, file, node, memory } = self;
-        Limits {
-            leaf: of_leaf.saturating_mul(leaf),
-            flip: flip.saturating_mul(leaf),
-            line: line.saturating_mul(more),
-            file: file.saturating_mul(more),
-            node: node.saturating_mul(more),
-            memory: memory.saturating_mul(leaf),
-        }
-    }
-}
-
-/// What something would cost, and what is allowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cost {
-    /// Of one line.
-    Line {
-        /// Steps that it takes at least.
-        steps: u64,
-        /// Steps that it may take.
-        allowed: u64,
-    },
-    /// Of all lines that are not accepted, and of what lines share.
-    File {
-        /// Steps that they take at least.
-        steps: u64,
-        /// Steps that they may take.
-        allowed: u64,
-    },
-    /// Of what has to be kept.
-    Memory {
-        /// Bytes that it takes at least.
-        bytes: u64,
-        /// Bytes that it may take.
-        allowed: u64,
-    },
-}
-
-impl Cost {
-    /// The cost of a whole of which so much is done.
-    pub(crate) fn of_whole(self, done: usize, whole: usize) -> Cost {
-        match self {
-            Cost::Line { steps, allowed } => {
-                let steps = u128::from(steps) * (whole as u128) / (done as u128 + 1);
-                Cost::Line { steps: u64::try_from(steps).unwrap_or(u64::MAX), allowed }
-            }
-            other => other,
-        }
-    }
-}
-
-impl fmt::Display for Cost {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let (what, needed, allowed) = match *self {
-            Cost::Line { steps, allowed } => ("", time(steps), time(allowed)),
-            Cost::File { steps, allowed } => ("what is not accepted takes ", time(steps), time(allowed)),
-            Cost::Memory { bytes, allowed } => ("", memory(bytes), memory(allowed)),
-        };
-        let would = if what.is_empty() { "would take " } else { what };
-        write!(f, "too expensive: {would}about {needed} or more, allowed are {allowed} (--work-limit raises that)")
-    }
-}
-
-/// Steps as people measure them.
-fn time(steps: u64) -> String {
-    let seconds = steps / PER_SECOND;
-    match seconds {
-        0 => "1 s".into(),
-        1..=119 => format!("{seconds} s"),
-        120..=7_199 => format!("{} minutes", seconds / 60),
-        7_200..=172_799 => format!("{} hours", seconds / 3_600),
-        _ => format!("{} days", seconds / 86_400),
-    }
-}
-
-fn memory(bytes: u64) -> String {
-    match bytes >> 30 {
-        0 => format!("{} MB", (bytes >> 20).max(1)),
-        gigabytes => format!("{gigabytes} GB of memory"),
-    }
-}
-
-thread_local! {
-    /// What this thread has done so far.
-    static STEPS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// Counts steps of this thread: whichever meter looks next has them.
-pub(crate) fn step(steps: u64) {
-    STEPS.with(|count| count.set(count.get().wrapping_add(steps)));
-}
-
-/// What this thread has done so far.
-pub(crate) fn steps() -> u64 {
-    STEPS.with(Cell::get)
-}
-
-/// What was done.
+/// Steps that a check has taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Steps {
-    /// For all lines.
+    /// Of all lines, and of what they share.
     pub all: u64,
     /// For the most expensive line.
     pub line: u64,
@@ -183,9 +32,9 @@ pub struct Steps {
 #[derive(Debug)]
 pub struct Work {
     limits: Limits,
-    /// Steps for all lines.
+    /// Steps that may be in vain.
     file: u64,
-    /// Steps of all lines.
+    /// Steps of all lines, and of what they share.
     spent: AtomicU64,
     /// Steps of those that are not accepted, and of what lines share.
     wasted: AtomicU64,
@@ -237,7 +86,7 @@ impl Work {
     }
 
     /// Some lines are about to be taken apart.
-    pub(crate) fn read(&self, lines: &[Raw]) -> Result<(), Reason> {
+    pub(crate) fn read(&self, lines: &[Result<Vec<u8>, Reason>]) -> Result<(), Reason> {
         let bytes = lines.iter().flatten().map(|line| line.len() as u64).sum::<u64>();
         self.waste(bytes.saturating_mul(BYTE) / 4);
         self.go_on()
@@ -307,7 +156,7 @@ pub struct Meter<'w> {
     told: Cell<u64>,
     /// What the thread had done when the meter was last looked at.
     seen: Cell<u64>,
-    /// Bytes that are held.
+    /// Bytes that are held until the line is done.
     held: Cell<u64>,
 }
 
@@ -412,7 +261,7 @@ impl Meter<'_> {
         let before = steps();
         let result = compute();
         let done = steps().wrapping_sub(before);
-        STEPS.with(|count| count.set(before));
+        set_steps(before);
         self.work.spent.fetch_add(done, Ordering::Relaxed);
         self.work.waste(done);
         self.work.go_on().map(|()| result)
@@ -523,23 +372,6 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_multiples_of_the_default() {
-        let default = Limits::default();
-        assert_eq!(Limits::factor(1), default);
-        let twice = Limits::factor(2);
-        assert_eq!((twice.leaf, twice.flip, twice.line), (2 * default.leaf, 2 * default.flip, 2 * default.line));
-        assert_eq!((twice.file, twice.node, twice.memory), (2 * default.file, 2 * default.node, 2 * default.memory));
-        let exact = default.exact();
-        assert_eq!((exact.leaf, exact.flip, exact.memory), (default.leaf, default.flip, default.memory));
-        assert_eq!(
-            (exact.line, exact.file, exact.node),
-            (EXACT * default.line, EXACT * default.file, EXACT * default.node)
-        );
-        assert_eq!(Limits::factor(0), Limits::NONE);
-        assert_eq!(Limits::factor(u64::MAX), Limits::NONE);
-    }
-
-    #[test]
     fn memory_is_given_back() {
         let work = small(10, 10);
         let meter = work.line();
@@ -564,17 +396,5 @@ mod tests {
         assert_eq!(meter.spend(1), Err(Reason::Interrupted));
         let unlimited = Work::new(Limits::NONE, 1, Some(|| false));
         assert_eq!(unlimited.line().spend(u64::MAX), Ok(()));
-    }
-
-    #[test]
-    fn costs_are_told_as_people_measure() {
-        let line = |steps: u64| Cost::Line { steps, allowed: 17 * PER_SECOND }.to_string();
-        let told = line(40 * PER_SECOND);
-        assert_eq!(told, "too expensive: would take about 40 s or more, allowed are 17 s (--work-limit raises that)");
-        for (seconds, words) in [(120, "2 minutes"), (7200, "2 hours"), (172_800, "2 days")] {
-            assert!(line(seconds * PER_SECOND).contains(words), "{words}");
-        }
-        let memory = Cost::Memory { bytes: 11 << 30, allowed: 1 << 29 }.to_string();
-        assert!(memory.contains("about 11 GB of memory or more, allowed are 512 MB"), "{memory}");
     }
 }

@@ -4,48 +4,22 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, RwLock};
 
-use crate::core::dyadic::Dyadic;
-use crate::core::forward;
-use crate::core::leaf::{self, Path, WholeBounds};
-use crate::core::tree::{Scope, is_predicted};
-use crate::directed::{Interval, Up};
+use crate::core::leaf::WholeBounds;
+use crate::core::path::Path;
+use crate::core::scope::Scope;
+use crate::core::tree::is_predicted;
+use crate::core::{forward, leaf};
 use crate::expand::exact_hints;
-use crate::fast::{Attempt, Fast, Target};
+use crate::fast::{Attempt, Fast, FastTarget};
+use crate::format::exact::ExactHints;
+use crate::format::lines::LONGEST_LINE;
 use crate::format::{BoundsLine, Claim, ClassProof, Convention, Leaf, NodeProof, Step};
-use crate::hints::Hints;
-use crate::lines::LONGEST_LINE;
-use crate::reason::Reason;
+use crate::ids::Flip;
+use crate::number::{Dyadic, Interval, Up};
 use crate::rounding::Rounding;
-use crate::statement::{Decided, Flip, Slice, Statement};
+use crate::statement::{Decided, Slice, Statement};
+use crate::verdict::{Fault, Reason, Verdict};
 use crate::work::{Meter, Work};
-
-/// What an accepted proof shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// No admissible perturbation makes another class as large.
-    Robust,
-    /// An admissible perturbation makes another class larger.
-    NonRobust,
-    /// An admissible perturbation makes another class exactly as large.
-    Tie,
-}
-
-/// Where a proof is wrong, and why.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Fault {
-    /// The class whose proof is wrong, if it is about one.
-    pub class: Option<u32>,
-    /// The node of that class's tree, counted from 0, if it is about one.
-    pub step: Option<usize>,
-    /// What is wrong.
-    pub reason: Reason,
-}
-
-impl From<Reason> for Fault {
-    fn from(reason: Reason) -> Fault {
-        Fault { class: None, step: None, reason }
-    }
-}
 
 /// Whole bounds of a layer and a node, once they were asked for.
 type Lazy = OnceLock<Option<Arc<WholeBounds>>>;
@@ -135,7 +109,7 @@ impl<'a> Checker<'a> {
         }
         let slice = Slice::new(network, network.depth(), proof.id);
         let scope = Scope { network, budget, slice: &slice };
-        let mut target = Target::new(&self.fast, &slice);
+        let mut target = FastTarget::new(&self.fast, &slice);
         let meter = self.work.line();
         for one in trees {
             let class = [proof.class, one.class].into_iter().find(|class| *class as usize >= network.classes());
@@ -148,7 +122,7 @@ impl<'a> Checker<'a> {
                 let Step::Leaf(leaf) = &one.tree[at] else { return Ok(()) };
                 let short = scope.short(path, leaf)?;
                 let hints = match path.decided.overspent(budget) {
-                    true => Hints::default(),
+                    true => ExactHints::default(),
                     false => match target.attempt(&objective, path, &short, true) {
                         Attempt::Empty(hints) | Attempt::Hints(hints, _) => hints.exact(&slice),
                     },
@@ -183,7 +157,7 @@ impl<'a> Checker<'a> {
                 return Err(Reason::Reference("label").into());
             }
         }
-        let target = Target::new(&self.fast, &slice);
+        let target = FastTarget::new(&self.fast, &slice);
         let (node, error) = (proof.id, Dyadic::ZERO);
         let mut problem = Session { checker: self, slice: &slice, target, error, node, meter: &meter };
         match &proof.claim {
@@ -216,7 +190,7 @@ impl<'a> Checker<'a> {
                 meter.spend(witness.flips.len() as u64 * 64)?;
                 let made = problem.scope().witness(&witness.flips).map_err(at_class)?;
                 let error = self.rounded_after(proof, witness.class, &made).map_err(at_class)?;
-                match problem.margin((proof.class, witness.class), &made, &error) {
+                match problem.margin(proof.class, witness.class, &made, &error) {
                     (Ordering::Less, _) => Ok(Verdict::NonRobust),
                     (Ordering::Equal, _) => Ok(Verdict::Tie),
                     (Ordering::Greater, margin) => Err(at_class(Reason::Margin(margin))),
@@ -249,7 +223,7 @@ impl<'a> Checker<'a> {
     pub fn session<T>(&self, node: u32, ask: impl FnOnce(&mut Session) -> T) -> T {
         let network = &self.statement.network;
         let slice = Slice::new(network, network.depth(), node);
-        let (target, meter) = (Target::new(&self.fast, &slice), self.work.line());
+        let (target, meter) = (FastTarget::new(&self.fast, &slice), self.work.line());
         ask(&mut Session { checker: self, slice: &slice, target, error: Dyadic::ZERO, node, meter: &meter })
     }
 
@@ -270,14 +244,14 @@ impl<'a> Checker<'a> {
         if self.stated_bounds(layer, line.node).is_some() {
             return Err(Reason::Order("bounds of this layer and node were already stated".into()));
         }
-        let (reach, units) = line.hints()?;
+        let hints = line.hints()?;
         let bounds = self.work.bounds(|meter| {
             let slice = Slice::new(network, layer, line.node);
             meter.spend(slice.steps())?;
             meter.allow(4 * network.widths[layer], slice.flips(network));
             let whole = |l: usize, node: u32| Ok(self.stated_bounds(l, node));
             let target = leaf::Target { network, budget: &self.statement.budget, slice: &slice, whole: &whole, meter };
-            let bounds = target.whole_bounds(&reach, &units)?;
+            let bounds = target.whole_bounds(&hints)?;
             meter.keep(bounds.bytes())?;
             Ok(bounds)
         })?;
@@ -306,13 +280,13 @@ impl<'a> Checker<'a> {
         let compute = || {
             let Statement { network, budget, .. } = self.statement;
             let slice = Slice::new(network, l, node);
-            let (reach, units) = self.fast.whole_hints(l, node, &slice);
+            let hints = self.fast.whole_hints(l, node, &slice);
             // The files alone say what this costs, and all lines share it: no line is too expensive for it.
             let work = self.work.unlimited();
             let meter = work.line();
             let whole = |l: usize, node: u32| self.whole(l, node, &meter);
             let target = leaf::Target { network, budget, slice: &slice, whole: &whole, meter: &meter };
-            target.whole_bounds(&reach, &units).ok().map(Arc::new)
+            target.whole_bounds(&hints).ok().map(Arc::new)
         };
         meter.shared(|| self.expanded[l - 3][node as usize].get_or_init(compute).clone())
     }
@@ -333,13 +307,13 @@ impl<'a> Checker<'a> {
 }
 
 /// Where the hints of accepted short leaves are kept, if they are asked for: class, place in the tree, hints.
-type Keep<'k> = Option<&'k mut Vec<(u32, usize, Hints)>>;
+type Keep<'k> = Option<&'k mut Vec<(u32, usize, ExactHints)>>;
 
 /// One node, whose leaves can be asked about one by one.
 pub struct Session<'a> {
     pub(crate) checker: &'a Checker<'a>,
     pub(crate) slice: &'a Slice,
-    pub(crate) target: Target<'a>,
+    pub(crate) target: FastTarget<'a>,
     node: u32,
     pub(crate) meter: &'a Meter<'a>,
     /// What the bound of the class at hand must exceed: 0 for the exact network.
@@ -356,10 +330,11 @@ impl Session<'_> {
         self.meter.restart();
         path.units.iter().try_for_each(|split| self.scope().unit(split.0).map(|_| ()))?;
         self.error = self.checker.rounded(self.node, reference, class)?;
-        self.judge_leaf((reference, class), path, step, false).map(|_| ())
+        self.judge_leaf(reference, class, path, step, false).map(|_| ())
     }
 
-    /// A free flip on which to split a leaf that is not accepted: the one that loses most, or any that may change something.
+    /// A free flip on which to split a leaf that is not accepted: the one that loses most, or any that may change
+    /// something.
     pub fn worst_flip(&mut self, reference: u32, class: u32, path: &Path, leaf: &Leaf) -> Option<Flip> {
         let Statement { network, budget, .. } = self.checker.statement;
         let short = self.scope().short(path, leaf).ok()?;
@@ -391,7 +366,7 @@ impl Session<'_> {
         let Statement { network, budget, .. } = self.checker.statement;
         let scope = Scope { network, budget, slice: self.slice };
         let result = scope.tree(&proof.tree, self.meter, |at, path| {
-            let hints = self.judge_leaf((reference, proof.class), path, &proof.tree[at], keep.is_some())?;
+            let hints = self.judge_leaf(reference, proof.class, path, &proof.tree[at], keep.is_some())?;
             if let (Some(kept), Some(hints)) = (&mut *keep, hints) {
                 let numbers = kept.iter().map(|(_, _, hints)| hints.numbers()).sum::<usize>() + hints.numbers();
                 if numbers > LONGEST_LINE / 4 {
@@ -407,11 +382,12 @@ impl Session<'_> {
     /// Accepts a leaf on its path, and returns the hints of a short one if they are wanted.
     fn judge_leaf(
         &mut self,
-        (reference, class): (u32, u32),
+        reference: u32,
+        class: u32,
         path: &Path,
         step: &Step,
         wanted: bool,
-    ) -> Result<Option<Hints>, Reason> {
+    ) -> Result<Option<ExactHints>, Reason> {
         let Statement { network, budget, .. } = self.checker.statement;
         let objective = [(reference, 1), (class, -1)];
         let short = match step {
@@ -427,7 +403,7 @@ impl Session<'_> {
             Step::Unit(..) | Step::Flip(..) => return Err(Reason::Incomplete),
         };
         if path.decided.overspent(budget) {
-            return Ok(Some(Hints::default()));
+            return Ok(Some(ExactHints::default()));
         }
         self.meter.spend(self.slice.steps())?;
         let error = Interval::around(&self.error).upper;
@@ -455,9 +431,9 @@ impl Session<'_> {
         })
     }
 
-    /// The sign of a margin with its error added, which is 0 for the exact network, and floats around it. As deployed, a margin
-    /// that is only just as large as its error breaks nothing.
-    fn margin(&self, (reference, class): (u32, u32), flips: &Decided, error: &Dyadic) -> (Ordering, Interval) {
+    /// The sign of a margin with its error added, which is 0 for the exact network, and floats around it. As deployed,
+    /// a margin that is only just as large as its error breaks nothing.
+    fn margin(&self, reference: u32, class: u32, flips: &Decided, error: &Dyadic) -> (Ordering, Interval) {
         if !self.checker.exact_only {
             let logits = self.target.logits(flips);
             let margin = logits[reference as usize].minus(logits[class as usize]).plus(Interval::around(error));

@@ -1,17 +1,12 @@
-//! Hints: the numbers of a leaf (`FORMAT.md` §2). Nothing follows from them but what the rules of the core make of them.
+//! Hints in exact numbers, as the rules of the core read them (`FORMAT.md` §2). Nothing follows from them but what
+//! these rules make of them.
 
-use crate::core::dyadic::Dyadic;
-use crate::statement::Flip;
-
-/// `(layer, node, unit)`.
-pub type Unit = (u32, u32, u32);
-
-/// `(node, unit)` of layer 2.
-pub type Cell = (u32, u32);
+use crate::ids::{Cell, Flip, Unit};
+use crate::number::Dyadic;
 
 /// Prices of flips: `ρ ≥ 0` of every one, `η ≥ 0` of those of some nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Prices {
+pub struct ExactPrices {
     /// `ρ`.
     pub every: Dyadic,
     /// `η`, ascending by node.
@@ -26,12 +21,12 @@ pub struct Level {
     /// `T ≥ 0`.
     pub level: Dyadic,
     /// For the sum of what the flips made pay.
-    pub prices: Prices,
+    pub prices: ExactPrices,
 }
 
 /// A bend by prices of either sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Envelope {
+pub struct ExactEnvelope {
     /// `c ≥ 0`.
     pub weight: Dyadic,
     /// `τ`.
@@ -44,33 +39,58 @@ pub struct Envelope {
 
 /// The hints of a leaf; every list ascending, what is not listed as `FORMAT.md` says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hints {
+pub struct ExactHints {
     /// Slopes of units above layer 2.
     pub slopes: Vec<(Unit, Dyadic)>,
     /// `rise` and `fall`.
     pub lines: Vec<(Cell, [Dyadic; 2])>,
     /// Prices for `U` and for `V`.
-    pub reach: Vec<(Cell, [Prices; 2])>,
+    pub reach: Vec<(Cell, [ExactPrices; 2])>,
     /// Bends by levels.
     pub levels: Vec<(Cell, Level)>,
     /// Bends by prices.
-    pub envelopes: Vec<(Cell, Envelope)>,
+    pub envelopes: Vec<(Cell, ExactEnvelope)>,
     /// Prices for the largest loss.
-    pub price: Prices,
+    pub price: ExactPrices,
     /// Row slopes are rounded to multiples of `2^grid`.
     pub grid: Option<i64>,
 }
 
-impl Prices {
+/// Hints for the bounds of a unit of a layer above 2; of each list the best counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitBoundHints {
+    /// The unit within its layer.
+    pub unit: u32,
+    /// For `R`.
+    pub lower: Vec<ExactHints>,
+    /// For `S`.
+    pub upper: Vec<ExactHints>,
+}
+
+/// Hints for the whole bounds of a node of a layer above 2.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WholeHints {
+    /// Only its `reach` counts, and only at layer 3.
+    pub reach: ExactHints,
+    /// Ascending by unit.
+    pub units: Vec<UnitBoundHints>,
+}
+
+/// The entry of a key in an ascending list.
+pub fn find<'a, K: Ord + Copy, T>(list: &'a [(K, T)], key: &K) -> Option<&'a T> {
+    list.binary_search_by_key(key, |entry| entry.0).ok().map(|at| &list[at].1)
+}
+
+impl ExactPrices {
     fn numbers(&self) -> usize {
         1 + 2 * self.nodes.len()
     }
 }
 
-impl Hints {
+impl ExactHints {
     /// How many numbers they consist of, about.
     pub(crate) fn numbers(&self) -> usize {
-        let reach = self.reach.iter().map(|(_, both)| 2 + both.iter().map(Prices::numbers).sum::<usize>());
+        let reach = self.reach.iter().map(|(_, both)| 2 + both.iter().map(ExactPrices::numbers).sum::<usize>());
         let levels = self.levels.iter().map(|(_, bend)| 4 + bend.prices.numbers());
         let envelopes = self.envelopes.iter().map(|(_, bend)| 4 + 2 * bend.nodes.len() + 3 * bend.flips.len());
         let lists = reach.chain(levels).chain(envelopes).sum::<usize>();
@@ -85,19 +105,21 @@ mod tests {
     #[test]
     fn every_number_is_counted() {
         let number = Dyadic::from(1);
-        let prices =
-            |nodes: u32| Prices { every: number.clone(), nodes: (0..nodes).map(|n| (n, number.clone())).collect() };
+        let prices = |nodes: u32| ExactPrices {
+            every: number.clone(),
+            nodes: (0..nodes).map(|n| (n, number.clone())).collect(),
+        };
         let level = |nodes: u32| Level { weight: number.clone(), level: number.clone(), prices: prices(nodes) };
-        let envelope = Envelope {
+        let envelope = ExactEnvelope {
             weight: number.clone(),
             every: number.clone(),
             nodes: vec![(0, number.clone()); 5],
             flips: vec![((0, 0), number.clone()); 7],
         };
-        let none = Hints::default();
+        let none = ExactHints::default();
         assert_eq!(none.numbers(), 1);
-        let with = |change: fn(&mut Hints, Hints)| {
-            let all = Hints {
+        let with = |change: fn(&mut ExactHints, ExactHints)| {
+            let all = ExactHints {
                 slopes: vec![((3, 0, 0), number.clone()); 3],
                 lines: vec![((0, 0), [number.clone(), number.clone()]); 5],
                 reach: vec![((0, 0), [prices(2), prices(3)])],
@@ -106,7 +128,7 @@ mod tests {
                 price: prices(4),
                 grid: None,
             };
-            let mut hints = Hints::default();
+            let mut hints = ExactHints::default();
             change(&mut hints, all);
             hints.numbers() - 1
         };

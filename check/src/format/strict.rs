@@ -1,7 +1,7 @@
 //! A JSON reader that accepts only what the format allows (`FORMAT.md` §2): one way to write each thing.
 //!
-//! A general reader takes a list for an object, `null` for what is missing, spaces and escapes anywhere. Two checkers could
-//! then disagree about a file. This one knows no recursion and no memory beyond what it hands out.
+//! A general reader takes a list for an object, `null` for what is missing, spaces and escapes anywhere. Two checkers
+//! could then disagree about a file. This one knows no recursion and no memory beyond what it hands out.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Visitor};
 use serde::forward_to_deserialize_any;
 
-use crate::token::{Error, Reader, wrong};
+use super::token::{Error, Reader, wrong};
 
 /// Reads one value, which must be all there is. No list may have more than `longest` entries.
 ///

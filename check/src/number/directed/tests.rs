@@ -1,4 +1,5 @@
-//! Tests of directed floats: every operation is compared with exact numbers, on floats from the smallest to the largest.
+//! Tests of directed floats: every operation is compared with exact numbers, on floats from the smallest to the
+//! largest.
 
 use super::*;
 
@@ -290,7 +291,7 @@ fn least_values_on_rectangles_and_segments() {
         }
         let (lower, upper) = (-down, up);
         let slope = line[0];
-        let least = Interval::least_on_segment(Interval::around(&k), slope, (Down(lower), Up(upper)));
+        let least = Interval::least_on_segment(Interval::around(&k), slope, Down(lower), Up(upper));
         for x in [lower, lower / 2.0, 0.0, upper / 2.0, upper] {
             let x = exact(x);
             let value = &(&k * &x.positive_part()) - &(&slope.exact() * &x);
@@ -310,7 +311,7 @@ fn least_values_on_rectangles_and_segments() {
     near(at(2.0, -1.0, [1.0, 0.5], 3.0, 2.0), -2.0);
     // Zero counts only if it is on the segment.
     let on = |lower: f64, upper: f64, k: f64, slope: f64| {
-        Interval::least_on_segment(point(k), Stored(slope), (Down(lower), Up(upper))).0
+        Interval::least_on_segment(point(k), Stored(slope), Down(lower), Up(upper)).0
     };
     near(on(1.0, 2.0, 1.0, -1.0), 2.0);
     near(on(-2.0, -1.0, 1.0, 1.0), 1.0);
@@ -398,7 +399,8 @@ fn slopes_above_relu_are_enclosed() {
             if whole.is_zero() {
                 return holds(slope, &Dyadic::ZERO);
             }
-            // The multiple of the grid next to `part / whole`: both ends of the interval are multiples, and none lies between them and that.
+            // The multiple of the grid next to `part / whole`: both ends of the interval are multiples, and none lies
+            // between them and that.
             let unit = Dyadic::new(1.into(), i64::from(grid));
             let (lower, upper) = (exact(slope.lower.0), exact(slope.upper.0));
             let on_grid = [&lower, &upper].iter().all(|end| end.rounded_down(i64::from(grid)) == **end);

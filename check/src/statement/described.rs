@@ -2,10 +2,10 @@
 
 use gcnproof_files::{Described, DescribedLayer, DescribedTerm};
 
-use crate::core::dyadic::Dyadic;
-use crate::directed::Stored;
-use crate::reason::Reason;
-use crate::statement::{Layer, Network};
+use super::network::{Layer, Network};
+use crate::format::Deployed;
+use crate::number::{Dyadic, Stored};
+use crate::verdict::Reason;
 
 /// What a weight layer reads, and the attributes if it is the first.
 fn inputs(network: &Network, layer: usize) -> usize {
@@ -13,12 +13,28 @@ fn inputs(network: &Network, layer: usize) -> usize {
 }
 
 /// How many attributes there are.
-pub(super) fn attributes(network: &Network) -> usize {
+pub(crate) fn attributes(network: &Network) -> usize {
     network.graph.attributes.columns
 }
 
+/// The described layers of a network whose executions a header speaks of.
+///
+/// # Errors
+/// If the header's precision or operator errors do not fit the network, or the model is not what it describes.
+pub(crate) fn require_deployed(network: &Network, deployed: &Deployed) -> Result<Described, Reason> {
+    let wrong = |problem: &str| Err(Reason::Header(format!("deployed: {problem}")));
+    if !(2..=53).contains(&deployed.precision) {
+        return wrong("the precision is not between 2 and 53");
+    }
+    let stated = deployed.operator_error.iter().map(Vec::len);
+    if !stated.eq(network.terms[1..].iter().copied()) {
+        return wrong("the operator errors are not one number for each term of each layer");
+    }
+    described(network)
+}
+
 /// The described layers of a network: its own, or one for each of its weight layers.
-pub(super) fn described(network: &Network) -> Result<Described, Reason> {
+fn described(network: &Network) -> Result<Described, Reason> {
     let sizes =
         (0..network.layers.len()).map(|at| (inputs(network, at), network.widths[at + 2], network.terms[at + 1]));
     let described = match &network.model.described {
@@ -31,7 +47,8 @@ pub(super) fn described(network: &Network) -> Result<Described, Reason> {
     }
 }
 
-/// None unless everything stands where it is said to stand, and nothing that was folded is smaller than what has come of it.
+/// None unless everything stands where it is said to stand, and nothing that was folded is smaller than what has come
+/// of it.
 fn fits(described: &Described, network: &Network) -> Option<()> {
     let holds = |condition: bool| condition.then_some(());
     let nodes = network.graph.attributes.rows;
@@ -48,7 +65,7 @@ fn fits(described: &Described, network: &Network) -> Option<()> {
             holds(term < network.terms[of.weight.layer + 1] && first + rows <= inputs)?;
             holds(of.weight.column.checked_add(layer.outputs)? <= outputs)?;
             if let Some(magnitude) = &of.magnitude {
-                let term = Term::new(network, layer, of);
+                let term = DescribedWeights::new(network, layer, of);
                 holds(Some(magnitude.len()) == rows.checked_mul(layer.outputs) && Stored::are_finite(magnitude))?;
                 for (i, j) in (0..rows).flat_map(|i| (0..layer.outputs).map(move |j| (i, j))) {
                     holds(term.size(i, j) >= term.weight(i, j).size())?;
@@ -70,12 +87,12 @@ fn fits(described: &Described, network: &Network) -> Option<()> {
 }
 
 /// The biases of a layer at a node.
-pub(super) fn bias<'n>(chain: &'n Layer, layer: &DescribedLayer, node: u32) -> &'n [Dyadic] {
+pub(crate) fn bias<'n>(chain: &'n Layer, layer: &DescribedLayer, node: u32) -> &'n [Dyadic] {
     &chain.bias(node)[layer.first..][..layer.outputs]
 }
 
 /// Their sizes, or what was folded into them.
-pub(super) fn bias_sizes(chain: &Layer, layer: &DescribedLayer, node: u32) -> Vec<Dyadic> {
+pub(crate) fn bias_sizes(chain: &Layer, layer: &DescribedLayer, node: u32) -> Vec<Dyadic> {
     let row = |magnitude: &[_]| Stored::all(magnitude).into_iter().map(Stored::exact).collect();
     match &layer.bias_magnitude {
         None => bias(chain, layer, node).iter().map(Dyadic::size).collect(),
@@ -84,9 +101,9 @@ pub(super) fn bias_sizes(chain: &Layer, layer: &DescribedLayer, node: u32) -> Ve
     }
 }
 
-/// The numbers of a term.
+/// The weights of a term of a described layer.
 #[derive(Clone, Copy)]
-pub(super) struct Term<'n> {
+pub(crate) struct DescribedWeights<'n> {
     chain: &'n Layer,
     /// The first of its inputs, and the first of its columns among those of all terms side by side.
     first: usize,
@@ -95,20 +112,20 @@ pub(super) struct Term<'n> {
     of: &'n DescribedTerm,
 }
 
-impl<'n> Term<'n> {
-    pub(super) fn new(network: &'n Network, layer: &DescribedLayer, of: &'n DescribedTerm) -> Term<'n> {
+impl<'n> DescribedWeights<'n> {
+    pub(crate) fn new(network: &'n Network, layer: &DescribedLayer, of: &'n DescribedTerm) -> DescribedWeights<'n> {
         let (inputs, width) = (inputs(network, of.weight.layer), network.widths[of.weight.layer + 2]);
         let (term, first) = (of.weight.row / inputs, of.weight.row % inputs);
         let column = term * width + of.weight.column;
-        Term { chain: &network.layers[of.weight.layer], first, column, outputs: layer.outputs, of }
+        DescribedWeights { chain: &network.layers[of.weight.layer], first, column, outputs: layer.outputs, of }
     }
 
-    pub(super) fn weight(&self, input: usize, unit: usize) -> &'n Dyadic {
+    pub(crate) fn weight(&self, input: usize, unit: usize) -> &'n Dyadic {
         &self.chain.weight[self.first + input][self.column + unit]
     }
 
     /// At least the sum of the sizes of all products that stand for a weight.
-    pub(super) fn size(&self, input: usize, unit: usize) -> Dyadic {
+    pub(crate) fn size(&self, input: usize, unit: usize) -> Dyadic {
         match &self.of.magnitude {
             Some(magnitude) => Stored::new(magnitude[input * self.outputs + unit]).exact(),
             None => self.weight(input, unit).size(),

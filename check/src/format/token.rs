@@ -1,4 +1,4 @@
-//! The tokens of [`crate::strict`]: numbers, texts and keys as JSON writes them, each in one way.
+//! The tokens of `strict`: numbers, texts and keys as JSON writes them, each in one way.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -40,7 +40,7 @@ pub(crate) struct Reader<'de> {
 }
 
 impl<'de> Reader<'de> {
-    /// The next byte.
+    /// The next byte, which stays; `None` at the end of the line.
     pub(crate) fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
@@ -53,7 +53,7 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Takes this byte.
+    /// Takes this byte; another one is an error that says `what` was expected.
     pub(crate) fn take(&mut self, byte: u8, what: &str) -> Result<(), Error> {
         if self.peek() != Some(byte) {
             return Err(self.expected(what));

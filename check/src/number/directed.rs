@@ -1,4 +1,5 @@
-//! Floats that carry their direction in their type; with the file beside it the only one of this crate with plain `f64` arithmetic.
+//! Floats that carry their direction in their type; with the file beside it the only one of this crate with plain `f64`
+//! arithmetic.
 //!
 //! | type | what it says |
 //! |---|---|
@@ -8,9 +9,9 @@
 //! | [`Interval`] | both |
 //! | [`Rough`] | nothing: for hints, which need not be right |
 //!
-//! Every operation rounds outward. A sum or product that overflowed, or is no number at all, becomes the infinity from which nothing
-//! follows. `u = 2⁻⁵³`; a rounded result differs from the exact one by at most `u` times its size, or by at most `2⁻¹⁰⁷⁵` where it is
-//! subnormal: in both cases the next float in either direction is beyond the exact result.
+//! Every operation rounds outward. A sum or product that overflowed, or is no number at all, becomes the infinity from
+//! which nothing follows. `u = 2⁻⁵³`; a rounded result differs from the exact one by at most `u` times its size, or by
+//! at most `2⁻¹⁰⁷⁵` where it is subnormal: in both cases the next float in either direction is beyond the exact result.
 
 mod rounded;
 
@@ -18,7 +19,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use crate::core::dyadic::Dyadic;
+use super::dyadic::Dyadic;
 pub(crate) use rounded::RowSum;
 
 /// `1 / count`, rounded to nearest: an entry of a message-passing rule.
@@ -31,8 +32,9 @@ pub(crate) fn reciprocal_root(i: usize, j: usize) -> f64 {
     1.0 / (i as f64 * j as f64).sqrt()
 }
 
-/// A float not below `(after − before) / count`, for finite numbers none of which is subnormal: difference and quotient are rounded to nearest, then the
-/// third float above is taken. The exact quotient is at most the rounded one over `(1 − 2⁻⁵³)²`, and each float up multiplies by at least `1 + 2⁻⁵³`.
+/// A float not below `(after − before) / count`, for finite numbers none of which is subnormal: difference and quotient
+/// are rounded to nearest, then the third float above is taken. The exact quotient is at most the rounded one over
+/// `(1 − 2⁻⁵³)²`, and each float up multiplies by at least `1 + 2⁻⁵³`.
 pub(crate) fn rate(after: Stored, before: Stored, count: usize) -> Stored {
     let near = (after.0 - before.0) / count as f64;
     Stored(if near > 0.0 { near.next_up().next_up().next_up() } else { 0.0 })
@@ -44,8 +46,8 @@ pub(crate) fn decimal(text: &str) -> Option<Stored> {
     text.parse::<f64>().ok().filter(|x| plain && x.is_finite()).map(Stored)
 }
 
-/// The numerator of a non-negative multiplier, rounded to a multiple of `2^exponent`; for writers. Rounding is harmless,
-/// because every admissible multiplier gives a valid bound.
+/// The numerator of a non-negative multiplier, rounded to a multiple of `2^exponent`; for writers. Rounding is
+/// harmless, because every admissible multiplier gives a valid bound.
 pub fn numerator(multiplier: f64, exponent: i32) -> i64 {
     // A cast saturates, and turns NaN into 0.
     ((multiplier * 2f64.powi(-exponent)).round() as i64).clamp(0, 1 << 53)
@@ -90,7 +92,7 @@ impl Stored {
         Stored(count as f64)
     }
 
-    /// The number.
+    /// The same number.
     pub(crate) fn exact(self) -> Dyadic {
         Dyadic::from_bits(self.0.to_bits()).unwrap_or(Dyadic::ZERO)
     }
@@ -122,7 +124,7 @@ impl Stored {
         Stored(self.0.abs())
     }
 
-    /// By value.
+    /// By value; −0 is below 0.
     pub(crate) fn order(self, other: Stored) -> Ordering {
         self.0.total_cmp(&other.0)
     }
@@ -294,7 +296,8 @@ impl Up {
         self.0 == 0.0
     }
 
-    /// Not below `⌈2²⁴ · self / whole⌉` for a number that is not negative and a positive whole, and at most 2²⁴ where that is.
+    /// Not below `⌈2²⁴ · self / whole⌉` for a number that is not negative and a positive whole, and at most 2²⁴ where
+    /// that is.
     pub(crate) fn share_of(self, whole: Down) -> u32 {
         const ONE: f64 = (1u32 << 24) as f64;
         // Rounded up, the quotient is not below the exact one; a power of two keeps its bits.
@@ -410,8 +413,9 @@ impl Interval {
         Interval { lower: Down(product_below(low, factor.0)), upper: Up(-product_below(-high, factor.0)) }
     }
 
-    /// `Σ a·b` of stored numbers, enclosed. Where `k` products are not 0, products and sums are off by at most `γ_k` times the sum of the sizes,
-    /// and by `2⁻¹⁰⁷⁵` for each product by underflow; twice that and a little leaves room for the rounding of the bound.
+    /// `Σ a·b` of stored numbers, enclosed. Where `k` products are not 0, products and sums are off by at most `γ_k`
+    /// times the sum of the sizes, and by `2⁻¹⁰⁷⁵` for each product by underflow; twice that and a little leaves room
+    /// for the rounding of the bound.
     pub(crate) fn inner(numbers: impl Iterator<Item = (Stored, Stored)>) -> Interval {
         let (mut value, mut size, mut count) = (0.0, 0.0, 0.0);
         for (a, b) in numbers.filter(|(a, b)| a.0 != 0.0 && b.0 != 0.0) {
@@ -467,12 +471,13 @@ impl Interval {
         }
     }
 
-    /// Rule 4 at layer 2 (`FORMAT.md` §4): not above the least `f(u, v) = k·relu(z + u − v) − rise·u + fall·v` over the rectangle
-    /// `[0, up] × [0, down]`. A larger rectangle only lowers it.
+    /// Rule 4 at layer 2 (`FORMAT.md` §4): not above the least `f(u, v) = k·relu(z + u − v) − rise·u + fall·v` over the
+    /// rectangle `[0, up] × [0, down]`. A larger rectangle only lowers it.
     ///
-    /// `f` rises with `k`, and with `z` if `k > 0`: so `k` is taken from below, and `z` from the end that makes `f` smaller. As an exact function of
-    /// these floats its least value is at a corner, or for `k > 0` where `z + u − v = 0` meets an edge; comparing a rounded sum with a float never excludes a
-    /// crossing that is there. Each value is off by at most six roundings of terms that together have at most the size below.
+    /// `f` rises with `k`, and with `z` if `k > 0`: so `k` is taken from below, and `z` from the end that makes `f`
+    /// smaller. As an exact function of these floats its least value is at a corner, or for `k > 0` where
+    /// `z + u − v = 0` meets an edge; comparing a rounded sum with a float never excludes a crossing that is there.
+    /// Each value is off by at most six roundings of terms that together have at most the size below.
     pub(crate) fn least_on_rectangle(k: Interval, z: Interval, line: [Stored; 2], up: Up, down: Up) -> Down {
         let (k, [rise, fall], up, down) = (k.lower.0, line.map(|x| x.0), up.0, down.0);
         let z = if k < 0.0 { z.upper.0 } else { z.lower.0 };
@@ -494,15 +499,17 @@ impl Interval {
     }
 
     /// The slopes of a line above `relu` (`FORMAT-EDGES.md` §4) for a rise and a fall that are not negative, enclosed:
-    /// `(relu(z + rise) − relu(z)) / rise` rounded up and `(relu(z) − relu(z − fall)) / fall` rounded down to multiples of `2^grid`, each 0 where it
-    /// would be divided by 0.
+    /// `(relu(z + rise) − relu(z)) / rise` rounded up and `(relu(z) − relu(z − fall)) / fall` rounded down to multiples
+    /// of `2^grid`, each 0 where it would be divided by 0.
     ///
-    /// The first is 1 for `z ≥ 0` and else `(z + rise) / rise`, if that is positive, which rises with `z` and with `rise`; the second is 0 for `z ≤ 0`
-    /// and else `z / fall`, or 1 where that is less, which rises with `z` and falls with `fall`. Rounding to a grid preserves the order.
+    /// The first is 1 for `z ≥ 0` and else `(z + rise) / rise`, if that is positive, which rises with `z` and with
+    /// `rise`; the second is 0 for `z ≤ 0` and else `z / fall`, or 1 where that is less, which rises with `z` and falls
+    /// with `fall`. Rounding to a grid preserves the order.
     pub(crate) fn relu_slopes(z: Interval, rise: Interval, fall: Interval, grid: i32) -> [Interval; 2] {
         let unit = 2f64.powi(grid);
         let on_grid = |[lower, upper]: [f64; 2], round: fn(f64) -> f64| {
-            // An overflow may leave no number, which says nothing. Multiplying by a power of two is exact in this range.
+            // An overflow may leave no number, which says nothing. Multiplying by a power of two is exact in this
+            // range.
             let rounded = |share: f64, unknown: f64| {
                 let share = if share.is_nan() { unknown } else { share.clamp(0.0, 1.0) };
                 (round(share / unit) * unit).min(1.0)
@@ -546,7 +553,7 @@ impl Interval {
     }
 
     /// Rule 4 above layer 2: not above the least `k·relu(x) − slope·x` on `[lower, upper]`.
-    pub(crate) fn least_on_segment(k: Interval, slope: Stored, (lower, upper): (Down, Up)) -> Down {
+    pub(crate) fn least_on_segment(k: Interval, slope: Stored, lower: Down, upper: Up) -> Down {
         let at = |x: Interval| k.times(x.positive_part()).minus(x.scaled(slope)).lower;
         let ends = at(Interval { lower, upper: Up(lower.0) }).least(at(upper.corner()));
         if lower.0 < 0.0 && upper.0 > 0.0 { ends.least(Down(0.0)) } else { ends }
@@ -598,8 +605,8 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Of some rows of weights. A sum of `k` floats is off by at most `γ_k` times the sum of their sizes; underflow does not happen in sums. `2ku` is
-    /// twice that, which leaves room for the rounding of the bound.
+    /// Of some rows of weights. A sum of `k` floats is off by at most `γ_k` times the sum of their sizes; underflow
+    /// does not happen in sums. `2ku` is twice that, which leaves room for the rounding of the bound.
     pub(crate) fn of_rows<'r>(width: usize, rows: impl Iterator<Item = &'r [Stored]>) -> Sums {
         let (mut value, mut error, mut count) = (vec![0.0; width], vec![0.0; width], 0.0);
         for row in rows {
@@ -613,8 +620,9 @@ impl Sums {
         Sums { value, error }
     }
 
-    /// `start + Σ entry·sum`, enclosed; of each sum the units from a place on. With `k` terms the products and sums are off by at most `γ_{k+2}` times the sum of the sizes of the terms, and by
-    /// `2⁻¹⁰⁷⁵` for each product by underflow; to that come the errors of the sums, times the sizes of the entries.
+    /// `start + Σ entry·sum`, enclosed; of each sum the units from a place on. With `k` terms the products and sums are
+    /// off by at most `γ_{k+2}` times the sum of the sizes of the terms, and by `2⁻¹⁰⁷⁵` for each product by underflow;
+    /// to that come the errors of the sums, times the sizes of the entries.
     pub(crate) fn combined<'s>(
         start: Vec<Stored>,
         terms: impl Iterator<Item = (Stored, &'s Sums, usize)>,
@@ -648,8 +656,9 @@ pub(crate) fn norm(sizes: impl Iterator<Item = Up> + Clone) -> Up {
     if sizes.clone().all(|size| size.0 == 0.0) {
         return Up(0.0);
     }
-    // Each square and each sum has a relative error of at most u, or a square loses at most 2⁻¹⁰⁷⁴ by underflow, which the
-    // addend covers many times over. The factor covers `count` sums, the squares, the root and the rounding of this line.
+    // Each square and each sum has a relative error of at most u, or a square loses at most 2⁻¹⁰⁷⁴ by underflow, which
+    // the addend covers many times over. The factor covers `count` sums, the squares, the root and the rounding of this
+    // line.
     let squares = sizes.map(|size| size.0 * size.0).sum::<f64>() + count * f64::MIN_POSITIVE;
     let norm = (squares.sqrt() * (1.0 + (count + 8.0) * f64::EPSILON)).next_up();
     Up(if norm.is_nan() { f64::INFINITY } else { norm })
@@ -688,10 +697,12 @@ impl RowSlopes {
 
     /// Not below the loss of a flip: `weights` are those of its attribute, `weight_norm` is not below their norm.
     ///
-    /// The computed value is a sum of `k = 2n + 1` terms, in some order, from products of `n` weights with `κ` and with `ρ`. Its error is at most
-    /// `γ_{k+2} Σ |w|(|κ| + |ρ|) + k·2⁻¹⁰⁷⁵` for rounding and underflow, plus `Σ |w|·open` for what is open in `κ` and `ρ`. By Cauchy and Schwarz
-    /// the first sum is at most the product of the norms (times `1 + 4u` for the computed `κ`, `ρ`) and the second at most `weight_norm · slack`.
-    /// `γ_{k+2} ≤ (k+2)·2u/2·(1 + 2⁻³⁰)` for `k < 2²⁰`: taking `(k+2)·2u` and twice the slack leaves room for the rounding of the bound itself.
+    /// The computed value is a sum of `k = 2n + 1` terms, in some order, from products of `n` weights with `κ` and with
+    /// `ρ`. Its error is at most `γ_{k+2} Σ |w|(|κ| + |ρ|) + k·2⁻¹⁰⁷⁵` for rounding and underflow, plus `Σ |w|·open`
+    /// for what is open in `κ` and `ρ`. By Cauchy and Schwarz the first sum is at most the product of the norms (times
+    /// `1 + 4u` for the computed `κ`, `ρ`) and the second at most `weight_norm · slack`.
+    /// `γ_{k+2} ≤ (k+2)·2u/2·(1 + 2⁻³⁰)` for `k < 2²⁰`: taking `(k+2)·2u` and twice the slack leaves room for the
+    /// rounding of the bound itself.
     pub(crate) fn loss(&self, weights: &[Stored], weight_norm: Up, present: bool) -> Up {
         let (linear, spread) = dot(weights, &self.centre, &self.radius);
         let value = spread + if present { linear } else { -linear };

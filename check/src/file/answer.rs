@@ -2,17 +2,20 @@
 
 use gcnproof_files::{GraphFile, ModelFile};
 
-use super::{Attack, Question, cover};
-use crate::collective;
-use crate::edges::{self, Edge};
-use crate::format::{self, Convention};
-use crate::reason::Reason;
-use crate::report::shown_rules;
-use crate::statement::{Budget, Flip, same_rules};
-use crate::stream::Options;
-use crate::summary::{Stated, Summary};
+use super::options::Options;
+use super::summary::{Stated, Summary};
+use crate::collective::CollectiveHeader;
+use crate::edges::{EdgeClaim, RemovalBudget};
+use crate::format;
+use crate::format::Convention;
+use crate::ids::{Edge, Flip};
+use crate::question::text::shown_rules;
+use crate::question::{Attack, FlipLimits, Question, uncovered_flips, uncovered_removals};
+use crate::statement::{Budget, same_rules};
+use crate::verdict::Reason;
 
-/// Why the statement of a file is not about what was asked; nothing if it is. Whether it covers the perturbations asked about is another question.
+/// Why the statement of a file is not about what was asked; nothing if it is. Whether it covers the perturbations asked
+/// about is another question.
 pub(crate) fn differences(stated: &Stated, graph: &GraphFile, model: &ModelFile, options: &Options) -> Vec<String> {
     let mut differences = Vec::new();
     let rules = stated.message_passing();
@@ -102,7 +105,7 @@ pub(crate) struct Asked<'a> {
 enum Perturbations<'a> {
     Any,
     Flips(Budget<'a>),
-    Removals(edges::Budget),
+    Removals(RemovalBudget),
 }
 
 impl<'a> Asked<'a> {
@@ -116,7 +119,11 @@ impl<'a> Asked<'a> {
             return Ok(Asked::nothing(graph));
         };
         let budget = Budget::new(budget, graph)?;
-        let uncovered = cover::flips(graph, (&budget, None), (stated, None));
+        let uncovered = uncovered_flips(
+            graph,
+            &FlipLimits { budget: &budget, nodes: None },
+            &FlipLimits { budget: stated, nodes: None },
+        );
         Ok(Asked { budget: Perturbations::Flips(budget), graph, uncovered })
     }
 
@@ -124,13 +131,13 @@ impl<'a> Asked<'a> {
     pub(crate) fn removals(
         question: Option<&Question>,
         graph: &'a GraphFile,
-        stated: &edges::Budget,
+        stated: &RemovalBudget,
     ) -> Result<Asked<'a>, Reason> {
         let Some(Question { attack: Attack::Removals(removals), .. }) = question else {
             return Ok(Asked::nothing(graph));
         };
-        let budget = edges::Budget::new(removals, &graph.adjacency)?;
-        let uncovered = cover::removals(graph, &budget, stated);
+        let budget = RemovalBudget::new(removals, &graph.adjacency)?;
+        let uncovered = uncovered_removals(graph, &budget, stated);
         Ok(Asked { budget: Perturbations::Removals(budget), graph, uncovered })
     }
 
@@ -147,10 +154,10 @@ impl<'a> Asked<'a> {
     }
 
     /// The same of removals.
-    pub(crate) fn is_answered_by_removals(&self, claim: &edges::format::Claim) -> bool {
+    pub(crate) fn is_answered_by_removals(&self, claim: &EdgeClaim) -> bool {
         match claim {
-            edges::format::Claim::Robust(_) => self.uncovered.is_empty(),
-            edges::format::Claim::NonRobust(witness) => self.has_removals(&witness.edges),
+            EdgeClaim::Robust(_) => self.uncovered.is_empty(),
+            EdgeClaim::NonRobust(witness) => self.has_removals(&witness.edges),
         }
     }
 
@@ -174,13 +181,17 @@ pub(crate) fn uncovered_attack(
     question: Option<&Question>,
     graph: &GraphFile,
     stated: &Budget,
-    header: &collective::format::Header,
+    header: &CollectiveHeader,
 ) -> Result<Vec<String>, Reason> {
     let Some(Question { attack: Attack::Collective { budget, attacked_nodes, .. }, nodes, .. }) = question else {
         return Ok(Vec::new());
     };
     let budget = Budget::new(budget, graph)?;
-    let mut uncovered = cover::flips(graph, (&budget, *attacked_nodes), (stated, header.attacked_nodes));
+    let mut uncovered = uncovered_flips(
+        graph,
+        &FlipLimits { budget: &budget, nodes: *attacked_nodes },
+        &FlipLimits { budget: stated, nodes: header.attacked_nodes },
+    );
     let all = || (0..graph.attributes.rows as u32).collect();
     let counted = |node: &u32| header.nodes.as_ref().is_none_or(|nodes| nodes.binary_search(node).is_ok());
     if let Some(node) = nodes.clone().unwrap_or_else(all).iter().find(|node| !counted(node)) {
@@ -200,7 +211,7 @@ pub(crate) fn left_open(question: &Question, summary: &Summary) -> Vec<String> {
             Some(_) => Vec::new(),
         };
     }
-    let asked = question.rows(summary);
+    let asked = summary.asked_rows(question);
     let open = asked.iter().filter(|&&row| summary.answers[row].is_none()).map(|&row| row as u32).collect::<Vec<_>>();
     let mut left = Vec::new();
     let list = |nodes: &[u32]| {

@@ -2,35 +2,59 @@
 
 use std::sync::Arc;
 
-use crate::core::leaf::Path;
-use crate::core::tree::Scope;
-use crate::directed::Stored;
-use crate::fast::UnitPrices;
-use crate::format::{self, Multiplier};
-use crate::hints::{Cell, Unit};
-use crate::reason::Reason;
+use crate::core::path::Path;
+use crate::core::scope::Scope;
+use crate::format;
+use crate::format::Multiplier;
+use crate::ids::{Cell, Flip, Unit};
+use crate::number::{Interval, Stored};
+use crate::verdict::Reason;
 
 /// The multipliers of a short leaf, each list ascending.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Short {
-    /// In `[0, 1]`.
+    /// In `[0, 1]`: the part of the chord where the coefficient is negative, elsewhere of the identity.
     pub(crate) weight: Vec<(Unit, Stored)>,
-    /// In `[0, 1]`.
+    /// In `[0, 1]`: the slope of the chord where the coefficient is negative.
     pub(crate) slope: Vec<(Unit, Stored)>,
-    /// Not negative.
+    /// Of split units, not negative.
     pub(crate) beta: Vec<(Unit, Stored)>,
     /// From this layer upward the defaults are those of the dual bound.
     pub(crate) dual: Option<u32>,
     /// Levels instead of the anchored bound.
     pub(crate) cap: bool,
     /// Envelopes of units of layer 2 that have a share.
-    pub(crate) envelopes: Vec<(Cell, Arc<UnitPrices>)>,
+    pub(crate) envelopes: Vec<(Cell, Arc<EnvelopePrices>)>,
 }
 
 impl Short {
     /// Are the defaults of this layer those of the dual bound?
     pub(crate) fn is_dual(&self, layer: u32) -> bool {
         self.dual.is_some_and(|first| first <= layer)
+    }
+}
+
+/// The prices of an envelope; what is not listed is 0.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EnvelopePrices {
+    /// How much of the unit's bound is the envelope, in `[0, 1]`.
+    pub(crate) share: Stored,
+    pub(crate) every: Stored,
+    pub(crate) nodes: Vec<(u32, Stored)>,
+    pub(crate) flips: Vec<(Flip, Stored)>,
+}
+
+impl EnvelopePrices {
+    /// `u` and `v` of a flip; of a flip without a price of its own if there is no such attribute.
+    pub(crate) fn amounts(&self, flip: Flip) -> [Interval; 2] {
+        let mut both = [Interval::ZERO; 2];
+        let node = self.nodes.binary_search_by_key(&flip.0, |entry| entry.0).ok().map(|at| self.nodes[at].1);
+        let single = self.flips.binary_search_by_key(&flip, |entry| entry.0).ok().map(|at| self.flips[at].1);
+        for price in [Some(self.every), node, single].into_iter().flatten() {
+            let amount = &mut both[usize::from(price.is_negative())];
+            *amount = amount.plus(price.size().into());
+        }
+        both
     }
 }
 
@@ -76,7 +100,7 @@ impl Scope<'_> {
         Ok(Short { weight, slope, beta, dual: leaf.dual, cap: leaf.cap, envelopes })
     }
 
-    fn envelopes(&self, stated: &format::Envelope, exponent: i32) -> Result<Vec<(Cell, Arc<UnitPrices>)>, Reason> {
+    fn envelopes(&self, stated: &format::Envelope, exponent: i32) -> Result<Vec<(Cell, Arc<EnvelopePrices>)>, Reason> {
         self.hidden(2)?;
         if Stored::scaled(1, stated.exponent).is_none() {
             return Err(Reason::EnvelopeExponent(stated.exponent));
@@ -95,7 +119,7 @@ impl Scope<'_> {
                 return Err(Reason::FlipOrder(flip));
             }
         }
-        let mut units: Vec<(Cell, Arc<UnitPrices>)> = Vec::with_capacity(stated.units.len());
+        let mut units: Vec<(Cell, Arc<EnvelopePrices>)> = Vec::with_capacity(stated.units.len());
         let mut last = None;
         for format::UnitPrices(node, unit, share, every, of_nodes, of_flips) in &stated.units {
             let id = self.unit((2, *node, *unit))?;
@@ -119,7 +143,7 @@ impl Scope<'_> {
             if !share.is_zero() {
                 let nodes = stated.nodes.iter().copied().zip(nodes).filter(|entry| !entry.1.is_zero()).collect();
                 let flips = stated.flips.iter().copied().zip(flips).filter(|entry| !entry.1.is_zero()).collect();
-                units.push(((id.1, id.2), Arc::new(UnitPrices { share, every, nodes, flips })));
+                units.push(((id.1, id.2), Arc::new(EnvelopePrices { share, every, nodes, flips })));
             }
         }
         Ok(units)

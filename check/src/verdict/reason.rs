@@ -2,10 +2,9 @@
 
 use thiserror::Error;
 
-use crate::directed::Interval;
-use crate::edges::Edge;
-use crate::statement::Flip;
-use crate::work::Cost;
+use super::cost::Cost;
+use crate::ids::{Edge, Flip, Unit};
+use crate::number::Interval;
 
 /// Why something is rejected. A proof that is not understood is rejected, never guessed at.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -85,10 +84,10 @@ pub enum Reason {
     Budget,
     /// A unit that is not hidden, or not in the target's neighbourhood.
     #[error("[layer, node, unit] = {0:?} is no hidden unit of the target's neighbourhood")]
-    Unit((u32, u32, u32)),
+    Unit(Unit),
     /// A unit that is its pre-activation: exact without hints.
     #[error("[layer, node, unit] = {0:?} has no activation: it takes no hints and no splits")]
-    Linear((u32, u32, u32)),
+    Linear(Unit),
     /// A representation that is not hidden.
     #[error("layer {0} is not hidden")]
     Layer(u32),
@@ -103,10 +102,10 @@ pub enum Reason {
     Trailing,
     /// Multipliers that do not ascend, so that one might be listed twice.
     #[error("multiplier {0} of {1:?} is listed twice or out of order")]
-    MultiplierOrder(&'static str, (u32, u32, u32)),
+    MultiplierOrder(&'static str, Unit),
     /// A multiplier outside its range.
     #[error("multiplier {0} of {1:?} is out of range")]
-    MultiplierRange(&'static str, (u32, u32, u32)),
+    MultiplierRange(&'static str, Unit),
     /// A list of hints that does not ascend, or a key that does not belong here.
     #[error("hints: {0} is out of order or out of range")]
     HintOrder(&'static str),
@@ -124,7 +123,7 @@ pub enum Reason {
     BoundsMissing(u32),
     /// A price for a split that the path does not have.
     #[error("multiplier beta of {0:?}, which the path does not split")]
-    Unsplit((u32, u32, u32)),
+    Unsplit(Unit),
     /// The exponent of a leaf, used or not.
     #[error("the exponent {0} is out of range")]
     Exponent(i32),
@@ -139,10 +138,10 @@ pub enum Reason {
     EnvelopeExponent(i32),
     /// More prices than nodes or flips.
     #[error("envelope: {2} prices {0} of {1:?}, but only {3} are listed")]
-    PriceCount(&'static str, (u32, u32, u32), usize, usize),
+    PriceCount(&'static str, Unit, usize, usize),
     /// A price outside its range.
     #[error("envelope: price {0} of {1:?} is out of range at place {2} of the list")]
-    PriceRange(&'static str, (u32, u32, u32), usize),
+    PriceRange(&'static str, Unit, usize),
     /// The network as it runs may leave the range of its numbers, or sums are too long for them.
     #[error(
         "nothing is known of the network as it runs: numbers may leave the range of the format, or sums are too long for it"

@@ -4,29 +4,28 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::Edge;
-use crate::format::{Convention, Local, Number, Unproved};
-use crate::reason::Reason;
-use crate::strict;
+use crate::format::{Convention, Local, Number, Unproved, strict};
+use crate::ids::Edge;
+use crate::verdict::Reason;
 
 /// The version of these files.
 pub const VERSION: u32 = 3;
 
-/// One line of a file: a [`Header`], then nodes with and without proof, then their number.
+/// One line of a file: an [`EdgeHeader`], then nodes with and without proof, then their number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Line {
+pub enum EdgeLine {
     /// First line: what is proved about what.
-    Header(Header),
+    Header(EdgeHeader),
     /// The proof of one node.
-    Node(NodeProof),
+    Node(EdgeNodeProof),
     /// A node without proof.
     Unproved(Unproved),
     /// Last line: how many nodes came before.
     End(u64),
 }
 
-impl Line {
+impl EdgeLine {
     /// Writes the line and a line feed.
     ///
     /// # Errors
@@ -36,24 +35,25 @@ impl Line {
         to.write_all(b"\n")
     }
 
-    /// Reads a line without its line feed, exactly as the format says. No list in it may have more than `longest` entries.
+    /// Reads a line without its line feed, exactly as the format says. No list in it may have more than `longest`
+    /// entries.
     ///
     /// # Errors
     /// [`Reason::Syntax`].
-    pub fn read(bytes: &[u8], longest: usize) -> Result<Line, Reason> {
+    pub fn read(bytes: &[u8], longest: usize) -> Result<EdgeLine, Reason> {
         strict::read(bytes, longest).map_err(|problem| Reason::Syntax(problem.chars().take(200).collect()))
     }
 }
 
-/// The statement that all proofs of a file share. No line is both this and a header about attributes: each requires a key that
-/// the other refuses.
+/// The statement that all proofs of a file share. No line is both this and a header about attributes: each requires a
+/// key that the other refuses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Header {
+pub struct EdgeHeader {
     /// [`VERSION`].
     pub version: u32,
-    /// What the attacker does.
-    pub attack: Attack,
+    /// The key by which a line is known to be about edges.
+    pub attack: EdgeAttack,
     /// [`gcnproof_files::GraphFile::digest`].
     pub graph: String,
     /// [`gcnproof_files::ModelFile::digest`].
@@ -69,7 +69,7 @@ pub struct Header {
 /// What the attacker does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Attack {
+pub enum EdgeAttack {
     /// Edges are removed.
     EdgeRemovals,
 }
@@ -90,7 +90,8 @@ pub struct Removals {
 }
 
 impl Removals {
-    /// Is there no limit at a node beside the global one, on a graph whose nodes have at most so many edges? Writers that have none state one that is never reached.
+    /// Is there no limit at a node beside the global one, on a graph whose nodes have at most so many edges? Writers
+    /// that have none state one that is never reached.
     pub fn has_no_local_limit(&self, largest_degree: u64) -> bool {
         let most = largest_degree.min(self.global);
         match &self.local {
@@ -103,45 +104,45 @@ impl Removals {
 /// The proof of one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct NodeProof {
-    /// The node.
+pub struct EdgeNodeProof {
+    /// Its row in the graph.
     pub id: u32,
     /// The class that it keeps or loses.
     pub class: u32,
-    /// What is proved.
-    pub claim: Claim,
+    /// Only what the header states is proved: robust or not against these removals.
+    pub claim: EdgeClaim,
 }
 
 /// What is proved of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Claim {
+pub enum EdgeClaim {
     /// No admissible set of removals makes another class as large: one tree for each other class, classes ascending.
-    Robust(Vec<ClassProof>),
+    Robust(Vec<EdgeClassProof>),
     /// These removals do.
-    NonRobust(Witness),
+    NonRobust(EdgeWitness),
 }
 
 /// Why one other class stays below.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ClassProof {
-    /// The other class.
+pub struct EdgeClassProof {
+    /// Another class than that of the proof.
     pub class: u32,
     /// A binary tree in preorder: a split is followed by its first and then its second subtree.
-    pub tree: Vec<Step>,
+    pub tree: Vec<EdgeStep>,
 }
 
 /// A node of a tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Step {
+pub enum EdgeStep {
     /// First neither it nor its group is removed, then it is.
     Edge(u32, u32),
     /// At most one more removal: all are listed.
     Singles(Nothing),
     /// A bound above 0, by hints.
-    Prices(Box<Prices>),
+    Prices(Box<EdgePrices>),
 }
 
 /// An object without keys.
@@ -152,7 +153,7 @@ pub struct Nothing {}
 /// The hints of a leaf.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Prices {
+pub struct EdgePrices {
     /// The price of a removal for 0, 1, … removals at the target; the last stands for all that follow.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mu: Vec<Number>,
@@ -164,10 +165,10 @@ pub struct Prices {
 /// A set of removals after which the other class is as large or larger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Witness {
-    /// The other class.
+pub struct EdgeWitness {
+    /// Another class than that of the proof.
     pub class: u32,
-    /// Ascending.
+    /// Ascending, each once, none of them frozen.
     pub edges: Vec<Edge>,
 }
 

@@ -1,0 +1,276 @@
+//! Checks a whole file of untrusted proofs, line by line and in bounded memory.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use gcnproof_files::{GraphFile, ModelFile};
+use rayon::prelude::*;
+
+use super::answer::{Asked, differences, left_open, uncovered_attack};
+use super::header::{Stop, read_header, require_part};
+use super::options::Options;
+use super::summary::{Stated, Summary};
+use crate::checker::Checker;
+use crate::collective::{CollectiveChecker, CollectiveStatement};
+use crate::edges::{EdgeChecker, EdgeLine, EdgeStatement};
+use crate::format::lines::{Lines, Raw};
+use crate::format::{LONGEST_REASON, Line, Unproved};
+use crate::number::steps;
+use crate::question::{flippable, removable};
+use crate::statement::{Statement, require_digests};
+use crate::verdict::{Fault, Reason, Verdict};
+use crate::work::Work;
+
+/// Checks a file of proofs, plain or compressed with zstd. `progress` is told how many nodes are done.
+///
+/// Everything that is wrong is in the summary, and the verdicts in it hold whatever else is wrong with the file. Where
+/// the header is about something else than what was asked nothing else is looked at.
+pub fn check(
+    graph: &GraphFile,
+    model: &ModelFile,
+    options: &Options,
+    reader: impl Read,
+    mut progress: impl FnMut(u64),
+) -> Summary {
+    let (nodes, attributes) = (graph.attributes.rows, graph.attributes.columns);
+    let (question, part) = (options.question.clone(), options.part.clone());
+    let verdicts = vec![None; nodes];
+    let mut summary = Summary { answers: verdicts.clone(), verdicts, attributes, question, part, ..Summary::default() };
+    let limits = if options.exact_only { options.limits.exact() } else { options.limits };
+    let work = Arc::new(Work::new(limits, nodes, options.stop));
+    match run(graph, model, options, &work, reader, &mut progress, &mut summary) {
+        Ok(()) | Err(Stop::Unmet) => {}
+        Err(Stop::Wrong(line, reason)) => summary.reject(line, None, reason),
+        Err(Stop::Unreadable(line, error)) => {
+            // Damaged zstd data is wrong, but the system has read it.
+            summary.unreadable = error.raw_os_error().is_some();
+            summary.reject(line, None, Reason::Unreadable(error.to_string()));
+        }
+    }
+    summary.steps = work.spent();
+    if let (true, Some(question)) = (summary.checked, &options.question) {
+        let open = left_open(question, &summary);
+        summary.unmet.extend(open);
+        // Nobody has asked about other nodes.
+        let rows = summary.asked_rows(question);
+        let answers = std::mem::replace(&mut summary.answers, vec![None; nodes]);
+        rows.into_iter().for_each(|row| summary.answers[row] = answers[row]);
+    }
+    summary
+}
+
+fn run(
+    graph: &GraphFile,
+    model: &ModelFile,
+    options: &Options,
+    work: &Arc<Work>,
+    reader: impl Read,
+    progress: &mut dyn FnMut(u64),
+    summary: &mut Summary,
+) -> Result<(), Stop> {
+    let mut lines = Lines::new(reader).map_err(|error| Stop::Unreadable(1, error))?;
+    let header = summary.header.insert(read_header(&mut lines, graph, model)?);
+    let wrong_header = |reason| Stop::Wrong(1, reason);
+    let (of_graph, of_model) = header.digests();
+    require_digests(graph, model, of_graph, of_model).map_err(wrong_header)?;
+    if let Some(part) = &options.part {
+        require_part(part, model, header).map_err(wrong_header)?;
+    }
+    summary.unmet = differences(header, graph, model, options);
+    if !summary.unmet.is_empty() {
+        return Err(Stop::Unmet);
+    }
+    let question = options.question.as_ref();
+    let owns = |node: u32| options.part.as_ref().is_none_or(|part| part.owns(node as usize));
+    let meter = work.line();
+    match header {
+        Stated::Flips(header) => {
+            let statement = Statement::within(graph, model, header, &options.matrices, &meter).map_err(wrong_header)?;
+            drop(meter);
+            let checker = Checker::new(&statement, options.exact_only).within(work.clone());
+            let asked = Asked::flips(question, graph, &statement.budget).map_err(wrong_header)?;
+            (summary.uncovered, summary.void) = (asked.uncovered.clone(), !flippable(graph, &statement.budget));
+            run_lines(lines, |line| judge(&checker, &asked, owns, line), work, progress, summary)
+        }
+        Stated::Removals(header) => {
+            let statement = EdgeStatement::new(graph, model, header).map_err(wrong_header)?;
+            let checker = EdgeChecker::new(&statement, options.exact_only).within(work.clone());
+            let asked = Asked::removals(question, graph, statement.budget()).map_err(wrong_header)?;
+            (summary.uncovered, summary.void) = (asked.uncovered.clone(), !removable(graph, statement.budget()));
+            run_lines(lines, |line| judge_removals(&checker, &asked, line), work, progress, summary)
+        }
+        Stated::Collective(header) => {
+            let statement =
+                CollectiveStatement::within(graph, model, header, &options.matrices, &meter).map_err(wrong_header)?;
+            summary.void = !flippable(graph, &statement.nodes.budget);
+            summary.unmet = uncovered_attack(question, graph, &statement.nodes.budget, header).map_err(wrong_header)?;
+            if !summary.unmet.is_empty() {
+                return Err(Stop::Unmet);
+            }
+            drop(meter);
+            let checker = CollectiveChecker::new(&statement, options.exact_only, work);
+            super::collective::run(lines, &checker, work, progress, summary)
+        }
+    }
+}
+
+/// All lines after the header.
+fn run_lines(
+    mut lines: Lines,
+    judge: impl Fn(Raw) -> JudgedLine + Sync,
+    work: &Work,
+    progress: &mut dyn FnMut(u64),
+    summary: &mut Summary,
+) -> Result<(), Stop> {
+    let wrong = |line: u64, problem: &str| Stop::Wrong(line, Reason::Order(problem.into()));
+    summary.checked = true;
+    let mut seen = vec![false; summary.verdicts.len()];
+    let (mut nodes, mut ended) = (0, false);
+    loop {
+        let first = lines.number + 1;
+        let (batch, failure) = lines.batch();
+        if batch.is_empty() && failure.is_none() {
+            break;
+        }
+        work.read(&batch).map_err(|reason| Stop::Wrong(first, reason))?;
+        let judged = in_order(batch, |line| {
+            let before = steps();
+            let judged = judge(line);
+            let cost = steps().wrapping_sub(before);
+            if !judged.is_accepted() {
+                work.waste(cost);
+            }
+            (judged, cost)
+        });
+        if work.stopped() {
+            return Err(Stop::Wrong(first, Reason::Interrupted));
+        }
+        for (line, (judged, cost)) in (first..).zip(judged) {
+            if ended {
+                return Err(wrong(line, "a line follows the end line"));
+            }
+            match judged {
+                JudgedLine::End(count) if count == nodes => ended = true,
+                JudgedLine::End(count) => {
+                    let problem = format!("the end line counts {count} nodes, but {nodes} lines came before");
+                    return Err(wrong(line, &problem));
+                }
+                judged => {
+                    nodes += 1;
+                    if record(line, judged, &mut seen, summary) {
+                        work.waste(cost);
+                    }
+                }
+            }
+        }
+        progress(nodes);
+        work.go_on().map_err(|reason| Stop::Wrong(lines.number + 1, reason))?;
+        if let Some(error) = failure {
+            return Err(Stop::Unreadable(lines.number + 1, error));
+        }
+    }
+    if ended { Ok(()) } else { Err(wrong(lines.number + 1, "the file ends before its end line")) }
+}
+
+/// Enters what became of a line between the header and the end, and says whether it was accepted in vain. `seen` are
+/// the nodes of earlier lines.
+fn record(line: u64, judged: JudgedLine, seen: &mut [bool], summary: &mut Summary) -> bool {
+    let mut repeated = |node: u32| seen.get_mut(node as usize).map(|seen| std::mem::replace(seen, true));
+    let accepted = judged.is_accepted();
+    match judged {
+        JudgedLine::Node(node, result) => match (repeated(node), result) {
+            (Some(true), _) if accepted => {
+                summary.reject(line, Some(node), Reason::Repeated);
+                return true;
+            }
+            (Some(true), _) => summary.reject(line, Some(node), Reason::Repeated),
+            (Some(false), Ok((verdict, answers))) => {
+                summary.verdicts[node as usize] = Some(verdict);
+                summary.answers[node as usize] = Some(verdict).filter(|_| answers);
+            }
+            (Some(false), Err(fault)) => {
+                summary.refuse(line, node, fault);
+            }
+            (None, result) => summary.reject(line, Some(node), result.err().unwrap_or(Reason::Node.into())),
+        },
+        JudgedLine::Unproved(unproved) => match repeated(unproved.id) {
+            None => summary.reject(line, Some(unproved.id), Reason::Node),
+            Some(true) => summary.reject(line, Some(unproved.id), Reason::Repeated),
+            Some(false) => summary.leave(unproved),
+        },
+        JudgedLine::Other(reason) => summary.reject(line, None, reason),
+        // Dealt with where lines are counted; bounds say nothing of a node.
+        JudgedLine::End(_) | JudgedLine::Bounds => {}
+    }
+    false
+}
+
+enum JudgedLine {
+    /// A verdict, and whether it answers what was asked.
+    Node(u32, Result<(Verdict, bool), Fault>),
+    Unproved(Unproved),
+    Bounds,
+    End(u64),
+    Other(Reason),
+}
+
+impl JudgedLine {
+    fn is_accepted(&self) -> bool {
+        !matches!(self, JudgedLine::Node(_, Err(_)) | JudgedLine::Other(_))
+    }
+}
+
+/// Does something with every line: in parallel between two lines of bounds, and with those one by one, because a line
+/// of bounds counts for the lines after it and not for those before.
+pub(crate) fn in_order<T: Send>(batch: Vec<Raw>, each: impl Fn(Raw) -> T + Sync) -> Vec<T> {
+    let is_bounds = |line: &Raw| line.as_ref().is_ok_and(|bytes| bytes.starts_with(br#"{"bounds":"#));
+    let (mut done, mut waiting) = (Vec::with_capacity(batch.len()), Vec::new());
+    for line in batch {
+        if is_bounds(&line) {
+            done.extend(std::mem::take(&mut waiting).into_par_iter().map(&each).collect::<Vec<T>>());
+            done.push(each(line));
+        } else {
+            waiting.push(line);
+        }
+    }
+    done.extend(waiting.into_par_iter().map(&each).collect::<Vec<T>>());
+    done
+}
+
+fn judge(checker: &Checker, asked: &Asked, owns: impl Fn(u32) -> bool, line: Raw) -> JudgedLine {
+    match line.and_then(|bytes| Line::read(&bytes, usize::MAX)) {
+        Ok(Line::Node(proof)) if !owns(proof.id) => JudgedLine::Node(proof.id, Err(Reason::NotOwn.into())),
+        Ok(Line::Node(proof)) => {
+            let judged = checker.check(&proof).map(|verdict| (verdict, asked.is_answered_by(&proof.claim)));
+            JudgedLine::Node(proof.id, judged)
+        }
+        Ok(Line::Unproved(unproved)) => without_proof(unproved),
+        Ok(Line::End(count)) => JudgedLine::End(count),
+        Ok(Line::Bounds(line)) => match checker.bounds(&line) {
+            Ok(()) => JudgedLine::Bounds,
+            Err(reason) => JudgedLine::Other(reason),
+        },
+        Ok(Line::Header(_)) => JudgedLine::Other(Reason::Order("a second header".into())),
+        Err(reason) => JudgedLine::Other(reason),
+    }
+}
+
+fn judge_removals(checker: &EdgeChecker, asked: &Asked, line: Raw) -> JudgedLine {
+    match line.and_then(|bytes| EdgeLine::read(&bytes, usize::MAX)) {
+        Ok(EdgeLine::Node(proof)) => {
+            let judged = checker.check(&proof).map(|verdict| (verdict, asked.is_answered_by_removals(&proof.claim)));
+            JudgedLine::Node(proof.id, judged)
+        }
+        Ok(EdgeLine::Unproved(unproved)) => without_proof(unproved),
+        Ok(EdgeLine::End(count)) => JudgedLine::End(count),
+        Ok(EdgeLine::Header(_)) => JudgedLine::Other(Reason::Order("a second header".into())),
+        Err(reason) => JudgedLine::Other(reason),
+    }
+}
+
+fn without_proof(unproved: Unproved) -> JudgedLine {
+    if unproved.reason.len() > LONGEST_REASON {
+        return JudgedLine::Other(Reason::TooLarge(format!("a reason of more than {LONGEST_REASON} bytes")));
+    }
+    JudgedLine::Unproved(unproved)
+}
