@@ -92,8 +92,8 @@ impl Collective {
         for row in group.radii.iter().flat_map(|radii| &radii.rows) {
             let known = nodes.entry(row.node).or_default();
             known.right = row.label == Some(row.predicted);
-            known.certified = known.certified.max(row.certified_q_global);
-            known.attacked = [known.attacked, row.attacked_q_global].into_iter().flatten().min();
+            known.certified = known.certified.max(row.certified);
+            known.attacked = [known.attacked, row.attacked].into_iter().flatten().min();
         }
         let Some(counted) = counted(run, &nodes) else {
             self.origin = AloneFrom::OtherNodes;
@@ -264,9 +264,9 @@ mod tests {
             label: Some(node % 2),
             predicted: 0,
             degree: 0,
-            neighbourhood: 1,
-            certified_q_global: Some(node),
-            attacked_q_global: (node < 3).then_some(node + 1),
+            relevant: 1,
+            certified: Some(node),
+            attacked: (node < 3).then_some(node + 1),
             witness: Vec::new(),
             seconds: 0.0,
             contradiction: None,

@@ -68,7 +68,7 @@ pub fn effort(groups: &[Group]) -> Vec<Sheet> {
     for group in groups {
         for row in group.verdicts.iter().flat_map(|verdicts| &verdicts.rows) {
             widen(&mut span.seconds, row.seconds);
-            widen(&mut span.size, row.neighbourhood.max(1) as f64);
+            widen(&mut span.size, row.relevant.max(1) as f64);
         }
         let pairs = group.pairs.iter().filter(|_| has_milp(group));
         pairs.flat_map(|row| [row.exact_seconds, row.milp_seconds]).flatten().for_each(|s| widen(&mut span.seconds, s));
@@ -102,7 +102,7 @@ fn effort_of(group: &Group, span: &Span) -> Sheet {
         numbers.push([
             group.name.clone(),
             row.node.to_string(),
-            row.neighbourhood.to_string(),
+            row.relevant.to_string(),
             number(row.seconds),
             reason_name(row.reason).to_string(),
             row.search_nodes.to_string(),
@@ -129,7 +129,7 @@ fn against_size(rows: &[NodeRecord], span: &Span) -> Option<Plot> {
     let points: Vec<(f64, f64)> = rows
         .iter()
         .filter(|row| row.seconds > 0.0 && row.seconds.is_finite())
-        .map(|row| (row.neighbourhood.max(1) as f64, row.seconds))
+        .map(|row| (row.relevant.max(1) as f64, row.seconds))
         .collect();
     if points.is_empty() {
         return None;

@@ -48,7 +48,7 @@ fn from_radii(group: &Group) -> Vec<Curve> {
     let witnesses =
         witnesses.filter(|row| row.verdict == Verdict::NonRobust).map(|row| (row.node, row.witness.len() as u64));
     let radii = group.radii.iter().flat_map(|radii| &radii.rows);
-    for (node, q) in radii.filter_map(|row| Some((row.node, row.attacked_q_global?))).chain(witnesses) {
+    for (node, q) in radii.filter_map(|row| Some((row.node, row.attacked?))).chain(witnesses) {
         let least = attacked.entry(node).or_insert(q);
         *least = q.min(*least);
     }
@@ -56,7 +56,7 @@ fn from_radii(group: &Group) -> Vec<Curve> {
     let mut curves = Vec::new();
     for radii in &group.radii {
         for row in &radii.rows {
-            if let Some(q) = row.certified_q_global {
+            if let Some(q) = row.certified {
                 let most = certified.entry(row.node).or_insert(q);
                 *most = q.max(*most);
             }
@@ -89,11 +89,11 @@ fn from_verdicts(group: &Group) -> Vec<Curve> {
             curves.entry(method).or_default().entry(global).or_insert(Share { global, robust, unbroken });
         };
         put(verdicts.method, count(&|row| row.verdict == Verdict::Robust));
-        if rows.iter().all(|row| row.paper_certifies.is_some()) {
-            put(Method::Paper, count(&|row| row.paper_certifies == Some(true)));
+        if rows.iter().all(|row| row.own.paper_certifies.is_some()) {
+            put(Method::Paper, count(&|row| row.own.paper_certifies == Some(true)));
         }
-        if rows.iter().all(|row| row.anchored_certifies.is_some()) {
-            put(Method::Anchored, count(&|row| row.anchored_certifies == Some(true)));
+        if rows.iter().all(|row| row.own.anchored_certifies.is_some()) {
+            put(Method::Anchored, count(&|row| row.own.anchored_certifies == Some(true)));
         }
     }
     let curve = |(method, shares): (Method, BTreeMap<u64, Share>)| Curve {

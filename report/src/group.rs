@@ -172,7 +172,7 @@ impl Groups {
             let key = Key::of(run.as_ref(), path);
             let at = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
                 let budget = run.as_ref().and_then(Description::budget);
-                let edges = run.as_ref().and_then(edges_of);
+                let edges = run.as_ref().and_then(Description::edges);
                 let known = budget.map(words).or(edges.map(|run| removals::budget(&run.edges)));
                 all.groups.push(Group {
                     name: called.clone(),
@@ -214,10 +214,10 @@ impl Groups {
     pub fn measure(&mut self, landscape: &Landscape) {
         for group in self.groups.iter_mut().filter(|group| group.removals) {
             for row in group.verdicts.iter_mut().flat_map(|verdicts| &mut verdicts.rows) {
-                row.neighbourhood = removals::measure(landscape, row.node);
+                row.relevant = removals::measure(landscape, row.node);
             }
             for row in group.radii.iter_mut().flat_map(|radii| &mut radii.rows) {
-                row.neighbourhood = removals::measure(landscape, row.node);
+                row.relevant = removals::measure(landscape, row.node);
             }
         }
     }
@@ -272,14 +272,14 @@ impl Group {
     fn take(&mut self, rows: Rows, run: Option<&Description>) {
         let method = Method::of(run);
         let global = run.and_then(|run| run.budget()?.global);
-        let global = global.or(run.and_then(edges_of).and_then(|run| run.edges.global));
+        let global = global.or(run.and_then(Description::edges).and_then(|run| run.edges.global));
         match rows {
             Rows::Nodes(rows) => {
                 self.verdicts.push(Verdicts { method, global, rows });
                 self.verdicts.sort_by_key(|verdicts| (verdicts.global, verdicts.method));
             }
             Rows::Radii(rows) => {
-                let seen = rows.iter().flat_map(|row| [row.certified_q_global, row.attacked_q_global]);
+                let seen = rows.iter().flat_map(|row| [row.certified, row.attacked]);
                 let limit = match run {
                     Some(Description::Radius(run)) => run.max_global,
                     Some(Description::RadiusEdges(EdgeRun { max_global: Some(limit), .. })) => *limit,
@@ -309,7 +309,7 @@ impl Group {
     /// The smallest witness known against each node.
     pub fn witnesses(&self) -> BTreeMap<u64, &[Flip]> {
         let mut smallest: BTreeMap<u64, &[Flip]> = BTreeMap::new();
-        let radii = self.radii.iter().flat_map(|radii| &radii.rows).filter(|row| row.attacked_q_global.is_some());
+        let radii = self.radii.iter().flat_map(|radii| &radii.rows).filter(|row| row.attacked.is_some());
         let verdicts = self.verdicts.iter().flat_map(|verdicts| &verdicts.rows);
         let verdicts = verdicts.filter(|row| row.verdict == Verdict::NonRobust);
         let radii = radii.map(|row| (row.node, &row.witness[..]));
@@ -352,7 +352,7 @@ enum Key {
 
 impl Key {
     fn of(run: Option<&Description>, path: PathBuf) -> Key {
-        if let Some(run) = run.and_then(edges_of) {
+        if let Some(run) = run.and_then(Description::edges) {
             return Key::Edges(run.input.clone(), EdgeBudgetRecord { global: None, ..run.edges.clone() });
         }
         let parts = run.and_then(|run| Some((run.input()?.clone(), run.budget()?.without_global())));
@@ -360,19 +360,11 @@ impl Key {
     }
 }
 
-/// A run about removed edges.
-fn edges_of(run: &Description) -> Option<&EdgeRun> {
-    match run {
-        Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some(run),
-        _ => None,
-    }
-}
-
 /// Are edges removed in all sources that speak of an attack?
 fn one_attack(files: &[Source]) -> Result<bool, ReportError> {
     let attacks = files.iter().filter(|source| !matches!(source.rows, Rows::Training(_)));
     let (edges, others): (Vec<&Source>, Vec<&Source>) = attacks
-        .partition(|source| source.run.as_ref().and_then(|run| edges_of(run.description.as_ref().ok()?)).is_some());
+        .partition(|source| source.run.as_ref().and_then(|run| run.description.as_ref().ok()?.edges()).is_some());
     if !edges.is_empty() && !others.is_empty() {
         let list = |sources: &[&Source]| {
             sources.iter().map(|source| source.path.display().to_string()).collect::<Vec<_>>().join(" and ")

@@ -6,7 +6,7 @@ use gcnproof::internals::certify::verdict::Reason;
 use gcnproof::internals::problem::flip::Flip;
 use gcnproof_results::record::description::LocalRecord;
 use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRadiusRecord, EdgeRecord};
-use gcnproof_results::record::{NodeRecord, RadiusRecord};
+use gcnproof_results::record::{FlipColumns, NodeRecord, RadiusRecord};
 
 use super::landscape::Landscape;
 use super::sheet::Sheet;
@@ -57,21 +57,16 @@ pub fn nodes(rows: Vec<EdgeRecord>) -> Vec<NodeRecord> {
         predicted: row.predicted,
         reference: row.reference,
         degree: row.degree,
-        neighbourhood: 0,
+        relevant: 0,
         verdict: row.verdict,
         reason: step(row.reason),
-        paper_certifies: None,
-        anchored_certifies: None,
         search_nodes: row.search_nodes,
-        masters: 0,
         limit_hit: row.limit_hit,
         margins: row.margins,
-        witness: ends(&row.witness_edges),
+        witness: ends(&row.witness),
         seconds: row.seconds,
         exact_margins: row.exact_margins,
-        deployed: None,
-        rounding: None,
-        prediction_depends: None,
+        own: FlipColumns::default(),
         contradiction: None,
     };
     rows.into_iter().map(node).collect()
@@ -84,10 +79,10 @@ pub fn radii(rows: Vec<EdgeRadiusRecord>) -> Vec<RadiusRecord> {
         label: row.label,
         predicted: row.predicted,
         degree: row.degree,
-        neighbourhood: 0,
-        certified_q_global: row.certified_edges,
-        attacked_q_global: row.attacked_edges,
-        witness: ends(&row.witness_edges),
+        relevant: 0,
+        certified: row.certified,
+        attacked: row.attacked,
+        witness: ends(&row.witness),
         seconds: row.seconds,
         contradiction: None,
     };

@@ -161,7 +161,7 @@ fn read(path: &Path, name: String) -> Result<Source, ReportError> {
         Some(Ok(Description::Radius(_))) => Rows::Radii(gcnproof_results::read(path, RadiusRecord::SCHEMA)?),
         Some(Ok(Description::Validate(_))) => Rows::Pairs(gcnproof_results::read(path, PairRecord::SCHEMA)?),
         Some(Ok(Description::CertifyEdges(run))) => {
-            let schema = if run.effort.exact_margins { EdgeRecord::EXACT_SCHEMA } else { EdgeRecord::SCHEMA };
+            let schema = EdgeRecord::schema(run.effort.exact_margins, false);
             Rows::Nodes(removals::nodes(gcnproof_results::read(path, schema)?))
         }
         Some(Ok(Description::RadiusEdges(_))) => {

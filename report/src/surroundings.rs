@@ -37,7 +37,7 @@ fn places(group: &Group, landscape: Option<&Landscape>) -> Vec<Place> {
     let purity = |node, neighbourhood| landscape?.purity(node, neighbourhood, &predicted);
     let mut places: BTreeMap<u64, Place> = BTreeMap::new();
     for row in group.headline().map_or(&[][..], |verdicts| &verdicts.rows) {
-        let purity = purity(row.node, row.neighbourhood);
+        let purity = purity(row.node, row.relevant);
         let verdict = Some(row.verdict);
         places.insert(row.node, Place { node: row.node, degree: row.degree, purity, certified: None, verdict });
     }
@@ -45,11 +45,11 @@ fn places(group: &Group, landscape: Option<&Landscape>) -> Vec<Place> {
         let place = places.entry(row.node).or_insert_with(|| Place {
             node: row.node,
             degree: row.degree,
-            purity: purity(row.node, row.neighbourhood),
+            purity: purity(row.node, row.relevant),
             certified: None,
             verdict: None,
         });
-        place.certified = Some(row.certified_q_global.unwrap_or(0));
+        place.certified = Some(row.certified.unwrap_or(0));
     }
     places.into_values().collect()
 }

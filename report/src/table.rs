@@ -45,14 +45,14 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Wei
     columns.verdicts(&knowledge);
     if let Some(radii) = group.best_radii() {
         columns.numbers("certified", "safe to Q", "largest Q that is certified", |_, line| {
-            line.radius?.certified_q_global.map(|q| q as f64)
+            line.radius?.certified.map(|q| q as f64)
         });
         // Nobody has tried more: a node at the limit may withstand more flips.
         if let Some(column) = columns.all.last_mut() {
             column["cap"] = json!(radii.limit);
         }
         columns.numbers("attacked", "broken at Q", "smallest Q with a witness", |_, line| {
-            line.radius?.attacked_q_global.map(|q| q as f64)
+            line.radius?.attacked.map(|q| q as f64)
         });
     }
     let names = landscape.and_then(|landscape| landscape.graph().node_names());
@@ -189,7 +189,7 @@ impl Line<'_> {
     }
 
     fn reach(&self) -> Option<u64> {
-        self.verdict.map(|row| row.neighbourhood).or(self.radius.map(|row| row.neighbourhood))
+        self.verdict.map(|row| row.relevant).or(self.radius.map(|row| row.relevant))
     }
 }
 

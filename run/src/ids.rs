@@ -3,12 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use gcnproof::{Flip, Graph};
+use gcnproof::Graph;
 use gcnproof_files::PartFile;
-use gcnproof_results::record::{NodeRecord, RadiusRecord};
+use gcnproof_results::record::node::Record;
+use gcnproof_results::record::radius::RadiusRow;
 use miette::{Result, miette};
 
 use super::lists;
+use super::question::Answered;
 
 /// The ids of a graph's rows.
 #[derive(Clone, Copy, Debug)]
@@ -63,25 +65,25 @@ impl<'a> Ids<'a> {
         })
     }
 
-    fn flips(&self, flips: &mut [Flip]) {
-        for flip in flips.iter_mut().filter(|_| self.part.is_some()) {
-            flip.node = self.id(flip.node as usize) as u32;
+    fn changes<A: Answered>(&self, changes: &mut [A::Change]) {
+        for change in changes.iter_mut().filter(|_| self.part.is_some()) {
+            *change = A::renamed(*change, |node| self.id(node as usize) as u32);
         }
     }
 
     /// A row of results with ids.
-    pub fn name(&self, mut row: NodeRecord) -> NodeRecord {
+    pub fn name<A: Answered>(&self, mut row: Record<A>) -> Record<A> {
         row.node = self.id(row.node as usize);
         row.contradiction = row.contradiction.map(|of_row| of_row.of_node(row.node as usize));
-        self.flips(&mut row.witness);
+        self.changes::<A>(&mut row.witness);
         row
     }
 
     /// A row of radii with ids.
-    pub fn name_radius(&self, mut row: RadiusRecord) -> RadiusRecord {
+    pub fn name_radius<A: Answered>(&self, mut row: RadiusRow<A>) -> RadiusRow<A> {
         row.node = self.id(row.node as usize);
         row.contradiction = row.contradiction.map(|of_row| of_row.of_node(row.node as usize));
-        self.flips(&mut row.witness);
+        self.changes::<A>(&mut row.witness);
         row
     }
 }

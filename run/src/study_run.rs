@@ -255,7 +255,7 @@ fn file(name: &str, step: &str) -> String {
 
 /// Is nothing left to find out about a node up to this `Q`?
 fn is_exact(row: &RadiusRecord, limit: usize) -> bool {
-    match (row.certified_q_global, row.attacked_q_global) {
+    match (row.certified, row.attacked) {
         (Some(certified), Some(attacked)) => attacked == certified + 1,
         (Some(certified), None) => certified >= limit as u64,
         (None, attacked) => attacked == Some(0),

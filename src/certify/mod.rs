@@ -1,5 +1,6 @@
 //! The certifier: its settings, the steps that decide a node, verdicts, and the robustness radius.
 
+pub mod attacker;
 mod cascade;
 pub mod certifier;
 pub mod contradiction;
