@@ -227,7 +227,7 @@ fn ids(list: &str, most: usize) -> Option<Vec<u64>> {
 mod tests {
     use super::*;
     use crate::group::{Method, Radii};
-    use gcnproof_results::record::RadiusRecord;
+    use crate::row::{NodeRadius, Witness};
     use serde_json::json;
 
     fn row(q_global: u64, bound: u64, broken: u64) -> CollectiveRecord {
@@ -259,17 +259,15 @@ mod tests {
 
     /// Radii of six nodes: node `n` is certified up to `n` and attacked at `n + 1`; even ones agree with their labels.
     fn group() -> Group {
-        let radius = |node: u64| RadiusRecord {
+        let radius = |node: u64| NodeRadius {
             node,
             label: Some(node % 2),
             predicted: 0,
             degree: 0,
-            relevant: 1,
+            neighbourhood: 1,
             certified: Some(node),
             attacked: (node < 3).then_some(node + 1),
-            witness: Vec::new(),
-            seconds: 0.0,
-            contradiction: None,
+            witness: Witness::Flips(Vec::new()),
         };
         let mut group = Group::default();
         group.radii.push(Radii { method: Method::Exact, limit: 3, rows: (0..6).map(radius).collect() });

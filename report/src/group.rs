@@ -3,20 +3,21 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use gcnproof::edges::Edges;
 use gcnproof::internals::certify::settings::Bound;
 use gcnproof::internals::certify::verdict::Verdict;
 use gcnproof::internals::problem::budget::Direction;
-use gcnproof::internals::problem::flip::Flip;
+use gcnproof::{Attacker, Flips, Words};
 use gcnproof_results::record::description::{BudgetRecord, Description, Identity, Level, LocalRecord};
 use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRun};
 use gcnproof_results::record::pair::PairRecord;
-use gcnproof_results::record::{NodeRecord, RadiusRecord};
 
 use super::collective::Collective;
 use super::error::ReportError;
 use super::landscape::Landscape;
 use super::origin;
 use super::removals;
+use super::row::{NodeRadius, NodeVerdict, Witness};
 use super::source::{Rows, Run, Source, Sources};
 use super::training::TrainingLog;
 
@@ -67,7 +68,7 @@ pub struct Verdicts {
     /// `Q`, if it is known.
     pub global: Option<u64>,
     /// The nodes.
-    pub rows: Vec<NodeRecord>,
+    pub rows: Vec<NodeVerdict>,
 }
 
 /// Radii.
@@ -78,7 +79,7 @@ pub struct Radii {
     /// Nothing above this `Q` was tried.
     pub limit: u64,
     /// The nodes.
-    pub rows: Vec<RadiusRecord>,
+    pub rows: Vec<NodeRadius>,
 }
 
 /// The results of one model under one local budget.
@@ -92,7 +93,7 @@ pub struct Group {
     pub identity: Option<Identity>,
     /// The budget in words, or that it is not known.
     pub budget: String,
-    /// Are edges removed? Then witnesses are edges, by their two ends.
+    /// Are edges removed?
     pub removals: bool,
     /// `q` of every node, if it is the same for all and both directions and all attributes are free.
     pub local: Option<u64>,
@@ -204,6 +205,11 @@ impl Groups {
         Ok(all)
     }
 
+    /// What the attacker's changes and budgets are called.
+    pub fn words(&self) -> &'static Words {
+        words_of(self.removals)
+    }
+
     /// Graph and model of all results that say theirs.
     pub fn identities(&self) -> impl Iterator<Item = &Identity> {
         let groups = self.groups.iter().filter_map(|group| group.identity.as_ref());
@@ -214,10 +220,10 @@ impl Groups {
     pub fn measure(&mut self, landscape: &Landscape) {
         for group in self.groups.iter_mut().filter(|group| group.removals) {
             for row in group.verdicts.iter_mut().flat_map(|verdicts| &mut verdicts.rows) {
-                row.relevant = removals::measure(landscape, row.node);
+                row.neighbourhood = removals::measure(landscape, row.node);
             }
             for row in group.radii.iter_mut().flat_map(|radii| &mut radii.rows) {
-                row.relevant = removals::measure(landscape, row.node);
+                row.neighbourhood = removals::measure(landscape, row.node);
             }
         }
     }
@@ -306,14 +312,19 @@ impl Group {
         self.verdicts.iter().max_by_key(|verdicts| (verdicts.method, verdicts.global))
     }
 
+    /// What the attacker's changes and budgets are called.
+    pub fn words(&self) -> &'static Words {
+        words_of(self.removals)
+    }
+
     /// The smallest witness known against each node.
-    pub fn witnesses(&self) -> BTreeMap<u64, &[Flip]> {
-        let mut smallest: BTreeMap<u64, &[Flip]> = BTreeMap::new();
+    pub fn witnesses(&self) -> BTreeMap<u64, &Witness> {
+        let mut smallest: BTreeMap<u64, &Witness> = BTreeMap::new();
         let radii = self.radii.iter().flat_map(|radii| &radii.rows).filter(|row| row.attacked.is_some());
         let verdicts = self.verdicts.iter().flat_map(|verdicts| &verdicts.rows);
         let verdicts = verdicts.filter(|row| row.verdict == Verdict::NonRobust);
-        let radii = radii.map(|row| (row.node, &row.witness[..]));
-        for (node, witness) in radii.chain(verdicts.map(|row| (row.node, &row.witness[..]))) {
+        let radii = radii.map(|row| (row.node, &row.witness));
+        for (node, witness) in radii.chain(verdicts.map(|row| (row.node, &row.witness))) {
             let known = smallest.entry(node).or_insert(witness);
             if witness.len() < known.len() {
                 *known = witness;
@@ -326,6 +337,10 @@ impl Group {
     pub fn best_radii(&self) -> Option<&Radii> {
         self.radii.iter().max_by_key(|radii| radii.method)
     }
+}
+
+fn words_of(removals: bool) -> &'static Words {
+    if removals { &Edges::WORDS } else { &Flips::WORDS }
 }
 
 /// What two names of one model have in common, if that is a name: `gcn` for `gcn-Q3` and `gcn-Q12`.

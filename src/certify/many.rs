@@ -7,10 +7,10 @@ use rayon::prelude::*;
 
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
-use crate::certify::attacker::{Decide, Flips};
 use crate::certify::certifier::{Certifier, Target};
+use crate::certify::decide::Decide;
 use crate::certify::settings::Effort;
-use crate::certify::verdict::NodeResult;
+use crate::certify::verdict::{Flips, NodeResult};
 use crate::problem::graph::Graph;
 use crate::search::limits::Limits;
 

@@ -4,6 +4,7 @@ pub mod attacker;
 mod cascade;
 pub mod certifier;
 pub mod contradiction;
+pub mod decide;
 pub mod deployment;
 mod many;
 pub mod radius;

@@ -10,10 +10,11 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::certify::attacker::{Attacker, Decide, Flips};
+use crate::certify::attacker::Attacker;
 use crate::certify::contradiction::{Contradiction, Subject};
+use crate::certify::decide::Decide;
 use crate::certify::deployment::DeployedVerdict;
-use crate::certify::verdict::{NodeResult, Verdict};
+use crate::certify::verdict::{Flips, NodeResult, Verdict};
 use crate::problem::ProblemError;
 
 /// What is known of a node's radius.

@@ -4,11 +4,13 @@ use gcnproof_check::Checker;
 use gcnproof_check::format::Line;
 use serde::{Deserialize, Serialize};
 
-use crate::certify::attacker::{Attacker, Flips, Grounded, Grounds};
+use crate::certify::attacker::{Attacker, Grounded, Grounds, Words};
 use crate::certify::contradiction::Contradiction;
 use crate::certify::deployment::Deployed;
 use crate::number::dyadic::Dyadic;
-use crate::proof::{Shown, line};
+use crate::problem::budget::Budget;
+use crate::problem::flip::Flip;
+use crate::proof::{Evidence, Shown, line};
 
 /// What is known of a node under a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -98,6 +100,29 @@ impl Grounded for Reason {
             Reason::BoundNotPositive => Grounds::Open,
         }
     }
+}
+
+/// The attacker that flips entries of the attribute matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flips;
+
+impl Attacker for Flips {
+    type Budget = Budget;
+    type Change = Flip;
+    type Reason = Reason;
+    type Evidence = Evidence;
+    type Details = FlipDetails;
+    const WORDS: Words = Words {
+        change: "flip",
+        changes: "flips",
+        things: "flips",
+        global: "Q",
+        local: "q",
+        relevant: "neighbourhood",
+        witness: "witness",
+        certified: "certified_q_global",
+        attacked: "attacked_q_global",
+    };
 }
 
 /// The numbers of a class pair: the reference class against `class`.
