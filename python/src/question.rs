@@ -21,7 +21,7 @@ use crate::errors::{from_report, wrong};
 use crate::rows::{Kind, Rows};
 
 /// An attacker whose rows Python sees.
-pub trait Shown: Answered<Options: Clone + Send> {
+pub trait Shown: Answered {
     /// Rows of verdicts.
     fn nodes(rows: Vec<Record<Self>>) -> Kind;
 

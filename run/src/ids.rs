@@ -5,12 +5,9 @@ use std::collections::BTreeSet;
 
 use gcnproof::Graph;
 use gcnproof_files::PartFile;
-use gcnproof_results::record::node::Record;
-use gcnproof_results::record::radius::RadiusRow;
 use miette::{Result, miette};
 
 use super::lists;
-use super::question::Answered;
 
 /// The ids of a graph's rows.
 #[derive(Clone, Copy, Debug)]
@@ -63,27 +60,5 @@ impl<'a> Ids<'a> {
             Some(list) => lists::nodes_of(list, self.count())?.into_iter().map(|node| node as u64).collect(),
             None => (0..self.rows).filter(|&row| graph.label(row).is_some()).map(|row| self.id(row)).collect(),
         })
-    }
-
-    fn changes<A: Answered>(&self, changes: &mut [A::Change]) {
-        for change in changes.iter_mut().filter(|_| self.part.is_some()) {
-            *change = A::renamed(*change, |node| self.id(node as usize) as u32);
-        }
-    }
-
-    /// A row of results with ids.
-    pub fn name<A: Answered>(&self, mut row: Record<A>) -> Record<A> {
-        row.node = self.id(row.node as usize);
-        row.contradiction = row.contradiction.map(|of_row| of_row.of_node(row.node as usize));
-        self.changes::<A>(&mut row.witness);
-        row
-    }
-
-    /// A row of radii with ids.
-    pub fn name_radius<A: Answered>(&self, mut row: RadiusRow<A>) -> RadiusRow<A> {
-        row.node = self.id(row.node as usize);
-        row.contradiction = row.contradiction.map(|of_row| of_row.of_node(row.node as usize));
-        self.changes::<A>(&mut row.witness);
-        row
     }
 }

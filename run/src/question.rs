@@ -59,7 +59,7 @@ pub trait Answered: Tabled {
     /// What decides nodes.
     type Decider: Decide<Self>;
     /// What only questions about this attacker say.
-    type Options;
+    type Options: Clone + Send + Sync;
     /// What is made, and can be refused, before any file is opened.
     type Prepared;
 
@@ -179,7 +179,7 @@ impl<A: Answered> NodeQuestion<'_, A> {
                             proofs.add(&prove(&decider, &result));
                         }
                         let minima = result.minima.clone();
-                        let mut row = ids.name(Record::new(graph, result, seconds));
+                        let mut row = self.named(Record::new(graph, result, seconds));
                         if exact_margins {
                             row = row.with_exact_margins(&minima);
                         }
@@ -228,7 +228,7 @@ impl<A: Answered> NodeQuestion<'_, A> {
                 let decider = A::radius_decider(&self, prepared);
                 let open: Vec<u64> = open.iter().map(|&id| ids.row(id) as u64).collect();
                 // Files hold signed integers; nobody has so many attributes or edges.
-                radius::search(&decider, &open, limit.min(i64::MAX as usize), &|row| done(ids.name_radius(row)));
+                radius::search(&decider, &open, limit.min(i64::MAX as usize), &|row| done(self.named_radius(row)));
             },
         )?;
         Ok(FoundRadii { rows, interrupted, seconds: start.elapsed().as_secs_f64(), description })
@@ -265,6 +265,28 @@ impl<A: Answered> NodeQuestion<'_, A> {
             Class::Labels => Convention::Labels,
         };
         A::header(self, classes)
+    }
+
+    /// A row of results with ids.
+    fn named(&self, mut row: Record<A>) -> Record<A> {
+        row.node = self.ids.id(row.node as usize);
+        row.contradiction = row.contradiction.map(|of_row| of_row.of_node(row.node as usize));
+        self.rename(&mut row.witness);
+        row
+    }
+
+    /// A row of radii with ids.
+    fn named_radius(&self, mut row: RadiusRow<A>) -> RadiusRow<A> {
+        row.node = self.ids.id(row.node as usize);
+        row.contradiction = row.contradiction.map(|of_row| of_row.of_node(row.node as usize));
+        self.rename(&mut row.witness);
+        row
+    }
+
+    fn rename(&self, changes: &mut [A::Change]) {
+        for change in changes {
+            *change = A::renamed(*change, |node| self.ids.id(node as usize) as u32);
+        }
     }
 
     fn keys(&self) -> Vec<u64> {
