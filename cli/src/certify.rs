@@ -1,28 +1,27 @@
 //! `gcnproof certify`: a verdict for every node.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use gcnproof::{Bound, Graph};
-use gcnproof_results::record::edges::EdgeBudgetRecord;
-use gcnproof_results::record::{NodeRecord, description};
-use gcnproof_run::edges::{EdgeFound, EdgeVerdicts};
+use gcnproof::edges::Edges;
+use gcnproof::{Bound, Flips};
+use gcnproof_results::record::description;
+use gcnproof_results::record::node::Record;
+use gcnproof_run::flips::FlipOptions;
 use gcnproof_run::ids::Ids;
 use gcnproof_run::proofs::Written;
-use gcnproof_run::verdicts::{self, Found, Verdicts};
+use gcnproof_run::question::{self, NodeQuestion};
 use miette::{IntoDiagnostic, Result, miette};
 use serde::Serialize;
-use serde_json::json;
 
 use super::deployed::DeployedArguments;
-use super::edge_tables::{self, EdgeSummary};
 use super::edges::{self, EdgeArguments};
 use super::effort::EffortArguments;
 use super::input::{self, Input, LocalArguments};
 use super::logits::{LogitsArguments, refuse_logits};
-use super::minima;
 use super::run::{Format, RunArguments};
-use super::summary;
+use super::told::Told;
 
 /// Certify the nodes of a graph: no attack within the budget changes the class, or here is one.
 #[derive(Args, Debug)]
@@ -89,13 +88,14 @@ pub struct Certify {
 
 /// Standard output for machines.
 #[derive(Serialize)]
-struct Output<'a> {
+#[serde(bound = "")]
+struct Output<'a, A: Told> {
     run: &'a description::Description,
     interrupted: bool,
-    summary: &'a summary::Summary,
-    rows: &'a [NodeRecord],
+    summary: A::Summary,
+    rows: &'a [Record<A>],
     #[serde(skip_serializing_if = "Option::is_none")]
-    proofs: Option<Written>,
+    proofs: Option<&'a Written>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -130,17 +130,17 @@ impl Certify {
     pub fn execute(self) -> Result<u8> {
         self.run.prepare()?;
         self.effort.check()?;
-        self.proofs.as_deref().map_or(Ok(()), verdicts::check_proofs_name)?;
-        if self.edges.wanted()? {
-            return self.execute_edges();
-        }
+        self.proofs.as_deref().map_or(Ok(()), question::check_proofs_name)?;
+        if self.edges.wanted()? { self.remove_edges() } else { self.flip() }
+    }
+
+    fn flip(self) -> Result<u8> {
         let global = self.global.unwrap_or_default();
         let (graph, network, identity, part) = self.input.read_or_part()?;
         let ids = Ids::new(&graph, part.as_ref());
         refuse_logits(part.as_ref(), &self.logits)?;
         self.logits.insist(&graph, &network)?;
         let (budget, budget_record) = self.local.budget_of(&graph, part.as_ref(), global)?;
-        let budget_record = budget_record.with_global(global);
         let nodes = ids.asked(self.nodes.as_deref(), &graph)?;
         let labelled = ids.labelled(self.labelled.as_deref(), &graph)?;
         let bound = match self.bound {
@@ -148,54 +148,25 @@ impl Certify {
             BoundChoice::Anchored => Bound::Anchored,
             BoundChoice::Best => Bound::Best,
         };
-        let minimizes = self.effort.minimizes();
         let run = self.run.run();
-        let found = Verdicts {
+        let question: NodeQuestion<Flips> = NodeQuestion {
             graph: &graph,
             network: &network,
             identity: &identity,
             rules: self.input.passing.rules()?,
             budget,
-            budget_record: budget_record.clone(),
             nodes: &nodes,
             ids,
-            bound,
             class: self.class.record(),
             effort: self.effort.effort(),
             effort_record: self.effort.record(),
-            deployed: self.deployed.execution(),
-            proofs: self.proofs.as_deref(),
+            options: FlipOptions { budget_record, bound, deployed: self.deployed.execution() },
             run: &run,
         };
-        let Found { rows, minima, proofs, interrupted, seconds, computed, description } = found.execute()?;
-        let summary = summary::Summary::new(&rows, &labelled, seconds, computed);
-        match self.run.format {
-            Format::Table => {
-                if minimizes {
-                    put!("{}", minima::table(&rows, &minima))?;
-                }
-                put!("{}", summary.table(&budget_record))?;
-                if interrupted {
-                    say!(
-                        "interrupted after {} of {} nodes: all shares and means are of these alone",
-                        rows.len(),
-                        nodes.len()
-                    )?;
-                }
-                if let Some(proofs) = &proofs {
-                    put!("{proofs}")?;
-                }
-            }
-            Format::Json => {
-                let output = Output { run: &description, interrupted, summary: &summary, rows: &rows, proofs };
-                say!("{}", serde_json::to_string(&output).into_diagnostic()?)?;
-            }
-        }
-        Ok(if interrupted { 130 } else { 0 })
+        self.answer(question, &labelled)
     }
 
-    /// The same for removed edges.
-    fn execute_edges(self) -> Result<u8> {
+    fn remove_edges(self) -> Result<u8> {
         let global = match (self.global, self.edges_global) {
             (Some(_), _) => {
                 return Err(miette!(
@@ -214,51 +185,54 @@ impl Certify {
         let (graph, network, identity) = self.input.read()?;
         self.logits.insist(&graph, &network)?;
         let budget = self.edges.budget(&graph, global, self.local.freeze_nodes.as_deref())?;
-        let record = EdgeBudgetRecord::new(&budget, true);
-        let nodes = self.nodes(&graph)?;
-        let minimizes = self.effort.minimizes();
+        let nodes = input::nodes(self.nodes.as_deref(), &graph)?;
         let run = self.run.run();
-        let found = EdgeVerdicts {
+        let question: NodeQuestion<Edges> = NodeQuestion {
             graph: &graph,
             network: &network,
             identity: &identity,
             rules: self.input.passing.rules()?,
             budget,
             nodes: &nodes,
+            ids: Ids::new(&graph, None),
             class: self.class.record(),
             effort: self.effort.effort(),
             effort_record: self.effort.record(),
-            proofs: self.proofs.as_deref(),
+            options: (),
             run: &run,
         };
-        let EdgeFound { rows, minima, proofs, interrupted, seconds, description } = found.execute()?;
-        let summary = EdgeSummary::new(&rows, seconds);
+        self.answer(question, &BTreeSet::new())
+    }
+
+    /// Runs it and tells what was found.
+    fn answer<A: Told>(&self, question: NodeQuestion<A>, labelled: &BTreeSet<u64>) -> Result<u8> {
+        let asked = question.nodes.len();
+        let found = question.verdicts(self.proofs.as_deref())?;
+        let summary = A::summary(&found, labelled);
         match self.run.format {
             Format::Table => {
-                if minimizes {
-                    put!("{}", edge_tables::minima(&rows, &minima))?;
+                if self.effort.minimizes() {
+                    put!("{}", A::minima(&found))?;
                 }
-                put!("{}", summary.table(&record))?;
-                if interrupted {
-                    say!("interrupted after {} of {} nodes: all numbers are of these alone", rows.len(), nodes.len())?;
+                put!("{}", A::table(&summary, &found.description))?;
+                if found.interrupted {
+                    say!("interrupted after {} of {asked} nodes: {} of these alone", found.rows.len(), A::NUMBERS_ARE)?;
                 }
-                if let Some(proofs) = &proofs {
+                if let Some(proofs) = &found.proofs {
                     put!("{proofs}")?;
                 }
             }
             Format::Json => {
-                let mut output =
-                    json!({ "run": description, "interrupted": interrupted, "summary": summary, "rows": rows });
-                if let Some(proofs) = proofs {
-                    output["proofs"] = json!(proofs);
-                }
-                say!("{output}")?;
+                let output: Output<A> = Output {
+                    run: &found.description,
+                    interrupted: found.interrupted,
+                    summary,
+                    rows: &found.rows,
+                    proofs: found.proofs.as_ref(),
+                };
+                say!("{}", serde_json::to_string(&output).into_diagnostic()?)?;
             }
         }
-        Ok(if interrupted { 130 } else { 0 })
-    }
-
-    fn nodes(&self, graph: &Graph) -> Result<Vec<usize>> {
-        input::nodes(self.nodes.as_deref(), graph)
+        Ok(if found.interrupted { 130 } else { 0 })
     }
 }

@@ -205,7 +205,7 @@ fn tell_robust(graph: &Graph, row: &NodeRecord) -> Result<()> {
         row.node,
         class_name(Some(graph), row.predicted),
         row.degree,
-        row.neighbourhood as usize * graph.attribute_count(),
+        row.relevant as usize * graph.attribute_count(),
         row.worst_lower().unwrap_or(f64::NAN)
     )
 }

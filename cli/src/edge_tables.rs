@@ -49,7 +49,7 @@ impl EdgeSummary {
         for row in rows {
             *reasons.entry(row.reason.name()).or_default() += 1;
             if row.verdict == Verdict::NonRobust {
-                *witness_sizes.entry(row.witness_edges.len()).or_default() += 1;
+                *witness_sizes.entry(row.witness.len()).or_default() += 1;
             }
         }
         EdgeSummary {
@@ -126,7 +126,7 @@ pub fn minima(rows: &[EdgeRecord], found: &BTreeMap<u64, Vec<Option<EdgeMinimum>
             true => float(margin.lower),
             false => format!("[{}, {}]", float(margin.lower), float(margin.upper)),
         };
-        let set = minimum.map_or_else(String::new, |minimum| edges(&minimum.edges));
+        let set = minimum.map_or_else(String::new, |minimum| edges(&minimum.changes));
         let _ =
             writeln!(text, "{:>8}  {:<9}{value:<44}{set}", row.node, format!("{} – {}", row.reference, margin.class));
     }
@@ -145,7 +145,7 @@ pub fn explained(graph: &Graph, result: &EdgeResult, budget: &EdgeBudgetRecord) 
     let label = graph.label(node).map_or("no label".into(), |label| format!("label {}", class(label as usize)));
     let _ = writeln!(text, "node {node}: predicted {}, {label}", class(result.predicted));
     let _ = writeln!(text, "budget: {}", words(budget));
-    let _ = writeln!(text, "edges: {} at it, {} that matter to it\n", graph.degree(node), result.relevant_edges);
+    let _ = writeln!(text, "edges: {} at it, {} that matter to it\n", graph.degree(node), result.relevant);
     let limit = if result.limit_hit { ", a limit was hit" } else { "" };
     let _ = writeln!(
         text,
@@ -157,7 +157,7 @@ pub fn explained(graph: &Graph, result: &EdgeResult, budget: &EdgeBudgetRecord) 
     let _ = writeln!(text, "{:<28}{:>22}{:>22}  edges that attain it", "margin over", "worst case ≥", "worst case ≤");
     for (margin, minimum) in result.margins.iter().zip(&result.minima) {
         let shown: String = class(margin.class).chars().take(27).collect();
-        let set = minimum.as_ref().map_or_else(String::new, |minimum| edges(&minimum.edges));
+        let set = minimum.as_ref().map_or_else(String::new, |minimum| edges(&minimum.changes));
         let _ = writeln!(text, "{shown:<28}{:>22.6}{:>22.6}  {set}", margin.lower, margin.upper);
     }
     if result.verdict == Verdict::NonRobust {

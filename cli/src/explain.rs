@@ -102,7 +102,7 @@ impl Explain {
             Format::Json => {
                 let minima = result.minima.clone();
                 let row = EdgeRecord::new(graph, result, seconds).with_exact_margins(&minima);
-                let worst: Vec<_> = minima.iter().map(|known| known.as_ref().map(|known| &known.edges)).collect();
+                let worst: Vec<_> = minima.iter().map(|known| known.as_ref().map(|known| &known.changes)).collect();
                 say!("{}", json!({ "input": identity, "edges": record, "explanation": row, "worst_edges": worst }))?;
             }
             Format::Table => put!("{}", edge_tables::explained(graph, &result, &record))?,

@@ -9,7 +9,7 @@ use gcnproof_files::{GraphOptions, PartFile, read_graph_or_part};
 use gcnproof_results::record::description::{Description, NodeSet, PartRecord};
 use gcnproof_results::record::{NodeRecord, RadiusRecord};
 use gcnproof_results::{Column, Journal, Mode, Sidecar};
-use gcnproof_run::verdicts::check_proofs_name;
+use gcnproof_run::question::check_proofs_name;
 use miette::{Result, miette};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

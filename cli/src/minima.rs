@@ -24,7 +24,7 @@ pub fn table(rows: &[NodeRecord], found: &BTreeMap<u64, Vec<Option<Minimum>>>) -
     for (row, at, margin) in pairs.take(LINES) {
         let minimum = found.get(&row.node).and_then(|minima| minima.get(at)?.as_ref());
         let classes = format!("{} – {}", row.reference, margin.class);
-        let flips = minimum.map_or_else(String::new, |minimum| flips(&minimum.flips));
+        let flips = minimum.map_or_else(String::new, |minimum| flips(&minimum.changes));
         let _ = writeln!(text, "{:>8}  {classes:<9}{:<32}{flips}", row.node, value(margin, minimum));
     }
     if count > LINES {

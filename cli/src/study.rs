@@ -168,11 +168,11 @@ pub fn keep_model(manifest: &mut Manifest, folder: &Path, name: &str, network: &
 fn tell(name: &str, results: &Results, limit: usize) -> Value {
     // Nodes that are certified up to the largest Q tried count with it: the mean is then a lower bound.
     let capped = |rows: &[RadiusRecord]| {
-        let at_limit = rows.iter().filter(|row| row.certified_q_global >= Some(limit as u64)).count();
+        let at_limit = rows.iter().filter(|row| row.certified >= Some(limit as u64)).count();
         at_limit as f64 / rows.len().max(1) as f64
     };
     let mean = |rows: &[RadiusRecord]| {
-        rows.iter().filter_map(|row| row.certified_q_global).sum::<u64>() as f64 / rows.len().max(1) as f64
+        rows.iter().filter_map(|row| row.certified).sum::<u64>() as f64 / rows.len().max(1) as f64
     };
     let radii: Vec<Value> = results
         .radii

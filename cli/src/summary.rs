@@ -72,10 +72,10 @@ pub struct DeployedCounts {
 
 impl DeployedCounts {
     fn new(rows: &[NodeRecord]) -> Option<DeployedCounts> {
-        let count = |verdict| rows.iter().filter(|row| row.deployed == Some(verdict)).count();
-        rows.iter().any(|row| row.deployed.is_some()).then(|| {
+        let count = |verdict| rows.iter().filter(|row| row.own.deployed == Some(verdict)).count();
+        rows.iter().any(|row| row.own.deployed.is_some()).then(|| {
             let largest = |row: &NodeRecord| {
-                let errors = row.rounding.iter().flatten().map(|margin| margin.upper);
+                let errors = row.own.rounding.iter().flatten().map(|margin| margin.upper);
                 errors.reduce(|x, y| Some(x?.max(y?))).flatten()
             };
             let mut errors: Vec<f64> = rows.iter().filter_map(largest).collect();
@@ -85,7 +85,7 @@ impl DeployedCounts {
                 non_robust: count(DeployedVerdict::NonRobust),
                 rounding_dependent: count(DeployedVerdict::RoundingDependent),
                 undecided: count(DeployedVerdict::Undecided),
-                predictions_that_depend: rows.iter().filter(|row| row.prediction_depends == Some(true)).count(),
+                predictions_that_depend: rows.iter().filter(|row| row.own.prediction_depends == Some(true)).count(),
                 median_error: errors.get(errors.len() / 2).copied(),
             }
         })
@@ -150,8 +150,8 @@ impl Summary {
             all: Group::new(rows.iter()),
             labelled: Group::new(rows.iter().filter(|row| labelled.contains(&row.node))),
             unlabelled: Group::new(rows.iter().filter(|row| !labelled.contains(&row.node))),
-            certified_by_paper: certified(|row| row.paper_certifies),
-            certified_by_anchored: certified(|row| row.anchored_certifies),
+            certified_by_paper: certified(|row| row.own.paper_certifies),
+            certified_by_anchored: certified(|row| row.own.anchored_certifies),
             ties: rows.iter().filter(|row| row.reason == Reason::Tie).count(),
             deployed: DeployedCounts::new(rows),
             steps: STEPS

@@ -42,7 +42,7 @@ pub fn compare(
         }
         _ => {}
     }
-    for (name, claim) in [("paper", result.paper_certifies), ("anchored", result.anchored_certifies)] {
+    for (name, claim) in [("paper", result.details.paper_certifies), ("anchored", result.details.anchored_certifies)] {
         if claim == Some(true) && !robust {
             wrong.push((Kind::Verdict, format!("the {name} bound is said to certify, which is false")));
         }

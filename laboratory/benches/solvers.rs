@@ -63,7 +63,7 @@ fn integer(certifier: Certifier, seconds: f64, count: usize) {
         decided += usize::from(verdict != "open");
         println!(
             "| {node} | {class} | {} | {binaries} | {} | {time:.3} | {} | {verdict} | {highs_time:.1} | {:.4} | {:.4} |",
-            result.neighbourhood,
+            result.relevant,
             result.verdict.name(),
             result.search_nodes,
             answer.dual_bound.unwrap_or(f64::NAN),

@@ -374,6 +374,9 @@ class Results(_Table[NodeResult]):
 class Radii(_Table[Radius]):
     """What `radius` found: for every node the largest Q that is certified and the smallest Q with a witness."""
 
+    _letter = "Q"
+    """The letter of the global budget."""
+
     @property
     def certified(self) -> np.ndarray:
         """The largest Q that is certified, −1 if none is."""
@@ -421,8 +424,9 @@ class Radii(_Table[Radius]):
 
     def __repr__(self) -> str:
         found = self.summary()
-        mean = "none certified" if found["mean_certified"] is None else f"mean certified Q {found['mean_certified']:.2f}"
-        return f"Radii({found['nodes']} nodes: {mean}, exact for {found['exact']})"
+        certified = found["mean_certified"]
+        mean = "none certified" if certified is None else f"mean certified {self._letter} {certified:.2f}"
+        return f"{type(self).__name__}({found['nodes']} nodes: {mean}, exact for {found['exact']})"
 
     def _repr_html_(self) -> str:
         found = self.summary()
@@ -541,6 +545,8 @@ def _edge_budget(budget: dict[str, Any]) -> str:
 class EdgeRadii(Radii):
     """What `radius` with edges="remove" found: for every node the largest E that is certified and the smallest E with a witness."""
 
+    _letter = "E"
+
     def _row(self, row: dict[str, Any]) -> EdgeRadius:  # type: ignore[override]
         return EdgeRadius(
             node=row["node"],
@@ -557,9 +563,6 @@ class EdgeRadii(Radii):
     def apply(self, node: int) -> Any:
         """The edges that are left without those of the node's witness: a new `edge_index`, or a scipy CSR matrix."""
         return _without(self, node)
-
-    def __repr__(self) -> str:
-        return super().__repr__().replace("Radii(", "EdgeRadii(").replace("certified Q", "certified E")
 
 
 class Explanation(dict):  # type: ignore[type-arg]

@@ -3,29 +3,26 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use gcnproof::Flips;
 use gcnproof_check::format::Convention;
 use gcnproof_check::work::Limits;
 use gcnproof_check::{Attack, Options, Question};
 use gcnproof_cli::run::{certifier, stop, stopped};
 use gcnproof_cli::{check as checking, explain as explaining, program};
-use gcnproof_results::record::RadiusRecord;
-use gcnproof_results::record::description::{BudgetRecord, Class, Description, NodeSet, RadiusRun};
-use gcnproof_run::deployed::rounding_note;
-use gcnproof_run::ids::Ids;
-use gcnproof_run::radius as radii;
-use gcnproof_run::verdicts::{Verdicts, check_proofs_name};
+use gcnproof_results::record::description::Class;
+use gcnproof_run::flips::FlipOptions;
 use miette::IntoDiagnostic;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::json;
 
-use crate::asked::{Attacker, Search, bound as bounds, files};
+use crate::asked::{Attacker, Search, bound as bounds};
 use crate::call::{Done, call};
 use crate::edges::Remover;
-use crate::errors::{from_report, wrong};
+use crate::errors::wrong;
 use crate::inputs::{Graph, Network};
 use crate::objects::object;
-use crate::rows::{Kind, Rows};
+use crate::question::{Around, Owned, class};
+use crate::rows::Rows;
 
 /// Nodes that exist, in rising order.
 pub fn selected(py: Python, graph: &Graph, nodes: Option<Vec<i64>>) -> PyResult<Vec<usize>> {
@@ -90,47 +87,19 @@ pub fn certify<'py>(
     let deployed = search.execution(py)?;
     let nodes = selected(py, graph, nodes)?;
     let bound = bounds(py, bound)?;
-    let class = match class_ {
-        "predicted" => Class::Predicted,
-        "labels" => Class::Labels,
-        other => return Err(wrong(py, &format!("class_={other:?}"), "give 'predicted' or 'labels'")),
+    let owned: Owned<Flips> = Owned {
+        graph: graph.0.clone(),
+        network: network.network.clone(),
+        identity: network.identity.clone(),
+        rules: network.rules.clone(),
+        options: FlipOptions { bound, deployed, ..FlipOptions::new(&budget) },
+        budget,
+        nodes,
+        class: class(py, class_)?,
+        effort,
+        effort_record,
     };
-    if let Some(path) = &proofs {
-        check_proofs_name(path).map_err(|report| from_report(py, &report))?;
-    }
-    // Proofs alone can be overwritten, but not gone on with: rows say what is done.
-    let mut run = files(py, out, resume, force && proofs.is_none())?;
-    run.force = force;
-    let (graph, total) = (graph.0.clone(), nodes.len());
-    let (network, identity, rules) = (network.network.clone(), network.identity.clone(), network.rules.clone());
-    let work = move || {
-        let work = Verdicts {
-            graph: &graph,
-            network: &network,
-            identity: &identity,
-            rules,
-            budget_record: BudgetRecord::new(&budget),
-            budget,
-            nodes: &nodes,
-            ids: Ids::new(&graph, None),
-            bound,
-            class,
-            effort,
-            effort_record,
-            deployed,
-            proofs: proofs.as_deref(),
-            run: &run,
-        };
-        work.execute()
-    };
-    let done = call(py, threads, progress, work)?;
-    let found = &done.value;
-    let more = json!({
-        "seconds": found.seconds, "computed": found.computed, "interrupted": found.interrupted, "proofs": found.proofs,
-    });
-    let facts = facts(py, &done, more)?;
-    let found = done.value;
-    Ok((Rows::new(Kind::Nodes(found.rows), &found.description, total), facts))
+    owned.verdicts(py, proofs, Around { threads, progress, out, resume, force })
 }
 
 /// For every node the largest certified and the smallest attacked `Q`.
@@ -153,37 +122,19 @@ pub fn radius<'py>(
     let budget = attacker.budget(py, &graph.0, 0)?;
     let (effort, effort_record) = search.effort(py)?;
     let deployed = search.execution(py)?;
-    let nodes = selected(py, graph, nodes)?;
-    let run = files(py, out, resume, force)?;
-    let description = Description::Radius(RadiusRun {
-        input: network.identity.clone(),
-        budget: BudgetRecord::new(&budget),
-        bound: None,
-        max_global: max_global as u64,
-        effort: Some(effort_record),
-        deployed,
-        nodes: nodes.len(),
-        node_set: NodeSet::new(&nodes, graph.0.node_count()),
-    });
-    let (graph, network, total) = (graph.0.clone(), network.network.clone(), nodes.len());
-    let work = move || {
-        let keys: Vec<u64> = nodes.iter().map(|&node| node as u64).collect();
-        let start = std::time::Instant::now();
-        if let Some(note) = rounding_note(deployed, &network) {
-            run.host.note(&note);
-        }
-        let key = |row: &RadiusRecord| row.node;
-        let found = run.rows(RadiusRecord::SCHEMA, &description, &keys, key, |open, done| {
-            let certifier = as_deployed(run.certifier(&graph, &network, budget).effort(effort), deployed).build();
-            radii::search(&certifier, open, max_global.min(i64::MAX as usize), done);
-        })?;
-        Ok((found, description, start.elapsed().as_secs_f64()))
+    let owned: Owned<Flips> = Owned {
+        nodes: selected(py, graph, nodes)?,
+        graph: graph.0.clone(),
+        network: network.network.clone(),
+        identity: network.identity.clone(),
+        rules: network.rules.clone(),
+        options: FlipOptions { deployed, ..FlipOptions::new(&budget) },
+        budget,
+        class: Class::Predicted,
+        effort,
+        effort_record,
     };
-    let done = call(py, threads, progress, work)?;
-    let ((_, interrupted), _, seconds) = &done.value;
-    let facts = facts(py, &done, json!({ "seconds": seconds, "interrupted": interrupted }))?;
-    let ((rows, _), description, _) = done.value;
-    Ok((Rows::new(Kind::Radii(rows), &description, total), facts))
+    owned.radii(py, max_global, Around { threads, progress, out, resume, force })
 }
 
 /// What the verdict on a node rests on: as a dictionary, and as text.

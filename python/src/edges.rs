@@ -3,26 +3,25 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use gcnproof::edges::{EdgeBudget, EdgeCertifier};
+use gcnproof::edges::{EdgeBudget, EdgeCertifier, Edges};
 use gcnproof_cli::edge_tables;
 use gcnproof_cli::run::run;
-use gcnproof_results::record::description::{Class, Description, NodeSet};
-use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRadiusRecord, EdgeRecord, EdgeRun};
-use gcnproof_run::edges::{Contradictions, EdgeVerdicts, problem};
-use gcnproof_run::radius as radii;
-use gcnproof_run::verdicts::check_proofs_name;
+use gcnproof_results::record::description::Class;
+use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRecord};
+use gcnproof_run::edges::problem;
 use miette::IntoDiagnostic;
 use numpy::{AllowTypeChange, PyArrayLike1};
 use pyo3::prelude::*;
 use serde_json::json;
 
-use crate::asked::{Search, files};
+use crate::asked::Search;
 use crate::call::call;
-use crate::calls::{facts, selected};
-use crate::errors::{from_report, raise, wrong};
+use crate::calls::selected;
+use crate::errors::raise;
 use crate::inputs::{Graph, Network};
 use crate::objects::object;
-use crate::rows::{Kind, Rows};
+use crate::question::{Around, Owned, class};
+use crate::rows::Rows;
 
 /// `e`: a number of removed edges at every node, or one for each.
 #[derive(FromPyObject)]
@@ -84,41 +83,19 @@ pub fn certify_edges<'py>(
     let budget = remover.budget(py, &graph.0, global_)?;
     let (effort, effort_record) = search.effort(py)?;
     let nodes = selected(py, graph, nodes)?;
-    let class = match class_ {
-        "predicted" => Class::Predicted,
-        "labels" => Class::Labels,
-        other => return Err(wrong(py, &format!("class_={other:?}"), "give 'predicted' or 'labels'")),
+    let owned: Owned<Edges> = Owned {
+        graph: graph.0.clone(),
+        network: network.network.clone(),
+        identity: network.identity.clone(),
+        rules: network.rules.clone(),
+        budget,
+        nodes,
+        class: class(py, class_)?,
+        effort,
+        effort_record,
+        options: (),
     };
-    if let Some(path) = &proofs {
-        check_proofs_name(path).map_err(|report| from_report(py, &report))?;
-    }
-    // Proofs alone can be overwritten, but not gone on with: rows say what is done.
-    let mut run = files(py, out, resume, force && proofs.is_none())?;
-    run.force = force;
-    let (graph, total) = (graph.0.clone(), nodes.len());
-    let (network, identity, rules) = (network.network.clone(), network.identity.clone(), network.rules.clone());
-    let work = move || {
-        let work = EdgeVerdicts {
-            graph: &graph,
-            network: &network,
-            identity: &identity,
-            rules,
-            budget,
-            nodes: &nodes,
-            class,
-            effort,
-            effort_record,
-            proofs: proofs.as_deref(),
-            run: &run,
-        };
-        work.execute()
-    };
-    let done = call(py, threads, progress, work)?;
-    let found = &done.value;
-    let more = json!({ "seconds": found.seconds, "interrupted": found.interrupted, "proofs": found.proofs });
-    let facts = facts(py, &done, more)?;
-    let found = done.value;
-    Ok((Rows::new(Kind::EdgeNodes(found.rows), &found.description, total), facts))
+    owned.verdicts(py, proofs, Around { threads, progress, out, resume, force })
 }
 
 /// For every node the largest certified and the smallest attacked `E`.
@@ -140,36 +117,19 @@ pub fn radius_edges<'py>(
 ) -> PyResult<(Rows, Bound<'py, PyAny>)> {
     let budget = remover.budget(py, &graph.0, 0)?;
     let (effort, effort_record) = search.effort(py)?;
-    let nodes = selected(py, graph, nodes)?;
-    let run = files(py, out, resume, force)?;
-    let limit = max_global.min(i64::MAX as usize);
-    let description = Description::RadiusEdges(EdgeRun {
-        input: network.identity.clone(),
-        edges: EdgeBudgetRecord::new(&budget, false),
-        max_global: Some(limit as u64),
-        effort: effort_record,
+    let owned: Owned<Edges> = Owned {
+        nodes: selected(py, graph, nodes)?,
+        graph: graph.0.clone(),
+        network: network.network.clone(),
+        identity: network.identity.clone(),
+        rules: network.rules.clone(),
+        budget,
         class: Class::Predicted,
-        nodes: nodes.len(),
-        node_set: NodeSet::new(&nodes, graph.0.node_count()),
-    });
-    let (graph, network, total) = (graph.0.clone(), network.network.clone(), nodes.len());
-    let work = move || {
-        let certifier = EdgeCertifier::new(problem(&run, &graph, &network, budget)?).effort(effort).stop(run.stopped());
-        let contradictions = Contradictions::new(&run);
-        let keys: Vec<u64> = nodes.iter().map(|&node| node as u64).collect();
-        let start = Instant::now();
-        let key = |row: &EdgeRadiusRecord| row.node;
-        let found = run.rows(EdgeRadiusRecord::SCHEMA, &description, &keys, key, |open, done| {
-            radii::search_edges(&certifier, open, limit, &contradictions, done);
-        })?;
-        contradictions.finish()?;
-        Ok((found, description, start.elapsed().as_secs_f64()))
+        effort,
+        effort_record,
+        options: (),
     };
-    let done = call(py, threads, progress, work)?;
-    let ((_, interrupted), _, seconds) = &done.value;
-    let facts = facts(py, &done, json!({ "seconds": seconds, "interrupted": interrupted }))?;
-    let ((rows, _), description, _) = done.value;
-    Ok((Rows::new(Kind::EdgeRadii(rows), &description, total), facts))
+    owned.radii(py, max_global.min(i64::MAX as usize), Around { threads, progress, out, resume, force })
 }
 
 /// The exact worst case of a node: as a dictionary, and as text.
@@ -198,7 +158,7 @@ pub fn explain_edges<'py>(
         let seconds = start.elapsed().as_secs_f64();
         let text = edge_tables::explained(&graph, &result, &record);
         let minima = result.minima.clone();
-        let worst: Vec<_> = minima.iter().map(|known| known.as_ref().map(|known| &known.edges)).collect();
+        let worst: Vec<_> = minima.iter().map(|known| known.as_ref().map(|known| &known.changes)).collect();
         let mut told = json!({ "worst_edges": worst, "edges": record });
         let row = EdgeRecord::new(&graph, result, seconds).with_exact_margins(&minima);
         if let (Some(told), Ok(serde_json::Value::Object(row))) = (told.as_object_mut(), serde_json::to_value(&row)) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
-use gcnproof_check::format::Line;
+use gcnproof_check::format::{Header, Line};
 use gcnproof_results::record::description::Description;
 use gcnproof_results::record::{NodeRecord, RadiusRecord};
 use gcnproof_results::{Column, Journal};
@@ -36,7 +36,7 @@ enum Table {
 /// What has come in so far.
 struct State {
     table: Table,
-    proofs: Option<Proofs>,
+    proofs: Option<Proofs<Header>>,
     nodes: BTreeSet<u64>,
     /// Nodes without a row, or without their proof.
     open: BTreeSet<u64>,
@@ -94,7 +94,7 @@ impl Gathering {
         schema: &'static [Column],
         description: Description,
         nodes: &[usize],
-        proofs: Option<Proofs>,
+        proofs: Option<Proofs<Header>>,
         run: &Run,
     ) -> Result<Gathering> {
         let table = Store::open(schema, |row: &NodeRecord| row.node, &description, nodes.len(), run)?;
@@ -108,7 +108,7 @@ impl Gathering {
         Ok(Gathering::new(Table::Radii(table), description, nodes, None))
     }
 
-    fn new(table: Table, description: Description, nodes: &[usize], proofs: Option<Proofs>) -> Gathering {
+    fn new(table: Table, description: Description, nodes: &[usize], proofs: Option<Proofs<Header>>) -> Gathering {
         let nodes: BTreeSet<u64> = nodes.iter().map(|&node| node as u64).collect();
         let has = |node: u64| match &table {
             Table::Verdicts(rows) => rows.done().contains_key(&node),

@@ -4,32 +4,31 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use gcnproof::{
-    Bound as Bounds, Budget, Certifier, Effort, Execution, Graph as PlainGraph, Network as PlainNetwork, NodeResult,
-    Operator, proof,
+    Bound as Bounds, Budget, Certifier, Effort, Execution, Flips, Graph as PlainGraph, Network as PlainNetwork,
+    NodeResult, Operator,
 };
-use gcnproof_check::{Checker, Statement};
 use gcnproof_cli::run::{certifier, run};
-use gcnproof_files::SparseMatrix;
 use gcnproof_results::record::NodeRecord;
 use gcnproof_results::record::consistent::Row;
-use gcnproof_results::record::description::{
-    BudgetRecord, Class, Description, EffortRecord, Identity, NodeSet, RadiusRun,
-};
+use gcnproof_results::record::description::{Class, EffortRecord, Identity};
+use gcnproof_results::record::node::Tabled;
 use gcnproof_run::deployed::rounding_note;
+use gcnproof_run::flips::FlipOptions;
 use gcnproof_run::ids::Ids;
+use gcnproof_run::question::{Answered, NodeQuestion, Prove, check_proofs_name};
 use gcnproof_run::radius as radii;
 use gcnproof_run::run::Run;
-use gcnproof_run::verdicts::{Verdicts, check_proofs_name};
-use miette::{IntoDiagnostic, Result, miette};
+use miette::{IntoDiagnostic, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::asked::{Attacker, Search, bound as bounds, files};
 use crate::call::call;
 use crate::calls::{as_deployed, selected};
-use crate::errors::{from_report, wrong};
+use crate::errors::from_report;
 use crate::gathering::Gathering;
 use crate::inputs::{Graph, Network};
+use crate::question::class;
 
 /// What a run asks of every node.
 #[pyclass(frozen, module = "gcnproof._native")]
@@ -69,22 +68,25 @@ fn no_files() -> Run {
 }
 
 impl Asked {
-    fn verdicts<'a>(&'a self, nodes: &'a [usize], run: &'a Run, (bound, class): (Bounds, Class)) -> Verdicts<'a> {
-        Verdicts {
+    fn question<'a>(
+        &'a self,
+        nodes: &'a [usize],
+        run: &'a Run,
+        bound: Bounds,
+        class: Class,
+    ) -> NodeQuestion<'a, Flips> {
+        NodeQuestion {
             graph: &self.graph,
             network: &self.network,
             identity: &self.identity,
             rules: self.rules.clone(),
             budget: self.budget.clone(),
-            budget_record: BudgetRecord::new(&self.budget),
             nodes,
             ids: Ids::new(&self.graph, None),
-            bound,
             class,
             effort: self.effort,
             effort_record: self.effort_record,
-            proofs: None,
-            deployed: self.deployed,
+            options: FlipOptions { bound, deployed: self.deployed, ..FlipOptions::new(&self.budget) },
             run,
         }
     }
@@ -104,16 +106,11 @@ impl Asked {
 
     fn work(&self, nodes: &[usize]) -> Result<Lines> {
         match self.task {
-            Task::Verdicts { bound, class, proofs: false } => self.decide(nodes, (bound, class), None),
+            Task::Verdicts { class, proofs: false, .. } => self.decide(nodes, class, None),
             Task::Verdicts { bound, class, proofs: true } => {
                 let run = no_files();
-                let header = self.verdicts(nodes, &run, (bound, class)).header();
-                let (file, model) = (self.graph.file(), proof::model_file(&self.network, &header.model));
-                let matrices: Vec<Arc<SparseMatrix>> = self.network.own_matrices();
-                let statement = Statement::new(&file, &model, &header, &matrices).map_err(|reason| {
-                    miette!(help = "this is a bug of gcnproof: please report it", "proofs: {reason}")
-                })?;
-                self.decide(nodes, (bound, class), Some(&Checker::new(&statement, false)))
+                let question = self.question(nodes, &run, bound, class);
+                Flips::proving(&question, &question.header(), |prove| self.decide(nodes, class, Some(prove)))?
             }
             Task::Radii(most) => {
                 let keys: Vec<u64> = nodes.iter().map(|&node| node as u64).collect();
@@ -133,12 +130,12 @@ impl Asked {
         }
     }
 
-    fn decide(&self, nodes: &[usize], (_, class): (Bounds, Class), checker: Option<&Checker>) -> Result<Lines> {
+    fn decide(&self, nodes: &[usize], class: Class, prove: Option<&Prove<Flips>>) -> Result<Lines> {
         let certifier = self.certifier();
         let lines = |result: NodeResult, seconds: f64| -> Result<Lines> {
             let (mut row, mut proof) = Lines::default();
-            if let Some(checker) = checker {
-                result.proof_line(checker).write(&mut proof).into_diagnostic()?;
+            if let Some(prove) = prove {
+                prove(certifier, &result).write(&mut proof).into_diagnostic()?;
             }
             let minima = result.minima.clone();
             let mut record = NodeRecord::new(certifier.graph(), result, seconds);
@@ -181,11 +178,7 @@ impl Job {
         bound: &str,
         proofs: bool,
     ) -> PyResult<Job> {
-        let class = match class_ {
-            "predicted" => Class::Predicted,
-            "labels" => Class::Labels,
-            other => return Err(wrong(py, &format!("class_={other:?}"), "give 'predicted' or 'labels'")),
-        };
+        let class = class(py, class_)?;
         let task = Task::Verdicts { bound: bounds(py, bound)?, class, proofs };
         Job::new(py, graph, network, global_, attacker, search, task)
     }
@@ -272,24 +265,15 @@ impl Job {
         match asked.task {
             Task::Verdicts { bound, class, .. } => {
                 proofs.map_or(Ok(()), check_proofs_name)?;
-                let verdicts = asked.verdicts(nodes, run, (bound, class));
-                verdicts.check()?;
-                let schema = NodeRecord::schema(asked.effort_record.exact_margins, asked.deployed.is_some());
-                let proofs = proofs.map(|path| verdicts.open_proofs(path)).transpose()?;
-                Gathering::verdicts(schema, verdicts.description(), nodes, proofs, run)
+                let question = asked.question(nodes, run, bound, class);
+                question.check()?;
+                let schema = Flips::schema(asked.effort_record.exact_margins, asked.deployed.is_some());
+                let proofs = proofs.map(|path| question.open_proofs(path)).transpose()?;
+                Gathering::verdicts(schema, Flips::description(&question), nodes, proofs, run)
             }
             Task::Radii(most) => {
-                let description = Description::Radius(RadiusRun {
-                    input: asked.identity.clone(),
-                    budget: BudgetRecord::new(&asked.budget),
-                    bound: None,
-                    max_global: most as u64,
-                    effort: Some(asked.effort_record),
-                    deployed: asked.deployed,
-                    nodes: nodes.len(),
-                    node_set: NodeSet::new(nodes, asked.graph.node_count()),
-                });
-                Gathering::radii(description, nodes, run)
+                let question = asked.question(nodes, run, Bounds::Best, Class::Predicted);
+                Gathering::radii(Flips::radius_description(&question, most), nodes, run)
             }
         }
     }

@@ -12,6 +12,7 @@ mod gathering;
 mod inputs;
 mod job;
 mod objects;
+mod question;
 mod rows;
 
 use pyo3::prelude::*;

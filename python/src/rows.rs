@@ -4,10 +4,13 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatchIterator;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use gcnproof::Grounded;
 use gcnproof_results::record::collective::CollectiveRecord;
 use gcnproof_results::record::description::Description;
 use gcnproof_results::record::edges::{EdgeRadiusRecord, EdgeRecord};
+use gcnproof_results::record::node::{Record, Tabled};
 use gcnproof_results::record::pair::PairRecord;
+use gcnproof_results::record::radius::RadiusRow;
 use gcnproof_results::record::{MarginRecord, NodeRecord, RadiusRecord};
 use gcnproof_results::{Column, Journal, Mode, Sidecar};
 use numpy::{IntoPyArray, PyArray1};
@@ -72,12 +75,11 @@ impl Rows {
         match &self.kind {
             Kind::Nodes(rows) => {
                 let exact = rows.iter().any(|row| row.exact_margins.is_some());
-                NodeRecord::schema(exact, rows.iter().any(|row| row.deployed.is_some()))
+                NodeRecord::schema(exact, rows.iter().any(|row| row.own.deployed.is_some()))
             }
             Kind::Radii(_) => RadiusRecord::SCHEMA,
             Kind::Pairs(_) => PairRecord::SCHEMA,
-            Kind::EdgeNodes(rows) if rows.iter().any(|row| row.exact_margins.is_some()) => EdgeRecord::EXACT_SCHEMA,
-            Kind::EdgeNodes(_) => EdgeRecord::SCHEMA,
+            Kind::EdgeNodes(rows) => EdgeRecord::schema(rows.iter().any(|row| row.exact_margins.is_some()), false),
             Kind::EdgeRadii(_) => EdgeRadiusRecord::SCHEMA,
             Kind::Collective(_) => CollectiveRecord::SCHEMA,
         }
@@ -122,6 +124,37 @@ fn worst(margins: &[MarginRecord]) -> (f64, i64) {
     worst.map_or((f64::NAN, -1), |margin| (margin.lower.unwrap_or(f64::NAN), signed(Some(margin.class))))
 }
 
+/// Columns of verdicts; `changes` is what the number of changes of a witness is called.
+fn node_columns<A: Tabled>(columns: &Bound<PyDict>, rows: &[Record<A>], changes: &str) -> PyResult<()> {
+    let py = columns.py();
+    columns.set_item("node", column(py, rows, |row| row.node as i64))?;
+    columns.set_item("label", column(py, rows, |row| signed(row.label)))?;
+    columns.set_item("predicted", column(py, rows, |row| row.predicted as i64))?;
+    columns.set_item("reference", column(py, rows, |row| row.reference as i64))?;
+    columns.set_item("verdict", rows.iter().map(|row| row.verdict.name()).collect::<Vec<_>>())?;
+    columns.set_item("reason", rows.iter().map(|row| row.reason.name()).collect::<Vec<_>>())?;
+    columns.set_item("margin", column(py, rows, |row| worst(&row.margins).0))?;
+    columns.set_item("worst_class", column(py, rows, |row| worst(&row.margins).1))?;
+    columns.set_item(changes, column(py, rows, |row| row.witness.len() as i64))?;
+    columns.set_item("degree", column(py, rows, |row| row.degree as i64))?;
+    columns.set_item(A::WORDS.relevant, column(py, rows, |row| row.relevant as i64))?;
+    columns.set_item("limit_hit", column(py, rows, |row| row.limit_hit))?;
+    columns.set_item("seconds", column(py, rows, |row| row.seconds))
+}
+
+/// Columns of radii.
+fn radius_columns<A: Tabled>(columns: &Bound<PyDict>, rows: &[RadiusRow<A>]) -> PyResult<()> {
+    let py = columns.py();
+    columns.set_item("node", column(py, rows, |row| row.node as i64))?;
+    columns.set_item("label", column(py, rows, |row| signed(row.label)))?;
+    columns.set_item("predicted", column(py, rows, |row| row.predicted as i64))?;
+    columns.set_item("certified", column(py, rows, |row| signed(row.certified)))?;
+    columns.set_item("attacked", column(py, rows, |row| signed(row.attacked)))?;
+    columns.set_item("degree", column(py, rows, |row| row.degree as i64))?;
+    columns.set_item(A::WORDS.relevant, column(py, rows, |row| row.relevant as i64))?;
+    columns.set_item("seconds", column(py, rows, |row| row.seconds))
+}
+
 #[pymethods]
 impl Rows {
     /// Reads a results file of `certify`, `radius`, `collective` or `validate`.
@@ -136,8 +169,8 @@ impl Rows {
             Some("validate") => gcnproof_results::read(&path, PairRecord::SCHEMA).map(Kind::Pairs),
             Some("collective") => gcnproof_results::read(&path, CollectiveRecord::SCHEMA).map(Kind::Collective),
             Some("radius edges") => gcnproof_results::read(&path, EdgeRadiusRecord::SCHEMA).map(Kind::EdgeRadii),
-            Some("certify edges") => gcnproof_results::read(&path, EdgeRecord::SCHEMA)
-                .or_else(|error| gcnproof_results::read(&path, EdgeRecord::EXACT_SCHEMA).map_err(|_| error))
+            Some("certify edges") => gcnproof_results::read(&path, EdgeRecord::schema(false, false))
+                .or_else(|error| gcnproof_results::read(&path, EdgeRecord::schema(true, false)).map_err(|_| error))
                 .map(Kind::EdgeNodes),
             _ => nodes(false, false).or_else(|error| others().map_err(|_| error)).map(Kind::Nodes),
         };
@@ -193,56 +226,10 @@ impl Rows {
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
         match &self.kind {
-            Kind::Nodes(rows) => {
-                columns.set_item("node", column(py, rows, |row| row.node as i64))?;
-                columns.set_item("label", column(py, rows, |row| signed(row.label)))?;
-                columns.set_item("predicted", column(py, rows, |row| row.predicted as i64))?;
-                columns.set_item("reference", column(py, rows, |row| row.reference as i64))?;
-                columns.set_item("verdict", rows.iter().map(|row| row.verdict.name()).collect::<Vec<_>>())?;
-                columns.set_item("reason", rows.iter().map(|row| row.reason.name()).collect::<Vec<_>>())?;
-                columns.set_item("margin", column(py, rows, |row| worst(&row.margins).0))?;
-                columns.set_item("worst_class", column(py, rows, |row| worst(&row.margins).1))?;
-                columns.set_item("flips", column(py, rows, |row| row.witness.len() as i64))?;
-                columns.set_item("degree", column(py, rows, |row| row.degree as i64))?;
-                columns.set_item("neighbourhood", column(py, rows, |row| row.neighbourhood as i64))?;
-                columns.set_item("limit_hit", column(py, rows, |row| row.limit_hit))?;
-                columns.set_item("seconds", column(py, rows, |row| row.seconds))?;
-            }
-            Kind::Radii(rows) => {
-                columns.set_item("node", column(py, rows, |row| row.node as i64))?;
-                columns.set_item("label", column(py, rows, |row| signed(row.label)))?;
-                columns.set_item("predicted", column(py, rows, |row| row.predicted as i64))?;
-                columns.set_item("certified", column(py, rows, |row| signed(row.certified_q_global)))?;
-                columns.set_item("attacked", column(py, rows, |row| signed(row.attacked_q_global)))?;
-                columns.set_item("degree", column(py, rows, |row| row.degree as i64))?;
-                columns.set_item("neighbourhood", column(py, rows, |row| row.neighbourhood as i64))?;
-                columns.set_item("seconds", column(py, rows, |row| row.seconds))?;
-            }
-            Kind::EdgeNodes(rows) => {
-                columns.set_item("node", column(py, rows, |row| row.node as i64))?;
-                columns.set_item("label", column(py, rows, |row| signed(row.label)))?;
-                columns.set_item("predicted", column(py, rows, |row| row.predicted as i64))?;
-                columns.set_item("reference", column(py, rows, |row| row.reference as i64))?;
-                columns.set_item("verdict", rows.iter().map(|row| row.verdict.name()).collect::<Vec<_>>())?;
-                columns.set_item("reason", rows.iter().map(|row| row.reason.name()).collect::<Vec<_>>())?;
-                columns.set_item("margin", column(py, rows, |row| worst(&row.margins).0))?;
-                columns.set_item("worst_class", column(py, rows, |row| worst(&row.margins).1))?;
-                columns.set_item("removed", column(py, rows, |row| row.witness_edges.len() as i64))?;
-                columns.set_item("degree", column(py, rows, |row| row.degree as i64))?;
-                columns.set_item("relevant_edges", column(py, rows, |row| row.relevant_edges as i64))?;
-                columns.set_item("limit_hit", column(py, rows, |row| row.limit_hit))?;
-                columns.set_item("seconds", column(py, rows, |row| row.seconds))?;
-            }
-            Kind::EdgeRadii(rows) => {
-                columns.set_item("node", column(py, rows, |row| row.node as i64))?;
-                columns.set_item("label", column(py, rows, |row| signed(row.label)))?;
-                columns.set_item("predicted", column(py, rows, |row| row.predicted as i64))?;
-                columns.set_item("certified", column(py, rows, |row| signed(row.certified_edges)))?;
-                columns.set_item("attacked", column(py, rows, |row| signed(row.attacked_edges)))?;
-                columns.set_item("degree", column(py, rows, |row| row.degree as i64))?;
-                columns.set_item("relevant_edges", column(py, rows, |row| row.relevant_edges as i64))?;
-                columns.set_item("seconds", column(py, rows, |row| row.seconds))?;
-            }
+            Kind::Nodes(rows) => node_columns(&columns, rows, "flips")?,
+            Kind::Radii(rows) => radius_columns(&columns, rows)?,
+            Kind::EdgeNodes(rows) => node_columns(&columns, rows, "removed")?,
+            Kind::EdgeRadii(rows) => radius_columns(&columns, rows)?,
             Kind::Collective(rows) => {
                 columns.set_item("Q", column(py, rows, |row| signed(Some(row.q_global))))?;
                 columns.set_item("counted", column(py, rows, |row| row.counted as i64))?;
@@ -281,8 +268,8 @@ impl Rows {
             Kind::Nodes(rows) => rows.iter().map(|row| flips(&row.witness)).collect(),
             Kind::Radii(rows) => rows.iter().map(|row| flips(&row.witness)).collect(),
             Kind::Pairs(_) => Vec::new(),
-            Kind::EdgeNodes(rows) => rows.iter().map(|row| edges(&row.witness_edges)).collect(),
-            Kind::EdgeRadii(rows) => rows.iter().map(|row| edges(&row.witness_edges)).collect(),
+            Kind::EdgeNodes(rows) => rows.iter().map(|row| edges(&row.witness)).collect(),
+            Kind::EdgeRadii(rows) => rows.iter().map(|row| edges(&row.witness)).collect(),
             Kind::Collective(rows) => rows.iter().map(|row| flips(&row.flips)).collect(),
         }
     }

@@ -92,8 +92,8 @@ impl Collective {
         for row in group.radii.iter().flat_map(|radii| &radii.rows) {
             let known = nodes.entry(row.node).or_default();
             known.right = row.label == Some(row.predicted);
-            known.certified = known.certified.max(row.certified_q_global);
-            known.attacked = [known.attacked, row.attacked_q_global].into_iter().flatten().min();
+            known.certified = known.certified.max(row.certified);
+            known.attacked = [known.attacked, row.attacked].into_iter().flatten().min();
         }
         let Some(counted) = counted(run, &nodes) else {
             self.origin = AloneFrom::OtherNodes;
@@ -227,7 +227,7 @@ fn ids(list: &str, most: usize) -> Option<Vec<u64>> {
 mod tests {
     use super::*;
     use crate::group::{Method, Radii};
-    use gcnproof_results::record::RadiusRecord;
+    use crate::row::{NodeRadius, Witness};
     use serde_json::json;
 
     fn row(q_global: u64, bound: u64, broken: u64) -> CollectiveRecord {
@@ -259,17 +259,15 @@ mod tests {
 
     /// Radii of six nodes: node `n` is certified up to `n` and attacked at `n + 1`; even ones agree with their labels.
     fn group() -> Group {
-        let radius = |node: u64| RadiusRecord {
+        let radius = |node: u64| NodeRadius {
             node,
             label: Some(node % 2),
             predicted: 0,
             degree: 0,
             neighbourhood: 1,
-            certified_q_global: Some(node),
-            attacked_q_global: (node < 3).then_some(node + 1),
-            witness: Vec::new(),
-            seconds: 0.0,
-            contradiction: None,
+            certified: Some(node),
+            attacked: (node < 3).then_some(node + 1),
+            witness: Witness::Flips(Vec::new()),
         };
         let mut group = Group::default();
         group.radii.push(Radii { method: Method::Exact, limit: 3, rows: (0..6).map(radius).collect() });

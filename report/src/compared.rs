@@ -1,6 +1,6 @@
 //! Figure 2: the models side by side.
 
-use super::curve::{Curve, GUARANTEE, Share, curves, frontier};
+use super::curve::{Curve, Share, budgets, curves, frontier, guarantee};
 use super::group::Group;
 use super::landscape::Landscape;
 use super::mean::Mean;
@@ -20,13 +20,16 @@ pub fn models(groups: &[Group], landscape: Option<&Landscape>) -> Sheet {
     if drawn.len() < 2 {
         return Sheet::missing(2, title, "One model only: give the results of several to compare them.");
     }
+    let words = drawn[0].0.words();
+    let letter = words.global;
     if drawn.iter().all(|(_, shares, _)| shares.len() < 2) {
-        let why = "One Q only: give radii of `radius`, or verdicts for several Q, to draw curves.";
-        return Sheet::missing(2, title, why);
+        let why =
+            format!("One {letter} only: give radii of `radius`, or verdicts for several {letter}, to draw curves.");
+        return Sheet::missing(2, title, &why);
     }
     let most = drawn.iter().flat_map(|(_, shares, _)| shares).map(|share| share.global).max().unwrap_or(1);
-    let mut plot = Plot::new("", Axis::whole("Q: flips in all", most), Axis::percent("share of nodes"));
-    let mut numbers = Numbers::new(&["model", "Q", "certified_percent", "not_attacked_percent"]);
+    let mut plot = Plot::new("", budgets(words, most), Axis::percent("share of nodes"));
+    let mut numbers = Numbers::new(&["model", letter, "certified_percent", "not_attacked_percent"]);
     let mut means = Vec::new();
     let mut any_published = 0;
     for (at, (group, shares, mean_radius)) in drawn.iter().enumerate() {
@@ -49,15 +52,16 @@ pub fn models(groups: &[Group], landscape: Option<&Landscape>) -> Sheet {
             numbers.push([group.name.clone(), s.global.to_string(), number(s.robust), number(s.unbroken)]);
         }
         if let Some(mean) = mean_radius {
-            means.push(format!("{} {}", group.name, mean.words()));
+            means.push(format!("{} {}", group.name, mean.words(letter)));
         }
     }
     let mut caption = format!(
         "Lines: certified robust by the strongest method of each model. Shaded up to the share without a known attack: \
-         undecided. {GUARANTEE}"
+         undecided. {}",
+        guarantee(words)
     );
     if !means.is_empty() {
-        caption.push_str(&format!(" Mean certified Q: {}.", means.join(", ")));
+        caption.push_str(&format!(" Mean certified {letter}: {}.", means.join(", ")));
     }
     if any_published > 0 {
         caption.push_str(" Grey: published curves of models trained the same way, by the paper's bound.");

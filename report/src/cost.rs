@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use gcnproof::internals::certify::verdict::{Reason, Verdict};
-use gcnproof_results::record::NodeRecord;
+use gcnproof::internals::certify::verdict::Verdict;
 
 use super::group::{Group, Verdicts};
-use super::removals;
+use super::row::NodeVerdict;
 use super::sheet::{Sheet, percent, quantile, slug, thinned};
 use crate::chart::axis::Axis;
 use crate::chart::figure::{Figure, Numbers, number};
@@ -16,35 +15,26 @@ use crate::chart::plot::{Bar, Dash, Plot, Shape};
 /// Dots in a cloud.
 const DOTS: usize = 1500;
 
-/// The steps in the order of the cascade.
-const STEPS: [(Reason, Ink); 10] = [
-    (Reason::PathBound, Ink::Brown),
-    (Reason::PaperBound, Ink::Purple),
-    (Reason::AnchoredBound, Ink::Sky),
-    (Reason::MixedBounds, Ink::Blue),
-    (Reason::ColumnGeneration, Ink::Green),
-    (Reason::BranchAndPrice, Ink::Text),
-    (Reason::Witness, Ink::Vermillion),
-    (Reason::Tie, Ink::Orange),
-    (Reason::BoundNotPositive, Ink::Yellow),
-    (Reason::Limit, Ink::Grey),
+/// The steps of all attackers in the order of their cascades: by the names that files have, and as they are shown.
+const STEPS: [(&str, &str, Ink); 13] = [
+    ("path_bound", "path bound", Ink::Brown),
+    ("paper_bound", "paper's bound", Ink::Purple),
+    ("anchored_bound", "anchored bound", Ink::Sky),
+    ("priced_bound", "bound by prices", Ink::Sky),
+    ("mixed_bounds", "mixtures", Ink::Blue),
+    ("listed", "all sets listed", Ink::Blue),
+    ("column_generation", "column generation", Ink::Green),
+    ("branch_and_price", "branch and price", Ink::Text),
+    ("branch_and_bound", "branch and bound", Ink::Text),
+    ("witness", "witness", Ink::Vermillion),
+    ("tie", "witness (tie)", Ink::Orange),
+    ("bound_not_positive", "open: no positive bound", Ink::Yellow),
+    ("limit", "open: limit hit", Ink::Grey),
 ];
 
 /// What a step is called.
-pub fn step_name(reason: Reason) -> &'static str {
-    match reason {
-        Reason::PathBound => "path bound",
-        Reason::PaperBound => "paper's bound",
-        Reason::AnchoredBound => "anchored bound",
-        Reason::MixedBounds => "mixtures",
-        Reason::ColumnGeneration => "column generation",
-        Reason::BranchAndPrice => "branch and price",
-        Reason::Witness => "witness",
-        Reason::Tie => "witness (tie)",
-        Reason::BoundNotPositive => "open: no positive bound",
-        Reason::Limit => "open: limit hit",
-        other => other.name(),
-    }
+pub fn step_name(reason: &'static str) -> &'static str {
+    STEPS.iter().find(|(known, ..)| *known == reason).map_or(reason, |(_, shown, _)| shown)
 }
 
 /// What the axes of all groups have in common, so that figures and panels can be compared.
@@ -73,8 +63,8 @@ pub fn effort(groups: &[Group]) -> Vec<Sheet> {
         let pairs = group.pairs.iter().filter(|_| has_milp(group));
         pairs.flat_map(|row| [row.exact_seconds, row.milp_seconds]).flatten().for_each(|s| widen(&mut span.seconds, s));
         if let Some(verdicts) = group.headline() {
-            let count = |reason: Reason| verdicts.rows.iter().filter(|row| row.reason == reason).count();
-            let most = STEPS.iter().map(|(reason, _)| count(*reason)).max().unwrap_or(0);
+            let count = |reason: &str| verdicts.rows.iter().filter(|row| row.reason == reason).count();
+            let most = STEPS.iter().map(|(reason, ..)| count(reason)).max().unwrap_or(0);
             span.share = span.share.max(percent(most, verdicts.rows.len()));
         }
     }
@@ -85,17 +75,10 @@ fn has_milp(group: &Group) -> bool {
     group.pairs.iter().any(|row| row.milp_seconds.is_some())
 }
 
-/// What a reason is called.
-type Name = fn(Reason) -> &'static str;
-
 fn effort_of(group: &Group, span: &Span) -> Sheet {
     let title = format!("What it cost: {}", group.name);
     let Some(Verdicts { rows, global, .. }) = group.headline() else {
         return Sheet::missing(7, &title, "No verdicts: results of `certify` are needed.");
-    };
-    let (name_of, reason_name): (Name, Name) = match group.removals {
-        true => (removals::step_name, removals::reason_name),
-        false => (step_name, Reason::name),
     };
     let mut numbers = Numbers::new(&["model", "node", "neighbourhood", "seconds", "decided_by", "tree_nodes"]);
     for row in rows {
@@ -104,17 +87,17 @@ fn effort_of(group: &Group, span: &Span) -> Sheet {
             row.node.to_string(),
             row.neighbourhood.to_string(),
             number(row.seconds),
-            reason_name(row.reason).to_string(),
+            row.reason.to_string(),
             row.search_nodes.to_string(),
         ]);
     }
     let mut plots: Vec<Plot> = against_size(rows, span).into_iter().collect();
-    plots.push(steps(rows, span, name_of));
+    plots.push(steps(rows, span));
     let (cactus, compared) = cactus(group, span);
     plots.extend(cactus);
     let total: f64 = rows.iter().map(|row| row.seconds).filter(|s| s.is_finite()).sum();
     let trees: u64 = rows.iter().map(|row| row.search_nodes).sum();
-    let q = global.map_or(String::new(), |q| format!(" at Q = {q}"));
+    let q = global.map_or(String::new(), |q| format!(" at {} = {q}", group.words().global));
     let caption = format!(
         "{} nodes{q} took {total:.2} s of one core in all and {trees} nodes of search trees. Each node is decided by the first step \
          that can; the verdict holds whichever it was. {compared}",
@@ -125,7 +108,7 @@ fn effort_of(group: &Group, span: &Span) -> Sheet {
 }
 
 /// Time against size; nothing if no time was measured.
-fn against_size(rows: &[NodeRecord], span: &Span) -> Option<Plot> {
+fn against_size(rows: &[NodeVerdict], span: &Span) -> Option<Plot> {
     let points: Vec<(f64, f64)> = rows
         .iter()
         .filter(|row| row.seconds > 0.0 && row.seconds.is_finite())
@@ -151,23 +134,23 @@ fn against_size(rows: &[NodeRecord], span: &Span) -> Option<Plot> {
     Some(plot)
 }
 
-fn steps(rows: &[NodeRecord], span: &Span, name_of: fn(Reason) -> &'static str) -> Plot {
-    let mut met: Vec<(Reason, Ink, usize, f64)> = Vec::new();
-    for (reason, ink) in STEPS {
+fn steps(rows: &[NodeVerdict], span: &Span) -> Plot {
+    let mut met: Vec<(&str, Ink, usize, f64)> = Vec::new();
+    for (reason, shown, ink) in STEPS {
         let decided = || rows.iter().filter(|row| row.reason == reason);
         if decided().next().is_some() {
-            met.push((reason, ink, decided().count(), decided().map(|row| row.seconds).sum()));
+            met.push((shown, ink, decided().count(), decided().map(|row| row.seconds).sum()));
         }
     }
     met.reverse();
-    let names = met.iter().map(|(reason, ..)| name_of(*reason).to_string()).collect();
+    let names = met.iter().map(|(shown, ..)| shown.to_string()).collect();
     let x = Axis { unit: " %", ..Axis::linear("share of nodes", 0.0, 1.25 * span.share) };
     let mut plot = Plot::new("What decided", x, Axis::named("", names));
-    for (at, (reason, ink, count, seconds)) in met.into_iter().enumerate() {
+    for (at, (shown, ink, count, seconds)) in met.into_iter().enumerate() {
         let bar = Bar {
             x: (0.0, percent(count, rows.len())),
             y: (at as f64 - 0.38, at as f64 + 0.38),
-            told: format!("{}: {count} nodes, {seconds:.2} s", name_of(reason)),
+            told: format!("{shown}: {count} nodes, {seconds:.2} s"),
             label: format!("{count}"),
         };
         plot.mark("", Shape::Bars(vec![bar]), ink, 0.9);
@@ -187,7 +170,7 @@ fn cactus(group: &Group, span: &Span) -> (Option<Plot>, String) {
     } else {
         for verdicts in &group.verdicts {
             let decided = verdicts.rows.iter().filter(|row| row.verdict != Verdict::Undecided).map(|row| row.seconds);
-            let q = verdicts.global.map_or(String::new(), |q| format!(", Q = {q}"));
+            let q = verdicts.global.map_or(String::new(), |q| format!(", {} = {q}", group.words().global));
             series.push((format!("{}{q}", verdicts.method.name()), decided.collect(), verdicts.rows.len()));
         }
     }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use gcnproof::Words;
 use gcnproof::internals::certify::verdict::Verdict;
-use gcnproof_results::record::NodeRecord;
 
 use super::group::{Group, Method};
 use super::landscape::Landscape;
 use super::mean::Mean;
 use super::published::{self, Published};
+use super::row::NodeVerdict;
 use super::sheet::{Sheet, percent, slug};
 use crate::chart::axis::Axis;
 use crate::chart::figure::{Figure, Numbers, number};
@@ -48,7 +49,7 @@ fn from_radii(group: &Group) -> Vec<Curve> {
     let witnesses =
         witnesses.filter(|row| row.verdict == Verdict::NonRobust).map(|row| (row.node, row.witness.len() as u64));
     let radii = group.radii.iter().flat_map(|radii| &radii.rows);
-    for (node, q) in radii.filter_map(|row| Some((row.node, row.attacked_q_global?))).chain(witnesses) {
+    for (node, q) in radii.filter_map(|row| Some((row.node, row.attacked?))).chain(witnesses) {
         let least = attacked.entry(node).or_insert(q);
         *least = q.min(*least);
     }
@@ -56,7 +57,7 @@ fn from_radii(group: &Group) -> Vec<Curve> {
     let mut curves = Vec::new();
     for radii in &group.radii {
         for row in &radii.rows {
-            if let Some(q) = row.certified_q_global {
+            if let Some(q) = row.certified {
                 let most = certified.entry(row.node).or_insert(q);
                 *most = q.max(*most);
             }
@@ -83,7 +84,7 @@ fn from_verdicts(group: &Group) -> Vec<Curve> {
         let Some(global) = verdicts.global.filter(|_| verdicts.rows.len() == most) else { continue };
         let rows = &verdicts.rows;
         let count =
-            |which: &dyn Fn(&NodeRecord) -> bool| percent(rows.iter().filter(|row| which(row)).count(), rows.len());
+            |which: &dyn Fn(&NodeVerdict) -> bool| percent(rows.iter().filter(|row| which(row)).count(), rows.len());
         let unbroken = count(&|row| row.verdict != Verdict::NonRobust);
         let mut put = |method: Method, robust: f64| {
             curves.entry(method).or_default().entry(global).or_insert(Share { global, robust, unbroken });
@@ -127,9 +128,19 @@ fn look(method: Method) -> (Ink, Dash, f64) {
 }
 
 /// What the shares of a curve rest on.
-pub const GUARANTEE: &str = "A node counts as robust at Q if a bound that is positive in exact arithmetic excludes every attack \
-    of up to Q flips, and as non-robust if such an attack was replayed through the exact network. The truth therefore lies \
-    inside the shaded band wherever there is one.";
+pub fn guarantee(words: &Words) -> String {
+    let Words { global, changes, .. } = words;
+    format!(
+        "A node counts as robust at {global} if a bound that is positive in exact arithmetic excludes every attack of up to \
+         {global} {changes}, and as non-robust if such an attack was replayed through the exact network. The truth therefore \
+         lies inside the shaded band wherever there is one."
+    )
+}
+
+/// The axis of global budgets.
+pub fn budgets(words: &Words, most: u64) -> Axis {
+    Axis::whole(&format!("{}: {} in all", words.global, words.changes), most)
+}
 
 /// Figure 1 of each group, with one axis for all of them.
 pub fn shares(groups: &[Group], landscape: Option<&Landscape>) -> Vec<Sheet> {
@@ -139,15 +150,18 @@ pub fn shares(groups: &[Group], landscape: Option<&Landscape>) -> Vec<Sheet> {
 }
 
 fn shares_of(group: &Group, landscape: Option<&Landscape>, most: u64) -> Sheet {
-    let title = format!("Robust, non-robust and undecided nodes against Q: {}", group.name);
+    let words = group.words();
+    let letter = words.global;
+    let title = format!("Robust, non-robust and undecided nodes against {letter}: {}", group.name);
     let curves = curves(group);
     let known = frontier(&curves);
     if known.is_empty() {
-        let why =
-            "No results with a known Q: verdicts of `certify` or radii of `radius`, with their .run.json, are needed.";
-        return Sheet::missing(1, &title, why);
+        let why = format!(
+            "No results with a known {letter}: verdicts of `certify` or radii of `radius`, with their .run.json, are needed."
+        );
+        return Sheet::missing(1, &title, &why);
     }
-    let mut numbers = Numbers::new(&["model", "method", "Q", "certified_percent", "not_attacked_percent"]);
+    let mut numbers = Numbers::new(&["model", "method", letter, "certified_percent", "not_attacked_percent"]);
     for curve in &curves {
         for share in &curve.shares {
             numbers.push([
@@ -161,8 +175,8 @@ fn shares_of(group: &Group, landscape: Option<&Landscape>, most: u64) -> Sheet {
     }
     let single = curves.iter().all(|curve| curve.shares.len() < 2);
     let published = published::find(landscape, group).filter(|_| !single);
-    let plot = if single { bars(&curves) } else { band(&curves, &known, most) };
-    let mut caption = format!("{} Budget: {}. {GUARANTEE}", headline(&curves), group.budget);
+    let plot = if single { bars(&curves, letter) } else { band(&curves, &known, budgets(words, most)) };
+    let mut caption = format!("{} Budget: {}. {}", headline(&curves, letter), group.budget, guarantee(words));
     let mut plot = plot;
     if let Some(published) = &published {
         caption.push(' ');
@@ -173,25 +187,26 @@ fn shares_of(group: &Group, landscape: Option<&Landscape>, most: u64) -> Sheet {
 }
 
 /// One sentence with the numbers of each method at the largest `Q` up to 12, the budget of the literature.
-fn headline(curves: &[Curve]) -> String {
+fn headline(curves: &[Curve], letter: &str) -> String {
     let at =
         |curve: &Curve| curve.shares.iter().rev().find(|share| share.global <= 12).or(curve.shares.first()).copied();
     let parts: Vec<String> = curves
         .iter()
         .filter_map(|curve| {
             let share = at(curve)?;
-            let mean = curve.mean_radius.map_or(String::new(), |mean| format!(", mean certified Q {}", mean.words()));
+            let mean = curve.mean_radius.map(|mean| format!(", mean certified {letter} {}", mean.words(letter)));
+            let mean = mean.unwrap_or_default();
             let open = share.unbroken - share.robust;
             Some(format!("{}: {:.1} % robust, {open:.1} % undecided{mean}", curve.method.name(), share.robust))
         })
         .collect();
     let global = curves.last().and_then(at).map_or(0, |share| share.global);
-    format!("At Q = {global} – {}.", parts.join("; "))
+    format!("At {letter} = {global} – {}.", parts.join("; "))
 }
 
 /// Curves, and between them what each method decides that the one before it left open.
-fn band(curves: &[Curve], known: &[Share], most: u64) -> Plot {
-    let mut plot = Plot::new("", Axis::whole("Q: flips in all", most), Axis::percent("share of nodes"));
+fn band(curves: &[Curve], known: &[Share], budgets: Axis) -> Plot {
+    let mut plot = Plot::new("", budgets, Axis::percent("share of nodes"));
     let sure = |low: fn(&Share) -> f64, high: fn(&Share) -> f64| {
         Shape::StepBand(known.iter().map(|s| (s.global as f64, low(s), high(s))).collect())
     };
@@ -228,11 +243,11 @@ fn band(curves: &[Curve], known: &[Share], most: u64) -> Plot {
 type Part = (&'static str, Ink, fn(&Share) -> (f64, f64));
 
 /// One `Q` only: a bar for each method.
-fn bars(curves: &[Curve]) -> Plot {
+fn bars(curves: &[Curve], letter: &str) -> Plot {
     let names = curves.iter().map(|curve| curve.method.name().to_string()).collect();
     let global = curves.iter().flat_map(|curve| &curve.shares).map(|share| share.global).next().unwrap_or(0);
-    let mut plot =
-        Plot::new(&format!("Q = {global}"), Axis::named("certified by", names), Axis::percent("share of nodes"));
+    let title = format!("{letter} = {global}");
+    let mut plot = Plot::new(&title, Axis::named("certified by", names), Axis::percent("share of nodes"));
     let parts: [Part; 3] = [
         ("robust", Ink::Blue, |s| (0.0, s.robust)),
         ("undecided", Ink::Yellow, |s| (s.robust, s.unbroken)),
@@ -296,6 +311,7 @@ fn capital(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gcnproof::{Attacker, Flips};
 
     #[test]
     fn every_entry_of_the_legend_has_its_colour_and_the_exact_line_lies_on_top() {
@@ -304,7 +320,7 @@ mod tests {
             Curve { method, shares: (0..4).map(share).collect(), mean_radius: None }
         };
         let curves = [curve(Method::Paper, 70.0), curve(Method::Bounds, 80.0), curve(Method::Exact, 90.0)];
-        let plot = band(&curves, &frontier(&curves), 3);
+        let plot = band(&curves, &frontier(&curves), budgets(&Flips::WORDS, 3));
         let mut inks: Vec<&str> =
             plot.marks.iter().filter(|mark| !mark.name.is_empty()).map(|mark| mark.ink.name()).collect();
         assert_eq!(inks.len(), 7);
@@ -315,7 +331,7 @@ mod tests {
         assert!(plot.x.ticks().iter().any(|tick| tick.1 == "3"));
         // Bounds that leave nothing open close nothing: no entry, no band.
         let same = [curve(Method::Bounds, 99.0), curve(Method::Exact, 99.0)];
-        let plot = band(&same, &frontier(&same), 3);
+        let plot = band(&same, &frontier(&same), budgets(&Flips::WORDS, 3));
         assert_eq!(plot.marks.iter().filter(|mark| !mark.name.is_empty()).count(), 3);
     }
 }

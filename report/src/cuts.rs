@@ -53,8 +53,8 @@ fn tally(group: &Group, landscape: Option<&Landscape>) -> Tally {
     for (target, witness) in group.witnesses().into_iter().filter(|(_, witness)| !witness.is_empty()) {
         tally.attacks += 1;
         *tally.sizes.entry(witness.len()).or_default() += 1;
-        for ends in witness {
-            tally.places[place(landscape, target, [ends.node, ends.attribute])] += 1;
+        for edge in witness.edges() {
+            tally.places[place(landscape, target, [edge.0, edge.1])] += 1;
             tally.edges += 1;
         }
     }

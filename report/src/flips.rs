@@ -63,7 +63,7 @@ fn tally(group: &Group, landscape: Option<&Landscape>) -> Tally {
         };
         match landscape {
             Some(landscape) => {
-                for deed in landscape.deeds(*target, witness) {
+                for deed in landscape.deeds(*target, witness.flips()) {
                     let place = match deed.distance {
                         Some(0) => "0: the target".to_string(),
                         Some(1) => "1: its neighbours".to_string(),
@@ -74,7 +74,7 @@ fn tally(group: &Group, landscape: Option<&Landscape>) -> Tally {
                 }
             }
             None => {
-                for flip in *witness {
+                for flip in witness.flips() {
                     let at_target = u64::from(flip.node) == *target;
                     let place = if at_target { "0: the target" } else { "elsewhere" };
                     count(flip.attribute, 2, place.to_string());

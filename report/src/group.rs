@@ -3,20 +3,21 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use gcnproof::edges::Edges;
 use gcnproof::internals::certify::settings::Bound;
 use gcnproof::internals::certify::verdict::Verdict;
 use gcnproof::internals::problem::budget::Direction;
-use gcnproof::internals::problem::flip::Flip;
+use gcnproof::{Attacker, Flips, Words};
 use gcnproof_results::record::description::{BudgetRecord, Description, Identity, Level, LocalRecord};
 use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRun};
 use gcnproof_results::record::pair::PairRecord;
-use gcnproof_results::record::{NodeRecord, RadiusRecord};
 
 use super::collective::Collective;
 use super::error::ReportError;
 use super::landscape::Landscape;
 use super::origin;
 use super::removals;
+use super::row::{NodeRadius, NodeVerdict, Witness};
 use super::source::{Rows, Run, Source, Sources};
 use super::training::TrainingLog;
 
@@ -67,7 +68,7 @@ pub struct Verdicts {
     /// `Q`, if it is known.
     pub global: Option<u64>,
     /// The nodes.
-    pub rows: Vec<NodeRecord>,
+    pub rows: Vec<NodeVerdict>,
 }
 
 /// Radii.
@@ -78,7 +79,7 @@ pub struct Radii {
     /// Nothing above this `Q` was tried.
     pub limit: u64,
     /// The nodes.
-    pub rows: Vec<RadiusRecord>,
+    pub rows: Vec<NodeRadius>,
 }
 
 /// The results of one model under one local budget.
@@ -92,7 +93,7 @@ pub struct Group {
     pub identity: Option<Identity>,
     /// The budget in words, or that it is not known.
     pub budget: String,
-    /// Are edges removed? Then witnesses are edges, by their two ends.
+    /// Are edges removed?
     pub removals: bool,
     /// `q` of every node, if it is the same for all and both directions and all attributes are free.
     pub local: Option<u64>,
@@ -172,7 +173,7 @@ impl Groups {
             let key = Key::of(run.as_ref(), path);
             let at = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
                 let budget = run.as_ref().and_then(Description::budget);
-                let edges = run.as_ref().and_then(edges_of);
+                let edges = run.as_ref().and_then(Description::edges);
                 let known = budget.map(words).or(edges.map(|run| removals::budget(&run.edges)));
                 all.groups.push(Group {
                     name: called.clone(),
@@ -202,6 +203,11 @@ impl Groups {
         }
         all.tell_budgets();
         Ok(all)
+    }
+
+    /// What the attacker's changes and budgets are called.
+    pub fn words(&self) -> &'static Words {
+        words_of(self.removals)
     }
 
     /// Graph and model of all results that say theirs.
@@ -272,14 +278,14 @@ impl Group {
     fn take(&mut self, rows: Rows, run: Option<&Description>) {
         let method = Method::of(run);
         let global = run.and_then(|run| run.budget()?.global);
-        let global = global.or(run.and_then(edges_of).and_then(|run| run.edges.global));
+        let global = global.or(run.and_then(Description::edges).and_then(|run| run.edges.global));
         match rows {
             Rows::Nodes(rows) => {
                 self.verdicts.push(Verdicts { method, global, rows });
                 self.verdicts.sort_by_key(|verdicts| (verdicts.global, verdicts.method));
             }
             Rows::Radii(rows) => {
-                let seen = rows.iter().flat_map(|row| [row.certified_q_global, row.attacked_q_global]);
+                let seen = rows.iter().flat_map(|row| [row.certified, row.attacked]);
                 let limit = match run {
                     Some(Description::Radius(run)) => run.max_global,
                     Some(Description::RadiusEdges(EdgeRun { max_global: Some(limit), .. })) => *limit,
@@ -306,14 +312,19 @@ impl Group {
         self.verdicts.iter().max_by_key(|verdicts| (verdicts.method, verdicts.global))
     }
 
+    /// What the attacker's changes and budgets are called.
+    pub fn words(&self) -> &'static Words {
+        words_of(self.removals)
+    }
+
     /// The smallest witness known against each node.
-    pub fn witnesses(&self) -> BTreeMap<u64, &[Flip]> {
-        let mut smallest: BTreeMap<u64, &[Flip]> = BTreeMap::new();
-        let radii = self.radii.iter().flat_map(|radii| &radii.rows).filter(|row| row.attacked_q_global.is_some());
+    pub fn witnesses(&self) -> BTreeMap<u64, &Witness> {
+        let mut smallest: BTreeMap<u64, &Witness> = BTreeMap::new();
+        let radii = self.radii.iter().flat_map(|radii| &radii.rows).filter(|row| row.attacked.is_some());
         let verdicts = self.verdicts.iter().flat_map(|verdicts| &verdicts.rows);
         let verdicts = verdicts.filter(|row| row.verdict == Verdict::NonRobust);
-        let radii = radii.map(|row| (row.node, &row.witness[..]));
-        for (node, witness) in radii.chain(verdicts.map(|row| (row.node, &row.witness[..]))) {
+        let radii = radii.map(|row| (row.node, &row.witness));
+        for (node, witness) in radii.chain(verdicts.map(|row| (row.node, &row.witness))) {
             let known = smallest.entry(node).or_insert(witness);
             if witness.len() < known.len() {
                 *known = witness;
@@ -326,6 +337,10 @@ impl Group {
     pub fn best_radii(&self) -> Option<&Radii> {
         self.radii.iter().max_by_key(|radii| radii.method)
     }
+}
+
+fn words_of(removals: bool) -> &'static Words {
+    if removals { &Edges::WORDS } else { &Flips::WORDS }
 }
 
 /// What two names of one model have in common, if that is a name: `gcn` for `gcn-Q3` and `gcn-Q12`.
@@ -352,7 +367,7 @@ enum Key {
 
 impl Key {
     fn of(run: Option<&Description>, path: PathBuf) -> Key {
-        if let Some(run) = run.and_then(edges_of) {
+        if let Some(run) = run.and_then(Description::edges) {
             return Key::Edges(run.input.clone(), EdgeBudgetRecord { global: None, ..run.edges.clone() });
         }
         let parts = run.and_then(|run| Some((run.input()?.clone(), run.budget()?.without_global())));
@@ -360,19 +375,11 @@ impl Key {
     }
 }
 
-/// A run about removed edges.
-fn edges_of(run: &Description) -> Option<&EdgeRun> {
-    match run {
-        Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some(run),
-        _ => None,
-    }
-}
-
 /// Are edges removed in all sources that speak of an attack?
 fn one_attack(files: &[Source]) -> Result<bool, ReportError> {
     let attacks = files.iter().filter(|source| !matches!(source.rows, Rows::Training(_)));
     let (edges, others): (Vec<&Source>, Vec<&Source>) = attacks
-        .partition(|source| source.run.as_ref().and_then(|run| edges_of(run.description.as_ref().ok()?)).is_some());
+        .partition(|source| source.run.as_ref().and_then(|run| run.description.as_ref().ok()?.edges()).is_some());
     if !edges.is_empty() && !others.is_empty() {
         let list = |sources: &[&Source]| {
             sources.iter().map(|source| source.path.display().to_string()).collect::<Vec<_>>().join(" and ")

@@ -3,8 +3,8 @@
 //! [`source`] reads files and tells what they are, [`group`] puts together what belongs to one model and budget,
 //! [`landscape`] adds what only the graph knows, `chart` draws. Each figure has a file of its own: [`curve`] (1), [`compared`] (2),
 //! [`tightness`] (3), [`surroundings`] (4), [`dynamics`] (5), [`flips`] or [`cuts`] (6), [`cost`] (7), [`whole`] and [`used`] (8), whose
-//! results are in [`collective`]. [`removals`] brings results about removed
-//! edges into the same form. [`table`] holds the nodes, [`explorer`]
+//! results are in [`collective`]. [`row`] has the rows of all attackers in one form; the attacker's own words are data, too
+//! ([`group::Group::words`]). [`table`] holds the nodes, [`explorer`]
 //! what the page's map and drawings need, [`models`] the networks for it, [`origin`] date and commands, and [`page`] puts everything
 //! together. Nothing is computed here that a verdict rests on.
 
@@ -29,6 +29,7 @@ pub mod origin;
 pub mod page;
 pub mod published;
 pub mod removals;
+pub mod row;
 pub mod sheet;
 pub mod source;
 pub mod surroundings;
@@ -114,11 +115,8 @@ impl Report {
             sheets.push(Sheet::missing(5, "Training dynamics", why));
         }
         if self.groups.removals {
-            let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
-            sheets.extend(cost::effort(groups));
-            sheets = sheets.into_iter().map(|sheet| removals::sheet(sheet, &names)).collect();
             sheets.extend(cuts::cut(groups, landscape));
-            sheets.sort_by_key(Sheet::number);
+            sheets.extend(cost::effort(groups));
             return sheets;
         }
         sheets.extend(flips::flipped(groups, landscape));

@@ -27,11 +27,11 @@ impl Mean {
         if self.capped > 0.0 { format!("≥ {:.2}", self.value) } else { format!("{:.2}", self.value) }
     }
 
-    /// As a number with its reservation.
-    pub fn words(&self) -> String {
+    /// As a number with its reservation; `letter` is that of the global budget.
+    pub fn words(&self, letter: &str) -> String {
         if self.capped > 0.0 {
             format!(
-                "at least {:.2} ({:.1} % of the nodes are certified up to the largest Q tried and count as {})",
+                "at least {:.2} ({:.1} % of the nodes are certified up to the largest {letter} tried and count as {})",
                 self.value, self.capped, self.limit
             )
         } else {
@@ -47,9 +47,9 @@ mod tests {
     #[test]
     fn a_capped_mean_says_that_it_is_one() {
         let open = Mean::new(&[1, 2, 3], 12);
-        assert_eq!((open.short().as_str(), open.words().as_str()), ("2.00", "2.00"));
+        assert_eq!((open.short().as_str(), open.words("Q").as_str()), ("2.00", "2.00"));
         let capped = Mean::new(&[0, 12, 12, 12], 12);
         assert_eq!((capped.short().as_str(), capped.capped), ("≥ 9.00", 75.0));
-        assert!(capped.words().starts_with("at least 9.00 (75.0 % of the nodes"), "{}", capped.words());
+        assert!(capped.words("Q").starts_with("at least 9.00 (75.0 % of the nodes"), "{}", capped.words("Q"));
     }
 }

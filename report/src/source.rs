@@ -3,26 +3,30 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use gcnproof::Flips;
+use gcnproof::edges::Edges;
+use gcnproof_results::record::NodeRecord;
 use gcnproof_results::record::collective::CollectiveRecord;
 use gcnproof_results::record::description::Description;
-use gcnproof_results::record::edges::{EdgeRadiusRecord, EdgeRecord};
+use gcnproof_results::record::edges::EdgeRecord;
+use gcnproof_results::record::node::Record;
 use gcnproof_results::record::pair::PairRecord;
+use gcnproof_results::record::radius::RadiusRow;
 use gcnproof_results::record::study;
 use gcnproof_results::record::study::Manifest;
-use gcnproof_results::record::{NodeRecord, RadiusRecord};
-use gcnproof_results::{ResultError, Sidecar};
+use gcnproof_results::{Column, ResultError, Sidecar};
 
 use super::error::ReportError;
-use super::removals;
+use super::row::{NodeRadius, NodeVerdict, Pictured};
 use super::training::{self, TrainingLog};
 
 /// The rows of a file.
 #[derive(Clone, Debug)]
 pub enum Rows {
     /// Of `certify`.
-    Nodes(Vec<NodeRecord>),
+    Nodes(Vec<NodeVerdict>),
     /// Of `radius`.
-    Radii(Vec<RadiusRecord>),
+    Radii(Vec<NodeRadius>),
     /// Of `collective`.
     Collective(Vec<CollectiveRecord>),
     /// Of `validate`, or of a study's sample.
@@ -156,23 +160,32 @@ fn read(path: &Path, name: String) -> Result<Source, ReportError> {
     let rows = match run.as_ref().map(|run| &run.description) {
         Some(Ok(Description::Certify(run))) => {
             let exact = run.effort.as_ref().is_some_and(|effort| effort.exact_margins);
-            Rows::Nodes(gcnproof_results::read(path, NodeRecord::schema(exact, run.deployed.is_some()))?)
+            nodes::<Flips>(path, NodeRecord::schema(exact, run.deployed.is_some()))?
         }
-        Some(Ok(Description::Radius(_))) => Rows::Radii(gcnproof_results::read(path, RadiusRecord::SCHEMA)?),
+        Some(Ok(Description::Radius(_))) => radii::<Flips>(path)?,
         Some(Ok(Description::Validate(_))) => Rows::Pairs(gcnproof_results::read(path, PairRecord::SCHEMA)?),
         Some(Ok(Description::CertifyEdges(run))) => {
-            let schema = if run.effort.exact_margins { EdgeRecord::EXACT_SCHEMA } else { EdgeRecord::SCHEMA };
-            Rows::Nodes(removals::nodes(gcnproof_results::read(path, schema)?))
+            nodes::<Edges>(path, EdgeRecord::schema(run.effort.exact_margins, false))?
         }
-        Some(Ok(Description::RadiusEdges(_))) => {
-            Rows::Radii(removals::radii(gcnproof_results::read(path, EdgeRadiusRecord::SCHEMA)?))
-        }
+        Some(Ok(Description::RadiusEdges(_))) => radii::<Edges>(path)?,
         Some(Ok(Description::Collective(_))) => {
             Rows::Collective(gcnproof_results::read(path, CollectiveRecord::SCHEMA)?)
         }
         Some(Ok(Description::Table1(_)) | Err(_)) | None => guess(path)?,
     };
     Ok(Source { path: path.to_path_buf(), name, named: false, rows, run, written: written(path) })
+}
+
+/// Verdicts against an attacker.
+fn nodes<A: Pictured>(path: &Path, schema: &[Column]) -> Result<Rows, ResultError> {
+    let rows: Vec<Record<A>> = gcnproof_results::read(path, schema)?;
+    Ok(Rows::Nodes(rows.into_iter().map(NodeVerdict::from).collect()))
+}
+
+/// Radii against an attacker.
+fn radii<A: Pictured>(path: &Path) -> Result<Rows, ResultError> {
+    let rows: Vec<RadiusRow<A>> = gcnproof_results::read(path, RadiusRow::<A>::SCHEMA)?;
+    Ok(Rows::Radii(rows.into_iter().map(NodeRadius::from).collect()))
 }
 
 fn written(path: &Path) -> Option<SystemTime> {
@@ -185,11 +198,11 @@ type Table = fn(&Path) -> Result<Rows, ResultError>;
 /// Tries one table after the other.
 fn guess(path: &Path) -> Result<Rows, ReportError> {
     let tables: [Table; 7] = [
-        |path| gcnproof_results::read(path, NodeRecord::SCHEMA).map(Rows::Nodes),
-        |path| gcnproof_results::read(path, NodeRecord::EXACT_SCHEMA).map(Rows::Nodes),
-        |path| gcnproof_results::read(path, NodeRecord::schema(false, true)).map(Rows::Nodes),
-        |path| gcnproof_results::read(path, NodeRecord::schema(true, true)).map(Rows::Nodes),
-        |path| gcnproof_results::read(path, RadiusRecord::SCHEMA).map(Rows::Radii),
+        |path| nodes::<Flips>(path, NodeRecord::schema(false, false)),
+        |path| nodes::<Flips>(path, NodeRecord::schema(true, false)),
+        |path| nodes::<Flips>(path, NodeRecord::schema(false, true)),
+        |path| nodes::<Flips>(path, NodeRecord::schema(true, true)),
+        |path| radii::<Flips>(path),
         |path| gcnproof_results::read(path, PairRecord::SCHEMA).map(Rows::Pairs),
         |path| gcnproof_results::read(path, CollectiveRecord::SCHEMA).map(Rows::Collective),
     ];

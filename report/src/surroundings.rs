@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gcnproof::Words;
 use gcnproof::internals::certify::verdict::Verdict;
 
 use super::group::Group;
@@ -49,7 +50,7 @@ fn places(group: &Group, landscape: Option<&Landscape>) -> Vec<Place> {
             certified: None,
             verdict: None,
         });
-        place.certified = Some(row.certified_q_global.unwrap_or(0));
+        place.certified = Some(row.certified.unwrap_or(0));
     }
     places.into_values().collect()
 }
@@ -77,7 +78,8 @@ fn robustness_of(group: &Group, landscape: Option<&Landscape>, places: &[Place],
     if places.is_empty() {
         return Sheet::missing(4, &title, "No verdicts and no radii: results of `certify` or `radius` are needed.");
     }
-    let mut numbers = Numbers::new(&["model", "node", "degree", "purity", "certified_Q", "verdict"]);
+    let letter = group.words().global;
+    let mut numbers = Numbers::new(&["model", "node", "degree", "purity", &format!("certified_{letter}"), "verdict"]);
     for place in places {
         numbers.push([
             group.name.clone(),
@@ -97,7 +99,7 @@ fn robustness_of(group: &Group, landscape: Option<&Landscape>, places: &[Place],
         if radii {
             let x = |place: &Place| place.purity.map(|p| 100.0 * p);
             let axis = Axis::percent(purity_label);
-            plots.push(cloud(axis, span.certified, places, x, bin, &|at| 10.0 * at as f64 + 5.0));
+            plots.push(cloud(axis, (group.words(), span.certified), places, x, bin, &|at| 10.0 * at as f64 + 5.0));
         } else {
             let names = (0..10).map(|at| format!("{}–{} %", 10 * at, 10 * at + 10)).collect();
             plots.push(stack(Axis::named(purity_label, names), places, bin));
@@ -108,7 +110,7 @@ fn robustness_of(group: &Group, landscape: Option<&Landscape>, places: &[Place],
         let x = |place: &Place| Some(place.degree.max(1) as f64);
         let middle = |at: usize| 2f64.powf(at as f64 + if at == 0 { 0.0 } else { 0.5 });
         let axis = Axis::logarithmic("degree: number of neighbours", [1.0, span.degree.max(2) as f64].into_iter());
-        plots.push(cloud(axis, span.certified, places, x, |place| Some(powers(place)), &middle));
+        plots.push(cloud(axis, (group.words(), span.certified), places, x, |place| Some(powers(place)), &middle));
     } else {
         let last = places.iter().map(powers).max().unwrap_or(0);
         let name = |at: usize| match (1u64 << at, (2u64 << at) - 1) {
@@ -119,10 +121,12 @@ fn robustness_of(group: &Group, landscape: Option<&Landscape>, places: &[Place],
         plots.push(stack(axis, places, |place| Some(powers(place))));
     }
     let what = if radii {
-        "Dots: nodes (at most 1,500 of them), by the largest Q for which no attack can change their class. Line: the median, \
-         shaded: from the 10th to the 90th percentile, in bins."
+        format!(
+            "Dots: nodes (at most 1,500 of them), by the largest {letter} for which no attack can change their class. Line: the \
+             median, shaded: from the 10th to the 90th percentile, in bins."
+        )
     } else {
-        "The share of robust, undecided and non-robust nodes in each bin."
+        "The share of robust, undecided and non-robust nodes in each bin.".to_string()
     };
     let mut caption = format!(
         "{what} Purity: the share of the other nodes that a node's logits depend on and that are predicted like it."
@@ -132,7 +136,8 @@ fn robustness_of(group: &Group, landscape: Option<&Landscape>, places: &[Place],
         if capped > 0 {
             let share = percent(capped, places.len());
             caption.push_str(&format!(
-                " No Q above {limit} was tried: the {share:.1} % of the nodes at {limit} withstand at least that many flips."
+                " No {letter} above {limit} was tried: the {share:.1} % of the nodes at {limit} withstand at least that many {}.",
+                group.words().changes
             ));
         }
     }
@@ -149,7 +154,7 @@ fn robustness_of(group: &Group, landscape: Option<&Landscape>, places: &[Place],
 /// Dots, median and percentiles of the certified `Q`.
 fn cloud(
     x: Axis,
-    most: u64,
+    (words, most): (&Words, u64),
     places: &[Place],
     at: impl Fn(&Place) -> Option<f64>,
     bin: impl Fn(&Place) -> Option<usize>,
@@ -174,7 +179,8 @@ fn cloud(
             band.push((middle(*bin), low, high));
         }
     }
-    let mut plot = Plot::new("", x, Axis::whole("largest certified Q (flips)", most.max(1)));
+    let label = format!("largest certified {} ({})", words.global, words.changes);
+    let mut plot = Plot::new("", x, Axis::whole(&label, most.max(1)));
     plot.mark("10 % – 90 %", Shape::Band(band), Ink::Sky, 0.3);
     plot.mark("nodes", Shape::Dots(thinned(points, DOTS), 3.0), Ink::Blue, 0.5);
     plot.mark("median", Shape::Line(median, Dash::Solid, 2.4), Ink::Vermillion, 1.0);

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gcnproof::internals::certify::verdict::{Reason, Verdict};
-use gcnproof_results::record::{NodeRecord, RadiusRecord};
+use gcnproof::edges::Edge;
+use gcnproof::internals::certify::verdict::Verdict;
 use serde_json::{Value, json};
 
 use super::cost::step_name;
@@ -12,7 +12,7 @@ use super::explorer::attack::{Attacks, Weighing};
 use super::explorer::knowledge::Knowledge;
 use super::group::Group;
 use super::landscape::{Landscape, attribute_name, class_name};
-use super::removals;
+use super::row::{NodeRadius, NodeVerdict};
 use super::surroundings::predictions;
 
 /// Digits that are shown of a margin.
@@ -21,8 +21,8 @@ const DIGITS: i32 = 5;
 /// A row of the table, with whatever is known.
 #[derive(Clone, Copy, Default)]
 struct Line<'a> {
-    verdict: Option<&'a NodeRecord>,
-    radius: Option<&'a RadiusRecord>,
+    verdict: Option<&'a NodeVerdict>,
+    radius: Option<&'a NodeRadius>,
 }
 
 /// The table of one group, as the page's script reads it; `None` if it has no nodes. `weighing` is its network, if it is known.
@@ -40,29 +40,32 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Wei
     let knowledge = Knowledge::new(group);
     // What a flip does to a margin is weighed, what a removal does is not: an edge counts together with others alone.
     let attacks = Attacks::new(group, weighing.filter(|_| !group.removals));
+    let letter = group.words().global;
     let mut columns = Columns { lines: &lines, all: Vec::new() };
     columns.numbers("node", "node", "ids start at 0", |node, _| Some(node as f64));
     columns.verdicts(&knowledge);
     if let Some(radii) = group.best_radii() {
-        columns.numbers("certified", "safe to Q", "largest Q that is certified", |_, line| {
-            line.radius?.certified_q_global.map(|q| q as f64)
-        });
+        let (title, about) = (format!("safe to {letter}"), format!("largest {letter} that is certified"));
+        columns.numbers("certified", &title, &about, |_, line| line.radius?.certified.map(|q| q as f64));
         // Nobody has tried more: a node at the limit may withstand more flips.
         if let Some(column) = columns.all.last_mut() {
             column["cap"] = json!(radii.limit);
         }
-        columns.numbers("attacked", "broken at Q", "smallest Q with a witness", |_, line| {
-            line.radius?.attacked_q_global.map(|q| q as f64)
-        });
+        let (title, about) = (format!("broken at {letter}"), format!("smallest {letter} with a witness"));
+        columns.numbers("attacked", &title, &about, |_, line| line.radius?.attacked.map(|q| q as f64));
     }
     let names = landscape.and_then(|landscape| landscape.graph().node_names());
     if let Some(names) = names {
         let texts: Vec<&str> = lines.keys().map(|node| names.get(*node as usize).map_or("", String::as_str)).collect();
         columns.all.push(json!({ "key": "name", "title": "name", "kind": "text", "values": texts }));
     }
-    let (witnesses, words) = witnesses(&attacks, landscape.filter(|_| !group.removals), lines.keys());
+    let (witnesses, words) = match group.removals {
+        true => (removed(group, lines.keys()), BTreeMap::new()),
+        false => witnesses(&attacks, landscape, lines.keys()),
+    };
+    let sorted = format!("sorted by its number of {}", group.words().changes);
     columns.all.push(json!({
-        "key": "attack", "title": "smallest attack known", "about": "sorted by its number of flips", "kind": "attack",
+        "key": "attack", "title": "smallest attack known", "about": sorted, "kind": "attack",
         "values": witnesses,
     }));
     if group.headline().is_some() {
@@ -70,16 +73,7 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Wei
     }
     columns.surroundings(landscape, &everywhere(group, weighing));
     if group.headline().is_some() {
-        columns.cost(if group.removals { removals::step_name } else { step_name });
-    }
-    if group.removals {
-        for column in &mut columns.all {
-            for key in ["title", "about"] {
-                if let Some(text) = column[key].as_str() {
-                    column[key] = json!(removals::words(text));
-                }
-            }
-        }
+        columns.cost();
     }
     let rows: Vec<u64> = lines.keys().copied().collect();
     let logits = weighing.and_then(Weighing::logits);
@@ -104,14 +98,14 @@ fn everywhere(group: &Group, weighing: Option<&Weighing>) -> BTreeMap<u64, u64> 
 
 /// What the table shows, in a few words.
 fn about(group: &Group) -> String {
+    let letter = group.words().global;
     let verdicts = group.headline().map(|verdicts| match verdicts.global {
-        Some(q) => format!("verdicts at Q = {q}, {}", verdicts.method.name()),
-        None => "verdicts at a Q that is not known".to_string(),
+        Some(q) => format!("verdicts at {letter} = {q}, {}", verdicts.method.name()),
+        None => format!("verdicts at a {letter} that is not known"),
     });
-    let radii = group.best_radii().map(|radii| format!("radii up to Q = {} by {}", radii.limit, radii.method.name()));
-    let said = |text: String| if group.removals { removals::words(&text) } else { text };
-    let parts: Vec<String> =
-        [Some(group.budget.clone()), verdicts.map(said), radii.map(said)].into_iter().flatten().collect();
+    let radii = group.best_radii();
+    let radii = radii.map(|radii| format!("radii up to {letter} = {} by {}", radii.limit, radii.method.name()));
+    let parts: Vec<String> = [Some(group.budget.clone()), verdicts, radii].into_iter().flatten().collect();
     parts.join("; ")
 }
 
@@ -146,6 +140,16 @@ fn witnesses<'a>(
         used.into_iter().map(|attribute| (attribute, attribute_name(Some(graph), attribute))).collect()
     });
     (lists, words)
+}
+
+/// Removed edges as the script reads them: one end, then three times the other plus 2. A node without a known attack has 0.
+fn removed<'a>(group: &Group, nodes: impl Iterator<Item = &'a u64>) -> Vec<Value> {
+    let known = group.witnesses();
+    let list = |node: &u64| {
+        let ends = |edge: &Edge| [u64::from(edge.0), 3 * u64::from(edge.1) + 2];
+        known.get(node).map_or(json!(0), |witness| json!(witness.edges().iter().flat_map(ends).collect::<Vec<_>>()))
+    };
+    nodes.map(list).collect()
 }
 
 /// The name of a verdict for people.
@@ -255,9 +259,9 @@ impl Columns<'_> {
         }
     }
 
-    fn cost(&mut self, name_of: fn(Reason) -> &'static str) {
+    fn cost(&mut self) {
         self.choices("step", "decided by", "step of the cascade", |line| {
-            line.verdict.map(|row| name_of(row.reason).to_string())
+            line.verdict.map(|row| step_name(row.reason).to_string())
         });
         self.numbers("tree", "tree", "nodes of the search tree", |_, line| Some(line.verdict?.search_nodes as f64));
         self.numbers("ms", "ms", "milliseconds", |_, line| {

@@ -37,6 +37,11 @@ pub enum Kind {
 }
 
 impl Column {
+    /// Is the field of a row left out where it holds nothing? So it is where the column is there only on request.
+    pub(crate) fn left_out(&self) -> bool {
+        self.kind == Kind::OptionalText
+    }
+
     /// The cell as this column holds it, or why it cannot.
     pub(super) fn fit(&self, cell: Cell) -> Result<Cell, Complaint> {
         let problem = match (self.kind, cell) {

@@ -1,26 +1,18 @@
-//! Runs about removed edges: a verdict for every node of a list.
+//! Questions about removed edges.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
-
-use gcnproof::edges::{EdgeBudget, EdgeCertifier, EdgeError, EdgeMinimum, EdgeProblem, EdgeResult, edge_header};
-use gcnproof::{Effort, Graph, Network, Operator};
-use gcnproof_check::edges::Checker;
+use gcnproof::edges::{Edge, EdgeBudget, EdgeCertifier, EdgeError, EdgeProblem, EdgeResult, Edges, edge_header};
+use gcnproof::proof::model_file;
+use gcnproof::{Graph, Network};
 use gcnproof_check::edges::format::Header;
+use gcnproof_check::edges::{Checker, Statement};
 use gcnproof_check::format::Convention;
-use gcnproof_results::record::description::{Class, Description, EffortRecord, Identity, NodeSet};
-use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRecord, EdgeRun};
+use gcnproof_results::record::description::{Description, NodeSet};
+use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRun};
 use miette::{Result, miette};
-use rayon::prelude::*;
 
-use super::edge_proofs::EdgeProofs;
-use super::host::Host;
-use super::ids::Ids;
-use super::proofs::Written;
+use super::proofs::not_understood;
+use super::question::{Answered, NodeQuestion, Prove};
 use super::run::Run;
-use super::verdicts::check_labels;
 
 /// Puts graph, network and budget together.
 ///
@@ -41,182 +33,55 @@ pub fn problem(run: &Run, graph: &Graph, network: &Network, budget: EdgeBudget) 
     })
 }
 
-/// What is asked.
-pub struct EdgeVerdicts<'a> {
-    /// The graph.
-    pub graph: &'a Graph,
-    /// The network on it.
-    pub network: &'a Network,
-    /// Digests of both, for the record.
-    pub identity: &'a Identity,
-    /// The rules of message passing as they were given, for the header of proofs.
-    pub rules: Vec<Operator>,
-    /// What an attacker may do.
-    pub budget: EdgeBudget,
-    /// The nodes, in rising order.
-    pub nodes: &'a [usize],
-    /// The class that is to be kept.
-    pub class: Class,
-    /// How far to go.
-    pub effort: Effort,
-    /// The same for the record.
-    pub effort_record: EffortRecord,
-    /// Where proofs go.
-    pub proofs: Option<&'a Path>,
-    /// Where rows go.
-    pub run: &'a Run,
-}
-
-/// What was found.
-pub struct EdgeFound {
-    /// A row for every node.
-    pub rows: Vec<EdgeRecord>,
-    /// The exact minima of the class pairs of a node, where they were asked for.
-    pub minima: BTreeMap<u64, Vec<Option<EdgeMinimum>>>,
-    /// What was written of proofs.
-    pub proofs: Option<Written>,
-    /// Was the run interrupted?
-    pub interrupted: bool,
-    /// Wall-clock seconds.
-    pub seconds: f64,
-    /// What the run was.
-    pub description: Description,
-}
-
-impl EdgeVerdicts<'_> {
-    /// Runs it.
-    ///
-    /// # Errors
-    /// If the network is not decided, labels are missing, or a file cannot be written.
-    pub fn execute(self) -> Result<EdgeFound> {
-        let EdgeVerdicts { graph, network, class, .. } = self;
-        if class == Class::Labels {
-            check_labels(graph, self.nodes, Ids::new(graph, None), network.class_count())?;
-        }
-        let problem = problem(self.run, graph, network, self.budget.clone())?;
-        let description = Description::CertifyEdges(EdgeRun {
+impl NodeQuestion<'_, Edges> {
+    fn described(&self, limit: Option<usize>) -> EdgeRun {
+        EdgeRun {
             input: self.identity.clone(),
-            edges: EdgeBudgetRecord::new(&self.budget, true),
-            max_global: None,
+            edges: EdgeBudgetRecord::new(&self.budget, limit.is_none()),
+            max_global: limit.map(|limit| limit.min(i64::MAX as usize) as u64),
             effort: self.effort_record,
-            class,
+            class: self.class,
             nodes: self.nodes.len(),
-            node_set: NodeSet::new(self.nodes, graph.node_count()),
-        });
-        let start = Instant::now();
-        let keys: Vec<u64> = self.nodes.iter().map(|&n| n as u64).collect();
-        let open = |path| EdgeProofs::open(path, self.header(), network, self.run);
-        let proofs = self.proofs.map(open).transpose()?;
-        let file = proofs.as_ref().map(|_| graph.file());
-        let statement = proofs.as_ref().zip(file.as_ref()).map(|(proofs, file)| proofs.statement(file)).transpose()?;
-        let checker = statement.as_ref().map(|statement| Checker::new(statement, false));
-        let exact_margins = self.effort_record.exact_margins;
-        let minimizes = matches!(self.effort, Effort::Minimize { .. });
-        let schema = if exact_margins { EdgeRecord::EXACT_SCHEMA } else { EdgeRecord::SCHEMA };
-        let (found, contradictions) = (Mutex::new(BTreeMap::new()), Contradictions::new(self.run));
-        let certifier =
-            EdgeCertifier::new(problem).effort(self.effort).proofs(proofs.is_some()).stop(self.run.stopped());
-        let (rows, interrupted) = self.run.rows_again(
-            schema,
-            &description,
-            &keys,
-            |row: &EdgeRecord| row.node,
-            |node| proofs.as_ref().is_some_and(|proofs| !proofs.has(node)),
-            |open, done| {
-                open.par_iter().with_max_len(1).for_each(|&node| {
-                    if self.run.is_stopped() {
-                        return;
-                    }
-                    let start = Instant::now();
-                    let Some(result) = contradictions.none_in(certify_one(&certifier, node as usize, class)) else {
-                        return;
-                    };
-                    let seconds = start.elapsed().as_secs_f64();
-                    // Cut short, not undecided: --resume will ask again.
-                    if self.run.is_stopped() && result.limit_hit {
-                        return;
-                    }
-                    // First the proof, then the row: a row without its proof would be done again, but may not come back.
-                    if let (Some(proofs), Some(checker)) = (&proofs, &checker) {
-                        proofs.push(&certifier, &result, checker);
-                    }
-                    let minima = result.minima.clone();
-                    let mut row = EdgeRecord::new(graph, result, seconds);
-                    if exact_margins {
-                        row = row.with_exact_margins(&minima);
-                    }
-                    if minimizes {
-                        found.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(node, minima);
-                    }
-                    done(row);
-                });
-            },
-        )?;
-        contradictions.finish()?;
-        let proofs = proofs.map(|proofs| proofs.finish(!interrupted, &rows)).transpose()?;
-        Ok(EdgeFound {
-            rows,
-            minima: found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()),
-            proofs,
-            interrupted,
-            seconds: start.elapsed().as_secs_f64(),
-            description,
-        })
-    }
-
-    fn header(&self) -> Header {
-        let digests = (self.graph.digest(), self.identity.model.as_str());
-        let classes = if self.class == Class::Labels { Convention::Labels } else { Convention::Predicted };
-        edge_header(digests, (self.network, &self.rules), &self.budget, classes)
-    }
-}
-
-fn certify_one(certifier: &EdgeCertifier, node: usize, class: Class) -> Result<EdgeResult, EdgeError> {
-    match (class, certifier.problem().graph().label(node)) {
-        (Class::Labels, Some(label)) => certifier.for_class(node, label as usize),
-        _ => certifier.one(node),
-    }
-}
-
-/// The first result that contradicts itself, of all threads: it stops the run.
-pub struct Contradictions {
-    first: Mutex<Option<EdgeError>>,
-    host: Arc<dyn Host>,
-}
-
-impl Contradictions {
-    /// None so far.
-    pub fn new(run: &Run) -> Contradictions {
-        Contradictions { first: Mutex::new(None), host: run.host.clone() }
-    }
-
-    /// Has somebody asked to stop?
-    pub fn is_stopped(&self) -> bool {
-        self.host.is_stopped()
-    }
-
-    /// What was found, unless that is an error.
-    pub fn none_in<T>(&self, found: Result<T, EdgeError>) -> Option<T> {
-        let error = match found {
-            Ok(found) => return Some(found),
-            Err(error) => error,
-        };
-        self.first.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(error);
-        self.host.stop();
-        None
-    }
-
-    /// After the run.
-    ///
-    /// # Errors
-    /// If there was one.
-    pub fn finish(self) -> Result<()> {
-        match self.first.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
-            None => Ok(()),
-            Some(error) => Err(miette!(
-                help = "this is a bug of gcnproof: please report it with the graph, the model and the command",
-                "--edges remove: {error}"
-            )),
+            node_set: NodeSet::new(&self.named_nodes(), self.ids.count()),
         }
+    }
+}
+
+impl Answered for Edges {
+    type Header = Header;
+    type Decider = EdgeCertifier;
+    type Options = ();
+    type Prepared = EdgeProblem;
+
+    fn prepare(question: &NodeQuestion<Edges>) -> Result<EdgeProblem> {
+        problem(question.run, question.graph, question.network, question.budget.clone())
+    }
+
+    fn decider(question: &NodeQuestion<Edges>, problem: EdgeProblem, proofs: bool) -> EdgeCertifier {
+        EdgeCertifier::new(problem).effort(question.effort).proofs(proofs).stop(question.run.stopped())
+    }
+
+    fn description(question: &NodeQuestion<Edges>) -> Description {
+        Description::CertifyEdges(question.described(None))
+    }
+
+    fn radius_description(question: &NodeQuestion<Edges>, limit: usize) -> Description {
+        Description::RadiusEdges(question.described(Some(limit)))
+    }
+
+    fn header(question: &NodeQuestion<Edges>, classes: Convention) -> Header {
+        let digests = (question.graph.digest(), question.identity.model.as_str());
+        edge_header(digests, (question.network, &question.rules), &question.budget, classes)
+    }
+
+    fn proving<R>(question: &NodeQuestion<Edges>, header: &Header, work: impl FnOnce(&Prove<Edges>) -> R) -> Result<R> {
+        let (file, model) = (question.graph.file(), model_file(question.network, &header.model));
+        let statement = Statement::new(&file, &model, header).map_err(not_understood)?;
+        let checker = Checker::new(&statement, false);
+        Ok(work(&|certifier: &EdgeCertifier, result: &EdgeResult| certifier.proof_line(result, &checker)))
+    }
+
+    fn renamed(edge: Edge, name: impl Fn(u32) -> u32) -> Edge {
+        Edge::between(name(edge.0), name(edge.1))
     }
 }

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use gcnproof::{Flip, Graph};
+use gcnproof::Graph;
 use gcnproof_files::PartFile;
-use gcnproof_results::record::{NodeRecord, RadiusRecord};
 use miette::{Result, miette};
 
 use super::lists;
@@ -61,27 +60,5 @@ impl<'a> Ids<'a> {
             Some(list) => lists::nodes_of(list, self.count())?.into_iter().map(|node| node as u64).collect(),
             None => (0..self.rows).filter(|&row| graph.label(row).is_some()).map(|row| self.id(row)).collect(),
         })
-    }
-
-    fn flips(&self, flips: &mut [Flip]) {
-        for flip in flips.iter_mut().filter(|_| self.part.is_some()) {
-            flip.node = self.id(flip.node as usize) as u32;
-        }
-    }
-
-    /// A row of results with ids.
-    pub fn name(&self, mut row: NodeRecord) -> NodeRecord {
-        row.node = self.id(row.node as usize);
-        row.contradiction = row.contradiction.map(|of_row| of_row.of_node(row.node as usize));
-        self.flips(&mut row.witness);
-        row
-    }
-
-    /// A row of radii with ids.
-    pub fn name_radius(&self, mut row: RadiusRecord) -> RadiusRecord {
-        row.node = self.id(row.node as usize);
-        row.contradiction = row.contradiction.map(|of_row| of_row.of_node(row.node as usize));
-        self.flips(&mut row.witness);
-        row
     }
 }

@@ -67,9 +67,7 @@ impl KnownRadii {
         let mut by_node: BTreeMap<u64, RadiusRecord> = self.rows.into_iter().map(|row| (row.node, row)).collect();
         let count = |q: Option<u64>| q.map(|q| usize::try_from(q).unwrap_or(usize::MAX));
         let base = |&node: &usize| match by_node.remove(&(node as u64)) {
-            Some(row) => {
-                Ok(Base::of_radius(node, count(row.certified_q_global), count(row.attacked_q_global), row.witness))
-            }
+            Some(row) => Ok(Base::of_radius(node, count(row.certified), count(row.attacked), row.witness)),
             None => Err(miette!(
                 help = "let the run of `gcnproof radius` finish (--resume), or ask for the same --nodes",
                 "{name}: there is no radius of node {node}"

@@ -2,8 +2,9 @@
 //!
 //! A [`Run`](run::Run) says where rows go, continues an interrupted run, and hands every row to its file as soon as it is
 //! done. The program around it is its [`Host`](host::Host): it is told of progress and notes, and says when to stop.
-//! [`verdicts`], [`edges`], [`radius`], [`collective_run`] and [`study_run`] are the runs themselves. Nothing here prints,
-//! parses arguments, or belongs to the whole process.
+//! A [`NodeQuestion`](question::NodeQuestion) asks for verdicts or radii, whatever the attacker ([`flips`], [`edges`]);
+//! [`collective_run`] and [`study_run`] are the other runs. Nothing here prints, parses arguments, or belongs to the whole
+//! process.
 
 // What is said goes to the host.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -12,8 +13,8 @@ pub mod budgets;
 mod collective_proofs;
 pub mod collective_run;
 pub mod deployed;
-pub mod edge_proofs;
 pub mod edges;
+pub mod flips;
 pub mod host;
 pub mod ids;
 pub mod input;
@@ -22,10 +23,10 @@ pub mod lists;
 pub mod ours;
 pub mod parts;
 pub mod proofs;
+pub mod question;
 pub mod radius;
 pub mod reproduction;
 pub mod run;
 pub mod sample;
 pub mod study_run;
 pub mod told;
-pub mod verdicts;

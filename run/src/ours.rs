@@ -29,7 +29,7 @@ pub fn numbers(certifier: &Certifier, node: usize, classes: &[usize]) -> Vec<Pai
             node: node as u64,
             class: class as u64,
             reference: result.reference as u64,
-            neighbourhood: result.neighbourhood as u64,
+            neighbourhood: result.relevant as u64,
             ..PairRecord::default()
         };
         let mut bound = |relaxation| {

@@ -5,26 +5,22 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use gcnproof::proof::{FileHeader, Missing, ProofError, ProofFile, model_file};
-use gcnproof::{Network, NodeResult, Verdict};
-use gcnproof_check::format::{Header, Line};
-use gcnproof_check::{Checker, Statement};
-use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
-use gcnproof_results::record::NodeRecord;
-use miette::{Result, miette};
+use gcnproof::Verdict;
+use gcnproof::proof::{FileHeader, Missing, ProofError, ProofFile};
+use gcnproof_check::Reason;
+use gcnproof_results::record::node::{Record, Tabled};
+use miette::{Report, Result, miette};
 use serde::Serialize;
 
 use super::host::Host;
 use super::run::Run;
 
-/// A file of proofs, shared by all threads.
-pub struct Proofs {
+/// A file of proofs, shared by all threads. Its header says what they are about.
+pub struct Proofs<H: FileHeader> {
     path: PathBuf,
-    header: Header,
+    header: H,
     host: Arc<dyn Host>,
-    model: ModelFile,
-    matrices: Vec<Arc<SparseMatrix>>,
-    state: Mutex<(ProofFile, Result<(), ProofError>)>,
+    state: Mutex<(ProofFile<H>, Result<(), ProofError>)>,
 }
 
 /// What was written.
@@ -38,23 +34,23 @@ pub struct Written {
     bytes_per_robust_node: Option<f64>,
 }
 
-impl Proofs {
+impl<H: FileHeader> Proofs<H> {
     /// Opens the file; nothing in it is changed yet.
-    pub fn open(path: &Path, header: Header, network: &Network, run: &Run) -> Result<Proofs> {
+    ///
+    /// # Errors
+    /// If it cannot be used, or must not be overwritten.
+    pub fn open(path: &Path, header: H, run: &Run) -> Result<Proofs<H>> {
         Ok(Proofs {
             path: path.to_owned(),
-            model: model_file(network, &header.model),
-            matrices: network.own_matrices(),
             state: Mutex::new((ProofFile::open(path, &header, run.mode())?, Ok(()))),
             header,
             host: run.host.clone(),
         })
     }
 
-    /// What the proofs state, as the checker reads it.
-    pub fn statement<'a>(&'a self, graph: &'a GraphFile) -> Result<Statement<'a>> {
-        Statement::new(graph, &self.model, &self.header, &self.matrices)
-            .map_err(|reason| miette!(help = "this is a bug of gcnproof: please report it", "--proofs: {reason}"))
+    /// What the proofs state.
+    pub fn header(&self) -> &H {
+        &self.header
     }
 
     /// Has this node a line already?
@@ -63,12 +59,7 @@ impl Proofs {
     }
 
     /// Writes the line of a node. A disk that is full does not get better: the run stops, and [`Proofs::finish`] says so.
-    pub fn push(&self, result: &NodeResult, checker: &Checker) {
-        self.add(&result.proof_line(checker));
-    }
-
-    /// Writes a line as it is.
-    pub fn add(&self, line: &Line) {
+    pub fn add(&self, line: &H::Line) {
         let (file, outcome) = &mut *self.state();
         if outcome.is_ok() {
             *outcome = file.push(line);
@@ -79,7 +70,10 @@ impl Proofs {
     }
 
     /// Writes what is left, and counts.
-    pub fn finish(self, complete: bool, rows: &[NodeRecord]) -> Result<Written> {
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn finish<A: Tabled>(self, complete: bool, rows: &[Record<A>]) -> Result<Written> {
         let (mut file, outcome) = self.state.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         outcome?;
         file.finish(complete)?;
@@ -87,9 +81,14 @@ impl Proofs {
         Ok(Written::new(self.path, &file, robust))
     }
 
-    fn state(&self) -> MutexGuard<'_, (ProofFile, Result<(), ProofError>)> {
+    fn state(&self) -> MutexGuard<'_, (ProofFile<H>, Result<(), ProofError>)> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
+}
+
+/// The checker does not understand our own header.
+pub(super) fn not_understood(reason: Reason) -> Report {
+    miette!(help = "this is a bug of gcnproof: please report it", "--proofs: {reason}")
 }
 
 impl Written {

@@ -4,16 +4,19 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use gcnproof::{Bound, Budget, Effort, Graph, Limits, Margins, Network};
+use gcnproof::{Bound, Budget, Effort, Flips, Graph, Limits, Margins, Network};
 use gcnproof_results::record::description::{
-    BudgetRecord, CertifyRun, Class, Description, EffortRecord, Identity, Level, NodeSet, RadiusRun, ValidateRun,
+    BudgetRecord, Class, Description, EffortRecord, Identity, Level, NodeSet, RadiusRun, ValidateRun,
 };
 use gcnproof_results::record::pair::PairRecord;
 use gcnproof_results::record::{NodeRecord, RadiusRecord};
 use miette::Result;
 use rayon::prelude::*;
 
+use super::flips::FlipOptions;
 use super::host::Host;
+use super::ids::Ids;
+use super::question::NodeQuestion;
 use super::run::Run;
 use super::sample::{by_target, draw, pair_keys};
 use super::{ours, radius};
@@ -125,41 +128,23 @@ impl Plan {
     /// Verdicts at one `Q`, and whether the run was interrupted.
     pub fn verdicts(&self, subject: &Subject) -> Result<(Vec<NodeRecord>, bool)> {
         let effort = if self.complete { Effort::Complete(self.limits) } else { Effort::Bounds };
-        let description = Description::Certify(CertifyRun {
-            input: subject.identity.clone(),
-            budget: subject.budget_record.with_global(self.global),
-            bound: Some(Bound::Best),
-            effort: Some(self.effort_record(effort)),
-            class: Some(Class::Predicted),
-            deployed: None,
-            nodes: self.nodes.len(),
-            node_set: NodeSet::new(&self.nodes, subject.graph.node_count()),
-        });
-        let keys: Vec<u64> = self.nodes.iter().map(|&n| n as u64).collect();
         let run = self.output(subject, &self.verdicts_step());
-        run.rows(
-            NodeRecord::SCHEMA,
-            &description,
-            &keys,
-            |row: &NodeRecord| row.node,
-            |open, done| {
-                if open.is_empty() {
-                    return;
-                }
-                let budget = subject.budget.with_global(self.global);
-                let certifier = run
-                    .certifier(subject.graph, subject.network, budget)
-                    .effort(effort)
-                    .margins(Margins::Tight)
-                    .build();
-                let open: Vec<usize> = open.iter().map(|&node| node as usize).collect();
-                certifier.each(
-                    &open,
-                    |_| None,
-                    |result, seconds| done(NodeRecord::new(subject.graph, result, seconds)),
-                );
-            },
-        )
+        let question: NodeQuestion<Flips> = NodeQuestion {
+            graph: subject.graph,
+            network: subject.network,
+            identity: &subject.identity,
+            rules: Vec::new(),
+            budget: subject.budget.with_global(self.global),
+            nodes: &self.nodes,
+            ids: Ids::new(subject.graph, None),
+            class: Class::Predicted,
+            effort,
+            effort_record: self.effort_record(effort),
+            options: FlipOptions { budget_record: subject.budget_record.clone(), bound: Bound::Best, deployed: None },
+            run: &run,
+        };
+        let found = question.verdicts(None)?;
+        Ok((found.rows, found.interrupted))
     }
 
     /// One radius per node. Where `bounded` radii are given, only the nodes that they leave open are searched, completely.
@@ -255,7 +240,7 @@ fn file(name: &str, step: &str) -> String {
 
 /// Is nothing left to find out about a node up to this `Q`?
 fn is_exact(row: &RadiusRecord, limit: usize) -> bool {
-    match (row.certified_q_global, row.attacked_q_global) {
+    match (row.certified, row.attacked) {
         (Some(certified), Some(attacked)) => attacked == certified + 1,
         (Some(certified), None) => certified >= limit as u64,
         (None, attacked) => attacked == Some(0),

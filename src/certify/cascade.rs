@@ -14,7 +14,7 @@ use crate::bound::workspace::Workspace;
 use crate::certify::certifier::{Certifier, Target};
 use crate::certify::contradiction::{Contradiction, Subject};
 use crate::certify::settings::{Bound, Effort, Margins, Settings};
-use crate::certify::verdict::{Margin, Minimum, NodeResult, Reason, Verdict};
+use crate::certify::verdict::{FlipDetails, Margin, Minimum, NodeResult, Reason, Verdict};
 use crate::number::dyadic::Dyadic;
 use crate::problem::budget::Decided;
 use crate::problem::flip::Flip;
@@ -151,19 +151,17 @@ impl Certifier {
             node: target.node,
             reference: target.reference,
             predicted: target.predicted,
-            neighbourhood: workspace.slice.nodes(1).len(),
+            relevant: workspace.slice.nodes(1).len(),
             verdict: Verdict::Robust,
             reason: Reason::PathBound,
-            paper_certifies: None,
-            anchored_certifies: None,
             margins: others.iter().zip(lower).map(margin).collect(),
             minima: vec![None; others.len()],
             search_nodes: 0,
-            masters: 0,
             limit_hit: false,
             witness: Vec::new(),
             deployed: None,
             evidence: None,
+            details: FlipDetails::default(),
             contradiction: None,
         }
     }
@@ -397,19 +395,17 @@ impl Certifier {
             node: target.node,
             reference: target.reference,
             predicted: target.predicted,
-            neighbourhood: workspace.slice.nodes(1).len(),
+            relevant: workspace.slice.nodes(1).len(),
             verdict,
             reason,
-            paper_certifies: paper,
-            anchored_certifies: anchored,
             margins: pairs.iter().map(margin).collect(),
             minima: pairs.iter().map(minimum).collect(),
             search_nodes: cost.nodes,
-            masters: cost.masters,
             limit_hit: gave_up,
             witness: witness.map_or_else(Vec::new, |attack| sorted(attack.flips.clone())),
             deployed: None,
             evidence: None,
+            details: FlipDetails { paper_certifies: paper, anchored_certifies: anchored, masters: cost.masters },
             contradiction: self.contradiction(target, pairs),
         };
         result.evidence = self.settings.proofs.then(|| evidence(&result, pairs, breaks));
@@ -446,7 +442,7 @@ pub(super) fn margin(pair: &ClassPair) -> Margin {
 /// A pair's worst-case margin, if it is known exactly.
 fn minimum(pair: &ClassPair) -> Option<Minimum> {
     let margin = pair.attack.exact.clone().filter(|_| pair.minimized)?;
-    Some(Minimum { margin, flips: sorted(pair.attack.flips.clone()) })
+    Some(Minimum { margin, changes: sorted(pair.attack.flips.clone()) })
 }
 
 /// The claim that the pairs of a node show, with its proof.

@@ -5,9 +5,14 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::{Certifier, Target};
-use crate::certify::verdict::NodeResult;
+use crate::certify::decide::Decide;
+use crate::certify::settings::Effort;
+use crate::certify::verdict::{Flips, NodeResult};
+use crate::problem::graph::Graph;
+use crate::search::limits::Limits;
 
 /// Targets whose activation bounds are kept at the same time. Fewer would share less, more would need more memory.
 const TOGETHER: usize = 1 << 14;
@@ -91,5 +96,61 @@ impl Certifier {
                 }
             });
         }
+    }
+}
+
+/// Tree nodes of the searches that come before those without limit.
+const SMALL_TREE: usize = 300;
+
+impl Decide<Flips> for Certifier {
+    type Buffers = Workspace;
+
+    /// Activation bounds are those of a budget, for all nodes.
+    const SHARES: bool = true;
+
+    fn graph(&self) -> &Graph {
+        Certifier::graph(self)
+    }
+
+    fn global(&self) -> usize {
+        self.budget().global()
+    }
+
+    fn at_global(&self, global: usize, nodes: &[usize]) -> Certifier {
+        let certifier = Certifier::at_global(self, global);
+        if let [_] = nodes {
+            return certifier.for_targets(nodes);
+        }
+        let prepared = Prepared::clone(&certifier.prepared).by(self.clock(nodes.len()));
+        Certifier { prepared: prepared.into(), ..certifier }
+    }
+
+    fn cheaper(&self) -> Vec<Certifier> {
+        let efforts = match self.settings.effort {
+            Effort::Bounds => Vec::new(),
+            Effort::Complete(limits) if limits.nodes > SMALL_TREE => {
+                vec![Effort::Bounds, Effort::Complete(Limits { nodes: SMALL_TREE, ..limits })]
+            }
+            _ => vec![Effort::Bounds],
+        };
+        efforts.into_iter().map(|effort| self.clone().with_effort(effort)).collect()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.settings.stop.is_set()
+    }
+
+    fn decide(&self, node: usize, reference: Option<usize>, workspace: &mut Workspace) -> NodeResult {
+        let predicted = self.predicted(node);
+        self.certify_class(node, reference.unwrap_or(predicted), predicted, workspace)
+    }
+
+    fn each(
+        &self,
+        nodes: &[usize],
+        reference: impl Fn(usize) -> Option<usize> + Sync,
+        done: impl Fn(NodeResult, f64) + Sync,
+    ) {
+        Certifier::each(self, nodes, reference, done);
     }
 }

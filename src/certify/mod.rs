@@ -1,8 +1,10 @@
 //! The certifier: its settings, the steps that decide a node, verdicts, and the robustness radius.
 
+pub mod attacker;
 mod cascade;
 pub mod certifier;
 pub mod contradiction;
+pub mod decide;
 pub mod deployment;
 mod many;
 pub mod radius;

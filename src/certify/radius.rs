@@ -1,65 +1,85 @@
-//! The robustness radius: the largest `Q` that is certified and the smallest `Q` with a witness, per node.
+//! The robustness radius: the largest global budget that is certified and the smallest one with a witness, per node.
 //!
-//! A certificate for `Q` holds for every smaller one, and a witness of `k` flips for every `Q ≥ k`. Each node is searched by
-//! bisection with its own interval; nodes that ask for the same `Q` share one set of activation bounds. Complete searches come
+//! A certificate for `Q` holds for every smaller one, and a witness of `k` changes for every `Q ≥ k`. Each node is searched by
+//! bisection with its own interval; where deciders share work, so do nodes that ask for the same `Q`. Complete searches come
 //! later, small trees first, for what bounds and witnesses leave between: far above a radius a proof is impossible and a
 //! witness easy, so asking there for the truth would be a waste.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::bound::prepared::Prepared;
-use crate::bound::workspace::Workspace;
-use crate::certify::certifier::Certifier;
-use crate::certify::contradiction::Contradiction;
+use crate::certify::attacker::Attacker;
+use crate::certify::contradiction::{Contradiction, Subject};
+use crate::certify::decide::Decide;
 use crate::certify::deployment::DeployedVerdict;
-use crate::certify::settings::Effort;
-use crate::certify::verdict::Verdict;
+use crate::certify::verdict::{Flips, NodeResult, Verdict};
 use crate::problem::ProblemError;
-use crate::problem::flip::Flip;
-use crate::search::limits::Limits;
 
 /// What is known of a node's radius.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Radius {
-    /// The largest `Q` that is certified; `None` before `Q = 0` is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Radius<A: Attacker = Flips> {
+    /// The largest global budget that is certified; `None` before 0 is.
     pub certified: Option<usize>,
-    /// The smallest and largest `Q` found undecided so far.
+    /// The smallest and largest global budget found undecided so far.
     undecided: Option<(usize, usize)>,
-    /// The smallest `Q` with a witness.
+    /// The smallest global budget with a witness.
     pub attacked: Option<usize>,
     /// That witness.
-    pub witness: Vec<Flip>,
+    pub witness: Vec<A::Change>,
     /// Nothing above this is asked.
     limit: usize,
     /// Every question is expensive: take small steps where no witness is known.
     careful: bool,
+    /// Are attacks above an undecided budget looked for?
+    seeks_above: bool,
+    /// The class predicted on the unperturbed graph.
+    pub predicted: usize,
+    /// How much of the graph matters ([`NodeResult::relevant`]).
+    pub relevant: usize,
+    /// Was a search cut short by a limit?
+    pub limit_hit: bool,
     /// Time spent.
     pub seconds: f64,
     /// Two steps that contradict each other, if some did.
     pub contradiction: Option<Contradiction>,
 }
 
-impl Radius {
+impl<A: Attacker> Radius<A> {
     /// A node of which nothing is known.
-    pub fn new(limit: usize) -> Radius {
-        Radius { limit, ..Radius::default() }
+    pub fn new(limit: usize) -> Radius<A> {
+        Radius {
+            certified: None,
+            undecided: None,
+            attacked: None,
+            witness: Vec::new(),
+            limit,
+            careful: false,
+            seeks_above: true,
+            predicted: 0,
+            relevant: 0,
+            limit_hit: false,
+            seconds: 0.0,
+            contradiction: None,
+        }
     }
 
-    /// The next `Q` to try; `None` when the search is over.
+    /// The next budget to try; `None` when the search is over.
     pub fn next(&self) -> Option<usize> {
         if self.contradiction.is_some() {
             return None;
         }
         let Some(low) = self.certified else {
-            // Q = 0 first: it is certified, or broken by a tie.
+            // 0 first: it is certified, or broken by a tie.
             return (self.attacked.is_none() && self.undecided.is_none()).then_some(0);
         };
         let middle = |low: usize, high: usize| (low.saturating_add(1) < high).then(|| low + (high - low) / 2);
         let high = self.attacked.unwrap_or(self.limit.saturating_add(1));
         match self.undecided {
-            Some((first, last)) => middle(low, first).or_else(|| middle(last, high)),
+            Some((first, last)) => {
+                middle(low, first).or_else(|| self.seeks_above.then(|| middle(last, high)).flatten())
+            }
             // Without a witness yet, double: radii are small compared with the limit.
             None if self.attacked.is_none() => {
                 let step = if self.careful { low / 8 } else { low };
@@ -76,7 +96,7 @@ impl Radius {
     }
 
     /// Takes in what was found at `q` (docs/math.md (13.1)).
-    pub fn learn(&mut self, q: usize, verdict: Verdict, witness: Vec<Flip>) {
+    pub fn learn(&mut self, q: usize, verdict: Verdict, witness: Vec<A::Change>) {
         match verdict {
             Verdict::Robust => {
                 self.certified = self.certified.max(Some(q));
@@ -98,74 +118,11 @@ impl Radius {
             (first <= last).then_some((first, last))
         });
     }
-}
 
-/// Finds the radii of `nodes` up to `limit` flips, calling `progress` when a node is done.
-/// Once `stopped` says so, nothing new is begun.
-///
-/// # Errors
-/// If the graph has no such node.
-pub fn radii(
-    certifier: &Certifier,
-    nodes: &[usize],
-    limit: usize,
-    stopped: impl Fn() -> bool + Sync,
-    progress: impl Fn(usize, &Radius) + Sync,
-) -> Result<BTreeMap<usize, Radius>, ProblemError> {
-    certifier.prepared.problem().check_nodes(nodes)?;
-    let effort = certifier.settings.effort;
-    let mut radii: BTreeMap<usize, Radius> = nodes.iter().map(|&n| (n, Radius::new(limit))).collect();
-    for cheaper in before(effort) {
-        search(&certifier.clone().with_effort(cheaper), &mut radii, &stopped, |node, radius| {
-            // What is known exactly is done.
-            if radius.undecided.is_none() || radius.contradiction.is_some() {
-                progress(node, radius);
-            }
-        });
-        radii.values_mut().for_each(Radius::reopen);
-    }
-    search(certifier, &mut radii, &stopped, &progress);
-    Ok(radii)
-}
-
-/// Tree nodes of the searches that come before those without limit.
-const SMALL_TREE: usize = 300;
-
-/// What is tried first: the cheaper the questions, the more of them are asked.
-fn before(effort: Effort) -> Vec<Effort> {
-    match effort {
-        Effort::Bounds => Vec::new(),
-        Effort::Complete(limits) if limits.nodes > SMALL_TREE => {
-            vec![Effort::Bounds, Effort::Complete(Limits { nodes: SMALL_TREE, ..limits })]
-        }
-        _ => vec![Effort::Bounds],
-    }
-}
-
-/// Budgets whose activation bounds are kept at the same time.
-const BUDGETS: usize = 8;
-
-/// So few nodes go on one by one: none waits for the hardest question of the others.
-const FEW: usize = 32;
-
-/// Asks until no node has a question left.
-fn search(
-    certifier: &Certifier,
-    radii: &mut BTreeMap<usize, Radius>,
-    stopped: impl Fn() -> bool + Sync,
-    progress: impl Fn(usize, &Radius) + Sync,
-) {
-    let ask = |certifier: &Certifier, node: usize, radius: &mut Radius, workspace: &mut Workspace| {
-        if stopped() {
-            return;
-        }
-        let start = std::time::Instant::now();
-        let result = certifier.certify_node(node, workspace);
-        // Cut short, not undecided.
-        if stopped() {
-            return;
-        }
-        radius.contradiction = result.contradiction;
+    /// Takes in the answer of a decider.
+    fn take(&mut self, decider: &impl Decide<A>, result: NodeResult<A>) {
+        (self.predicted, self.relevant) = (result.predicted, result.relevant);
+        self.limit_hit |= result.limit_hit;
         // As deployed, what depends on rounding is neither.
         let verdict = match result.deployed.as_ref().map(|deployed| deployed.verdict) {
             None => result.verdict,
@@ -173,14 +130,90 @@ fn search(
             Some(DeployedVerdict::NonRobust) => Verdict::NonRobust,
             Some(_) => Verdict::Undecided,
         };
-        radius.learn(certifier.budget().global(), verdict, result.witness);
-        radius.seconds += start.elapsed().as_secs_f64();
-        if radius.next().is_none() {
-            progress(node, radius);
-        }
-    };
+        let q = match verdict {
+            Verdict::Robust => decider.holds_up_to(&result, self.limit),
+            _ => decider.global(),
+        };
+        let node = result.node;
+        self.learn(q, verdict, result.witness);
+        self.contradiction = result.contradiction.or_else(|| self.crossed(node));
+    }
+
+    /// A certificate that holds beyond a witness.
+    fn crossed(&self, node: usize) -> Option<Contradiction> {
+        let (certified, attacked) = self.certified.zip(self.attacked).filter(|(low, high)| low >= high)?;
+        let certificate = format!("a proof for {certified} {}", A::WORDS.changes);
+        Some(Contradiction::new(Subject::Node(node), certificate, format!("a witness of {attacked}")))
+    }
+}
+
+/// Finds the radii of `nodes` up to `limit` changes, calling `progress` when a node is done.
+/// Once `stopped` says so, nothing new is begun.
+///
+/// # Errors
+/// If the graph has no such node.
+pub fn radii<A: Attacker, D: Decide<A>>(
+    decider: &D,
+    nodes: &[usize],
+    limit: usize,
+    stopped: impl Fn() -> bool + Sync,
+    progress: impl Fn(usize, &Radius<A>) + Sync,
+) -> Result<BTreeMap<usize, Radius<A>>, ProblemError> {
+    decider.check_nodes(nodes)?;
+    let unknown = Radius { seeks_above: D::SEEKS_ABOVE, ..Radius::new(limit) };
+    let mut radii: BTreeMap<usize, Radius<A>> = nodes.iter().map(|&node| (node, unknown.clone())).collect();
+    for cheaper in decider.cheaper() {
+        search(&cheaper, &mut radii, &stopped, |node, radius| {
+            // What is known exactly is done.
+            if radius.undecided.is_none() || radius.contradiction.is_some() {
+                progress(node, radius);
+            }
+        });
+        radii.values_mut().for_each(Radius::reopen);
+    }
+    search(decider, &mut radii, &stopped, &progress);
+    Ok(radii)
+}
+
+/// Budgets whose shared work is kept at the same time.
+const BUDGETS: usize = 8;
+
+/// So few nodes go on one by one: none waits for the hardest question of the others.
+const FEW: usize = 32;
+
+/// Asks for the budget of a decider.
+fn ask<A: Attacker, D: Decide<A>>(
+    decider: &D,
+    (node, radius): (usize, &mut Radius<A>),
+    buffers: &mut D::Buffers,
+    stopped: &(impl Fn() -> bool + Sync),
+    progress: &(impl Fn(usize, &Radius<A>) + Sync),
+) {
+    if stopped() {
+        return;
+    }
+    let start = Instant::now();
+    let result = decider.decide(node, None, buffers);
+    // Cut short, not undecided.
+    if stopped() {
+        return;
+    }
+    radius.take(decider, result);
+    radius.seconds += start.elapsed().as_secs_f64();
+    if radius.next().is_none() {
+        progress(node, radius);
+    }
+}
+
+/// Asks until no node has a question left.
+fn search<A: Attacker, D: Decide<A>>(
+    decider: &D,
+    radii: &mut BTreeMap<usize, Radius<A>>,
+    stopped: &(impl Fn() -> bool + Sync),
+    progress: impl Fn(usize, &Radius<A>) + Sync,
+) {
     loop {
-        let mut asked: BTreeMap<usize, Vec<(usize, &mut Radius)>> = BTreeMap::new();
+        let mut asked: BTreeMap<usize, Vec<(usize, &mut Radius<A>)>> = BTreeMap::new();
         for (&node, radius) in &mut *radii {
             if let Some(q) = radius.next() {
                 asked.entry(q).or_default().push((node, radius));
@@ -189,11 +222,12 @@ fn search(
         if asked.is_empty() || stopped() {
             return;
         }
-        if asked.values().map(Vec::len).sum::<usize>() <= FEW {
-            let nodes: Vec<(usize, &mut Radius)> = asked.into_values().flatten().collect();
-            nodes.into_par_iter().with_max_len(1).for_each_init(Workspace::default, |workspace, (node, radius)| {
+        if !D::SHARES || asked.values().map(Vec::len).sum::<usize>() <= FEW {
+            let nodes: Vec<(usize, &mut Radius<A>)> = asked.into_values().flatten().collect();
+            nodes.into_par_iter().with_max_len(1).for_each_init(D::Buffers::default, |buffers, (node, radius)| {
+                let decider = decider.for_questions();
                 while let (Some(q), false) = (radius.next(), stopped()) {
-                    ask(&certifier.at_global(q).for_targets(&[node]), node, radius, workspace);
+                    ask(&decider.at_global(q, &[node]), (node, &mut *radius), buffers, stopped, &progress);
                 }
             });
             return;
@@ -202,25 +236,23 @@ fn search(
         while asked.peek().is_some() {
             let together: Vec<_> = asked.by_ref().take(BUDGETS).collect();
             // Activation bounds of a large graph take their time.
-            let prepare = |(q, nodes): &(usize, Vec<_>)| {
-                let Certifier { prepared, settings, errors } = certifier.at_global(*q);
-                let prepared = Prepared::clone(&prepared).by(certifier.clock(nodes.len()));
-                (!stopped()).then(|| Certifier { prepared: prepared.into(), settings, errors })
+            let prepare = |(q, nodes): &(usize, Vec<(usize, &mut Radius<A>)>)| {
+                let nodes: Vec<usize> = nodes.iter().map(|(node, _)| *node).collect();
+                let prepared = decider.at_global(*q, &nodes);
+                (!stopped()).then_some(prepared)
             };
-            let budgets: Vec<Certifier> = together.iter().map_while(prepare).collect();
+            let budgets: Vec<D> = together.iter().map_while(prepare).collect();
             if budgets.len() < together.len() {
                 return;
             }
-            let questions: Vec<(&Certifier, usize, &mut Radius)> = together
+            let questions: Vec<(&D, (usize, &mut Radius<A>))> = together
                 .into_iter()
                 .zip(&budgets)
-                .flat_map(|((_, nodes), certifier)| {
-                    nodes.into_iter().map(move |(node, radius)| (certifier, node, radius))
-                })
+                .flat_map(|((_, nodes), decider)| nodes.into_iter().map(move |node| (decider, node)))
                 .collect();
-            questions.into_par_iter().with_max_len(1).for_each_init(Workspace::default, |workspace, question| {
-                let (certifier, node, radius) = question;
-                ask(certifier, node, radius, workspace);
+            questions.into_par_iter().with_max_len(1).for_each_init(D::Buffers::default, |buffers, question| {
+                let (decider, node) = question;
+                ask(decider, node, buffers, stopped, &progress);
             });
         }
     }
@@ -229,6 +261,7 @@ fn search(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problem::flip::Flip;
 
     /// Searches with a known truth: certified up to `low`, attacked from `high` on, undecided between.
     fn search(low: usize, high: usize, limit: usize) -> (Radius, usize) {
@@ -263,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_tie_has_no_radius() {
-        let mut radius = Radius::new(10);
+        let mut radius: Radius = Radius::new(10);
         assert_eq!(radius.next(), Some(0));
         radius.learn(0, Verdict::NonRobust, Vec::new());
         assert_eq!((radius.next(), radius.certified, radius.attacked), (None, None, Some(0)));

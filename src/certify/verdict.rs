@@ -4,9 +4,11 @@ use gcnproof_check::Checker;
 use gcnproof_check::format::Line;
 use serde::{Deserialize, Serialize};
 
+use crate::certify::attacker::{Attacker, Grounded, Grounds, Words};
 use crate::certify::contradiction::Contradiction;
 use crate::certify::deployment::Deployed;
 use crate::number::dyadic::Dyadic;
+use crate::problem::budget::Budget;
 use crate::problem::flip::Flip;
 use crate::proof::{Evidence, Shown, line};
 
@@ -79,6 +81,50 @@ impl Reason {
     }
 }
 
+impl Grounded for Reason {
+    fn name(self) -> &'static str {
+        Reason::name(self)
+    }
+
+    fn grounds(self) -> Grounds {
+        match self {
+            Reason::PathBound
+            | Reason::PaperBound
+            | Reason::AnchoredBound
+            | Reason::MixedBounds
+            | Reason::ColumnGeneration
+            | Reason::BranchAndPrice => Grounds::Bounds,
+            Reason::Witness => Grounds::Witness,
+            Reason::Tie => Grounds::Tie,
+            Reason::Limit => Grounds::Limit,
+            Reason::BoundNotPositive => Grounds::Open,
+        }
+    }
+}
+
+/// The attacker that flips entries of the attribute matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flips;
+
+impl Attacker for Flips {
+    type Budget = Budget;
+    type Change = Flip;
+    type Reason = Reason;
+    type Evidence = Evidence;
+    type Details = FlipDetails;
+    const WORDS: Words = Words {
+        change: "flip",
+        changes: "flips",
+        things: "flips",
+        global: "Q",
+        local: "q",
+        relevant: "neighbourhood",
+        witness: "witness",
+        certified: "certified_q_global",
+        attacked: "attacked_q_global",
+    };
+}
+
 /// The numbers of a class pair: the reference class against `class`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Margin {
@@ -110,49 +156,55 @@ impl From<Margin> for MarginRecord {
 
 /// The worst-case margin of a class pair, exactly.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Minimum {
+pub struct Minimum<A: Attacker = Flips> {
     /// The margin.
     pub margin: Dyadic,
-    /// The flips that attain it.
-    pub flips: Vec<Flip>,
+    /// The changes that attain it.
+    pub changes: Vec<A::Change>,
+}
+
+/// What only results about flips say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlipDetails {
+    /// Did the paper's bound alone certify the node? (`None`: not evaluated.)
+    pub paper_certifies: Option<bool>,
+    /// Did the anchored bound alone certify it? (`None`: not evaluated.)
+    pub anchored_certifies: Option<bool>,
+    /// Masters that a search has solved.
+    pub masters: usize,
 }
 
 /// Everything said of one node.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct NodeResult {
+pub struct NodeResult<A: Attacker = Flips> {
     /// The node.
     pub node: usize,
     /// The class that is to be kept: the predicted one, or the label.
     pub reference: usize,
     /// The class predicted on the unperturbed graph.
     pub predicted: usize,
-    /// Nodes whose attributes the target depends on.
-    pub neighbourhood: usize,
+    /// How much of the graph matters to it: the nodes whose attributes it depends on, the edges whose removal can change something.
+    pub relevant: usize,
     /// The verdict.
     pub verdict: Verdict,
     /// What it rests on.
-    pub reason: Reason,
-    /// Did the paper's bound alone certify the node? (`None`: not evaluated.)
-    pub paper_certifies: Option<bool>,
-    /// Did the anchored bound alone certify it? (`None`: not evaluated.)
-    pub anchored_certifies: Option<bool>,
+    pub reason: A::Reason,
     /// One entry per other class.
     pub margins: Vec<Margin>,
     /// The exact minimum of each of these pairs, where it was asked for and found.
-    pub minima: Vec<Option<Minimum>>,
+    pub minima: Vec<Option<Minimum<A>>>,
     /// Tree nodes that a search has examined.
     pub search_nodes: usize,
-    /// Masters that a search has solved.
-    pub masters: usize,
     /// Was a limit of the search hit, so that some margin may not be exact?
     pub limit_hit: bool,
-    /// The flips of a non-robust node.
-    pub witness: Vec<Flip>,
+    /// The changes that break a non-robust node.
+    pub witness: Vec<A::Change>,
     /// What holds for the network as it runs, if the certifier was told how it does.
     pub deployed: Option<Deployed>,
     /// What the verdict rests on, if the certifier was told to keep it.
-    pub evidence: Option<Evidence>,
+    pub evidence: Option<A::Evidence>,
+    /// What only results about this attacker say.
+    pub details: A::Details,
     /// Two steps that contradict each other, if some did. Then nothing of this result can be relied on.
     pub contradiction: Option<Contradiction>,
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
+use crate::certify::decide::Decide;
 use crate::certify::settings::Effort;
 use crate::certify::verdict::Verdict;
 use crate::edges::bound::anchors;
@@ -15,7 +16,8 @@ use crate::edges::problem::{EdgeError, EdgeProblem};
 use crate::edges::scene::Scene;
 use crate::edges::search::Step;
 use crate::edges::steps::{Course, Known, Table};
-use crate::edges::verdict::{EdgeClaim, EdgeReason, EdgeResult};
+use crate::edges::verdict::{EdgeClaim, EdgeReason, EdgeResult, Edges};
+use crate::problem::graph::Graph;
 use crate::search::limits::{Clock, Limits, Stop};
 
 /// Decides nodes of one edge problem: does any admissible set of removed edges change their class?
@@ -41,7 +43,7 @@ impl EdgeCertifier {
         self
     }
 
-    /// Is what each verdict rests on to be kept ([`EdgeResult::claim`])?
+    /// Is what each verdict rests on to be kept ([`NodeResult::evidence`](crate::NodeResult::evidence))?
     pub fn proofs(mut self, proofs: bool) -> EdgeCertifier {
         self.proofs = proofs;
         self
@@ -69,7 +71,7 @@ impl EdgeCertifier {
     /// If the graph has no such node, or a result contradicts itself.
     pub fn certify(&self, nodes: &[usize]) -> Result<Vec<EdgeResult>, EdgeError> {
         self.problem.check_nodes(nodes)?;
-        nodes.par_iter().with_max_len(1).map(|&node| self.decide(node, None)).collect()
+        nodes.par_iter().with_max_len(1).map(|&node| sound(self.decided(node, None))).collect()
     }
 
     /// Certifies one node for its predicted class.
@@ -78,7 +80,7 @@ impl EdgeCertifier {
     /// If the graph has no such node, or the result contradicts itself.
     pub fn one(&self, node: usize) -> Result<EdgeResult, EdgeError> {
         self.problem.check_nodes(&[node])?;
-        self.decide(node, None)
+        sound(self.decided(node, None))
     }
 
     /// Certifies that a node keeps a class of the network.
@@ -87,7 +89,7 @@ impl EdgeCertifier {
     /// If the graph has no such node, or the result contradicts itself.
     pub fn for_class(&self, node: usize, reference: usize) -> Result<EdgeResult, EdgeError> {
         self.problem.check_nodes(&[node])?;
-        self.decide(node, Some(reference))
+        sound(self.decided(node, Some(reference)))
     }
 
     /// The class with the largest exact logit; the smallest number among equals.
@@ -120,11 +122,12 @@ impl EdgeCertifier {
     }
 
     /// The same certifier with one time limit for all that it is asked from now on.
-    pub(super) fn timed_together(&self) -> EdgeCertifier {
+    fn timed_together(&self) -> EdgeCertifier {
         EdgeCertifier { until: self.clock().deadline, ..self.clone() }
     }
 
-    fn decide(&self, node: usize, reference: Option<usize>) -> Result<EdgeResult, EdgeError> {
+    /// Decides a node; if the result contradicts itself, it says so.
+    fn decided(&self, node: usize, reference: Option<usize>) -> EdgeResult {
         let problem = &self.problem;
         let (pace, endless) = (Pace::new(self.clock()), Pace::endless());
         let root = Path::default();
@@ -150,11 +153,9 @@ impl EdgeCertifier {
                 pairs.iter().map(|pair| self.by_nothing(&scene, pair, &root, &mut course)).collect()
             }
         };
-        let result = self.conclude((node, reference, predicted), target.edges.len(), known, course);
-        match result.contradiction(problem) {
-            Some(what) => Err(EdgeError::Contradiction { node, what }),
-            None => Ok(result),
-        }
+        let mut result = self.conclude((node, reference, predicted), target.edges.len(), known, course);
+        result.contradiction = result.disagreement(problem);
+        result
     }
 
     /// All steps, each for the class pairs that are still open.
@@ -187,7 +188,7 @@ impl EdgeCertifier {
     fn conclude(
         &self,
         (node, reference, predicted): (usize, usize, usize),
-        relevant_edges: usize,
+        relevant: usize,
         known: Vec<Known>,
         course: Course,
     ) -> EdgeResult {
@@ -201,7 +202,7 @@ impl EdgeCertifier {
             None if course.limit => (Verdict::Undecided, EdgeReason::Limit),
             None => (Verdict::Undecided, EdgeReason::BoundNotPositive),
         };
-        let claim = match (&course.attack, verdict) {
+        let evidence = match (&course.attack, verdict) {
             _ if !self.proofs => None,
             (Some((class, attack)), _) => Some(EdgeClaim::NonRobust(*class, attack.edges.clone())),
             (None, Verdict::Robust) => {
@@ -215,15 +216,64 @@ impl EdgeCertifier {
             node,
             reference,
             predicted,
-            relevant_edges,
+            relevant,
             verdict,
             reason,
             search_nodes: course.visited,
             limit_hit: course.limit,
             witness: course.attack.map_or_else(Vec::new, |(_, attack)| attack.edges),
-            claim,
+            deployed: None,
+            evidence,
+            details: (),
+            contradiction: None,
             minima: known.iter().map(|pair| pair.minimum.clone()).collect(),
             margins: known.into_iter().map(|pair| pair.margin).collect(),
         }
+    }
+}
+
+/// A result that does not contradict itself.
+fn sound(result: EdgeResult) -> Result<EdgeResult, EdgeError> {
+    match result.contradiction {
+        Some(contradiction) => Err(contradiction.into()),
+        None => Ok(result),
+    }
+}
+
+impl Decide<Edges> for EdgeCertifier {
+    type Buffers = ();
+
+    /// An attack was looked for at the undecided budget.
+    const SEEKS_ABOVE: bool = false;
+
+    fn graph(&self) -> &Graph {
+        self.problem.graph()
+    }
+
+    fn global(&self) -> usize {
+        self.problem.budget().global()
+    }
+
+    fn at_global(&self, global: usize, _: &[usize]) -> EdgeCertifier {
+        EdgeCertifier::at_global(self, global)
+    }
+
+    /// One time limit for all questions about a node.
+    fn for_questions(&self) -> EdgeCertifier {
+        self.timed_together()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.is_set()
+    }
+
+    fn decide(&self, node: usize, reference: Option<usize>, (): &mut ()) -> EdgeResult {
+        self.decided(node, reference)
+    }
+
+    /// Whoever withstands the removal of everything that matters withstands all.
+    fn holds_up_to(&self, result: &EdgeResult, limit: usize) -> usize {
+        let global = self.global();
+        if global >= result.relevant { limit } else { global }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::certify::verdict::Minimum;
 use crate::edges::bound::{Goal, anchors, bound, meets};
-use crate::edges::budget::Edge;
 use crate::edges::ground::{Ground, Path, Target};
 use crate::edges::judge::Judge;
 use crate::edges::pace::Pace;
@@ -11,17 +11,11 @@ use crate::edges::pair::Pair;
 use crate::edges::problem::EdgeProblem;
 use crate::edges::scene::Scene;
 use crate::edges::search::{Branches, DEPTH, EASY, children};
-use crate::number::dyadic::Dyadic;
+use crate::edges::verdict::Edges;
 use crate::number::rounding::Enclosure;
 
 /// The worst-case margin of a class pair, exactly, and edges whose removal attains it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EdgeMinimum {
-    /// The margin.
-    pub margin: Dyadic,
-    /// The edges.
-    pub edges: Vec<Edge>,
-}
+pub type EdgeMinimum = Minimum<Edges>;
 
 /// The search for a minimum. A branch is closed by listing its sets, or by a bound that holds in exact arithmetic and is not below a margin that was attained:
 /// then what is attained in the end is the minimum, with no tolerance.
@@ -52,7 +46,7 @@ impl Minimize<'_> {
         }
         let exact = judge.exact(edges);
         if exact < self.best.margin {
-            self.best = EdgeMinimum { margin: exact, edges: judge.removed(edges) };
+            self.best = EdgeMinimum { margin: exact, changes: judge.removed(edges) };
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use thiserror::Error;
 
+use crate::certify::contradiction::Contradiction;
 use crate::edges::budget::{Edge, EdgeBudget};
 use crate::edges::messages::Messages;
 use crate::edges::rule::Rule;
@@ -56,13 +57,8 @@ pub enum EdgeError {
     #[error(transparent)]
     Problem(#[from] ProblemError),
     /// Two steps say opposite things of a node, so that one of them is wrong: nothing is said of it.
-    #[error("node {node} contradicts itself: {what}")]
-    Contradiction {
-        /// The node.
-        node: usize,
-        /// What does not fit together.
-        what: String,
-    },
+    #[error(transparent)]
+    Contradiction(#[from] Contradiction),
 }
 
 /// A graph, a network and a budget of removals that fit together.

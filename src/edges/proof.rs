@@ -80,7 +80,7 @@ impl EdgeCertifier {
         let (id, class) = (result.node as u32, result.reference as u32);
         let unproved =
             |why: Missing, details: &str| Line::Unproved(Unproved { id, reason: short(&format!("{why}{details}")) });
-        let Some(claim) = &result.claim else {
+        let Some(claim) = &result.evidence else {
             let why = match result.verdict {
                 Verdict::Undecided => Missing::Undecided,
                 // A limit was hit before the tree was there.

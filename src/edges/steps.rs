@@ -155,7 +155,7 @@ impl EdgeCertifier {
             visited: 0,
             gap,
             scale: base.approximate().abs(),
-            best: EdgeMinimum { margin: base, edges: Vec::new() },
+            best: EdgeMinimum { margin: base, changes: Vec::new() },
             lower: f64::INFINITY,
             halted: false,
         };
@@ -175,7 +175,7 @@ impl EdgeCertifier {
         if best.margin.sign().is_le() && course.attack.as_ref().is_none_or(|attack| attack.1.upper > known.margin.upper)
         {
             let attack =
-                Attack { edges: best.edges.clone(), tie: best.margin.sign().is_eq(), upper: known.margin.upper };
+                Attack { edges: best.changes.clone(), tie: best.margin.sign().is_eq(), upper: known.margin.upper };
             course.attack = Some((pair.other, attack));
         }
         known.minimum = complete.then_some(best);

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::certify::verdict::{Margin, Verdict};
-use crate::edges::budget::Edge;
-use crate::edges::minimum::EdgeMinimum;
+use crate::certify::attacker::{Attacker, Grounded, Grounds, Words};
+use crate::certify::verdict::NodeResult;
+use crate::edges::budget::{Edge, EdgeBudget};
 use crate::edges::search::Step;
 
 /// Why a verdict about removed edges is what it is.
@@ -43,6 +43,22 @@ impl EdgeReason {
     }
 }
 
+impl Grounded for EdgeReason {
+    fn name(self) -> &'static str {
+        EdgeReason::name(self)
+    }
+
+    fn grounds(self) -> Grounds {
+        match self {
+            EdgeReason::PricedBound | EdgeReason::Listed | EdgeReason::BranchAndBound => Grounds::Bounds,
+            EdgeReason::Witness => Grounds::Witness,
+            EdgeReason::Tie => Grounds::Tie,
+            EdgeReason::Limit => Grounds::Limit,
+            EdgeReason::BoundNotPositive => Grounds::Open,
+        }
+    }
+}
+
 /// What a verdict about removed edges rests on, as proofs state it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EdgeClaim {
@@ -52,32 +68,28 @@ pub enum EdgeClaim {
     NonRobust(usize, Vec<Edge>),
 }
 
-/// Everything said of one node about removed edges.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct EdgeResult {
-    /// The node.
-    pub node: usize,
-    /// The class that is to be kept: the predicted one, or the label.
-    pub reference: usize,
-    /// The class predicted on the graph as it is.
-    pub predicted: usize,
-    /// Edges whose removal can change something about it.
-    pub relevant_edges: usize,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// What it rests on.
-    pub reason: EdgeReason,
-    /// One entry per other class.
-    pub margins: Vec<Margin>,
-    /// The exact minimum of each of these pairs, where it was asked for and found.
-    pub minima: Vec<Option<EdgeMinimum>>,
-    /// Branches that searches have looked at.
-    pub search_nodes: usize,
-    /// Was a limit of the search hit, so that some margin may not be exact?
-    pub limit_hit: bool,
-    /// The edges whose removal changes the class of a non-robust node.
-    pub witness: Vec<Edge>,
-    /// What the verdict rests on, if the certifier was told to keep it and there is one.
-    pub claim: Option<EdgeClaim>,
+/// The attacker that removes edges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edges;
+
+impl Attacker for Edges {
+    type Budget = EdgeBudget;
+    type Change = Edge;
+    type Reason = EdgeReason;
+    type Evidence = EdgeClaim;
+    type Details = ();
+    const WORDS: Words = Words {
+        change: "removed edge",
+        changes: "removed edges",
+        things: "edges",
+        global: "E",
+        local: "e",
+        relevant: "relevant_edges",
+        witness: "witness_edges",
+        certified: "certified_edges",
+        attacked: "attacked_edges",
+    };
 }
+
+/// Everything said of one node about removed edges.
+pub type EdgeResult = NodeResult<Edges>;

@@ -63,7 +63,7 @@ fn minima(name: &str, target: usize, (result, worst): (&NodeResult, &[Exact]), t
             continue;
         };
         let claimed = Exact::fraction(&minimum.margin.to_string());
-        let attained = truth.place(&minimum.flips).is_some_and(|at| {
+        let attained = truth.place(&minimum.changes).is_some_and(|at| {
             let logits = truth.logits(at, target);
             logits[result.reference].minus(&logits[margin.class]).compare(&claimed) == Ordering::Equal
         });

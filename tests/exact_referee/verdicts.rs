@@ -129,7 +129,9 @@ impl Trial<'_> {
         for margin in &result.margins {
             robust &= self.margin(&name, target, &result, margin, tally);
         }
-        for (bound, claim) in [("paper", result.paper_certifies), ("anchored", result.anchored_certifies)] {
+        for (bound, claim) in
+            [("paper", result.details.paper_certifies), ("anchored", result.details.anchored_certifies)]
+        {
             if claim == Some(true) && !robust {
                 tally.fail(format!("{name}: {bound} certifies falsely"));
             }

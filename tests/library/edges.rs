@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use gcnproof::edges::{
     Edge, EdgeBudget, EdgeCertifier, EdgeClaim, EdgeError, EdgeProblem, EdgeReason, EdgeResult, Prices, Step,
-    edge_header, edge_radius,
+    edge_header,
 };
 use gcnproof::internals::number::dyadic::Dyadic;
 use gcnproof::internals::problem::exact::{ExactProblem, ExactUnits, Sums};
 use gcnproof::internals::problem::network::{Layer, Term};
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof::proof::{model_file, rule_name, rule_names};
-use gcnproof::{Effort, Graph, Limits, Network, Operator, Verdict};
+use gcnproof::{Effort, Graph, Limits, Network, Operator, Verdict, radii};
 use gcnproof_check::edges::format::{Claim, Line, Step as Element};
 use gcnproof_check::edges::{Checker, Statement};
 use gcnproof_check::format::Convention;
@@ -272,7 +272,7 @@ fn no_verdict_contradicts_brute_force_and_exact_margins_are_equal() {
         for (minimum, truth) in exact.minima.iter().zip(&truth) {
             let minimum = minimum.as_ref().unwrap_or_else(|| panic!("seed {seed}: no minimum: {exact:?}"));
             assert_eq!(minimum.margin, *truth, "seed {seed}");
-            let set = pairs(&minimum.edges);
+            let set = pairs(&minimum.changes);
             assert!(case.admits(&set));
             assert!(case.margins(&set, node, exact.reference).contains(truth));
         }
@@ -449,23 +449,23 @@ fn a_changed_result_contradicts_itself() {
         (EdgeCertifier::new(problem.clone()).effort(EXACT).one(0).unwrap(), problem)
     };
     let (robust, problem) = decide(true);
-    assert_eq!((robust.verdict, robust.contradiction(&problem)), (Verdict::Robust, None));
+    assert_eq!((robust.verdict, robust.disagreement(&problem)), (Verdict::Robust, None));
     let (tie, open) = decide(false);
-    assert_eq!((tie.verdict, tie.reason, tie.contradiction(&open)), (Verdict::NonRobust, EdgeReason::Tie, None));
+    assert_eq!((tie.verdict, tie.reason, tie.disagreement(&open)), (Verdict::NonRobust, EdgeReason::Tie, None));
     type Change = fn(&mut EdgeResult);
     let changes: [Change; 7] = [
         |result| result.margins[0].lower = 1e9,
         |result| result.margins[0].upper = f64::NAN,
         |result| result.margins[0].upper = 0.0,
         |result| result.minima[0].as_mut().unwrap().margin = Dyadic::from(0.125),
-        |result| result.minima[0].as_mut().unwrap().edges = vec![Edge(0, 3)],
+        |result| result.minima[0].as_mut().unwrap().changes = vec![Edge(0, 3)],
         |result| result.verdict = Verdict::NonRobust,
         |result| result.witness = vec![Edge(0, 1)],
     ];
     for (at, change) in changes.iter().enumerate() {
         let mut changed = robust.clone();
         change(&mut changed);
-        assert!(changed.contradiction(&problem).is_some(), "change {at}");
+        assert!(changed.disagreement(&problem).is_some(), "change {at}");
     }
     let changes: [Change; 4] = [
         |result| result.verdict = Verdict::Robust,
@@ -476,11 +476,11 @@ fn a_changed_result_contradicts_itself() {
     for (at, change) in changes.iter().enumerate() {
         let mut changed = tie.clone();
         change(&mut changed);
-        assert!(changed.contradiction(&open).is_some(), "change {at}");
+        assert!(changed.disagreement(&open).is_some(), "change {at}");
     }
     let mut changed = tie;
     changed.reason = EdgeReason::Witness;
-    assert!(changed.contradiction(&open).is_some());
+    assert!(changed.disagreement(&open).is_some());
 }
 
 /// A time limit and a request to stop end every step, however large: all pairs of 80 nodes are joined, and any 300 edges may go.
@@ -527,9 +527,9 @@ fn time_limits_are_kept_on_dense_graphs() {
         assert!(result.margins.iter().all(|margin| margin.lower <= margin.upper && margin.upper > 0.0));
     }
     let start = Instant::now();
-    let radius = edge_radius(&certifier.clone().effort(Effort::Complete(limits)), 0, 300).unwrap();
+    let radius = radii(&certifier.clone().effort(Effort::Complete(limits)), &[0], 300, || false, |_, _| ()).unwrap();
     late("the time limit of a radius", start);
-    assert!(radius.limit_hit);
+    assert!(radius[&0].limit_hit);
     for effort in [Effort::Bounds, ALL, EXACT] {
         let start = Instant::now();
         let interrupted = certifier.clone().stop(move || start.elapsed() > Duration::from_millis(200));
@@ -573,7 +573,7 @@ fn every_proof_is_shown_to_the_checker() {
             assert!(matches!(line, Line::Node(_)), "seed {seed}: {line:?}");
             whole += 1;
             let mut lost = result.clone();
-            match &mut lost.claim {
+            match &mut lost.evidence {
                 Some(EdgeClaim::Robust(trees)) => {
                     for step in trees.iter_mut().flat_map(|(_, tree)| tree) {
                         if matches!(step, Step::Prices(_)) {
@@ -589,7 +589,7 @@ fn every_proof_is_shown_to_the_checker() {
                 Line::Node(proof) => {
                     assert!(checker.check(proof).is_ok(), "seed {seed}");
                     // Splits and lists have taken the place of hints.
-                    if let (Claim::Robust(trees), Some(EdgeClaim::Robust(before))) = (&proof.claim, &lost.claim) {
+                    if let (Claim::Robust(trees), Some(EdgeClaim::Robust(before))) = (&proof.claim, &lost.evidence) {
                         let now = trees.iter().flat_map(|tree| &tree.tree);
                         let now = now.filter(|step| !matches!(step, Element::Prices(_))).count();
                         let was = before.iter().flat_map(|(_, tree)| tree);
@@ -611,7 +611,7 @@ fn every_proof_is_shown_to_the_checker() {
 
 /// A tree is one binary tree, with splits on different edges, and says something about every other class.
 fn structure(seed: u64, result: &EdgeResult) {
-    match result.claim.as_ref().unwrap_or_else(|| panic!("seed {seed}: no claim: {result:?}")) {
+    match result.evidence.as_ref().unwrap_or_else(|| panic!("seed {seed}: no claim: {result:?}")) {
         EdgeClaim::NonRobust(class, edges) => {
             assert_ne!(*class, result.reference);
             assert_eq!(*edges, result.witness);
@@ -694,9 +694,9 @@ fn repeated_edges_are_one_edge_and_loops_stay() {
         let looped: Vec<(usize, usize)> = plain.edges.iter().copied().chain([(0, 0), (2, 2)]).collect();
         for node in 0..4 {
             let (once, twice) = (certify(graph(&plain.edges), node), certify(graph(&repeated), node));
-            assert_eq!((once.margins, once.relevant_edges), (twice.margins, twice.relevant_edges), "seed {seed}");
+            assert_eq!((once.margins, once.relevant), (twice.margins, twice.relevant), "seed {seed}");
             let with_loops = certify(graph(&looped), node);
-            let edges = with_loops.minima.iter().flatten().flat_map(|minimum| &minimum.edges);
+            let edges = with_loops.minima.iter().flatten().flat_map(|minimum| &minimum.changes);
             assert!(edges.chain(&with_loops.witness).all(|edge| edge.0 < edge.1), "seed {seed}: a loop was removed");
         }
     }
@@ -715,7 +715,7 @@ fn an_isolated_node_depends_on_no_edge() {
         case.local.fill(1000);
         let result = EdgeCertifier::new(case.problem()).effort(ALL).proofs(true).one(alone).unwrap();
         let unchanged = case.margins(&[], alone, result.reference).into_iter().all(|margin| margin.sign().is_gt());
-        assert_eq!((result.verdict == Verdict::Robust, result.relevant_edges), (unchanged, 0), "seed {seed}");
+        assert_eq!((result.verdict == Verdict::Robust, result.relevant), (unchanged, 0), "seed {seed}");
         assert!(result.witness.is_empty() && result.verdict != Verdict::Undecided);
     }
 }

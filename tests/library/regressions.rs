@@ -75,7 +75,7 @@ fn underflow_in_the_slopes() {
 /// E: doubling overflows.
 #[test]
 fn radius_limit_at_the_end_of_the_range() {
-    let mut radius = Radius::new(usize::MAX);
+    let mut radius: Radius = Radius::new(usize::MAX);
     let mut steps = 0;
     while let Some(q) = radius.next() {
         radius.learn(q, Verdict::Robust, Vec::new());

@@ -12,7 +12,7 @@ use chromium::Browser;
 use gcnproof::{Flip, Reason, Verdict};
 use gcnproof_files::write::write_model_safetensors;
 use gcnproof_files::{Precision, read_model};
-use gcnproof_results::record::{MarginRecord, NodeRecord};
+use gcnproof_results::record::{FlipColumns, MarginRecord, NodeRecord};
 use gcnproof_results::write;
 use serde_json::Value;
 
@@ -165,13 +165,10 @@ fn row(node: u64) -> NodeRecord {
         predicted: mix(1) % 3,
         reference: mix(1) % 3,
         degree: mix(2) % 60,
-        neighbourhood: 1 + mix(3) % 2000,
+        relevant: 1 + mix(3) % 2000,
         verdict: if broken { Verdict::NonRobust } else { Verdict::Robust },
         reason: if broken { Reason::Witness } else { Reason::AnchoredBound },
-        paper_certifies: Some(node.is_multiple_of(6)),
-        anchored_certifies: Some(!broken),
         search_nodes: 0,
-        masters: 0,
         limit_hit: false,
         margins: (0..2)
             .map(|k| MarginRecord {
@@ -189,9 +186,11 @@ fn row(node: u64) -> NodeRecord {
         },
         seconds: 1e-4 * (1 + mix(9) % 50) as f64,
         exact_margins: None,
-        deployed: None,
-        rounding: None,
-        prediction_depends: None,
+        own: FlipColumns {
+            paper_certifies: Some(node.is_multiple_of(6)),
+            anchored_certifies: Some(!broken),
+            ..FlipColumns::default()
+        },
         contradiction: None,
     }
 }

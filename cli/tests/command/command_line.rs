@@ -271,15 +271,12 @@ fn radius_agrees_with_certify() {
             certifier.certify_node(row.node as usize, workspace).verdict
         };
         if row.node < 4 {
-            assert_eq!(verdict(row.certified_q_global.unwrap(), &mut workspace), Verdict::Robust);
-            if let Some(q) = row.attacked_q_global {
+            assert_eq!(verdict(row.certified.unwrap(), &mut workspace), Verdict::Robust);
+            if let Some(q) = row.attacked {
                 assert_eq!(verdict(q, &mut workspace), Verdict::NonRobust);
             }
         }
-        assert!(
-            row.attacked_q_global
-                .is_none_or(|q| q > row.certified_q_global.unwrap() && row.witness.len() == q as usize)
-        );
+        assert!(row.attacked.is_none_or(|q| q > row.certified.unwrap() && row.witness.len() == q as usize));
     }
 }
 
@@ -363,9 +360,9 @@ fn removed_edges_on_the_command_line() {
     assert_eq!(value["run"]["edges"]["keep_one"], true);
     assert_eq!(value["summary"]["undecided"], 0);
     assert!(value["summary"]["non_robust"].as_u64().unwrap() > 5);
-    let read: Vec<EdgeRecord> = read(Path::new(&rows), EdgeRecord::SCHEMA).unwrap();
+    let read: Vec<EdgeRecord> = read(Path::new(&rows), EdgeRecord::schema(false, false)).unwrap();
     assert_eq!(read.len(), 100);
-    assert!(read.iter().all(|row| (row.verdict == Verdict::NonRobust) != row.witness_edges.is_empty()));
+    assert!(read.iter().all(|row| (row.verdict == Verdict::NonRobust) != row.witness.is_empty()));
     let lines: Vec<serde_json::Value> =
         std::fs::read_to_string(&proofs).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines[0]["header"]["attack"], "edge_removals");
@@ -397,15 +394,15 @@ fn removed_edges_on_the_command_line() {
     let done = gcnproof(&[&other[..], &["--proofs", &proofs, "--out", &path("other.csv"), "--resume"]].concat());
     assert!(text(&done.stderr).contains("its proofs are about another"), "{}", text(&done.stderr));
     let frozen = path("frozen.txt");
-    let witness = &read.iter().find(|row| !row.witness_edges.is_empty()).unwrap();
-    let ends: Vec<String> = witness.witness_edges.iter().map(|edge| format!("{}\n{}\n", edge.1, edge.0)).collect();
+    let witness = &read.iter().find(|row| !row.witness.is_empty()).unwrap();
+    let ends: Vec<String> = witness.witness.iter().map(|edge| format!("{}\n{}\n", edge.1, edge.0)).collect();
     std::fs::write(&frozen, ends.concat()).unwrap();
     let node = witness.node.to_string();
     let budget = ["--edges", "remove", "-E", "3", "-e", "2", "--freeze-edges", &frozen];
     let done = gcnproof(&[&["certify", GRAPH, MODEL, "--nodes", &node, "--format", "json"], &budget[..]].concat());
     let value: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
     let again = value["rows"][0]["witness_edges"].as_array().unwrap();
-    assert!(again.iter().all(|edge| !witness.witness_edges.iter().any(|old| edge[0] == old.0 && edge[1] == old.1)));
+    assert!(again.iter().all(|edge| !witness.witness.iter().any(|old| edge[0] == old.0 && edge[1] == old.1)));
     let done = gcnproof(&[
         "radius",
         GRAPH,

@@ -38,10 +38,10 @@ fn rows_have_verdicts_as_deployed_in_every_format_and_only_when_asked() {
     let exact = rows(&[], "parquet", false);
     for (with, without) in found.iter().zip(&exact) {
         assert_eq!((with.verdict, with.reason), (without.verdict, without.reason));
-        assert_eq!((without.deployed, &without.rounding, without.prediction_depends), (None, &None, None));
-        let errors: Vec<f64> = with.rounding.iter().flatten().map(|pair| pair.upper.unwrap()).collect();
+        assert_eq!((without.own.deployed, &without.own.rounding, without.own.prediction_depends), (None, &None, None));
+        let errors: Vec<f64> = with.own.rounding.iter().flatten().map(|pair| pair.upper.unwrap()).collect();
         assert!(errors.len() == 6 && errors.iter().all(|&error| error > 0.0 && error < 0.01), "{errors:?}");
-        match with.deployed {
+        match with.own.deployed {
             Some(DeployedVerdict::Robust) => {
                 assert_eq!(with.verdict, Verdict::Robust);
                 let lower = with.margins.iter().map(|margin| margin.lower.unwrap());
@@ -51,8 +51,8 @@ fn rows_have_verdicts_as_deployed_in_every_format_and_only_when_asked() {
             other => assert!(other.is_some()),
         }
     }
-    assert!(found.iter().any(|row| row.deployed == Some(DeployedVerdict::Robust)));
-    assert!(found.iter().any(|row| row.deployed == Some(DeployedVerdict::NonRobust)));
+    assert!(found.iter().any(|row| row.own.deployed == Some(DeployedVerdict::Robust)));
+    assert!(found.iter().any(|row| row.own.deployed == Some(DeployedVerdict::NonRobust)));
     let json: Value = serde_json::from_slice(&certified(&["--format", "json"]).stdout).unwrap();
     assert!(json["rows"][0].get("deployed").is_none() && json["summary"].get("deployed").is_none());
     assert!(json["run"].get("deployed").is_none());

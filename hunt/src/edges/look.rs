@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::time::{Duration, Instant};
 
-use gcnproof::edges::{EdgeBudget, EdgeCertifier, EdgeProblem, EdgeReason, EdgeResult, edge_header, edge_radius};
-use gcnproof::{Graph, Network, Operator, Verdict};
+use gcnproof::edges::{EdgeBudget, EdgeCertifier, EdgeProblem, EdgeReason, EdgeResult, edge_header};
+use gcnproof::{Graph, Network, Operator, Verdict, radii};
 use gcnproof_check::edges::format::{Header, Line};
 use gcnproof_check::edges::{Checker, Statement};
 use gcnproof_check::format::Convention;
@@ -182,7 +182,7 @@ impl Look<'_> {
             }
             let minimum = result.minima.get(place).and_then(Option::as_ref);
             if let Some(minimum) = minimum {
-                let edges: Vec<Edge> = minimum.edges.iter().map(|edge| (edge.0, edge.1)).collect();
+                let edges: Vec<Edge> = minimum.changes.iter().map(|edge| (edge.0, edge.1)).collect();
                 let (floor, ceil) = (minimum.margin.floor_f64(), minimum.margin.ceil_f64());
                 let attained = self.oracle.margin(result.node, reference, class, &edges);
                 let inside = exact.compare_f64(floor).is_ge() && exact.compare_f64(ceil).is_le();
@@ -259,11 +259,15 @@ impl Look<'_> {
     /// The radius of a node, with the budget of the case as its limit.
     fn radius(&mut self, program: &Program, node: usize) {
         let limit = self.case.budget.global.min(64) as usize;
-        let radius = match guard(|| edge_radius(&program.certifier, node, limit)) {
-            Ok(Ok(radius)) => radius,
+        let found = match guard(|| radii(&program.certifier, &[node], limit, || false, |_, _| ())) {
+            Ok(Ok(found)) => found,
             Ok(Err(error)) => return self.report(Kind::Crash, node, error.to_string(), None),
             Err(problem) => return self.report(Kind::Crash, node, problem, None),
         };
+        let radius = &found[&node];
+        if let Some(contradiction) = &radius.contradiction {
+            return self.report(Kind::Crash, node, contradiction.to_string(), None);
+        }
         if radius.limit_hit {
             return;
         }

@@ -112,11 +112,11 @@ impl Attacks {
         let witnesses = group.witnesses();
         let plain = |flips: &[Flip]| Attack { flips: flips.to_vec(), ..Attack::default() };
         let Some(weighing) = weighing else {
-            let nodes = witnesses.into_iter().map(|(node, flips)| (node, plain(flips))).collect();
+            let nodes = witnesses.into_iter().map(|(node, witness)| (node, plain(witness.flips()))).collect();
             return Attacks { nodes, weighed: false };
         };
         let references = references(group);
-        let list: Vec<(u64, &[Flip])> = witnesses.into_iter().collect();
+        let list: Vec<(u64, &[Flip])> = witnesses.into_iter().map(|(node, witness)| (node, witness.flips())).collect();
         let nodes = list
             .par_iter()
             .map_init(Default::default, |room, (node, flips)| {

@@ -34,7 +34,7 @@ impl Knowledge {
         for radii in &group.radii {
             all.limit = all.limit.max(Some(radii.limit));
             for row in &radii.rows {
-                all.learn(row.node, row.certified_q_global, row.attacked_q_global);
+                all.learn(row.node, row.certified, row.attacked);
             }
         }
         for verdicts in &group.verdicts {

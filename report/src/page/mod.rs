@@ -12,7 +12,6 @@ use super::Report;
 use super::curve;
 use super::group::{Group, Groups, Method};
 use super::mean::Mean;
-use super::removals;
 use super::sheet::{Sheet, percent};
 use crate::chart::figure::Figure;
 use crate::chart::svg::escaped;
@@ -59,7 +58,7 @@ pub fn html(report: &Report, sheets: &[Sheet], folder: &str) -> String {
         let _ = writeln!(page, "<p class=\"notice\">{}</p>", escaped(notice));
     }
     page.push_str("</header>\n<main>\n");
-    overview(&mut page, &report.groups.groups, report.groups.removals);
+    overview(&mut page, &report.groups.groups, report.groups.words().global);
     for number in 1..=7 {
         figures(&mut page, number, sheets.iter().filter(|sheet| sheet.number() == number), (folder, names[number - 1]));
     }
@@ -125,8 +124,7 @@ fn drawn(sheets: &[Sheet], number: usize) -> bool {
 }
 
 /// One line per model and set of verdicts.
-fn overview(page: &mut String, groups: &[Group], removals: bool) {
-    let letter = if removals { "E" } else { "Q" };
+fn overview(page: &mut String, groups: &[Group], letter: &str) {
     let mean_title = format!("mean certified {letter}");
     let verdicts = || groups.iter().flat_map(|group| group.verdicts.iter().map(move |verdicts| (group, verdicts)));
     if verdicts().next().is_none() {
@@ -237,31 +235,30 @@ fn absent(page: &mut String, sheets: &[Sheet]) {
 }
 
 fn guarantees(page: &mut String, groups: &Groups) {
-    let text = "<section id=\"guarantees\"><h2>What is guaranteed</h2>\n<ul>\n\
-         <li><b>Which network.</b> The one in exact real arithmetic whose weights, biases and message-passing entries are the \
-         stored floating-point numbers.</li>\n\
-         <li><b>Robust.</b> No admissible set of flips changes the class: a lower bound on every margin is positive after all \
+    let changes = groups.words().changes;
+    let (entries, not_covered) = match groups.removals {
+        false => (
+            "message-passing entries are the stored",
+            "Changes of edges, of weights, of attributes that are not binary.",
+        ),
+        true => (
+            "message-passing entries, made anew from the edges that are left, are",
+            "Added edges, changes of attributes and weights.",
+        ),
+    };
+    let whole = if groups.removals || groups.collective.is_empty() { "" } else { whole::GUARANTEE };
+    let _ = write!(
+        page,
+        "<section id=\"guarantees\"><h2>What is guaranteed</h2>\n<ul>\n\
+         <li><b>Which network.</b> The one in exact real arithmetic whose weights, biases and {entries} \
+         floating-point numbers.</li>\n\
+         <li><b>Robust.</b> No admissible set of {changes} changes the class: a lower bound on every margin is positive after all \
          rounding errors are accounted for.</li>\n\
-         <li><b>Non-robust.</b> The flips shown take a margin to zero or below, replayed through that exact network. Zero is a \
+         <li><b>Non-robust.</b> The {changes} shown take a margin to zero or below, replayed through that exact network. Zero is a \
          tie and counts as broken.</li>\n\
          <li><b>Undecided.</b> Neither was shown. Nothing is claimed.</li>\n\
-         <li><b>Margins</b> in the table are rounded so that they still hold: lower bounds down, attacks up.</li>\n\
-         <li><b>Not covered.</b> Changes of edges, of weights, of attributes that are not binary. Times are measured, curves \
-         drawn dashed are published by others: neither is part of any guarantee.</li>\n</ul></section>\n";
-    if !groups.removals {
-        let more = if groups.collective.is_empty() { "" } else { whole::GUARANTEE };
-        page.push_str(&text.replace("<li><b>Margins</b>", &format!("{more}<li><b>Margins</b>")));
-        return;
-    }
-    page.push_str(
-        &removals::words(text)
-            .replace(
-                "Changes of edges, of weights, of attributes that are not binary.",
-                "Added edges, changes of attributes and weights.",
-            )
-            .replace(
-                "message-passing entries are the stored",
-                "message-passing entries, made anew from the edges that are left, are",
-            ),
+         {whole}<li><b>Margins</b> in the table are rounded so that they still hold: lower bounds down, attacks up.</li>\n\
+         <li><b>Not covered.</b> {not_covered} Times are measured, curves \
+         drawn dashed are published by others: neither is part of any guarantee.</li>\n</ul></section>\n"
     );
 }

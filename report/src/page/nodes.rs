@@ -5,11 +5,10 @@ use std::fmt::Write;
 use crate::Report;
 use crate::chart::svg::escaped;
 use crate::explorer::attack::Weighing;
-use crate::{explorer, removals, table};
+use crate::{explorer, table};
 
-/// The controls and empty places; the script fills them.
-const CONTROLS: &str = "<div class=\"bar dial\" hidden><label for=\"q\">Q, flips in all</label>\
-    <input id=\"q\" type=\"range\" min=\"0\" step=\"1\"><output for=\"q\" class=\"tally\" aria-live=\"polite\"></output></div>\n\
+/// The controls and empty places after the label of the slider; the script fills them.
+const CONTROLS: &str = "<input id=\"q\" type=\"range\" min=\"0\" step=\"1\"><output for=\"q\" class=\"tally\" aria-live=\"polite\"></output></div>\n\
     <div class=\"bar sieve\" role=\"group\" aria-label=\"filters\">\
     <label>class <select data-sieve=\"predicted\"></select></label>\
     <label>verdict <select data-sieve=\"verdict\"></select></label>\
@@ -76,10 +75,12 @@ pub fn section(page: &mut String, report: &Report) {
         (None, _) => NO_MAP,
         (Some(_), None) => LARGE,
     };
-    let controls = if report.groups.removals { removals::words(CONTROLS) } else { CONTROLS.to_string() };
+    let words = report.groups.words();
+    let slider =
+        format!("<div class=\"bar dial\" hidden><label for=\"q\">{}, {} in all</label>", words.global, words.changes);
     let _ = write!(
         page,
-        "<span class=\"about soft\"></span></div>\n{controls}<div class=\"explorer\">{map}\
+        "<span class=\"about soft\"></span></div>\n{slider}{CONTROLS}<div class=\"explorer\">{map}\
          <section class=\"one\" aria-label=\"one node\" tabindex=\"-1\"></section></div>\n{TABLE}"
     );
     if let Some(landscape) = drawn {

@@ -328,6 +328,14 @@ impl Description {
         }
     }
 
+    /// The run, if it is about removed edges.
+    pub fn edges(&self) -> Option<&EdgeRun> {
+        match self {
+            Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some(run),
+            _ => None,
+        }
+    }
+
     /// Which bounds certify, if that was written.
     pub fn bound(&self) -> Option<Bound> {
         match self {

@@ -1,0 +1,121 @@
+//! Questions about flips.
+
+use std::sync::Arc;
+
+use gcnproof::proof::{header, model_file};
+use gcnproof::{Bound, Budget, Certifier, CertifierBuilder, Execution, Flip, Flips, NodeResult};
+use gcnproof_check::format::{Convention, Deployed, Header};
+use gcnproof_check::{Checker, Statement};
+use gcnproof_files::SparseMatrix;
+use gcnproof_results::record::description::{BudgetRecord, CertifyRun, Description, NodeSet, RadiusRun};
+use miette::Result;
+
+use super::deployed::rounding_note;
+use super::proofs::not_understood;
+use super::question::{Answered, NodeQuestion, Prove};
+
+/// What only questions about flips say.
+#[derive(Clone, Debug)]
+pub struct FlipOptions {
+    /// The attacker's means for the record, without `Q`.
+    pub budget_record: BudgetRecord,
+    /// Which bounds certify.
+    pub bound: Bound,
+    /// How the network runs, if verdicts are to hold for that too.
+    pub deployed: Option<Execution>,
+}
+
+impl FlipOptions {
+    /// The best bound for a budget, in exact arithmetic alone.
+    pub fn new(budget: &Budget) -> FlipOptions {
+        FlipOptions { budget_record: BudgetRecord::new(budget), bound: Bound::Best, deployed: None }
+    }
+}
+
+impl NodeQuestion<'_, Flips> {
+    fn builder(&self) -> CertifierBuilder {
+        let certifier = self.run.certifier(self.graph, self.network, self.budget.clone()).effort(self.effort);
+        match self.options.deployed {
+            Some(execution) => certifier.deployed(execution),
+            None => certifier,
+        }
+    }
+}
+
+impl Answered for Flips {
+    type Header = Header;
+    type Decider = Certifier;
+    type Options = FlipOptions;
+    /// A certifier of a large graph is made when it is needed.
+    type Prepared = ();
+
+    fn prepare(_: &NodeQuestion<Flips>) -> Result<()> {
+        Ok(())
+    }
+
+    fn decider(question: &NodeQuestion<Flips>, (): (), proofs: bool) -> Certifier {
+        let certifier = question.builder().bound(question.options.bound).margins(question.effort_record.margins);
+        certifier.proofs(proofs).build()
+    }
+
+    fn radius_decider(question: &NodeQuestion<Flips>, (): ()) -> Certifier {
+        question.builder().build()
+    }
+
+    fn description(question: &NodeQuestion<Flips>) -> Description {
+        Description::Certify(CertifyRun {
+            input: question.identity.clone(),
+            budget: question.options.budget_record.with_global(question.budget.global()),
+            bound: Some(question.options.bound),
+            effort: Some(question.effort_record),
+            class: Some(question.class),
+            deployed: question.options.deployed,
+            nodes: question.nodes.len(),
+            node_set: NodeSet::new(&question.named_nodes(), question.ids.count()),
+        })
+    }
+
+    fn radius_description(question: &NodeQuestion<Flips>, limit: usize) -> Description {
+        Description::Radius(RadiusRun {
+            input: question.identity.clone(),
+            budget: question.options.budget_record.clone(),
+            bound: None,
+            max_global: limit as u64,
+            effort: Some(question.effort_record),
+            deployed: question.options.deployed,
+            nodes: question.nodes.len(),
+            node_set: NodeSet::new(&question.named_nodes(), question.ids.count()),
+        })
+    }
+
+    fn is_deployed(question: &NodeQuestion<Flips>) -> bool {
+        question.options.deployed.is_some()
+    }
+
+    fn note(question: &NodeQuestion<Flips>) -> Option<String> {
+        rounding_note(question.options.deployed, question.network)
+    }
+
+    fn header(question: &NodeQuestion<Flips>, classes: Convention) -> Header {
+        let digests = (question.graph.digest(), question.identity.model.as_str());
+        let mut header = header(digests, (question.network, &question.rules), &question.budget, classes);
+        header.deployed = question.options.deployed.map(|execution| Deployed {
+            precision: execution.precision,
+            operator_error: execution.operator_errors(question.graph, question.network),
+            flush_subnormals: execution.flush_subnormals,
+        });
+        header
+    }
+
+    fn proving<R>(question: &NodeQuestion<Flips>, header: &Header, work: impl FnOnce(&Prove<Flips>) -> R) -> Result<R> {
+        let (file, model) = (question.graph.file(), model_file(question.network, &header.model));
+        let matrices: Vec<Arc<SparseMatrix>> = question.network.own_matrices();
+        let statement = Statement::new(&file, &model, header, &matrices).map_err(not_understood)?;
+        let checker = Checker::new(&statement, false);
+        Ok(work(&|_: &Certifier, result: &NodeResult| result.proof_line(&checker)))
+    }
+
+    fn renamed(flip: Flip, name: impl Fn(u32) -> u32) -> Flip {
+        Flip { node: name(flip.node), ..flip }
+    }
+}
