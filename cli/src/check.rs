@@ -151,7 +151,7 @@ fn machine(summary: &Summary) -> Value {
         "rejected": summary.rejected,
         "too_expensive": summary.too_expensive.iter().map(shown).collect::<Vec<_>>(),
         "interrupted": summary.interrupted,
-        "steps": { "all": summary.steps.all, "line": summary.steps.line, "wasted": summary.steps.wasted },
+        "steps": { "all": summary.steps.all, "line": summary.steps.line, "wasted": summary.steps.wasted, "bounds": summary.steps.bounds },
         "rejections": summary.rejections.iter().map(shown).collect::<Vec<_>>(),
         "verdicts": nodes(&summary.verdicts),
         "answers": summary.question.as_ref().map(|_| nodes(&summary.answers)),

@@ -48,7 +48,8 @@ impl<'a> Checker<'a> {
         let stated = RwLock::new(HashMap::new());
         // What a header states was looked at when the statement was made.
         let rounding = statement.deployed.as_ref().and_then(|stated| Rounding::new(network, budget, stated).ok());
-        let (fast, work) = (Fast::new(network, budget), Work::lines());
+        let work = Work::lines();
+        let fast = Fast::new(network, budget, work.clone());
         Checker { statement, fast, exact_only, work, rounding, stated, expanded }
     }
 
@@ -56,7 +57,7 @@ impl<'a> Checker<'a> {
     #[must_use]
     pub fn within(self, work: Arc<Work>) -> Checker<'a> {
         let mut fast = self.fast;
-        fast.stop = work.stop();
+        fast.work = work.clone();
         Checker { work, fast, ..self }
     }
 
@@ -89,6 +90,11 @@ impl<'a> Checker<'a> {
     /// The attributes by falling norm of their weights, with numbers not below that norm.
     pub(crate) fn by_norm(&self) -> &[(u32, Up)] {
         &self.fast.network.by_norm
+    }
+
+    /// What lines cost, and may cost.
+    pub(crate) fn work(&self) -> &Work {
+        &self.work
     }
 
     /// What the proofs are about.
@@ -281,14 +287,14 @@ impl<'a> Checker<'a> {
             let Statement { network, budget, .. } = self.statement;
             let slice = Slice::new(network, l, node);
             let hints = self.fast.whole_hints(l, node, &slice);
-            // The files alone say what this costs, and all lines share it: no line is too expensive for it.
-            let work = self.work.unlimited();
-            let meter = work.line();
-            let whole = |l: usize, node: u32| self.whole(l, node, &meter);
-            let target = leaf::Target { network, budget, slice: &slice, whole: &whole, meter: &meter };
+            // All lines share it: it counts for the file, and for no line.
+            let rest = self.work.rest();
+            let whole = |l: usize, node: u32| self.whole(l, node, meter);
+            let target = leaf::Target { network, budget, slice: &slice, whole: &whole, meter: &rest.line() };
             target.whole_bounds(&hints).ok().map(Arc::new)
         };
-        meter.shared(|| self.expanded[l - 3][node as usize].get_or_init(compute).clone())
+        let whole = meter.shared(|| self.expanded[l - 3][node as usize].get_or_init(compute).clone())?;
+        self.work.afforded().map(|()| whole)
     }
 
     /// The `bounds` lines that short leaves of a node expand to, lower layers first.
@@ -412,6 +418,7 @@ impl Session<'_> {
             Attempt::Hints(hints, bound) => (hints, bound.minus(error).is_positive()),
         };
         self.meter.look()?;
+        self.checker.work.afforded()?;
         // The fast path knows only the bounds that the expansion makes.
         if sooner && !self.checker.exact_only && !self.checker.has_stated_bounds() {
             return Ok(wanted.then(|| hints.exact(self.slice)));
