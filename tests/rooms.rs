@@ -20,10 +20,11 @@ const ROOMS: [&str; 10] =
 const ALONE: [&str; 1] = ["number"];
 
 /// The rooms of `check/src`, folders and single files, from the ground up.
-const CHECK: [&str; 17] = [
+const CHECK: [&str; 18] = [
     "ids",
     "number",
     "verdict",
+    "accepted",
     "work",
     "format",
     "statement",

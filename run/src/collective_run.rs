@@ -17,7 +17,7 @@ use gcnproof_results::record::description::{
 use miette::{Result, miette};
 
 use super::budgets::Budgets;
-use super::collective_proofs::{Proofs, file_of};
+use super::collective_proofs::{Folder, Proofs};
 use super::known_radii::KnownRadii;
 use super::run::{Run, make_folder};
 
@@ -71,7 +71,7 @@ pub struct Question<'a> {
     pub effort_record: EffortRecord,
     /// Swaps that the search for an attack tries, if given.
     pub swaps: Option<usize>,
-    /// The folder that proofs go to.
+    /// The folder that proofs go to, or the name of its files with `N` for the budget.
     pub proofs: Option<&'a Path>,
     /// Where rows go.
     pub run: &'a Run,
@@ -211,8 +211,9 @@ impl Question<'_> {
 
     /// Gets a folder of proofs ready.
     fn open_proofs(&self, folder: &Path) -> Result<Proofs<'_>> {
-        make_folder(folder)?;
-        if let Some(there) = self.budgets.numbers().iter().map(|&q| file_of(folder, q)).find(|path| path.exists())
+        let folder = Folder::new(folder);
+        make_folder(&folder.path)?;
+        if let Some(there) = self.budgets.numbers().iter().map(|&q| folder.file_of(q)).find(|path| path.exists())
             && self.run.mode() == Mode::Fresh
         {
             return Err(miette!(
@@ -222,7 +223,7 @@ impl Question<'_> {
             ));
         }
         Ok(Proofs {
-            folder: folder.to_owned(),
+            folder,
             graph: self.graph,
             network: self.network,
             file: self.graph.file(),

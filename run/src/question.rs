@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use gcnproof::proof::FileHeader;
 use gcnproof::{Decide, Effort, Graph, Minimum, Network, NodeResult, Operator};
+use gcnproof_check::Accepted;
 use gcnproof_check::format::Convention;
 use gcnproof_results::record::description::{Class, Description, EffortRecord, Identity};
 use gcnproof_results::record::node::{Record, Tabled};
@@ -49,8 +50,9 @@ pub struct NodeQuestion<'a, A: Answered> {
 }
 
 /// Shows a result to the checker: the line of a file of proofs.
-pub type Prove<'a, A> =
-    dyn Fn(&<A as Answered>::Decider, &NodeResult<A>) -> <<A as Answered>::Header as FileHeader>::Line + Sync + 'a;
+pub type Prove<'a, A> = dyn Fn(&<A as Answered>::Decider, &NodeResult<A>) -> Accepted<<<A as Answered>::Header as FileHeader>::Line>
+    + Sync
+    + 'a;
 
 /// An attacker that runs are about: what the certifier and the checker need to know to answer questions.
 pub trait Answered: Tabled {

@@ -6,7 +6,7 @@ use gcnproof_check::edges::format::{
     Witness,
 };
 use gcnproof_check::format::{Convention, Number, Unproved};
-use gcnproof_check::{Dyadic, Reason};
+use gcnproof_check::{Accepted, Dyadic, Reason, Refused};
 
 use crate::certify::verdict::Verdict;
 use crate::edges::budget::EdgeBudget;
@@ -76,10 +76,10 @@ fn stated(claim: &EdgeClaim) -> Claim {
 impl EdgeCertifier {
     /// The line of a node that this certifier has decided with [`proofs`](EdgeCertifier::proofs). The checker sees the proof first: what it would reject gets more
     /// splits, or is not written, and then the line says that there is no proof, and why.
-    pub fn proof_line(&self, result: &EdgeResult, checker: &Checker) -> Line {
+    pub fn proof_line(&self, result: &EdgeResult, checker: &Checker) -> Accepted<Line> {
         let (id, class) = (result.node as u32, result.reference as u32);
         let unproved =
-            |why: Missing, details: &str| Line::Unproved(Unproved { id, reason: short(&format!("{why}{details}")) });
+            |why: Missing, details: &str| Accepted::from(Unproved { id, reason: short(&format!("{why}{details}")) });
         let Some(claim) = &result.evidence else {
             let why = match result.verdict {
                 Verdict::Undecided => Missing::Undecided,
@@ -92,10 +92,11 @@ impl EdgeCertifier {
         let mut proof = NodeProof { id, class, claim: stated(claim) };
         let mut mend = Mend::new(self.problem(), result, Pace::new(self.clock()));
         loop {
-            let fault = match checker.check(&proof) {
-                Ok(_) => return Line::Node(proof),
-                Err(fault) => fault,
+            let Refused { proof: refused, fault } = match checker.accept(proof) {
+                Ok(line) => return line,
+                Err(refused) => *refused,
             };
+            proof = refused;
             let Claim::Robust(trees) = &mut proof.claim else {
                 return unproved(Missing::Witness, &format!(": {}", fault.reason));
             };

@@ -157,12 +157,13 @@ pub fn proof(case: &Case, scope: &Scope, program: &Program) -> Result<Option<Vec
         nodes: scope.nodes.as_deref(),
     };
     let proved = work.prove(&certifier, global, &[], subject).map_err(|reason| reason.to_string())?;
-    let Some(Proved { outcome, lines }) = proved else { return Ok(None) };
+    let Some(Proved { outcome, proof }) = proved else { return Ok(None) };
     if let Some(contradiction) = outcome.contradiction {
         return Err(contradiction.to_string());
     }
     let value = |line| serde_json::to_value(line).map_err(|error| error.to_string());
-    lines.into_iter().map(value).collect::<Result<Vec<Value>, String>>().map(Some)
+    let lines = proof.into_iter().flat_map(|proof| proof.into_line().into_lines());
+    lines.map(value).collect::<Result<Vec<Value>, String>>().map(Some)
 }
 
 /// Changes one or a few things of a file.

@@ -130,7 +130,7 @@ pub fn attack(
         let Some(reference) = truth.reference else { continue };
         let answer = guard(|| {
             let result = program.certifier.certify_class(node, reference, truth.predicted, &mut workspace);
-            let line = result.proof_line(&checkers[0]);
+            let line = result.proof_line(&checkers[0]).into_line();
             (result, line)
         });
         let Ok((result, line)) = answer else {

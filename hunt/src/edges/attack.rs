@@ -134,7 +134,9 @@ pub fn attack(
             let Some(reference) = truth.of.reference else { continue };
             let result = guard(|| program.certifier.for_class(node, reference));
             let Ok(Ok(result)) = result else { continue };
-            if let Ok(Line::Node(proof)) = guard(|| program.certifier.proof_line(&result, &ring.checkers[0])) {
+            if let Ok(Line::Node(proof)) =
+                guard(|| program.certifier.proof_line(&result, &ring.checkers[0]).into_line())
+            {
                 lines.push(json!({ "node": proof }));
             }
         }

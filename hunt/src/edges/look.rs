@@ -219,7 +219,7 @@ impl Look<'_> {
     /// The program's own proof, shown to both kinds of arithmetic.
     fn own_proof(&mut self, program: &Program, result: &EdgeResult, checkers: &[Checker; 2], header: &Value) {
         let node = result.node;
-        let line = match guard(|| program.certifier.proof_line(result, &checkers[0])) {
+        let line = match guard(|| program.certifier.proof_line(result, &checkers[0]).into_line()) {
             Ok(line) => line,
             Err(problem) => return self.report(Kind::Crash, node, problem, None),
         };

@@ -44,7 +44,7 @@ fn own_file(case: &EdgeCase) -> Option<(Value, Vec<Value>)> {
     for (node, truth) in truths.iter().enumerate() {
         let Some(reference) = truth.of.reference else { continue };
         let Ok(Ok(result)) = guard(|| program.certifier.for_class(node, reference)) else { continue };
-        if let Ok(line @ Line::Node(_)) = guard(|| program.certifier.proof_line(&result, &checker)) {
+        if let Ok(line @ Line::Node(_)) = guard(|| program.certifier.proof_line(&result, &checker).into_line()) {
             lines.extend(serde_json::to_value(&line));
         }
     }

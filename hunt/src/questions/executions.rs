@@ -52,7 +52,7 @@ fn own_file(case: &TermCase, stated: gcnproof::Execution) -> Option<(Value, Vec<
         let Some(reference) = truth.reference else { continue };
         let line = guard(|| {
             let result = program.certifier.certify_class(node, reference, truth.predicted, &mut workspace);
-            result.proof_line(&checker)
+            result.proof_line(&checker).into_line()
         });
         if let Ok(line @ Line::Node(_)) = line {
             lines.extend(serde_json::to_value(&line));
