@@ -15,9 +15,9 @@ use crate::made;
 use crate::mutate::{change, has_envelope as has_envelope_json, leaf, split};
 use crate::player::{How, Player, guard};
 use crate::random::Random;
-use crate::ring::Ring;
+use crate::ring::{Ring, start};
 use crate::rules::Rules;
-use crate::stage::solve;
+use crate::solve::solve;
 use crate::truth::Truth;
 use crate::variant;
 
@@ -260,11 +260,6 @@ fn transplant(
         Counts::add(&counts.tampered, 1);
         ring.show(line, random, findings);
     }
-}
-
-/// The verified checker, told about a statement.
-pub(crate) fn start(program: Option<&Path>, checker: &Checker) -> Result<Option<RefCell<Judge>>, String> {
-    program.map(|program| Judge::start(program, checker).map(RefCell::new)).transpose()
 }
 
 fn trees(line: &mut Value) -> Option<&mut Vec<Value>> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::certify::attacker::{Attacker, Grounded, Grounds, Words};
 use crate::certify::contradiction::Contradiction;
-use crate::certify::deployment::Deployed;
+use crate::certify::deployed_verdict::Deployed;
 use crate::number::dyadic::Dyadic;
 use crate::problem::budget::Budget;
 use crate::problem::flip::Flip;

@@ -1,19 +1,17 @@
 //! Proofs against removed edges as lines of a file (`check/FORMAT-EDGES.md`). Every one is shown to the checker first.
 
 use gcnproof_check::edges::Checker;
-use gcnproof_check::edges::format::{
-    Attack, Claim, ClassProof, Header, Line, NodeProof, Nothing, Prices as Hints, Removals, Step as Element, VERSION,
-    Witness,
-};
-use gcnproof_check::format::{Convention, Number, Unproved};
-use gcnproof_check::{Accepted, Dyadic, Reason, Refused};
+use gcnproof_check::edges::format::{Attack, Claim, ClassProof, Header, Line, NodeProof, Removals, VERSION, Witness};
+use gcnproof_check::format::{Convention, Unproved};
+use gcnproof_check::{Accepted, Reason, Refused};
 
 use crate::certify::verdict::Verdict;
 use crate::edges::budget::EdgeBudget;
 use crate::edges::certifier::EdgeCertifier;
+use crate::edges::element::element;
 use crate::edges::mend::Mend;
 use crate::edges::pace::Pace;
-use crate::edges::search::{Prices, Step};
+use crate::edges::search::Step;
 use crate::edges::verdict::{EdgeClaim, EdgeResult};
 use crate::problem::network::{Network, Operator};
 use crate::proof::{Missing, local, passing, short};
@@ -39,21 +37,6 @@ pub fn edge_header(
             frozen: budget.frozen().iter().map(|edge| (edge.0, edge.1)).collect(),
         },
         classes,
-    }
-}
-
-/// Hints as the format has them. Prices are finite and not negative, so each is a number.
-pub(super) fn hints(prices: &Prices) -> Hints {
-    let number = |&mu: &f64| Number(Dyadic::from_bits(mu.to_bits()).unwrap_or_default().reduced());
-    Hints { mu: prices.mu.iter().map(number).collect(), views: prices.views.clone() }
-}
-
-/// An element of a tree as the format has it.
-pub(super) fn element(step: &Step) -> Element {
-    match step {
-        Step::Edge(edge) => Element::Edge(edge.0, edge.1),
-        Step::Singles => Element::Singles(Nothing {}),
-        Step::Prices(prices) => Element::Prices(Box::new(hints(prices))),
     }
 }
 

@@ -6,12 +6,11 @@ use gcnproof_check::format::Convention;
 use gcnproof_check::{Options, Summary, check};
 use serde_json::{Value, json};
 
-use crate::area::AreaCounts;
 use crate::case::Case;
 use crate::collective::keep;
-use crate::collective::look::Program;
+use crate::collective::program::Program;
 use crate::collective::truth::{Scope, Worst, worst};
-use crate::finding::{Counts, Kind};
+use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::{Sizes, change, leaf};
 use crate::network::Flips;
 use crate::player::{guard, operators, stopped};

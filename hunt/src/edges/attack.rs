@@ -9,14 +9,13 @@ use gcnproof_check::edges::format::{Header, Line};
 use gcnproof_check::edges::{Checker, Statement};
 use serde_json::{Value, json};
 
-use crate::area::AreaCounts;
 use crate::case::pattern;
 use crate::edges::case::{Edge, EdgeCase, Removable};
 use crate::edges::keep;
-use crate::edges::look::Program;
 use crate::edges::network::Rule;
+use crate::edges::program::Program;
 use crate::edges::truth::{EdgeOracle, EdgeTruth, count};
-use crate::finding::{Counts, Kind};
+use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::change;
 use crate::numbers::step;
 use crate::player::{How, guard};

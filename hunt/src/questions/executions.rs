@@ -6,10 +6,10 @@ use gcnproof_check::format::Line;
 use gcnproof_check::{Attack, Checker, Execution, Options, Question, Statement, Verdict};
 use serde_json::{Value, json};
 
-use crate::area::{Area, AreaCounts};
+use crate::area::Area;
 use crate::deployed::execution::{Aim, Deployment};
-use crate::deployed::look::Program;
-use crate::finding::{Counts, Kind};
+use crate::deployed::program::Program;
+use crate::finding::{AreaCounts, Counts, Kind};
 use crate::network::Flips;
 use crate::player::{How, guard};
 use crate::questions::flips::statement;
