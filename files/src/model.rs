@@ -2,9 +2,7 @@
 
 use crate::description::Said;
 use crate::tensors::{TensorSource, Tensors};
-use crate::{
-    DenseMatrix, Described, FileError, ModelFile, SparseMatrix, chosen, description, digest, layers, names, source,
-};
+use crate::{FileError, ModelFile, chosen, description, digest, layers, names, source};
 use std::collections::BTreeMap;
 use std::path::Path;
 
