@@ -1,11 +1,10 @@
 //! Proofs of false things: own proofs tampered with, proofs forged by climbing on the bound that the checker reports, own
 //! proofs under other headers and on other graphs and models. What is accepted must be true.
 
-use std::cell::RefCell;
 use std::path::Path;
 
+use gcnproof_check::Checker;
 use gcnproof_check::format::{Header, NodeProof};
-use gcnproof_check::{Checker, Judge};
 use serde_json::{Value, json};
 
 use crate::case::Case;
