@@ -19,7 +19,7 @@ use miette::{Result, miette};
 use super::budgets::Budgets;
 use super::collective_proofs::{Folder, Proofs};
 use super::known_radii::KnownRadii;
-use super::run::{Run, make_folder};
+use super::run::{Finished, Run, make_folder};
 
 /// Flips up to which nodes are looked at by themselves where that is not all that is known of them.
 const ALONE: usize = 8;
@@ -77,24 +77,12 @@ pub struct Question<'a> {
     pub run: &'a Run,
 }
 
-/// What was found.
-pub struct Found {
-    /// A row for every budget.
-    pub rows: Vec<CollectiveRecord>,
-    /// Was the run interrupted?
-    pub interrupted: bool,
-    /// Wall-clock seconds.
-    pub seconds: f64,
-    /// What the run was.
-    pub description: Description,
-}
-
 impl Question<'_> {
     /// Runs it.
     ///
     /// # Errors
     /// If no prediction counts, radii are of another run, or a file cannot be written.
-    pub fn execute(mut self) -> Result<Found> {
+    pub fn execute(mut self) -> Result<Finished<CollectiveRecord>> {
         let start = Instant::now();
         if self.proofs.is_some() {
             self.rows = Rows::Provable;
@@ -134,7 +122,7 @@ impl Question<'_> {
         })?;
         match failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
             Some(error) => Err(error),
-            None => Ok(Found { rows, interrupted, seconds: start.elapsed().as_secs_f64(), description }),
+            None => Ok(Finished { rows, interrupted, seconds: start.elapsed().as_secs_f64(), description }),
         }
     }
 

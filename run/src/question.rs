@@ -19,7 +19,7 @@ use miette::{Result, miette};
 use super::ids::Ids;
 use super::proofs::{Proofs, Written};
 use super::radius;
-use super::run::Run;
+use super::run::{Finished, Run};
 
 /// What is asked of some nodes of a graph.
 pub struct NodeQuestion<'a, A: Answered> {
@@ -130,18 +130,6 @@ pub struct Found<A: Answered> {
     pub description: Description,
 }
 
-/// Radii that were found.
-pub struct FoundRadii<A: Answered> {
-    /// A row for every node.
-    pub rows: Vec<RadiusRow<A>>,
-    /// Was the run interrupted?
-    pub interrupted: bool,
-    /// Wall-clock seconds.
-    pub seconds: f64,
-    /// What the run was.
-    pub description: Description,
-}
-
 impl<A: Answered> NodeQuestion<'_, A> {
     /// Decides the nodes; proofs go to a file, if there is one.
     ///
@@ -215,7 +203,7 @@ impl<A: Answered> NodeQuestion<'_, A> {
     ///
     /// # Errors
     /// If the network is not decided, or the file of rows cannot be written.
-    pub fn radii(self, limit: usize) -> Result<FoundRadii<A>> {
+    pub fn radii(self, limit: usize) -> Result<Finished<RadiusRow<A>>> {
         let prepared = A::prepare(&self)?;
         let description = A::radius_description(&self, limit);
         let start = Instant::now();
@@ -233,7 +221,7 @@ impl<A: Answered> NodeQuestion<'_, A> {
                 radius::search(&decider, &open, limit.min(i64::MAX as usize), &|row| done(self.named_radius(row)));
             },
         )?;
-        Ok(FoundRadii { rows, interrupted, seconds: start.elapsed().as_secs_f64(), description })
+        Ok(Finished { rows, interrupted, seconds: start.elapsed().as_secs_f64(), description })
     }
 
     /// Looks at what can be wrong before any work.
