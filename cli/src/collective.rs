@@ -67,7 +67,8 @@ pub struct Collective {
     /// Swaps that the search for an attack tries [default: more for larger budgets]
     #[arg(long, value_name = "N", help_heading = "Effort")]
     swaps: Option<usize>,
-    /// Write a proof of every bound into this folder, one file Q-N.jsonl for each budget (check/FORMAT-COLLECTIVE.md)
+    /// Write a proof of every bound into this folder, one file Q-N.jsonl for each budget (check/FORMAT-COLLECTIVE.md);
+    /// FOLDER/Q-N.jsonl.zst compresses them
     #[arg(long, value_name = "FOLDER", help_heading = "Output", group = "written", conflicts_with = "rows")]
     proofs: Option<PathBuf>,
     #[command(flatten)]

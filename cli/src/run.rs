@@ -9,15 +9,10 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use gcnproof::{Budget, CertifierBuilder, Graph, Network};
 use gcnproof_report::origin::command_line;
-use gcnproof_results::Column;
-use gcnproof_results::record::consistent::Row;
-use gcnproof_results::record::description::Description;
 use gcnproof_run::host::{Host, Progress};
 use gcnproof_run::run::Run;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use miette::{IntoDiagnostic, Result};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::output;
 
@@ -184,21 +179,6 @@ impl RunArguments {
     /// The run that the arguments describe.
     pub fn run(&self) -> Run {
         run(self.out.clone(), self.resume, self.force)
-    }
-
-    /// See [`Run::rows`].
-    pub fn rows<T>(
-        &self,
-        schema: &'static [Column],
-        description: &Description,
-        keys: &[u64],
-        key: fn(&T) -> u64,
-        work: impl FnOnce(&[u64], &(dyn Fn(T) + Sync)),
-    ) -> Result<(Vec<T>, bool)>
-    where
-        T: Row + Serialize + DeserializeOwned + Clone + Send,
-    {
-        self.run().rows(schema, description, keys, key, work)
     }
 }
 

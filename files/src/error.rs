@@ -3,6 +3,11 @@
 use miette::Diagnostic;
 use thiserror::Error;
 
+/// The naming schemes, for complaints.
+pub(crate) const SCHEMES: &str = "PyTorch Geometric `convs.0.lin.weight` [out, in] with `convs.0.bias` (or \
+     `conv1.lin.weight` with `conv1.bias`); `W1` [in, out] with `b1`; `conv:0.weights` [in, out] \
+     with `conv:0.bias`";
+
 /// What is wrong with a file. Every variant names the file, the entry within it, and the remedy
 /// (as the diagnostic's help text). Boxed texts keep the enum under the 128 bytes that clippy allows
 /// an error.
@@ -286,7 +291,7 @@ pub enum FileError {
     },
     /// Tensors follow two naming schemes at once.
     #[error("{file}: tensors `{first}` and `{second}` follow two different naming schemes")]
-    #[diagnostic(help("keep one model per file, and name all of it by one of: {}", crate::names::SCHEMES))]
+    #[diagnostic(help("keep one model per file, and name all of it by one of: {}", SCHEMES))]
     MixedSchemes {
         /// The file.
         file: String,

@@ -2,11 +2,16 @@
 
 use crate::archive::{Archive, listed};
 use crate::array::{Array, spell};
-use crate::graph::LAYOUT;
 use crate::header::Element;
 use crate::triplets::{self, Sorted};
 use crate::{FileError, GraphOptions, Pattern, SparseMatrix};
 use std::collections::BTreeSet;
+
+/// How to get a file of the right form, for complaints about a missing part.
+pub(crate) const LAYOUT: &str = "from PyTorch Geometric: `np.savez(path, edge_index=data.edge_index, x=data.x, y=data.y)`; or \
+     save a graph as CSR parts: `np.savez(path, adj_data=A.data, adj_indices=A.indices, \
+     adj_indptr=A.indptr, adj_shape=A.shape, attr_data=X.data, attr_indices=X.indices, \
+     attr_indptr=X.indptr, attr_shape=X.shape, labels=labels)` with scipy CSR matrices A and X";
 
 /// Lists of edges, by the name they have in PyTorch Geometric and in the `.npz` files of its datasets.
 const EDGES: [&str; 2] = ["edge_index", "edges"];

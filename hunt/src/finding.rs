@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use crate::area::{AREAS, Area, AreaCounts};
+use crate::area::{AREAS, Area};
 use crate::case::Case;
 use crate::player::How;
 
@@ -88,6 +88,51 @@ pub struct Finding {
     pub node: usize,
     /// The header and the line of a proof that was tampered with or forged, as JSON.
     pub proof: Option<(String, String)>,
+}
+
+/// Counts of one area.
+#[derive(Default)]
+pub struct AreaCounts {
+    /// Cases: graphs with one model.
+    pub cases: AtomicU64,
+    /// Components, or whole graphs where a case is not cut into components.
+    pub problems: AtomicU64,
+    /// Nodes decided and compared with the truth.
+    pub nodes: AtomicU64,
+    /// Executions drawn.
+    pub executions: AtomicU64,
+    /// Own proofs shown to the checker.
+    pub own: AtomicU64,
+    /// Tampered and forged proofs, headers and questions shown to the checker.
+    pub shown: AtomicU64,
+    /// Of those, with a false claim.
+    pub false_claims: AtomicU64,
+    /// Of those, accepted.
+    pub accepted: AtomicU64,
+    /// Nanoseconds of processor time.
+    pub nanoseconds: AtomicU64,
+    /// Findings; slow searches are not counted.
+    pub found: AtomicU64,
+}
+
+impl AreaCounts {
+    /// Counts a finding.
+    pub fn find(&self, kind: Kind) {
+        Counts::add(&self.found, usize::from(kind != Kind::Slow));
+    }
+}
+
+impl fmt::Display for AreaCounts {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let of = Counts::get;
+        write!(f, "problems {} nodes {} own proofs {}", of(&self.problems), of(&self.nodes), of(&self.own))?;
+        let (shown, wrong, accepted) = (of(&self.shown), of(&self.false_claims), of(&self.accepted));
+        write!(f, " tampered or forged {shown} (false claims {wrong}, accepted {accepted})")?;
+        if of(&self.executions) > 0 {
+            write!(f, " executions {}", of(&self.executions))?;
+        }
+        write!(f, " findings {} ({:.1} s)", of(&self.found), of(&self.nanoseconds) as f64 * 1e-9)
+    }
 }
 
 macro_rules! counters {

@@ -18,7 +18,8 @@ use crate::questions;
 use crate::random::Random;
 use crate::record::Record;
 use crate::shrink::shrink;
-use crate::stage::{look, solve};
+use crate::solve::solve;
+use crate::stage::look;
 use crate::terms;
 use crate::terms::generate::Numbers;
 

@@ -8,14 +8,13 @@ use gcnproof_check::Checker;
 use gcnproof_check::format::{Line, NodeProof};
 use serde_json::{Value, json};
 
-use crate::attack::start;
 use crate::evaluate::Whole;
 use crate::finding::{Counts, Finding, Kind};
 use crate::forge;
 use crate::mutate::{change, has_envelope};
 use crate::player::{How, Player, guard};
 use crate::random::Random;
-use crate::ring::Ring;
+use crate::ring::{Ring, start};
 
 /// Changed proofs for each that is made up.
 const CHANGED: usize = 6;

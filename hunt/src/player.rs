@@ -162,7 +162,7 @@ impl Player {
                     Some(label) => certifier.certify_class(node, label, certifier.predicted(node), &mut workspace),
                     None => certifier.certify_node(node, &mut workspace),
                 };
-                let line = checker.map(|checker| result.proof_line(checker));
+                let line = checker.map(|checker| result.proof_line(checker).into_line());
                 (result, line)
             });
             if stopped() {

@@ -1,6 +1,7 @@
 //! Shows a proof to the checker, and judges what it says: by the truth, by the rules of the format, and by the verified checker.
 
 use std::cell::RefCell;
+use std::path::Path;
 
 use gcnproof_check::format::{Claim, Line, NodeProof, Step};
 use gcnproof_check::{Checker, Judge, Reason};
@@ -151,4 +152,9 @@ pub fn refusal(checker: &Checker, proof: &NodeProof, rules: &Rules) -> Option<St
     }
     let line = serde_json::to_value(Line::Node(expanded)).unwrap_or_default();
     rules.robust(&line, &known).err()
+}
+
+/// The verified checker, told about a statement.
+pub(crate) fn start(program: Option<&Path>, checker: &Checker) -> Result<Option<RefCell<Judge>>, String> {
+    program.map(|program| Judge::start(program, checker).map(RefCell::new)).transpose()
 }

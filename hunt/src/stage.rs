@@ -13,6 +13,7 @@ use crate::compare::compare;
 use crate::finding::{Counts, Finding, Kind};
 use crate::player::{How, Player, guard, stopped};
 use crate::random::Random;
+use crate::solve::solve;
 use crate::truth::{Oracle, Truth};
 
 /// Looks at a whole case; returns what is wrong with it. `attacks` is how many components are taken for tampering and
@@ -43,15 +44,6 @@ pub fn look(
         }));
     }
     findings
-}
-
-/// The truth of every node; of the first ones, if everything is to stop.
-pub fn solve(case: &Case, counts: &Counts) -> Vec<Truth> {
-    Counts::time(&counts.solving, || {
-        let oracle = Oracle::new(case);
-        let until = case.components.iter().take_while(|range| range.start == 0 || !stopped());
-        until.flat_map(|range| oracle.component(range.clone())).collect()
-    })
 }
 
 /// Certifies all nodes, compares, and checks the proofs.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gcnproof_hunt::area::{Area, AreaCounts};
-use gcnproof_hunt::finding::Counts;
+use gcnproof_hunt::area::Area;
+use gcnproof_hunt::finding::{AreaCounts, Counts};
 use gcnproof_hunt::hunt::{Settings, hunt};
 
 /// A hunt in one area, always the same.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
+use gcnproof_check::Accepted;
 use gcnproof_check::format::{Header, Line};
 use gcnproof_results::record::description::Description;
 use gcnproof_results::record::{NodeRecord, RadiusRecord};
@@ -150,7 +151,8 @@ impl State {
             for line in proofs.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
                 let line =
                     Line::read(line, usize::MAX).map_err(|reason| miette!("a worker sent no proof: {reason}"))?;
-                file.add(&line);
+                // The checker has accepted it on the machine that sent it.
+                file.add(&Accepted::copied(line));
             }
         }
         let mut done = Vec::new();

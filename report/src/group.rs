@@ -8,7 +8,7 @@ use gcnproof::internals::certify::settings::Bound;
 use gcnproof::internals::certify::verdict::Verdict;
 use gcnproof::internals::problem::budget::Direction;
 use gcnproof::{Attacker, Flips, Words};
-use gcnproof_results::record::description::{BudgetRecord, Description, Identity, Level, LocalRecord};
+use gcnproof_results::record::description::{BudgetRecord, Description, FlipRun, Identity, Level, LocalRecord};
 use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRun};
 use gcnproof_results::record::pair::PairRecord;
 
@@ -287,8 +287,8 @@ impl Group {
             Rows::Radii(rows) => {
                 let seen = rows.iter().flat_map(|row| [row.certified, row.attacked]);
                 let limit = match run {
-                    Some(Description::Radius(run)) => run.max_global,
-                    Some(Description::RadiusEdges(EdgeRun { max_global: Some(limit), .. })) => *limit,
+                    Some(Description::Radius(FlipRun { max_global: Some(limit), .. }))
+                    | Some(Description::RadiusEdges(EdgeRun { max_global: Some(limit), .. })) => *limit,
                     _ => seen.flatten().max().unwrap_or(0),
                 };
                 self.radii.push(Radii { method, limit, rows });

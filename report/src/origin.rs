@@ -62,7 +62,8 @@ pub fn command_of(run: &Description) -> String {
             effort(&mut parts, run.effort.as_ref());
         }
         Description::Radius(run) => {
-            parts.push(format!("radius GRAPH MODEL --max-Q {}", run.max_global));
+            parts.push("radius GRAPH MODEL".into());
+            parts.extend(run.max_global.map(|most| format!("--max-Q {most}")));
             budget(&mut parts, &run.budget);
             effort(&mut parts, run.effort.as_ref());
         }

@@ -9,8 +9,9 @@ use serde::{Serialize, Serializer};
 
 use super::cell::{Cell, Complaint};
 use super::column::{Column, Kind};
+use super::disk::Put;
 use super::error::{ResultError, other_columns, unreadable};
-use super::table::{Format, Put, Row, arrange, damaged};
+use super::format::{Format, Row, arrange, damaged};
 
 /// One line of JSON lines.
 struct Line<'a>(&'a [Column], &'a Row);

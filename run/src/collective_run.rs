@@ -17,9 +17,9 @@ use gcnproof_results::record::description::{
 use miette::{Result, miette};
 
 use super::budgets::Budgets;
-use super::collective_proofs::{Proofs, file_of};
+use super::collective_proofs::{Folder, Proofs};
 use super::known_radii::KnownRadii;
-use super::run::{Run, make_folder};
+use super::run::{Finished, Run, make_folder};
 
 /// Flips up to which nodes are looked at by themselves where that is not all that is known of them.
 const ALONE: usize = 8;
@@ -71,22 +71,10 @@ pub struct Question<'a> {
     pub effort_record: EffortRecord,
     /// Swaps that the search for an attack tries, if given.
     pub swaps: Option<usize>,
-    /// The folder that proofs go to.
+    /// The folder that proofs go to, or the name of its files with `N` for the budget.
     pub proofs: Option<&'a Path>,
     /// Where rows go.
     pub run: &'a Run,
-}
-
-/// What was found.
-pub struct Found {
-    /// A row for every budget.
-    pub rows: Vec<CollectiveRecord>,
-    /// Was the run interrupted?
-    pub interrupted: bool,
-    /// Wall-clock seconds.
-    pub seconds: f64,
-    /// What the run was.
-    pub description: Description,
 }
 
 impl Question<'_> {
@@ -94,7 +82,7 @@ impl Question<'_> {
     ///
     /// # Errors
     /// If no prediction counts, radii are of another run, or a file cannot be written.
-    pub fn execute(mut self) -> Result<Found> {
+    pub fn execute(mut self) -> Result<Finished<CollectiveRecord>> {
         let start = Instant::now();
         if self.proofs.is_some() {
             self.rows = Rows::Provable;
@@ -134,7 +122,7 @@ impl Question<'_> {
         })?;
         match failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
             Some(error) => Err(error),
-            None => Ok(Found { rows, interrupted, seconds: start.elapsed().as_secs_f64(), description }),
+            None => Ok(Finished { rows, interrupted, seconds: start.elapsed().as_secs_f64(), description }),
         }
     }
 
@@ -211,8 +199,9 @@ impl Question<'_> {
 
     /// Gets a folder of proofs ready.
     fn open_proofs(&self, folder: &Path) -> Result<Proofs<'_>> {
-        make_folder(folder)?;
-        if let Some(there) = self.budgets.numbers().iter().map(|&q| file_of(folder, q)).find(|path| path.exists())
+        let folder = Folder::new(folder);
+        make_folder(&folder.path)?;
+        if let Some(there) = self.budgets.numbers().iter().map(|&q| folder.file_of(q)).find(|path| path.exists())
             && self.run.mode() == Mode::Fresh
         {
             return Err(miette!(
@@ -222,7 +211,7 @@ impl Question<'_> {
             ));
         }
         Ok(Proofs {
-            folder: folder.to_owned(),
+            folder,
             graph: self.graph,
             network: self.network,
             file: self.graph.file(),

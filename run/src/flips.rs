@@ -7,7 +7,7 @@ use gcnproof::{Bound, Budget, Certifier, CertifierBuilder, Execution, Flip, Flip
 use gcnproof_check::format::{Convention, Deployed, Header};
 use gcnproof_check::{Checker, Statement};
 use gcnproof_files::SparseMatrix;
-use gcnproof_results::record::description::{BudgetRecord, CertifyRun, Description, NodeSet, RadiusRun};
+use gcnproof_results::record::description::{BudgetRecord, Description, FlipRun, NodeSet};
 use miette::Result;
 
 use super::deployed::rounding_note;
@@ -40,6 +40,20 @@ impl NodeQuestion<'_, Flips> {
             None => certifier,
         }
     }
+
+    fn described(&self, limit: Option<usize>) -> FlipRun {
+        FlipRun {
+            input: self.identity.clone(),
+            budget: self.options.budget_record.clone(),
+            bound: None,
+            max_global: limit.map(|limit| limit as u64),
+            effort: Some(self.effort_record),
+            class: None,
+            nodes: self.nodes.len(),
+            node_set: NodeSet::new(&self.named_nodes(), self.ids.count()),
+            deployed: self.options.deployed,
+        }
+    }
 }
 
 impl Answered for Flips {
@@ -63,29 +77,17 @@ impl Answered for Flips {
     }
 
     fn description(question: &NodeQuestion<Flips>) -> Description {
-        Description::Certify(CertifyRun {
-            input: question.identity.clone(),
-            budget: question.options.budget_record.with_global(question.budget.global()),
-            bound: Some(question.options.bound),
-            effort: Some(question.effort_record),
+        let options = &question.options;
+        Description::Certify(FlipRun {
+            budget: options.budget_record.with_global(question.budget.global()),
+            bound: Some(options.bound),
             class: Some(question.class),
-            deployed: question.options.deployed,
-            nodes: question.nodes.len(),
-            node_set: NodeSet::new(&question.named_nodes(), question.ids.count()),
+            ..question.described(None)
         })
     }
 
     fn radius_description(question: &NodeQuestion<Flips>, limit: usize) -> Description {
-        Description::Radius(RadiusRun {
-            input: question.identity.clone(),
-            budget: question.options.budget_record.clone(),
-            bound: None,
-            max_global: limit as u64,
-            effort: Some(question.effort_record),
-            deployed: question.options.deployed,
-            nodes: question.nodes.len(),
-            node_set: NodeSet::new(&question.named_nodes(), question.ids.count()),
-        })
+        Description::Radius(question.described(Some(limit)))
     }
 
     fn is_deployed(question: &NodeQuestion<Flips>) -> bool {

@@ -28,6 +28,18 @@ pub struct Run {
     pub host: Arc<dyn Host>,
 }
 
+/// What a run has found.
+pub struct Finished<R> {
+    /// All rows, in order.
+    pub rows: Vec<R>,
+    /// Was the run interrupted?
+    pub interrupted: bool,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// What the run was.
+    pub description: Description,
+}
+
 /// Rows on their way to a file, or only to memory.
 struct Rows<T: Serialize> {
     journal: Option<Journal<T>>,

@@ -15,7 +15,7 @@ use crate::edges::pair::Pair;
 use crate::edges::problem::{EdgeError, EdgeProblem};
 use crate::edges::scene::Scene;
 use crate::edges::search::Step;
-use crate::edges::steps::{Course, Known, Table};
+use crate::edges::steps::{Course, Known, Table, by_nothing};
 use crate::edges::verdict::{EdgeClaim, EdgeReason, EdgeResult, Edges};
 use crate::problem::graph::Graph;
 use crate::search::limits::{Clock, Limits, Stop};
@@ -145,44 +145,27 @@ impl EdgeCertifier {
         let known = match &anchors {
             Some(anchors) => {
                 let nodes = self.limits().nodes;
-                let table = Table { target: &target, scene: &scene, anchors, pace: &pace, nodes, root: &root };
-                self.steps(&table, &pairs, &mut course)
+                let table = Table {
+                    problem,
+                    effort: self.effort,
+                    proofs: self.proofs,
+                    target: &target,
+                    scene: &scene,
+                    anchors,
+                    pace: &pace,
+                    nodes,
+                    root: &root,
+                };
+                table.steps(&pairs, &mut course)
             }
             None => {
                 course.limit = true;
-                pairs.iter().map(|pair| self.by_nothing(&scene, pair, &root, &mut course)).collect()
+                pairs.iter().map(|pair| by_nothing(&scene, pair, &root, &mut course)).collect()
             }
         };
         let mut result = self.conclude((node, reference, predicted), target.edges.len(), known, course);
         result.contradiction = result.disagreement(problem);
         result
-    }
-
-    /// All steps, each for the class pairs that are still open.
-    fn steps(&self, table: &Table, pairs: &[Pair], course: &mut Course) -> Vec<Known> {
-        let mut known: Vec<Known> = pairs.iter().map(|pair| self.by_bound(table, pair, course)).collect();
-        let mut order: Vec<usize> = (0..pairs.len()).filter(|&at| known[at].open).collect();
-        order.sort_by(|&x, &y| known[x].margin.lower.total_cmp(&known[y].margin.lower));
-        match self.effort {
-            Effort::Minimize { gap, .. } => {
-                for at in 0..pairs.len() {
-                    self.minimize(table, &pairs[at], gap, &mut known[at], course);
-                }
-            }
-            _ => {
-                for &at in &order {
-                    if course.attack.is_none() {
-                        self.by_attack(table, &pairs[at], &mut known[at], course);
-                    }
-                }
-                for &at in &order {
-                    if course.attack.is_none() && known[at].open && matches!(self.effort, Effort::Complete(_)) {
-                        self.by_search(table, &pairs[at], &mut known[at], course);
-                    }
-                }
-            }
-        }
-        known
     }
 
     fn conclude(

@@ -419,7 +419,7 @@ fn minima_are_exact_where_floats_cannot_tell() {
             }
             if !labels && seed % 4 == 1 {
                 structure(seed, &exact);
-                let line = case.checked(|checker| minimizer.proof_line(&exact, checker));
+                let line = case.checked(|checker| minimizer.proof_line(&exact, checker).into_line());
                 assert!(matches!(line, Line::Node(_)), "seed {seed}, node {node}: {line:?}");
             }
             tiny += case.units(node).iter().filter(|unit| small(unit)).count();
@@ -569,7 +569,7 @@ fn every_proof_is_shown_to_the_checker() {
         let certifier = EdgeCertifier::new(case.problem()).effort(ALL).proofs(true);
         let result = certifier.one(node).unwrap();
         case.checked(|checker| {
-            let line = certifier.proof_line(&result, checker);
+            let line = certifier.proof_line(&result, checker).into_line();
             assert!(matches!(line, Line::Node(_)), "seed {seed}: {line:?}");
             whole += 1;
             let mut lost = result.clone();
@@ -584,7 +584,7 @@ fn every_proof_is_shown_to_the_checker() {
                 Some(EdgeClaim::NonRobust(_, edges)) => edges.clear(),
                 None => {}
             }
-            let line = certifier.proof_line(&lost, checker);
+            let line = certifier.proof_line(&lost, checker).into_line();
             match &line {
                 Line::Node(proof) => {
                     assert!(checker.check(proof).is_ok(), "seed {seed}");
@@ -816,7 +816,7 @@ fn a_target_of_degree_two_thousand() {
         let result = EdgeCertifier::new(problem.clone()).effort(ALL).proofs(true).one(node).unwrap();
         assert_ne!(result.verdict, Verdict::Undecided);
         let certifier = EdgeCertifier::new(problem.clone());
-        let line = case.checked(|checker| certifier.proof_line(&result, checker));
+        let line = case.checked(|checker| certifier.proof_line(&result, checker).into_line());
         assert!(matches!(line, Line::Node(_)), "{line:?}");
     }
     // All that nobody limits, too: every leaf may go.

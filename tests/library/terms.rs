@@ -111,7 +111,7 @@ fn compare(seeds: std::ops::Range<u64>, shape: Shape) {
                         "seed {seed}, node {node}: {truth} {margin:?}"
                     );
                 }
-                match result.proof_line(&checker) {
+                match result.proof_line(&checker).into_line() {
                     _ if !proofs => {}
                     Line::Node(proof) => {
                         let judged = checker.check(&proof).unwrap();

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, RwLock};
 
+use crate::accepted::{Accepted, Refused};
 use crate::core::leaf::WholeBounds;
 use crate::core::path::Path;
 use crate::core::scope::Scope;
@@ -13,7 +14,7 @@ use crate::expand::exact_hints;
 use crate::fast::{Attempt, Fast, FastTarget};
 use crate::format::exact::ExactHints;
 use crate::format::lines::LONGEST_LINE;
-use crate::format::{BoundsLine, Claim, ClassProof, Convention, Leaf, NodeProof, Step};
+use crate::format::{BoundsLine, Claim, ClassProof, Convention, Leaf, Line, NodeProof, Step};
 use crate::ids::Flip;
 use crate::number::{Dyadic, Interval, Up};
 use crate::rounding::Rounding;
@@ -67,6 +68,17 @@ impl<'a> Checker<'a> {
     /// The first thing that is wrong.
     pub fn check(&self, proof: &NodeProof) -> Result<Verdict, Fault> {
         self.judge(proof, &mut None)
+    }
+
+    /// The line of a proof, if it is accepted; otherwise the proof comes back.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn accept(&self, proof: NodeProof) -> Result<Accepted<Line>, Box<Refused<NodeProof>>> {
+        match self.check(&proof) {
+            Ok(_) => Ok(Accepted::new(Line::Node(proof))),
+            Err(fault) => Err(Box::new(Refused { proof, fault })),
+        }
     }
 
     /// The same proof with every short leaf written out as hints, if it is accepted.

@@ -246,7 +246,7 @@ fn a_contradiction_stops_the_run_and_keeps_its_files() {
     let subject = Subject::Pair { node: 1, reference: 0, class: 1 };
     let mut bad = rows[1].clone();
     bad.contradiction = Some(Contradiction::new(subject, "a bound of 3", "a margin of 2"));
-    let found = arguments.rows(
+    let found = arguments.run().rows(
         NodeRecord::SCHEMA,
         &description,
         &keys,
@@ -275,6 +275,7 @@ fn a_contradiction_stops_the_run_and_keeps_its_files() {
     // What was written before is there, and the run goes on with the others.
     arguments.resume = true;
     let (all, interrupted) = arguments
+        .run()
         .rows(
             NodeRecord::SCHEMA,
             &description,

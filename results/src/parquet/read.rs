@@ -13,7 +13,7 @@ use super::{message, seal};
 use crate::cell::Cell;
 use crate::column::Column;
 use crate::error::{ResultError, other_columns, unreadable};
-use crate::table::{Format, Row, arrange, damaged};
+use crate::format::{Format, Row, arrange, damaged};
 
 /// Reads what [`encode`](super::encode) wrote.
 pub(crate) fn decode(path: &Path, file: &File, schema: &[Column]) -> Result<Vec<Row>, ResultError> {

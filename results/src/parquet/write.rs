@@ -12,8 +12,9 @@ use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use super::{message, seal};
 use crate::cell::Cell;
 use crate::column::{Column, Kind};
+use crate::disk::Put;
 use crate::error::ResultError;
-use crate::table::{Put, Row};
+use crate::format::Row;
 
 /// The rows of one row group: enough for compression, few enough for readers that take a group at a
 /// time.

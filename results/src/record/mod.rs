@@ -12,6 +12,7 @@ pub mod node;
 mod node_set;
 pub mod pair;
 pub mod radius;
+mod settings;
 pub mod study;
 
 use serde::{Deserialize, Serialize};
