@@ -18,6 +18,8 @@ use miette::{Result, miette};
 
 use super::budgets::Budgets;
 use super::collective_proofs::{Proofs, file_of};
+use super::effort::limit_words;
+use super::flips::nothing_to_attack;
 use super::known_radii::KnownRadii;
 use super::run::{Run, make_folder};
 
@@ -69,6 +71,9 @@ pub struct Question<'a> {
     pub effort: Effort,
     /// The same for the record.
     pub effort_record: EffortRecord,
+    /// Are single nodes searched up to the largest budget? Otherwise up to a few flips: what takes more is bounded as well by what
+    /// every single flip can do.
+    pub exhaustive: bool,
     /// Swaps that the search for an attack tries, if given.
     pub swaps: Option<usize>,
     /// The folder that proofs go to.
@@ -120,6 +125,9 @@ impl Question<'_> {
             nodes: nodes.len(),
             node_set: NodeSet::new(&nodes, self.graph.node_count()),
         });
+        if let Some(note) = nothing_to_attack(&self.budget) {
+            self.run.host.note(&note);
+        }
         let failed = Mutex::new(None);
         let key = |row: &CollectiveRecord| row.q_global;
         let (rows, interrupted) = self.run.rows(CollectiveRecord::SCHEMA, &description, &keys, key, |open, done| {
@@ -203,10 +211,10 @@ impl Question<'_> {
         Ok(nodes)
     }
 
-    /// Up to how many flips nodes are looked at by themselves. Without a complete search, few: what takes more is bounded as well by the rows of weights.
+    /// Up to how many flips nodes are looked at by themselves. Rows of counts rest on nothing else.
     fn most_alone(&self) -> usize {
         let most = self.budgets.numbers().last().copied().unwrap_or(0);
-        if self.effort == Effort::Bounds && self.rows != Rows::Count { most.min(ALONE) } else { most }
+        if self.exhaustive || self.rows == Rows::Count { most } else { most.min(ALONE) }
     }
 
     /// Gets a folder of proofs ready.
@@ -239,6 +247,15 @@ impl Question<'_> {
         let bar = self.run.host.stage(nodes.len(), "single nodes");
         let found = bases(certifier, nodes, self.most_alone(), self.run.stopped(), |_| bar.advance()).ok().flatten();
         bar.finish();
+        let given_up = found.iter().flatten().filter(|base| base.limit_hit).count();
+        if let (1.., Effort::Complete(limits)) = (given_up, self.effort) {
+            self.run.host.note(&format!(
+                "note: the search for what single nodes withstand was stopped at {} for {given_up} of {} nodes: the bounds hold, \
+                 and a longer --time-limit may give better ones",
+                limit_words(&limits),
+                nodes.len()
+            ));
+        }
         found
     }
 }

@@ -345,16 +345,20 @@ impl Description {
         }
     }
 
-    /// How far the run goes: bounds alone, if nothing else was written.
-    pub fn level(&self) -> Level {
-        let effort = match self {
+    /// How far the run goes, if that was written.
+    pub fn effort(&self) -> Option<EffortRecord> {
+        match self {
             Description::Certify(run) => run.effort,
             Description::Radius(run) => run.effort,
             Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some(run.effort),
             Description::Collective(run) => run.effort,
             Description::Validate(_) | Description::Table1(_) => None,
-        };
-        effort.map_or(Level::Bounds, |effort| effort.level)
+        }
+    }
+
+    /// Which searches the run makes: bounds alone, if nothing else was written.
+    pub fn level(&self) -> Level {
+        self.effort().map_or(Level::Bounds, |effort| effort.level)
     }
 }
 
