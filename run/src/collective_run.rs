@@ -121,6 +121,7 @@ impl Question<'_> {
             solver: matches!(self.solver, Proposer::Highs(_)).then(|| "highs".into()),
             class: self.class,
             effort: known.is_none().then_some(self.effort_record),
+            shallow: known.is_none() && self.effort != Effort::Bounds && self.most_alone() < self.largest(),
             swaps: self.swaps,
             nodes: nodes.len(),
             node_set: NodeSet::new(&nodes, self.graph.node_count()),
@@ -211,9 +212,14 @@ impl Question<'_> {
         Ok(nodes)
     }
 
+    /// The largest budget.
+    fn largest(&self) -> usize {
+        self.budgets.numbers().last().copied().unwrap_or(0)
+    }
+
     /// Up to how many flips nodes are looked at by themselves. Rows of counts rest on nothing else.
     fn most_alone(&self) -> usize {
-        let most = self.budgets.numbers().last().copied().unwrap_or(0);
+        let most = self.largest();
         if self.exhaustive || self.rows == Rows::Count { most } else { most.min(ALONE) }
     }
 

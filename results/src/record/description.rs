@@ -109,6 +109,9 @@ pub struct CollectiveRun {
     /// How far single nodes were searched; nothing where a file says what is known of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<EffortRecord>,
+    /// Were single nodes searched up to a few flips, and not up to the largest budget? Runs of bounds always are, without saying so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shallow: bool,
     /// Swaps of the search for an attack, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub swaps: Option<usize>,
