@@ -11,7 +11,7 @@ use gcnproof_run::effort::{limits, usual_seconds};
 #[derive(Args, Clone, Debug)]
 pub struct EffortArguments {
     /// Find the worst-case margin of every class pair: the exact minimum and the flips that attain it
-    #[arg(long, conflicts_with_all = ["complete", "bounds_only"], help_heading = "Effort")]
+    #[arg(long, conflicts_with_all = ["complete", "bounds_only"], help_heading = "Effort", hide_short_help = true)]
     minimize: bool,
     /// With --minimize: accept an interval of this width, relative to the size of the margin (0: the exact minimum)
     #[arg(
@@ -54,7 +54,8 @@ pub struct SearchArguments {
     /// Search without a time limit, unless --time-limit sets one
     #[arg(long, help_heading = "Effort", hide_short_help = true)]
     complete: bool,
-    /// Stop the search for a node after so many seconds; it then stays undecided [default: 5; none with --complete or --minimize]
+    /// Stop the search for a node (in radius: at one Q) after so many seconds; it then stays undecided [default: 5; none with
+    /// --complete or --minimize]
     #[arg(long, value_name = "SECONDS", conflicts_with = "bounds_only", help_heading = "Effort", value_parser = seconds)]
     time_limit: Option<f64>,
     /// Stop the search for a class pair after so many nodes of its search tree

@@ -19,7 +19,7 @@ use super::logits::{LogitsArguments, refuse_logits};
 use super::run::{Format, RunArguments};
 use super::told::Told;
 
-/// For each node the largest Q that is certified and the smallest Q with a witness (q fixed).
+/// For each node the largest Q at which it is proved robust, and the smallest Q at which an attack is known (q fixed).
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   gcnproof radius cora.npz gcn.safetensors -q 1%
@@ -64,7 +64,7 @@ impl Radius {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         self.run.prepare()?;
-        let asked = [("-Q", "--max-Q", &self.global), ("-E", "--max-E", &self.edges_global)];
+        let asked = [("-Q", "--max-Q", &self.global), ("--edges remove -E", "--max-E", &self.edges_global)];
         if let Some((option, instead, Some(number))) = asked.into_iter().find(|(_, _, number)| number.is_some()) {
             return Err(miette!(
                 help = format!(

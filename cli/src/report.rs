@@ -124,7 +124,7 @@ fn check_results(paths: &[PathBuf]) -> Result<()> {
     let other = |path: &&PathBuf| ends(path, "npz") || ends(path, "safetensors");
     let Some(path) = paths.iter().find(other) else { return Ok(()) };
     let is_graph = ends(path, "npz") && gcnproof_files::read_model(path).is_err();
-    let (what, option) = if is_graph { ("graph", "--graph") } else { ("model", "--model") };
+    let (what, option) = if is_graph { ("graph", "--graph") } else { ("model", "--graph GRAPH --model") };
     Err(miette!(
         help = format!(
             "run `gcnproof certify GRAPH MODEL -Q 12 --out results.parquet` first, then `gcnproof report results.parquet {option} {}`",

@@ -74,7 +74,8 @@ pub fn command_of(run: &Description) -> String {
             parts.extend((run.rows == Rows::Count).then(|| "--rows count".to_string()));
             parts.extend((run.rows == Rows::Provable).then(|| "--proofs FOLDER".to_string()));
             parts.extend(run.effort.is_none().then(|| "--radii FILE".to_string()));
-            let exhaustive = run.effort.is_some_and(|effort| effort.level == Level::Complete && effort.time_limit.is_some());
+            let exhaustive =
+                run.effort.is_some_and(|effort| effort.level == Level::Complete && effort.time_limit.is_some());
             parts.extend((exhaustive && !run.shallow).then(|| "--complete".to_string()));
             effort(&mut parts, run.effort.as_ref());
         }
