@@ -64,7 +64,7 @@ impl Explain {
         }
         let limits =
             Limits { time: Duration::try_from_secs_f64(self.time_limit).unwrap_or_default(), ..Limits::default() };
-        if self.edges.wanted()? {
+        if self.edges.wanted(None)? {
             return self.execute_edges(&graph, &network, &identity, limits);
         }
         let (budget, record) = self.local.budget(&graph, self.global)?;

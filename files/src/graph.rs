@@ -79,7 +79,7 @@ pub fn parse_graph_or_part(name: &str, bytes: &[u8], options: &GraphOptions) -> 
         // A list of edges does not say how many nodes there are; the rows of the attributes do.
         Some(edges) => {
             let (attributes, entry) = reader.attribute_matrix()?;
-            let adjacency = reader.edges(edges, attributes.rows)?;
+            let adjacency = reader.edges(edges, attributes.rows, options)?;
             (reader.adjacency(name, edges, adjacency, options)?, attributes, entry)
         }
     };

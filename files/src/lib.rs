@@ -68,7 +68,7 @@ pub use digest::ids as digest_ids;
 pub use digest::matrix as matrix_digest;
 pub use error::FileError;
 pub use graph::{parse_graph, parse_graph_or_part, read_graph, read_graph_or_part};
-pub use integers::{parse_integers, read_integers};
+pub use integers::{parse_integers, read_ends, read_integers};
 pub use logits::read_logits;
 pub use matrix::{parse_matrix, read_array, read_matrix};
 pub use model::{ModelOptions, describe_model, parse_model, parse_model_with, read_model, read_model_with};

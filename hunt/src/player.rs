@@ -59,7 +59,7 @@ impl How {
         match self {
             How::Paper => "--bound paper",
             How::Anchored => "--bound anchored",
-            How::Best => "",
+            How::Best => "--bounds-only",
             How::Optimal => "--omega optimal",
             How::Complete => "--complete",
             How::Minimize => "--minimize",

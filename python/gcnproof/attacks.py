@@ -221,7 +221,7 @@ def collective(
     radii: Radii | Path | None = None,
     rows: Literal["all", "count"] = "all",
     solver: Literal["own", "highs"] = "own",
-    complete: bool = False,
+    complete: bool | None = None,
     flips: Direction = "both",
     freeze_nodes: Any = None,
     freeze_attributes: Any = None,
@@ -247,9 +247,9 @@ def collective(
     frozen are those of `certify`; `attacked_nodes` limits in how many nodes the attacker changes attributes. Predictions of `nodes`
     count, or all; with class_="labels" only those that agree with the label.
 
-    The bound starts from what each node withstands by itself: it is searched for, with `complete=True` exactly (`time_limit` gives a node up
-    after so many seconds), or `radii` says it, the result of `radius` on the same graph, model and q, or its file. `rows="count"` uses
-    nothing else; by default the bound also uses what every single flip can do to each node. With it `solver="highs"` lets HiGHS propose the multipliers
+    The bound starts from what each node withstands by itself: it is searched for, up to a few flips and 5 seconds a node (`time_limit`), with
+    `complete=True` up to the largest budget and without a limit, with `complete=False` by bounds alone; or `radii` says it, the
+    result of `radius` on the same graph, model and q, or its file. `rows="count"` uses nothing else; by default the bound also uses what every single flip can do to each node. With it `solver="highs"` lets HiGHS propose the multipliers
     of the bound, in a build with the laboratory. `swaps` says how long the search for an attack goes on.
 
     `proofs` is a folder that gets a proof of every bound, one file Q-N.jsonl for each budget, which `check` reads. `out`, `resume` and

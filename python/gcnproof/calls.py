@@ -24,7 +24,7 @@ def _path(path: Path | None) -> str | None:
 
 
 def _search(
-    complete: bool,
+    complete: bool | None,
     minimize: bool,
     time_limit: float | None,
     exact_margins: bool = False,
@@ -40,6 +40,11 @@ def _search(
         "deployed": deployed, "operator_error": operator_error, "flush_subnormals": flush_subnormals,
         "unit_roundoff": None if unit_roundoff is None else float(unit_roundoff),
     }
+
+
+def _without_search(complete: bool | None, bound: str) -> bool | None:
+    """What one bound certifies is asked without a search, unless `complete` says otherwise."""
+    return False if complete is None and bound != "best" else complete
 
 
 def _tell(facts: dict[str, Any]) -> None:
@@ -59,7 +64,7 @@ def certify(
     e: Any = None,
     keep_one_edge: bool = True,
     freeze_edges: Any = None,
-    complete: bool = False,
+    complete: bool | None = None,
     minimize: bool = False,
     nodes: Any = None,
     flips: Direction = "both",
@@ -91,9 +96,9 @@ def certify(
     left. `keep_one_edge` says whether every node that has edges keeps one; `freeze_edges` are pairs of ids that cannot be removed.
     The results are EdgeResults, whose witnesses are edges.
 
-    `complete=True` goes on until every node is decided, `minimize=True` until the worst-case margin of every class pair is known
-    exactly; `time_limit` gives a node up after so many seconds of that. `nodes` takes ids, a slice, or a mask. `flips` is "both",
-    "add" or "remove"; nodes and attributes can be frozen. `class_` is the class to be kept: "predicted" or "labels".
+    What bounds leave open is searched, 5 seconds a node; `time_limit` sets another limit, `complete=True` alone sets none, and
+    `complete=False` does not search. `minimize=True` goes on until the worst-case margin of every class pair is known exactly.
+    `nodes` takes ids, a slice, or a mask. `flips` is "both", "add" or "remove"; nodes and attributes can be frozen. `class_` is the class to be kept: "predicted" or "labels".
     `margins="tight"` evaluates all bounds also where a node is robust by far; by default the first that shows it is enough.
 
     `deployed="float32"` also decides what holds for every execution in float32, whatever the order of its sums: `deployed` of a node is
@@ -137,7 +142,10 @@ def certify(
             subject.network,
             _flips(Q, "Q"),
             attacker(subject.graph, q, flips, freeze_nodes, freeze_attributes),
-            _search(complete, minimize, time_limit, minimize, margins, deployed, operator_error, flush_subnormals, unit_roundoff),
+            _search(
+                _without_search(complete, bound), minimize, time_limit, minimize, margins, deployed, operator_error, flush_subnormals,
+                unit_roundoff,
+            ),
             selected(nodes, subject.graph.node_count),
             class_,
             bound,
@@ -168,7 +176,7 @@ def radius(
     max_E: int = 1000,
     keep_one_edge: bool = True,
     freeze_edges: Any = None,
-    complete: bool = False,
+    complete: bool | None = None,
     nodes: Any = None,
     flips: Direction = "both",
     freeze_nodes: Any = None,
@@ -184,7 +192,8 @@ def radius(
     resume: bool = False,
     force: bool = False,
 ) -> Radii:
-    """For every node the largest Q that is certified and the smallest Q with a witness, up to `max_Q`; `complete=True` closes the gap.
+    """For every node the largest Q that is certified and the smallest Q with a witness, up to `max_Q`. What bounds leave open
+    between them is searched, 5 seconds a node and Q; `complete=True` sets no limit, and `complete=False` does not search.
 
     With `edges="remove"` the same for E, the number of removed edges, up to `max_E`: EdgeRadii. The other arguments are those of `certify`.
     """

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gcnproof::internals::deployed::execution::precision;
-use gcnproof::{Bound, Budget, Direction, Effort, Execution, Graph, Limits, LocalBudget, Margins};
+use gcnproof::{Bound, Budget, Direction, Effort, Execution, Graph, LocalBudget, Margins};
 use gcnproof_cli::run::run;
 use gcnproof_results::record::description::{EffortRecord, Level};
+use gcnproof_run::effort::{limits, usual_seconds};
 use gcnproof_run::run::Run;
 use numpy::{AllowTypeChange, PyArrayLike1};
 use pyo3::prelude::*;
@@ -67,7 +68,8 @@ impl Attacker<'_> {
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Search {
-    complete: bool,
+    /// Nothing: a search with the usual limit.
+    complete: Option<bool>,
     minimize: bool,
     exact_margins: bool,
     time_limit: Option<f64>,
@@ -101,25 +103,33 @@ impl Search {
         }
     }
 
+    /// Was a complete search asked for by that name?
+    pub fn is_complete(&self) -> bool {
+        self.complete == Some(true)
+    }
+
     /// As the library takes it, and for the record.
     pub fn effort(&self, py: Python) -> PyResult<(Effort, EffortRecord)> {
-        let time = match self.time_limit {
-            None => Duration::MAX,
-            Some(seconds) => Duration::try_from_secs_f64(seconds)
-                .map_err(|_| wrong(py, &format!("time_limit={seconds}"), "give a number of seconds, 0 or more"))?,
-        };
-        let limits = Limits { time, ..Limits::default() };
+        if let Some(seconds) = self.time_limit
+            && Duration::try_from_secs_f64(seconds).is_err()
+        {
+            return Err(wrong(py, &format!("time_limit={seconds}"), "give a number of seconds, 0 or more"));
+        }
+        let mut time_limit = self.time_limit;
         let effort = match (self.complete, self.minimize) {
-            (true, true) => {
+            (Some(true), true) => {
                 return Err(wrong(py, "complete and minimize are asked for", "minimize decides every node, too"));
             }
-            (_, true) => Effort::Minimize { limits, gap: 0.0 },
-            (true, _) => Effort::Complete(limits),
-            _ if self.time_limit.is_some() => {
+            (_, true) => Effort::Minimize { limits: limits(time_limit, None), gap: 0.0 },
+            (Some(false), _) if time_limit.is_some() => {
                 let message = "time_limit limits a search, and without one it does nothing";
                 return Err(wrong(py, message, "say complete=True or minimize=True, or leave it out"));
             }
-            _ => Effort::Bounds,
+            (Some(false), _) => Effort::Bounds,
+            (complete, _) => {
+                time_limit = time_limit.or_else(|| usual_seconds(complete.is_some()));
+                Effort::Complete(limits(time_limit, None))
+            }
         };
         let margins = match self.margins.as_str() {
             "tight" => Margins::Tight,
@@ -130,10 +140,7 @@ impl Search {
         };
         let exact_margins = self.exact_margins && self.minimize;
         let level = Level::from(effort);
-        Ok((
-            effort,
-            EffortRecord { level, time_limit: self.time_limit, node_limit: None, gap: None, margins, exact_margins },
-        ))
+        Ok((effort, EffortRecord { level, time_limit, node_limit: None, gap: None, margins, exact_margins }))
     }
 }
 

@@ -87,6 +87,7 @@ pub fn collective<'py>(
     let budgets = budgets.budgets(py)?;
     let budget = attacker.budget(py, &graph.0, 0)?;
     let (effort, effort_record) = search.effort(py)?;
+    let exhaustive = search.is_complete();
     let nodes = nodes.map(|nodes| selected(py, graph, Some(nodes))).transpose()?;
     let class = match class_ {
         "predicted" => Class::Predicted,
@@ -130,6 +131,7 @@ pub fn collective<'py>(
             solver,
             effort,
             effort_record,
+            exhaustive,
             swaps,
             proofs: proofs.as_deref(),
             run: &run,

@@ -210,7 +210,7 @@ def test_labels_as_the_class_to_be_kept(problem):
     ("options", "words"),
     [
         ({"complete": True, "minimize": True}, "minimize decides"),
-        ({"time_limit": 1.0}, "complete=True"),
+        ({"time_limit": 1.0, "complete": False}, "complete=True"),
         ({"time_limit": -1.0, "complete": True}, "seconds"),
         ({"nodes": []}, "no node is selected"),
         ({"nodes": [9]}, "there is no node 9"),

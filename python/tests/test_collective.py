@@ -239,7 +239,7 @@ def test_what_cannot_be_asked_is_refused():
     refused("swaps=1.5", swaps=1.5)
     refused("no node 99", nodes=[99])
     refused("no node is selected", nodes=[])
-    refused("time_limit limits a search", time_limit=1.0)
+    refused("time_limit limits a search", time_limit=1.0, complete=False)
     refused("resume=True without a file", resume=True)
     refused("no such file", radii="nothing.jsonl")
     unlabelled = gcnproof.Graph(graph.adjacency, graph.attributes)

@@ -154,7 +154,7 @@ impl Collective {
     /// Were single nodes looked at up to a few flips alone? Then their number falls faster than the truth.
     pub fn is_shallow(&self) -> bool {
         let by_bounds = |run: &CollectiveRun| run.effort.is_some_and(|effort| effort.level == Level::Bounds);
-        let shallow = |run: &CollectiveRun| by_bounds(run) && run.rows != Rows::Count;
+        let shallow = |run: &CollectiveRun| (by_bounds(run) || run.shallow) && run.rows != Rows::Count;
         !matches!(self.origin, AloneFrom::Radii(_)) && self.run.as_ref().is_some_and(shallow)
     }
 }

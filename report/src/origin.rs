@@ -75,6 +75,9 @@ pub fn command_of(run: &Description) -> String {
             parts.extend((run.rows == Rows::Count).then(|| "--rows count".to_string()));
             parts.extend((run.rows == Rows::Provable).then(|| "--proofs FOLDER".to_string()));
             parts.extend(run.effort.is_none().then(|| "--radii FILE".to_string()));
+            let exhaustive =
+                run.effort.is_some_and(|effort| effort.level == Level::Complete && effort.time_limit.is_some());
+            parts.extend((exhaustive && !run.shallow).then(|| "--complete".to_string()));
             effort(&mut parts, run.effort.as_ref());
         }
         Description::Validate(run) => {
@@ -148,9 +151,10 @@ fn edges(parts: &mut Vec<String>, budget: &EdgeBudgetRecord) {
 fn effort(parts: &mut Vec<String>, effort: Option<&EffortRecord>) {
     let Some(effort) = effort else { return };
     parts.extend(match effort.level {
-        Level::Bounds => None,
+        Level::Bounds => Some("--bounds-only".to_string()),
         Level::Optimal => Some("--omega optimal".to_string()),
-        Level::Complete => Some("--complete".to_string()),
+        // A search with a time limit is the default.
+        Level::Complete => effort.time_limit.is_none().then(|| "--complete".to_string()),
         Level::Minimize => Some("--minimize".to_string()),
     });
     parts.extend(effort.time_limit.map(|seconds| format!("--time-limit {seconds}")));

@@ -18,6 +18,8 @@ use miette::{Result, miette};
 
 use super::budgets::Budgets;
 use super::collective_proofs::{Folder, Proofs};
+use super::effort::limit_words;
+use super::flips::nothing_to_attack;
 use super::known_radii::KnownRadii;
 use super::run::{Finished, Run, make_folder};
 
@@ -69,6 +71,9 @@ pub struct Question<'a> {
     pub effort: Effort,
     /// The same for the record.
     pub effort_record: EffortRecord,
+    /// Are single nodes searched up to the largest budget? Otherwise up to a few flips: what takes more is bounded as well by what
+    /// every single flip can do.
+    pub exhaustive: bool,
     /// Swaps that the search for an attack tries, if given.
     pub swaps: Option<usize>,
     /// The folder that proofs go to, or the name of its files with `N` for the budget.
@@ -104,10 +109,14 @@ impl Question<'_> {
             solver: matches!(self.solver, Proposer::Highs(_)).then(|| "highs".into()),
             class: self.class,
             effort: known.is_none().then_some(self.effort_record),
+            shallow: known.is_none() && self.effort != Effort::Bounds && self.most_alone() < self.largest(),
             swaps: self.swaps,
             nodes: nodes.len(),
             node_set: NodeSet::new(&nodes, self.graph.node_count()),
         });
+        if let Some(note) = nothing_to_attack(&self.budget) {
+            self.run.host.note(&note);
+        }
         let failed = Mutex::new(None);
         let key = |row: &CollectiveRecord| row.q_global;
         let (rows, interrupted) = self.run.rows(CollectiveRecord::SCHEMA, &description, &keys, key, |open, done| {
@@ -191,10 +200,15 @@ impl Question<'_> {
         Ok(nodes)
     }
 
-    /// Up to how many flips nodes are looked at by themselves. Without a complete search, few: what takes more is bounded as well by the rows of weights.
+    /// The largest budget.
+    fn largest(&self) -> usize {
+        self.budgets.numbers().last().copied().unwrap_or(0)
+    }
+
+    /// Up to how many flips nodes are looked at by themselves. Rows of counts rest on nothing else.
     fn most_alone(&self) -> usize {
-        let most = self.budgets.numbers().last().copied().unwrap_or(0);
-        if self.effort == Effort::Bounds && self.rows != Rows::Count { most.min(ALONE) } else { most }
+        let most = self.largest();
+        if self.exhaustive || self.rows == Rows::Count { most } else { most.min(ALONE) }
     }
 
     /// Gets a folder of proofs ready.
@@ -228,6 +242,15 @@ impl Question<'_> {
         let bar = self.run.host.stage(nodes.len(), "single nodes");
         let found = bases(certifier, nodes, self.most_alone(), self.run.stopped(), |_| bar.advance()).ok().flatten();
         bar.finish();
+        let given_up = found.iter().flatten().filter(|base| base.limit_hit).count();
+        if let (1.., Effort::Complete(limits)) = (given_up, self.effort) {
+            self.run.host.note(&format!(
+                "note: the search for what single nodes withstand was stopped at {} for {given_up} of {} nodes: the bounds hold, \
+                 and a longer --time-limit may give better ones",
+                limit_words(&limits),
+                nodes.len()
+            ));
+        }
         found
     }
 }

@@ -32,6 +32,19 @@ impl FlipOptions {
     }
 }
 
+/// In words, that a budget permits no flip, if it does not.
+pub fn nothing_to_attack(budget: &Budget) -> Option<String> {
+    let frozen = budget.frozen_attributes();
+    let why = if budget.locals().iter().all(|&q| q == 0) {
+        "no node may be changed (q = 0, or all nodes are frozen)"
+    } else if !frozen.is_empty() && frozen.iter().all(|&frozen| frozen) {
+        "all attributes are frozen"
+    } else {
+        return None;
+    };
+    Some(format!("nothing can be attacked: {why}, so every node keeps its class unless two classes tie"))
+}
+
 impl NodeQuestion<'_, Flips> {
     fn builder(&self) -> CertifierBuilder {
         let certifier = self.run.certifier(self.graph, self.network, self.budget.clone()).effort(self.effort);
@@ -95,7 +108,8 @@ impl Answered for Flips {
     }
 
     fn note(question: &NodeQuestion<Flips>) -> Option<String> {
-        rounding_note(question.options.deployed, question.network)
+        let nothing = nothing_to_attack(&question.budget);
+        nothing.or_else(|| rounding_note(question.options.deployed, question.network))
     }
 
     fn header(question: &NodeQuestion<Flips>, classes: Convention) -> Header {

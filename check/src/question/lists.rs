@@ -57,18 +57,23 @@ impl Ids<'_> {
     }
 }
 
-/// `12` or `1%`: so many flips at a node of so many attributes. A percentage is rounded down, but to 1 at least if it
-/// is more than 0.
+/// `12`, `1%`, or the same share as `0.01`: so many flips at a node of so many attributes. A share is rounded down, but to 1 at
+/// least if it is more than 0.
 pub(super) fn local(text: &str, attributes: usize) -> Result<u64, String> {
-    let wrong = || format!("-q: '{text}' is neither a number of flips (12) nor a percentage of the attributes (1%)");
-    let Some(percent) = text.strip_suffix('%') else { return text.trim().parse().map_err(|_| wrong()) };
-    let (whole, part) = percent.trim().split_once('.').unwrap_or((percent.trim(), ""));
+    let wrong =
+        || format!("-q: '{text}' is neither a number of flips (12) nor a share of the attributes (1%, or 0.01)");
+    let percent = text.strip_suffix('%');
+    let share = percent.unwrap_or(text).trim();
+    if percent.is_none() && !share.contains('.') {
+        return share.parse().map_err(|_| wrong());
+    }
+    let (whole, part) = share.split_once('.').unwrap_or((share, ""));
     let digits = format!("{whole}{part}");
     let fits = digits.len() <= 15 && digits.bytes().all(|digit| digit.is_ascii_digit());
     let number: u128 = digits.parse().ok().filter(|_| fits).ok_or_else(wrong)?;
     // The share is number / all. What is 10⁻⁹ below a whole number is a rounded share of it, such as 33.3333333333 %.
-    let all = 100 * 10u128.pow(part.len() as u32);
-    if number > all {
+    let all = if percent.is_some() { 100 } else { 1 } * 10u128.pow(part.len() as u32);
+    if number > all || percent.is_none() && number == all {
         return Err(wrong());
     }
     const NEAR: u128 = 1_000_000_000;
@@ -196,12 +201,18 @@ mod tests {
             ("100%", 7, 7),
             ("2.5 %", 40, 1),
             (".5%", 400, 2),
+            ("0.01", 1433, 14),
+            ("0.29", 100, 29),
+            ("0.0", 50, 0),
+            (".0001", 50, 1),
         ];
         let rounded = [("33.3333333333%", 30, 10), ("33.33%", 30, 9), ("100.0%", usize::MAX, u64::MAX), ("12", 3, 12)];
         for (text, attributes, flips) in cases.into_iter().chain(rounded) {
             assert_eq!(local(text, attributes), Ok(flips), "{text} of {attributes}");
         }
-        for text in ["101%", "-1%", "%", "1e1%", "nan%", "", "1.5", "99999999999999999999%"] {
+        for text in
+            ["101%", "-1%", "%", "1e1%", "nan%", "", "1.5", "1.0", ".", "0.01.1", "-0.5", "99999999999999999999%"]
+        {
             assert!(local(text, 10).is_err(), "{text}");
         }
     }

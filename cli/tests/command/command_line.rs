@@ -58,12 +58,24 @@ fn a_killed_run_leaves_a_valid_file_and_resumes_to_the_same_rows() {
     let nodes = "0-199";
     let whole = folder.path().join("whole.parquet");
     let start = Instant::now();
-    let done = gcnproof(&["certify", GRAPH, model, "-Q", "12", "--nodes", nodes, "--out", whole.to_str().unwrap()]);
+    let done = gcnproof(&[
+        "certify",
+        GRAPH,
+        model,
+        "-Q",
+        "12",
+        "--bounds-only",
+        "--nodes",
+        nodes,
+        "--out",
+        whole.to_str().unwrap(),
+    ]);
     assert!(done.status.success(), "{}", text(&done.stderr));
     let duration = start.elapsed();
     for extension in ["parquet", "jsonl", "csv"] {
         let out = folder.path().join(format!("killed.{extension}"));
-        let arguments = ["certify", GRAPH, model, "-Q", "12", "--nodes", nodes, "--out", out.to_str().unwrap()];
+        let arguments =
+            ["certify", GRAPH, model, "-Q", "12", "--bounds-only", "--nodes", nodes, "--out", out.to_str().unwrap()];
         let mut child = Command::new(env!("CARGO_BIN_EXE_gcnproof"))
             .args(arguments)
             .stdout(Stdio::null())
@@ -267,7 +279,9 @@ fn radius_agrees_with_certify() {
         let verdict = |q: u64, workspace: &mut _| {
             let budget = gcnproof::Budget::uniform(&graph, q as usize, 14);
             let problem = gcnproof::Problem::new(graph.clone(), gcn.clone(), budget).unwrap();
-            let certifier = gcnproof::Certifier::builder(problem).build();
+            let certifier = gcnproof::Certifier::builder(problem)
+                .effort(gcnproof::Effort::Complete(gcnproof::Limits::default()))
+                .build();
             certifier.certify_node(row.node as usize, workspace).verdict
         };
         if row.node < 4 {

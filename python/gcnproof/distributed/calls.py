@@ -6,7 +6,7 @@ import os
 from typing import Any, Literal
 
 from .. import _native
-from ..calls import Direction, _path, _search, _tell
+from ..calls import Direction, _path, _search, _tell, _without_search
 from ..errors import IncompleteRun, InputError
 from ..progress import Listener, Progress
 from ..results import Radii, Results
@@ -25,7 +25,7 @@ def certify(
     q: Any,
     *,
     address: str | None = None,
-    complete: bool = False,
+    complete: bool | None = None,
     minimize: bool = False,
     nodes: Any = None,
     flips: Direction = "both",
@@ -61,7 +61,10 @@ def certify(
         "certify",
         _flips(Q, "Q"),
         attacker(subject.graph, q, flips, freeze_nodes, freeze_attributes),
-        _search(complete, minimize, time_limit, minimize, margins, deployed, operator_error, flush_subnormals, unit_roundoff),
+        _search(
+            _without_search(complete, bound), minimize, time_limit, minimize, margins, deployed, operator_error, flush_subnormals,
+            unit_roundoff,
+        ),
         class_,
         bound,
         proofs is not None,
@@ -77,7 +80,7 @@ def radius(
     *,
     address: str | None = None,
     max_Q: int = 1000,
-    complete: bool = False,
+    complete: bool | None = None,
     nodes: Any = None,
     flips: Direction = "both",
     freeze_nodes: Any = None,

@@ -87,6 +87,9 @@ pub struct CollectiveRun {
     /// How far single nodes were searched; nothing where a file says what is known of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<EffortRecord>,
+    /// Were single nodes searched up to a few flips, and not up to the largest budget? Runs of bounds always are, without saying so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shallow: bool,
     /// Swaps of the search for an attack, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub swaps: Option<usize>,
@@ -215,15 +218,19 @@ impl Description {
         }
     }
 
-    /// How far the run goes: bounds alone, if nothing else was written.
-    pub fn level(&self) -> Level {
-        let effort = match self {
+    /// How far the run goes, if that was written.
+    pub fn effort(&self) -> Option<EffortRecord> {
+        match self {
             Description::Certify(run) | Description::Radius(run) => run.effort,
             Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some(run.effort),
             Description::Collective(run) => run.effort,
             Description::Validate(_) | Description::Table1(_) => None,
-        };
-        effort.map_or(Level::Bounds, |effort| effort.level)
+        }
+    }
+
+    /// Which searches the run makes: bounds alone, if nothing else was written.
+    pub fn level(&self) -> Level {
+        self.effort().map_or(Level::Bounds, |effort| effort.level)
     }
 }
 
