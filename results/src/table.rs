@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::{DeserializeOwned, IntoDeserializer};
 
 use super::cell::{Cell, Complaint};
-use super::column::Column;
+use super::column::{self, Column};
 use super::error::{ResultError, name, unreadable};
 use super::into_cell::ToCell;
 use super::{disk, parquet, text};
@@ -54,12 +54,22 @@ pub fn write<'a, T: Serialize + 'a>(
     schema: &[Column],
     rows: impl IntoIterator<Item = &'a T>,
 ) -> Result<(), ResultError> {
+    write_of(path, schema, rows, None)
+}
+
+/// The same, with the description of the run where the format has a place for it: Parquet's metadata.
+pub(super) fn write_of<'a, T: Serialize + 'a>(
+    path: &Path,
+    schema: &[Column],
+    rows: impl IntoIterator<Item = &'a T>,
+    run: Option<&serde_json::Value>,
+) -> Result<(), ResultError> {
     let format = Format::from_path(path)?;
     // Cells take several times the memory of rows: they are made on the way, part by part.
     let rows = rows.into_iter().enumerate().map(|(row, value)| to_row(path, schema, row, value));
     let wrong = |problem: String| ResultError::Unencodable { file: name(path), problem };
     disk::replace_with(path, |put| match format {
-        Format::Parquet => parquet::encode(schema, rows, wrong, put),
+        Format::Parquet => parquet::encode(schema, rows, run, wrong, put),
         Format::JsonLines => text::encode_json_lines(schema, rows, wrong, put),
         Format::Csv => text::encode_csv(schema, rows, wrong, put),
     })
@@ -126,7 +136,7 @@ pub(super) fn damaged(path: &Path, format: Format, place: String, problem: Strin
 pub(super) fn arrange(schema: &[Column], fields: Vec<(Cow<'static, str>, Cell)>) -> Result<Row, Complaint> {
     let mut row: Vec<Option<Cell>> = vec![None; schema.len()];
     for (field, cell) in fields {
-        let place = schema.iter().position(|column| column.name == field);
+        let place = column::place(schema, &field);
         let place = place.ok_or_else(|| Complaint(format!("there is no column `{field:.60}`")))?;
         row[place] = Some(cell);
     }

@@ -7,6 +7,7 @@ pub mod contradiction;
 pub mod decide;
 pub mod deployment;
 mod many;
+pub(crate) mod minimal;
 pub mod radius;
 pub mod settings;
 mod shifted;
