@@ -166,8 +166,14 @@ pub fn explained(graph: &Graph, result: &EdgeResult, budget: &EdgeBudgetRecord) 
     if result.verdict == Verdict::NonRobust {
         let _ = writeln!(
             text,
-            "\nwithout these edges the class changes{}:",
-            if result.reason == EdgeReason::Tie { " or ties" } else { "" }
+            "\nwithout {} the class changes{}{}:",
+            if result.witness.len() == 1 {
+                "this one edge".into()
+            } else {
+                format!("these {} edges", result.witness.len())
+            },
+            if result.reason == EdgeReason::Tie { " or ties" } else { "" },
+            if result.witness.len() == 1 { "" } else { ", and none of them can be left out" }
         );
         for edge in &result.witness {
             let target = node as u32;

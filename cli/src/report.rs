@@ -14,9 +14,9 @@ use miette::{Result, miette};
 use serde_json::json;
 
 use super::input::{GraphArguments, PassingArguments};
-use super::run::Format;
+use super::run::{Format, untouched};
 
-/// Draw a self-contained HTML page from results: eight figures, and an explorer with a map and a table of all nodes.
+/// Draw a self-contained HTML page from results: nine figures, and an explorer with a map and a table of all nodes.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   gcnproof study cora.npz gcn.safetensors --complete --out study && gcnproof report study --out report.html
@@ -43,6 +43,9 @@ pub struct Report {
     models: Vec<PathBuf>,
     #[command(flatten)]
     passing: PassingArguments,
+    /// Overwrite the page and its figures
+    #[arg(long, help_heading = "Output")]
+    force: bool,
     /// The heading of the page
     #[arg(long, value_name = "TEXT", help_heading = "Output")]
     title: Option<String>,
@@ -67,6 +70,7 @@ impl Report {
             ));
         }
         check_results(&self.results)?;
+        untouched(&self.out, self.force, None)?;
         let sources = Sources::read(&self.results)?;
         let (path, options) = match (&self.graph, &sources.graph) {
             (Some(path), _) => (Some(path.clone()), self.options.options()),

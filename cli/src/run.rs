@@ -12,7 +12,7 @@ use gcnproof_report::origin::command_line;
 use gcnproof_run::host::{Host, Progress};
 use gcnproof_run::run::Run;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use miette::{IntoDiagnostic, Result};
+use miette::{IntoDiagnostic, Result, miette};
 
 use super::output;
 
@@ -44,6 +44,22 @@ pub struct RunArguments {
     /// Threads [default: all cores]
     #[arg(long, value_name = "N", help_heading = "Output", hide_short_help = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+}
+
+/// Refuses to touch a file or folder that is there, unless that was asked for. Commands
+/// that can go on with an interrupted run pass whether they were told to.
+///
+/// # Errors
+/// If it is there.
+pub fn untouched(path: &Path, force: bool, resume: Option<bool>) -> Result<()> {
+    if force || resume == Some(true) || !path.exists() {
+        return Ok(());
+    }
+    let help = match resume {
+        Some(_) => "go on with an interrupted run by --resume, start over by --force, or choose another name",
+        None => "overwrite it by --force, or choose another name",
+    };
+    Err(miette!(help = help, "{} exists already", path.display()))
 }
 
 /// Set by Ctrl-C: what is running finishes, what is done is kept.

@@ -142,7 +142,7 @@ class CollectiveResults(_Rows):
             fractional_bound=row["fractional_bound"],
             robust=row["robust"],
             broken=row["broken"],
-            broken_nodes=[int(node) for node in row["broken_nodes"].split()],
+            broken_nodes=row["broken_nodes"],
             flips=[(node, attribute) for node, attribute in row["flips"]],
             listed=row["listed"],
             bound_seconds=row["bound_seconds"],

@@ -161,9 +161,9 @@ class Study:
     folder: str
     models: list[dict[str, Any]]
 
-    def report(self, out: Path = "report.html", *, title: str | None = None) -> str:
+    def report(self, out: Path = "report.html", *, title: str | None = None, force: bool = False) -> str:
         """Makes the page of this study. Returns its path."""
-        return report(self, out=out, title=title)
+        return report(self, out=out, title=title, force=force)
 
     def __repr__(self) -> str:
         lines = [f"{model['model']}: {model['robust']} of {model['nodes']} robust" for model in self.models]
@@ -188,12 +188,13 @@ def study(
     seed: int = 1,
     threads: int | None = None,
     progress: bool | Listener = True,
+    resume: bool = False,
     force: bool = False,
 ) -> Study:
     """Runs what the figures of a report need, for one graph and one or several models, into the folder `out`.
 
-    `models` is a model as `certify` takes it, a dictionary of names and models, or a list. What is in the folder already is not
-    computed again: after Ctrl-C the same call goes on.
+    `models` is a model as `certify` takes it, a dictionary of names and models, or a list. A folder that holds a study is refused:
+    `resume` goes on with it, and what is there is not computed again; `force` computes everything anew.
     """
     if isinstance(models, Mapping):
         named = {str(name): model for name, model in models.items()}
@@ -214,7 +215,7 @@ def study(
             graph.save(file)
         words = ["study", file, *files, *_budget(graph, folder, Q, q, flips, freeze_nodes, freeze_attributes)]
         words += _options(max_Q=max_Q, complete=complete, nodes=_ids(nodes, graph.node_count), time_limit=time_limit)
-        words += _options(sample=sample, seed=seed, out=out, force=force)
+        words += _options(sample=sample, seed=seed, out=out, resume=resume, force=force)
         said = _run(words, threads, progress)
     return Study(os.fspath(out), said["models"])
 
@@ -238,11 +239,12 @@ def report(
     graph: Any = None,
     model: Any = None,
     title: str | None = None,
+    force: bool = False,
 ) -> str:
     """Draws one self-contained HTML page from results: of `certify` and `radius`, files, logs of training, studies.
 
-    `graph` is for names, distances and purity, `model` for what each flip contributes; a study brings its own. Returns the path of
-    the page.
+    `graph` is for names, distances and purity, `model` for what each flip contributes; a study brings its own. A page that is
+    there is overwritten only by `force`. Returns the path of the page.
     """
     with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:
         paths, data = [], graph
@@ -256,7 +258,7 @@ def report(
                 one.save(paths[-1])
             else:
                 paths.append(os.fspath(one))
-        words = ["report", *paths, *_options(out=out, title=title)]
+        words = ["report", *paths, *_options(out=out, title=title, force=force)]
         if graph is not None:
             words += ["--graph", _graph_file(graph, folder)[1]]
         if model is not None:

@@ -119,7 +119,7 @@ fn flipped_of(group: &Group, landscape: Option<&Landscape>, tally: Tally, span: 
          Each attack was replayed through the exact network; others may exist.{unsure}"
     );
     let name = format!("fig6_flips_{}", slug(&group.name));
-    Figure { number: 6, name, title, caption, plots, columns: 2, height: 430.0, numbers }.into()
+    Figure { number: 6, name, title, caption, plots, columns: 2, height: 430.0, numbers, made: Vec::new() }.into()
 }
 
 /// Bars from the top down, in the order given: attributes or nodes by their flips. `most` is the longest bar of all that are compared.

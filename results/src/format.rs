@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::cell::{Cell, Complaint};
-use super::column::Column;
+use super::column::{self, Column};
 use super::error::{ResultError, name};
 
 /// The three formats of a results file.
@@ -54,7 +54,7 @@ pub(super) fn damaged(path: &Path, format: Format, place: String, problem: Strin
 pub(super) fn arrange(schema: &[Column], fields: Vec<(Cow<'static, str>, Cell)>) -> Result<Row, Complaint> {
     let mut row: Vec<Option<Cell>> = vec![None; schema.len()];
     for (field, cell) in fields {
-        let place = schema.iter().position(|column| column.name == field);
+        let place = column::place(schema, &field);
         let place = place.ok_or_else(|| Complaint(format!("there is no column `{field:.60}`")))?;
         row[place] = Some(cell);
     }

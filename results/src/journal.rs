@@ -182,7 +182,7 @@ impl<T: Serialize> Journal<T> {
 
     /// First the rows, then the sidecar: see [`Journal`].
     fn save(&self) -> Result<(), ResultError> {
-        table::write(&self.path, self.schema, self.rows.values())?;
+        table::write_of(&self.path, self.schema, self.rows.values(), Some(&self.fingerprint))?;
         Sidecar::new(self.fingerprint.clone(), self.total, self.rows.len()).save(&self.path)
     }
 }

@@ -28,12 +28,22 @@ pub fn write<'a, T: Serialize + 'a>(
     schema: &[Column],
     rows: impl IntoIterator<Item = &'a T>,
 ) -> Result<(), ResultError> {
+    write_of(path, schema, rows, None)
+}
+
+/// The same, with the description of the run where the format has a place for it: Parquet's metadata.
+pub(super) fn write_of<'a, T: Serialize + 'a>(
+    path: &Path,
+    schema: &[Column],
+    rows: impl IntoIterator<Item = &'a T>,
+    run: Option<&serde_json::Value>,
+) -> Result<(), ResultError> {
     let format = Format::from_path(path)?;
     // Cells take several times the memory of rows: they are made on the way, part by part.
     let rows = rows.into_iter().enumerate().map(|(row, value)| to_row(path, schema, row, value));
     let wrong = |problem: String| ResultError::Unencodable { file: name(path), problem };
     disk::replace_with(path, |put| match format {
-        Format::Parquet => parquet::encode(schema, rows, wrong, put),
+        Format::Parquet => parquet::encode(schema, rows, run, wrong, put),
         Format::JsonLines => text::encode_json_lines(schema, rows, wrong, put),
         Format::Csv => text::encode_csv(schema, rows, wrong, put),
     })

@@ -193,7 +193,7 @@ impl Certifier {
     }
 
     /// The class for which these flips fool every execution, if there is one: by the error of all perturbations, or by their own.
-    fn fools(&self, flips: &[Flip], pairs: &Pairs, workspace: &mut Workspace) -> Option<usize> {
+    pub(super) fn fools(&self, flips: &[Flip], pairs: &Pairs, workspace: &mut Workspace) -> Option<usize> {
         let logits: Vec<_> = self.prepared.logits(flips, workspace).collect();
         let margin = |class: usize| difference(logits[pairs.reference], logits[class]).upper();
         if let Some(pair) = pairs.iter().find(|pair| margin(pair.class) < -pair.error) {
@@ -220,7 +220,8 @@ fn deploy_robust(pairs: &[ClassPair]) -> DeployedVerdict {
     }
 }
 
-fn witness(class: usize, flips: &[Flip]) -> Evidence {
+/// The claim that a witness breaks a node.
+pub(super) fn witness(class: usize, flips: &[Flip]) -> Evidence {
     let flips = flips.iter().map(|&flip| flip.into()).collect();
     Evidence { claim: Ok(Claim::NonRobust(Witness { class: class as u32, flips })), missing: None }
 }

@@ -8,6 +8,7 @@ pub mod decide;
 pub mod deployed_verdict;
 mod deployment;
 mod many;
+pub(crate) mod minimal;
 pub mod radius;
 pub mod settings;
 mod shifted;

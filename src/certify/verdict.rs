@@ -120,8 +120,8 @@ impl Attacker for Flips {
         local: "q",
         relevant: "neighbourhood",
         witness: "witness",
-        certified: "certified_q_global",
-        attacked: "attacked_q_global",
+        certified: "certified",
+        attacked: "attacked",
     };
 }
 

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use crate::certify::decide::Decide;
+use crate::certify::minimal::minimal;
 use crate::certify::settings::Effort;
 use crate::certify::verdict::Verdict;
 use crate::edges::bound::anchors;
 use crate::edges::ground::{Ground, Path, Target};
-use crate::edges::judge::Judge;
+use crate::edges::judge::{Attack, Judge};
 use crate::edges::pace::Pace;
 use crate::edges::pair::Pair;
 use crate::edges::problem::{EdgeError, EdgeProblem};
@@ -163,6 +164,9 @@ impl EdgeCertifier {
                 pairs.iter().map(|pair| by_nothing(&scene, pair, &root, &mut course)).collect()
             }
         };
+        if let Some((class, attack)) = course.attack.take() {
+            course.attack = Some(shortened(&scene, &pairs, &root, attack.clone()).unwrap_or((class, attack)));
+        }
         let mut result = self.conclude((node, reference, predicted), target.edges.len(), known, course);
         result.contradiction = result.disagreement(problem);
         result
@@ -213,6 +217,27 @@ impl EdgeCertifier {
             margins: known.into_iter().map(|pair| pair.margin).collect(),
         }
     }
+}
+
+/// An attack from which no edge can be left out, and the class that it breaks: a negative margin stays negative, a tie stays a tie.
+fn shortened(scene: &Scene, pairs: &[Pair], root: &Path, attack: Attack) -> Option<(usize, Attack)> {
+    let target = scene.ground.target;
+    let known = (0..target.edges.len() as u32).filter(|&edge| attack.edges.contains(&target.edge(edge)));
+    let mut judges: Vec<Judge> = pairs.iter().map(|pair| Judge::new(scene, pair, root)).collect();
+    let mut least =
+        |edge: u32| judges.iter_mut().map(|judge| judge.margin(&[edge]).value).fold(f64::INFINITY, f64::min);
+    let mut alone: Vec<(f64, u32)> = known.map(|edge| (least(edge), edge)).collect();
+    alone.sort_by(|x, y| x.0.total_cmp(&y.0).then(x.1.cmp(&y.1)));
+    let edges: Vec<u32> = alone.into_iter().map(|(_, edge)| edge).collect();
+    let breaks = |edges: &[u32]| {
+        let attacks = judges.iter_mut().filter_map(|judge| {
+            let margin = judge.margin(edges);
+            Some((judge.pair.other, judge.attack(edges, margin)?))
+        });
+        // A class that is larger says more than one that is as large.
+        attacks.min_by_key(|(_, attack)| attack.tie).filter(|(_, found)| found.tie == attack.tie)
+    };
+    minimal(&edges, breaks).map(|(_, broken)| broken)
 }
 
 /// A result that does not contradict itself.

@@ -233,6 +233,15 @@ fn compare(seed: u64, case: &Case, result: &EdgeResult, truth: &[Dyadic]) {
             if result.reason == EdgeReason::Witness {
                 assert!(reached.sign().is_lt(), "seed {seed}: {result:?}");
             }
+            // No edge can be left out.
+            for at in 0..witness.len() {
+                let mut rest = witness.clone();
+                rest.remove(at);
+                let left = case.margins(&rest, result.node, result.reference).into_iter().reduce(Dyadic::min).unwrap();
+                let tie = result.reason == EdgeReason::Tie;
+                let needed = if tie { !left.sign().is_eq() } else { left.sign().is_ge() };
+                assert!(needed, "seed {seed}: {left} without edge {at}: {result:?}");
+            }
         }
         Verdict::Undecided => {}
     }

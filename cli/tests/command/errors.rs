@@ -925,7 +925,9 @@ fn an_explanation_says_how_many_flips_suffice() {
     let attack = &machine["explanation"]["attack"];
     let needed = attack["sufficient"].as_u64().unwrap() as usize;
     let steps = attack["steps"].as_array().unwrap();
-    assert!(needed >= 1 && needed <= steps.len(), "{attack}");
+    // Only flips that are needed are listed, and the text says so before it lists them.
+    assert!(needed >= 1 && needed == steps.len(), "{attack}");
+    assert!(told.find("suffice").unwrap() < told.find("margin  ").unwrap_or(usize::MAX), "{told}");
     assert!(steps[needed - 1]["margin"].as_f64().unwrap() <= 0.0, "{attack}");
     // So many flips are a budget that breaks the node.
     let broken =

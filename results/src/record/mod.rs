@@ -9,7 +9,7 @@ pub mod edges;
 mod fields;
 mod flips;
 pub mod node;
-mod node_set;
+pub mod node_set;
 pub mod pair;
 pub mod radius;
 mod settings;
