@@ -131,7 +131,7 @@ def test_tables_of_other_libraries(cora, standard):
     pandas = pytest.importorskip("pandas")
     frame = results.to_pandas()
     assert isinstance(frame, pandas.DataFrame) and (frame["verdict"] == results.verdict).all()
-    assert frame.loc[7, "node"] == 7 and frame["witness"].iloc[0] == results.witness[0]
+    assert frame.index.name == "node" and "node" not in frame and frame.loc[7, "predicted"] == results[7].predicted and frame["witness"].iloc[0] == results.witness[0]
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.table(results.to_arrow())
     assert table.num_rows == 120 and table["node"].to_pylist() == list(range(120))
