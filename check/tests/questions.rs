@@ -185,7 +185,7 @@ fn questions_that_are_none_are_refused() {
         ("--bound 1", "a question needs a budget"),
         ("-Q x", "--global needs a whole number, 0 or more, not 'x'"),
         ("-Q -1", "needs a whole number"),
-        ("-Q 1 -q 1.5", "neither a number of flips (12) nor a percentage"),
+        ("-Q 1 -q 1.5", "neither a number of flips (12) nor a share of the attributes"),
         ("-Q 1 -q 101%", "nor a percentage"),
         ("-Q 1 -q nan%", "nor a percentage"),
         ("-Q 1 -E 1", "ask about flips (-Q) or about removed edges (-E)"),
