@@ -70,7 +70,7 @@ pub use certify::attacker::{Attacker, Grounded, Grounds, Words};
 pub use certify::certifier::{Certifier, CertifierBuilder, Results};
 pub use certify::contradiction::{Contradiction, Subject};
 pub use certify::decide::Decide;
-pub use certify::deployed_verdict::{Deployed, DeployedVerdict};
+pub use certify::deployment::{Deployed, DeployedVerdict};
 pub use certify::radius::{Radius, radii};
 pub use certify::settings::{Bound, Effort, Margins};
 pub use certify::verdict::{FlipDetails, Flips, Margin, Minimum, NodeResult, Reason, Verdict};

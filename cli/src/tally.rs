@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use gcnproof::internals::certify::deployed_verdict::DeployedVerdict;
+use gcnproof::internals::certify::deployment::DeployedVerdict;
 use gcnproof::{Attacker, Flips, Graph, Verdict};
 use gcnproof_files::GraphOptions;
 use gcnproof_report::landscape::class_name;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gcnproof::Words;
-use gcnproof::internals::certify::deployed_verdict::DeployedVerdict;
+use gcnproof::internals::certify::deployment::DeployedVerdict;
 use gcnproof::internals::certify::verdict::Verdict;
 
 use super::group::{Group, Method};

@@ -1,7 +1,7 @@
 //! Rows as figures and table need them, whatever the attacker.
 
 use gcnproof::edges::{Edge, Edges};
-use gcnproof::internals::certify::deployed_verdict::DeployedVerdict;
+use gcnproof::internals::certify::deployment::DeployedVerdict;
 use gcnproof::internals::certify::verdict::Verdict;
 use gcnproof::internals::problem::flip::Flip;
 use gcnproof::{Flips, Grounded};

@@ -5,7 +5,7 @@ use crate::bound::threads::{in_own_pool, in_own_thread};
 use crate::bound::workspace::Workspace;
 use crate::certify::cascade::margin;
 use crate::certify::certifier::{Certifier, Target};
-use crate::certify::deployed_verdict::{Deployed, DeployedVerdict};
+pub use crate::certify::deployed_verdict::{Deployed, DeployedVerdict};
 use crate::certify::shifted::Part;
 use crate::certify::verdict::{NodeResult, Verdict};
 use crate::deployed::error_table::ErrorTable;

@@ -6,7 +6,7 @@ mod whole;
 
 use std::fmt::Write;
 
-use gcnproof::internals::certify::deployed_verdict::DeployedVerdict;
+use gcnproof::internals::certify::deployment::DeployedVerdict;
 use gcnproof::internals::certify::verdict::Verdict;
 
 use super::Report;

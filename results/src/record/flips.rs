@@ -1,7 +1,7 @@
 //! Rows about flips: the columns that only they have.
 
 use gcnproof::internals::certify::contradiction::{Contradiction, Subject};
-use gcnproof::internals::certify::deployed_verdict::DeployedVerdict;
+use gcnproof::internals::certify::deployment::DeployedVerdict;
 use gcnproof::internals::certify::verdict::{Margin, Verdict};
 use gcnproof::{Flips, NodeResult};
 use serde::{Deserialize, Serialize};
