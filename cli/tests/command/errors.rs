@@ -302,6 +302,7 @@ const TABLE: &[(&str, &str)] = &[
     ("ids that start at 1", "certify one_based.npz gcn.safetensors -Q 1"),
     ("edges that are listed twice", "certify repeated.npz gcn.safetensors -Q 1"),
     ("no attributes", "certify no_attributes.npz gcn.safetensors -Q 1"),
+    ("the same, looked at", "inspect no_attributes.npz"),
     ("a part where the whole is needed", "inspect parts/part-0.npz"),
     ("a part with too small a halo", "certify parts/part-1.npz gcn.safetensors -Q 1"),
     ("**Models**", ""),
