@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gcnproof_files::{GraphFile, PartFile, SparseMatrix, matrix_digest, read_integers, read_matrix, read_selection};
+use gcnproof_files::{GraphFile, PartFile, SparseMatrix, matrix_digest, read_ends, read_matrix, read_selection};
 
 use crate::format::Local;
 use crate::ids::Edge;
@@ -135,7 +135,7 @@ pub(super) fn identifiers(list: &str, count: usize, what: &str) -> Result<Vec<u3
 
 /// Edges of a graph from a file: the ids of both ends one after the other.
 pub(super) fn edges(file: &str, graph: &GraphFile) -> Result<Vec<Edge>, String> {
-    let ids = read_integers(Path::new(file)).map_err(|error| error.to_string())?;
+    let ids = read_ends(Path::new(file)).map_err(|error| error.to_string())?;
     if ids.len() % 2 == 1 {
         return Err(format!("--freeze-edges {file}: {} ids are no list of pairs", ids.len()));
     }

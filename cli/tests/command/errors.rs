@@ -302,6 +302,7 @@ const TABLE: &[(&str, &str)] = &[
     ("ids that start at 1", "certify one_based.npz gcn.safetensors -Q 1"),
     ("edges that are listed twice", "certify repeated.npz gcn.safetensors -Q 1"),
     ("no attributes", "certify no_attributes.npz gcn.safetensors -Q 1"),
+    ("the same, looked at", "inspect no_attributes.npz"),
     ("a part where the whole is needed", "inspect parts/part-0.npz"),
     ("a part with too small a halo", "certify parts/part-1.npz gcn.safetensors -Q 1"),
     ("**Models**", ""),
@@ -582,8 +583,10 @@ fn the_search_is_the_default() {
 fn help_is_short_and_help_is_long() {
     let bench = Bench::new();
     let short = bench.done("certify -h");
-    let options = short.lines().filter(|line| line.trim_start().starts_with('-')).count();
-    assert!(options <= 12 && short.lines().count() <= 45, "{options} options in {} lines", short.lines().count());
+    // Continued lines are indented further.
+    let is_option = |line: &&str| line.trim_start().starts_with('-') && line.len() - line.trim_start().len() <= 6;
+    let options = short.lines().filter(is_option).count();
+    assert!(options <= 11 && short.lines().count() <= 45, "{options} options in {} lines", short.lines().count());
     for word in ["anchored", "Ω", "column generation", "envelope"] {
         assert!(!short.contains(word), "{short}");
     }
