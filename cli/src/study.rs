@@ -22,14 +22,15 @@ use super::run::{Format, RunArguments, host, untouched};
 
 /// Run what the figures of a report need: verdicts, radii by the paper's bound and by ours, a sample of class pairs.
 ///
-/// What is there already is not computed again: an interrupted study goes on when it is run again.
+/// A folder that holds a study is refused; --resume goes on with it, and what is there is not computed again.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   gcnproof study cora.npz gcn.safetensors --out study
   gcnproof study cora_ml.npz standard.npz robust.npz --max-Q 100 --complete --out study
+  gcnproof study cora_ml.npz standard.npz robust.npz --max-Q 100 --complete --out study --resume      (after an interruption)
   gcnproof report study --out report.html
 
-Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (run it again to go on).")]
+Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (--resume goes on).")]
 pub struct Study {
     /// The graph (.npz with adj_*, attr_* and labels, or with edge_index, x and y)
     graph: PathBuf,

@@ -196,8 +196,8 @@ impl Tally {
         let labelled = rows.iter().any(|row| row.label.is_some());
         let mut parts = vec![part("all".into(), &|_| true)];
         if labelled {
-            parts.push(part("predicted right".into(), &|row| row.label == Some(row.predicted)));
-            parts.push(part("predicted wrong".into(), &|row| row.label.is_some_and(|label| label != row.predicted)));
+            parts.push(part("predicted correctly".into(), &|row| row.label == Some(row.predicted)));
+            parts.push(part("predicted wrongly".into(), &|row| row.label.is_some_and(|label| label != row.predicted)));
             parts.push(part("without a label".into(), &|row| row.label.is_none()));
         }
         let class = |row: &Facts| if labelled { row.label } else { Some(row.predicted) };

@@ -1,4 +1,4 @@
-//! Figure 9: accuracy against robustness – predictions that are right and stay right, by budget and by class.
+//! Figure 9: accuracy against robustness – predictions that are correct and stay so, by budget and by class.
 
 use std::collections::BTreeMap;
 
@@ -139,8 +139,8 @@ fn accuracy_of(group: &Group, landscape: Option<&Landscape>) -> Sheet {
             ]);
         }
         caption = format!(
-            "{:.1} % of the {} nodes with a label are predicted right; at {letter} = {global}, {:.1} % are right and proved to stay right, \
-             and for {:.1} % no attack is known that makes them wrong. ",
+            "{:.1} % of the {} nodes with a label are predicted correctly; at {letter} = {global}, {:.1} % are correct and proved to stay so, \
+             and {:.1} % are correct without a known attack. ",
             percent(right, labelled.len()),
             labelled.len(),
             kept(global, Verdict::Robust, true),
@@ -148,7 +148,7 @@ fn accuracy_of(group: &Group, landscape: Option<&Landscape>) -> Sheet {
         );
         if asked.len() > 1 {
             let mut plot = Plot::new(
-                "Right under attack",
+                "Correct under attack",
                 budgets(group.words(), limit),
                 Axis::percent("share of labelled nodes"),
             );
@@ -156,10 +156,10 @@ fn accuracy_of(group: &Group, landscape: Option<&Landscape>) -> Sheet {
                 let open = lower.iter().zip(&upper).map(|(low, high)| (low.0, low.1, high.1)).collect();
                 plot.mark("undecided", Shape::StepBand(open), Ink::Orange, 0.6);
             }
-            plot.mark("right, and no attack is known", Shape::Steps(upper, Dash::Solid, 3.4), Ink::Sky, 1.0);
-            plot.mark("right, and proved to stay so", Shape::Steps(lower, Dash::Solid, 1.6), Ink::Blue, 1.0);
+            plot.mark("correct, and no attack is known", Shape::Steps(upper, Dash::Solid, 3.4), Ink::Sky, 1.0);
+            plot.mark("correct, and proved to stay so", Shape::Steps(lower, Dash::Solid, 1.6), Ink::Blue, 1.0);
             let accuracy = percent(right, labelled.len());
-            plot.mark("right without an attack", Shape::Along(accuracy), Ink::Text, 1.0);
+            plot.mark("correct without an attack", Shape::Along(accuracy), Ink::Text, 1.0);
             plots.push(plot);
         }
     }
@@ -197,7 +197,7 @@ fn by_class(classes: &BTreeMap<u64, Count>, labelled: bool, title: &str, name: &
     let mut plot = Plot::new(title, Axis::percent("share of nodes"), Axis::named("", names));
     let robust = if labelled { "robust, but wrong" } else { "robust" };
     let parts = [
-        ("robust and right", Ink::Blue),
+        ("robust and correct", Ink::Blue),
         (robust, Ink::Sky),
         ("undecided", Ink::Yellow),
         ("non-robust", Ink::Vermillion),

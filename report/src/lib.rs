@@ -8,7 +8,7 @@
 //! what the page's map and drawings need, [`models`] the networks for it, [`origin`] date and commands, and [`page`] puts everything
 //! together. Nothing is computed here that a verdict rests on.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 pub mod chart;
@@ -42,7 +42,8 @@ pub mod used;
 pub mod whole;
 
 use error::ReportError;
-use group::Groups;
+use explorer::attack::Weighing;
+use group::{Group, Groups};
 use landscape::Landscape;
 use models::Models;
 use origin::Origin;
@@ -113,7 +114,8 @@ impl Report {
         sheets.extend(each(curve::shares(groups, landscape)));
         sheets.push(compared::models(groups, landscape));
         sheets.extend(each(tightness::gaps(groups)));
-        sheets.extend(each(surroundings::robustness(groups, landscape)));
+        let predicted: Vec<_> = groups.iter().map(|group| self.predicted(group)).collect();
+        sheets.extend(each(surroundings::robustness(groups, landscape, &predicted)));
         sheets.extend(self.groups.training.iter().map(dynamics::training));
         if self.groups.training.is_empty() {
             let why = "No training log was given: `gcnproof train` writes one.";
@@ -129,6 +131,19 @@ impl Report {
         }
         sheets.extend(each(classes::accuracy(groups, landscape)));
         sheets
+    }
+
+    /// The classes that the model of a group predicts: from all results of that model, and from the model itself where it is known.
+    fn predicted(&self, group: &Group) -> BTreeMap<u64, u64> {
+        let network = group.identity.as_ref().and_then(|identity| self.models.of(identity));
+        let known = self.landscape.as_ref().zip(network);
+        let weighing = known.and_then(|(landscape, network)| Weighing::new(landscape.graph(), network));
+        let mut predicted = table::everywhere(group, weighing.as_ref());
+        let same = |other: &&Group| other.identity.is_some() && other.identity == group.identity;
+        for (node, class) in self.groups.groups.iter().filter(same).flat_map(surroundings::predictions) {
+            predicted.entry(node).or_insert(class);
+        }
+        predicted
     }
 
     /// Writes the page, and each figure as SVG with its numbers as CSV into a folder beside it.

@@ -33,9 +33,8 @@ pub fn predictions(group: &Group) -> BTreeMap<u64, u64> {
     radii.chain(verdicts).collect()
 }
 
-fn places(group: &Group, landscape: Option<&Landscape>) -> Vec<Place> {
-    let predicted = predictions(group);
-    let purity = |node, neighbourhood| landscape?.purity(node, neighbourhood, &predicted);
+fn places(group: &Group, landscape: Option<&Landscape>, predicted: &BTreeMap<u64, u64>) -> Vec<Place> {
+    let purity = |node, neighbourhood| landscape?.purity(node, neighbourhood, predicted);
     let mut places: BTreeMap<u64, Place> = BTreeMap::new();
     for row in group.headline().map_or(&[][..], |verdicts| &verdicts.rows) {
         let purity = purity(row.node, row.neighbourhood);
@@ -63,9 +62,10 @@ struct Span {
     certified: u64,
 }
 
-/// Figure 4 of each group, with the same axes for all of them.
-pub fn robustness(groups: &[Group], landscape: Option<&Landscape>) -> Vec<Sheet> {
-    let all: Vec<Vec<Place>> = groups.iter().map(|group| places(group, landscape)).collect();
+/// Figure 4 of each group, with the same axes for all of them. `predicted` has the classes of all nodes that are known, group by group.
+pub fn robustness(groups: &[Group], landscape: Option<&Landscape>, predicted: &[BTreeMap<u64, u64>]) -> Vec<Sheet> {
+    let all: Vec<Vec<Place>> =
+        groups.iter().zip(predicted).map(|(group, predicted)| places(group, landscape, predicted)).collect();
     let span = Span {
         degree: all.iter().flatten().map(|place| place.degree).max().unwrap_or(1),
         certified: all.iter().flatten().filter_map(|place| place.certified).max().unwrap_or(1),
@@ -94,7 +94,9 @@ fn robustness_of(group: &Group, landscape: Option<&Landscape>, places: &[Place],
     let radii = places.iter().any(|place| place.certified.is_some());
     let mut plots = Vec::new();
     let purity_label = "neighbours predicted like the node";
-    if with_purity > 0 {
+    // Of a few nodes alone it would mislead.
+    let enough = 2 * with_purity >= places.len();
+    if enough {
         let bin = |place: &Place| place.purity.map(|p| ((p * 10.0) as usize).min(9));
         if radii {
             let x = |place: &Place| place.purity.map(|p| 100.0 * p);
@@ -128,9 +130,12 @@ fn robustness_of(group: &Group, landscape: Option<&Landscape>, places: &[Place],
     } else {
         "The share of robust, undecided and non-robust nodes in each bin (a bin without nodes is empty).".to_string()
     };
-    let mut caption = format!(
-        "{what} Purity: the share of the other nodes that a node's logits depend on and that are predicted like it."
-    );
+    let mut caption = what;
+    if enough {
+        caption.push_str(
+            " Purity: the share of the other nodes that a node's logits depend on and that are predicted like it.",
+        );
+    }
     if let Some(limit) = group.best_radii().map(|radii| radii.limit).filter(|_| radii) {
         let capped = places.iter().filter(|place| place.certified >= Some(limit)).count();
         if capped > 0 {
@@ -143,6 +148,10 @@ fn robustness_of(group: &Group, landscape: Option<&Landscape>, places: &[Place],
     }
     if landscape.is_none() {
         caption.push_str(" Without the graph (--graph) purity is not known.");
+    } else if !enough {
+        caption.push_str(
+            " Purity is not drawn: the classes of most neighbours are not known without the model (--model).",
+        );
     } else if with_purity < places.len() {
         let without = places.len() - with_purity;
         caption.push_str(&format!(" {without} nodes have no purity: no neighbours, or neighbours without results."));
@@ -225,7 +234,10 @@ fn stack(x: Axis, places: &[Place], bin: impl Fn(&Place) -> Option<usize>) -> Pl
             let told = format!("{} of {whole} nodes {name}", counts[slot]);
             Bar { x: (*at as f64 - 0.42, *at as f64 + 0.42), y: (low, high), told, label: String::new() }
         });
-        plot.mark(name, Shape::Bars(bars.collect()), ink, 1.0);
+        let bars: Vec<Bar> = bars.filter(|bar| bar.y.1 > bar.y.0).collect();
+        if !bars.is_empty() {
+            plot.mark(name, Shape::Bars(bars), ink, 1.0);
+        }
     }
     plot
 }

@@ -101,7 +101,7 @@ fn is_empty(column: &Value) -> bool {
 }
 
 /// The class predicted for each node: of those without a row, the network knows it.
-fn everywhere(group: &Group, weighing: Option<&Weighing>) -> BTreeMap<u64, u64> {
+pub fn everywhere(group: &Group, weighing: Option<&Weighing>) -> BTreeMap<u64, u64> {
     let mut predicted = predictions(group);
     if let Some(logits) = weighing.and_then(Weighing::logits) {
         for node in 0..logits.value.len() / logits.width.max(1) {

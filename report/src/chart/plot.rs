@@ -198,7 +198,9 @@ impl Plot {
             if matches!(self.x.scale, Scale::Linear | Scale::Whole | Scale::Logarithmic) {
                 drawing.line((x, bottom), (x, bottom + 4.0), "axis", Ink::Text.hex());
             }
-            drawing.text((x, bottom + 17.0), Anchor::Middle, 12.0, Ink::Text, label);
+            // The last label would reach beyond the edge: it ends there.
+            let middle = x.min(right + RIGHT - width_of(label) / 2.0);
+            drawing.text((middle, bottom + 17.0), Anchor::Middle, 12.0, Ink::Text, label);
         }
         drawing.text(((left + right) / 2.0, bottom + 36.0), Anchor::Middle, 12.0, Ink::Text, &self.x.label);
         drawing.upward((outer + 13.0, (top + bottom) / 2.0), &self.y.label);

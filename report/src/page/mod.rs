@@ -97,7 +97,10 @@ fn facts(report: &Report) -> String {
         let what = if report.groups.removals { "distances" } else { "distances, directions of flips" };
         facts.push(format!("graph not given (--graph): {what} and names are not known"));
     }
-    let about = |group: &Group| format!("{}: {}, {}", group.name, group.budget, group.population.words());
+    let about = |group: &Group| match group.population.words() {
+        nodes if group.name.contains(&nodes) => format!("{}: {}", group.name, group.budget),
+        nodes => format!("{}: {}, {nodes}", group.name, group.budget),
+    };
     facts.extend(report.groups.groups.iter().map(about));
     facts.extend(report.groups.collective.iter().map(|curve| format!("{}: {}", curve.name, curve.conditions())));
     facts.push(format!("gcnproof {}, {}", env!("CARGO_PKG_VERSION"), report.origin.date));
@@ -136,7 +139,10 @@ fn drawn(sheets: &[Sheet], number: usize) -> bool {
 fn overview(page: &mut String, groups: &[Group], letter: &str) {
     let mean_title = format!("mean certified {letter}");
     let verdicts = || groups.iter().flat_map(|group| group.verdicts.iter().map(move |verdicts| (group, verdicts)));
-    if verdicts().next().is_none() {
+    let radii = || {
+        groups.iter().filter(|group| group.verdicts.is_empty()).filter_map(|group| Some((group, group.best_radii()?)))
+    };
+    if verdicts().next().is_none() && radii().next().is_none() {
         return;
     }
     let _ = writeln!(
@@ -157,12 +163,7 @@ fn overview(page: &mut String, groups: &[Group], letter: &str) {
         let kept = rows.iter().filter(kept).filter(|row| row.label == Some(row.predicted)).count();
         let kept = if labelled == 0 { "no labels".to_string() } else { format!("{:.1} %", percent(kept, labelled)) };
         let global = run.global.map_or(format!("{letter} not known"), |q| format!("{letter} = {q}"));
-        let curves = curve::curves(group);
-        let mean = |method: Method| curves.iter().find(|curve| curve.method == method)?.mean_radius;
-        let radius = curves
-            .last()
-            .and_then(|curve| curve.mean_radius)
-            .map_or("–".to_string(), |best| mean_cell(best, mean(Method::Paper), letter));
+        let radius = mean_radius(group, letter);
         let cells = [
             ("model", "", escaped(&group.name)),
             ("nodes", "", escaped(&group.population.words())),
@@ -182,7 +183,42 @@ fn overview(page: &mut String, groups: &[Group], letter: &str) {
         page.push_str("</tr>\n");
         deployed_row(page, group, run);
     }
+    for (group, radii) in radii() {
+        let rows = &radii.rows;
+        let labelled = rows.iter().filter(|row| row.label.is_some()).count();
+        let right = rows.iter().filter(|row| row.label == Some(row.predicted)).count();
+        let none = || "–".to_string();
+        let cells = [
+            ("model", "", escaped(&group.name)),
+            ("nodes", "", escaped(&group.population.words())),
+            ("budget", "", format!("{letter} up to {}, {}", radii.limit, escaped(&group.budget))),
+            ("decided by", "", radii.method.name().to_string()),
+            ("robust", "n", none()),
+            ("non-robust", "n", none()),
+            ("undecided", "n", none()),
+            (
+                "accuracy",
+                "n",
+                if labelled == 0 { "no labels".into() } else { format!("{:.1} %", percent(right, labelled)) },
+            ),
+            ("robust and correct", "n", none()),
+            (mean_title.as_str(), "n", mean_radius(group, letter)),
+        ];
+        page.push_str("<tr>");
+        for (label, class, content) in cells {
+            let _ = write!(page, "<td class=\"{class}\" data-label=\"{label}\">{content}</td>");
+        }
+        page.push_str("</tr>\n");
+    }
     page.push_str("</tbody></table></div>\n");
+}
+
+/// The mean of what is certified, by the best method and by the paper's bound.
+fn mean_radius(group: &Group, letter: &str) -> String {
+    let curves = curve::curves(group);
+    let mean = |method: Method| curves.iter().find(|curve| curve.method == method)?.mean_radius;
+    let best = curves.last().and_then(|curve| curve.mean_radius);
+    best.map_or("–".to_string(), |best| mean_cell(best, mean(Method::Paper), letter))
 }
 
 /// The same nodes by their verdicts for the network as it runs.
