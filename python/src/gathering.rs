@@ -30,13 +30,16 @@ enum Store<T: Serialize> {
     Memory(BTreeMap<u64, T>),
 }
 
+/// The rows by their kind, and what was written of proofs; whether all rows are there is said.
+type End<H, T> = fn(Option<Proofs<H>>, bool, Vec<T>) -> Result<(Kind, Option<Written>)>;
+
 /// The rows of a run about one attacker, and their proofs where there are some.
 struct Table<A: Shown, T: Serialize> {
     store: Store<T>,
     key: fn(&T) -> u64,
     proofs: Option<Proofs<A::Header>>,
-    /// What was written of proofs, once all rows are there.
-    end: fn(Option<Proofs<A::Header>>, bool, Vec<T>) -> Result<(Kind, Option<Written>)>,
+    /// Writes what is left of the proofs, once all rows are there.
+    end: End<A::Header, T>,
     description: Description,
 }
 
