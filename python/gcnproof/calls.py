@@ -77,18 +77,13 @@ def certify(
 def verdicts(more: dict[str, Any], attack: Any, q: Any, *, deployed: Any = None, **asked: Any) -> Asked:
     """What `certify` asks; the short forms are taken out of the other arguments."""
     found = _attack(more, attack, q)
-    if found is None or isinstance(found, Flips) and None in (found.Q, _known(found.q)):
+    if found is None or isinstance(found, Flips) and (found.Q is None or found.q is None):
         name = "q" if found is not None and found.Q is not None else "Q"
         remedy = "say how many attributes may be flipped in all (Q) and in each node (q), or Edges(remove=…) for edges"
         raise InputError(f"{name} is missing", remedy)
     if isinstance(found, Edges) and found.remove is None:
         raise InputError("E is missing", "say how many edges may be removed in all: E=5, or Edges(remove=5)")
     return Asked(found, execution=execution_of(deployed, found, more), **asked)
-
-
-def _known(q: Any) -> Any:
-    """None for nothing; arrays are not compared with it."""
-    return None if q is None else True
 
 
 def _attack(more: dict[str, Any], attack: Any, q: Any, first: str = "Q") -> Attack | None:

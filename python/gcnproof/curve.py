@@ -15,8 +15,9 @@ from .attack import Edges, Flips, execution_of
 from .calls import Call, _attack
 from .errors import InputError
 from .progress import Listener, Progress
-from .results import Radii, Table, axes_of
+from .results import Radii
 from .selection import Subject, budgets as _budgets, is_path, threads as _threads, whole
+from .table import Column, Table, axes_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -66,40 +67,13 @@ class CollectiveResults(Table[BudgetResult]):
 
     _key = "Q"
 
-    @property
-    def Q(self) -> np.ndarray:
-        """The budgets, rising: flips in all."""
-        return self._columns["Q"]
-
-    @property
-    def counted(self) -> np.ndarray:
-        """Predictions that count."""
-        return self._columns["counted"]
-
-    @property
-    def bound(self) -> np.ndarray:
-        """No perturbation within the budget breaks more predictions."""
-        return self._columns["bound"]
-
-    @property
-    def fractional_bound(self) -> np.ndarray:
-        """The bounds before they were rounded down."""
-        return self._columns["fractional_bound"]
-
-    @property
-    def robust(self) -> np.ndarray:
-        """Predictions that no perturbation within the budget breaks, each by itself."""
-        return self._columns["robust"]
-
-    @property
-    def broken(self) -> np.ndarray:
-        """Predictions that the perturbation in `flips` breaks, replayed exactly."""
-        return self._columns["broken"]
-
-    @property
-    def listed(self) -> np.ndarray:
-        """Where all perturbations were listed: there the bound is the truth."""
-        return self._columns["listed"]
+    Q = Column("Q", "The budgets, rising: flips in all.")
+    counted = Column("counted", "Predictions that count.")
+    bound = Column("bound", "No perturbation within the budget breaks more predictions.")
+    fractional_bound = Column("fractional_bound", "The bounds before they were rounded down.")
+    robust = Column("robust", "Predictions that no perturbation within the budget breaks, each by itself.")
+    broken = Column("broken", "Predictions that the perturbation in `flips` breaks, replayed exactly.")
+    listed = Column("listed", "Where all perturbations were listed: there the bound is the truth.")
 
     @cached_property
     def certified(self) -> np.ndarray:

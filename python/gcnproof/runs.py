@@ -16,14 +16,13 @@ from . import _native
 from .asking import Short, Written, nothing_left, tell
 from .attack import Flips, local
 from .calls import Call, _attack
-from .curve import CollectiveResults
 from .errors import GcnproofError, InputError
 from .files import load
 from .graph import Graph
 from .network import Network
 from .progress import Listener, Progress
-from .results import Radii, Results
 from .selection import Subject, is_path, selected, threads as _threads
+from .table import Table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -281,10 +280,10 @@ def report(
         for at, one in enumerate(results):
             if isinstance(one, Study):
                 paths.append(one.folder)
-            elif isinstance(one, (Results, Radii, CollectiveResults)):
+            elif isinstance(one, Table):
                 graph = one._graph if graph is None else graph
                 data = one._data if data is None else data
-                paths.append(os.path.join(folder, f"{_kind(one)}{at + 1}.parquet"))
+                paths.append(os.path.join(folder, f"{type(one).__name__.lower()}{at + 1}.parquet"))
                 one.save(paths[-1])
             elif is_path(one):
                 paths.append(os.fspath(one))
@@ -299,10 +298,6 @@ def report(
                 raise InputError("a model without its graph", "give the graph, too")
             words += ["--model", _model_file(Subject.of(model, graph if data is None else data, call), folder, "model")]
         return str(_run(words, None, False)["page"])
-
-
-def _kind(rows: Results | Radii | CollectiveResults) -> str:
-    return "radius" if isinstance(rows, Radii) else "results" if isinstance(rows, Results) else "collective"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ use gcnproof_results::record::node::Record;
 use gcnproof_results::record::radius::RadiusRow;
 use gcnproof_results::{Column, Journal};
 use gcnproof_run::proofs::{Proofs, Written};
-use gcnproof_run::question::{Answered, NodeQuestion};
+use gcnproof_run::question::NodeQuestion;
 use gcnproof_run::run::{Run, same_nodes};
 use miette::{IntoDiagnostic, Result, miette};
 use numpy::{IntoPyArray, PyArray1};
@@ -31,16 +31,16 @@ enum Store<T: Serialize> {
     Memory(BTreeMap<u64, T>),
 }
 
-/// Ends a run: the rows of whatever kind, and what was written of proofs.
-type End<A, T> = fn(Option<Proofs<<A as Answered>::Header>>, bool, Vec<T>) -> Result<(Kind, Option<Written>)>;
+/// The rows by their kind, and what was written of proofs; whether all rows are there is said.
+type End<H, T> = fn(Option<Proofs<H>>, bool, Vec<T>) -> Result<(Kind, Option<Written>)>;
 
 /// The rows of a run about one attacker, and their proofs where there are some.
 struct Table<A: Shown, T: Serialize> {
     store: Store<T>,
     key: fn(&T) -> u64,
     proofs: Option<Proofs<A::Header>>,
-    /// What was written of proofs, once all rows are there.
-    end: End<A, T>,
+    /// Writes what is left of the proofs, once all rows are there.
+    end: End<A::Header, T>,
     description: Description,
 }
 
