@@ -109,7 +109,7 @@ impl Question<'_> {
             solver: matches!(self.solver, Proposer::Highs(_)).then(|| "highs".into()),
             class: self.class,
             effort: known.is_none().then_some(self.effort_record),
-            shallow: known.is_none() && self.effort != Effort::Bounds && self.most_alone() < self.largest(),
+            shallow: known.is_none() && self.effort != Effort::Bounds && !self.looks_far(),
             swaps: self.swaps,
             nodes: nodes.len(),
             node_set: NodeSet::new(&nodes, self.graph.node_count()),
@@ -200,15 +200,15 @@ impl Question<'_> {
         Ok(nodes)
     }
 
-    /// The largest budget.
-    fn largest(&self) -> usize {
-        self.budgets.numbers().last().copied().unwrap_or(0)
+    /// Are nodes looked at by themselves up to the largest budget? Rows of counts rest on nothing else.
+    fn looks_far(&self) -> bool {
+        self.exhaustive || self.rows == Rows::Count
     }
 
-    /// Up to how many flips nodes are looked at by themselves. Rows of counts rest on nothing else.
+    /// Up to how many flips nodes are looked at by themselves.
     fn most_alone(&self) -> usize {
-        let most = self.largest();
-        if self.exhaustive || self.rows == Rows::Count { most } else { most.min(ALONE) }
+        let most = self.budgets.numbers().last().copied().unwrap_or(0);
+        if self.looks_far() { most } else { most.min(ALONE) }
     }
 
     /// Gets a folder of proofs ready.
