@@ -93,7 +93,7 @@ class Asked:
     def question(self, subject: Subject) -> _native.Question:
         """The same about a network on a graph."""
         if isinstance(self.attack, Edges):
-            subject.check_undirected()
+            subject.check_removable()
         return _native.Question(subject.graph._native(), subject.network, *self.native(subject.graph))
 
 

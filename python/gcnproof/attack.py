@@ -94,6 +94,13 @@ class Execution:
     operator_error: int | None = None
     flush_subnormals: bool = False
 
+    def __post_init__(self) -> None:
+        unit = self.unit_roundoff
+        if unit is not None and (isinstance(unit, bool) or not isinstance(unit, numbers.Real)):
+            raise InputError(f"unit_roundoff={unit!r}", "give a power of two: 2**-24 is float32, 2**-8 bfloat16")
+        if self.operator_error is not None and whole(self.operator_error, "operator_error", "units of the last place") >= 2**32:
+            raise InputError(f"operator_error={self.operator_error}", "give fewer than 2**32 units of the last place")
+
     def _native(self) -> dict[str, Any]:
         unit = None if self.unit_roundoff is None else float(self.unit_roundoff)
         return {"unit_roundoff": unit, "operator_error": self.operator_error, "flush_subnormals": self.flush_subnormals}
@@ -107,7 +114,7 @@ def local(most: Any, nodes: int | None = None, name: str = "q") -> int | float |
     if isinstance(most, numbers.Integral):
         if most < 0:
             raise InputError(f"{name}={most}", "give a whole number, 0 or more")
-        return int(most)
+        return whole(most, name, "changes")
     if isinstance(most, numbers.Real):
         if name != "q":
             raise InputError(f"{name}={most}", "give a whole number of edges, 0 or more, or an array with one number for each node")

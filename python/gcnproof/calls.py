@@ -243,7 +243,7 @@ def check(
     asked = None
     if found is None or (found.Q if isinstance(found, Flips) else found.remove) is None:
         for name in [name for name, value in others.items() if value is not None] or (["attack"] if found else []):
-            raise InputError(f"{name} without Q", "a question needs a budget: say how many attributes may be flipped in all (Q), or edges removed (E)")
+            raise InputError(f"{name} without Q or E", "a question needs a budget: say how many attributes may be flipped in all (Q), or edges removed (E)")
     else:
         if isinstance(found, Edges) and (bound is not None or attacked_nodes is not None):
             raise InputError("bound together with edges: one attack is bounded for flips of attributes", "say Q instead of E")
@@ -262,6 +262,8 @@ def check(
     if asked is not None:
         attacker, rest = asked.native(subject.graph)
         claim = {"attack": attacker, "asked": rest, **extent}
+    if not os.path.exists(proofs):
+        raise InputError(f"{os.fspath(proofs)}: cannot be read: there is no such file", "give the file that certify(…, proofs=…) wrote")
     with Progress(progress, "check") as listener:
         facts = _native.check(subject.graph._native(), subject.network, os.fspath(proofs), claim, exact, limit, count, listener)
     answers = facts["verdicts"] if facts["answers"] is None else facts["answers"]

@@ -17,7 +17,7 @@ from .asking import Short, Written, nothing_left, tell
 from .attack import Flips, local
 from .calls import Call, _attack
 from .errors import GcnproofError, InputError
-from .files import load
+from .files import _graph, load
 from .graph import Graph
 from .network import Network
 from .progress import Listener, Progress
@@ -159,11 +159,11 @@ def train(
     dropout, hinge_weight, bias_spread, margin_labelled, margin_unlabelled, bound.
     """
     said: dict[str, Any] = dict(more)
-    bounds = said.pop("bound", None)
+    bounds, known = said.pop("bound", None), [name for name in Tuning.__annotations__ if name not in Short.__annotations__]
     found = _flips(attack, q, said)
     for name in said:
-        if name not in Tuning.__annotations__:
-            raise TypeError(f"train() got an unexpected keyword argument {name!r}: it takes {', '.join(Tuning.__annotations__)}")
+        if name not in known:
+            raise TypeError(f"train() got an unexpected keyword argument {name!r}: it takes {', '.join(known)}")
     rules = [message_passing] if isinstance(message_passing, str) else list(message_passing)
     with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:
         graph, file = _graph_file(data, folder)
@@ -287,12 +287,18 @@ def report(
                 one.save(paths[-1])
             elif is_path(one):
                 paths.append(os.fspath(one))
+                if paths[-1].lower().endswith((".npz", ".safetensors")):
+                    raise InputError(f"{paths[-1]}: a graph or a model stands where results are expected", "say graph=… or model=…")
             else:
                 remedy = "say graph=…" if isinstance(one, Graph) else "give what certify, radius, collective or study returned, or files"
                 raise InputError(f"a {type(one).__name__} is no result", remedy)
         words = ["report", *paths, *_options(out=out, title=title, force=force)]
         if graph is not None:
-            words += ["--graph", _graph_file(graph, folder)[1]]
+            of = _graph(graph)[0]
+            words += ["--graph", _graph_file(of, folder)[1]]
+            for one in results:
+                if isinstance(one, Table) and of is not None and one.run.get("input", {}).get("graph", of.digest) != of.digest:
+                    raise InputError("the results were computed on another graph", "give the graph that was certified, or leave graph out")
         if model is not None:
             if graph is None:
                 raise InputError("a model without its graph", "give the graph, too")

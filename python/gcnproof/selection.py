@@ -11,7 +11,7 @@ import numpy as np
 from . import _native
 from .errors import InputError, warn
 from .graph import Graph, _array
-from .network import Network
+from .network import Network, _matrix
 
 
 def selected(nodes: Any, count: int, what: str = "nodes") -> list[int] | None:
@@ -43,10 +43,16 @@ def selected(nodes: Any, count: int, what: str = "nodes") -> list[int] | None:
     return found.tolist()
 
 
+#: The largest number that files hold.
+MOST = 2**63 - 1
+
+
 def whole(count: Any, name: str, of: str) -> int:
     """A number of things."""
     if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 0:
         raise InputError(f"{name}={count!r}", f"give a whole number of {of}, 0 or more")
+    if int(count) > MOST:
+        raise InputError(f"{name}={count}", f"give at most {MOST} {of}")
     return int(count)
 
 
@@ -126,20 +132,22 @@ class Subject:
             raise InputError("call beside a Verifier", "say it where the model is bound: gcnproof.Verifier(model, data, call=…)")
         return bound
 
-    def check_undirected(self) -> None:
-        """Raises where edges cannot be removed because each of them has a direction."""
-        edges = getattr(self.data, "edge_index", None)
-        if edges is None or getattr(edges, "ndim", 0) != 2:
-            return
-        source, receiver = _array(edges)
-        count = self.graph.node_count
-        one, other = np.unique(source * count + receiver), np.unique(receiver * count + source)
-        if not np.array_equal(one, other):
-            alone = int(np.setdiff1d(one, other)[0])
-            raise InputError(
-                f"the graph is directed: there is an edge from node {alone // count} to node {alone % count}, but none back; an edge is removed in both directions",
-                "make it undirected with torch_geometric.transforms.ToUndirected(), and train the model on that",
-            )
+    def check_removable(self) -> None:
+        """Raises where edges cannot be removed because they have a direction, or because operators do not depend on them."""
+        edges, count = getattr(self.data, "edge_index", None), self.graph.node_count
+        if getattr(edges, "ndim", 0) == 2 and getattr(edges, "shape", (0,))[0] == 2:
+            source, receiver = _array(edges)
+            for alone in np.setdiff1d(source * count + receiver, receiver * count + source)[:1].tolist():
+                raise InputError(
+                    f"the graph is directed: there is an edge from node {alone // count} to node {alone % count}, but none back; an edge is removed in both directions",
+                    "make it undirected with torch_geometric.transforms.ToUndirected(), and train the model on that",
+                )
+        for layer in self.model.layers if isinstance(self.model, Network) else ():
+            if any(_matrix(term.operator) is not None for term in layer.terms):
+                raise InputError(
+                    f"layer {layer.name!r} passes messages by a matrix of its own, which removed edges do not change",
+                    "give a network whose operators are rules such as gcn, mean or sum: edge weights, repeated edges and other normalisations make matrices",
+                )
 
 
 def _check_places(model: Any, data: Any) -> None:
@@ -153,6 +161,8 @@ def _check_places(model: Any, data: Any) -> None:
             remedy = "a state dict has neither activations nor options: give the module itself, model instead of model.state_dict()"
         raise InputError(f"a {type(model).__name__} is no model", remedy)
     name = type(data).__name__
+    if data is None:
+        raise InputError("no graph is given", "give the Data object of the module, a gcnproof.Graph, or the path of a graph file")
     if is_module(model) and (isinstance(data, Graph) or is_path(data)):
         raise InputError(
             f"a module of torch with {'a Graph' if isinstance(data, Graph) else 'a file'}",

@@ -164,6 +164,9 @@ class Table(Generic[Row]):
         """Writes a results file as `out` would: .parquet, .jsonl or .csv, by its name. What is there is not overwritten unless forced."""
         if os.path.exists(path) and not force:
             raise InputError(f"{os.fspath(path)}: there is a file already", "say force=True to overwrite it, or choose another name")
+        folder = os.path.dirname(os.path.abspath(path))
+        if not os.path.isdir(folder):
+            raise InputError(f"{os.fspath(path)}: there is no folder {folder}", "make it first, or choose another place")
         self._rows.save(os.fspath(path), force)
 
     def apply(self, key: int) -> Any:

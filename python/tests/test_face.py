@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from conftest import small
+from conftest import FIXTURES, small
 
 import gcnproof
 from gcnproof import Edges, Execution, Flips
@@ -128,6 +128,12 @@ class Unread:
         (lambda m, g: gcnproof.certify(m, g, Q=1, q=1, deployed="bfloat16"), r"Execution\(unit_roundoff=2\*\*-8\)"),
         (lambda m, g: gcnproof.certify(m, g, Q=1, q=1, deployed="float16"), "float16 and float64 have another range"),
         (lambda m, g: gcnproof.certify(m, g, Q=1, q=1, threads=0), "from 1 to 1024"),
+        (lambda m, g: gcnproof.certify(m, g, Q=2**70, q=1), "at most 9223372036854775807 flips"),
+        (lambda m, g: gcnproof.certify(m, g, Q=1, q=1, deployed=Execution(operator_error=-1)), "operator_error=-1"),
+        (lambda m, g: gcnproof.certify(m, g, Q=1, q=1, complete=True, time_limit="5"), "number of seconds"),
+        (lambda m, g: gcnproof.certify(m, g, Flips(3)), "q is missing"),
+        (lambda m, g: gcnproof.certify(m, None, 1, 1), "no graph is given"),
+        (lambda m, g: gcnproof.study(m, g, "study", Edges(3)), "removed edges are certified by"),
         (lambda m, g: gcnproof.radius(m, g, Q=5, q=1), "max_Q=5"),
         (lambda m, g: gcnproof.radius(m, g, max_Q=5), "q is missing"),
         (lambda m, g: gcnproof.radius(m, g, 1, max_E=5), "max_E|together"),
@@ -266,6 +272,16 @@ def test_networks_that_were_trained_and_graphs_of_results(cora, tmp_path):
         gcnproof.train(cora, "ce", Edges(2))
 
 
+def test_operators_that_edges_do_not_determine_are_told_of():
+    graph, network = small()
+    first, second = network.layers
+    own = gcnproof.Layer("own", [gcnproof.Term("x", graph.adjacency.astype(float), first.terms[0].weight)], first.bias)
+    network = gcnproof.Network([own, gcnproof.Layer("logits", [gcnproof.Term("own", "gcn", second.terms[0].weight)], second.bias, "none")])
+    with pytest.raises(gcnproof.InputError, match="layer 'own' passes messages by a matrix of its own"):
+        gcnproof.certify(network, graph, Edges(1), **QUIET)
+    assert len(gcnproof.certify(network, graph, Flips(1, 1), **QUIET)) == 9
+
+
 def test_files_are_told_of_in_python(cora, standard, tmp_path):
     results = gcnproof.certify(standard, cora, 2, 0.01, nodes=[1, 2], **QUIET)
     (tmp_path / "rows.parquet").write_text("something else")
@@ -277,6 +293,9 @@ def test_files_are_told_of_in_python(cora, standard, tmp_path):
         lambda: gcnproof.report(results, out=tmp_path / "page.pdf"),
         lambda: gcnproof.report(tmp_path / "nothing.parquet", out=tmp_path / "page.html"),
         lambda: gcnproof.report(out=tmp_path / "page.html"),
+        lambda: gcnproof.report(FIXTURES / "cora.npz", out=tmp_path / "page.html"),
+        lambda: gcnproof.report(results, graph=small()[0], out=tmp_path / "page.html"),
+        lambda: gcnproof.check(standard, cora, tmp_path / "nothing.jsonl", Q=1, **QUIET),
         lambda: gcnproof.report(cora, out=tmp_path / "page.html"),
         lambda: gcnproof.load(tmp_path / "rows.parquet"),
         lambda: gcnproof.load(results),
@@ -284,4 +303,4 @@ def test_files_are_told_of_in_python(cora, standard, tmp_path):
         with pytest.raises(gcnproof.InputError) as caught:
             ask()
         told.append(str(caught.value))
-        assert "--" not in told[-1] and not any(f"gcnproof {command}" in told[-1] for command in ("certify", "report", "study", "radius")), told[-1]
+        assert "--" not in told[-1] and "resume" not in told[-1] and "GRAPH" not in told[-1] and not any(f"gcnproof {command}" in told[-1] for command in ("certify", "report", "study", "radius")), told[-1]
