@@ -323,7 +323,8 @@ fn tables_and_charts_stand_alone() {
     let mut files = Vec::new();
     sources(&root.join("results/src"), &mut files);
     // Old files of rows are read by tables: tests of that need both.
-    let both = ["results/src/record", "results/src/tests/versions.rs", "results/src/lib.rs"].map(|path| root.join(path));
+    let both =
+        ["results/src/record", "results/src/tests/versions.rs", "results/src/lib.rs"].map(|path| root.join(path));
     files.retain(|path| !both.iter().any(|both| path.starts_with(both)));
     sources(&root.join("report/src/chart"), &mut files);
     for path in files {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::{Certifier, sound};
-use crate::certify::deployed_verdict::{Deployed, DeployedVerdict};
+use crate::certify::deployment::{Deployed, DeployedVerdict};
 use crate::certify::settings::Margins;
 use crate::certify::verdict::MarginRecord;
 use crate::certify::verdict::{Margin, NodeResult, Verdict};
