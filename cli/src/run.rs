@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn a_pace_is_known_after_the_first_row() {
         assert_eq!(pace(0, 3.0, Duration::ZERO), "…");
-        assert_eq!(pace(6, 3.0, Duration::from_secs(90)), "2.0/s  90 seconds left");
+        assert_eq!(pace(6, 3.0, Duration::from_secs(45)), "2.0/s  45 seconds left");
     }
 
     #[test]

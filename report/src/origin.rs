@@ -6,7 +6,9 @@ use gcnproof::Execution;
 use gcnproof::internals::certify::settings::Bound;
 use gcnproof::internals::collective::families::Rows;
 use gcnproof::internals::problem::budget::Direction;
-use gcnproof_results::record::description::{BudgetRecord, Class, Description, EffortRecord, Level, LocalRecord};
+use gcnproof_results::record::description::{
+    BudgetRecord, Class, Description, EffortRecord, Level, LocalRecord, USUAL_SECONDS,
+};
 use gcnproof_results::record::edges::EdgeBudgetRecord;
 
 use super::population::Population;
@@ -194,7 +196,9 @@ fn effort(parts: &mut Vec<String>, effort: Option<&EffortRecord>) {
         Level::Complete => effort.time_limit.is_none().then(|| "--complete".to_string()),
         Level::Minimize => Some("--minimize".to_string()),
     });
-    parts.extend(effort.time_limit.map(|seconds| format!("--time-limit {seconds}")));
+    let usual = |seconds: &f64| effort.level == Level::Complete && *seconds == USUAL_SECONDS;
+    let limit = effort.time_limit.filter(|seconds| !usual(seconds));
+    parts.extend(limit.map(|seconds| format!("--time-limit {seconds}")));
     parts.extend(effort.node_limit.map(|nodes| format!("--node-limit {nodes}")));
     parts.extend(effort.gap.map(|gap| format!("--gap {gap}")));
     parts.extend(effort.exact_margins.then(|| "--exact-margins".to_string()));

@@ -3,13 +3,11 @@
 use std::time::Duration;
 
 use gcnproof::Limits;
-
-/// Seconds after which the search for a node is given up by default.
-const USUAL: f64 = 5.0;
+use gcnproof_results::record::description::USUAL_SECONDS;
 
 /// The time limit where none is given: none for who asks for a complete search by that name.
 pub fn usual_seconds(complete: bool) -> Option<f64> {
-    (!complete).then_some(USUAL)
+    (!complete).then_some(USUAL_SECONDS)
 }
 
 /// Limits of a search: seconds for a node, tree nodes for a class pair.

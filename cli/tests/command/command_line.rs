@@ -437,7 +437,7 @@ fn removed_edges_on_the_command_line() {
         assert!(attacked.map_or(certified == 1000, |attacked| attacked == certified + 1), "{row}");
     }
     let done = gcnproof(&["explain", GRAPH, MODEL, "--node", &node, "--edges", "remove", "-E", "3", "-e", "2"]);
-    assert!(text(&done.stdout).contains("without these edges the class changes"), "{}", text(&done.stdout));
+    assert!(text(&done.stdout).contains("the class changes"), "{}", text(&done.stdout));
     let refused = |arguments: &[&str], words: &[&str]| {
         let done = gcnproof(&[&["certify", GRAPH, MODEL][..], arguments].concat());
         let told = text(&done.stderr);

@@ -254,7 +254,7 @@ fn different_budgets_are_told_apart() {
     assert_eq!(told["drawn"], 5);
     let csv = std::fs::read_to_string(folder.path("page-figures/fig1_shares_a.csv")).unwrap();
     assert!(
-        csv.contains("our bounds,3,") && csv.contains("our bounds,6,") && csv.contains("the paper's bound,6,"),
+        csv.contains("exact search,3,") && csv.contains("exact search,6,") && csv.contains("the paper's bound,6,"),
         "{csv}"
     );
     // A description with words of a later version is not guessed at.

@@ -53,6 +53,9 @@ pub enum LocalRecord {
     PerNode(Vec<u64>),
 }
 
+/// Seconds after which the search for a node is given up where nobody says.
+pub const USUAL_SECONDS: f64 = 5.0;
+
 /// How far a run goes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EffortRecord {
