@@ -257,6 +257,7 @@ impl Columns<'_> {
             let (_, class) = known.min_by(|x, y| x.0.total_cmp(&y.0))?;
             Some(class_name(landscape.map(Landscape::graph), class))
         });
+        self.more(1);
     }
 
     fn surroundings(&mut self, landscape: Option<&Landscape>, predicted: &BTreeMap<u64, u64>) {
