@@ -10,7 +10,7 @@ demo:
 	@scripts/prepare.sh
 	@echo "demo: building gcnproof (the first time some ten minutes of processor time, shared by all cores; later nothing)"
 	@$(CARGO) build --release $(SHARED) --bin gcnproof
-	@target/release/gcnproof demo --out target/demo
+	@target/release/gcnproof demo --out target/demo --force
 
 ## The whole command, laboratory included, as target/release/gcnproof.
 build:

@@ -189,7 +189,17 @@ pub fn read_rules(text: &str, matrices: &mut Vec<Arc<SparseMatrix>>) -> Result<V
 
 #[cfg(test)]
 mod tests {
-    use super::local;
+    use super::{local, precision};
+
+    #[test]
+    fn unit_roundoffs_are_powers_of_two() {
+        for (text, bits) in [("2^-24", 24), ("2^-2", 2), ("2^-53", 53), ("0.25", 2), ("0.00390625", 8)] {
+            assert_eq!(precision(text), Ok(bits), "{text}");
+        }
+        for text in ["2^-1", "2^-54", "2^24", "0.5", "0.3", "-0.25", "x", ""] {
+            assert!(precision(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn percentages_are_those_of_certify() {
@@ -207,12 +217,26 @@ mod tests {
             (".0001", 50, 1),
         ];
         let rounded = [("33.3333333333%", 30, 10), ("33.33%", 30, 9), ("100.0%", usize::MAX, u64::MAX), ("12", 3, 12)];
-        for (text, attributes, flips) in cases.into_iter().chain(rounded) {
+        // 10⁻⁹ below a whole number, just so; and as many digits as may be.
+        let close = [("99.9999999%", 1_000_000_001, 1_000_000_000), ("33.3333333333333%", 30, 10)];
+        for (text, attributes, flips) in cases.into_iter().chain(rounded).chain(close) {
             assert_eq!(local(text, attributes), Ok(flips), "{text} of {attributes}");
         }
-        for text in
-            ["101%", "-1%", "%", "1e1%", "nan%", "", "1.5", "1.0", ".", "0.01.1", "-0.5", "99999999999999999999%"]
-        {
+        for text in [
+            "101%",
+            "-1%",
+            "%",
+            "1e1%",
+            "nan%",
+            "",
+            "1.5",
+            "1.0",
+            ".",
+            "0.01.1",
+            "-0.5",
+            "99999999999999999999%",
+            "33.33333333333333%",
+        ] {
             assert!(local(text, 10).is_err(), "{text}");
         }
     }

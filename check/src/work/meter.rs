@@ -342,6 +342,8 @@ mod tests {
         assert_eq!(meter.spend(309), Ok(()));
         assert_eq!(meter.leaf(5, || meter.spend(1)), too_much(1101));
         assert_eq!(meter.look(), too_much(1101));
+        // Nothing is begun beyond it.
+        assert_eq!(meter.leaf(5, || Ok(())), too_much(1101));
         meter.restart();
         assert_eq!(meter.spend(1000), Ok(()));
         assert!(meter.spend(1).is_err());
@@ -362,11 +364,36 @@ mod tests {
     }
 
     #[test]
+    fn every_step_is_told_once() {
+        let work = Work::new(Limits::NONE, 0, None);
+        let meter = work.line();
+        assert_eq!((meter.spend(TELL), meter.spend(TELL + 1)), (Ok(()), Ok(())));
+        assert_eq!(work.spent().all, 2 * TELL + 1);
+        assert_eq!(meter.spend(2), Ok(()));
+        // What was done since the meter was last looked at counts as well.
+        step(3);
+        drop(meter);
+        assert_eq!(work.spent(), Steps { all: 2 * TELL + 6, line: 2 * TELL + 6, wasted: 0, bounds: 0 });
+    }
+
+    #[test]
+    fn lines_of_bounds_have_a_limit_together() {
+        let work = Work::new(Limits { line: 1000, file: 10, node: 0, ..Limits::NONE }, 2, None);
+        assert_eq!(work.bounds(|meter| meter.spend(6)), Ok(()));
+        assert_eq!(work.bounds(|meter| meter.spend(4)), Ok(()));
+        let too_much = Err(Reason::TooExpensive(Cost::Line { steps: 1, allowed: 0 }));
+        assert_eq!(work.bounds(|meter| meter.spend(1)), too_much);
+        assert_eq!(work.spent().bounds, 11);
+    }
+
+    #[test]
     fn what_is_shared_counts_for_the_file() {
         let work = small(10, 3 * TELL);
         let meter = work.line();
         assert_eq!(meter.shared(|| step(3 * TELL)), Ok(()));
         assert_eq!(meter.spend(10), Ok(()));
+        assert!(meter.shared(|| step(1)).is_err());
+        // Nothing more is begun.
         assert!(meter.shared(|| step(1)).is_err());
         drop(meter);
         assert_eq!(work.spent(), Steps { all: 3 * TELL + 11, line: 10, wasted: 3 * TELL + 1, bounds: 0 });
@@ -425,6 +452,9 @@ mod tests {
         let meter = work.line();
         assert_eq!(meter.spend(TELL - 1), Ok(()));
         assert_eq!(meter.spend(1), Err(Reason::Interrupted));
+        let ahead = work.line();
+        step(TELL);
+        assert_eq!(ahead.ahead(0), Err(Reason::Interrupted));
         let unlimited = Work::new(Limits::NONE, 1, Some(|| false));
         assert_eq!(unlimited.line().spend(u64::MAX), Ok(()));
     }
