@@ -204,6 +204,8 @@ fn questions_that_are_none_are_refused() {
         ("-Q 1 --nodes 2-1", "expected ids and ranges"),
         ("-Q 1 --nodes 0,1,1", "a mask is given as a file"),
         ("-Q 1 --freeze-attributes 2", "there is no attribute 2"),
+        ("-Q 1 --freeze-nodes 3", "there is no node 3"),
+        ("-E 1 --freeze-nodes 3", "there is no node 3"),
         ("-Q 1 --class right", "--class: expected predicted or labels"),
         ("-Q 1 --flips all", "--flips: expected both, add or remove"),
         ("-Q 1 --deployed double", "expected float32 or exact"),

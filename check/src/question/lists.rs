@@ -218,7 +218,8 @@ mod tests {
         ];
         let rounded = [("33.3333333333%", 30, 10), ("33.33%", 30, 9), ("100.0%", usize::MAX, u64::MAX), ("12", 3, 12)];
         // 10⁻⁹ below a whole number, just so; and as many digits as may be.
-        let close = [("99.9999999%", 1_000_000_001, 1_000_000_000), ("33.3333333333333%", 30, 10)];
+        let close =
+            [("99.9999999%", 1_000_000_001, 1_000_000_000), ("33.3333333333333%", 30, 10), ("10.000000001%", 15, 1)];
         for (text, attributes, flips) in cases.into_iter().chain(rounded).chain(close) {
             assert_eq!(local(text, attributes), Ok(flips), "{text} of {attributes}");
         }

@@ -173,10 +173,19 @@ fn costs_are_those_of_the_formulas() {
         let (units, taken) = (3 * (8 + 4 + 6), 16 + 5 * 12 + 2 * 3 * 4);
         assert_eq!((margin(scene), singles(scene)), (5 * units + taken, 20 * 5 * units + 5 * units + 11 * taken));
     });
+    // Removals elsewhere: as many as the budget of a node, its other edges, and the budget in all allow.
+    for (edges, most, elsewhere) in [([4, 2], 2, 3 * 2), ([1, 3], 1, 3), ([4, u64::MAX], 4, 3 * 3)] {
+        let files = Files::new(5, |_, _| true, 3, [&["gcn"], both], edges);
+        let neighbour = files.with(0, |scene| LeafCost::new(scene).neighbour(1));
+        assert_eq!(neighbour, (most + 1) * 3 * 8 + (3 + elsewhere) * 4, "{edges:?}");
+    }
     // Where senders are not read, nothing changes but at the ends.
     let blind = Files::new(5, |_, _| true, 3, [&["mean"], &["gcn"]], [4, 3]);
     blind.with(0, |scene| {
-        assert_eq!(LeafCost::new(scene).center(), (3 * 4 * 20 + 3 * 27 + 4 * 4) + 3 * 18);
+        let cost = LeafCost::new(scene);
+        assert_eq!(cost.center(), (3 * 4 * 20 + 3 * 27 + 4 * 4) + 3 * 18);
+        let anchored = 3 * 3 * 18 + 3 * 4 * 26 + 4 * 3;
+        assert_eq!(cost.state(1, 0), anchored + 4 * (3 * 18 + 3 * (24 + 10 + 4) + 16));
         let (units, taken) = (3 * (8 + 2 + 6), 16 + 5 * 8 + 3 * 4);
         assert_eq!((margin(scene), singles(scene)), (5 * units + taken, 20 * units + 5 * units + 11 * taken));
     });

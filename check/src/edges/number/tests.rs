@@ -92,6 +92,7 @@ fn the_largest_are_taken_as_often_as_they_may() {
         all.sort_by(|a, b| b.cmp(a));
         let exact = sums_of_largest(numbers.iter().map(|((x, _), times)| (x.clone(), *times)).collect(), &counts);
         let around = sums_of_largest(numbers.iter().map(|((_, x), times)| (*x, *times)).collect(), &counts);
+        assert_eq!((exact.len(), around.len()), (counts.len(), counts.len()));
         for ((&count, exact), around) in counts.iter().zip(&exact).zip(&around) {
             let sum = all.iter().take(count).fold(Dyadic::ZERO, |sum, x| &sum + x);
             assert!(*exact == sum && holds(around, &sum), "{round}: {count} of {numbers:?}: {exact:?} {around:?}");
