@@ -7,10 +7,10 @@ use gcnproof::internals::collective::families::Rows;
 use gcnproof_results::record::collective::CollectiveRecord;
 use gcnproof_results::record::description::{Class, CollectiveRun, Description, Identity, Level, NodeSet};
 
+use super::chart::figure::Made;
 use super::error::ReportError;
 use super::group::{Group, common, words};
 use super::origin;
-use super::population::Made;
 
 /// The results of one run, or of several that differ in their budgets alone.
 #[derive(Clone, Debug, Default)]

@@ -12,11 +12,12 @@ use gcnproof_results::record::description::{BudgetRecord, Class, Description, Fl
 use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRun};
 use gcnproof_results::record::pair::PairRecord;
 
+use super::chart::figure::Made;
 use super::collective::Collective;
 use super::error::ReportError;
 use super::landscape::Landscape;
 use super::origin;
-use super::population::{Made, Population};
+use super::population::Population;
 use super::removals;
 use super::row::{NodeRadius, NodeVerdict, Witness};
 use super::source::{Rows, Run, Source, Sources};

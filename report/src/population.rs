@@ -1,4 +1,4 @@
-//! The nodes that results are about, and where a figure comes from: every number of a report is about one set of nodes, and says which.
+//! The nodes that results are about: every number of a report is about one set of nodes, and says which.
 
 use gcnproof_results::record::node_set::ranges;
 
@@ -43,17 +43,6 @@ impl Population {
     pub fn option(&self) -> Option<String> {
         (!self.is_all()).then(|| format!("--nodes {}", ranges(&self.ids).join(",")))
     }
-}
-
-/// What a figure, or a part of it, is made from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Made {
-    /// The model.
-    pub name: String,
-    /// Of which nodes.
-    pub nodes: String,
-    /// By which commands.
-    pub commands: Vec<String>,
 }
 
 #[cfg(test)]

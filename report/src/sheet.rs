@@ -1,7 +1,6 @@
 //! A sheet: a figure, or the reason why there is none; and helpers that figures share.
 
-use crate::chart::figure::Figure;
-use crate::population::Made;
+use crate::chart::figure::{Figure, Made};
 
 /// What stands in the place of a figure.
 #[derive(Clone, Debug, PartialEq)]

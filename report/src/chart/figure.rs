@@ -2,7 +2,6 @@
 
 use super::plot::Plot;
 use super::svg::Drawing;
-use crate::population::Made;
 
 /// A table of numbers, to be written as CSV.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,6 +33,17 @@ impl Numbers {
         let bytes = writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
+}
+
+/// What a figure, or a part of it, is made from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Made {
+    /// The model.
+    pub name: String,
+    /// Of which nodes.
+    pub nodes: String,
+    /// By which commands.
+    pub commands: Vec<String>,
 }
 
 /// A figure of the report.

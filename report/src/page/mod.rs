@@ -15,10 +15,9 @@ use super::curve;
 use super::group::{Group, Groups, Method, Verdicts};
 use super::mean::Mean;
 use super::origin;
-use super::population::Made;
 use super::row::NodeVerdict;
 use super::sheet::{Sheet, percent};
-use crate::chart::figure::Figure;
+use crate::chart::figure::{Figure, Made};
 use crate::chart::svg::escaped;
 
 const NAMES: [&str; 9] = [
