@@ -199,7 +199,7 @@ impl Plot {
                 drawing.line((x, bottom), (x, bottom + 4.0), "axis", Ink::Text.hex());
             }
             // The last label would reach beyond the edge: it ends there.
-            let middle = x.min(right + RIGHT - width_of(label) / 2.0);
+            let middle = x.min(right + RIGHT - 0.6 * width_of(label));
             drawing.text((middle, bottom + 17.0), Anchor::Middle, 12.0, Ink::Text, label);
         }
         // A label that is wider than the plot is written smaller, and stays inside.
