@@ -54,10 +54,10 @@ fn memory(reset: bool) -> u64 {
 fn small_files_end_soon() {
     let (flat, deep) = (star(false), star(true));
     let full = std::env::var("GCNPROOF_RESOURCES").is_ok_and(|asked| asked == "full");
-    let Limits { leaf, line, file, node, .. } = Limits::default();
+    let Limits { leaf, line, node, .. } = Limits::default();
     let share = if full { 1 } else { 16 };
-    let (leaf, line, file, node) = (leaf / share, line / share, file / share, node / share / share);
-    let limits = Limits { leaf, line, file, node, ..Limits::default() };
+    let (leaf, line, node) = (leaf / share, line / share, node / share / share);
+    let limits = Limits { leaf, line, node, ..Limits::default() };
     let only = std::env::var("GCNPROOF_TEMPLATE").unwrap_or_default();
     for template in templates().into_iter().filter(|template| template.name.contains(&only)) {
         let world = if template.deep { &deep } else { &flat };

@@ -99,7 +99,7 @@ class _Nodes(Table[Row]):
         return {
             **{name: row[name] for name in ("node", "label", "predicted", "degree", "seconds")},
             "relevant": row["relevant_edges" if edges else "neighbourhood"],
-            "witness": [(a, b) for a, b in row["witness_edges" if edges else "witness"]],
+            "witness": [(a, b) for a, b in row["witness"]],
         }
 
 

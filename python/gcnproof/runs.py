@@ -210,9 +210,7 @@ def study(
     call: Call = None,
     threads: int | None = None,
     progress: bool | Listener = True,
-    resume: bool = False,
-    force: bool = False,
-    **more: Unpack[Short],
+    **more: Unpack[Written],
 ) -> Study:
     """Runs what the figures of a report need, for one graph and one or several models, into the folder `out`.
 
@@ -220,6 +218,7 @@ def study(
     A folder that holds a study is refused: `resume` continues it, and what is there is not computed again; `force` computes everything anew.
     """
     said: dict[str, Any] = dict(more)
+    resume, force = bool(said.pop("resume", False)), bool(said.pop("force", False))
     found = _flips(attack, q, said)
     nothing_left("study", said)
     if isinstance(models, Mapping):
