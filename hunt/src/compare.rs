@@ -85,7 +85,12 @@ fn compare_margin(
     if how == How::Minimize && !result.limit_hit {
         let width = upper - lower;
         let smallest = f64::from_bits(2);
-        if !(width <= 1e-6 * near.abs() || width <= smallest || (exact.sign() == Ordering::Equal && width <= 1e-9)) {
+        // A margin beyond the largest number lies between it and infinity, and no two floats are closer.
+        if !(width <= 1e-6 * near.abs()
+            || width <= smallest
+            || upper <= lower.next_up()
+            || (exact.sign() == Ordering::Equal && width <= 1e-9))
+        {
             let text = format!("class {class}: the margin {near:e} is only known to lie in [{lower:e}, {upper:e}]");
             return Some((Kind::Wide, text));
         }
