@@ -104,6 +104,6 @@ pub fn fail(report: &Report) -> u8 {
     if report.downcast_ref::<Closed>().is_some() {
         return CLOSED;
     }
-    note!("{:?}", Report::new(Told::new(report)));
+    note!("{}", Told::new(report));
     if reproduction::is_contradiction(report) { reproduction::EXIT } else { 2 }
 }

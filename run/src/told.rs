@@ -1,9 +1,8 @@
 //! What went wrong, in words that say a thing once.
 
-use std::error::Error;
 use std::fmt;
 
-use miette::{Diagnostic, Report};
+use miette::Report;
 
 /// What went wrong in one text, and the remedy.
 pub fn words(report: &Report) -> (String, Option<String>) {
@@ -43,20 +42,37 @@ impl Told {
     }
 }
 
+/// A cross before the message, an arrow before each cause, the remedy last; lines of at most 80 characters where words allow it.
 impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(&self.message)
+        folded(f, "  × ", "  │ ", &self.message)?;
+        let mut cause = self.cause.as_deref();
+        while let Some(told) = cause {
+            folded(f, "  ╰─▶ ", "      ", &told.message)?;
+            cause = told.cause.as_deref();
+        }
+        self.help.as_ref().map_or(Ok(()), |help| folded(f, "  help: ", "        ", help))
     }
 }
 
-impl Error for Told {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.cause.as_deref().map(|cause| cause as _)
+/// A text whose first line starts with `first` and whose other lines start with `next`.
+fn folded(f: &mut fmt::Formatter, first: &str, next: &str, text: &str) -> fmt::Result {
+    let room = 80 - first.chars().count();
+    let mut start = first;
+    for line in text.lines() {
+        let mut used = 0;
+        for word in line.split(' ') {
+            let length = word.chars().count();
+            if used > 0 && used + 1 + length > room {
+                writeln!(f)?;
+                used = 0;
+            }
+            f.write_str(if used == 0 { start } else { " " })?;
+            f.write_str(word)?;
+            used += length + 1;
+            start = next;
+        }
+        writeln!(f)?;
     }
-}
-
-impl Diagnostic for Told {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help.as_ref().map(|help| Box::new(help) as _)
-    }
+    Ok(())
 }
