@@ -209,7 +209,10 @@ impl Groups {
                 group.question = asked.words();
                 keys[at].1 = Some(asked);
             }
-            all.groups[at].commands.extend(known);
+            let group = &mut all.groups[at];
+            group
+                .commands
+                .extend(known.into_iter().filter(|command| !group.commands.contains(command)).collect::<Vec<_>>());
             // A study knows the name of its model; names of files are only alike.
             if named {
                 all.groups[at].name = called;

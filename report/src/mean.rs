@@ -30,10 +30,7 @@ impl Mean {
     /// As a number with its reservation; `letter` is that of the global budget.
     pub fn words(&self, letter: &str) -> String {
         if self.capped > 0.0 {
-            format!(
-                "at least {:.2} ({:.1} % of the nodes are certified up to the largest {letter} tried and count as {})",
-                self.value, self.capped, self.limit
-            )
+            format!("at least {:.2} ({:.1} % at the cap, {letter} = {})", self.value, self.capped, self.limit)
         } else {
             format!("{:.2}", self.value)
         }
@@ -50,6 +47,6 @@ mod tests {
         assert_eq!((open.short().as_str(), open.words("Q").as_str()), ("2.00", "2.00"));
         let capped = Mean::new(&[0, 12, 12, 12], 12);
         assert_eq!((capped.short().as_str(), capped.capped), ("≥ 9.00", 75.0));
-        assert!(capped.words("Q").starts_with("at least 9.00 (75.0 % of the nodes"), "{}", capped.words("Q"));
+        assert!(capped.words("Q").starts_with("at least 9.00 (75.0 % at the cap"), "{}", capped.words("Q"));
     }
 }

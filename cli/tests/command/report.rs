@@ -132,7 +132,7 @@ fn a_capped_mean_is_told_as_one() {
         "% of the nodes at the cap, Q = 2",
         "<br><small",
         "mean certified Q at least",
-        "count as 2)",
+        "at the cap, Q = 2)",
         "withstand at least that many",
     ] {
         assert!(page.contains(part), "{part}");

@@ -166,7 +166,7 @@ fn overview(page: &mut String, groups: &[Group], letter: &str) {
         let cells = [
             ("model", "", escaped(&group.name)),
             ("nodes", "", escaped(&group.population.words())),
-            ("budget", "", format!("{global}, {}", escaped(&group.budget))),
+            ("budget", "", unbroken(&format!("{global}, {}", escaped(&group.budget)))),
             ("decided by", "", run.method.name().to_string()),
             ("robust", "n", share(Verdict::Robust)),
             ("non-robust", "n", share(Verdict::NonRobust)),
@@ -190,7 +190,7 @@ fn overview(page: &mut String, groups: &[Group], letter: &str) {
         let cells = [
             ("model", "", escaped(&group.name)),
             ("nodes", "", escaped(&group.population.words())),
-            ("budget", "", format!("{letter} up to {}, {}", radii.limit, escaped(&group.budget))),
+            ("budget", "", unbroken(&format!("{letter} up to {}, {}", radii.limit, escaped(&group.budget)))),
             ("decided by", "", radii.method.name().to_string()),
             ("robust", "n", none()),
             ("non-robust", "n", none()),
@@ -300,6 +300,11 @@ fn figure_of(page: &mut String, figure: &Figure, folder: &str) {
         escaped(&figure.caption),
         made(&figure.made)
     );
+}
+
+/// Lines do not break between a letter and its number.
+fn unbroken(text: &str) -> String {
+    text.replace(" = ", "&nbsp;=&nbsp;")
 }
 
 /// A name as a part of an address.
