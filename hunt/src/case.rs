@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use gcnproof_files::{GraphFile, LayerFile, ModelFile, Pattern, SparseMatrix};
 
+use crate::network::Flip;
+
 /// The message passing of one weight layer.
 #[derive(Clone, Debug)]
 pub enum Rule {
@@ -119,6 +121,25 @@ impl Case {
     /// The layers of the model.
     pub fn layers(&self) -> &[LayerFile] {
         &self.model.layers
+    }
+
+    /// The attributes of the nodes of a range after some flips (nodes × attributes); those elsewhere change nothing.
+    pub fn attributes_after(&self, range: &Range<usize>, flips: &[Flip]) -> Vec<bool> {
+        let count = self.attributes();
+        let mut present = vec![false; range.len() * count];
+        for (at, node) in range.clone().enumerate() {
+            self.graph.attributes.row(node).iter().for_each(|&d| present[at * count + d as usize] = true);
+        }
+        for &(node, attribute) in flips.iter().filter(|flip| range.contains(&flip.0)) {
+            let at = (node - range.start) * count + attribute;
+            present[at] = !present[at];
+        }
+        present
+    }
+
+    /// The component of a node.
+    pub fn component_of(&self, node: usize) -> Range<usize> {
+        self.components[self.components.partition_point(|range| range.end <= node)].clone()
     }
 
     /// The case that has only this range of nodes, which must hold whole components.

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::case::Case;
+use crate::present::Trees;
 use crate::random::Random;
 
 /// What changes can refer to: the size of the problem.
@@ -17,6 +19,35 @@ pub struct Sizes {
     pub width: usize,
     /// Classes.
     pub classes: usize,
+}
+
+impl Sizes {
+    /// Of a case.
+    pub fn new(case: &Case) -> Sizes {
+        let layers = case.layers();
+        let hidden = layers[..layers.len() - 1].iter().map(|layer| layer.weight.columns);
+        Sizes {
+            nodes: case.nodes(),
+            attributes: case.attributes(),
+            depth: layers.len() + 1,
+            width: hidden.max().unwrap_or(1),
+            classes: case.classes(),
+        }
+    }
+}
+
+impl Trees for Sizes {
+    fn split(&self, tree: &mut Vec<Value>, random: &mut Random) {
+        split(tree, *self, random);
+    }
+
+    fn leaf(&self, _: usize, random: &mut Random) -> Value {
+        json!({ "leaf": leaf(*self, random) })
+    }
+
+    fn is_leaf(&self, step: &Value) -> bool {
+        step.get("leaf").is_some()
+    }
 }
 
 /// The places of a JSON value: the path to every value inside it, itself included.
@@ -179,7 +210,7 @@ fn envelope(sizes: Sizes, exponent: i64, random: &mut Random) -> Value {
 }
 
 /// Puts a random split above a tree, with the tree on both sides.
-pub fn split(tree: &mut Vec<Value>, sizes: Sizes, random: &mut Random) {
+fn split(tree: &mut Vec<Value>, sizes: Sizes, random: &mut Random) {
     let split = if random.percent(50) && sizes.depth > 2 {
         let layer = random.between(2, sizes.depth as i64 - 1);
         json!({ "unit": [layer, random.below(sizes.nodes), random.below(sizes.width)] })

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use gcnproof_files::SparseMatrix;
 
 use crate::case::{Case, Rule};
+use crate::generate::labels;
 use crate::numbers::step;
 use crate::operator::{Rows, rows};
 use crate::random::Random;
@@ -103,20 +104,10 @@ fn power(x: f64, exponent: i32) -> f64 {
 /// Gives most nodes the class as label that floats predict, and the others any or none.
 pub fn label(case: &mut Case, random: &mut Random) {
     let operators: Vec<Rows> = case.rules.iter().map(|rule| rows(case, rule)).collect();
-    let classes = case.classes();
     let last = case.layers().len() - 1;
-    let mut labels = Vec::with_capacity(case.nodes());
-    for range in &case.components {
-        for row in pre_activations(case, &operators, range.clone(), &[], last) {
-            let best = (1..classes).fold(0, |best, class| if row[class] > row[best] { class } else { best });
-            labels.push(match random.below(10) {
-                0 => None,
-                1 | 2 => Some(random.below(classes) as u32),
-                _ => Some(best as u32),
-            });
-        }
-    }
-    case.graph.labels = Some(labels);
+    let logits = |range: &Range<usize>| pre_activations(case, &operators, range.clone(), &[], last).concat();
+    let labels = case.components.iter().flat_map(|range| labels(&logits(range), case.classes(), random));
+    case.graph.labels = Some(labels.collect());
 }
 
 /// A few flips, admissible or not.
