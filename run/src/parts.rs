@@ -6,6 +6,8 @@ use gcnproof::{Network, Operator};
 use gcnproof_files::{ModelFile, PartFile};
 use miette::{Result, miette};
 
+use crate::input::Paths;
+
 /// A model on a part has no numbers of single nodes: they are those of the whole graph's rows, and nobody has cut them.
 ///
 /// # Errors
@@ -35,7 +37,8 @@ pub fn check_model(model: &ModelFile, rules: &[Operator], path: &Path) -> Result
 ///
 /// # Errors
 /// If it reads further.
-pub fn check_hops(part: &PartFile, network: &Network, (at, of): (&Path, &Path)) -> Result<()> {
+pub fn check_hops(part: &PartFile, network: &Network, paths: Paths) -> Result<()> {
+    let Paths { graph: at, model: of } = paths;
     if network.hops() <= part.hops {
         return Ok(());
     }
