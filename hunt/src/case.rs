@@ -60,11 +60,9 @@ pub struct Case {
     pub origin: String,
     /// All components together.
     pub graph: GraphFile,
-    /// The model.
     pub model: ModelFile,
     /// One rule per weight layer.
     pub rules: Vec<Rule>,
-    /// The budget.
     pub budget: Allowance,
     /// Is the reference class the label (and otherwise the predicted class)?
     pub labels: bool,
@@ -185,14 +183,5 @@ impl Case {
 
 /// A graph of nothing, to be filled. In memory a digest may be any text: only files have real ones.
 pub fn bare() -> GraphFile {
-    GraphFile {
-        adjacency: pattern(0, &[]),
-        attributes: pattern(0, &[]),
-        labels: None,
-        node_names: None,
-        attribute_names: None,
-        class_names: None,
-        digest: "graph".into(),
-        notes: Vec::new(),
-    }
+    GraphFile { digest: "graph".into(), ..GraphFile::default() }
 }

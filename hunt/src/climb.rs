@@ -51,7 +51,6 @@ pub struct Climb<'a> {
     pub target: (usize, usize),
     /// Units with their coefficients.
     pub objective: Vec<(usize, i64)>,
-    /// The path.
     pub path: Path,
     /// Whole bounds that may be used.
     pub known: &'a Whole,

@@ -36,7 +36,6 @@ pub struct Settings {
     pub problems: Option<u64>,
     /// Components of one graph.
     pub components: usize,
-    /// Threads.
     pub threads: usize,
     /// Where findings go; nowhere, if they are only counted.
     pub out: Option<PathBuf>,

@@ -14,6 +14,9 @@
 //! | [`resources`] | small files with large costs |
 //! | [`hunt`] | all of it, until stopped |
 
+// Fields whose names say all need no sentence that repeats them.
+#![allow(missing_docs)]
+
 pub mod area;
 pub mod attack;
 mod bends;

@@ -9,15 +9,12 @@ use crate::random::Random;
 /// What changes can refer to: the size of the problem.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    /// Nodes.
     pub nodes: usize,
-    /// Attributes.
     pub attributes: usize,
     /// Representations `L`.
     pub depth: usize,
     /// The widest layer.
     pub width: usize,
-    /// Classes.
     pub classes: usize,
 }
 

@@ -33,7 +33,6 @@ pub struct NumericTerm<N> {
 
 /// One layer as numbers: a sum of terms.
 pub struct NumericLayer<N> {
-    /// Its terms.
     pub terms: Vec<NumericTerm<N>>,
     /// One number for each unit, or one for each node and unit.
     pub bias: Vec<N>,

@@ -153,14 +153,14 @@ pub fn both<C, P>(checkers: &[C; 2], proof: &P, check: impl Fn(&C, &P) -> Answer
     }
 }
 
-/// The same of a text; `None` where it cannot be read.
+/// What two checkers say of a text; `None` where it cannot be read, an error where reading or checking panics.
+pub type Answers = Result<Option<[Answer; 2]>, String>;
+
+/// Reads a text and shows it to two checkers.
 ///
 /// # Errors
 /// If reading or checking panics.
-pub fn answers<P>(
-    read: impl FnOnce() -> Option<P>,
-    check: impl FnOnce(&P) -> Result<[Answer; 2], String>,
-) -> Result<Option<[Answer; 2]>, String> {
+pub fn answers<P>(read: impl FnOnce() -> Option<P>, check: impl FnOnce(&P) -> Result<[Answer; 2], String>) -> Answers {
     match guard(read).map_err(|problem| format!("reader: {problem}"))? {
         Some(proof) => check(&proof).map(Some),
         None => Ok(None),
@@ -170,7 +170,7 @@ pub fn answers<P>(
 /// A statement with its two checkers and the truth about it.
 pub struct Presenter<'a> {
     /// What rounded and exact arithmetic say of a line; `None` where it cannot be read.
-    pub check: &'a dyn Fn(&str) -> Result<Option<[Answer; 2]>, String>,
+    pub check: &'a dyn Fn(&str) -> Answers,
     /// Is the claim of a line true?
     pub is_true: &'a dyn Fn(&Value) -> bool,
     /// Of every node.

@@ -16,7 +16,6 @@ use crate::truth::Truth;
 pub struct Wrong {
     /// What kind of thing.
     pub kind: Kind,
-    /// The node.
     pub node: usize,
     /// In words.
     pub message: String,
@@ -32,7 +31,6 @@ impl Wrong {
 /// Something found, with everything that is needed to see it again.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// The area.
     pub area: Area,
     /// What is wrong.
     pub kind: Kind,

@@ -72,7 +72,6 @@ pub type Report<'a> = dyn FnMut(Kind, usize, String, Option<&str>) + 'a;
 
 /// A case, and what is true of it.
 pub struct Examined<'a> {
-    /// The case.
     pub case: &'a Case,
     /// The effort that is asked for.
     pub how: How,
@@ -80,7 +79,6 @@ pub struct Examined<'a> {
     pub truths: &'a [Truth],
     /// Exact margins.
     pub oracle: &'a Oracle<'a>,
-    /// Counts.
     pub counts: &'a Counts,
 }
 
@@ -131,7 +129,7 @@ impl Examined<'_> {
         Counts::add(&self.counts.proofs, 1);
         Counts::add(&self.counts.enveloped, usize::from(has_envelope(&line)));
         // Exactly as well; of a large graph, every fourth.
-        let again = self.case.components.len() <= 1000 || node % 4 == 0;
+        let again = self.case.components.len() <= 1000 || node.is_multiple_of(4);
         let shown = [&checkers[0], &checkers[usize::from(again)]];
         let verdicts =
             Counts::time(&self.counts.checking, || both(&shown, proof, |checker, proof| checker.check(proof)));

@@ -125,7 +125,7 @@ impl<'a> Oracle<'a> {
     pub fn logits(&self, range: &Range<usize>, flips: &[Flip]) -> Vec<Exact> {
         in_integers!(&self.plan, network => {
             let logits = network.logits(range, &self.case.attributes_after(range, flips));
-            logits.into_iter().map(|x| Exact { integer: x.into(), exponent: network.exponent }).collect()
+            logits.into_iter().map(|x| exact(x, network.exponent)).collect()
         })
     }
 
@@ -255,13 +255,15 @@ pub fn references<N: Number>(
     logits.chunks_exact(classes).zip(range.clone()).map(one).collect()
 }
 
+fn exact(integer: impl Into<BigInt>, exponent: i32) -> Exact {
+    Exact { integer: integer.into(), exponent }
+}
+
 /// What is true of nodes with these classes and smallest margins.
 pub fn truths<N: Into<BigInt>>(references: &[Classes], classes: usize, least: Vec<N>, exponent: i32) -> Vec<Truth> {
     let mut least = least.into_iter();
     let one = |&(predicted, reference): &Classes| {
-        let margin = |(class, margin): (usize, N)| {
-            reference.filter(|&y| y != class).map(|_| Exact { integer: margin.into(), exponent })
-        };
+        let margin = |(class, margin): (usize, N)| reference.filter(|&y| y != class).map(|_| exact(margin, exponent));
         Truth { predicted, reference, margins: least.by_ref().take(classes).enumerate().map(margin).collect() }
     };
     references.iter().map(one).collect()

@@ -37,7 +37,6 @@ struct DeployedTerm {
 /// Towards which side the margin of a node is to be wrong.
 #[derive(Clone, Copy, Debug)]
 pub struct Aim {
-    /// The node.
     pub node: usize,
     /// Its reference class.
     pub reference: usize,

@@ -8,7 +8,6 @@ use crate::terms::case::TermCase;
 
 /// A case as the program sees it.
 pub struct DeployedProgram {
-    /// The certifier.
     pub certifier: Certifier,
     /// The header of its proofs.
     pub header: Header,

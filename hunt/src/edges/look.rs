@@ -24,7 +24,6 @@ const CASE: Duration = Duration::from_secs(4);
 
 /// Everything that one look at a case needs.
 pub struct Look<'a> {
-    /// The case.
     pub case: &'a EdgeCase,
     /// What the program was asked for.
     pub how: How,

@@ -9,7 +9,6 @@ use crate::player::{How, convention, guard, stopped};
 
 /// A case as the program sees it.
 pub struct EdgeProgram {
-    /// The certifier.
     pub certifier: EdgeCertifier,
     /// The header of its proofs.
     pub header: Header,

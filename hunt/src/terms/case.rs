@@ -16,7 +16,6 @@ use crate::truth::Oracle;
 pub struct TermCase {
     /// Graph, budget and components; its model is the chain that the program makes of the description, and it has no rules.
     pub base: Case,
-    /// The network.
     pub network: Description,
 }
 

@@ -32,7 +32,6 @@ pub struct Term {
 /// One layer.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// Its terms.
     pub terms: Vec<Term>,
     /// One number for each unit, or one for each node and unit.
     pub bias: Option<Vec<f64>>,

@@ -9,7 +9,7 @@ use crate::claim::is_true_by;
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::Sizes;
 use crate::player::{How, Player, guard, stopped};
-use crate::present::{Answer, Presenter, Robust, answers, both};
+use crate::present::{Answers, Presenter, Robust, answers, both};
 use crate::random::Random;
 use crate::record::{Record, Wrong};
 use crate::stage::Examined;
@@ -116,7 +116,7 @@ fn attack(case: &TermCase, truths: &[Truth], random: &mut Random, counts: &AreaC
 }
 
 /// What both checkers say of a line.
-pub fn shown(checkers: &[Checker; 2], text: &str) -> Result<Option<[Answer; 2]>, String> {
+pub fn shown(checkers: &[Checker; 2], text: &str) -> Answers {
     let read = || text.parse::<NodeProof>().ok();
     answers(read, |proof| both(checkers, proof, |checker, proof| checker.check(proof)))
 }
