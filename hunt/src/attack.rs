@@ -13,12 +13,12 @@ use crate::finding::{Counts, Finding, Kind};
 use crate::made;
 use crate::mutate::change;
 use crate::player::{How, Player, guard};
-use crate::present::{Forger, Robust};
+use crate::present::Forger;
 use crate::random::Random;
 use crate::ring::{Ring, start};
 use crate::rules::Rules;
 use crate::solve::solve;
-use crate::truth::Truth;
+use crate::truth::{Robust, Truth};
 use crate::variant;
 
 /// Tampered proofs, forged proofs, headers and variants tried for one component.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use gcnproof_files::{GraphFile, LayerFile, ModelFile, Pattern, SparseMatrix};
 
-use crate::network::Flip;
+/// Node and attribute.
+pub type Flip = (usize, usize);
 
 /// The message passing of one weight layer.
 #[derive(Clone, Debug)]

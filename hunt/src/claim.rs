@@ -4,10 +4,9 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use crate::case::{Case, Rule, Way};
+use crate::case::{Case, Flip, Rule, Way};
 use crate::compare::admissible;
 use crate::exact::Exact;
-use crate::network::Flip;
 use crate::truth::{Margins, Oracle, Truth};
 
 /// What a line (`{"node":…}`) claims.

@@ -95,19 +95,6 @@ pub fn model(layers: Vec<LayerFile>) -> ModelFile {
     ModelFile { layers, digest: "model".into(), ..ModelFile::default() }
 }
 
-/// Labels of nodes with these logits: of most the class that is predicted, of the others any or none.
-pub fn labels(logits: &[f64], classes: usize, random: &mut Random) -> Vec<Option<u32>> {
-    let one = |row: &[f64]| {
-        let best = (1..classes).fold(0, |best, class| if row[class] > row[best] { class } else { best });
-        match random.below(10) {
-            0 => None,
-            1 | 2 => Some(random.below(classes) as u32),
-            _ => Some(best as u32),
-        }
-    };
-    logits.chunks_exact(classes).map(one).collect()
-}
-
 /// How many nodes a component may have so that brute force stays cheap.
 fn largest_component(attributes: usize, global: u64, most: f64) -> usize {
     let sets = |flips: usize| -> f64 {

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::case::Case;
-use crate::present::Trees;
 use crate::random::Random;
 
 /// What changes can refer to: the size of the problem.
@@ -30,20 +29,6 @@ impl Sizes {
             width: hidden.max().unwrap_or(1),
             classes: case.classes(),
         }
-    }
-}
-
-impl Trees for Sizes {
-    fn split(&self, tree: &mut Vec<Value>, random: &mut Random) {
-        split(tree, *self, random);
-    }
-
-    fn leaf(&self, _: usize, random: &mut Random) -> Value {
-        json!({ "leaf": leaf(*self, random) })
-    }
-
-    fn is_leaf(&self, step: &Value) -> bool {
-        step.get("leaf").is_some()
     }
 }
 
@@ -207,7 +192,7 @@ fn envelope(sizes: Sizes, exponent: i64, random: &mut Random) -> Value {
 }
 
 /// Puts a random split above a tree, with the tree on both sides.
-fn split(tree: &mut Vec<Value>, sizes: Sizes, random: &mut Random) {
+pub fn split(tree: &mut Vec<Value>, sizes: Sizes, random: &mut Random) {
     let split = if random.percent(50) && sizes.depth > 2 {
         let layer = random.between(2, sizes.depth as i64 - 1);
         json!({ "unit": [layer, random.below(sizes.nodes), random.below(sizes.width)] })

@@ -2,13 +2,9 @@
 
 use std::ops::Range;
 
-use crate::case::Case;
+use crate::case::{Case, Flip};
 use crate::exact::Number;
 use crate::operator::rows;
-use crate::scale::Scale;
-
-/// Node and attribute.
-pub type Flip = (usize, usize);
 
 /// What a term reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -333,28 +329,6 @@ impl Network<f64> {
             outputs: layer.weight.columns,
         });
         Network { layers: layers.collect(), exponent: 0 }
-    }
-
-    /// The same network in another kind of number.
-    pub fn scaled<N: Number>(&self, scale: &Scale) -> Network<N> {
-        let layers = self.layers.iter().zip(&scale.layers).map(|(layer, exponents)| {
-            let term = |(term, &[entry, weight]): (&NumericTerm<f64>, &[i32; 2])| {
-                let row = |row: &Vec<(usize, f64)>| row.iter().map(|&(n, a)| (n, N::scaled(a, entry))).collect();
-                NumericTerm {
-                    source: term.source,
-                    entries: term.entries.iter().map(row).collect(),
-                    weight: term.weight.iter().map(|&w| N::scaled(w, weight)).collect(),
-                    inputs: term.inputs,
-                }
-            };
-            NumericLayer {
-                terms: layer.terms.iter().zip(&exponents.terms).map(term).collect(),
-                bias: layer.bias.iter().map(|&b| N::scaled(b, exponents.result)).collect(),
-                linear: layer.linear.clone(),
-                outputs: layer.outputs,
-            }
-        });
-        Network { layers: layers.collect(), exponent: scale.layers.last().map_or(0, |last| last.result) }
     }
 
     /// A bound of every logit of a component if all numbers were taken without their signs: the scale of rounding errors. On the

@@ -5,10 +5,11 @@ use gcnproof_check::{Fault, Reason, Verdict};
 use serde_json::{Value, json};
 
 use crate::finding::{AreaCounts, Counts, Kind};
-use crate::mutate::change;
+use crate::mutate::{Sizes, change, leaf, split};
 use crate::player::guard;
 use crate::random::Random;
 use crate::record::Record;
+use crate::truth::Robust;
 
 /// How trees of proofs are made up in an area.
 pub trait Trees {
@@ -20,8 +21,19 @@ pub trait Trees {
     fn is_leaf(&self, step: &Value) -> bool;
 }
 
-/// The reference class of a node, and whether it is robust.
-pub type Robust = (Option<usize>, bool);
+impl Trees for Sizes {
+    fn split(&self, tree: &mut Vec<Value>, random: &mut Random) {
+        split(tree, *self, random);
+    }
+
+    fn leaf(&self, _: usize, random: &mut Random) -> Value {
+        json!({ "leaf": leaf(*self, random) })
+    }
+
+    fn is_leaf(&self, step: &Value) -> bool {
+        step.get("leaf").is_some()
+    }
+}
 
 /// Shows a line; returns the bound that it was rejected for where there is one, `None` if it was accepted.
 pub type Show<'a> = dyn FnMut(&Value, &mut Random) -> Option<f64> + 'a;

@@ -111,3 +111,8 @@ pub fn nodes(graph: &GraphFile, most: usize) -> String {
     };
     (0..graph.attributes.rows.min(most)).map(line).collect()
 }
+
+/// The text of some lines.
+pub fn text(lines: &[Value]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}

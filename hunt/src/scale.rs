@@ -1,7 +1,7 @@
 //! At which exponents all numbers of a network are integers, and how large these get.
 
-use crate::exact::{least_exponent, parts};
-use crate::network::{Network, Source};
+use crate::exact::{Number, least_exponent, parts};
+use crate::network::{Network, NumericLayer, NumericTerm, Source};
 
 /// The exponents of one layer.
 pub struct LayerScale {
@@ -75,5 +75,29 @@ impl Scale {
             scale.layers.push(LayerScale { result, terms });
         }
         scale
+    }
+}
+
+impl Network<f64> {
+    /// The same network in another kind of number.
+    pub fn scaled<N: Number>(&self, scale: &Scale) -> Network<N> {
+        let layers = self.layers.iter().zip(&scale.layers).map(|(layer, exponents)| {
+            let term = |(term, &[entry, weight]): (&NumericTerm<f64>, &[i32; 2])| {
+                let row = |row: &Vec<(usize, f64)>| row.iter().map(|&(n, a)| (n, N::scaled(a, entry))).collect();
+                NumericTerm {
+                    source: term.source,
+                    entries: term.entries.iter().map(row).collect(),
+                    weight: term.weight.iter().map(|&w| N::scaled(w, weight)).collect(),
+                    inputs: term.inputs,
+                }
+            };
+            NumericLayer {
+                terms: layer.terms.iter().zip(&exponents.terms).map(term).collect(),
+                bias: layer.bias.iter().map(|&b| N::scaled(b, exponents.result)).collect(),
+                linear: layer.linear.clone(),
+                outputs: layer.outputs,
+            }
+        });
+        Network { layers: layers.collect(), exponent: scale.layers.last().map_or(0, |last| last.result) }
     }
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use gcnproof_files::SparseMatrix;
 
 use crate::case::{Case, Rule};
-use crate::generate::labels;
 use crate::numbers::step;
 use crate::operator::{Rows, rows};
 use crate::random::Random;
@@ -108,6 +107,19 @@ pub fn label(case: &mut Case, random: &mut Random) {
     let logits = |range: &Range<usize>| pre_activations(case, &operators, range.clone(), &[], last).concat();
     let labels = case.components.iter().flat_map(|range| labels(&logits(range), case.classes(), random));
     case.graph.labels = Some(labels.collect());
+}
+
+/// Labels of nodes with these logits: of most the class that is predicted, of the others any or none.
+pub fn labels(logits: &[f64], classes: usize, random: &mut Random) -> Vec<Option<u32>> {
+    let one = |row: &[f64]| {
+        let best = (1..classes).fold(0, |best, class| if row[class] > row[best] { class } else { best });
+        match random.below(10) {
+            0 => None,
+            1 | 2 => Some(random.below(classes) as u32),
+            _ => Some(best as u32),
+        }
+    };
+    logits.chunks_exact(classes).map(one).collect()
 }
 
 /// A few flips, admissible or not.

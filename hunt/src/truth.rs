@@ -10,10 +10,9 @@ use std::ops::Range;
 use gcnproof_files::GraphFile;
 use num_bigint::BigInt;
 
-use crate::case::Case;
+use crate::case::{Case, Flip};
 use crate::exact::{Exact, Number};
-use crate::network::{Flip, Flips, Network};
-use crate::present::Robust;
+use crate::network::{Flips, Network};
 use crate::scale::Scale;
 
 /// What is true of one node.
@@ -26,6 +25,9 @@ pub struct Truth {
     /// For each class the smallest margin over it, `None` for the reference itself.
     pub margins: Vec<Option<Exact>>,
 }
+
+/// The reference class of a node, and whether it is robust.
+pub type Robust = (Option<usize>, bool);
 
 impl Truth {
     /// Is every margin positive? (`None`: there is no reference class.)

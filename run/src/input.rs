@@ -8,6 +8,7 @@ use gcnproof_results::record::description::{Identity, PartRecord};
 use miette::{IntoDiagnostic, Result, miette};
 
 use super::parts;
+pub use super::parts::Paths;
 
 /// Reads a graph.
 ///
@@ -128,15 +129,6 @@ pub fn rules(message_passing: &[String]) -> Result<Vec<Operator>> {
         })
     };
     by_layer(message_passing).iter().map(rule).collect()
-}
-
-/// Where a graph and a model are, for messages.
-#[derive(Clone, Copy, Debug)]
-pub struct Paths<'a> {
-    /// The graph.
-    pub graph: &'a Path,
-    /// The model.
-    pub model: &'a Path,
 }
 
 /// Puts a model on a graph or on a part of one, and names both for the record.

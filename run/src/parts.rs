@@ -6,7 +6,14 @@ use gcnproof::{Network, Operator};
 use gcnproof_files::{ModelFile, PartFile};
 use miette::{Result, miette};
 
-use crate::input::Paths;
+/// Where a graph and a model are, for messages.
+#[derive(Clone, Copy, Debug)]
+pub struct Paths<'a> {
+    /// The graph.
+    pub graph: &'a Path,
+    /// The model.
+    pub model: &'a Path,
+}
 
 /// A model on a part has no numbers of single nodes: they are those of the whole graph's rows, and nobody has cut them.
 ///

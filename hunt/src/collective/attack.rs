@@ -16,9 +16,8 @@ use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::{Sizes, change, leaf};
 use crate::network::Flips;
 use crate::player::{convention, guard, operators, stopped};
-use crate::questions::text;
 use crate::random::Random;
-use crate::record::Record;
+use crate::record::{Record, text};
 
 /// Tampered and forged files of a graph, and headers that say something else.
 const ROUNDS: [usize; 3] = [10, 14, 4];

@@ -18,9 +18,10 @@ use crate::finding::{AreaCounts, Kind};
 use crate::mutate::change;
 use crate::numbers::step;
 use crate::player::{How, guard};
-use crate::present::{Forger, Presenter, Robust, Trees, answers, both};
+use crate::present::{Forger, Presenter, Trees, answers, both};
 use crate::random::Random;
 use crate::record::{Record, Wrong};
+use crate::truth::Robust;
 use crate::variant::{toggle_attribute, toggle_edge};
 
 /// Tampered proofs, forged proofs, headers and variants tried for one component.

@@ -7,10 +7,11 @@ use gcnproof_files::{DenseMatrix, GraphFile, LayerFile};
 use crate::case::{bare, pattern};
 use crate::edges::case::{Edge, EdgeCase, Removable};
 use crate::edges::network::{EdgeNetwork, EdgeScale, Remaining};
-use crate::generate::{labels, model};
+use crate::generate::model;
 use crate::numbers::{STYLES, Style, step};
 use crate::random::Random;
 use crate::shapes::{Shape, shape};
+use crate::ties::labels;
 
 const NAMES: [&str; 7] = ["gcn", "gcn-self", "mean", "mean+self", "sum", "sum+self", "identity"];
 

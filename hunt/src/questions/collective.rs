@@ -13,9 +13,9 @@ use crate::finding::{AreaCounts, Counts, Kind};
 use crate::network::Flips;
 use crate::player::{How, convention, guard};
 use crate::questions::flips::{name, statement};
-use crate::questions::{ask, near, near_locals, some_nodes, tampered, text};
+use crate::questions::{ask, near, near_locals, some_nodes, tampered};
 use crate::random::Random;
-use crate::record::Record;
+use crate::record::{Record, text};
 
 /// Questions about one file.
 const QUESTIONS: usize = 10;

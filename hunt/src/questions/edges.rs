@@ -12,9 +12,9 @@ use crate::edges::program::EdgeProgram;
 use crate::edges::truth::{EdgeOracle, EdgeTruth, count};
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::player::{How, convention, guard};
-use crate::questions::{OwnFile, ask, false_answers, near, near_locals, some_nodes, stated, tampered, text};
+use crate::questions::{OwnFile, ask, false_answers, near, near_locals, some_nodes, stated, tampered};
 use crate::random::Random;
-use crate::record::{Record, Wrong};
+use crate::record::{Record, Wrong, text};
 
 /// Questions about one file.
 const QUESTIONS: usize = 12;

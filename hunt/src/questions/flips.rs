@@ -11,9 +11,9 @@ use crate::generate::generate;
 use crate::keep::describe;
 use crate::network::Flips;
 use crate::player::{How, Player, convention, guard};
-use crate::questions::{OwnFile, ask, false_answers, near, near_locals, some_nodes, stated, tampered, text};
+use crate::questions::{OwnFile, ask, false_answers, near, near_locals, some_nodes, stated, tampered};
 use crate::random::Random;
-use crate::record::{Record, Wrong};
+use crate::record::{Record, Wrong, text};
 use crate::truth::{Oracle, Truth};
 
 /// Questions about one file.

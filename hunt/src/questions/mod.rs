@@ -90,11 +90,6 @@ fn stated(local: &[u64]) -> Local {
     }
 }
 
-/// The text of some lines.
-pub fn text(lines: &[Value]) -> String {
-    lines.iter().map(|line| format!("{line}\n")).collect()
-}
-
 /// Asks; a panic is an error.
 fn ask(graph: &GraphFile, model: &ModelFile, options: &Options, text: &str) -> Result<Summary, String> {
     guard(|| check(graph, model, options, text.as_bytes(), |_| ()))

@@ -3,13 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::case::{Case, pattern};
-use crate::generate::{labels, operator, skeleton};
-use crate::network::{Flip, Source};
+use crate::case::{Case, Flip, pattern};
+use crate::generate::{operator, skeleton};
+use crate::network::Source;
 use crate::numbers::{STYLES, Style, step};
 use crate::random::Random;
 use crate::terms::case::TermCase;
 use crate::terms::description::{Description, Layer, Passing, Term};
+use crate::ties::labels;
 
 /// Admissible sets of a component, at most (about).
 const SETS: f64 = 120.0;

@@ -9,13 +9,13 @@ use crate::claim::is_true_by;
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::Sizes;
 use crate::player::{How, Player, guard, stopped};
-use crate::present::{Answers, Presenter, Robust, answers, both};
+use crate::present::{Answers, Presenter, answers, both};
 use crate::random::Random;
 use crate::record::{Record, Wrong};
 use crate::stage::Examined;
 use crate::terms::case::TermCase;
 use crate::terms::keep;
-use crate::truth::{Margins, Truth};
+use crate::truth::{Margins, Robust, Truth};
 
 /// Looks at a whole case; `attacks` components are taken for tampering and forging.
 pub fn look(case: &TermCase, attacks: usize, random: &mut Random, counts: &AreaCounts) -> Vec<Record> {
