@@ -110,7 +110,7 @@ impl Collective {
             graph_name: self.input.graph.display().to_string(),
             network: &network,
             identity: &identity,
-            rules: self.input.passing.rules()?,
+            rules: self.input.files.passing.rules()?,
             budgets: self.budgets.clone(),
             budget,
             attacked_nodes: self.attacked_nodes,

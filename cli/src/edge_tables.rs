@@ -1,9 +1,9 @@
-//! Tables for people about removed edges: the end of `certify --edges`, exact minima, and one node in detail.
+//! Tables for people about removed edges: the end of `certify --edges`, and one node in detail.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use gcnproof::edges::{Edge, EdgeMinimum, EdgeReason, EdgeResult};
+use gcnproof::edges::{Edge, EdgeReason, EdgeResult};
 use gcnproof::{Graph, Verdict};
 use gcnproof_report::landscape::class_name;
 use gcnproof_results::record::description::{EffortRecord, LocalRecord};
@@ -11,9 +11,6 @@ use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRecord};
 use serde::Serialize;
 
 use super::summary::limit_line;
-
-/// Lines shown; a file holds them all.
-const LINES: usize = 60;
 
 /// Edges shown of one attack.
 const EDGES: usize = 6;
@@ -112,32 +109,10 @@ pub fn words(budget: &EdgeBudgetRecord) -> String {
     format!("{global}{local}{keep}{frozen}")
 }
 
-fn edges(edges: &[Edge]) -> String {
+/// The first of some edges.
+pub fn edges(edges: &[Edge]) -> String {
     let shown: Vec<String> = edges.iter().take(EDGES).map(|edge| format!("{}–{}", edge.0, edge.1)).collect();
     format!("{}: {}{}", edges.len(), shown.join(" "), if edges.len() > EDGES { " …" } else { "" })
-}
-
-/// The table of `--minimize`.
-pub fn minima(rows: &[EdgeRecord], found: &BTreeMap<u64, Vec<Option<EdgeMinimum>>>) -> String {
-    let mut text = String::new();
-    let _ = writeln!(text, "{:>8}  {:<9}{:<44}edges", "node", "classes", "worst-case margin");
-    let pairs = rows.iter().flat_map(|row| row.margins.iter().enumerate().map(move |(at, margin)| (row, at, margin)));
-    for (row, at, margin) in pairs.clone().take(LINES) {
-        let minimum = found.get(&row.node).and_then(|minima| minima.get(at)?.as_ref());
-        let float = |x: Option<f64>| x.map_or_else(|| "?".to_string(), |x| format!("{x:?}"));
-        let value = match margin.lower == margin.upper || minimum.is_some() {
-            true => float(margin.lower),
-            false => format!("[{}, {}]", float(margin.lower), float(margin.upper)),
-        };
-        let set = minimum.map_or_else(String::new, |minimum| edges(&minimum.changes));
-        let _ =
-            writeln!(text, "{:>8}  {:<9}{value:<44}{set}", row.node, format!("{} – {}", row.reference, margin.class));
-    }
-    let count = pairs.count();
-    if count > LINES {
-        let _ = writeln!(text, "… and {} more class pairs: --out FILE or --format json has them all", count - LINES);
-    }
-    text + "\n"
 }
 
 /// One node in detail.

@@ -9,7 +9,7 @@ use gcnproof_results::record::description::{BudgetRecord, Identity};
 use gcnproof_run::input::{check_passing, network, read_graph, read_graph_or_part, read_model, rules};
 use miette::{IntoDiagnostic, Result, WrapErr};
 
-pub use gcnproof_run::input::{fit, names, unpredictable_labels};
+pub use gcnproof_run::input::{Paths, fit, names, unpredictable_labels};
 pub use gcnproof_run::lists::{flips, identifiers, nodes};
 
 /// Options of a graph file.
@@ -84,6 +84,14 @@ pub struct Input {
     pub graph: PathBuf,
     /// The trained model (.safetensors or .npz)
     pub model: PathBuf,
+    /// How both are read.
+    #[command(flatten)]
+    pub files: FileArguments,
+}
+
+/// How a graph and a model are read.
+#[derive(Args, Clone, Debug)]
+pub struct FileArguments {
     /// How the graph is read.
     #[command(flatten)]
     pub options: GraphArguments,
@@ -131,21 +139,22 @@ impl PassingArguments {
 impl Input {
     /// Reads both files.
     pub fn read(&self) -> Result<(Graph, Network, Identity)> {
-        let graph = self.options.read(&self.graph)?;
+        let graph = self.files.options.read(&self.graph)?;
         let (network, identity) = self.network(&graph, None)?;
         Ok((graph, network, identity))
     }
 
     /// The same of a graph or of a part of one.
     pub fn read_or_part(&self) -> Result<(Graph, Network, Identity, Option<PartFile>)> {
-        let (graph, part) = self.options.read_or_part(&self.graph)?;
+        let (graph, part) = self.files.options.read_or_part(&self.graph)?;
         let (network, identity) = self.network(&graph, part.as_ref())?;
         Ok((graph, network, identity, part))
     }
 
     fn network(&self, graph: &Graph, part: Option<&PartFile>) -> Result<(Network, Identity)> {
-        let model = self.reading.read(&self.model)?;
-        let found = network(model, &self.passing.message_passing, (graph, part), (&self.graph, &self.model))?;
+        let model = self.files.reading.read(&self.model)?;
+        let paths = Paths { graph: &self.graph, model: &self.model };
+        let found = network(model, &self.files.passing.message_passing, graph, part, paths)?;
         if let Some(words) = unpredictable_labels(graph, &found.0) {
             note!("note: {}: {words}", self.graph.display());
         }

@@ -11,7 +11,7 @@ use gcnproof_files::{FileError, ModelFile, read_model_with};
 use miette::{Result, miette};
 use serde_json::{Value, json};
 
-use super::input::{GraphArguments, ModelArguments, PassingArguments, fit, unpredictable_labels};
+use super::input::{FileArguments, Paths, fit, unpredictable_labels};
 use super::logits::{Comparison, LogitsArguments};
 use super::run::Format;
 
@@ -34,11 +34,7 @@ pub struct Inspect {
     #[arg(required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    options: GraphArguments,
-    #[command(flatten)]
-    passing: PassingArguments,
-    #[command(flatten)]
-    reading: ModelArguments,
+    reading: FileArguments,
     #[command(flatten)]
     logits: LogitsArguments,
     /// Standard output: a table or JSON
@@ -55,14 +51,14 @@ impl Inspect {
         let mut agree = true;
         for path in &self.files {
             // A model is what reads as one; anything else is taken for a graph and judged as such.
-            match read_model_with(path, &self.reading.options()) {
+            match read_model_with(path, &self.reading.reading.options()) {
                 Ok(model) => {
                     report.push(describe_model(path, &model));
                     models.push((path.clone(), model));
                 }
                 Err(not_a_model) => match (looks_like_graph(path), not_a_model) {
                     (true, _) => {
-                        let graph = self.options.read(path)?;
+                        let graph = self.reading.options.read(path)?;
                         report.push(describe_graph(path, &graph));
                         graphs.push((path.clone(), graph));
                     }
@@ -72,13 +68,14 @@ impl Inspect {
         }
         for (graph_path, graph) in &graphs {
             for (model_path, model) in &models {
-                let network = fit(model.clone(), &self.passing.rules()?, graph, (graph_path, model_path))?;
+                let paths = Paths { graph: graph_path, model: model_path };
+                let network = fit(model.clone(), &self.reading.passing.rules()?, graph, paths)?;
                 if let Some(words) = unpredictable_labels(graph, &network) {
                     note!("note: {}: {words}", graph_path.display());
                 }
                 let compared = self.logits.compare(graph, &network)?;
                 if compared.is_none() && !ours(model) && !describes_itself(model) {
-                    let passing = self.passing.words();
+                    let passing = self.reading.passing.words();
                     note!(
                         "warning: {}: a model file holds neither activation nor options; read as ReLU between layers and message \
                          passing {passing}{}: --logits FILE makes sure that this is your network",
@@ -87,7 +84,7 @@ impl Inspect {
                     );
                 }
                 agree &= compared.as_ref().is_none_or(Comparison::agrees);
-                report.push(describe_pair((graph_path, model_path), graph, &network, compared.as_ref()));
+                report.push(describe_pair(paths, graph, &network, compared.as_ref()));
             }
         }
         if self.logits.logits.is_some() && (graphs.is_empty() || models.is_empty()) {
@@ -182,12 +179,7 @@ fn describe_model(path: &Path, model: &ModelFile) -> Value {
     })
 }
 
-fn describe_pair(
-    (graph_path, model_path): (&Path, &Path),
-    graph: &Graph,
-    network: &Network,
-    logits: Option<&Comparison>,
-) -> Value {
+fn describe_pair(paths: Paths, graph: &Graph, network: &Network, logits: Option<&Comparison>) -> Value {
     let representations = forward(graph, network);
     let representation = &representations[representations.len() - 1];
     let mut slice = Slice::default();
@@ -205,8 +197,8 @@ fn describe_pair(
         }
     }
     let mut told = json!({
-        "graph": graph_path.display().to_string(),
-        "model": model_path.display().to_string(),
+        "graph": paths.graph.display().to_string(),
+        "model": paths.model.display().to_string(),
         "kind": "model on graph",
         "accuracy_on_labels": (labelled > 0).then(|| right as f64 / labelled as f64),
         "neighbourhood": spread(sizes),

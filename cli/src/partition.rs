@@ -11,7 +11,7 @@ use gcnproof_run::run::make_folder;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use serde_json::json;
 
-use super::input::{GraphArguments, ModelArguments, PassingArguments, fit};
+use super::input::{FileArguments, Paths, fit};
 use super::run::Format;
 
 /// Cut a graph into parts: each a graph file with the nodes that it answers for and all that these depend on.
@@ -41,11 +41,7 @@ pub struct Partition {
     #[arg(long, value_name = "N", conflicts_with = "model", value_parser = clap::value_parser!(u16).range(0..=64))]
     hops: Option<u16>,
     #[command(flatten)]
-    options: GraphArguments,
-    #[command(flatten)]
-    passing: PassingArguments,
-    #[command(flatten)]
-    reading: ModelArguments,
+    files: FileArguments,
     /// Overwrite parts that are there
     #[arg(long, help_heading = "Output")]
     force: bool,
@@ -57,7 +53,7 @@ pub struct Partition {
 impl Partition {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
-        let graph = self.options.read(&self.graph)?;
+        let graph = self.files.options.read(&self.graph)?;
         let hops = match (&self.model, self.hops) {
             (Some(model), _) => self.hops_of(model, &graph)?,
             (None, hops) => hops.unwrap_or_default().into(),
@@ -108,11 +104,11 @@ impl Partition {
 
     /// How far the logits of a model read.
     fn hops_of(&self, path: &Path, graph: &Graph) -> Result<usize> {
-        let model = self.reading.read(path)?;
-        self.passing.check(&model, path)?;
-        let rules: Vec<Operator> = self.passing.rules()?;
+        let model = self.files.reading.read(path)?;
+        self.files.passing.check(&model, path)?;
+        let rules: Vec<Operator> = self.files.passing.rules()?;
         parts::check_model(&model, &rules, path)?;
-        Ok(fit(model, &rules, graph, (&self.graph, path))?.hops())
+        Ok(fit(model, &rules, graph, Paths { graph: &self.graph, model: path })?.hops())
     }
 }
 

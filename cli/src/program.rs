@@ -19,8 +19,29 @@ pub struct Cli {
     command: Command,
 }
 
-#[derive(Subcommand, Debug)]
-enum Command {
+/// The commands, and how each is run.
+macro_rules! commands {
+    ($($(#[$meta:meta])* $name:ident($type:ty),)*) => {
+        #[derive(Subcommand, Debug)]
+        enum Command {
+            $($(#[$meta])* $name($type),)*
+        }
+
+        impl Cli {
+            /// Runs the command. Returns the exit code.
+            ///
+            /// # Errors
+            /// What the command could not do.
+            pub fn execute(self) -> miette::Result<u8> {
+                match self.command {
+                    $($(#[$meta])* Command::$name(command) => command.execute(),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
     Certify(Box<super::certify::Certify>),
     Check(Box<super::check::Check>),
     Radius(Box<super::radius::Radius>),
@@ -39,10 +60,8 @@ enum Command {
     #[cfg(feature = "laboratory")]
     Export(Box<super::export::Export>),
     #[cfg(not(feature = "laboratory"))]
-    #[command(hide = true)]
     Validate(Unavailable),
     #[cfg(not(feature = "laboratory"))]
-    #[command(hide = true)]
     Export(Unavailable),
     Demo(super::demo::Demo),
 }
@@ -50,7 +69,7 @@ enum Command {
 /// A command of the laboratory in a build without it: it says how to get one.
 #[cfg(not(feature = "laboratory"))]
 #[derive(clap::Args, Debug)]
-#[command(disable_help_flag = true)]
+#[command(hide = true, disable_help_flag = true)]
 struct Unavailable {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     _arguments: Vec<String>,
@@ -63,33 +82,6 @@ impl Unavailable {
             help = "build it with `make build`, or `cargo install --path cli --features laboratory` (needs HiGHS)",
             "validate and export belong to the laboratory, which this build of gcnproof does not have"
         ))
-    }
-}
-
-impl Cli {
-    /// Runs the command. Returns the exit code.
-    ///
-    /// # Errors
-    /// What the command could not do.
-    pub fn execute(self) -> miette::Result<u8> {
-        match self.command {
-            Command::Certify(command) => command.execute(),
-            Command::Check(command) => command.execute(),
-            Command::Radius(command) => command.execute(),
-            Command::Collective(command) => command.execute(),
-            Command::Study(command) => command.execute(),
-            Command::Report(command) => command.execute(),
-            Command::Summary(command) => command.execute(),
-            Command::Explain(command) => command.execute(),
-            Command::Inspect(command) => command.execute(),
-            Command::Train(command) => command.execute(),
-            Command::Reproduce(command) => command.execute(),
-            Command::Partition(command) => command.execute(),
-            Command::Join(command) => command.execute(),
-            Command::Validate(command) => command.execute(),
-            Command::Export(command) => command.execute(),
-            Command::Demo(command) => command.execute(),
-        }
     }
 }
 

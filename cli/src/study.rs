@@ -17,7 +17,7 @@ use miette::{Result, miette};
 use serde_json::{Value, json};
 
 use super::effort;
-use super::input::{self, GraphArguments, Input, LocalArguments, ModelArguments, PassingArguments};
+use super::input::{self, FileArguments, Input, LocalArguments};
 use super::run::{Format, RunArguments, host, untouched};
 
 /// Run what the figures of a report need: verdicts, radii by the paper's bound and by ours, a sample of class pairs.
@@ -38,11 +38,7 @@ pub struct Study {
     #[arg(required = true, value_name = "MODEL")]
     models: Vec<PathBuf>,
     #[command(flatten)]
-    options: GraphArguments,
-    #[command(flatten)]
-    passing: PassingArguments,
-    #[command(flatten)]
-    reading: ModelArguments,
+    files: FileArguments,
     /// Flips in all, for the verdicts and the sample of class pairs
     #[arg(short = 'Q', long = "global", value_name = "N", default_value_t = 12, value_parser = input::flips, help_heading = "Budget")]
     global: usize,
@@ -99,13 +95,7 @@ impl Study {
         let mut told = Vec::new();
         let mut interrupted = false;
         for (at, (path, name)) in self.models.iter().zip(names(&self.models)).enumerate() {
-            let input = Input {
-                graph: self.graph.clone(),
-                model: path.clone(),
-                options: self.options.clone(),
-                passing: self.passing.clone(),
-                reading: self.reading.clone(),
-            };
+            let input = Input { graph: self.graph.clone(), model: path.clone(), files: self.files.clone() };
             let (graph, network, identity) = input.read()?;
             let (budget, budget_record) = self.local.budget(&graph, self.global)?;
             if at == 0 {

@@ -9,7 +9,7 @@ use gcnproof_run::question::{Answered, Found};
 use serde::Serialize;
 
 use super::edge_tables::{self, EdgeSummary};
-use super::minima;
+use super::minima::{self, Wording};
 use super::summary::Summary;
 
 /// An attacker that the command line speaks of.
@@ -47,7 +47,9 @@ impl Told for Flips {
     }
 
     fn minima(found: &Found<Flips>) -> String {
-        minima::table(&found.rows, &found.minima)
+        let changes = "flips (node, attribute)";
+        let shown = Wording { changes, width: 32, value: minima::fraction, list: minima::flips };
+        minima::table(&found.rows, &found.minima, shown)
     }
 }
 
@@ -65,6 +67,7 @@ impl Told for Edges {
     }
 
     fn minima(found: &Found<Edges>) -> String {
-        edge_tables::minima(&found.rows, &found.minima)
+        let shown = Wording { changes: "edges", width: 44, value: minima::interval, list: edge_tables::edges };
+        minima::table(&found.rows, &found.minima, shown)
     }
 }

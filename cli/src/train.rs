@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use gcnproof::{Budget, Graph};
+use gcnproof::Graph;
 use gcnproof_results::record::description::BudgetRecord;
 use gcnproof_train::checkpoint::TrainingRun;
 use gcnproof_train::evaluation::{Evaluation, evaluate};
@@ -205,7 +205,7 @@ impl Train {
         }
         let start = Instant::now();
         run::begin();
-        if self.iterate(&mut trainer, &graph, &budget_record, (&checkpoint, &identity))? {
+        if self.iterate(&mut trainer, &graph, &budget_record, &checkpoint, &identity)? {
             note!("interrupted after iteration {}; --resume goes on", trainer.iteration());
             return Ok(130);
         }
@@ -213,7 +213,8 @@ impl Train {
         trainer.write(&self.output.out, &self.metadata(&trainer, &graph, &split, &budget_record))?;
         // The run is done: what it could be resumed from is of no use any more.
         let _ = std::fs::remove_file(&checkpoint);
-        self.report(&trainer, (&graph, &budget, &split), &identity, seconds)
+        let evaluation = evaluate(&graph, &trainer.model(), &budget, &split);
+        self.report(trainer.iteration(), &evaluation, &identity, seconds)
     }
 
     /// Trains until the end or an interruption, and says which.
@@ -222,7 +223,8 @@ impl Train {
         trainer: &mut Trainer,
         graph: &Graph,
         budget: &BudgetRecord,
-        (checkpoint, identity): (&Path, &TrainingRun),
+        checkpoint: &Path,
+        identity: &TrainingRun,
     ) -> Result<bool> {
         let header = Header {
             gcnproof_training_log: 1,
@@ -314,15 +316,7 @@ impl Train {
         entries.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
     }
 
-    fn report(
-        &self,
-        trainer: &Trainer,
-        (graph, budget, split): (&Graph, &Budget, &Split),
-        identity: &TrainingRun,
-        seconds: f64,
-    ) -> Result<u8> {
-        let evaluation = evaluate(graph, &trainer.model(), budget, split);
-        let iterations = trainer.iteration();
+    fn report(&self, iterations: usize, evaluation: &Evaluation, identity: &TrainingRun, seconds: f64) -> Result<u8> {
         if evaluation.collapsed() {
             let percent = |share: f64| format!("{:.1} %", 100.0 * share);
             note!(
@@ -339,7 +333,7 @@ impl Train {
                 "{}",
                 json!({ "run": identity, "iterations": iterations, "seconds": seconds, "evaluation": evaluation })
             )?,
-            Format::Table => print_table(&evaluation, self.global, iterations, seconds, &self.output.out)?,
+            Format::Table => print_table(evaluation, self.global, iterations, seconds, &self.output.out)?,
         }
         Ok(0)
     }

@@ -19,7 +19,7 @@ use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::input::{self, GraphArguments, Input, LocalArguments, ModelArguments, PassingArguments};
+use super::input::{self, FileArguments, Input, LocalArguments};
 use super::run::{Format, RunArguments, certifier, stopped};
 
 /// Validate the bounds: compare the certifier with LP, ILP and MILP solvers on sampled nodes, and check the order
@@ -39,11 +39,7 @@ pub struct Validate {
     #[arg(required_unless_present = "hunt")]
     model: Option<PathBuf>,
     #[command(flatten)]
-    options: GraphArguments,
-    #[command(flatten)]
-    passing: PassingArguments,
-    #[command(flatten)]
-    reading: ModelArguments,
+    files: FileArguments,
     /// Flips in all
     #[arg(short = 'Q', long = "global", value_name = "N", value_parser = input::flips, required_unless_present = "hunt", help_heading = "Budget")]
     global: Option<usize>,
@@ -115,13 +111,7 @@ impl Validate {
     }
 
     fn validate(self, graph: PathBuf, model: PathBuf, global: usize) -> Result<u8> {
-        let input = Input {
-            graph,
-            model,
-            options: self.options.clone(),
-            passing: self.passing.clone(),
-            reading: self.reading.clone(),
-        };
+        let input = Input { graph, model, files: self.files.clone() };
         let (graph, network, identity) = input.read()?;
         let (budget, budget_record) = self.local.budget(&graph, global)?;
         let nodes = draw(input::nodes(self.nodes.as_deref(), &graph)?, self.sample, self.seed);

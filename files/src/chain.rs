@@ -43,7 +43,7 @@ pub(crate) struct Layer {
 
 impl Layer {
     /// The layer as described: where it stands in the chain, and its terms.
-    fn described(&mut self, (layer, first): (usize, usize), terms: Vec<DescribedTerm>) -> DescribedLayer {
+    fn described(&mut self, layer: usize, first: usize, terms: Vec<DescribedTerm>) -> DescribedLayer {
         let (bias_magnitude, bias_roundings) = (self.bias_magnitude.take(), self.bias_roundings);
         DescribedLayer { layer, first, outputs: self.outputs, terms, bias_magnitude, bias_roundings }
     }
@@ -98,7 +98,7 @@ fn straight(mut layers: Vec<Layer>) -> Chained {
             let row = k * term.weight.rows;
             terms.push(term.described(k, Place { layer: at, row, column: 0 }));
         }
-        described.push(layer.described((at, 0), terms));
+        described.push(layer.described(at, 0, terms));
     }
     let described = Some(Described { layers: described }).filter(Described::is_folded);
     let link = |(at, layer): (usize, Layer)| {
@@ -277,7 +277,7 @@ pub(crate) fn chain(mut layers: Vec<Layer>) -> Result<Chained, String> {
     for (at, layer) in described.iter_mut().enumerate() {
         let terms = layer.terms.iter_mut().zip(&places[at]);
         let terms = terms.map(|(term, &(operator, weight))| term.described(operator, weight)).collect();
-        as_described.push(layer.described((depth[at] - 1, firsts[at]), terms));
+        as_described.push(layer.described(depth[at] - 1, firsts[at], terms));
     }
     Ok((files, Some(Described { layers: as_described })))
 }

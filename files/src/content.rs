@@ -16,7 +16,7 @@ pub struct GraphOptions {
 }
 
 /// An attributed graph as its file has it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GraphFile {
     /// Who is linked to whom: square, symmetric, self-loops kept as the file has them.
     pub adjacency: Pattern,
@@ -40,7 +40,7 @@ pub struct GraphFile {
 }
 
 /// One layer: a graph convolution `A H W + b` with message-passing matrix `A`, or a sum of such terms, `Σ_k A_k H W_k + b`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct LayerFile {
     /// The weights as [in, out], whatever the file's orientation; of a layer with several terms, the matrices of its terms one
     /// below the other: (K·in) × out.
@@ -60,18 +60,19 @@ pub struct LayerFile {
 }
 
 /// In which precision the file stores its numbers. All of them are exact as `f64`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Precision {
     /// All tensors have 32 bits.
     F32,
     /// All tensors have 64 bits.
+    #[default]
     F64,
     /// Some have 32, some 64.
     Mixed,
 }
 
 /// A GCN as its file has it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelFile {
     /// The layers from input to output; at least one, and each fits the next.
     pub layers: Vec<LayerFile>,

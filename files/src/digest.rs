@@ -163,10 +163,8 @@ mod tests {
         LayerFile {
             weight: DenseMatrix { rows: 2, columns: 1, values: vec![0.5, -1.0] },
             bias: vec![2.0],
-            operators: Vec::new(),
-            linear: Vec::new(),
             weight_name: "W".into(),
-            bias_name: None,
+            ..LayerFile::default()
         }
     }
 

@@ -11,51 +11,40 @@ pub(crate) const SCHEMES: &str = "PyTorch Geometric `convs.0.lin.weight` [out, i
 /// What is wrong with a file. Every variant names the file, the entry within it, and the remedy
 /// (as the diagnostic's help text). Boxed texts keep the enum under the 128 bytes that clippy allows
 /// an error.
+///
+/// In every variant `file` is the file, `entry` the array or tensor, `problem` what is wrong, `found` what
+/// is there, `remedy` what to do about it, `source` what the operating system said, `total` of how many,
+/// `row` and `column` where the first one is and `value` the first one's value.
+#[allow(missing_docs)]
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum FileError {
     /// The operating system would not give us the file.
     #[error("{file}: cannot be read: {source}")]
     #[diagnostic(help("check that the path is right and that you may read it"))]
-    Unreadable {
-        /// The file.
-        file: String,
-        /// What the operating system said.
-        source: std::io::Error,
-    },
+    Unreadable { file: String, source: std::io::Error },
     /// The operating system would not take the file.
     #[error("{file}: cannot be written: {problem}")]
     #[diagnostic(help("{remedy}"))]
-    Unwritable {
-        /// The file.
-        file: String,
-        /// What went wrong.
-        problem: String,
-        /// What to do about it.
-        remedy: String,
-    },
+    Unwritable { file: String, problem: String, remedy: String },
     /// The first bytes belong to no format that is read here.
     #[error("{file}: this is not {wanted} (it starts with {start})")]
     #[diagnostic(help("{remedy}"))]
     UnknownFormat {
-        /// The file.
         file: String,
         /// Which formats were expected.
         wanted: &'static str,
         /// The first bytes, printable.
         start: String,
-        /// What to do about it.
         remedy: &'static str,
     },
     /// The container (zip, npy, safetensors) contradicts itself or ends early.
     #[error("{file}: {entry}: damaged: {problem}")]
     #[diagnostic(help("fetch or save the file again: it is truncated, altered, or was written by a broken tool"))]
     Damaged {
-        /// The file.
         file: String,
         /// The array or tensor, or the part of the container.
         entry: String,
-        /// The contradiction.
         problem: String,
     },
     /// Reading on would take more memory than a file may ask for.
@@ -64,7 +53,6 @@ pub enum FileError {
         "use a smaller file: gcnproof refuses inputs that ask for more memory than real graphs and models need"
     ))]
     TooLarge {
-        /// The file.
         file: String,
         /// The array or tensor, or the file as a whole.
         entry: String,
@@ -79,7 +67,6 @@ pub enum FileError {
         "give the whole graph; `gcnproof certify`, `radius` and `check` take parts, and `gcnproof join` puts their results together"
     ))]
     Part {
-        /// The file.
         file: String,
         /// Which part of how many.
         part: String,
@@ -92,26 +79,16 @@ pub enum FileError {
     #[error("{file}: array `{entry}` is missing (the file has: {found})")]
     #[diagnostic(help("{remedy}"))]
     MissingArray {
-        /// The file.
         file: String,
         /// The missing array.
         entry: String,
-        /// What is there.
         found: String,
-        /// What to do about it.
         remedy: String,
     },
     /// A needed array is a pickle, which is a program and not data.
     #[error("{file}: array `{entry}` holds pickled Python objects, which are never loaded")]
     #[diagnostic(help("{remedy}"))]
-    ObjectArray {
-        /// The file.
-        file: String,
-        /// The array.
-        entry: String,
-        /// What to do about it.
-        remedy: Box<str>,
-    },
+    ObjectArray { file: String, entry: String, remedy: Box<str> },
     /// `torch.save` wrote the file: a zip archive around a pickle.
     #[error("{file}: `torch.save` wrote this file: it holds pickled Python objects, which are never loaded")]
     #[diagnostic(help(
@@ -119,60 +96,46 @@ pub enum FileError {
          holds a state dict: `save_file(torch.load(path, map_location=\"cpu\"), \"model.safetensors\")`); a graph: \
          `np.savez(\"graph.npz\", edge_index=data.edge_index, x=data.x, y=data.y)`"
     ))]
-    TorchSave {
-        /// The file.
-        file: String,
-    },
+    TorchSave { file: String },
     /// The element type cannot mean what the entry must mean.
     #[error("{file}: `{entry}` has element type {dtype}, but {wanted}")]
     #[diagnostic(help("{remedy}"))]
     ElementType {
-        /// The file.
         file: String,
-        /// The array or tensor.
         entry: String,
         /// The type found.
         dtype: String,
         /// What was needed.
         wanted: String,
-        /// What to do about it.
         remedy: Box<str>,
     },
     /// The entry has the wrong shape or length.
     #[error("{file}: `{entry}` {problem}")]
     #[diagnostic(help("{remedy}"))]
     Shape {
-        /// The file.
         file: String,
-        /// The array or tensor.
         entry: String,
         /// What is wrong with the shape.
         problem: String,
-        /// What to do about it.
         remedy: String,
     },
     /// One element of an entry is impossible.
     #[error("{file}: `{entry}[{position}]` {problem}")]
     #[diagnostic(help("{remedy}"))]
     Element {
-        /// The file.
         file: String,
-        /// The array or tensor.
         entry: String,
         /// Where in the entry, counted from 0 (row and column with a comma between).
         position: String,
         /// What is wrong with the element.
         problem: String,
-        /// What to do about it.
         remedy: Box<str>,
     },
     /// A value is NaN or infinite.
     #[error("{file}: `{entry}[{position}]` is {value}, which is not a finite number")]
     #[diagnostic(help("repair the tool that wrote it, or train again: no verdict about it would mean anything"))]
     NonFinite {
-        /// The file.
         file: String,
-        /// The array or tensor.
         entry: String,
         /// Where in the entry.
         position: String,
@@ -189,19 +152,13 @@ pub enum FileError {
          have been trained on the same 0/1 attributes"
     ))]
     NotBinary {
-        /// The file.
         file: String,
-        /// The array.
         entry: String,
         /// How many entries are not 1.
         count: usize,
-        /// Of how many.
         total: usize,
-        /// The first one's node.
         row: usize,
-        /// The first one's attribute.
         column: u32,
-        /// The first one's value.
         value: f64,
     },
     /// Edges whose weight is not 1.
@@ -214,19 +171,13 @@ pub enum FileError {
          message-passing matrix itself as a matrix file"
     ))]
     Weighted {
-        /// The file.
         file: String,
-        /// The array.
         entry: String,
         /// How many edges have another weight.
         count: usize,
-        /// Of how many.
         total: usize,
-        /// The first one's row.
         row: usize,
-        /// The first one's column.
         column: u32,
-        /// The first one's weight.
         value: f64,
     },
     /// Edges that a list names more than once.
@@ -236,15 +187,11 @@ pub enum FileError {
          `torch_geometric.utils.coalesce(edge_index)` and train on it"
     ))]
     Repeated {
-        /// The file.
         file: String,
-        /// The array.
         entry: String,
         /// How many edges are listed more than once.
         count: usize,
-        /// The first one's row.
         row: u32,
-        /// The first one's column.
         column: u32,
         /// How often it is listed.
         times: usize,
@@ -259,37 +206,24 @@ pub enum FileError {
          message-passing matrix itself as a matrix file"
     ))]
     NotSymmetric {
-        /// The file.
         file: String,
-        /// The array.
         entry: String,
         /// How many edges have no mirror image.
         count: usize,
-        /// Of how many.
         total: usize,
-        /// The first one's row.
         row: usize,
-        /// The first one's column.
         column: u32,
     },
     /// No tensor has a name that says what it is.
     #[error("{file}: none of its tensors is named like a GCN's (it has: {found})")]
     #[diagnostic(help("{remedy}"))]
-    UnknownScheme {
-        /// The file.
-        file: String,
-        /// The tensors found.
-        found: String,
-        /// What to do about it.
-        remedy: Box<str>,
-    },
+    UnknownScheme { file: String, found: String, remedy: Box<str> },
     /// A layer that the user named is not in the file.
     #[error(
         "{file}: no weights are named `{prefix}.lin.weight` or `{prefix}.weight` (names in the file begin with: {found})"
     )]
     #[diagnostic(help("give `--layers` the beginnings of the tensors' names, first layer first, with commas between"))]
     NoSuchLayer {
-        /// The file.
         file: String,
         /// The name given.
         prefix: String,
@@ -304,7 +238,6 @@ pub enum FileError {
         entry.rsplit_once('.').map_or("…", |(prefix, _)| prefix)
     ))]
     Orientation {
-        /// The file.
         file: String,
         /// The first tensor that could be either.
         entry: String,
@@ -313,7 +246,6 @@ pub enum FileError {
     #[error("{file}: tensors `{first}` and `{second}` follow two different naming schemes")]
     #[diagnostic(help("keep one model per file, and name all of it by one of: {}", SCHEMES))]
     MixedSchemes {
-        /// The file.
         file: String,
         /// A tensor of one scheme.
         first: String,
@@ -324,29 +256,19 @@ pub enum FileError {
     #[error("{file}: {entry}: {problem}")]
     #[diagnostic(help("docs/model-format.md says how a model file describes its network"))]
     Description {
-        /// The file.
         file: String,
         /// The layer, or the description as a whole.
         entry: String,
-        /// What is wrong.
         problem: Box<str>,
     },
     /// A tensor that the network uses and a plain GCN has not.
     #[error("{file}: this is not a plain GCN: tensor `{entry}` would be ignored")]
     #[diagnostic(help("{remedy}"))]
-    NotPlainGcn {
-        /// The file.
-        file: String,
-        /// The tensor.
-        entry: String,
-        /// What to do about it.
-        remedy: String,
-    },
+    NotPlainGcn { file: String, entry: String, remedy: String },
     /// A layer is missing between others, or a bias has no weight.
     #[error("{file}: tensor `{entry}` is missing, though `{present}` is there")]
     #[diagnostic(help("number the layers without gaps from 0 or 1, and give each one its weight"))]
     MissingTensor {
-        /// The file.
         file: String,
         /// The missing tensor.
         entry: String,
@@ -357,7 +279,6 @@ pub enum FileError {
     #[error("{file}: {first} does not fit {second}: {problem}")]
     #[diagnostic(help("{remedy}"))]
     Mismatch {
-        /// The file.
         file: String,
         /// One tensor, with its shape as stored.
         first: String,
@@ -365,7 +286,6 @@ pub enum FileError {
         second: String,
         /// Which dimensions differ.
         problem: String,
-        /// What to do about it.
         remedy: Box<str>,
     },
     /// A line of a table of numbers is wrong.
@@ -375,11 +295,9 @@ pub enum FileError {
          does; everything after `#` is a comment"
     ))]
     Row {
-        /// The file.
         file: String,
         /// The line, counted from 1.
         line: usize,
-        /// What is wrong with it.
         problem: String,
     },
     /// A line of a text file is not an integer.
@@ -388,11 +306,9 @@ pub enum FileError {
         "write one integer per line, or all in one line with commas between; everything after `#` is a comment"
     ))]
     Line {
-        /// The file.
         file: String,
         /// The line, counted from 1.
         line: usize,
-        /// What is wrong with it.
         problem: String,
     },
 }

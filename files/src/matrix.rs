@@ -103,7 +103,7 @@ fn compressed(archive: &mut Archive, prefix: &str, by_column: bool) -> Result<Sp
     let (lines, across) = if by_column { (columns, rows) } else { (rows, columns) };
     let offsets = triplets::offsets(&part("indptr")?, lines, entries)?;
     let indices = triplets::indices(&part("indices")?, across, entries)?;
-    let matrix = triplets::sort((lines, across), &offsets, (0..entries).collect(), &indices, &data)?.matrix;
+    let matrix = triplets::sort([lines, across], &offsets, (0..entries).collect(), &indices, &data)?.matrix;
     Ok(if by_column { matrix.transpose() } else { matrix })
 }
 
@@ -124,6 +124,6 @@ fn coordinates(archive: &mut Archive) -> Result<SparseMatrix, FileError> {
     for row in 0..rows {
         offsets[row + 1] += offsets[row];
     }
-    let sorted = triplets::sort((rows, columns), &offsets, order, &column_ids, &data)?;
+    let sorted = triplets::sort([rows, columns], &offsets, order, &column_ids, &data)?;
     Ok(sorted.matrix)
 }

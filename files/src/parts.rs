@@ -61,7 +61,7 @@ impl<'bytes> Reader<'bytes> {
         let offsets = triplets::offsets(&self.take(&part("indptr"))?, sides.0, entries)?;
         let indices = triplets::indices(&self.take(&part("indices"))?, sides.1, entries)?;
         let Sorted { matrix, merged, zeros } =
-            triplets::sort(sides, &offsets, (0..entries).collect(), &indices, &data)?;
+            triplets::sort(sides.into(), &offsets, (0..entries).collect(), &indices, &data)?;
         let entry = part("data");
         if merged > 0 {
             self.notes.push(format!("`{entry}`: {merged} duplicate entries were added to their twins"));

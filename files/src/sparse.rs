@@ -1,7 +1,7 @@
 //! The three plain matrices that files are read into.
 
 /// Sparse 0/1 pattern in CSR form: sorted, duplicate-free column ids per row.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pattern {
     /// Number of rows.
     pub rows: usize,
@@ -97,7 +97,7 @@ impl SparseMatrix {
 }
 
 /// Dense matrix, row after row.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct DenseMatrix {
     /// Number of rows.
     pub rows: usize,

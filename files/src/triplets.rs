@@ -121,7 +121,7 @@ pub(crate) fn finite(array: &Array) -> Result<Vec<f64>, FileError> {
 /// Row `i` owns the entries `order[offsets[i]..offsets[i + 1]]`, which are positions in `indices`
 /// and in `values`; so complaints can name the position that the file has.
 pub(crate) fn sort(
-    (rows, columns): (usize, usize),
+    [rows, columns]: [usize; 2],
     offsets: &[usize],
     mut order: Vec<usize>,
     indices: &[u32],

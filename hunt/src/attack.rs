@@ -4,29 +4,25 @@
 use std::path::Path;
 
 use gcnproof_check::Checker;
-use gcnproof_check::format::{Header, NodeProof};
+use gcnproof_check::format::Header;
 use serde_json::{Value, json};
 
 use crate::case::Case;
 use crate::claim::under;
 use crate::finding::{Counts, Finding, Kind};
 use crate::made;
-use crate::mutate::{change, has_envelope as has_envelope_json, leaf, split};
+use crate::mutate::change;
 use crate::player::{How, Player, guard};
+use crate::present::Forger;
 use crate::random::Random;
 use crate::ring::{Ring, start};
 use crate::rules::Rules;
 use crate::solve::solve;
-use crate::truth::Truth;
+use crate::truth::{Robust, Truth};
 use crate::variant;
 
 /// Tampered proofs, forged proofs, headers and variants tried for one component.
 const ROUNDS: [usize; 4] = [12, 16, 3, 2];
-
-/// Has a proof an envelope?
-pub fn has_envelope(proof: &NodeProof) -> bool {
-    serde_json::to_value(proof).is_ok_and(|value| has_envelope_json(&value))
-}
 
 /// Attacks the checker with proofs about one component.
 pub fn attack(
@@ -68,123 +64,28 @@ pub fn attack(
     for line in &lines {
         ring.show(line, random, &mut findings);
     }
-    tamper(&ring, &lines, random, &mut findings);
-    forge(&ring, &lines, random, &mut findings);
+    let robust: Vec<Robust> = truths.iter().map(Truth::known).collect();
+    let forger = Forger { lines: &lines, robust: &robust, classes: case.classes(), trees: &ring.sizes() };
+    forger.tamper(ROUNDS[0], random, &mut |line, random| {
+        Counts::add(&counts.tampered, 1);
+        ring.show(line, random, &mut findings)
+    });
+    let mut show = |line: &Value, random: &mut Random| {
+        Counts::add(&counts.forged, 1);
+        ring.show(line, random, &mut findings)
+    };
+    // The shortest leaves for nodes that are not robust; then longer ones.
+    for node in forger.fragile() {
+        let Some(reference) = truths[node].reference else { continue };
+        for leaf in [json!({}), json!({ "cap": true }), json!({ "dual": 2 })] {
+            show(&forger.line(node, reference, || vec![json!({ "leaf": leaf })]), random);
+        }
+    }
+    forger.forge(ROUNDS[1], random, &mut show);
     headers(&player, &ring, &lines, verified, random, &mut findings);
     variants(&ring, &lines, verified, random, &mut findings);
     Counts::time(&counts.judging, || made::made_up(&player, &ring, verified, random, &mut findings));
     findings
-}
-
-/// Own proofs with random changes.
-fn tamper(ring: &Ring, lines: &[Value], random: &mut Random, findings: &mut Vec<Finding>) {
-    if lines.is_empty() {
-        return;
-    }
-    for _ in 0..ROUNDS[0] {
-        let mut line = lines[random.below(lines.len())].clone();
-        match random.below(8) {
-            0 => {
-                // The claim of another node.
-                let other = &lines[random.below(lines.len())];
-                line["node"]["claim"] = other["node"]["claim"].clone();
-            }
-            1 => {
-                if let Some(trees) = trees(&mut line)
-                    && trees.len() > 1
-                {
-                    let (first, second) = (random.below(trees.len()), random.below(trees.len()));
-                    let tree = trees[first]["tree"].clone();
-                    trees[second]["tree"] = tree;
-                }
-            }
-            2 => {
-                let sizes = ring.sizes();
-                if let Some(tree) = one_tree(&mut line, random) {
-                    split(tree, sizes, random);
-                }
-            }
-            _ => {}
-        }
-        for _ in 0..1 + random.below(3) {
-            change(&mut line["node"], random);
-        }
-        Counts::add(&ring.counts.tampered, 1);
-        ring.show(&line, random, findings);
-    }
-}
-
-/// Proofs that a node is robust, made up and improved step by step; mostly of nodes that are not robust.
-fn forge(ring: &Ring, lines: &[Value], random: &mut Random, findings: &mut Vec<Finding>) {
-    let sizes = ring.sizes();
-    let fragile: Vec<usize> =
-        (0..ring.truths.len()).filter(|&node| ring.truths[node].robust() == Some(false)).collect();
-    let node = if fragile.is_empty() || random.percent(10) {
-        random.below(ring.truths.len())
-    } else {
-        fragile[random.below(fragile.len())]
-    };
-    for &node in &fragile {
-        simple(ring, node, random, findings);
-    }
-    let Some(reference) = ring.truths[node].reference else { return };
-    let other: Option<&Value> = (!lines.is_empty()).then(|| &lines[random.below(lines.len())]);
-    let tree = |random: &mut Random| match other.and_then(|line| line["node"]["claim"]["robust"][0]["tree"].as_array())
-    {
-        Some(tree) if random.percent(50) => tree.clone(),
-        _ => vec![json!({ "leaf": leaf(sizes, random) })],
-    };
-    let claims: Vec<Value> = (0..sizes.classes)
-        .filter(|&class| class != reference)
-        .map(|class| json!({ "class": class, "tree": tree(random) }))
-        .collect();
-    let mut best = json!({ "node": { "id": node, "class": reference, "claim": { "robust": claims } } });
-    let mut bound = f64::NEG_INFINITY;
-    for _ in 0..ROUNDS[1] {
-        let mut line = best.clone();
-        match random.below(10) {
-            0 | 1 => {
-                if let Some(tree) = one_tree(&mut line, random) {
-                    split(tree, sizes, random);
-                }
-            }
-            2..=5 => {
-                if let Some(tree) = one_tree(&mut line, random) {
-                    let leaves: Vec<usize> = (0..tree.len()).filter(|&at| tree[at].get("leaf").is_some()).collect();
-                    if !leaves.is_empty() {
-                        tree[leaves[random.below(leaves.len())]] = json!({ "leaf": leaf(sizes, random) });
-                    }
-                }
-            }
-            _ => {
-                if let Some(tree) = one_tree(&mut line, random) {
-                    let at = random.below(tree.len());
-                    change(&mut tree[at], random);
-                }
-            }
-        }
-        Counts::add(&ring.counts.forged, 1);
-        match ring.show(&line, random, findings) {
-            None => return,
-            Some(reached) if reached >= bound => (best, bound) = (line, reached),
-            Some(_) => {}
-        }
-    }
-}
-
-/// The shortest leaves for a node that is not robust.
-fn simple(ring: &Ring, node: usize, random: &mut Random, findings: &mut Vec<Finding>) {
-    let Some(reference) = ring.truths[node].reference else { return };
-    for leaf in [json!({}), json!({ "cap": true }), json!({ "dual": 2 })] {
-        let claim = |class: usize| json!({ "class": class, "tree": [{ "leaf": leaf }] });
-        let claims: Vec<Value> = (0..ring.case.classes()).filter(|&class| class != reference).map(claim).collect();
-        Counts::add(&ring.counts.forged, 1);
-        ring.show(
-            &json!({ "node": { "id": node, "class": reference, "claim": { "robust": claims } } }),
-            random,
-            findings,
-        );
-    }
 }
 
 /// Own proofs under headers that say something else.
@@ -222,7 +123,7 @@ fn headers(
         if crate::network::Flips::new(&case, 0..case.nodes()).count(3000) >= 3000 {
             continue;
         }
-        transplant((&case, verified), &header, &statement, lines, ring.counts, random, findings);
+        transplant(&case, verified, &header, &statement, lines, ring.counts, random, findings);
     }
 }
 
@@ -236,12 +137,14 @@ fn variants(ring: &Ring, lines: &[Value], verified: Option<&Path>, random: &mut 
         let Ok(player) = Player::new(&case) else { continue };
         let Ok(statement) = player.statement(&player.header) else { continue };
         let header = json!({ "header": player.header });
-        transplant((&case, verified), &header, &statement, lines, ring.counts, random, findings);
+        transplant(&case, verified, &header, &statement, lines, ring.counts, random, findings);
     }
 }
 
+#[allow(clippy::too_many_arguments)]
 fn transplant(
-    (case, verified): (&Case, Option<&Path>),
+    case: &Case,
+    verified: Option<&Path>,
     header: &Value,
     statement: &gcnproof_check::Statement,
     lines: &[Value],
@@ -259,17 +162,4 @@ fn transplant(
         Counts::add(&counts.tampered, 1);
         ring.show(line, random, findings);
     }
-}
-
-fn trees(line: &mut Value) -> Option<&mut Vec<Value>> {
-    line["node"]["claim"].get_mut("robust")?.as_array_mut()
-}
-
-fn one_tree<'a>(line: &'a mut Value, random: &mut Random) -> Option<&'a mut Vec<Value>> {
-    let trees = trees(line)?;
-    if trees.is_empty() {
-        return None;
-    }
-    let at = random.below(trees.len());
-    trees[at].get_mut("tree")?.as_array_mut().filter(|tree| !tree.is_empty())
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::case::Case;
 use crate::finding::{Counts, Finding, Kind};
-use crate::keep::write;
+use crate::keep::Files;
 use crate::player::How;
 use crate::truth::Truth;
 
@@ -33,8 +33,16 @@ pub fn run(program: &Path, case: &Case, how: How, truths: &[Truth], folder: &Pat
 type Found = Vec<(Kind, usize, String)>;
 
 fn attempt(program: &Path, case: &Case, how: How, truths: &[Truth], folder: &Path) -> Result<Found, String> {
-    let files = write(case, folder).map_err(|error| format!("files: {error}"))?;
-    let proofs = folder.join("p.jsonl.zst");
+    let files = Files::new(case);
+    files.write(folder).map_err(|error| format!("files: {error}"))?;
+    let program = std::path::absolute(program).map_err(|error| error.to_string())?;
+    let options = files.options();
+    // Files are named as they are in the folder.
+    let start = |words: &[&str]| {
+        let mut command = Command::new(&program);
+        command.current_dir(folder).args(words).args(options.split_whitespace());
+        command
+    };
     let usable: Vec<String> =
         (0..case.nodes()).filter(|&node| truths[node].reference.is_some()).map(|node| node.to_string()).collect();
     if usable.is_empty() {
@@ -44,21 +52,16 @@ fn attempt(program: &Path, case: &Case, how: How, truths: &[Truth], folder: &Pat
     let list = if usable.len() <= 100 {
         PathBuf::from(usable.join(","))
     } else {
-        let file = folder.join("nodes.txt");
-        std::fs::write(&file, usable.join("\n")).map_err(|error| error.to_string())?;
-        file
+        std::fs::write(folder.join("nodes.txt"), usable.join("\n")).map_err(|error| error.to_string())?;
+        PathBuf::from("nodes.txt")
     };
-    let mut command = Command::new(program);
-    command
-        .arg("certify")
-        .args([&files.graph, &files.model])
-        .args(&files.options)
-        .args(how.options().split_whitespace());
+    let mut command = start(&["certify", "g.npz", "m.safetensors"]);
+    command.args(how.options().split_whitespace());
     if how.decides() {
         command.args(["--time-limit", "5"]);
     }
     command.args(["--format", "json", "--threads", "1", "--nodes"]).arg(&list);
-    command.arg("--proofs").arg(&proofs);
+    command.args(["--proofs", "p.jsonl.zst"]);
     let output = command.output().map_err(|error| error.to_string())?;
     if output.status.code() != Some(0) {
         return Err(told("certify", &output));
@@ -95,8 +98,7 @@ fn attempt(program: &Path, case: &Case, how: How, truths: &[Truth], folder: &Pat
         }
     }
     // The same question, in the same words.
-    let mut command = Command::new(program);
-    command.arg("check").args([&files.graph, &files.model, &proofs]).args(&files.options);
+    let mut command = start(&["check", "g.npz", "m.safetensors", "p.jsonl.zst"]);
     command.args(["--format", "json", "--nodes"]).arg(&list);
     let output = command.output().map_err(|error| error.to_string())?;
     let answer: Value = serde_json::from_slice(&output.stdout).map_err(|_| told("check", &output))?;

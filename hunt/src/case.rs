@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use gcnproof_files::{GraphFile, LayerFile, ModelFile, Pattern, SparseMatrix};
 
+/// Node and attribute.
+pub type Flip = (usize, usize);
+
 /// The message passing of one weight layer.
 #[derive(Clone, Debug)]
 pub enum Rule {
@@ -58,11 +61,9 @@ pub struct Case {
     pub origin: String,
     /// All components together.
     pub graph: GraphFile,
-    /// The model.
     pub model: ModelFile,
     /// One rule per weight layer.
     pub rules: Vec<Rule>,
-    /// The budget.
     pub budget: Allowance,
     /// Is the reference class the label (and otherwise the predicted class)?
     pub labels: bool,
@@ -121,6 +122,25 @@ impl Case {
         &self.model.layers
     }
 
+    /// The attributes of the nodes of a range after some flips (nodes × attributes); those elsewhere change nothing.
+    pub fn attributes_after(&self, range: &Range<usize>, flips: &[Flip]) -> Vec<bool> {
+        let count = self.attributes();
+        let mut present = vec![false; range.len() * count];
+        for (at, node) in range.clone().enumerate() {
+            self.graph.attributes.row(node).iter().for_each(|&d| present[at * count + d as usize] = true);
+        }
+        for &(node, attribute) in flips.iter().filter(|flip| range.contains(&flip.0)) {
+            let at = (node - range.start) * count + attribute;
+            present[at] = !present[at];
+        }
+        present
+    }
+
+    /// The component of a node.
+    pub fn component_of(&self, node: usize) -> Range<usize> {
+        self.components[self.components.partition_point(|range| range.end <= node)].clone()
+    }
+
     /// The case that has only this range of nodes, which must hold whole components.
     pub fn part(&self, range: Range<usize>) -> Case {
         let keep: Vec<usize> = range.collect();
@@ -164,14 +184,5 @@ impl Case {
 
 /// A graph of nothing, to be filled. In memory a digest may be any text: only files have real ones.
 pub fn bare() -> GraphFile {
-    GraphFile {
-        adjacency: pattern(0, &[]),
-        attributes: pattern(0, &[]),
-        labels: None,
-        node_names: None,
-        attribute_names: None,
-        class_names: None,
-        digest: "graph".into(),
-        notes: Vec::new(),
-    }
+    GraphFile { digest: "graph".into(), ..GraphFile::default() }
 }

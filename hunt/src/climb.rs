@@ -51,7 +51,6 @@ pub struct Climb<'a> {
     pub target: (usize, usize),
     /// Units with their coefficients.
     pub objective: Vec<(usize, i64)>,
-    /// The path.
     pub path: Path,
     /// Whole bounds that may be used.
     pub known: &'a Whole,
@@ -79,7 +78,7 @@ impl Climb<'_> {
                 match random.below(8) {
                     0 => self.reach(&mut hints, &details),
                     1 => self.all(&mut hints, &details, random),
-                    2 => hints["price"] = tight(&details.losses, self.budget()),
+                    2 => hints["price"] = self.tight(&details.losses),
                     3 => hints["grid"] = json!(random.between(-60, 2)),
                     4 | 5 => self.bend(&mut hints, &details, random),
                     _ => crate::mutate::change(&mut hints, random),
@@ -89,7 +88,7 @@ impl Climb<'_> {
             if let Some((Some(_), details)) = self.worth(&hints)
                 && random.percent(70)
             {
-                hints["price"] = tight(&details.losses, self.budget());
+                hints["price"] = self.tight(&details.losses);
             }
             match self.worth(&hints) {
                 Some((None, _)) => return (hints, None),
@@ -102,10 +101,11 @@ impl Climb<'_> {
         (best, Some(bound))
     }
 
-    fn budget(&self) -> (usize, &[u64]) {
+    /// Prices as tight as they can be with what the path leaves of the budget.
+    fn tight(&self, amounts: &[((usize, usize), Exact)]) -> Value {
         let budget = &self.rules.case.budget;
         let global = budget.global.min(1 << 20) as usize;
-        (global.saturating_sub(self.path.made.len()), &budget.local)
+        tight(amounts, global.saturating_sub(self.path.made.len()), &budget.local)
     }
 
     /// Prices for reach as tight as they can be without a path.
@@ -127,7 +127,7 @@ impl Climb<'_> {
                     side.push((flip, if change.sign() == Ordering::Less { change.negated() } else { change }));
                 }
             }
-            list.push(json!([node, unit, tight(&up, self.budget()), tight(&down, self.budget())]));
+            list.push(json!([node, unit, self.tight(&up), self.tight(&down)]));
         }
         hints["reach"] = json!(list);
     }
@@ -232,7 +232,7 @@ impl Climb<'_> {
 }
 
 /// Prices of rule 1 that are as tight as they can be for these amounts.
-fn tight(amounts: &[((usize, usize), Exact)], (global, local): (usize, &[u64])) -> Value {
+fn tight(amounts: &[((usize, usize), Exact)], global: usize, local: &[u64]) -> Value {
     let mut rows: BTreeMap<usize, Vec<&Exact>> = BTreeMap::new();
     for (flip, amount) in amounts {
         if amount.sign() == Ordering::Greater {

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use gcnproof::{NodeResult, Reason, Verdict};
+use gcnproof::{Margin, NodeResult, Reason, Verdict};
 
 use crate::case::Case;
 use crate::exact::Exact;
@@ -59,17 +59,13 @@ pub fn compare(
             continue;
         };
         Counts::add(&counts.margins, 1);
-        wrong.extend(compare_margin(how, result, (margin.class, margin.lower, margin.upper), exact));
+        wrong.extend(compare_margin(how, result.limit_hit, margin, exact));
     }
     wrong
 }
 
-fn compare_margin(
-    how: How,
-    result: &NodeResult,
-    (class, lower, upper): (usize, f64, f64),
-    exact: &Exact,
-) -> Option<(Kind, String)> {
+fn compare_margin(how: How, limit_hit: bool, margin: &Margin, exact: &Exact) -> Option<(Kind, String)> {
+    let Margin { class, lower, upper, .. } = *margin;
     let near = exact.approximate();
     // Most bounds are so far away that a float can tell.
     let clear = |bound: f64, sign: f64| {
@@ -82,7 +78,7 @@ fn compare_margin(
         return Some((Kind::Margin, format!("class {class}: the margin {near:e} is above the upper bound {upper:e}")));
     }
     // Exact margins are promised unless a limit was hit.
-    if how == How::Minimize && !result.limit_hit {
+    if how == How::Minimize && !limit_hit {
         let width = upper - lower;
         let smallest = f64::from_bits(2);
         // A margin beyond the largest number lies between it and infinity, and no two floats are closer.
@@ -103,9 +99,6 @@ fn replay(case: &Case, result: &NodeResult, reference: usize, oracle: &dyn Margi
     let mut flips: Vec<(usize, usize)> =
         result.witness.iter().map(|flip| (flip.node as usize, flip.attribute as usize)).collect();
     admissible(case, &mut flips)?;
-    let range = case.components[case.components.partition_point(|range| range.end <= result.node)].clone();
-    // What lies in other components changes nothing.
-    flips.retain(|flip| range.contains(&flip.0));
     let least = (0..case.classes())
         .filter(|&class| class != reference)
         .map(|class| oracle.margin(result.node, reference, class, &flips).sign())

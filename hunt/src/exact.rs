@@ -123,9 +123,7 @@ impl Number for BigInt {
 /// `integer · 2^exponent`.
 #[derive(Clone, Debug)]
 pub struct Exact {
-    /// The integer.
     pub integer: BigInt,
-    /// The exponent.
     pub exponent: i32,
 }
 

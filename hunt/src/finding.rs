@@ -84,7 +84,6 @@ pub struct Finding {
     pub case: Case,
     /// The effort that was asked for.
     pub how: How,
-    /// The node.
     pub node: usize,
     /// The header and the line of a proof that was tampered with or forged, as JSON.
     pub proof: Option<(String, String)>,

@@ -14,14 +14,16 @@ use crate::rules::{Path, Rules};
 pub fn tree(
     rules: &Rules,
     target: usize,
-    (reference, class): (usize, usize),
+    reference: usize,
+    class: usize,
     known: &Whole,
     random: &mut Random,
 ) -> (Vec<Value>, bool) {
     let mut steps = Vec::new();
     let mut proved = true;
     let splits = random.pick(&[0, 0, 1, 1, 2]);
-    grow(rules, target, (reference, class), known, Path::default(), splits, random, &mut steps, &mut proved);
+    let objective = [(reference, 1), (class, -1)];
+    grow(rules, target, &objective, known, Path::default(), splits, random, &mut steps, &mut proved);
     (steps, proved)
 }
 
@@ -29,7 +31,7 @@ pub fn tree(
 fn grow(
     rules: &Rules,
     target: usize,
-    pair: (usize, usize),
+    objective: &[(usize, i64)],
     known: &Whole,
     path: Path,
     splits: usize,
@@ -41,12 +43,11 @@ fn grow(
     if let Some((step, first, second)) = split {
         steps.push(step);
         for path in [first, second] {
-            grow(rules, target, pair, known, path, splits - 1, random, steps, proved);
+            grow(rules, target, objective, known, path, splits - 1, random, steps, proved);
         }
         return;
     }
-    let objective = vec![(pair.0, 1), (pair.1, -1)];
-    let climb = Climb { rules, target: (rules.depth(), target), objective, path, known };
+    let climb = Climb { rules, target: (rules.depth(), target), objective: objective.to_vec(), path, known };
     let (hints, bound) = climb.climb(8, random);
     *proved &= bound.is_none_or(|bound: Exact| bound.sign() == Ordering::Greater);
     steps.push(json!({ "hints": hints }));

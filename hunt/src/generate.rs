@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gcnproof_files::{DenseMatrix, GraphFile, LayerFile, ModelFile, Precision};
+use gcnproof_files::{DenseMatrix, GraphFile, LayerFile, ModelFile};
 
 use crate::case::{Allowance, Case, Rule, Way, bare, matrix, pattern};
 use crate::numbers::{STYLES, Style};
@@ -92,15 +92,7 @@ pub fn skeleton(attributes: usize, global: u64, sets: f64, components: usize, ra
 
 /// A model of these layers.
 pub fn model(layers: Vec<LayerFile>) -> ModelFile {
-    ModelFile {
-        layers,
-        digest: "model".into(),
-        described: None,
-        matrices: Vec::new(),
-        precision: Precision::F64,
-        metadata: Default::default(),
-        notes: Vec::new(),
-    }
+    ModelFile { layers, digest: "model".into(), ..ModelFile::default() }
 }
 
 /// How many nodes a component may have so that brute force stays cheap.
@@ -135,10 +127,8 @@ fn layers(attributes: usize, classes: usize, count: usize, random: &mut Random) 
         layers.push(LayerFile {
             weight: DenseMatrix { rows: inputs, columns: outputs, values },
             bias,
-            operators: Vec::new(),
-            linear: Vec::new(),
             weight_name: format!("weight {number}"),
-            bias_name: None,
+            ..LayerFile::default()
         });
         inputs = outputs;
     }

@@ -36,7 +36,6 @@ pub struct Settings {
     pub problems: Option<u64>,
     /// Components of one graph.
     pub components: usize,
-    /// Threads.
     pub threads: usize,
     /// Where findings go; nowhere, if they are only counted.
     pub out: Option<PathBuf>,
@@ -81,7 +80,8 @@ pub fn hunt(settings: &Settings, say: &(dyn Fn(&str) + Sync)) -> Counts {
                 let before = counts.find(finding.kind());
                 counts.area(area).find(finding.kind());
                 if before < settings.kept && !stopped() {
-                    treat(settings, finding, (area, number, before), &folders, say);
+                    let end = format!("{}-{}-{number}-{before}", area.name(), settings.seed);
+                    treat(settings, finding, area, &end, &folders, say);
                 }
             }
         }
@@ -178,7 +178,7 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
             // Every sixteenth graph is a large one.
             let large = number % 16 == 7;
             let components = if large { settings.components } else { 1 + random.below(settings.components.min(300)) };
-            let found = flips(settings, number, (components, attacks(components)), &mut random, counts);
+            let found = flips(settings, number, components, attacks(components), &mut random, counts);
             return found.into_iter().map(|finding| Found::Flips(Box::new(finding))).collect();
         }
         Area::Edges => {
@@ -239,7 +239,8 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
 fn flips(
     settings: &Settings,
     number: u64,
-    (components, attacks): (usize, usize),
+    components: usize,
+    attacks: usize,
     random: &mut Random,
     counts: &Counts,
 ) -> Vec<Finding> {
@@ -272,15 +273,9 @@ fn flips(
     findings
 }
 
-/// Makes a finding small where that is possible, and keeps it.
-fn treat(
-    settings: &Settings,
-    finding: Found,
-    (area, number, before): (Area, u64, u64),
-    folders: &Mutex<()>,
-    say: &(dyn Fn(&str) + Sync),
-) {
-    let name = |kind: Kind| format!("{}-{}-{}-{number}-{before}", kind.name(), area.name(), settings.seed);
+/// Makes a finding small where that is possible, and keeps it in a folder whose name has this end.
+fn treat(settings: &Settings, finding: Found, area: Area, end: &str, folders: &Mutex<()>, say: &(dyn Fn(&str) + Sync)) {
+    let name = |kind: Kind| format!("{}-{end}", kind.name());
     let out = settings.out.as_deref();
     let (kind, message, kept) = match finding {
         Found::Flips(finding) => {

@@ -44,7 +44,7 @@ impl Rules<'_> {
                 return Err("classes out of order".into());
             }
             let steps = tree["tree"].as_array().ok_or("no tree")?;
-            self.tree(id, (reference, class), steps, known).map_err(|refusal| format!("class {class}: {refusal}"))?;
+            self.tree(id, reference, class, steps, known).map_err(|refusal| format!("class {class}: {refusal}"))?;
         }
         Ok(())
     }
@@ -56,7 +56,8 @@ impl Rules<'_> {
     pub fn tree(
         &self,
         target: usize,
-        (reference, class): (usize, usize),
+        reference: usize,
+        class: usize,
         steps: &[Value],
         known: &Whole,
     ) -> Result<(), Refusal> {

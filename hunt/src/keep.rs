@@ -1,78 +1,95 @@
 //! Keeps a finding in a folder: the files, the commands that show it, and what is true.
 
+use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use gcnproof_files::write::{graph_npz, model_safetensors};
-use gcnproof_files::{GraphOptions, Precision, SparseMatrix, read_graph, read_matrix, read_model};
+use gcnproof_files::{Precision, SparseMatrix};
 use serde_json::{Value, json};
 
 use crate::case::{Case, Rule, Way};
 use crate::finding::{Counts, Finding};
+use crate::record::{RecordFile, nodes, proof_file, told};
 use crate::solve::solve;
 
-/// The files of a case in a folder.
+/// The files of a case, and what commands are told about them.
 pub struct Files {
-    /// The graph.
-    pub graph: PathBuf,
-    /// The model.
-    pub model: PathBuf,
-    /// The options of `gcnproof certify` about message passing and budget.
-    pub options: Vec<String>,
+    /// `g.npz`, `m.safetensors`, and what options name.
+    pub list: Vec<RecordFile>,
+    /// The options of `gcnproof certify` about the budget.
+    pub budget: String,
     /// The value of `--message-passing`.
     pub passing: String,
 }
 
-/// Writes the files of a case.
-///
-/// # Errors
-/// If they cannot be written.
-pub fn write(case: &Case, folder: &Path) -> io::Result<Files> {
-    fs::create_dir_all(folder)?;
-    let (graph, model) = (folder.join("g.npz"), folder.join("m.safetensors"));
-    fs::write(&graph, graph_npz("g.npz", &case.graph).map_err(io::Error::other)?)?;
-    let bytes = model_safetensors("m.safetensors", case.layers(), Precision::F64, &Default::default());
-    fs::write(&model, bytes.map_err(io::Error::other)?)?;
-    let mut names = Vec::new();
-    for (number, rule) in case.rules.iter().enumerate() {
-        names.push(match rule {
-            Rule::Named(name) => name.to_string(),
-            Rule::Matrix(matrix) => {
-                let path = folder.join(format!("mp{}.npy", number + 1));
-                fs::write(&path, npy(matrix))?;
-                path.display().to_string()
-            }
-        });
+impl Files {
+    /// Of a case whose network is a chain.
+    pub fn new(case: &Case) -> Files {
+        let model = model_safetensors("m.safetensors", case.layers(), Precision::F64, &Default::default());
+        let mut files = Files::with(case, model.unwrap_or_default());
+        let mut names = Vec::new();
+        for (number, rule) in case.rules.iter().enumerate() {
+            names.push(match rule {
+                Rule::Named(name) => name.to_string(),
+                Rule::Matrix(matrix) => {
+                    let name = format!("mp{}.npy", number + 1);
+                    files.list.push((name.clone(), npy(matrix)));
+                    name
+                }
+            });
+        }
+        files.passing = names.join(",");
+        files
     }
-    let passing = names.join(",");
-    let budget = &case.budget;
-    let mut options = vec!["-Q".to_string(), budget.global.to_string()];
-    if budget.local.windows(2).all(|pair| pair[0] == pair[1]) {
-        options.extend(["-q".into(), budget.local.first().copied().unwrap_or(0).to_string()]);
-    } else {
-        let path = folder.join("q.txt");
-        fs::write(&path, budget.local.iter().map(|q| format!("{q}\n")).collect::<String>())?;
-        options.extend(["--local-file".into(), path.display().to_string()]);
+
+    /// Of a case with this model file.
+    pub fn with(case: &Case, model: Vec<u8>) -> Files {
+        let graph = graph_npz("g.npz", &case.graph).unwrap_or_default();
+        let mut list = vec![("g.npz".to_string(), graph), ("m.safetensors".to_string(), model)];
+        let budget = &case.budget;
+        let mut options = format!("-Q {}", budget.global);
+        if budget.local.windows(2).all(|pair| pair[0] == pair[1]) {
+            let _ = write!(options, " -q {}", budget.local.first().copied().unwrap_or(0));
+        } else {
+            let text: String = budget.local.iter().map(|q| format!("{q}\n")).collect();
+            list.push(("q.txt".to_string(), text.into_bytes()));
+            options += " --local-file q.txt";
+        }
+        match budget.way {
+            Way::Both => {}
+            Way::Add => options += " --flips add",
+            Way::Remove => options += " --flips remove",
+        }
+        let frozen: Vec<String> =
+            (0..budget.frozen.len()).filter(|&d| budget.frozen[d]).map(|d| d.to_string()).collect();
+        if !frozen.is_empty() {
+            let _ = write!(options, " --freeze-attributes {}", frozen.join(","));
+        }
+        if case.labels {
+            options += " --class labels";
+        }
+        Files { list, budget: options, passing: String::new() }
     }
-    match budget.way {
-        Way::Both => {}
-        Way::Add => options.extend(["--flips".into(), "add".into()]),
-        Way::Remove => options.extend(["--flips".into(), "remove".into()]),
+
+    /// The options of `gcnproof certify` about message passing and budget.
+    pub fn options(&self) -> String {
+        format!("{} --message-passing {}", self.budget, self.passing)
     }
-    let frozen: Vec<String> = (0..budget.frozen.len()).filter(|&d| budget.frozen[d]).map(|d| d.to_string()).collect();
-    if !frozen.is_empty() {
-        options.extend(["--freeze-attributes".into(), frozen.join(",")]);
+
+    /// Writes them into a folder.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn write(&self, folder: &Path) -> io::Result<()> {
+        fs::create_dir_all(folder)?;
+        self.list.iter().try_for_each(|(name, bytes)| fs::write(folder.join(name), bytes))
     }
-    if case.labels {
-        options.extend(["--class".into(), "labels".into()]);
-    }
-    options.extend(["--message-passing".into(), passing.clone()]);
-    Ok(Files { graph, model, options, passing })
 }
 
 /// A matrix as a dense array of numpy.
-pub fn npy(matrix: &SparseMatrix) -> Vec<u8> {
+fn npy(matrix: &SparseMatrix) -> Vec<u8> {
     let shape = format!("({}, {})", matrix.rows, matrix.columns);
     let mut head = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
     while !(10 + head.len() + 1).is_multiple_of(64) {
@@ -96,14 +113,10 @@ pub fn npy(matrix: &SparseMatrix) -> Vec<u8> {
 /// If it cannot be written.
 pub fn keep(finding: &Finding, original: &Finding, out: &Path, name: &str) -> io::Result<PathBuf> {
     let folder = out.join(name);
-    let files = write(&finding.case, &folder)?;
-    let base =
-        format!("g.npz m.safetensors {}", files.options.join(" ")).replace(&format!("{}/", folder.display()), "");
-    let checking = if files.passing.contains(".npy") {
-        format!(" --message-passing {}", files.passing.replace(&format!("{}/", folder.display()), ""))
-    } else {
-        String::new()
-    };
+    let mut files = Files::new(&finding.case);
+    let base = format!("g.npz m.safetensors {}", files.options());
+    let checking =
+        if files.passing.contains(".npy") { format!(" --message-passing {}", files.passing) } else { String::new() };
     let mut text = format!(
         "# {}: {}\n\nNode {}. Made from {}.\n\n",
         finding.kind.name(),
@@ -118,7 +131,14 @@ pub fn keep(finding: &Finding, original: &Finding, out: &Path, name: &str) -> io
             text += &format!("    gcnproof check {base} p.jsonl\n");
         }
         Some((header, line)) => {
-            fs::write(folder.join("false.jsonl"), whole(header, line, &files, &finding.case)?)?;
+            let mut header: Value = serde_json::from_str(header)?;
+            for (number, rule) in finding.case.rules.iter().enumerate() {
+                if let Rule::Matrix(matrix) = rule {
+                    let digest = gcnproof_check::matrix_digest(matrix);
+                    header["header"]["message_passing"][number] = json!(format!("matrix:{digest}"));
+                }
+            }
+            files.list.push(proof_file(&header, line, &files.list));
             text +=
                 &format!("    gcnproof check g.npz m.safetensors false.jsonl{checking}           (and with --exact)\n");
             text += &format!("    gcnproof certify {base} --complete --proofs p.jsonl --format json\n");
@@ -126,56 +146,23 @@ pub fn keep(finding: &Finding, original: &Finding, out: &Path, name: &str) -> io
     }
     text += "\n## What is true (brute force)\n\n";
     for (node, truth) in solve(&finding.case, &Counts::default()).iter().enumerate() {
-        let margins: Vec<String> =
-            truth.margins.iter().map(|m| m.as_ref().map_or("-".into(), |m| format!("{:e}", m.approximate()))).collect();
-        text += &format!(
-            "node {node}: predicted {}, reference {:?}, robust {:?}, smallest margins {}\n",
-            truth.predicted,
-            truth.reference,
-            truth.robust(),
-            margins.join(" ")
-        );
+        text += &told(node, truth, "");
     }
     text += "\n## The problem\n\n";
     text += &describe(&finding.case);
-    fs::write(folder.join("README.md"), text)?;
+    files.list.push(("README.md".into(), text.into_bytes()));
+    files.write(&folder)?;
     if original.case.nodes() != finding.case.nodes() {
-        write(&original.case, &folder.join("before"))?;
+        Files::new(&original.case).write(&folder.join("before"))?;
     }
     Ok(folder)
-}
-
-/// A file of proofs with the digests of the files as they were written.
-fn whole(header: &str, line: &str, files: &Files, case: &Case) -> io::Result<String> {
-    let graph = read_graph(&files.graph, &GraphOptions::default()).map_err(io::Error::other)?;
-    let model = read_model(&files.model).map_err(io::Error::other)?;
-    let mut header: Value = serde_json::from_str(header)?;
-    header["header"]["graph"] = json!(graph.digest);
-    header["header"]["model"] = json!(model.digest);
-    for (number, rule) in case.rules.iter().enumerate() {
-        if matches!(rule, Rule::Matrix(_)) {
-            let path = files.passing.split(',').nth(number).unwrap_or_default();
-            let matrix = read_matrix(Path::new(path)).map_err(io::Error::other)?;
-            header["header"]["message_passing"][number] =
-                json!(format!("matrix:{}", gcnproof_check::matrix_digest(&matrix)));
-        }
-    }
-    let count = line.lines().count();
-    Ok(format!("{header}\n{line}\n{{\"end\":{count}}}\n"))
 }
 
 /// All numbers of a case.
 pub fn describe(case: &Case) -> String {
     let mut text =
         format!("budget {:?}, classes by {}\n", case.budget, if case.labels { "labels" } else { "prediction" });
-    for node in 0..case.nodes() {
-        let label = case.graph.labels.as_ref().map(|labels| labels[node]);
-        text += &format!(
-            "node {node}: neighbours {:?}, attributes {:?}, label {label:?}\n",
-            case.graph.adjacency.row(node),
-            case.graph.attributes.row(node)
-        );
-    }
+    text += &nodes(&case.graph, usize::MAX);
     for (number, (layer, rule)) in case.layers().iter().zip(&case.rules).enumerate() {
         text += &format!("layer {}: weights {:?}, bias {:?}\n", number + 1, layer.weight, layer.bias);
         match rule {

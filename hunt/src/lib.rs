@@ -4,15 +4,18 @@
 //! |---|---|
 //! | [`random`], [`numbers`], [`shapes`], [`ties`], [`generate`] | makes cases: many small components with one model |
 //! | [`case`], [`operator`], [`variant`] | a case as plain data |
-//! | [`exact`], [`network`], [`truth`], [`solve`] | what is true, by brute force |
+//! | [`exact`], [`network`], [`scale`], [`truth`], [`solve`] | what is true, by brute force |
 //! | [`player`], [`compare`], [`stage`], [`binary`] | what the program says, compared |
-//! | [`claim`], [`mutate`], [`ring`], [`attack`], [`made`] | proofs of false things |
+//! | [`claim`], [`mutate`], [`present`], [`ring`], [`attack`], [`made`] | proofs of false things |
 //! | [`hints`], [`rules`], `bends`, [`evaluate`], [`judge`], [`climb`], [`forge`] | the rules of the format, evaluated independently |
 //! | [`finding`], [`shrink`], [`keep`] | what was found, made small and kept |
 //! | [`area`], [`record`] | what is attacked, its counts, and findings kept as they were found |
 //! | [`terms`], [`edges`], [`collective`], [`deployed`], [`questions`] | the other areas, each with a generator, a brute force and attacks |
 //! | [`resources`] | small files with large costs |
 //! | [`hunt`] | all of it, until stopped |
+
+// Fields whose names say all need no sentence that repeats them.
+#![allow(missing_docs)]
 
 pub mod area;
 pub mod attack;
@@ -40,12 +43,14 @@ pub mod network;
 pub mod numbers;
 pub mod operator;
 pub mod player;
+pub mod present;
 pub mod questions;
 pub mod random;
 pub mod record;
 pub mod resources;
 pub mod ring;
 pub mod rules;
+pub mod scale;
 pub mod shapes;
 pub mod shrink;
 pub mod solve;

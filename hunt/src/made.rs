@@ -52,7 +52,7 @@ pub fn made_up(
     let mut claims = Vec::new();
     for (class, margin) in ring.truths[node].margins.iter().enumerate() {
         let Some(margin) = margin else { continue };
-        let (tree, proved) = forge::tree(rules, node, (reference, class), &known, random);
+        let (tree, proved) = forge::tree(rules, node, reference, class, &known, random);
         Counts::add(&ring.counts.judged, 1);
         Counts::add(&ring.counts.proved, usize::from(proved));
         let claim = json!({ "class": class, "tree": tree });

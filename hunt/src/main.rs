@@ -88,7 +88,7 @@ fn main() -> ExitCode {
             eprintln!("gcnproof-hunt: --resources needs gcnproof-check: build it, or name it with --checker");
             return ExitCode::from(2);
         };
-        let settings = resources::Settings {
+        let settings = resources::ResourceSettings {
             seed: arguments.seed.unwrap_or(clock),
             time,
             files: arguments.problems,

@@ -2,21 +2,34 @@
 
 use serde_json::{Value, json};
 
+use crate::case::Case;
 use crate::random::Random;
 
 /// What changes can refer to: the size of the problem.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    /// Nodes.
     pub nodes: usize,
-    /// Attributes.
     pub attributes: usize,
     /// Representations `L`.
     pub depth: usize,
     /// The widest layer.
     pub width: usize,
-    /// Classes.
     pub classes: usize,
+}
+
+impl Sizes {
+    /// Of a case.
+    pub fn new(case: &Case) -> Sizes {
+        let layers = case.layers();
+        let hidden = layers[..layers.len() - 1].iter().map(|layer| layer.weight.columns);
+        Sizes {
+            nodes: case.nodes(),
+            attributes: case.attributes(),
+            depth: layers.len() + 1,
+            width: hidden.max().unwrap_or(1),
+            classes: case.classes(),
+        }
+    }
 }
 
 /// The places of a JSON value: the path to every value inside it, itself included.

@@ -1,26 +1,47 @@
-//! The network in one kind of number, and all admissible sets of flips of a component.
+//! A network in one kind of number, and all admissible sets of flips of a component.
 
 use std::ops::Range;
 
-use crate::case::Case;
+use crate::case::{Case, Flip};
 use crate::exact::Number;
-use crate::operator::Rows;
+use crate::operator::rows;
 
-/// One weight layer as numbers.
-struct Layer<N> {
+/// What a term reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The attributes.
+    Attributes,
+    /// An earlier layer.
+    Layer(usize),
+}
+
+/// One term of a layer as numbers.
+pub struct NumericTerm<N> {
+    /// What it reads.
+    pub source: Source,
     /// Entries of the message passing, row by row.
-    entries: Vec<Vec<(usize, N)>>,
+    pub entries: Vec<Vec<(usize, N)>>,
     /// Weights, inputs × outputs.
-    weight: Vec<N>,
-    /// One per output.
-    bias: Vec<N>,
-    inputs: usize,
-    outputs: usize,
+    pub weight: Vec<N>,
+    /// How many numbers it reads.
+    pub inputs: usize,
+}
+
+/// One layer as numbers: a sum of terms.
+pub struct NumericLayer<N> {
+    pub terms: Vec<NumericTerm<N>>,
+    /// One number for each unit, or one for each node and unit.
+    pub bias: Vec<N>,
+    /// Units without activation.
+    pub linear: Vec<bool>,
+    /// Number of units.
+    pub outputs: usize,
 }
 
 /// The network; integers stand for themselves times a power of two.
 pub struct Network<N> {
-    layers: Vec<Layer<N>>,
+    /// The layers; each reads only earlier ones, and the last gives the logits.
+    pub layers: Vec<NumericLayer<N>>,
     /// The exponent of the logits.
     pub exponent: i32,
 }
@@ -29,7 +50,7 @@ pub struct Network<N> {
 pub struct Flips {
     range: Range<usize>,
     /// Node and attribute of each.
-    pub list: Vec<(usize, usize)>,
+    pub list: Vec<Flip>,
     /// Is the attribute removed?
     removes: Vec<bool>,
     global: usize,
@@ -73,22 +94,20 @@ impl Flips {
         go(self, 0, self.global, &mut self.local.clone(), &mut count, limit);
         count.min(limit)
     }
-}
 
-impl Flips {
     /// All admissible sets, the empty one first.
-    pub fn sets(&self) -> Vec<Vec<(usize, usize)>> {
+    pub fn sets(&self) -> Vec<Vec<Flip>> {
         let mut sets = vec![Vec::new()];
         // Each set with the place after its last flip.
         let mut open: Vec<(usize, usize)> = vec![(0, 0)];
         while let Some((at, from)) = open.pop() {
-            let set: Vec<(usize, usize)> = sets[at].clone();
+            let set: Vec<Flip> = sets[at].clone();
             if set.len() >= self.global {
                 continue;
             }
             for place in from..self.list.len() {
                 let flip = self.list[place];
-                let here = set.iter().filter(|made: &&(usize, usize)| made.0 == flip.0).count();
+                let here = set.iter().filter(|made: &&Flip| made.0 == flip.0).count();
                 if here < self.local[flip.0 - self.range.start] {
                     let mut more = set.clone();
                     more.push(flip);
@@ -104,10 +123,10 @@ impl Flips {
 /// What one visit of all sets works with.
 struct Visit<'a, N, F> {
     flips: &'a Flips,
-    /// For each flip, what it adds to which pre-activation of representation 2.
+    /// For each flip, what it adds to which of the direct sums.
     changes: Vec<Vec<(usize, N)>>,
-    /// Pre-activations of representation 2.
-    first: Vec<N>,
+    /// What [`Network::direct`] gives after the flips of the set.
+    direct: Vec<N>,
     /// What stood there before the flips of the set were made.
     saved: Vec<N>,
     set: Vec<usize>,
@@ -116,139 +135,158 @@ struct Visit<'a, N, F> {
     see: F,
 }
 
-/// Buffers of a forward pass.
+/// Buffers of a forward pass: the values of all layers, and what nodes send.
 struct Scratch<N> {
-    now: Vec<N>,
+    values: Vec<Vec<N>>,
     sent: Vec<N>,
 }
 
-impl<N: Number> Network<N> {
-    /// The network of a case at these exponents (entries, weights, results of each layer).
-    pub fn new(case: &Case, operators: &[Rows], exponents: &[[i32; 3]]) -> Network<N> {
-        let layers =
-            case.layers().iter().zip(operators).zip(exponents).map(|((layer, rows), &[entry, weight, result])| {
-                let row = |row: &Vec<(usize, f64)>| row.iter().map(|&(n, a)| (n, N::scaled(a, entry))).collect();
-                Layer {
-                    entries: rows.iter().map(row).collect(),
-                    weight: layer.weight.values.iter().map(|&w| N::scaled(w, weight)).collect(),
-                    bias: layer.bias.iter().map(|&b| N::scaled(b, result)).collect(),
-                    inputs: layer.weight.rows,
-                    outputs: layer.weight.columns,
-                }
-            });
-        Network { layers: layers.collect(), exponent: exponents.last().map_or(0, |last| last[2]) }
-    }
-
-    /// Pre-activations of representation 2 without flips.
-    fn first(&self, case: &Case, range: &Range<usize>) -> Vec<N> {
-        let layer = &self.layers[0];
-        let mut z = Vec::with_capacity(range.len() * layer.outputs);
-        for node in range.clone() {
-            let start = z.len();
-            z.extend(layer.bias.iter().cloned());
-            for (n, a) in &layer.entries[node] {
-                for &d in case.graph.attributes.row(*n) {
-                    for j in 0..layer.outputs {
-                        z[start + j].add_product(a, &layer.weight[d as usize * layer.outputs + j]);
-                    }
+impl<N: Number> NumericTerm<N> {
+    /// Adds what the nodes of a component get from each other; `input` has the numbers that are not 0.
+    fn pass<'n>(&self, range: &Range<usize>, input: impl Fn(usize) -> Option<&'n N>, sent: &mut Vec<N>, sums: &mut [N])
+    where
+        N: 'n,
+    {
+        let outputs = sums.len() / range.len();
+        sent.clear();
+        sent.resize(sums.len(), N::zero());
+        for (at, row) in sent.chunks_exact_mut(outputs).enumerate() {
+            for (i, weights) in self.weight.chunks_exact(outputs).enumerate() {
+                if let Some(h) = input(at * self.inputs + i) {
+                    row.iter_mut().zip(weights).for_each(|(sum, w)| sum.add_product(h, w));
                 }
             }
         }
-        z
+        for (row, node) in sums.chunks_exact_mut(outputs).zip(range.clone()) {
+            for (n, a) in &self.entries[node] {
+                let sent = &sent[(n - range.start) * outputs..][..outputs];
+                row.iter_mut().zip(sent).for_each(|(sum, sent)| sum.add_product(a, sent));
+            }
+        }
+    }
+}
+
+impl<N: Number> NumericLayer<N> {
+    /// Where the bias of a node begins.
+    fn bias_of(&self, node: usize) -> &[N] {
+        let by_node = self.bias.len() > self.outputs;
+        &self.bias[if by_node { node * self.outputs } else { 0 }..][..self.outputs]
     }
 
-    /// What a flip adds to pre-activations of representation 2.
-    fn change(&self, range: &Range<usize>, (node, attribute): (usize, usize), removes: bool) -> Vec<(usize, N)> {
-        let layer = &self.layers[0];
+    /// Adds what comes from earlier layers.
+    fn add_hidden(&self, range: &Range<usize>, values: &[Vec<N>], sent: &mut Vec<N>, sums: &mut [N]) {
+        for term in &self.terms {
+            if let Source::Layer(of) = term.source {
+                term.pass(range, |at| Some(&values[of][at]).filter(|h| !h.is_zero()), sent, sums);
+            }
+        }
+    }
+}
+
+impl<N: Number> Network<N> {
+    /// What does not depend on hidden units: biases and terms that read attributes, layer after layer. A set of flips changes
+    /// nothing else directly.
+    fn direct(&self, range: &Range<usize>, attributes: &[bool]) -> Vec<N> {
+        let one = N::scaled(1.0, 0);
+        let (mut all, mut sent) = (Vec::new(), Vec::new());
+        for layer in &self.layers {
+            let start = all.len();
+            range.clone().for_each(|node| all.extend_from_slice(layer.bias_of(node)));
+            for term in layer.terms.iter().filter(|term| term.source == Source::Attributes) {
+                term.pass(range, |at| attributes[at].then_some(&one), &mut sent, &mut all[start..]);
+            }
+        }
+        all
+    }
+
+    /// What a flip adds to the direct sums.
+    fn change(&self, range: &Range<usize>, flip: &Flip, removes: bool) -> Vec<(usize, N)> {
         let mut changes = Vec::new();
-        for m in range.clone() {
-            for (_, a) in layer.entries[m].iter().filter(|(n, _)| *n == node) {
-                for j in 0..layer.outputs {
-                    let mut product = N::zero();
-                    product.add_product(a, &layer.weight[attribute * layer.outputs + j]);
-                    if !product.is_zero() {
-                        let mut change = N::zero();
-                        if removes {
-                            change.subtract(&product)
-                        } else {
-                            change.add(&product)
+        let mut start = 0;
+        for layer in &self.layers {
+            let outputs = layer.outputs;
+            for term in layer.terms.iter().filter(|term| term.source == Source::Attributes) {
+                for (row, m) in range.clone().enumerate() {
+                    for (_, a) in term.entries[m].iter().filter(|(n, _)| *n == flip.0) {
+                        for j in 0..outputs {
+                            let mut product = N::zero();
+                            product.add_product(a, &term.weight[flip.1 * outputs + j]);
+                            if !product.is_zero() {
+                                let mut change = N::zero();
+                                if removes {
+                                    change.subtract(&product)
+                                } else {
+                                    change.add(&product)
+                                }
+                                changes.push((start + row * outputs + j, change));
+                            }
                         }
-                        changes.push(((m - range.start) * layer.outputs + j, change));
                     }
                 }
             }
+            start += range.len() * outputs;
         }
         changes
     }
 
-    /// Logits from the pre-activations of representation 2, into `scratch.now`.
-    fn forward(&self, first: &[N], range: &Range<usize>, scratch: &mut Scratch<N>) {
-        let Scratch { now, sent } = scratch;
-        now.resize(first.len(), N::zero());
-        for (to, from) in now.iter_mut().zip(first) {
-            to.assign(from);
-        }
-        for layer in &self.layers[1..] {
-            sent.clear();
-            for row in now.chunks_exact_mut(layer.inputs) {
-                let start = sent.len();
-                sent.resize(start + layer.outputs, N::zero());
-                for (i, h) in row.iter_mut().enumerate() {
-                    h.rectify();
-                    if !h.is_zero() {
-                        for j in 0..layer.outputs {
-                            sent[start + j].add_product(h, &layer.weight[i * layer.outputs + j]);
-                        }
-                    }
-                }
-            }
-            now.clear();
-            for node in range.clone() {
-                let start = now.len();
-                now.extend(layer.bias.iter().cloned());
-                for (n, a) in &layer.entries[node] {
-                    for j in 0..layer.outputs {
-                        now[start + j].add_product(a, &sent[(n - range.start) * layer.outputs + j]);
-                    }
-                }
+    /// The values of all layers, from the direct sums.
+    fn forward(&self, direct: &[N], range: &Range<usize>, Scratch { values, sent }: &mut Scratch<N>) {
+        values.resize(self.layers.len(), Vec::new());
+        let mut start = 0;
+        for (at, layer) in self.layers.iter().enumerate() {
+            let (below, rest) = values.split_at_mut(at);
+            let now = &mut rest[0];
+            let end = start + range.len() * layer.outputs;
+            direct[start..end].clone_into(now);
+            start = end;
+            layer.add_hidden(range, below, sent, now);
+            for row in now.chunks_exact_mut(layer.outputs) {
+                row.iter_mut().zip(&layer.linear).filter(|unit| !*unit.1).for_each(|unit| unit.0.rectify());
             }
         }
     }
 
-    /// The logits of all nodes of a component after some flips.
-    pub fn logits_after(&self, case: &Case, range: Range<usize>, flips: &[(usize, usize)]) -> Vec<N> {
-        let mut first = self.first(case, &range);
-        for &(node, attribute) in flips {
-            let removes = case.graph.attributes.contains(node, attribute as u32);
-            for (at, change) in self.change(&range, (node, attribute), removes) {
-                first[at].add(&change);
-            }
-        }
-        let mut scratch = Scratch { now: Vec::new(), sent: Vec::new() };
-        self.forward(&first, &range, &mut scratch);
-        scratch.now
+    /// The values of all layers for all nodes of a component with these attributes (nodes × attributes).
+    pub fn values(&self, range: &Range<usize>, attributes: &[bool]) -> Vec<Vec<N>> {
+        let mut scratch = Scratch { values: Vec::new(), sent: Vec::new() };
+        self.forward(&self.direct(range, attributes), range, &mut scratch);
+        scratch.values
+    }
+
+    /// The logits of a component with these attributes.
+    pub fn logits(&self, range: &Range<usize>, attributes: &[bool]) -> Vec<N> {
+        self.values(range, attributes).pop().unwrap_or_default()
+    }
+
+    /// What a layer sums up, before its activation.
+    pub fn sums(&self, range: &Range<usize>, attributes: &[bool], at: usize) -> Vec<N> {
+        let before: usize = self.layers[..at].iter().map(|layer| range.len() * layer.outputs).sum();
+        let layer = &self.layers[at];
+        let mut sums = self.direct(range, attributes)[before..][..range.len() * layer.outputs].to_vec();
+        layer.add_hidden(range, &self.values(range, attributes), &mut Vec::new(), &mut sums);
+        sums
     }
 
     /// Shows every admissible set (places in the list of flips) with the logits after it, the empty set first.
     pub fn each_set(&self, case: &Case, flips: &Flips, see: impl FnMut(&[usize], &[N])) {
         let range = flips.range.clone();
-        let changes = flips.list.iter().zip(&flips.removes).map(|(&flip, &removes)| self.change(&range, flip, removes));
+        let changes = flips.list.iter().zip(&flips.removes).map(|(flip, &removes)| self.change(&range, flip, removes));
         let mut visit = Visit {
             flips,
             changes: changes.collect(),
-            first: self.first(case, &range),
+            direct: self.direct(&range, &case.attributes_after(&range, &[])),
             saved: Vec::new(),
             set: Vec::new(),
             local: flips.local.clone(),
-            scratch: Scratch { now: Vec::new(), sent: Vec::new() },
+            scratch: Scratch { values: Vec::new(), sent: Vec::new() },
             see,
         };
         self.visit(&mut visit, 0, flips.global);
     }
 
     fn visit<F: FnMut(&[usize], &[N])>(&self, visit: &mut Visit<N, F>, from: usize, left: usize) {
-        self.forward(&visit.first, &visit.flips.range, &mut visit.scratch);
-        (visit.see)(&visit.set, &visit.scratch.now);
+        self.forward(&visit.direct, &visit.flips.range, &mut visit.scratch);
+        (visit.see)(&visit.set, visit.scratch.values.last().map_or(&[], Vec::as_slice));
         if left == 0 {
             return;
         }
@@ -260,14 +298,14 @@ impl<N: Number> Network<N> {
             visit.local[row] -= 1;
             visit.set.push(at);
             for (place, change) in &visit.changes[at] {
-                visit.saved.push(visit.first[*place].clone());
-                visit.first[*place].add(change);
+                visit.saved.push(visit.direct[*place].clone());
+                visit.direct[*place].add(change);
             }
             self.visit(visit, at + 1, left - 1);
-            // What was there before, not a subtraction: floats must not drift.
+            // What was there before, not a subtraction: floats must not drift. Several terms may change one place.
             let start = visit.saved.len() - visit.changes[at].len();
-            for ((place, _), old) in visit.changes[at].iter().zip(visit.saved.drain(start..)) {
-                visit.first[*place] = old;
+            for ((place, _), old) in visit.changes[at].iter().zip(visit.saved.drain(start..)).rev() {
+                visit.direct[*place] = old;
             }
             visit.set.pop();
             visit.local[row] += 1;
@@ -276,27 +314,50 @@ impl<N: Number> Network<N> {
 }
 
 impl Network<f64> {
-    /// A bound of every logit if all numbers were taken without their signs: the scale of rounding errors. On the way of each
-    /// term into a logit there are fewer than 2¹⁰ roundings, so the error of a logit is below 2⁻⁴² of three times this number
-    /// (an attribute that is removed counts twice, once with and once without sign).
-    pub fn magnitude(&self, range: Range<usize>) -> f64 {
-        let mut now = vec![1.0; range.len() * self.layers[0].inputs];
+    /// The network of a chain of layers.
+    pub fn of_chain(case: &Case) -> Network<f64> {
+        let last = case.layers().len() - 1;
+        let layers = case.layers().iter().zip(&case.rules).enumerate().map(|(at, (layer, rule))| NumericLayer {
+            terms: vec![NumericTerm {
+                source: if at == 0 { Source::Attributes } else { Source::Layer(at - 1) },
+                entries: rows(case, rule),
+                weight: layer.weight.values.clone(),
+                inputs: layer.weight.rows,
+            }],
+            bias: layer.bias.clone(),
+            linear: vec![at == last; layer.weight.columns],
+            outputs: layer.weight.columns,
+        });
+        Network { layers: layers.collect(), exponent: 0 }
+    }
+
+    /// A bound of every logit of a component if all numbers were taken without their signs: the scale of rounding errors. On the
+    /// way of each term into a logit there are fewer than 2¹⁰ roundings, so the error of a logit is below 2⁻⁴² of three times this
+    /// number (an attribute that is removed counts twice, once with and once without sign).
+    pub fn magnitude(&self, range: &Range<usize>) -> f64 {
+        let mut values: Vec<Vec<f64>> = Vec::new();
         for layer in &self.layers {
-            let mut next = Vec::new();
+            let width = layer.outputs;
+            let mut sums = Vec::with_capacity(range.len() * width);
             for node in range.clone() {
-                for j in 0..layer.outputs {
-                    let mut sum = layer.bias[j].abs();
-                    for (n, a) in &layer.entries[node] {
-                        for i in 0..layer.inputs {
-                            let h: f64 = now[(n - range.start) * layer.inputs + i];
-                            sum += a.abs() * h * layer.weight[i * layer.outputs + j].abs();
+                let start = sums.len();
+                sums.extend(layer.bias_of(node).iter().map(|b| b.abs()));
+                for term in &layer.terms {
+                    for (n, a) in &term.entries[node] {
+                        for i in 0..term.inputs {
+                            let h = match term.source {
+                                Source::Attributes => 1.0,
+                                Source::Layer(of) => values[of][(n - range.start) * term.inputs + i],
+                            };
+                            for j in 0..width {
+                                sums[start + j] += a.abs() * h * term.weight[i * width + j].abs();
+                            }
                         }
                     }
-                    next.push(sum);
                 }
             }
-            now = next;
+            values.push(sums);
         }
-        now.into_iter().fold(0.0, f64::max)
+        values.last().into_iter().flatten().fold(0.0, |most: f64, x| most.max(*x))
     }
 }

@@ -115,9 +115,8 @@ impl Player {
             let rules = operators(case);
             let gcn = Network::from_file(case.model.clone(), &rules, &graph).map_err(|error| error.to_string())?;
             let budget = budget(case, &graph)?;
-            let classes = if case.labels { Convention::Labels } else { Convention::Predicted };
             let digests = (case.graph.digest.as_str(), case.model.digest.as_str());
-            let header = proof::header(digests, (&gcn, &rules), &budget, classes);
+            let header = proof::header(digests, (&gcn, &rules), &budget, convention(case.labels));
             let model = proof::model_file(&gcn, &header.model);
             let matrices = gcn.own_matrices();
             Ok(Player { file: graph.file(), graph, gcn, budget, model, matrices, header })
@@ -179,6 +178,11 @@ impl Player {
         }
         Ok(())
     }
+}
+
+/// Which class is to be kept, as headers and questions say it.
+pub fn convention(labels: bool) -> Convention {
+    if labels { Convention::Labels } else { Convention::Predicted }
 }
 
 /// The rules of a case as the program has them.

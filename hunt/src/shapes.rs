@@ -7,7 +7,6 @@ use crate::random::Random;
 pub struct Shape {
     /// Number of nodes.
     pub nodes: usize,
-    /// The edges.
     pub edges: Vec<(usize, usize)>,
 }
 

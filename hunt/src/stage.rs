@@ -1,17 +1,18 @@
 //! One case from beginning to end: truth, certifier, own proofs, tampered and forged ones.
 
-use std::ops::Range;
 use std::path::Path;
 
 use gcnproof::Verdict;
-use gcnproof_check::Checker;
-use gcnproof_check::format::{Claim, Line};
+use gcnproof_check::format::{Claim, Line, NodeProof};
+use gcnproof_check::{Checker, Statement};
 
 use crate::attack;
 use crate::case::Case;
 use crate::compare::compare;
 use crate::finding::{Counts, Finding, Kind};
+use crate::mutate::has_envelope;
 use crate::player::{How, Player, guard, stopped};
+use crate::present::both;
 use crate::random::Random;
 use crate::solve::solve;
 use crate::truth::{Oracle, Truth};
@@ -51,97 +52,100 @@ pub fn certify(case: &Case, how: How, truths: &[Truth], counts: &Counts) -> Vec<
     let oracle = Oracle::new(case);
     let mut findings = Vec::new();
     let mut report = |kind: Kind, node: usize, message: String| {
-        findings.push(Finding { kind, message, case: case.clone_shallow(node), how, node, proof: None });
+        findings.push(Finding { kind, message, case: case.part(case.component_of(node)), how, node, proof: None });
     };
-    let player = match Player::new(case) {
-        Ok(player) => player,
-        Err(problem) => {
-            report(Kind::Crash, 0, problem);
-            return findings;
-        }
-    };
-    let statement = match player.statement(&player.header) {
-        Ok(statement) => statement,
-        Err(problem) => {
-            report(Kind::Crash, 0, format!("the checker refuses the statement: {problem}"));
-            return findings;
-        }
-    };
-    let (fast, exact) = match guard(|| (Checker::new(&statement, false), Checker::new(&statement, true))) {
-        Ok(checkers) => checkers,
-        Err(problem) => {
-            report(Kind::Crash, 0, problem);
-            return findings;
-        }
-    };
-    let mut answers = Vec::with_capacity(case.nodes());
-    let certified = Counts::time(&counts.certifying, || {
-        player.certify(case, how, Some(&fast), |node, answer| answers.push((node, answer)))
-    });
-    if let Err(problem) = certified {
-        report(Kind::Crash, 0, problem);
-    }
-    Counts::add(&counts.nodes, answers.len());
-    for (node, answer) in answers {
-        if stopped() {
-            break;
-        }
-        let (result, line) = match answer {
-            Ok(answer) => answer,
-            Err(problem) => {
-                report(Kind::Crash, node, problem);
-                continue;
+    match Player::new(case) {
+        Err(problem) => report(Kind::Crash, 0, problem),
+        Ok(player) => match player.statement(&player.header) {
+            Err(problem) => report(Kind::Crash, 0, format!("the checker refuses the statement: {problem}")),
+            Ok(statement) => {
+                let stage = Examined { case, how, truths, oracle: &oracle, counts };
+                stage.certify(&player, &statement, &mut |kind, node, message, _| report(kind, node, message));
             }
-        };
-        for (kind, message) in compare(case, how, &result, &truths[node], &oracle, counts) {
-            report(kind, node, message);
-        }
-        match line {
-            Some(Line::Node(proof)) => {
-                Counts::add(&counts.proofs, 1);
-                Counts::add(&counts.enveloped, usize::from(attack::has_envelope(&proof)));
-                let verdicts = Counts::time(&counts.checking, || {
-                    let rounded = guard(|| fast.check(&proof));
-                    // Exactly as well; of a large graph, every fourth.
-                    let again = case.components.len() <= 1000 || node % 4 == 0;
-                    let exactly = if again { guard(|| exact.check(&proof)) } else { rounded.clone() };
-                    [rounded, exactly]
-                });
-                let [rounded, exactly] = match verdicts {
-                    [Ok(rounded), Ok(exactly)] => [rounded, exactly],
-                    [Err(problem), _] | [_, Err(problem)] => {
-                        report(Kind::Crash, node, format!("checker: {problem}"));
-                        continue;
-                    }
-                };
-                if rounded.is_ok() != exactly.is_ok() {
-                    report(Kind::Disagreement, node, format!("rounded {rounded:?}, exactly {exactly:?}"));
-                }
-                let robust = matches!(proof.claim, Claim::Robust(_));
-                match rounded {
-                    Err(fault) => report(Kind::Rejected, node, format!("{fault:?}")),
-                    Ok(_) if truths[node].robust() != Some(robust) => {
-                        report(Kind::Accepted, node, "the program's own proof is accepted and false".into());
-                    }
-                    Ok(_) => {}
-                }
-            }
-            Some(Line::Unproved(unproved)) if result.verdict != Verdict::Undecided && !stopped() => {
-                report(Kind::Unproved, node, format!("{}: {}", result.verdict.name(), unproved.reason));
-            }
-            _ => {}
-        }
+        },
     }
     findings
 }
 
-impl Case {
-    /// The component of a node, and where it begins.
-    pub fn component_of(&self, node: usize) -> Range<usize> {
-        self.components[self.components.partition_point(|range| range.end <= node)].clone()
+/// Is told what is wrong: kind, node, message, and the line of a proof.
+pub type Report<'a> = dyn FnMut(Kind, usize, String, Option<&str>) + 'a;
+
+/// A case, and what is true of it.
+pub struct Examined<'a> {
+    pub case: &'a Case,
+    /// The effort that is asked for.
+    pub how: How,
+    /// The truth of every node.
+    pub truths: &'a [Truth],
+    /// Exact margins.
+    pub oracle: &'a Oracle<'a>,
+    pub counts: &'a Counts,
+}
+
+impl Examined<'_> {
+    /// Certifies all nodes, compares, and checks the proofs of a statement.
+    pub fn certify(&self, player: &Player, statement: &Statement, report: &mut Report) {
+        let Examined { case, how, truths, oracle, counts } = *self;
+        let checkers = match guard(|| [Checker::new(statement, false), Checker::new(statement, true)]) {
+            Ok(checkers) => checkers,
+            Err(problem) => return report(Kind::Crash, 0, problem, None),
+        };
+        let mut answers = Vec::with_capacity(case.nodes());
+        let certified = Counts::time(&counts.certifying, || {
+            player.certify(case, how, Some(&checkers[0]), |node, answer| answers.push((node, answer)))
+        });
+        if let Err(problem) = certified {
+            report(Kind::Crash, 0, problem, None);
+        }
+        Counts::add(&counts.nodes, answers.len());
+        for (node, answer) in answers {
+            if stopped() {
+                break;
+            }
+            let (result, line) = match answer {
+                Ok(answer) => answer,
+                Err(problem) => {
+                    report(Kind::Crash, node, problem, None);
+                    continue;
+                }
+            };
+            for (kind, message) in compare(case, how, &result, &truths[node], oracle, counts) {
+                report(kind, node, message, None);
+            }
+            match line {
+                Some(Line::Node(proof)) => self.own_proof(node, &proof, &checkers, report),
+                Some(Line::Unproved(unproved)) if result.verdict != Verdict::Undecided && !stopped() => {
+                    report(Kind::Unproved, node, format!("{}: {}", result.verdict.name(), unproved.reason), None);
+                }
+                _ => {}
+            }
+        }
     }
 
-    fn clone_shallow(&self, node: usize) -> Case {
-        self.part(self.component_of(node))
+    /// Checks the program's own proof.
+    fn own_proof(&self, node: usize, proof: &NodeProof, checkers: &[Checker; 2], report: &mut Report) {
+        let line = serde_json::json!({ "node": proof });
+        let text = line.to_string();
+        Counts::add(&self.counts.proofs, 1);
+        Counts::add(&self.counts.enveloped, usize::from(has_envelope(&line)));
+        // Exactly as well; of a large graph, every fourth.
+        let again = self.case.components.len() <= 1000 || node.is_multiple_of(4);
+        let shown = [&checkers[0], &checkers[usize::from(again)]];
+        let verdicts =
+            Counts::time(&self.counts.checking, || both(&shown, proof, |checker, proof| checker.check(proof)));
+        let [rounded, exactly] = match verdicts {
+            Ok(verdicts) => verdicts,
+            Err(problem) => return report(Kind::Crash, node, problem, Some(&text)),
+        };
+        if rounded.is_ok() != exactly.is_ok() {
+            report(Kind::Disagreement, node, format!("rounded {rounded:?}, exactly {exactly:?}"), Some(&text));
+        }
+        match rounded {
+            Err(fault) => report(Kind::Rejected, node, format!("{fault:?}"), Some(&text)),
+            Ok(_) if self.truths[node].robust() != Some(matches!(proof.claim, Claim::Robust(_))) => {
+                report(Kind::Accepted, node, "the program's own proof is accepted and false".into(), Some(&text));
+            }
+            Ok(_) => {}
+        }
     }
 }

@@ -103,20 +103,23 @@ fn power(x: f64, exponent: i32) -> f64 {
 /// Gives most nodes the class as label that floats predict, and the others any or none.
 pub fn label(case: &mut Case, random: &mut Random) {
     let operators: Vec<Rows> = case.rules.iter().map(|rule| rows(case, rule)).collect();
-    let classes = case.classes();
     let last = case.layers().len() - 1;
-    let mut labels = Vec::with_capacity(case.nodes());
-    for range in &case.components {
-        for row in pre_activations(case, &operators, range.clone(), &[], last) {
-            let best = (1..classes).fold(0, |best, class| if row[class] > row[best] { class } else { best });
-            labels.push(match random.below(10) {
-                0 => None,
-                1 | 2 => Some(random.below(classes) as u32),
-                _ => Some(best as u32),
-            });
+    let logits = |range: &Range<usize>| pre_activations(case, &operators, range.clone(), &[], last).concat();
+    let labels = case.components.iter().flat_map(|range| labels(&logits(range), case.classes(), random));
+    case.graph.labels = Some(labels.collect());
+}
+
+/// Labels of nodes with these logits: of most the class that is predicted, of the others any or none.
+pub fn labels(logits: &[f64], classes: usize, random: &mut Random) -> Vec<Option<u32>> {
+    let one = |row: &[f64]| {
+        let best = (1..classes).fold(0, |best, class| if row[class] > row[best] { class } else { best });
+        match random.below(10) {
+            0 => None,
+            1 | 2 => Some(random.below(classes) as u32),
+            _ => Some(best as u32),
         }
-    }
-    case.graph.labels = Some(labels);
+    };
+    logits.chunks_exact(classes).map(one).collect()
 }
 
 /// A few flips, admissible or not.

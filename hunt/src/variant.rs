@@ -1,5 +1,7 @@
 //! A case that differs a little from another one.
 
+use gcnproof_files::{GraphFile, Pattern, SparseMatrix};
+
 use crate::case::{Case, matrix, pattern};
 use crate::numbers::step;
 use crate::random::Random;
@@ -9,7 +11,7 @@ pub fn vary(case: &Case, random: &mut Random) -> Case {
     let mut other = case.clone();
     for _ in 0..1 + random.below(2) {
         match random.below(5) {
-            0 => attribute(&mut other, random),
+            0 => toggle_attribute(&mut other.graph, random),
             1 | 2 => {
                 let at = random.below(other.model.layers.len());
                 let layer = &mut other.model.layers[at];
@@ -22,7 +24,7 @@ pub fn vary(case: &Case, random: &mut Random) -> Case {
                 let place = random.below(layer.bias.len());
                 layer.bias[place] = near(layer.bias[place], random);
             }
-            _ => edge(&mut other, random),
+            _ => toggle_edge(&mut other.graph, random),
         }
     }
     other
@@ -40,32 +42,41 @@ fn near(x: f64, random: &mut Random) -> f64 {
     if moved.is_finite() { moved } else { x }
 }
 
-fn attribute(case: &mut Case, random: &mut Random) {
-    let (node, attribute) = (random.below(case.nodes()), random.below(case.attributes()) as u32);
-    let mut rows: Vec<Vec<u32>> = (0..case.nodes()).map(|n| case.graph.attributes.row(n).to_vec()).collect();
-    match rows[node].binary_search(&attribute) {
-        Ok(place) => drop(rows[node].remove(place)),
-        Err(place) => rows[node].insert(place, attribute),
+/// Puts something into a sorted row, or takes it out.
+fn toggle(row: &mut Vec<u32>, one: u32) {
+    match row.binary_search(&one) {
+        Ok(place) => drop(row.remove(place)),
+        Err(place) => row.insert(place, one),
     }
-    case.graph.attributes = pattern(case.attributes(), &rows);
 }
 
-fn edge(case: &mut Case, random: &mut Random) {
-    let (m, n) = (random.below(case.nodes()), random.below(case.nodes()));
-    let mut rows: Vec<Vec<u32>> = (0..case.nodes()).map(|n| case.graph.adjacency.row(n).to_vec()).collect();
-    let mut turn = |m: usize, n: u32| match rows[m].binary_search(&n) {
-        Ok(place) => drop(rows[m].remove(place)),
-        Err(place) => rows[m].insert(place, n),
-    };
-    turn(m, n as u32);
+fn rows(pattern: &Pattern) -> Vec<Vec<u32>> {
+    (0..pattern.rows).map(|n| pattern.row(n).to_vec()).collect()
+}
+
+/// Gives a random attribute to a random node, or takes it away.
+pub fn toggle_attribute(graph: &mut GraphFile, random: &mut Random) {
+    let columns = graph.attributes.columns;
+    let (node, attribute) = (random.below(graph.attributes.rows), random.below(columns) as u32);
+    let mut rows = rows(&graph.attributes);
+    toggle(&mut rows[node], attribute);
+    graph.attributes = pattern(columns, &rows);
+}
+
+/// Adds a random edge, or removes it.
+pub fn toggle_edge(graph: &mut GraphFile, random: &mut Random) {
+    let nodes = graph.adjacency.rows;
+    let (m, n) = (random.below(nodes), random.below(nodes));
+    let mut rows = rows(&graph.adjacency);
+    toggle(&mut rows[m], n as u32);
     if m != n {
-        turn(n, m as u32);
+        toggle(&mut rows[n], m as u32);
     }
-    case.graph.adjacency = pattern(case.nodes(), &rows);
+    graph.adjacency = pattern(nodes, &rows);
 }
 
 /// The case without the entries of its matrices that are listed by place in row order; for shrinking.
-pub fn without_entry(one: &gcnproof_files::SparseMatrix, place: usize) -> gcnproof_files::SparseMatrix {
+pub fn without_entry(one: &SparseMatrix, place: usize) -> SparseMatrix {
     let mut count = 0;
     let rows: Vec<Vec<(u32, f64)>> = (0..one.rows)
         .map(|i| {

@@ -7,7 +7,7 @@ use gcnproof_report::chart::svg::Drawing;
 
 use super::histogram::Histogram;
 
-const SIZE: (f64, f64) = (760.0, 380.0);
+const SIZE: [f64; 2] = [760.0, 380.0];
 
 /// Draws the histogram. `title` and `axis` are plain text.
 pub fn draw(histogram: &Histogram, title: &str, axis: &str) -> String {
@@ -32,7 +32,7 @@ pub fn draw(histogram: &Histogram, title: &str, axis: &str) -> String {
         plot.mark("", Shape::Bars(vec![bar]), ink, 1.0);
     }
     let mut drawing = Drawing::default();
-    plot.draw(&mut drawing, (0.0, 0.0), SIZE);
+    plot.draw(&mut drawing, [0.0, 0.0], SIZE);
     drawing.document(SIZE, &title)
 }
 

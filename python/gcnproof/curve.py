@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -98,19 +98,8 @@ class CollectiveResults(Table[BudgetResult]):
         return float((np.diff(self.Q) * (share[1:] + share[:-1])).sum() / 2)
 
     def _row(self, row: dict[str, Any]) -> BudgetResult:
-        return BudgetResult(
-            Q=row["q_global"],
-            counted=row["counted"],
-            bound=row["bound"],
-            fractional_bound=row["fractional_bound"],
-            robust=row["robust"],
-            broken=row["broken"],
-            broken_nodes=row["broken_nodes"],
-            flips=[(node, attribute) for node, attribute in row["flips"]],
-            listed=row["listed"],
-            bound_seconds=row["bound_seconds"],
-            attack_seconds=row["attack_seconds"],
-        )
+        found = {field.name: row[field.name] for field in fields(BudgetResult) if field.name not in ("Q", "flips")}
+        return BudgetResult(Q=row["q_global"], flips=[(node, attribute) for node, attribute in row["flips"]], **found)
 
     def _more_columns(self) -> dict[str, Any]:
         return {"certified": self.certified, "flips": self.flips, "broken_nodes": self.broken_nodes}

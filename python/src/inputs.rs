@@ -45,7 +45,8 @@ fn ids(array: &Bound<PyAny>) -> PyResult<Vec<u32>> {
 }
 
 /// A pattern. Python has sorted and checked it; what is not a pattern all the same is refused, since inner loops rely on it.
-fn pattern(py: Python, what: &str, rows: usize, (offsets, indices, columns): Csr) -> PyResult<Pattern> {
+fn pattern(py: Python, what: &str, rows: usize, csr: Csr) -> PyResult<Pattern> {
+    let (offsets, indices, columns) = csr;
     let offsets: Vec<usize> = offsets.as_array().iter().map(|&at| at as usize).collect();
     let indices = ids(&indices)?;
     let found = Pattern { rows, columns, offsets, indices };
@@ -239,7 +240,7 @@ fn kind(array: &Bound<PyAny>) -> String {
 impl Network {
     fn of(graph: &PlainGraph, model: ModelFile, rules: Vec<Operator>, at: &str, of: &str) -> Result<Network> {
         let (digest, mut notes) = (model.digest.clone(), model.notes.clone());
-        let network = input::fit(model, &rules, graph, (at.as_ref(), of.as_ref()))?;
+        let network = input::fit(model, &rules, graph, input::Paths { graph: at.as_ref(), model: of.as_ref() })?;
         let message_passing =
             if network.is_named() { gcnproof::proof::rule_names(&network) } else { input::names(&rules) };
         notes.extend(input::unpredictable_labels(graph, &network));

@@ -12,7 +12,7 @@ use super::sheet::{Sheet, percent, slug};
 use crate::chart::axis::Axis;
 use crate::chart::figure::{Figure, Numbers, number};
 use crate::chart::palette::Ink;
-use crate::chart::plot::{Bar, Dash, Plot, Shape};
+use crate::chart::plot::{Dash, Plot, Shape, Stack};
 
 /// Its number.
 pub const NUMBER: usize = 9;
@@ -22,14 +22,14 @@ const USUAL: u64 = 12;
 
 /// What is known of a node: its label, its class without an attack, the class that is to be kept.
 #[derive(Clone, Copy)]
-struct Place {
+struct Labelled {
     node: u64,
     label: Option<u64>,
     predicted: u64,
     kept: u64,
 }
 
-impl Place {
+impl Labelled {
     fn is_right(&self) -> bool {
         self.label == Some(self.predicted)
     }
@@ -54,15 +54,15 @@ pub fn accuracy(groups: &[Group], landscape: Option<&Landscape>) -> Vec<Sheet> {
     groups.iter().map(|group| accuracy_of(group, landscape)).collect()
 }
 
-fn places(group: &Group) -> Vec<Place> {
-    let mut places: BTreeMap<u64, Place> = BTreeMap::new();
+fn places(group: &Group) -> Vec<Labelled> {
+    let mut places: BTreeMap<u64, Labelled> = BTreeMap::new();
     for row in group.best_radii().map_or(&[][..], |radii| &radii.rows) {
         let (node, predicted) = (row.node, row.predicted);
-        places.insert(node, Place { node, label: row.label, predicted, kept: predicted });
+        places.insert(node, Labelled { node, label: row.label, predicted, kept: predicted });
     }
     for row in group.headline().map_or(&[][..], |verdicts| &verdicts.rows) {
         let kept = row.reference;
-        places.insert(row.node, Place { node: row.node, label: row.label, predicted: row.predicted, kept });
+        places.insert(row.node, Labelled { node: row.node, label: row.label, predicted: row.predicted, kept });
     }
     places.into_values().collect()
 }
@@ -74,7 +74,7 @@ fn accuracy_of(group: &Group, landscape: Option<&Landscape>) -> Sheet {
         return Sheet::missing(NUMBER, &title, "No verdicts and no radii with a known budget.");
     };
     let letter = group.words().global;
-    let labelled: Vec<Place> = places.iter().filter(|place| place.label.is_some()).copied().collect();
+    let labelled: Vec<Labelled> = places.iter().filter(|place| place.label.is_some()).copied().collect();
     let verdicts = group.headline().and_then(|verdicts| verdicts.global);
     let global = verdicts.unwrap_or(limit.min(USUAL));
     let graph = landscape.map(Landscape::graph);
@@ -116,7 +116,7 @@ fn accuracy_of(group: &Group, landscape: Option<&Landscape>) -> Sheet {
     if !labelled.is_empty() {
         let right = labelled.iter().filter(|place| place.is_right()).count();
         let kept = |global: u64, other: Verdict, same: bool| {
-            let fits = |place: &&Place| (knowledge.verdict(place.node, global) == other) == same;
+            let fits = |place: &&Labelled| (knowledge.verdict(place.node, global) == other) == same;
             percent(labelled.iter().filter(|place| place.stays_right()).filter(fits).count(), labelled.len())
         };
         let lower: Vec<(f64, f64)> = asked.iter().map(|&q| (q as f64, kept(q, Verdict::Robust, true))).collect();
@@ -175,7 +175,7 @@ fn accuracy_of(group: &Group, landscape: Option<&Landscape>) -> Sheet {
 }
 
 /// Nodes by label; by predicted class where no node has a label.
-fn count(places: &[Place], labelled: &[Place], knowledge: &Knowledge, global: u64) -> BTreeMap<u64, Count> {
+fn count(places: &[Labelled], labelled: &[Labelled], knowledge: &Knowledge, global: u64) -> BTreeMap<u64, Count> {
     let mut classes: BTreeMap<u64, Count> = BTreeMap::new();
     for place in if labelled.is_empty() { places } else { labelled } {
         let of = classes.entry(place.label.unwrap_or(place.predicted)).or_default();
@@ -202,23 +202,11 @@ fn by_class(classes: &BTreeMap<u64, Count>, labelled: bool, title: &str, name: &
         ("undecided", Ink::Yellow),
         ("non-robust", Ink::Vermillion),
     ];
-    for (part, (told, ink)) in parts.into_iter().enumerate() {
-        let bars: Vec<Bar> = classes
-            .values()
-            .rev()
-            .enumerate()
-            .filter(|(_, of)| of.found[part] > 0)
-            .map(|(at, of)| {
-                let below: usize = of.found[..part].iter().sum();
-                let x = (percent(below, of.nodes), percent(below + of.found[part], of.nodes));
-                let told = format!("{told}: {} of {} nodes", of.found[part], of.nodes);
-                Bar { x, y: (at as f64 - 0.38, at as f64 + 0.38), told, label: String::new() }
-            })
-            .collect();
-        if !bars.is_empty() {
-            plot.mark(told, Shape::Bars(bars), ink, 1.0);
-        }
-    }
+    let order: Vec<&Count> = classes.values().rev().collect();
+    let sizes = order.iter().map(|of| of.found.iter().map(|&part| percent(part, of.nodes)).collect()).collect();
+    let told =
+        |at: usize, part: usize| format!("{}: {} of {} nodes", parts[part].0, order[at].found[part], order[at].nodes);
+    plot.stack(Stack { lying: true, half: 0.38, parts: &parts, sizes, opacity: 1.0 }, told, |_| String::new());
     plot
 }
 

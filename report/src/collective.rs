@@ -90,7 +90,7 @@ impl Collective {
     /// Takes what single nodes withstand from the radii of the same graph, model and local budget.
     pub fn beside(&mut self, group: &Group) {
         let (Some(run), false) = (&self.run, group.radii.is_empty()) else { return };
-        let mut nodes: BTreeMap<u64, Known> = BTreeMap::new();
+        let mut nodes: BTreeMap<u64, Withstood> = BTreeMap::new();
         for row in group.radii.iter().flat_map(|radii| &radii.rows) {
             let known = nodes.entry(row.node).or_default();
             known.right = row.label == Some(row.predicted);
@@ -102,7 +102,7 @@ impl Collective {
             return;
         };
         let limit = group.radii.iter().map(|radii| radii.limit).max().unwrap_or(0);
-        let sorted = |of: fn(&Known) -> Option<u64>| {
+        let sorted = |of: fn(&Withstood) -> Option<u64>| {
             let mut list: Vec<u64> = counted.iter().filter_map(|node| of(nodes.get(node)?)).collect();
             list.sort_unstable();
             list
@@ -206,7 +206,7 @@ fn wrong(row: &CollectiveRecord) -> Option<String> {
 
 /// What is known of a node by itself.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct Withstood {
     /// Does its prediction agree with its label?
     right: bool,
     certified: Option<u64>,
@@ -214,7 +214,7 @@ struct Known {
 }
 
 /// The nodes whose predictions count, if all of them have radii.
-fn counted(run: &CollectiveRun, nodes: &BTreeMap<u64, Known>) -> Option<Vec<u64>> {
+fn counted(run: &CollectiveRun, nodes: &BTreeMap<u64, Withstood>) -> Option<Vec<u64>> {
     let all = || nodes.keys().copied().collect::<Vec<u64>>();
     let Some(set) = &run.node_set else { return Some(all()).filter(|ids| ids.len() == run.nodes) };
     // A set is known by its digest. These are the ones that can be guessed.

@@ -38,7 +38,7 @@ pub fn step_name(reason: &'static str) -> &'static str {
 }
 
 /// What the axes of all groups have in common, so that figures and panels can be compared.
-struct Span {
+struct CostSpan {
     /// The least and the most seconds.
     seconds: (f64, f64),
     /// The least and the largest neighbourhood.
@@ -49,7 +49,7 @@ struct Span {
 
 /// Figure 7 of each group, with the same axes for all of them.
 pub fn effort(groups: &[Group]) -> Vec<Sheet> {
-    let mut span = Span { seconds: (f64::INFINITY, 0.0), size: (f64::INFINITY, 0.0), share: 1.0 };
+    let mut span = CostSpan { seconds: (f64::INFINITY, 0.0), size: (f64::INFINITY, 0.0), share: 1.0 };
     let widen = |range: &mut (f64, f64), x: f64| {
         if x > 0.0 && x.is_finite() {
             *range = (range.0.min(x), range.1.max(x));
@@ -75,7 +75,7 @@ fn has_milp(group: &Group) -> bool {
     group.pairs.iter().any(|row| row.milp_seconds.is_some())
 }
 
-fn effort_of(group: &Group, span: &Span) -> Sheet {
+fn effort_of(group: &Group, span: &CostSpan) -> Sheet {
     let title = format!("What it cost: {}", group.name);
     let Some(Verdicts { rows, global, .. }) = group.headline() else {
         return Sheet::missing(7, &title, "No verdicts: results of `certify` are needed.");
@@ -108,7 +108,7 @@ fn effort_of(group: &Group, span: &Span) -> Sheet {
 }
 
 /// Time against size; nothing if no time was measured.
-fn against_size(rows: &[NodeVerdict], span: &Span) -> Option<Plot> {
+fn against_size(rows: &[NodeVerdict], span: &CostSpan) -> Option<Plot> {
     let points: Vec<(f64, f64)> = rows
         .iter()
         .filter(|row| row.seconds > 0.0 && row.seconds.is_finite())
@@ -134,7 +134,7 @@ fn against_size(rows: &[NodeVerdict], span: &Span) -> Option<Plot> {
     Some(plot)
 }
 
-fn steps(rows: &[NodeVerdict], span: &Span) -> Plot {
+fn steps(rows: &[NodeVerdict], span: &CostSpan) -> Plot {
     let mut met: Vec<(&str, Ink, usize, f64)> = Vec::new();
     for (reason, shown, ink) in STEPS {
         let decided = || rows.iter().filter(|row| row.reason == reason);
@@ -159,7 +159,7 @@ fn steps(rows: &[NodeVerdict], span: &Span) -> Plot {
 }
 
 /// How many are solved within what time each: class pairs against the MILP where one was run, else nodes.
-fn cactus(group: &Group, span: &Span) -> (Option<Plot>, String) {
+fn cactus(group: &Group, span: &CostSpan) -> (Option<Plot>, String) {
     let mut series: Vec<(String, Vec<f64>, usize)> = Vec::new();
     let milp = has_milp(group);
     if milp {

@@ -16,7 +16,7 @@ use super::sheet::{Sheet, percent, slug};
 use crate::chart::axis::{Axis, Scale};
 use crate::chart::figure::{Figure, Numbers, number};
 use crate::chart::palette::Ink;
-use crate::chart::plot::{Bar, Dash, Plot, Shape};
+use crate::chart::plot::{Dash, Plot, Shape, Stack};
 
 /// The shares at one `Q`, in percent of the nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -258,18 +258,9 @@ fn bars(curves: &[Curve], letter: &str, group: &Group) -> Plot {
         ("undecided", Ink::Yellow),
         ("non-robust", Ink::Vermillion),
     ];
-    for (part, (name, ink)) in parts.into_iter().enumerate() {
-        let bar = |(at, (of, shares)): (usize, &(String, Parts))| {
-            let low: f64 = shares[..part].iter().sum();
-            let told = format!("{of}: {:.1} % {name}", shares[part]);
-            let at = at as f64;
-            Bar { x: (low, low + shares[part]), y: (at - 0.38, at + 0.38), told, label: String::new() }
-        };
-        let bars: Vec<Bar> = all.iter().enumerate().map(bar).filter(|bar| bar.x.1 > bar.x.0).collect();
-        if !bars.is_empty() {
-            plot.mark(name, Shape::Bars(bars), ink, 1.0);
-        }
-    }
+    let sizes = all.iter().map(|(_, shares)| shares.to_vec()).collect();
+    let told = |at: usize, part: usize| format!("{}: {:.1} % {}", all[at].0, all[at].1[part], parts[part].0);
+    plot.stack(Stack { lying: true, half: 0.38, parts: &parts, sizes, opacity: 1.0 }, told, |_| String::new());
     plot
 }
 

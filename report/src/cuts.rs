@@ -10,14 +10,14 @@ use super::sheet::{Sheet, percent, slug};
 use crate::chart::axis::Axis;
 use crate::chart::figure::{Figure, Numbers};
 use crate::chart::palette::Ink;
-use crate::chart::plot::{Bar, Plot, Shape};
+use crate::chart::plot::{Plot, Stack};
 
 /// Where a removed edge is, seen from the target; the nearer end counts.
 const PLACES: [&str; 5] = ["at the target", "between two neighbours", "at a neighbour", "two hops away", "elsewhere"];
 
 /// What the smallest attacks of a group consist of.
 #[derive(Default)]
-struct Tally {
+struct CutTally {
     places: [usize; 5],
     sizes: BTreeMap<usize, usize>,
     edges: usize,
@@ -48,8 +48,8 @@ fn place(landscape: Option<&Landscape>, target: u64, ends: [u32; 2]) -> usize {
     }
 }
 
-fn tally(group: &Group, landscape: Option<&Landscape>) -> Tally {
-    let mut tally = Tally::default();
+fn tally(group: &Group, landscape: Option<&Landscape>) -> CutTally {
+    let mut tally = CutTally::default();
     for (target, witness) in group.witnesses().into_iter().filter(|(_, witness)| !witness.is_empty()) {
         tally.attacks += 1;
         *tally.sizes.entry(witness.len()).or_default() += 1;
@@ -61,7 +61,7 @@ fn tally(group: &Group, landscape: Option<&Landscape>) -> Tally {
     tally
 }
 
-fn cut_of(group: &Group, landscape: Option<&Landscape>, tally: Tally) -> Sheet {
+fn cut_of(group: &Group, landscape: Option<&Landscape>, tally: CutTally) -> Sheet {
     let title = format!("Which edges attackers cut: {}", group.name);
     if tally.edges == 0 {
         return Sheet::missing(6, &title, "No node has a witness: there is no attack to look at.");
@@ -107,12 +107,8 @@ fn lying(title: &str, x: &str, counts: &[(String, usize)], whole: usize) -> Plot
     let names = counts.iter().rev().map(|(name, _)| name.clone()).collect();
     let x = Axis { unit: " %", ..Axis::linear(x, 0.0, 1.2 * most) };
     let mut plot = Plot::new(title, x, Axis::named("", names));
-    let bar = |(at, (name, count)): (usize, &(String, usize))| {
-        let share = percent(*count, whole);
-        let (at, told) = (at as f64, format!("{name}: {count}"));
-        Bar { x: (0.0, share), y: (at - 0.38, at + 0.38), told, label: format!("{share:.1} %") }
-    };
-    plot.mark("", Shape::Bars(counts.iter().rev().enumerate().map(bar).collect()), Ink::Vermillion, 0.9);
+    let order: Vec<&(String, usize)> = counts.iter().rev().collect();
+    bars(&mut plot, &order, whole, true, Ink::Vermillion, |(name, count)| format!("{name}: {count}"));
     plot
 }
 
@@ -121,11 +117,21 @@ fn standing(title: &str, [x, y]: [&str; 2], counts: &[(String, usize)], whole: u
     let most = counts.iter().map(|(_, count)| percent(*count, whole)).fold(1.0, f64::max);
     let x = Axis::named(x, counts.iter().map(|(name, _)| name.clone()).collect());
     let mut plot = Plot::new(title, x, Axis { unit: " %", ..Axis::linear(y, 0.0, 1.15 * most) });
-    let bar = |(at, (name, count)): (usize, &(String, usize))| {
-        let share = percent(*count, whole);
-        let (at, told) = (at as f64, format!("{name} edges: {count} nodes"));
-        Bar { x: (at - 0.38, at + 0.38), y: (0.0, share), told, label: format!("{share:.1} %") }
-    };
-    plot.mark("", Shape::Bars(counts.iter().enumerate().map(bar).collect()), Ink::Blue, 0.9);
+    let order: Vec<&(String, usize)> = counts.iter().collect();
+    bars(&mut plot, &order, whole, false, Ink::Blue, |(name, count)| format!("{name} edges: {count} nodes"));
     plot
+}
+
+fn bars(
+    plot: &mut Plot,
+    order: &[&(String, usize)],
+    whole: usize,
+    lying: bool,
+    ink: Ink,
+    told: impl Fn(&(String, usize)) -> String,
+) {
+    let share = |at: usize| percent(order[at].1, whole);
+    let sizes = (0..order.len()).map(|at| vec![share(at)]).collect();
+    let stack = Stack { lying, half: 0.38, parts: &[("", ink)], sizes, opacity: 0.9 };
+    plot.stack(stack, |at, _| told(order[at]), |at| format!("{:.1} %", share(at)));
 }

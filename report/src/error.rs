@@ -6,6 +6,9 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 /// Why there is no report.
+///
+/// In every variant `file` is the file and `problem` what is wrong.
+#[allow(missing_docs)]
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum ReportError {
@@ -22,12 +25,7 @@ pub enum ReportError {
     #[diagnostic(help(
         "give .parquet, .jsonl or .csv files that gcnproof wrote with --out, a training log (.jsonl), or the folder of a study"
     ))]
-    Unknown {
-        /// The file.
-        file: String,
-        /// What was found.
-        problem: String,
-    },
+    Unknown { file: String, problem: String },
     /// A study cannot be read or written.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -36,18 +34,15 @@ pub enum ReportError {
     #[error("{file}: line {line}: {problem}")]
     #[diagnostic(help("a training log has one JSON object per line: mend or delete that line"))]
     TrainingLog {
-        /// The file.
         file: String,
         /// The line, from 1.
         line: usize,
-        /// What is wrong.
         problem: String,
     },
     /// A row about one attack for the whole graph cannot be true.
     #[error("{file}: the row of Q = {budget}: {problem}")]
     #[diagnostic(help("the file was changed after it was written: run `gcnproof collective` again"))]
     Contradiction {
-        /// The file.
         file: String,
         /// `Q` of the row.
         budget: u64,
@@ -98,10 +93,5 @@ pub enum ReportError {
     /// A file cannot be written.
     #[error("{file}: cannot be written: {problem}")]
     #[diagnostic(help("check that you may write there and that the disk is not full"))]
-    Unwritable {
-        /// The file.
-        file: String,
-        /// What went wrong.
-        problem: String,
-    },
+    Unwritable { file: String, problem: String },
 }

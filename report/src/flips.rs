@@ -8,7 +8,7 @@ use super::sheet::{Sheet, percent, slug};
 use crate::chart::axis::Axis;
 use crate::chart::figure::{Figure, Numbers};
 use crate::chart::palette::Ink;
-use crate::chart::plot::{Bar, Plot, Shape};
+use crate::chart::plot::{Plot, Stack};
 
 /// Attributes shown.
 const SHOWN: usize = 20;
@@ -21,7 +21,7 @@ pub const KINDS: [(&str, Ink); 3] = [("added", Ink::Orange), ("removed", Ink::Bl
 
 /// What the smallest attacks of a group consist of.
 #[derive(Default)]
-struct Tally {
+struct FlipTally {
     attributes: BTreeMap<u32, Counts>,
     distances: BTreeMap<String, Counts>,
     flips: usize,
@@ -29,7 +29,7 @@ struct Tally {
 }
 
 /// The axes that all groups share, so that their figures can be compared.
-struct Span {
+struct FlipSpan {
     /// The most flips of one attribute.
     flips: usize,
     /// The largest share of flips at one distance, in percent.
@@ -38,18 +38,18 @@ struct Span {
 
 /// Figure 6 of each group, with the same axes for all that are about the same nodes.
 pub fn flipped(groups: &[Group], landscape: Option<&Landscape>) -> Vec<Sheet> {
-    let tallies: Vec<Tally> = groups.iter().map(|group| tally(group, landscape)).collect();
-    let most = |of: fn(&Tally) -> Vec<&Counts>, tally: &Tally| {
+    let tallies: Vec<FlipTally> = groups.iter().map(|group| tally(group, landscape)).collect();
+    let most = |of: fn(&FlipTally) -> Vec<&Counts>, tally: &FlipTally| {
         of(tally).into_iter().map(|counts| counts.iter().sum::<usize>()).max().unwrap_or(0)
     };
-    let spans: Vec<Span> = groups
+    let spans: Vec<FlipSpan> = groups
         .iter()
         .map(|group| {
             // Numbers of flips against different numbers of nodes are not compared.
-            let alike = |other: &&(&Group, &Tally)| other.0.population == group.population;
-            let all: Vec<(&Group, &Tally)> = groups.iter().zip(&tallies).collect();
+            let alike = |other: &&(&Group, &FlipTally)| other.0.population == group.population;
+            let all: Vec<(&Group, &FlipTally)> = groups.iter().zip(&tallies).collect();
             let alike = || all.iter().filter(alike).map(|(_, tally)| *tally);
-            Span {
+            FlipSpan {
                 flips: alike().map(|t| most(|t| t.attributes.values().collect(), t)).max().unwrap_or(1),
                 share: alike()
                     .map(|t| percent(most(|t| t.distances.values().collect(), t), t.flips))
@@ -61,9 +61,10 @@ pub fn flipped(groups: &[Group], landscape: Option<&Landscape>) -> Vec<Sheet> {
     drawn.map(|((group, tally), span)| flipped_of(group, landscape, tally, &span)).collect()
 }
 
-fn tally(group: &Group, landscape: Option<&Landscape>) -> Tally {
+fn tally(group: &Group, landscape: Option<&Landscape>) -> FlipTally {
     let witnesses = group.witnesses();
-    let mut tally = Tally { attacks: witnesses.values().filter(|flips| !flips.is_empty()).count(), ..Tally::default() };
+    let mut tally =
+        FlipTally { attacks: witnesses.values().filter(|flips| !flips.is_empty()).count(), ..FlipTally::default() };
     for (target, witness) in &witnesses {
         let mut count = |attribute: u32, kind: usize, place: String| {
             tally.attributes.entry(attribute).or_default()[kind] += 1;
@@ -94,9 +95,9 @@ fn tally(group: &Group, landscape: Option<&Landscape>) -> Tally {
     tally
 }
 
-fn flipped_of(group: &Group, landscape: Option<&Landscape>, tally: Tally, span: &Span) -> Sheet {
+fn flipped_of(group: &Group, landscape: Option<&Landscape>, tally: FlipTally, span: &FlipSpan) -> Sheet {
     let title = format!("What attackers flip: {}", group.name);
-    let Tally { attributes, distances, flips, attacks } = tally;
+    let FlipTally { attributes, distances, flips, attacks } = tally;
     if flips == 0 {
         return Sheet::missing(6, &title, "No node has a witness: there is no attack to look at.");
     }
@@ -113,7 +114,7 @@ fn flipped_of(group: &Group, landscape: Option<&Landscape>, tally: Tally, span: 
     let different = order.len();
     order.truncate(SHOWN);
     let plots = vec![
-        ranked(("The most flipped attributes", "flips in all attacks"), &order, span.flips, &|attribute| {
+        ranked("The most flipped attributes", "flips in all attacks", &order, span.flips, &|attribute| {
             attribute_name(graph, attribute)
         }),
         by_distance(&distances, flips, span.share),
@@ -132,35 +133,17 @@ fn flipped_of(group: &Group, landscape: Option<&Landscape>, tally: Tally, span: 
 }
 
 /// Bars from the top down, in the order given: attributes or nodes by their flips. `most` is the longest bar of all that are compared.
-pub fn ranked(
-    (title, label): (&str, &str),
-    order: &[(u32, Counts)],
-    most: usize,
-    name: &dyn Fn(u32) -> String,
-) -> Plot {
+pub fn ranked(title: &str, label: &str, order: &[(u32, Counts)], most: usize, name: &dyn Fn(u32) -> String) -> Plot {
     // The most flipped stands at the top.
     let names = order.iter().rev().map(|(attribute, _)| name(*attribute)).collect();
     let range = (0.0, 1.08 * most.max(1) as f64);
     // Halves of a flip have no mark.
     let x = if most < 5 { Axis { range, ..Axis::whole(label, 0) } } else { Axis::linear(label, range.0, range.1) };
     let mut plot = Plot::new(title, x, Axis::named("", names));
-    for (kind, (kind_name, ink)) in KINDS.into_iter().enumerate() {
-        let bars: Vec<Bar> = order
-            .iter()
-            .rev()
-            .enumerate()
-            .filter(|(_, (_, counts))| counts[kind] > 0)
-            .map(|(at, (attribute, counts))| {
-                let below: usize = counts[..kind].iter().sum();
-                let told = format!("{}: {kind_name} {} times", name(*attribute), counts[kind]);
-                let (from, to) = (below as f64, (below + counts[kind]) as f64);
-                Bar { x: (from, to), y: (at as f64 - 0.4, at as f64 + 0.4), told, label: String::new() }
-            })
-            .collect();
-        if !bars.is_empty() {
-            plot.mark(kind_name, Shape::Bars(bars), ink, 1.0);
-        }
-    }
+    let order: Vec<&(u32, Counts)> = order.iter().rev().collect();
+    let sizes = order.iter().map(|(_, counts)| counts.map(|count| count as f64).to_vec()).collect();
+    let told = |at: usize, kind: usize| format!("{}: {} {} times", name(order[at].0), KINDS[kind].0, order[at].1[kind]);
+    plot.stack(Stack { lying: true, half: 0.4, parts: &KINDS, sizes, opacity: 1.0 }, told, |_| String::new());
     plot
 }
 
@@ -168,24 +151,10 @@ fn by_distance(distances: &BTreeMap<String, Counts>, flips: usize, most: f64) ->
     let x = Axis::named("distance from the target (hops)", distances.keys().cloned().collect());
     let y = Axis { unit: " %", ..Axis::linear("share of all flips", 0.0, 1.1 * most) };
     let mut plot = Plot::new("Where they are", x, y);
-    for (kind, (kind_name, ink)) in KINDS.into_iter().enumerate() {
-        let bars: Vec<Bar> = distances
-            .values()
-            .enumerate()
-            .filter(|(_, counts)| counts[kind] > 0)
-            .map(|(at, counts)| {
-                let below: usize = counts[..kind].iter().sum();
-                let y = (percent(below, flips), percent(below + counts[kind], flips));
-                let last = counts[kind + 1..].iter().all(|count| *count == 0);
-                let whole = percent(counts.iter().sum(), flips);
-                let label = if last { format!("{whole:.1} %") } else { String::new() };
-                let told = format!("{kind_name}: {} flips", counts[kind]);
-                Bar { x: (at as f64 - 0.38, at as f64 + 0.38), y, told, label }
-            })
-            .collect();
-        if !bars.is_empty() {
-            plot.mark(kind_name, Shape::Bars(bars), ink, 1.0);
-        }
-    }
+    let all: Vec<&Counts> = distances.values().collect();
+    let sizes = all.iter().map(|counts| counts.map(|count| percent(count, flips)).to_vec()).collect();
+    let stack = Stack { lying: false, half: 0.38, parts: &KINDS, sizes, opacity: 1.0 };
+    let told = |at: usize, kind: usize| format!("{}: {} flips", KINDS[kind].0, all[at][kind]);
+    plot.stack(stack, told, |at| format!("{:.1} %", percent(all[at].iter().sum(), flips)));
     plot
 }

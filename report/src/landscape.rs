@@ -133,9 +133,8 @@ mod tests {
         let adjacency =
             Pattern { rows: 5, columns: 5, offsets: vec![0, 1, 3, 5, 6, 6], indices: vec![1, 0, 2, 1, 3, 2] };
         let attributes = Pattern { rows: 5, columns: 2, offsets: vec![0, 0, 1, 1, 1, 1], indices: vec![0] };
-        let (labels, node_names, class_names) = (None, None, None);
-        let (digest, notes, attribute_names) = (String::new(), Vec::new(), Some(vec!["apple".into(), "pear".into()]));
-        let file = GraphFile { adjacency, attributes, labels, node_names, attribute_names, class_names, digest, notes };
+        let attribute_names = Some(vec!["apple".into(), "pear".into()]);
+        let file = GraphFile { adjacency, attributes, attribute_names, ..GraphFile::default() };
         Landscape::new("path", Graph::from_file(file))
     }
 

@@ -11,14 +11,14 @@ use super::sheet::{Sheet, percent, quantile, slug, thinned};
 use crate::chart::axis::Axis;
 use crate::chart::figure::{Figure, Numbers, number};
 use crate::chart::palette::Ink;
-use crate::chart::plot::{Bar, Dash, Plot, Shape};
+use crate::chart::plot::{Dash, Plot, Shape, Stack};
 
 /// Dots in a cloud.
 const DOTS: usize = 1500;
 
 /// What is known of a node.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Surrounding {
     node: u64,
     degree: u64,
     purity: Option<f64>,
@@ -33,16 +33,16 @@ pub fn predictions(group: &Group) -> BTreeMap<u64, u64> {
     radii.chain(verdicts).collect()
 }
 
-fn places(group: &Group, landscape: Option<&Landscape>, predicted: &BTreeMap<u64, u64>) -> Vec<Place> {
+fn places(group: &Group, landscape: Option<&Landscape>, predicted: &BTreeMap<u64, u64>) -> Vec<Surrounding> {
     let purity = |node, neighbourhood| landscape?.purity(node, neighbourhood, predicted);
-    let mut places: BTreeMap<u64, Place> = BTreeMap::new();
+    let mut places: BTreeMap<u64, Surrounding> = BTreeMap::new();
     for row in group.headline().map_or(&[][..], |verdicts| &verdicts.rows) {
         let purity = purity(row.node, row.neighbourhood);
         let verdict = Some(row.verdict);
-        places.insert(row.node, Place { node: row.node, degree: row.degree, purity, certified: None, verdict });
+        places.insert(row.node, Surrounding { node: row.node, degree: row.degree, purity, certified: None, verdict });
     }
     for row in group.best_radii().map_or(&[][..], |radii| &radii.rows) {
-        let place = places.entry(row.node).or_insert_with(|| Place {
+        let place = places.entry(row.node).or_insert_with(|| Surrounding {
             node: row.node,
             degree: row.degree,
             purity: purity(row.node, row.neighbourhood),
@@ -55,7 +55,7 @@ fn places(group: &Group, landscape: Option<&Landscape>, predicted: &BTreeMap<u64
 }
 
 /// What the axes of all groups have in common, so that figures can be compared.
-struct Span {
+struct SurroundingSpan {
     /// The largest degree.
     degree: u64,
     /// The largest `Q` that is certified anywhere.
@@ -64,16 +64,21 @@ struct Span {
 
 /// Figure 4 of each group, with the same axes for all of them. `predicted` has the classes of all nodes that are known, group by group.
 pub fn robustness(groups: &[Group], landscape: Option<&Landscape>, predicted: &[BTreeMap<u64, u64>]) -> Vec<Sheet> {
-    let all: Vec<Vec<Place>> =
+    let all: Vec<Vec<Surrounding>> =
         groups.iter().zip(predicted).map(|(group, predicted)| places(group, landscape, predicted)).collect();
-    let span = Span {
+    let span = SurroundingSpan {
         degree: all.iter().flatten().map(|place| place.degree).max().unwrap_or(1),
         certified: all.iter().flatten().filter_map(|place| place.certified).max().unwrap_or(1),
     };
     groups.iter().zip(&all).map(|(group, places)| robustness_of(group, landscape, places, &span)).collect()
 }
 
-fn robustness_of(group: &Group, landscape: Option<&Landscape>, places: &[Place], span: &Span) -> Sheet {
+fn robustness_of(
+    group: &Group,
+    landscape: Option<&Landscape>,
+    places: &[Surrounding],
+    span: &SurroundingSpan,
+) -> Sheet {
     let title = format!("Robustness against purity and degree: {}", group.name);
     if places.is_empty() {
         return Sheet::missing(4, &title, "No verdicts and no radii: results of `certify` or `radius` are needed.");
@@ -97,22 +102,22 @@ fn robustness_of(group: &Group, landscape: Option<&Landscape>, places: &[Place],
     // Of a few nodes alone it would mislead.
     let enough = 2 * with_purity >= places.len();
     if enough {
-        let bin = |place: &Place| place.purity.map(|p| ((p * 10.0) as usize).min(9));
+        let bin = |place: &Surrounding| place.purity.map(|p| ((p * 10.0) as usize).min(9));
         if radii {
-            let x = |place: &Place| place.purity.map(|p| 100.0 * p);
+            let x = |place: &Surrounding| place.purity.map(|p| 100.0 * p);
             let axis = Axis::percent(purity_label);
-            plots.push(cloud(axis, (group.words(), span.certified), places, x, bin, &|at| 10.0 * at as f64 + 5.0));
+            plots.push(cloud(axis, group.words(), span.certified, places, x, bin, &|at| 10.0 * at as f64 + 5.0));
         } else {
             let names = (0..10).map(|at| format!("{}–{} %", 10 * at, 10 * at + 10)).collect();
             plots.push(stack(Axis::named(purity_label, names), places, bin));
         }
     }
-    let powers = |place: &Place| (place.degree.max(1) as f64).log2().floor() as usize;
+    let powers = |place: &Surrounding| (place.degree.max(1) as f64).log2().floor() as usize;
     if radii {
-        let x = |place: &Place| Some(place.degree.max(1) as f64);
+        let x = |place: &Surrounding| Some(place.degree.max(1) as f64);
         let middle = |at: usize| 2f64.powf(at as f64 + if at == 0 { 0.0 } else { 0.5 });
         let axis = Axis::logarithmic("degree: number of neighbours", [1.0, span.degree.max(2) as f64].into_iter());
-        plots.push(cloud(axis, (group.words(), span.certified), places, x, |place| Some(powers(place)), &middle));
+        plots.push(cloud(axis, group.words(), span.certified, places, x, |place| Some(powers(place)), &middle));
     } else {
         let last = places.iter().map(powers).max().unwrap_or(0);
         let name = |at: usize| match (1u64 << at, (2u64 << at) - 1) {
@@ -164,10 +169,11 @@ fn robustness_of(group: &Group, landscape: Option<&Landscape>, places: &[Place],
 /// Dots, median and percentiles of the certified `Q`.
 fn cloud(
     x: Axis,
-    (words, most): (&Words, u64),
-    places: &[Place],
-    at: impl Fn(&Place) -> Option<f64>,
-    bin: impl Fn(&Place) -> Option<usize>,
+    words: &Words,
+    most: u64,
+    places: &[Surrounding],
+    at: impl Fn(&Surrounding) -> Option<f64>,
+    bin: impl Fn(&Surrounding) -> Option<usize>,
     middle: &dyn Fn(usize) -> f64,
 ) -> Plot {
     let points: Vec<(f64, f64)> =
@@ -215,7 +221,7 @@ fn by_multiplicity(points: Vec<(f64, f64)>) -> Vec<(f64, Vec<(f64, f64)>)> {
 }
 
 /// Shares of verdicts in bins.
-fn stack(x: Axis, places: &[Place], bin: impl Fn(&Place) -> Option<usize>) -> Plot {
+fn stack(x: Axis, places: &[Surrounding], bin: impl Fn(&Surrounding) -> Option<usize>) -> Plot {
     let mut plot = Plot::new("", x, Axis::percent("share of nodes"));
     let mut bins: BTreeMap<usize, [usize; 3]> = BTreeMap::new();
     for place in places {
@@ -224,21 +230,13 @@ fn stack(x: Axis, places: &[Place], bin: impl Fn(&Place) -> Option<usize>) -> Pl
             bins.entry(bin).or_default()[slot.unwrap_or(1)] += 1;
         }
     }
-    for (slot, (name, ink)) in
-        [("robust", Ink::Blue), ("undecided", Ink::Yellow), ("non-robust", Ink::Vermillion)].into_iter().enumerate()
-    {
-        let bars = bins.iter().map(|(at, counts)| {
-            let whole = counts.iter().sum();
-            let below: usize = counts[..slot].iter().sum();
-            let (low, high) = (percent(below, whole), percent(below + counts[slot], whole));
-            let told = format!("{} of {whole} nodes {name}", counts[slot]);
-            Bar { x: (*at as f64 - 0.42, *at as f64 + 0.42), y: (low, high), told, label: String::new() }
-        });
-        let bars: Vec<Bar> = bars.filter(|bar| bar.y.1 > bar.y.0).collect();
-        if !bars.is_empty() {
-            plot.mark(name, Shape::Bars(bars), ink, 1.0);
-        }
-    }
+    let parts = [("robust", Ink::Blue), ("undecided", Ink::Yellow), ("non-robust", Ink::Vermillion)];
+    let counts = |at: usize| bins.get(&at).copied().unwrap_or_default();
+    let whole = |at: usize| counts(at).iter().sum();
+    let last = bins.keys().max().map_or(0, |last| last + 1);
+    let sizes = (0..last).map(|at| counts(at).map(|count| percent(count, whole(at))).to_vec()).collect();
+    let told = |at: usize, part: usize| format!("{} of {} nodes {}", counts(at)[part], whole(at), parts[part].0);
+    plot.stack(Stack { lying: false, half: 0.42, parts: &parts, sizes, opacity: 1.0 }, told, |_| String::new());
     plot
 }
 

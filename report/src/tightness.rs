@@ -40,7 +40,7 @@ impl Strip {
     }
 
     /// How many distances each half-decade holds, and the zeros.
-    fn counts(&self, span: &Span) -> (usize, Vec<usize>) {
+    fn counts(&self, span: &GapSpan) -> (usize, Vec<usize>) {
         let mut counts = vec![0; (span.last - span.first + 1) as usize];
         for &distance in self.distances.iter().filter(|d| **d > ZERO) {
             counts[(half(distance).clamp(span.first, span.last) - span.first) as usize] += 1;
@@ -50,7 +50,7 @@ impl Strip {
 }
 
 /// The axes that all strips share, so that they can be compared.
-struct Span {
+struct GapSpan {
     first: i32,
     last: i32,
     zero: bool,
@@ -89,12 +89,12 @@ impl Column {
     }
 }
 
-fn span(strips: &[Vec<Strip>], known: &[Vec<(&PairRecord, f64)>]) -> Span {
+fn span(strips: &[Vec<Strip>], known: &[Vec<(&PairRecord, f64)>]) -> GapSpan {
     let all = || strips.iter().flatten();
     let positive = || all().flat_map(|strip| &strip.distances).filter(|d| **d > ZERO).map(|d| half(*d));
     let first = positive().min().unwrap_or(FIRST).max(FIRST);
     let truths = || known.iter().flatten().map(|pair| pair.1);
-    let mut span = Span {
+    let mut span = GapSpan {
         first,
         last: positive().max().unwrap_or(first).max(first + 1),
         // A strip of nothing but zeros is not drawn.
@@ -110,7 +110,7 @@ fn span(strips: &[Vec<Strip>], known: &[Vec<(&PairRecord, f64)>]) -> Span {
     span
 }
 
-fn gaps_of(group: &Group, known: &[(&PairRecord, f64)], strips: &[Strip], span: &Span) -> Sheet {
+fn gaps_of(group: &Group, known: &[(&PairRecord, f64)], strips: &[Strip], span: &GapSpan) -> Sheet {
     let title = format!("How tight each bound is: {}", group.name);
     if known.is_empty() {
         let why = "No class pair with a known exact margin: `gcnproof study` samples some, and `gcnproof validate … --out \
@@ -138,7 +138,7 @@ fn gaps_of(group: &Group, known: &[(&PairRecord, f64)], strips: &[Strip], span: 
     let (attained, drawn): (Vec<&Strip>, Vec<&Strip>) =
         measured().partition(|strip| strip.zeros() == strip.distances.len());
     let mut plots: Vec<Plot> = drawn.iter().map(|strip| plot(strip, span)).collect();
-    plots.push(truths(known, span.truth));
+    plots.push(truths(known, span.truth.0, span.truth.1));
     let global = group.pairs_global.map_or(String::new(), |q| format!(" at Q = {q}"));
     let mut caption = format!(
         "{} class pairs of a sample{global} whose exact worst-case margin m is known (of {} measured). Each strip: the \
@@ -166,7 +166,7 @@ fn half(value: f64) -> i32 {
 }
 
 /// One histogram over half-decades.
-fn plot(strip: &Strip, span: &Span) -> Plot {
+fn plot(strip: &Strip, span: &GapSpan) -> Plot {
     let (zero, counts) = strip.counts(span);
     let all = strip.distances.len();
     let label = |at: i32| if at % 2 == 0 { power(at / 2) } else { String::new() };
@@ -200,7 +200,7 @@ fn power(exponent: i32) -> String {
 }
 
 /// The exact margins themselves, on the axis of all groups.
-fn truths(known: &[(&PairRecord, f64)], (low, high): (f64, f64)) -> Plot {
+fn truths(known: &[(&PairRecord, f64)], low: f64, high: f64) -> Plot {
     let values: Vec<f64> = known.iter().map(|pair| pair.1).collect();
     let width = ((high - low) / 18.0).max(1e-9);
     // Zero is an edge: no bar holds robust pairs and others.

@@ -21,8 +21,8 @@ pub fn sheets(all: &[Collective], landscape: Option<&Landscape>) -> Vec<Sheet> {
         .collect();
     let most = |list: &[(u32, Uses)]| list.first().map_or(0, |first| first.1.flips());
     // The most flips in one node, and of one attribute.
-    let most = used.iter().flatten().fold((1, 1), |(nodes, attributes), (_, used)| {
-        (nodes.max(most(&used.nodes)), attributes.max(most(&used.attributes)))
+    let most = used.iter().flatten().fold([1, 1], |[nodes, attributes], (_, used)| {
+        [nodes.max(most(&used.nodes)), attributes.max(most(&used.attributes))]
     });
     all.iter().zip(&used).map(|(curve, used)| sheet(curve, used.as_ref(), landscape, most)).collect()
 }
@@ -32,7 +32,7 @@ fn sheet(
     curve: &Collective,
     used: Option<&(u64, Attackers)>,
     landscape: Option<&Landscape>,
-    most: (usize, usize),
+    [most_of_node, most_of_attribute]: [usize; 2],
 ) -> Sheet {
     let title = format!("What one attack uses: {}", curve.name);
     let Some((global, used)) = used else {
@@ -42,23 +42,23 @@ fn sheet(
     let names = |attribute: u32| attribute_name(graph, attribute);
     let node_name = |node: u32| format!("node {node}");
     let mut numbers = Numbers::new(&["model", "Q", "what", "id", "name", "added", "removed", "flipped"]);
-    let named = graph.and_then(|graph| graph.node_names());
-    for (node, uses) in &used.nodes {
-        let name = named.and_then(|names| names.get(*node as usize)).cloned().unwrap_or_default();
-        record(&mut numbers, (curve, *global), ("node", *node, name), *uses);
-    }
-    let named = graph.and_then(|graph| graph.attribute_names());
-    for (attribute, uses) in &used.attributes {
-        let name = named.and_then(|names| names.get(*attribute as usize)).cloned().unwrap_or_default();
-        record(&mut numbers, (curve, *global), ("attribute", *attribute, name), *uses);
-    }
+    let mut record = |what: &str, list: &[(u32, Uses)], names: Option<&[String]>| {
+        for (id, uses) in list {
+            let name = names.and_then(|names| names.get(*id as usize)).cloned().unwrap_or_default();
+            let [added, removed, unknown] = [uses.added, uses.removed, uses.unknown].map(|count| count.to_string());
+            let (model, global) = (curve.name.clone(), global.to_string());
+            numbers.push([model, global, what.to_string(), id.to_string(), name, added, removed, unknown]);
+        }
+    };
+    record("node", &used.nodes, graph.and_then(|graph| graph.node_names()));
+    record("attribute", &used.attributes, graph.and_then(|graph| graph.attribute_names()));
     let first = |list: &[(u32, Uses)]| -> Vec<(u32, Counts)> {
         list.iter().take(SHOWN).map(|(id, uses)| (*id, [uses.added, uses.removed, uses.unknown])).collect()
     };
     let label = "flips of the attack";
     let plots = vec![
-        ranked(("Nodes with most flips", label), &first(&used.nodes), most.0, &node_name),
-        ranked(("Attributes with most flips", label), &first(&used.attributes), most.1, &names),
+        ranked("Nodes with most flips", label, &first(&used.nodes), most_of_node, &node_name),
+        ranked("Attributes with most flips", label, &first(&used.attributes), most_of_attribute, &names),
     ];
     let counts = [used.all.added, used.all.removed, used.all.unknown];
     let deeds: Vec<String> = KINDS
@@ -84,23 +84,4 @@ fn sheet(
     );
     let name = format!("fig8_uses_{}", slug(&curve.name));
     Figure { number: NUMBER, name, title, caption, plots, columns: 2, height: 320.0, numbers, made: Vec::new() }.into()
-}
-
-fn record(
-    numbers: &mut Numbers,
-    (curve, global): (&Collective, u64),
-    (what, id, name): (&str, u32, String),
-    uses: Uses,
-) {
-    let [added, removed, unknown] = [uses.added, uses.removed, uses.unknown].map(|count| count.to_string());
-    numbers.push([
-        curve.name.clone(),
-        global.to_string(),
-        what.to_string(),
-        id.to_string(),
-        name,
-        added,
-        removed,
-        unknown,
-    ]);
 }

@@ -9,42 +9,32 @@ use super::column::Column;
 
 /// What is wrong with a results file. Every variant names the file, the place within it, and the
 /// remedy (as the diagnostic's help text).
+///
+/// In every variant `file` is the file, `problem` what is wrong, `remedy` what to do about it and `source`
+/// what the operating system said.
+#[allow(missing_docs)]
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum ResultError {
     /// The extension belongs to none of the three formats.
     #[error("{file}: the extension does not say which format is meant")]
     #[diagnostic(help("end the name in `.parquet`, `.jsonl` or `.csv`"))]
-    UnknownFormat {
-        /// The file.
-        file: String,
-    },
+    UnknownFormat { file: String },
     /// The operating system would not give us the file.
     #[error("{file}: cannot be read: {source}")]
     #[diagnostic(help("check that the path is right and that you may read it"))]
-    Unreadable {
-        /// The file.
-        file: String,
-        /// What the operating system said.
-        source: std::io::Error,
-    },
+    Unreadable { file: String, source: std::io::Error },
     /// The operating system would not take the file.
     #[error("{file}: cannot be written: {source}")]
     #[diagnostic(help(
         "check that the folder exists, that you may write into it, and that the disk is not full; \
          what was written before is still whole, so that `--resume` loses little"
     ))]
-    Unwritable {
-        /// The file.
-        file: String,
-        /// What the operating system said.
-        source: std::io::Error,
-    },
+    Unwritable { file: String, source: std::io::Error },
     /// The library that writes the format refused the rows.
     #[error("{file}: the rows cannot be encoded: {problem}")]
     #[diagnostic(help("choose an `--out` with another extension, and report this as a bug of gcnproof"))]
     Unencodable {
-        /// The file.
         file: String,
         /// What the library said.
         problem: String,
@@ -53,7 +43,6 @@ pub enum ResultError {
     #[error("{file}: {place}: the row does not fit its table: {problem}")]
     #[diagnostic(help("this is a bug of gcnproof, not of your data: please report it"))]
     Misfit {
-        /// The file.
         file: String,
         /// The row and the column.
         place: String,
@@ -67,7 +56,6 @@ pub enum ResultError {
          choose another file"
     ))]
     OtherColumns {
-        /// The file.
         file: String,
         /// The columns that are there.
         found: String,
@@ -78,13 +66,10 @@ pub enum ResultError {
     #[error("{file}: {place}: damaged: {problem}")]
     #[diagnostic(help("{remedy}"))]
     Damaged {
-        /// The file.
         file: String,
         /// The line, or the row and the column.
         place: String,
-        /// What is wrong there.
         problem: String,
-        /// What to do about it.
         remedy: &'static str,
     },
     /// The sidecar, which says what run a results file belongs to, cannot be understood.
@@ -94,18 +79,15 @@ pub enum ResultError {
          restore it from a copy, choose another `--out`, or overwrite the results with `--force`"
     ))]
     DamagedSidecar {
-        /// The sidecar.
         file: String,
         /// The line and the column.
         place: String,
-        /// What is wrong.
         problem: String,
     },
     /// Going on would overwrite the rows of a run that was interrupted.
     #[error("{file}: holds {done} of the {total} rows of a run that was interrupted")]
     #[diagnostic(help("go on with that run by `--resume`, or overwrite it by `--force`"))]
     Unfinished {
-        /// The file.
         file: String,
         /// The rows that the sidecar counts.
         done: usize,
@@ -118,7 +100,6 @@ pub enum ResultError {
         "choose another `--out`, overwrite it by `--force`, or see its results again by `--resume` with the same command"
     ))]
     Finished {
-        /// The file.
         file: String,
         /// Its rows.
         total: usize,
@@ -127,7 +108,6 @@ pub enum ResultError {
     #[error("{file}: holds something already, and there is no `{sidecar}` to say what run it belongs to")]
     #[diagnostic(help("choose another `--out`, or overwrite the file by `--force`"))]
     Unknown {
-        /// The file.
         file: String,
         /// The sidecar that is missing.
         sidecar: String,
@@ -139,7 +119,6 @@ pub enum ResultError {
          or overwrite the file by `--force`"
     ))]
     OtherRun {
-        /// The file.
         file: String,
         /// The differing keys, each with its value in the file and its value now.
         differences: String,
@@ -147,10 +126,7 @@ pub enum ResultError {
     /// Another process is writing the same file.
     #[error("{file}: another run is writing to it at this moment")]
     #[diagnostic(help("wait for the other run or stop it, or choose another `--out`"))]
-    Busy {
-        /// The file.
-        file: String,
-    },
+    Busy { file: String },
 }
 
 /// The name of a file in a complaint.

@@ -8,6 +8,7 @@ use gcnproof_results::record::description::{Identity, PartRecord};
 use miette::{IntoDiagnostic, Result, miette};
 
 use super::parts;
+pub use super::parts::Paths;
 
 /// Reads a graph.
 ///
@@ -137,19 +138,21 @@ pub fn rules(message_passing: &[String]) -> Result<Vec<Operator>> {
 pub fn network(
     model: ModelFile,
     message_passing: &[String],
-    (graph, part): (&Graph, Option<&PartFile>),
-    (at, of): (&Path, &Path),
+    graph: &Graph,
+    part: Option<&PartFile>,
+    paths: Paths,
 ) -> Result<(Network, Identity)> {
+    let of = paths.model;
     check_passing(message_passing, &model, of)?;
     let rules = rules(message_passing)?;
     if part.is_some() {
         parts::check_model(&model, &rules, of)?;
     }
     let of_model = model.digest.clone();
-    let network = fit(model, &rules, graph, (at, of))?;
+    let network = fit(model, &rules, graph, paths)?;
     let message_passing = if network.is_named() { gcnproof::proof::rule_names(&network) } else { names(&rules) };
     if let Some(part) = part {
-        parts::check_hops(part, &network, (at, of))?;
+        parts::check_hops(part, &network, paths)?;
     }
     let identity = Identity {
         // Rows of a part are about the whole graph.
@@ -165,7 +168,7 @@ pub fn network(
 ///
 /// # Errors
 /// If it does not fit.
-pub fn fit(model: ModelFile, rules: &[Operator], graph: &Graph, (at, of): (&Path, &Path)) -> Result<Network> {
+pub fn fit(model: ModelFile, rules: &[Operator], graph: &Graph, paths: Paths) -> Result<Network> {
     Network::from_file(model, rules, graph).map_err(|error| {
         let help = match &error {
             NetworkError::Attributes { .. } => {
@@ -176,7 +179,7 @@ pub fn fit(model: ModelFile, rules: &[Operator], graph: &Graph, (at, of): (&Path
             }
             _ => "give a graph, a model and matrices that belong together",
         };
-        miette!(help = help, "{} does not fit {}: {error}", of.display(), at.display())
+        miette!(help = help, "{} does not fit {}: {error}", paths.model.display(), paths.graph.display())
     })
 }
 

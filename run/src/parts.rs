@@ -6,6 +6,15 @@ use gcnproof::{Network, Operator};
 use gcnproof_files::{ModelFile, PartFile};
 use miette::{Result, miette};
 
+/// Where a graph and a model are, for messages.
+#[derive(Clone, Copy, Debug)]
+pub struct Paths<'a> {
+    /// The graph.
+    pub graph: &'a Path,
+    /// The model.
+    pub model: &'a Path,
+}
+
 /// A model on a part has no numbers of single nodes: they are those of the whole graph's rows, and nobody has cut them.
 ///
 /// # Errors
@@ -35,7 +44,8 @@ pub fn check_model(model: &ModelFile, rules: &[Operator], path: &Path) -> Result
 ///
 /// # Errors
 /// If it reads further.
-pub fn check_hops(part: &PartFile, network: &Network, (at, of): (&Path, &Path)) -> Result<()> {
+pub fn check_hops(part: &PartFile, network: &Network, paths: Paths) -> Result<()> {
+    let Paths { graph: at, model: of } = paths;
     if network.hops() <= part.hops {
         return Ok(());
     }

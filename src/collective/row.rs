@@ -60,12 +60,6 @@ pub fn reciprocal(count: usize) -> u32 {
     ONE.div_ceil(count)
 }
 
-/// A share that is not below a number: at most one, and one if the number is none.
-pub fn share_above(x: f64) -> u32 {
-    // A comparison with NaN is false: then nothing is known, and a flip may do everything.
-    if x < 1.0 { ((x.max(0.0) * f64::from(ONE)).ceil() as u32).min(ONE) } else { ONE }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +67,5 @@ mod tests {
     #[test]
     fn shares_are_rounded_up() {
         assert_eq!([1, 2, 3].map(reciprocal), [ONE, ONE / 2, ONE / 3 + 1]);
-        assert_eq!([0.0, -1.0, 1e-30, 0.5, 1.0, 7.0, f64::NAN].map(share_above), [0, 0, 1, ONE / 2, ONE, ONE, ONE]);
     }
 }

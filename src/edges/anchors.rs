@@ -1,7 +1,7 @@
 //! Units at their anchors: where the lines of a bound start, for every number of edges removed at the target.
 
 use crate::edges::line::Unit;
-use crate::edges::scene::{Around, Scene};
+use crate::edges::scene::{Around, NodeLeft, Scene};
 
 /// The units of every neighbour of the target in every state, and of the target, when `removed` edges are removed at it: what all class pairs share.
 #[derive(Debug)]
@@ -25,7 +25,12 @@ impl Anchors {
                 }
                 let state = &of.states[r];
                 let (mut z, mut size) = (state.z.clone(), state.size.clone());
-                scene.add(scene.entry((of.node, scene.left(of.node) - r), (0, at_target)), 0, &mut z, &mut size);
+                scene.add(
+                    scene.entry(NodeLeft(of.node, scene.left(of.node) - r), NodeLeft(0, at_target)),
+                    0,
+                    &mut z,
+                    &mut size,
+                );
                 let touches = of.touched * (budget - r) + removed.min(of.to_target);
                 let unit = |i: usize| Unit::new(z[i], eps * size[i], state.reach.of(i, touches));
                 Some((0..z.len()).map(unit).collect())

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use crate::edges::scene::Scene;
+use crate::edges::scene::{NodeLeft, Scene};
 use crate::edges::share::Shares;
 use crate::number::dyadic::Dyadic;
 use crate::number::rounding::UNIT;
@@ -170,7 +170,7 @@ impl<N: Number> Case<N> {
     }
 
     /// How many removals elsewhere at the sender of a link there can be, and whether that to the target is among them for nothing.
-    fn elsewhere(&self, scene: &Scene, (place, link): (usize, usize), removed: usize) -> (usize, usize) {
+    fn elsewhere(&self, scene: &Scene, [place, link]: [usize; 2], removed: usize) -> (usize, usize) {
         let to = &scene.around[place].links[link];
         let paid = usize::from(to.to_target && self.removed > 0);
         let unpaid = to.others - usize::from(to.to_target);
@@ -180,24 +180,18 @@ impl<N: Number> Case<N> {
 
     /// The best number of removals elsewhere at the sender of a link: value with price, cost, number.
     #[inline]
-    fn best(
-        &self,
-        scene: &Scene,
-        shares: &Shares,
-        price: f64,
-        (place, link, removed): (usize, usize, usize),
-    ) -> Choice<N> {
+    fn best(&self, scene: &Scene, shares: &Shares, price: f64, [place, link, removed]: [usize; 3]) -> Choice<N> {
         let mut best = Choice { value: N::zero(), cost: 0.0, removed: 0 };
         let Some(more) = &self.rows[place].kept[removed].more[link] else { return best };
-        let (most, paid) = self.elsewhere(scene, (place, link), removed);
+        let (most, paid) = self.elsewhere(scene, [place, link], removed);
         let costs = shares.other(place, link);
         let of = &scene.around[place];
         for (k, &gain) in of.states[removed].gains(link).iter().enumerate().take(most) {
             // The edge to the target comes first: it is paid already.
             let cost = k.checked_sub(paid).map_or(0.0, |at| costs[at]);
             let mut value = more.gained(gain, || {
-                let (node, sender) = ((of.node, scene.left(of.node) - removed), of.links[link].node);
-                [k + 1, 0].map(|gone| scene.entry(node, (sender, scene.left(sender) - gone)))
+                let (node, sender) = (NodeLeft(of.node, scene.left(of.node) - removed), of.links[link].node);
+                [k + 1, 0].map(|gone| scene.entry(node, NodeLeft(sender, scene.left(sender) - gone)))
             });
             value.add(&N::payment(price, cost));
             if value < best.value {
@@ -213,7 +207,7 @@ impl<N: Number> Case<N> {
         scene: &Scene,
         shares: &Shares,
         price: f64,
-        (place, removed): (usize, usize),
+        [place, removed]: [usize; 2],
         swaps: &mut Vec<Swap<N>>,
     ) -> (Choice<N>, f64) {
         let kept = &self.rows[place].kept[removed];
@@ -221,7 +215,7 @@ impl<N: Number> Case<N> {
         swaps.clear();
         let mut largest = 0.0f64;
         for (link, cut) in kept.cut.iter().enumerate() {
-            let best = self.best(scene, shares, price, (place, link, removed));
+            let best = self.best(scene, shares, price, [place, link, removed]);
             value.add(&best.value);
             cost += best.cost;
             // Choices that were not taken count too: their values are rounded as well.
@@ -265,7 +259,7 @@ impl<N: Number> Case<N> {
                 if scene.pace.is_late_for(N::WORK * (4 + self.budget.min(64)) * kept.cut.len()) {
                     return None;
                 }
-                let (choice, size) = self.kept(scene, shares, price, (place, removed), &mut swaps);
+                let (choice, size) = self.kept(scene, shares, price, [place, removed], &mut swaps);
                 largest = largest.max(size);
                 if least.as_ref().is_none_or(|least| choice.value < least.value) {
                     least = Some(choice);
@@ -279,7 +273,7 @@ impl<N: Number> Case<N> {
                 highest = highest.max(cut.size() + largest);
                 cuts.push(Swap { value: cut.minus(&least.value), cost: -least.cost, at: place });
             }
-            chosen.push((place, least.removed));
+            chosen.push([place, least.removed]);
         }
         size += 2.0 * highest * self.removed as f64;
         for swap in smallest(&mut cuts, self.removed) {
@@ -289,7 +283,7 @@ impl<N: Number> Case<N> {
         if let Some(used) = &mut used {
             let cut: Vec<usize> = smallest(&mut cuts, self.removed).iter().map(|swap| swap.at).collect();
             used.extend(cut.iter().map(|&place| scene.around[place].edge));
-            for state in chosen.into_iter().filter(|(place, _)| !cut.contains(place)) {
+            for state in chosen.into_iter().filter(|[place, _]| !cut.contains(place)) {
                 self.name(scene, shares, price, state, used);
             }
         }
@@ -299,14 +293,14 @@ impl<N: Number> Case<N> {
     }
 
     /// The edges that a kept neighbour's minimiser removes.
-    fn name(&self, scene: &Scene, shares: &Shares, price: f64, (place, removed): (usize, usize), used: &mut Vec<u32>) {
+    fn name(&self, scene: &Scene, shares: &Shares, price: f64, [place, removed]: [usize; 2], used: &mut Vec<u32>) {
         let mut swaps = Vec::new();
-        self.kept(scene, shares, price, (place, removed), &mut swaps);
+        self.kept(scene, shares, price, [place, removed], &mut swaps);
         let cut: Vec<usize> = smallest(&mut swaps, removed).iter().map(|swap| swap.at).collect();
         let links = &scene.around[place].links;
         used.extend(cut.iter().map(|&link| links[link].edge));
         for (link, to) in links.iter().enumerate().filter(|(link, _)| !cut.contains(link)) {
-            let best = self.best(scene, shares, price, (place, link, removed));
+            let best = self.best(scene, shares, price, [place, link, removed]);
             let order = shares.order.get(to.node as usize).map_or(&[][..], Vec::as_slice);
             let elsewhere = order.iter().map(|of| of.1).filter(|&edge| edge != to.edge);
             used.extend(elsewhere.take(best.removed));

@@ -167,14 +167,14 @@ impl EdgeCertifier {
         if let Some((class, attack)) = course.attack.take() {
             course.attack = Some(shortened(&scene, &pairs, &root, attack.clone()).unwrap_or((class, attack)));
         }
-        let mut result = self.conclude((node, reference, predicted), target.edges.len(), known, course);
+        let mut result = self.conclude([node, reference, predicted], target.edges.len(), known, course);
         result.contradiction = result.disagreement(problem);
         result
     }
 
     fn conclude(
         &self,
-        (node, reference, predicted): (usize, usize, usize),
+        [node, reference, predicted]: [usize; 3],
         relevant: usize,
         known: Vec<Known>,
         course: Course,

@@ -4,7 +4,7 @@ use crate::edges::anchors::Anchors;
 use crate::edges::case::{Case, Kept, Number, Row};
 use crate::edges::line::Lines;
 use crate::edges::pair::{Coefficients, Pair};
-use crate::edges::scene::{Around, Scene};
+use crate::edges::scene::{Around, NodeLeft, Scene};
 use crate::edges::share::Shares;
 use crate::number::rounding::gamma;
 
@@ -64,7 +64,7 @@ impl Case<f64> {
                 if scene.pace.is_late_for((of.links.len() + 4) * messages.width) {
                     return None;
                 }
-                pair.of_neighbour(scene, at_target, (of.node, scene.left(of.node) - r), &mut coefficients);
+                pair.of_neighbour(scene, at_target, NodeLeft(of.node, scene.left(of.node) - r), &mut coefficients);
                 lines.set(units, &coefficients, linear, eps);
                 let gain = match (r, center) {
                     (0, _) | (_, None) => 0.0,

@@ -5,7 +5,7 @@ use crate::edges::case::{Case, Kept, Number, Row};
 use crate::edges::line::Unit;
 use crate::edges::pair::Pair;
 use crate::edges::rule::Rule;
-use crate::edges::scene::Scene;
+use crate::edges::scene::{NodeLeft, Scene};
 use crate::number::dyadic::Dyadic;
 
 /// Slopes of lines over a unit are multiples of one over this, as in proofs.
@@ -163,16 +163,17 @@ impl Case<Dyadic> {
             let at_center = center.as_ref().map(|lines| lines.values(exact.message(of.node)));
             let left = scene.left(of.node);
             // The entry of the first layer from this neighbour to the target, so many edges being removed at it.
-            let to_target = |r: usize| Dyadic::from(scene.entry((0, at_target), (of.node, left - r)));
+            let to_target = |r: usize| Dyadic::from(scene.entry(NodeLeft(0, at_target), NodeLeft(of.node, left - r)));
             let mut kept = Vec::with_capacity(states.len());
             for (r, units) in states.iter().enumerate() {
                 if scene.pace.is_late_for(<Dyadic as Number>::WORK * 4 * (of.links.len() + 4) * exact.width) {
                     return None;
                 }
                 let state = &of.states[r];
-                let coefficients = exact.coefficients(|rule| scene.received(rule, at_target, (of.node, left - r)));
+                let coefficients =
+                    exact.coefficients(|rule| scene.received(rule, at_target, NodeLeft(of.node, left - r)));
                 let links = of.links.iter().zip(&state.entry).map(|(link, &a)| exact.sender(link.node, a));
-                let target = exact.sender(0, scene.entry((of.node, left - r), (0, at_target)));
+                let target = exact.sender(0, scene.entry(NodeLeft(of.node, left - r), NodeLeft(0, at_target)));
                 let senders: Vec<(u32, Dyadic)> = links.chain([target]).collect();
                 let lines = exact.lines(of.node, left - r, &senders, units, &coefficients);
                 let mut constant = lines.constant.clone();

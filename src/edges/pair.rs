@@ -1,7 +1,7 @@
 //! A class pair: coefficients of hidden units in its margin, and the margin when some free edges of a scene are removed.
 
 use crate::edges::problem::EdgeProblem;
-use crate::edges::scene::Scene;
+use crate::edges::scene::{NodeLeft, Scene};
 use crate::number::rounding::{Enclosure, FLOOR};
 
 /// The margin of class `reference` over class `other`: differences of the weights of the second layer.
@@ -62,15 +62,9 @@ impl Pair {
     }
 
     /// Of a neighbour of the target, so many edges being left at both.
-    pub(crate) fn of_neighbour(
-        &self,
-        scene: &Scene,
-        at_target: usize,
-        (node, at_node): (u32, usize),
-        into: &mut Coefficients,
-    ) {
+    pub(crate) fn of_neighbour(&self, scene: &Scene, at_target: usize, node: NodeLeft, into: &mut Coefficients) {
         let rules = scene.problem.second().iter();
-        self.coefficients(rules.map(|rule| scene.received(rule, at_target, (node, at_node))), into);
+        self.coefficients(rules.map(|rule| scene.received(rule, at_target, node)), into);
     }
 
     /// Of the target itself.
@@ -175,7 +169,7 @@ impl Evaluator {
         let state = &of.states[removed];
         self.z.clone_from(&state.z);
         self.size.clone_from(&state.size);
-        let a = scene.entry((of.node, left), (0, at_target));
+        let a = scene.entry(NodeLeft(of.node, left), NodeLeft(0, at_target));
         scene.add(a, 0, &mut self.z, &mut self.size);
         for &(_, link) in links.iter().filter(|of| of.1 != u32::MAX) {
             let to = &of.links[link as usize];
@@ -183,11 +177,11 @@ impl Evaluator {
                 -state.entry[link as usize]
             } else {
                 let there = scene.left(to.node) - changes.at(to.node);
-                scene.entry((of.node, left), (to.node, there)) - state.entry[link as usize]
+                scene.entry(NodeLeft(of.node, left), NodeLeft(to.node, there)) - state.entry[link as usize]
             };
             scene.add(change, to.node, &mut self.z, &mut self.size);
         }
-        pair.of_neighbour(scene, at_target, (of.node, left), &mut self.coefficients);
+        pair.of_neighbour(scene, at_target, NodeLeft(of.node, left), &mut self.coefficients);
         self.sum(scene)
     }
 
@@ -206,7 +200,7 @@ impl Evaluator {
             let change = if changes.edges.contains(&of.edge) {
                 -center.entry[place]
             } else {
-                scene.entry((0, at_target), (of.node, scene.left(of.node) - here)) - center.entry[place]
+                scene.entry(NodeLeft(0, at_target), NodeLeft(of.node, scene.left(of.node) - here)) - center.entry[place]
             };
             scene.add(change, of.node, &mut self.z, &mut self.size);
         }

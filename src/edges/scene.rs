@@ -40,6 +40,10 @@ impl State {
     }
 }
 
+/// A node, and how many edges it has left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NodeLeft(pub(crate) u32, pub(crate) usize);
+
 /// A neighbour of the target.
 #[derive(Debug)]
 pub(crate) struct Around {
@@ -130,12 +134,12 @@ impl<'a> Scene<'a> {
     }
 
     /// The entry of the first layer between nodes with so many edges left.
-    pub(crate) fn entry(&self, (receiver, at_receiver): (u32, usize), (sender, at_sender): (u32, usize)) -> f64 {
-        self.problem.rule().entry(self.size(receiver, at_receiver), self.size(sender, at_sender))
+    pub(crate) fn entry(&self, receiver: NodeLeft, sender: NodeLeft) -> f64 {
+        self.problem.rule().entry(self.size(receiver.0, receiver.1), self.size(sender.0, sender.1))
     }
 
     /// The entry of a term of the second layer between the target and a neighbour, so many edges being left at both.
-    pub(crate) fn received(&self, rule: &Rule, at_target: usize, (node, at_node): (u32, usize)) -> f64 {
+    pub(crate) fn received(&self, rule: &Rule, at_target: usize, NodeLeft(node, at_node): NodeLeft) -> f64 {
         let looped = &self.ground.target.looped;
         let size = |own: usize, left: usize| if left == 0 { 0 } else { left + own };
         rule.entry(size(rule.own(looped[0]), at_target), size(rule.own(looped[node as usize]), at_node))
@@ -215,9 +219,9 @@ impl<'a> Scene<'a> {
     }
 
     /// What a node's entry gains when 1, 2, … edges are removed elsewhere at the sender.
-    fn gains(&self, receiver: (u32, usize), sender: u32, before: f64, most: usize) -> impl Iterator<Item = f64> + '_ {
+    fn gains(&self, receiver: NodeLeft, sender: u32, before: f64, most: usize) -> impl Iterator<Item = f64> + '_ {
         let most = if self.problem.rule().reads_sender() { most } else { 0 };
-        (1..=most).map(move |k| self.entry(receiver, (sender, self.left(sender) - k)) - before)
+        (1..=most).map(move |k| self.entry(receiver, NodeLeft(sender, self.left(sender) - k)) - before)
     }
 
     fn state(&self, of: &Around, removed: usize) -> State {
@@ -227,11 +231,11 @@ impl<'a> Scene<'a> {
         let (mut entry, mut gains, mut starts) = (Vec::with_capacity(of.links.len()), Vec::new(), vec![0]);
         let mut items = Vec::with_capacity(of.links.len());
         for link in &of.links {
-            let a = self.entry((of.node, left), (link.node, self.left(link.node)));
+            let a = self.entry(NodeLeft(of.node, left), NodeLeft(link.node, self.left(link.node)));
             self.add(a, link.node, &mut z, &mut size);
             let most = (ground.cap[link.node as usize] as usize).min(link.others).min(ground.budget - removed);
             let start = gains.len();
-            gains.extend(self.gains((of.node, left), link.node, a, most));
+            gains.extend(self.gains(NodeLeft(of.node, left), link.node, a, most));
             items.push(self.item(link.node, if link.free { a } else { 0.0 }, &gains[start..]));
             starts.push(gains.len());
             entry.push(a);
@@ -256,10 +260,10 @@ impl<'a> Scene<'a> {
         let (mut entry, mut gains, mut items) = (Vec::new(), Vec::new(), Vec::new());
         let budget = ground.budget - removed;
         for of in &self.around {
-            let a = self.entry((0, left), (of.node, self.left(of.node)));
+            let a = self.entry(NodeLeft(0, left), NodeLeft(of.node, self.left(of.node)));
             self.add(a, of.node, &mut z, &mut size);
             let most = (of.states.len() - 1).min(budget);
-            let gain: Vec<f64> = self.gains((0, left), of.node, a, most).collect();
+            let gain: Vec<f64> = self.gains(NodeLeft(0, left), of.node, a, most).collect();
             items.push(self.item(of.node, if of.free { a } else { 0.0 }, &gain));
             gains.push(gain);
             entry.push(a);

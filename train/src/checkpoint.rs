@@ -37,7 +37,7 @@ pub struct TrainingRun {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Header {
+struct CheckpointHeader {
     format: String,
     /// A [`TrainingRun`].
     run: Value,
@@ -50,7 +50,7 @@ impl Trainer<'_> {
     /// Writes where the run stands; at every instant the file holds one whole checkpoint.
     pub fn save(&self, path: &Path, run: &impl Serialize) -> Result<(), TrainError> {
         let numbers: Vec<f64> = self.numbers().into_iter().flatten().copied().collect();
-        let header = Header {
+        let header = CheckpointHeader {
             format: FORMAT.into(),
             run: serde_json::to_value(run).unwrap_or_default(),
             progress: self.progress,
@@ -74,7 +74,7 @@ impl Trainer<'_> {
         let bytes = std::fs::read(path).map_err(|error| refuse(error.to_string(), again))?;
         let damaged = || refuse("it is not a whole checkpoint".into(), again);
         let end = bytes.iter().position(|&b| b == b'\n').ok_or_else(damaged)?;
-        let header: Header = serde_json::from_slice(&bytes[..end]).map_err(|_| damaged())?;
+        let header: CheckpointHeader = serde_json::from_slice(&bytes[..end]).map_err(|_| damaged())?;
         if header.format != FORMAT {
             return Err(damaged());
         }

@@ -60,14 +60,14 @@ impl<'a> Trainer<'a> {
             layers.push(LayerFile {
                 weight: DenseMatrix { rows: inputs, columns: width, values: (0..inputs * width).map(draw).collect() },
                 bias: (0..width).map(bias).collect(),
-                operators: Vec::new(),
-                linear: Vec::new(),
                 weight_name: format!("convs.{l}.lin.weight"),
                 bias_name: Some(format!("convs.{l}.bias")),
+                ..LayerFile::default()
             });
             inputs = width;
         }
-        let network = Network::from_file(model_file(layers), passing, graph)?;
+        // A file that was never written.
+        let network = Network::from_file(ModelFile { layers, ..ModelFile::default() }, passing, graph)?;
         Ok(Trainer {
             graph,
             split,
@@ -133,10 +133,9 @@ impl<'a> Trainer<'a> {
         let layer = |(l, layer): (usize, &gcnproof::internals::problem::network::Layer)| LayerFile {
             weight: DenseMatrix { values: single(layer.weight.values()), ..layer.weight.plain() },
             bias: single(layer.bias.values()),
-            operators: Vec::new(),
-            linear: Vec::new(),
             weight_name: format!("convs.{l}.lin.weight"),
             bias_name: Some(format!("convs.{l}.bias")),
+            ..LayerFile::default()
         };
         self.network.layers().iter().enumerate().map(layer).collect()
     }
@@ -156,18 +155,5 @@ impl<'a> Trainer<'a> {
             layer.bias.values_mut().copy_from_slice(&written.bias);
         }
         network
-    }
-}
-
-/// Layers as a file that was never written.
-fn model_file(layers: Vec<LayerFile>) -> ModelFile {
-    ModelFile {
-        layers,
-        described: None,
-        matrices: Vec::new(),
-        digest: String::new(),
-        precision: Precision::F64,
-        metadata: BTreeMap::new(),
-        notes: Vec::new(),
     }
 }

@@ -1,27 +1,29 @@
 //! Files about one attack: own ones must be accepted, and whatever a file says, what its accepted lines show is not below the truth.
 
+use std::sync::Arc;
+
 use gcnproof::collective::{Collective, Proved, Rows, Settings, Subject};
 use gcnproof::proof::header;
-use gcnproof_check::format::Convention;
 use gcnproof_check::{Options, Summary, check};
+use gcnproof_files::SparseMatrix;
 use serde_json::{Value, json};
 
 use crate::case::Case;
 use crate::collective::keep;
-use crate::collective::program::Program;
+use crate::collective::program::CollectiveProgram;
 use crate::collective::truth::{Scope, Worst, worst};
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::{Sizes, change, leaf};
 use crate::network::Flips;
-use crate::player::{guard, operators, stopped};
+use crate::player::{convention, guard, operators, stopped};
 use crate::random::Random;
-use crate::record::Record;
+use crate::record::{Record, text};
 
 /// Tampered and forged files of a graph, and headers that say something else.
 const ROUNDS: [usize; 3] = [10, 14, 4];
 
 /// Who shows files, and what is true.
-struct Ring<'a> {
+struct FilePresenter<'a> {
     case: &'a Case,
     scope: &'a Scope,
     truth: &'a Worst,
@@ -29,12 +31,12 @@ struct Ring<'a> {
     counts: &'a AreaCounts,
 }
 
-impl Ring<'_> {
+impl FilePresenter<'_> {
     /// Shows a file to both kinds of arithmetic; returns what the lines show, and whether everything is accepted.
     fn show(&self, file: &[Value], found: &mut Vec<Record>) -> (u64, bool) {
-        let text: String = file.iter().map(|line| format!("{line}\n")).collect();
+        let text = text(file);
         let mut report = |kind: Kind, message: String| {
-            found.push(keep::record(self.case, self.scope, self.truth, (kind, message), Some(&text)));
+            found.push(keep::record(self.case, self.scope, self.truth, kind, message, Some(&text)));
         };
         let one =
             |options: &Options| guard(|| check(&self.case.graph, &self.case.model, options, text.as_bytes(), |_| ()));
@@ -84,25 +86,28 @@ impl Ring<'_> {
     }
 }
 
+/// Rounded first, and exactly.
+fn options(matrices: &[Arc<SparseMatrix>]) -> [Options; 2] {
+    [false, true].map(|exact_only| Options { matrices: matrices.to_vec(), exact_only, ..Options::default() })
+}
+
 /// Attacks the checker with files about one graph.
 pub fn attack(
     case: &Case,
     scope: &Scope,
     truth: &Worst,
-    program: &Program,
+    program: &CollectiveProgram,
     random: &mut Random,
     counts: &AreaCounts,
     found: &mut Vec<Record>,
 ) {
-    let matrices = program.certifier.network().own_matrices();
-    let options =
-        [false, true].map(|exact_only| Options { matrices: matrices.clone(), exact_only, ..Options::default() });
-    let ring = Ring { case, scope, truth, options, counts };
+    let options = options(&program.certifier.network().own_matrices());
+    let ring = FilePresenter { case, scope, truth, options, counts };
     let own = match guard(|| proof(case, scope, program)) {
         Ok(Ok(Some(own))) => own,
         Ok(Ok(None)) => return,
         Ok(Err(problem)) | Err(problem) => {
-            found.push(keep::record(case, scope, truth, (Kind::Crash, format!("a proof: {problem}")), None));
+            found.push(keep::record(case, scope, truth, Kind::Crash, format!("a proof: {problem}"), None));
             return;
         }
     };
@@ -110,11 +115,11 @@ pub fn attack(
     let before = found.len();
     let (_, accepted) = ring.show(&own, found);
     if !accepted && found.len() == before {
-        let text: String = own.iter().map(|line| format!("{line}\n")).collect();
+        let text = text(&own);
         let summary = guard(|| check(&case.graph, &case.model, &ring.options[0], text.as_bytes(), |_| ()));
         let told =
             summary.map(|summary| format!("{:?} {:?}", summary.collective, summary.rejections)).unwrap_or_default();
-        found.push(keep::record(case, scope, truth, (Kind::Rejected, told), Some(&text)));
+        found.push(keep::record(case, scope, truth, Kind::Rejected, told, Some(&text)));
     }
     for _ in 0..ROUNDS[0] {
         if stopped() {
@@ -134,9 +139,9 @@ pub fn attack(
 ///
 /// # Errors
 /// If the checker refuses the statement.
-pub fn proof(case: &Case, scope: &Scope, program: &Program) -> Result<Option<Vec<Value>>, String> {
+pub fn proof(case: &Case, scope: &Scope, program: &CollectiveProgram) -> Result<Option<Vec<Value>>, String> {
     let certifier = program.certifier.clone().with_proofs();
-    let classes = if case.labels { Convention::Labels } else { Convention::Predicted };
+    let classes = convention(case.labels);
     let rules = operators(case);
     let digests = (case.graph.digest.as_str(), case.model.digest.as_str());
     let stated = header(digests, (certifier.network(), &rules), certifier.budget(), classes);
@@ -202,15 +207,8 @@ fn tamper(file: &mut Vec<Value>, truth: &Worst, random: &mut Random) {
 }
 
 /// Files made up: shares of random nodes, improved on what the checker says that they show.
-fn forge(ring: &Ring, own: &[Value], random: &mut Random, found: &mut Vec<Record>) {
-    let layers = ring.case.layers();
-    let sizes = Sizes {
-        nodes: ring.case.nodes(),
-        attributes: ring.case.attributes(),
-        depth: layers.len() + 1,
-        width: layers[..layers.len() - 1].iter().map(|layer| layer.bias.len()).max().unwrap_or(1),
-        classes: ring.case.classes(),
-    };
+fn forge(ring: &FilePresenter, own: &[Value], random: &mut Random, found: &mut Vec<Record>) {
+    let sizes = Sizes::new(ring.case);
     let share = |node: usize, random: &mut Random| {
         let weight = random.pick(&[0, 1 << 20, 1 << 23, 1 << 24, 12_000_000]);
         let size = if random.percent(50) { 0 } else { (1u32 << 24) - weight };
@@ -269,7 +267,7 @@ fn forge(ring: &Ring, own: &[Value], random: &mut Random, found: &mut Vec<Record
 }
 
 /// Own lines under a header with another budget or other nodes.
-fn headers(ring: &Ring, own: &[Value], random: &mut Random, found: &mut Vec<Record>) {
+fn headers(ring: &FilePresenter, own: &[Value], random: &mut Random, found: &mut Vec<Record>) {
     let mut file = own.to_vec();
     let (mut case, mut scope) = (ring.case.clone(), ring.scope.clone());
     let stated = &mut file[0]["collective"];
@@ -307,9 +305,7 @@ fn headers(ring: &Ring, own: &[Value], random: &mut Random, found: &mut Vec<Reco
         let last = file.len() - 1;
         file[last]["claim"]["bound"] = json!(truth.broken.saturating_sub(1));
     }
-    let matrices = ring.options[0].matrices.clone();
-    let options =
-        [false, true].map(|exact_only| Options { matrices: matrices.clone(), exact_only, ..Options::default() });
-    let ring = Ring { case: &case, scope: &scope, truth: &truth, options, counts: ring.counts };
+    let options = options(&ring.options[0].matrices);
+    let ring = FilePresenter { case: &case, scope: &scope, truth: &truth, options, counts: ring.counts };
     ring.attempt(&mut file, found);
 }

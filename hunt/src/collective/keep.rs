@@ -2,46 +2,18 @@
 
 use std::fmt::Write;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::area::Area;
-use crate::case::{Case, Rule};
+use crate::case::Case;
 use crate::collective::truth::{Scope, Worst};
 use crate::finding::Kind;
-use crate::keep::{describe, npy};
-use crate::record::Record;
-use crate::terms::keep::options;
+use crate::keep::{Files, describe};
+use crate::record::{Record, with_digests};
 
 /// A finding about a graph, as files; `proof` is a whole file.
-pub fn record(
-    case: &Case,
-    scope: &Scope,
-    truth: &Worst,
-    (kind, message): (Kind, String),
-    proof: Option<&str>,
-) -> Record {
-    let graph = gcnproof_files::write::graph_npz("g.npz", &case.graph).unwrap_or_default();
-    let model = gcnproof_files::write::model_safetensors(
-        "m.safetensors",
-        case.layers(),
-        gcnproof_files::Precision::F64,
-        &Default::default(),
-    )
-    .unwrap_or_default();
-    let mut files = vec![("g.npz".to_string(), graph), ("m.safetensors".to_string(), model)];
-    let mut names = Vec::new();
-    for (number, rule) in case.rules.iter().enumerate() {
-        match rule {
-            Rule::Named(name) => names.push(name.to_string()),
-            Rule::Matrix(matrix) => {
-                let name = format!("mp{}.npy", number + 1);
-                files.push((name.clone(), npy(matrix)));
-                names.push(name);
-            }
-        }
-    }
-    let (budget, list) = options(case);
-    files.extend(list);
+pub fn record(case: &Case, scope: &Scope, truth: &Worst, kind: Kind, message: String, proof: Option<&str>) -> Record {
+    let Files { list: mut files, budget, passing } = Files::new(case);
     let budget = budget.replacen(&format!("-Q {} ", case.budget.global), "", 1);
     let mut text = format!("Made from {}.\n\nIn this folder:\n\n", case.origin);
     let rows = scope.attacked_nodes.map(|most| format!(" --attacked-nodes {most}")).unwrap_or_default();
@@ -52,7 +24,7 @@ pub fn record(
     let _ = writeln!(
         text,
         "    gcnproof collective g.npz m.safetensors --message-passing {} --budgets {} {budget}{rows}{} --proofs proofs",
-        names.join(","),
+        passing,
         case.budget.global,
         nodes.unwrap_or_default()
     );
@@ -61,11 +33,7 @@ pub fn record(
         if let Some(first) = lines.first_mut()
             && let Ok(mut header) = serde_json::from_str::<Value>(first)
         {
-            let digest =
-                gcnproof_files::parse_graph("g.npz", &files[0].1, &Default::default()).map(|graph| graph.digest);
-            let model = gcnproof_files::parse_model("m.safetensors", &files[1].1).map(|model| model.digest);
-            header["collective"]["graph"] = json!(digest.unwrap_or_default());
-            header["collective"]["model"] = json!(model.unwrap_or_default());
+            with_digests(&mut header["collective"], &files);
             *first = header.to_string();
         }
         files.push(("false.jsonl".into(), (lines.join("\n") + "\n").into_bytes()));

@@ -4,7 +4,7 @@ use gcnproof::Effort;
 use gcnproof::collective::{Outcome, Rows, Settings};
 
 use crate::case::Case;
-use crate::collective::program::Program;
+use crate::collective::program::CollectiveProgram;
 use crate::collective::truth::{Scope, Worst, broken, worst};
 use crate::collective::{attack, keep};
 use crate::compare::admissible;
@@ -59,11 +59,11 @@ pub fn look(case: &Case, scope: &Scope, random: &mut Random, counts: &AreaCounts
     Counts::add(&counts.nodes, truth.counted.len());
     let mut found = Vec::new();
     let effort = if random.percent(70) { How::Complete.effort() } else { Effort::Bounds };
-    let program = match Program::new(case, &truth.counted, effort) {
+    let program = match CollectiveProgram::new(case, &truth.counted, effort) {
         Ok(program) => program,
         Err(_) if stopped() => return found,
         Err(problem) => {
-            found.push(keep::record(case, scope, &truth, (Kind::Crash, problem), None));
+            found.push(keep::record(case, scope, &truth, Kind::Crash, problem, None));
             return found;
         }
     };
@@ -91,12 +91,12 @@ pub fn look(case: &Case, scope: &Scope, random: &mut Random, counts: &AreaCounts
         match program.run(settings, global) {
             Ok(Some(outcome)) => {
                 for (kind, message) in compare(case, scope, &truth, &outcome) {
-                    found.push(keep::record(case, scope, &truth, (kind, format!("{words}: {message}")), None));
+                    found.push(keep::record(case, scope, &truth, kind, format!("{words}: {message}"), None));
                 }
             }
             Ok(None) => {}
             Err(problem) => {
-                found.push(keep::record(case, scope, &truth, (Kind::Crash, format!("{words}: {problem}")), None));
+                found.push(keep::record(case, scope, &truth, Kind::Crash, format!("{words}: {problem}"), None));
             }
         }
     }

@@ -7,19 +7,19 @@ use crate::case::Case;
 use crate::player::{budget, guard, operators, stopped};
 
 /// A graph as the program sees it.
-pub struct Program {
+pub struct CollectiveProgram {
     /// The certifier under the budget of the case.
     pub certifier: Certifier,
     /// What is known of the nodes that count, each with its class.
     pub known: Vec<(Base, usize)>,
 }
 
-impl Program {
+impl CollectiveProgram {
     /// Hands a case to the program.
     ///
     /// # Errors
     /// If the program refuses it, or panics.
-    pub fn new(case: &Case, counted: &[usize], effort: Effort) -> Result<Program, String> {
+    pub fn new(case: &Case, counted: &[usize], effort: Effort) -> Result<CollectiveProgram, String> {
         guard(|| {
             let graph = Graph::from_file(case.graph.clone());
             let network =
@@ -31,7 +31,7 @@ impl Program {
             let found = bases(&certifier, counted, limit, stopped, |_| ()).map_err(|error| error.to_string())?;
             let found = found.ok_or("stopped")?;
             let known = found.into_iter().map(|base| (base.clone(), certifier.predicted(base.node))).collect();
-            Ok(Program { certifier, known })
+            Ok(CollectiveProgram { certifier, known })
         })?
     }
 

@@ -2,24 +2,26 @@
 
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::{DeployedVerdict, Execution};
+use gcnproof_check::Checker;
 use gcnproof_check::format::{Header, Line};
-use gcnproof_check::{Checker, Statement};
 use serde_json::{Value, json};
 
 use crate::area::Area;
+use crate::claim::{Claimed, pairs};
 use crate::compare::admissible;
 use crate::deployed::execution::{Aim, Deployment};
-use crate::deployed::program::{Program, options};
+use crate::deployed::program::{DeployedProgram, options};
 use crate::finding::{AreaCounts, Counts, Kind};
+use crate::mutate::Sizes;
 use crate::network::Flips;
 use crate::player::{How, guard, stopped};
+use crate::present::Presenter;
 use crate::random::Random;
-use crate::record::Record;
-use crate::terms::attack::{Ring, forge, tamper};
+use crate::record::{Record, Wrong};
 use crate::terms::case::TermCase;
 use crate::terms::keep;
-use crate::terms::truth::TermOracle;
-use crate::truth::{Margins, Truth};
+use crate::terms::look::{shown, statement};
+use crate::truth::{Margins, Oracle, Robust, Truth};
 
 /// Tampered proofs, forged proofs, and headers with another budget.
 const ROUNDS: [usize; 3] = [16, 24, 3];
@@ -27,7 +29,7 @@ const ROUNDS: [usize; 3] = [16, 24, 3];
 /// What contradicts claims about one component: exact margins, and executions that were drawn.
 struct Evidence<'a> {
     case: &'a TermCase,
-    oracle: TermOracle<'a>,
+    oracle: Oracle<'a>,
     deployment: Deployment<'a>,
     truths: Vec<Truth>,
     /// By node: has an execution on an admissible input let another class reach the reference?
@@ -36,7 +38,7 @@ struct Evidence<'a> {
 
 impl<'a> Evidence<'a> {
     fn new(case: &'a TermCase, execution: Execution, random: &mut Random, counts: &AreaCounts) -> Evidence<'a> {
-        let oracle = TermOracle::new(case);
+        let oracle = case.oracle();
         let truths = oracle.all();
         let deployment = Deployment::new(case, execution);
         let range = 0..case.base.nodes();
@@ -45,7 +47,7 @@ impl<'a> Evidence<'a> {
         let mut broken = vec![false; truths.len()];
         for _ in 0..8 {
             let set = &sets[random.below(sets.len())];
-            let attributes = case.attributes(&range, set);
+            let attributes = case.base.attributes_after(&range, set);
             for node in range.clone() {
                 let Some(reference) = truths[node].reference else { continue };
                 let class = (reference + 1 + random.below(classes - 1)) % classes;
@@ -60,25 +62,11 @@ impl<'a> Evidence<'a> {
 
     /// Is nothing known that contradicts the claim of a line?
     fn stands(&self, line: &Value, random: &mut Random) -> Option<bool> {
-        let node = line.get("node")?;
-        let id = node.get("id")?.as_u64()? as usize;
-        let truth = self.truths.get(id)?;
-        let reference = truth.reference?;
-        if reference as u64 != node.get("class")?.as_u64()? {
-            return Some(false);
-        }
-        let claim = node.get("claim")?;
-        if claim.get("robust").is_some() {
-            return Some(truth.robust()? && !self.broken[id]);
-        }
-        let witness = claim.get("non_robust")?;
         let classes = self.case.base.classes();
-        let class = witness.get("class")?.as_u64()? as usize;
-        if class >= classes || class == reference {
-            return Some(false);
-        }
-        let flip = |flip: &Value| Some((flip.get(0)?.as_u64()? as usize, flip.get(1)?.as_u64()? as usize));
-        let mut flips = witness.get("flips")?.as_array()?.iter().map(flip).collect::<Option<Vec<_>>>()?;
+        let Claimed { id, reference, witness } =
+            Claimed::read(line, "flips", classes, |id| self.truths.get(id)?.reference)?;
+        let Some((class, flips)) = witness else { return Some(self.truths[id].robust()? && !self.broken[id]) };
+        let mut flips = pairs(flips)?;
         if admissible(&self.case.base, &mut flips).is_err() {
             return Some(false);
         }
@@ -86,10 +74,38 @@ impl<'a> Evidence<'a> {
             return Some(false);
         }
         let range = 0..self.case.base.nodes();
-        let attributes = self.case.attributes(&range, &flips);
+        let attributes = self.case.base.attributes_after(&range, &flips);
         let aim = Some(Aim { node: id, reference, class, side: 1.0 });
         let fooled = |computed: &[f32]| computed[id * classes + reference] < computed[id * classes + class];
         Some((0..3).all(|_| fooled(&self.deployment.run(&range, &attributes, aim, random))))
+    }
+
+    /// Shows own lines, tampered and forged ones, so many of each.
+    #[allow(clippy::too_many_arguments)]
+    fn show(
+        &self,
+        checkers: &[Checker; 2],
+        keep: &dyn Fn(Kind, usize, String, &str) -> Record,
+        lines: &[Value],
+        rounds: [usize; 2],
+        random: &mut Random,
+        counts: &AreaCounts,
+        found: &mut Vec<Record>,
+    ) {
+        let own = std::cell::RefCell::new(random.clone());
+        let known = |(truth, broken): (&Truth, &bool)| (truth.reference, truth.robust() == Some(true) && !broken);
+        let presenter = Presenter {
+            check: &|text| shown(checkers, text),
+            is_true: &|line| self.stands(line, &mut own.borrow_mut()).unwrap_or(false),
+            robust: &self.truths.iter().zip(&self.broken).map(known).collect::<Vec<Robust>>(),
+            keep,
+            counts,
+        };
+        for line in lines {
+            presenter.show(line, found);
+        }
+        let base = &self.case.base;
+        presenter.attack(lines, &Sizes::new(base), base.classes(), rounds, random, found);
     }
 }
 
@@ -103,26 +119,17 @@ pub fn attack(
     found: &mut Vec<Record>,
 ) {
     let how = random.pick(&[How::Complete, How::Complete, How::Best]);
-    let Ok(program) = Program::new(case, execution, how) else { return };
-    let model = &case.base.model;
+    let Ok(program) = DeployedProgram::new(case, execution, how) else { return };
     let header = json!({ "header": program.header });
     let keep = |kind: Kind, node: usize, message: String, line: &str| {
         let options = options(execution, how);
-        keep::record(Area::Deployed, case, (kind, node, message), &options, Some((&header, line)))
+        keep::record(Area::Deployed, case, Wrong::new(kind, node, message), &options, Some((&header, line)))
     };
-    let statement = guard(|| Statement::new(&case.base.graph, model, &program.header, &model.matrices));
-    let statement = match statement {
-        Ok(Ok(statement)) => statement,
-        Ok(Err(reason)) => {
-            found.push(keep(Kind::Rejected, 0, format!("the checker refuses the statement: {reason}"), ""));
-            return;
-        }
-        Err(problem) => {
-            found.push(keep(Kind::Crash, 0, problem, ""));
-            return;
-        }
+    let stated = match statement(case, &program.header) {
+        Ok(stated) => stated,
+        Err((kind, problem)) => return found.push(keep(kind, 0, problem, "")),
     };
-    let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
+    let checkers = [Checker::new(&stated, false), Checker::new(&stated, true)];
     let evidence = Evidence::new(case, execution, random, counts);
     let mut lines = Vec::new();
     let mut workspace = Workspace::default();
@@ -159,7 +166,7 @@ pub fn attack(
             _ => {}
         }
     }
-    show(case, &evidence, &checkers, &keep, &lines, (ROUNDS[0], ROUNDS[1]), random, counts, found);
+    evidence.show(&checkers, &keep, &lines, [ROUNDS[0], ROUNDS[1]], random, counts, found);
     for _ in 0..ROUNDS[2] {
         // The same lines under another budget.
         let mut other = case.clone();
@@ -173,43 +180,13 @@ pub fn attack(
         changed["header"]["budget"]["global"] = json!(other.base.budget.global);
         changed["header"]["budget"]["local"] = json!(uniform);
         let Ok(header) = serde_json::from_value::<Header>(changed["header"].clone()) else { continue };
-        let statement = guard(|| Statement::new(&case.base.graph, model, &header, &model.matrices));
-        let Ok(Ok(statement)) = statement else { continue };
-        let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
+        let Ok(stated) = statement(case, &header) else { continue };
+        let checkers = [Checker::new(&stated, false), Checker::new(&stated, true)];
         let evidence = Evidence::new(&other, execution, random, counts);
         let keep = |kind: Kind, node: usize, message: String, line: &str| {
             let options = options(execution, how);
-            keep::record(Area::Deployed, &other, (kind, node, message), &options, Some((&changed, line)))
+            keep::record(Area::Deployed, &other, Wrong::new(kind, node, message), &options, Some((&changed, line)))
         };
-        show(&other, &evidence, &checkers, &keep, &lines, (4, 4), random, counts, found);
+        evidence.show(&checkers, &keep, &lines, [4, 4], random, counts, found);
     }
-}
-
-/// Shows own lines, tampered and forged ones.
-#[allow(clippy::too_many_arguments)]
-fn show(
-    case: &TermCase,
-    evidence: &Evidence,
-    checkers: &[Checker; 2],
-    keep: &dyn Fn(Kind, usize, String, &str) -> Record,
-    lines: &[Value],
-    (tampered, forged): (usize, usize),
-    random: &mut Random,
-    counts: &AreaCounts,
-    found: &mut Vec<Record>,
-) {
-    let own = std::cell::RefCell::new(random.clone());
-    let is_true = |line: &Value| evidence.stands(line, &mut own.borrow_mut()).unwrap_or(false);
-    let robust: Vec<(Option<usize>, bool)> = evidence
-        .truths
-        .iter()
-        .zip(&evidence.broken)
-        .map(|(truth, broken)| (truth.reference, truth.robust() == Some(true) && !broken))
-        .collect();
-    let ring = Ring { case: &case.base, checkers, is_true: &is_true, robust: &robust, keep, counts };
-    for line in lines {
-        ring.show(line, found);
-    }
-    tamper(&ring, lines, tampered, random, found);
-    forge(&ring, lines, forged, random, found);
 }

@@ -6,11 +6,11 @@ use std::ops::Range;
 use gcnproof::Execution;
 
 use crate::deployed::sum::Adder;
+use crate::network::{Network, NumericTerm, Source};
 use crate::operator::Rows;
 use crate::random::Random;
 use crate::terms::case::TermCase;
-use crate::terms::description::{Passing, Source};
-use crate::terms::network::{Scale, TermNetwork};
+use crate::terms::description::Passing;
 use crate::terms::operator::rows;
 
 /// A network as it is deployed: everything that all of its executions share.
@@ -19,7 +19,7 @@ pub struct Deployment<'a> {
     execution: Execution,
     /// Layer by layer, term by term.
     terms: Vec<Vec<DeployedTerm>>,
-    floats: TermNetwork<f64>,
+    floats: Network<f64>,
 }
 
 struct DeployedTerm {
@@ -37,7 +37,6 @@ struct DeployedTerm {
 /// Towards which side the margin of a node is to be wrong.
 #[derive(Clone, Copy, Debug)]
 pub struct Aim {
-    /// The node.
     pub node: usize,
     /// Its reference class.
     pub reference: usize,
@@ -60,20 +59,12 @@ fn usual(passing: &Passing) -> Option<u32> {
 impl<'a> Deployment<'a> {
     /// Prepares a case.
     pub fn new(case: &'a TermCase, execution: Execution) -> Deployment<'a> {
-        let operators = case.operators();
-        let floats = TermNetwork::new(case, &operators, &Scale::new(case, &operators));
-        let term = |layer: usize, k: usize, entries: Rows| {
-            let outputs = case.network.layers[layer].outputs;
-            let of = &case.network.layers[layer].terms[k];
-            let one = |at: usize| if at / outputs == at % outputs { 1.0 } else { 0.0 };
-            let weight = match &of.weight {
-                Some(weight) => weight.iter().map(|&w| w as f32).collect(),
-                None => (0..outputs * outputs).map(one).collect(),
-            };
+        let floats = case.floats();
+        let term = |number: &NumericTerm<f64>, passing: &Passing| {
             let positive = |base: &Rows, c: &[f32]| {
                 base.iter().flatten().all(|entry| entry.1 >= 0.0) && c.iter().all(|c| *c >= 0.0)
             };
-            let hops = match &of.passing {
+            let hops = match passing {
                 Passing::Polynomial(base, coefficients) if execution.operator_error.is_none() => {
                     let error = usual(base).unwrap_or(0);
                     let coefficients: Vec<f32> = coefficients.iter().map(|c| c.0 as f32).collect();
@@ -82,14 +73,19 @@ impl<'a> Deployment<'a> {
                 }
                 _ => None,
             };
-            let error = execution.operator_error.or(usual(&of.passing)).unwrap_or(0);
-            DeployedTerm { entries, hops, error, weight, inputs: case.network.inputs(of) }
+            DeployedTerm {
+                entries: number.entries.clone(),
+                hops,
+                error: execution.operator_error.or(usual(passing)).unwrap_or(0),
+                weight: number.weight.iter().map(|&w| w as f32).collect(),
+                inputs: number.inputs,
+            }
         };
-        let of_layer = |(layer, entries): (usize, Vec<Rows>)| {
-            entries.into_iter().enumerate().map(|(k, entries)| term(layer, k, entries)).collect()
-        };
-        let terms = operators.into_iter().enumerate().map(of_layer).collect();
-        Deployment { case, execution, terms, floats }
+        let layers = floats.layers.iter().zip(&case.network.layers);
+        let terms = layers.map(|(numbers, layer)| {
+            numbers.terms.iter().zip(&layer.terms).map(|(number, described)| term(number, &described.passing)).collect()
+        });
+        Deployment { case, execution, terms: terms.collect(), floats }
     }
 
     /// The logits of a component with these attributes, as some execution computes them.

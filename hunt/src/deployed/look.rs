@@ -10,17 +10,16 @@ use gcnproof::{DeployedVerdict, Execution, NodeResult};
 use crate::area::Area;
 use crate::deployed::attack;
 use crate::deployed::execution::{Aim, Deployment};
-use crate::deployed::program::{Program, options};
+use crate::deployed::program::{DeployedProgram, options};
 use crate::exact::Exact;
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::network::Flips;
 use crate::player::{How, guard, stopped};
 use crate::random::Random;
-use crate::record::Record;
+use crate::record::{Record, Wrong};
 use crate::terms::case::TermCase;
 use crate::terms::keep;
-use crate::terms::truth::TermOracle;
-use crate::truth::Truth;
+use crate::truth::{Oracle, Truth};
 
 /// Sets of flips of a component on which executions are drawn.
 const SETS: usize = 6;
@@ -41,13 +40,13 @@ pub fn look(case: &TermCase, attacks: usize, random: &mut Random, counts: &AreaC
         ..Execution::FLOAT32
     };
     let how = random.pick(&[How::Complete, How::Complete, How::Best]);
-    let truths = TermOracle::new(case).all();
+    let truths = case.oracle().all();
     let mut watch = Watch {
         case,
         execution,
         how,
         deployment: Deployment::new(case, execution),
-        oracle: TermOracle::new(case),
+        oracle: case.oracle(),
         truths: &truths,
         counts,
         found: Vec::new(),
@@ -71,7 +70,7 @@ struct Watch<'a> {
     execution: Execution,
     how: How,
     deployment: Deployment<'a>,
-    oracle: TermOracle<'a>,
+    oracle: Oracle<'a>,
     truths: &'a [Truth],
     counts: &'a AreaCounts,
     found: Vec<Record>,
@@ -80,11 +79,12 @@ struct Watch<'a> {
 impl Watch<'_> {
     fn report(&mut self, kind: Kind, node: usize, message: String) {
         let options = options(self.execution, self.how);
-        self.found.push(keep::record(Area::Deployed, self.case, (kind, node, message), &options, None));
+        let wrong = Wrong::new(kind, node, message);
+        self.found.push(keep::record(Area::Deployed, self.case, wrong, &options, None));
     }
 
     fn certify(&mut self, random: &mut Random) {
-        let program = match Program::new(self.case, self.execution, self.how) {
+        let program = match DeployedProgram::new(self.case, self.execution, self.how) {
             Ok(program) => program,
             Err(problem) => return self.report(Kind::Crash, 0, problem),
         };
@@ -133,13 +133,13 @@ impl Watch<'_> {
             chosen.push(sets[random.below(sets.len())].clone());
         }
         for set in chosen {
-            let attributes = self.case.attributes(range, &set);
+            let attributes = self.case.base.attributes_after(range, &set);
             let exact = self.oracle.logits(range, &set);
             for round in 0..EXECUTIONS[0] + EXECUTIONS[1] {
                 let aim = if round < EXECUTIONS[0] { None } else { self.aim(range, random) };
                 let computed = self.deployment.run(range, &attributes, aim, random);
                 Counts::add(&self.counts.executions, 1);
-                self.compare(range, results, &set, (&exact, &computed));
+                self.compare(range, results, &set, &exact, &computed);
             }
         }
     }
@@ -157,7 +157,8 @@ impl Watch<'_> {
         range: &Range<usize>,
         results: &[Option<NodeResult>],
         set: &[(usize, usize)],
-        (exact, computed): (&[Exact], &[f32]),
+        exact: &[Exact],
+        computed: &[f32],
     ) {
         let classes = self.case.base.classes();
         for (row, result) in results.iter().enumerate() {

@@ -1,31 +1,30 @@
 //! A case as the program sees it, and as it is asked for.
 
 use gcnproof::{Certifier, Execution, Graph, Network, Problem, proof};
-use gcnproof_check::format::{Convention, Deployed, Header};
+use gcnproof_check::format::{Deployed, Header};
 
-use crate::player::{How, budget, guard, stopped};
+use crate::player::{How, budget, convention, guard, stopped};
 use crate::terms::case::TermCase;
 
 /// A case as the program sees it.
-pub struct Program {
-    /// The certifier.
+pub struct DeployedProgram {
     pub certifier: Certifier,
     /// The header of its proofs.
     pub header: Header,
 }
 
-impl Program {
+impl DeployedProgram {
     /// Hands a case to the program.
     ///
     /// # Errors
     /// If the program refuses it, or panics.
-    pub fn new(case: &TermCase, execution: Execution, how: How) -> Result<Program, String> {
+    pub fn new(case: &TermCase, execution: Execution, how: How) -> Result<DeployedProgram, String> {
         guard(|| {
             let base = &case.base;
             let graph = Graph::from_file(base.graph.clone());
             let network = Network::from_file(base.model.clone(), &[], &graph).map_err(|error| error.to_string())?;
             let budget = budget(base, &graph)?;
-            let classes = if base.labels { Convention::Labels } else { Convention::Predicted };
+            let classes = convention(base.labels);
             let digests = (base.graph.digest.as_str(), base.model.digest.as_str());
             let mut header = proof::header(digests, (&network, &[]), &budget, classes);
             header.deployed = Some(Deployed {
@@ -35,7 +34,7 @@ impl Program {
             });
             let problem = Problem::new(graph, network, budget).map_err(|error| error.to_string())?;
             let certifier = Certifier::builder(problem).effort(how.effort()).deployed(execution).proofs(true);
-            Ok(Program { certifier: certifier.stop(stopped).build(), header })
+            Ok(DeployedProgram { certifier: certifier.stop(stopped).build(), header })
         })?
     }
 }

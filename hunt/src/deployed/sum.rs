@@ -38,7 +38,7 @@ impl Adder {
     }
 
     /// One step of a sum.
-    fn add(self, sum: f32, (a, b): (f32, f32), fused: bool) -> f32 {
+    fn add(self, sum: f32, [a, b]: [f32; 2], fused: bool) -> f32 {
         if fused { self.stored(a.mul_add(b, sum)) } else { self.stored(sum + self.stored(a * b)) }
     }
 
@@ -82,7 +82,7 @@ impl Adder {
             }
         }
         let first = self.stored(list[0].0 * list[0].1);
-        list[1..].iter().fold(first, |sum, &product| self.add(sum, product, fused))
+        list[1..].iter().fold(first, |sum, &product| self.add(sum, product.into(), fused))
     }
 
     fn tree(self, list: &[(f32, f32)], random: &mut Random) -> f32 {
@@ -103,11 +103,11 @@ impl Adder {
         let mut sum = self.stored(a * b);
         while !list.is_empty() {
             let error = |product: &(f32, f32)| {
-                let next = self.add(sum, *product, fused);
+                let next = self.add(sum, (*product).into(), fused);
                 (f64::from(next) - (f64::from(sum) + exact(product))) * f64::from(wanted)
             };
             let at = (0..list.len()).max_by(|&x, &y| error(&list[x]).total_cmp(&error(&list[y]))).unwrap_or(0);
-            sum = self.add(sum, list.swap_remove(at), fused);
+            sum = self.add(sum, list.swap_remove(at).into(), fused);
         }
         sum
     }

@@ -34,7 +34,6 @@ pub struct EdgeCase {
     pub model: ModelFile,
     /// One rule per layer, where the model names none.
     pub rules: Vec<String>,
-    /// The budget.
     pub budget: Removable,
     /// Is the reference class the label?
     pub labels: bool,

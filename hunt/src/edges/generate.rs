@@ -1,14 +1,17 @@
 //! Makes cases of removed edges: small dense components, numbers on a grid, and biases for which something is nearly 0.
 
+use std::ops::Range;
+
 use gcnproof_files::{DenseMatrix, GraphFile, LayerFile};
 
 use crate::case::{bare, pattern};
 use crate::edges::case::{Edge, EdgeCase, Removable};
-use crate::edges::network::{EdgeNetwork, Left, Scale};
+use crate::edges::network::{EdgeNetwork, EdgeScale, Remaining};
 use crate::generate::model;
 use crate::numbers::{STYLES, Style, step};
 use crate::random::Random;
 use crate::shapes::{Shape, shape};
+use crate::ties::labels;
 
 const NAMES: [&str; 7] = ["gcn", "gcn-self", "mean", "mean+self", "sum", "sum+self", "identity"];
 
@@ -149,7 +152,7 @@ fn layers(case: &mut EdgeCase, [attributes, hidden, classes]: [usize; 3], random
 }
 
 /// Some removals of a component, admissible or not.
-fn some_removals(case: &EdgeCase, range: std::ops::Range<usize>, random: &mut Random) -> Vec<Edge> {
+fn some_removals(case: &EdgeCase, range: Range<usize>, random: &mut Random) -> Vec<Edge> {
     let edges = case.edges(range);
     let count = random.below(case.budget.global.min(3) as usize + 1).min(edges.len());
     (0..count).map(|_| edges[random.below(edges.len())]).collect()
@@ -168,8 +171,8 @@ fn tie(case: &mut EdgeCase, random: &mut Random) {
             }
             let range = case.components[random.below(case.components.len())].clone();
             let at = random.below(range.len());
-            let left = Left::new(case, &range, &some_removals(case, range.clone(), random));
-            let network = EdgeNetwork::<f64>::new(case, &Scale::new(case));
+            let left = Remaining::new(case, &range, &some_removals(case, range.clone(), random));
+            let network = EdgeNetwork::<f64>::new(case, &EdgeScale::new(case));
             let messages = network.messages(case, &range);
             let sums = match layer {
                 0 => network.hidden(&left, range.start, &messages),
@@ -221,12 +224,12 @@ fn cancel(case: &mut EdgeCase, random: &mut Random) {
     }
     let width = case.model.layers[0].weight.columns;
     case.model.layers[0].bias = vec![0.0; case.nodes() * width];
-    let network = EdgeNetwork::<f64>::new(case, &Scale::new(case));
+    let network = EdgeNetwork::<f64>::new(case, &EdgeScale::new(case));
     let share = random.pick(&[30, 60, 90]);
     let mut bias = Vec::with_capacity(case.nodes() * width);
     for range in &case.components {
         let removed = if random.percent(60) { Vec::new() } else { some_removals(case, range.clone(), random) };
-        let left = Left::new(case, range, &removed);
+        let left = Remaining::new(case, range, &removed);
         for z in network.hidden(&left, range.start, &network.messages(case, range)) {
             let near = (z * grid).round() / grid;
             let cancels = (z - near).abs() < 1e-9 && random.percent(share);
@@ -256,19 +259,10 @@ fn equal_classes(case: &mut EdgeCase, random: &mut Random) {
 
 /// Gives most nodes the class as label that floats predict, and the others any or none.
 fn label(case: &mut EdgeCase, random: &mut Random) {
-    let network = EdgeNetwork::<f64>::new(case, &Scale::new(case));
-    let classes = case.classes();
-    let mut labels = Vec::with_capacity(case.nodes());
-    for range in &case.components {
-        let left = Left::new(case, range, &[]);
-        for row in network.logits(&left, range.start, &network.messages(case, range)).chunks_exact(classes) {
-            let best = (1..classes).fold(0, |best, class| if row[class] > row[best] { class } else { best });
-            labels.push(match random.below(10) {
-                0 => None,
-                1 | 2 => Some(random.below(classes) as u32),
-                _ => Some(best as u32),
-            });
-        }
-    }
-    case.graph.labels = Some(labels);
+    let network = EdgeNetwork::<f64>::new(case, &EdgeScale::new(case));
+    let logits = |range: &Range<usize>| {
+        network.logits(&Remaining::new(case, range, &[]), range.start, &network.messages(case, range))
+    };
+    let labels = case.components.iter().flat_map(|range| labels(&logits(range), case.classes(), random));
+    case.graph.labels = Some(labels.collect());
 }

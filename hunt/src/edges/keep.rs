@@ -2,24 +2,19 @@
 
 use std::fmt::Write;
 
+use gcnproof_files::Precision;
 use gcnproof_files::write::{graph_npz, model_safetensors};
-use gcnproof_files::{LayerFile, Precision};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::area::Area;
 use crate::edges::case::EdgeCase;
 use crate::edges::truth::EdgeOracle;
-use crate::finding::Kind;
 use crate::player::How;
-use crate::record::Record;
+use crate::record::{Record, RecordFile, Wrong, commands, nodes, proof_file, told};
 
 /// A finding about a node, as files. A proof is `{"header":…}` and the line of a node; it is kept with the whole case, whose ids it names.
-pub fn record(
-    case: &EdgeCase,
-    how: How,
-    (kind, node, message): (Kind, usize, String),
-    proof: Option<(&Value, &str)>,
-) -> Record {
+pub fn record(case: &EdgeCase, how: How, wrong: Wrong, proof: Option<(&Value, &str)>) -> Record {
+    let Wrong { kind, node, message } = wrong;
     let (case, node) = match proof {
         Some(_) => (case.clone(), node),
         None => {
@@ -27,51 +22,19 @@ pub fn record(
             (case.part(range.clone()), node - range.start)
         }
     };
-    let (files, options) = files(&case);
-    let mut text = format!("Node {node}. Made from {}.\n\nIn this folder:\n\n", case.origin);
-    let checked = match proof {
-        Some(_) => "false.jsonl",
-        None => "p.jsonl",
-    };
+    let (mut files, options) = files(&case);
     let effort = if how == How::Best { "" } else { how.options() };
-    let _ =
-        writeln!(text, "    gcnproof certify g.npz m.safetensors {options} {effort} --proofs p.jsonl --format json");
-    let _ = writeln!(text, "    gcnproof check g.npz m.safetensors {checked}           (and with --exact)");
-    let mut record = Record { area: Area::Edges, kind, message, files, text };
-    if let Some((header, line)) = proof {
-        let header = with_digests(header.clone(), &record.files);
-        let count = line.lines().count();
-        record.files.push(("false.jsonl".into(), format!("{header}\n{line}\n{{\"end\":{count}}}\n").into_bytes()));
-    }
-    record.text += "\n## What is true (brute force)\n\n";
+    let mut text = commands(node, &case.origin, &format!("{options} {effort}"), proof.is_some());
+    files.extend(proof.map(|(header, line)| proof_file(header, line, &files)));
+    text += "\n## What is true (brute force)\n\n";
     for (node, truth) in EdgeOracle::new(&case).all().iter().enumerate().take(40) {
-        let margins: Vec<String> = truth
-            .of
-            .margins
-            .iter()
-            .map(|m| m.as_ref().map_or("-".into(), |m| format!("{:e}", m.approximate())))
-            .collect();
-        let _ = writeln!(
-            record.text,
-            "node {node}: predicted {}, reference {:?}, robust {:?}, removals needed {:?}, smallest margins {}",
-            truth.of.predicted,
-            truth.of.reference,
-            truth.robust(),
-            truth.needed,
-            margins.join(" ")
-        );
+        text += &told(node, &truth.of, &format!(", removals needed {:?}", truth.needed));
     }
-    record.text += "\n## The problem\n\n";
-    let _ = writeln!(record.text, "budget {:?}", case.budget);
-    for node in 0..case.nodes().min(40) {
-        let label = case.graph.labels.as_ref().map(|labels| labels[node]);
-        let (neighbours, attributes) = (case.graph.adjacency.row(node), case.graph.attributes.row(node));
-        let _ =
-            writeln!(record.text, "node {node}: neighbours {neighbours:?}, attributes {attributes:?}, label {label:?}");
-    }
+    let _ = writeln!(text, "\n## The problem\n\nbudget {:?}", case.budget);
+    text += &nodes(&case.graph, 40);
     for (number, layer) in case.model.layers.iter().enumerate() {
         let _ = writeln!(
-            record.text,
+            text,
             "layer {}: {:?}, {}×{} weights {:?}, bias {:?}, linear {:?}",
             number + 1,
             case.operators(number),
@@ -82,28 +45,15 @@ pub fn record(
             layer.linear
         );
     }
-    record
-}
-
-/// The header with the digests of the files as they were written.
-fn with_digests(mut header: Value, files: &[(String, Vec<u8>)]) -> Value {
-    let bytes = |name: &str| files.iter().find(|file| file.0 == name).map(|file| file.1.as_slice()).unwrap_or_default();
-    if let Ok(graph) = gcnproof_files::parse_graph("g.npz", bytes("g.npz"), &Default::default()) {
-        header["header"]["graph"] = json!(graph.digest);
-    }
-    if let Ok(model) = gcnproof_files::parse_model("m.safetensors", bytes("m.safetensors")) {
-        header["header"]["model"] = json!(model.digest);
-    }
-    header
+    Record { area: Area::Edges, kind, message, files, text }
 }
 
 /// Graph, model and lists of a case, and the options of `gcnproof certify` about it.
-fn files(case: &EdgeCase) -> (Vec<(String, Vec<u8>)>, String) {
+fn files(case: &EdgeCase) -> (Vec<RecordFile>, String) {
     let mut files = vec![("g.npz".to_string(), graph_npz("g.npz", &case.graph).unwrap_or_default())];
     let named = case.model.layers.iter().any(|layer| !layer.operators.is_empty());
     // Layers that name operators are written with their description.
-    let layers: Vec<LayerFile> = case.model.layers.clone();
-    let model = model_safetensors("m.safetensors", &layers, Precision::F64, &Default::default());
+    let model = model_safetensors("m.safetensors", &case.model.layers, Precision::F64, &Default::default());
     files.push(("m.safetensors".into(), model.unwrap_or_default()));
     let budget = &case.budget;
     let mut options = format!("--edges remove -E {}", budget.global);

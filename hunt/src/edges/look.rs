@@ -10,20 +10,20 @@ use gcnproof_check::edges::{Checker, Statement};
 use serde_json::{Value, json};
 
 use crate::edges::case::{Edge, EdgeCase};
-use crate::edges::program::Program;
+use crate::edges::program::EdgeProgram;
 use crate::edges::truth::{EdgeOracle, EdgeTruth};
 use crate::edges::{attack, keep};
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::player::{How, guard, stopped};
+use crate::present::both;
 use crate::random::Random;
-use crate::record::Record;
+use crate::record::{Record, Wrong};
 
 /// After this time the other nodes of a case are left out.
 const CASE: Duration = Duration::from_secs(4);
 
 /// Everything that one look at a case needs.
 pub struct Look<'a> {
-    /// The case.
     pub case: &'a EdgeCase,
     /// What the program was asked for.
     pub how: How,
@@ -60,12 +60,12 @@ pub fn look(case: &EdgeCase, attacks: usize, random: &mut Random, counts: &AreaC
 
 impl Look<'_> {
     fn report(&mut self, kind: Kind, node: usize, message: String, proof: Option<(&Value, &str)>) {
-        self.found.push(keep::record(self.case, self.how, (kind, node, message), proof));
+        self.found.push(keep::record(self.case, self.how, Wrong::new(kind, node, message), proof));
     }
 
     fn certify(&mut self, random: &mut Random) {
         let case = self.case;
-        let program = match Program::new(case, self.how) {
+        let program = match EdgeProgram::new(case, self.how) {
             Ok(program) => program,
             Err(problem) => return self.report(Kind::Crash, 0, problem, None),
         };
@@ -175,7 +175,7 @@ impl Look<'_> {
     }
 
     /// The program's own proof, shown to both kinds of arithmetic.
-    fn own_proof(&mut self, program: &Program, result: &EdgeResult, checkers: &[Checker; 2], header: &Value) {
+    fn own_proof(&mut self, program: &EdgeProgram, result: &EdgeResult, checkers: &[Checker; 2], header: &Value) {
         let node = result.node;
         let line = match guard(|| program.certifier.proof_line(result, &checkers[0]).into_line()) {
             Ok(line) => line,
@@ -190,14 +190,11 @@ impl Look<'_> {
             _ => return,
         };
         Counts::add(&self.counts.own, 1);
-        let answers = checkers.each_ref().map(|checker| guard(|| checker.check(&proof)));
-        let [rounded, exactly] = match answers {
-            [Ok(rounded), Ok(exactly)] => [rounded, exactly],
-            [Err(problem), _] | [_, Err(problem)] => {
-                return self.report(Kind::Crash, node, format!("checker: {problem}"), Some((header, &text)));
-            }
-        };
         let shown = Some((header, text.as_str()));
+        let [rounded, exactly] = match both(checkers, &proof, |checker, proof| checker.check(proof)) {
+            Ok(answers) => answers,
+            Err(problem) => return self.report(Kind::Crash, node, problem, shown),
+        };
         if rounded.is_ok() != exactly.is_ok() {
             let text = format!("own proof: rounded {rounded:?}, exactly {exactly:?}");
             self.report(Kind::Disagreement, node, text, shown);
@@ -215,7 +212,7 @@ impl Look<'_> {
     }
 
     /// The radius of a node, with the budget of the case as its limit.
-    fn radius(&mut self, program: &Program, node: usize) {
+    fn radius(&mut self, program: &EdgeProgram, node: usize) {
         let limit = self.case.budget.global.min(64) as usize;
         let found = match guard(|| radii(&program.certifier, &[node], limit, || false, |_, _| ())) {
             Ok(Ok(found)) => found,

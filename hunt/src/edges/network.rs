@@ -3,37 +3,38 @@
 use std::ops::Range;
 
 use crate::edges::case::{Edge, EdgeCase};
-use crate::exact::{Number, least_exponent, parts};
+use crate::exact::{Number, least_exponent};
+use crate::scale::{largest, usual};
 
 /// A rule of message passing as a function of sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rule {
-    kind: Kind,
+pub struct EdgeRule {
+    kind: Normalization,
     with_self: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum Normalization {
     Root,
     Mean,
     Sum,
     Identity,
 }
 
-impl Rule {
+impl EdgeRule {
     /// A rule by its name; none for polynomials and matrices.
-    pub fn named(name: &str) -> Option<Rule> {
+    pub fn named(name: &str) -> Option<EdgeRule> {
         let (kind, with_self) = match name {
-            "gcn" => (Kind::Root, true),
-            "gcn-self" => (Kind::Root, false),
-            "mean" => (Kind::Mean, false),
-            "mean+self" => (Kind::Mean, true),
-            "sum" => (Kind::Sum, false),
-            "sum+self" => (Kind::Sum, true),
-            "identity" => (Kind::Identity, true),
+            "gcn" => (Normalization::Root, true),
+            "gcn-self" => (Normalization::Root, false),
+            "mean" => (Normalization::Mean, false),
+            "mean+self" => (Normalization::Mean, true),
+            "sum" => (Normalization::Sum, false),
+            "sum+self" => (Normalization::Sum, true),
+            "identity" => (Normalization::Identity, true),
             _ => return None,
         };
-        Some(Rule { kind, with_self })
+        Some(EdgeRule { kind, with_self })
     }
 
     /// The entry between a receiver and a sender of these sizes.
@@ -42,22 +43,22 @@ impl Rule {
             return 0.0;
         }
         match self.kind {
-            Kind::Root => 1.0 / (receiver as f64 * sender as f64).sqrt(),
-            Kind::Mean => 1.0 / receiver as f64,
-            Kind::Sum | Kind::Identity => 1.0,
+            Normalization::Root => 1.0 / (receiver as f64 * sender as f64).sqrt(),
+            Normalization::Mean => 1.0 / receiver as f64,
+            Normalization::Sum | Normalization::Identity => 1.0,
         }
     }
 }
 
-struct Term<N> {
-    rule: Rule,
+struct EdgeTerm<N> {
+    rule: EdgeRule,
     /// Entries by the sizes of receiver and sender.
     entries: Vec<N>,
     weight: Vec<N>,
 }
 
-struct Layer<N> {
-    terms: Vec<Term<N>>,
+struct EdgeLayer<N> {
+    terms: Vec<EdgeTerm<N>>,
     bias: Vec<N>,
     /// Has every node its own bias?
     by_node: bool,
@@ -68,7 +69,7 @@ struct Layer<N> {
 
 /// The network; integers stand for themselves times a power of two.
 pub struct EdgeNetwork<N> {
-    layers: [Layer<N>; 2],
+    layers: [EdgeLayer<N>; 2],
     /// Sizes go from 0 to one less than this.
     sizes: usize,
     /// The exponent of the logits.
@@ -76,7 +77,7 @@ pub struct EdgeNetwork<N> {
 }
 
 /// At which exponents all numbers are integers, and how large they get.
-pub struct Scale {
+pub struct EdgeScale {
     /// For each layer: entries, weights, results.
     exponents: [[i32; 3]; 2],
     sizes: usize,
@@ -87,24 +88,20 @@ pub struct Scale {
 }
 
 /// All entries that a rule can have at these sizes.
-fn entries(rule: Rule, sizes: usize) -> Vec<f64> {
+fn entries(rule: EdgeRule, sizes: usize) -> Vec<f64> {
     (0..sizes * sizes).map(|at| rule.entry(at / sizes, at % sizes)).collect()
 }
 
-fn rules(case: &EdgeCase, layer: usize) -> Vec<Rule> {
-    case.operators(layer).iter().filter_map(|name| Rule::named(name)).collect()
+fn rules(case: &EdgeCase, layer: usize) -> Vec<EdgeRule> {
+    case.operators(layer).iter().filter_map(|name| EdgeRule::named(name)).collect()
 }
 
-impl Scale {
+impl EdgeScale {
     /// Of a case.
-    pub fn new(case: &EdgeCase) -> Scale {
+    pub fn new(case: &EdgeCase) -> EdgeScale {
         let longest = (0..case.nodes()).map(|i| case.graph.adjacency.row(i).len()).max().unwrap_or(0);
         let sizes = longest + 2;
-        let mut scale = Scale { exponents: [[0; 3]; 2], sizes, bits: 0.0, moderate: true };
-        let bits = |x: f64, exponent: i32| match parts(x) {
-            (0, _) => 0.0,
-            (mantissa, own) => (mantissa.unsigned_abs() as f64).log2() + f64::from(own - exponent) + 0.01,
-        };
+        let mut scale = EdgeScale { exponents: [[0; 3]; 2], sizes, bits: 0.0, moderate: true };
         let (mut below, mut size) = (0, 0.0f64);
         for (number, layer) in case.model.layers.iter().enumerate() {
             let entries: Vec<f64> = rules(case, number).into_iter().flat_map(|rule| entries(rule, sizes)).collect();
@@ -114,14 +111,12 @@ impl Scale {
                 weight = weight.min(bias - entry - below);
             }
             let result = entry + weight + below;
-            let largest = |values: &[f64], exponent| values.iter().map(|&x| bits(x, exponent)).fold(0.0, f64::max);
             let sent = size + (layer.weight.rows.max(1) as f64).log2() + largest(&layer.weight.values, weight);
             let received = sent + (sizes as f64).log2() + largest(&entries, entry);
             size = received.max(largest(&layer.bias, result)) + 1.0;
             scale.bits = scale.bits.max(size + 1.0);
             scale.exponents[number] = [entry, weight, result];
             below = result;
-            let usual = |x: &f64| *x == 0.0 || (2f64.powi(-60)..2f64.powi(60)).contains(&x.abs());
             scale.moderate &= layer.weight.values.iter().chain(&layer.bias).all(usual);
         }
         scale
@@ -130,13 +125,13 @@ impl Scale {
 
 impl<N: Number> EdgeNetwork<N> {
     /// The network of a case at these exponents.
-    pub fn new(case: &EdgeCase, scale: &Scale) -> EdgeNetwork<N> {
+    pub fn new(case: &EdgeCase, scale: &EdgeScale) -> EdgeNetwork<N> {
         let layer = |number: usize| {
             let file = &case.model.layers[number];
             let [entry, weight, result] = scale.exponents[number];
             let rules = rules(case, number);
             let (inputs, outputs) = (file.weight.rows / rules.len().max(1), file.weight.columns);
-            let term = |(k, &rule): (usize, &Rule)| Term {
+            let term = |(k, &rule): (usize, &EdgeRule)| EdgeTerm {
                 rule,
                 entries: entries(rule, scale.sizes).into_iter().map(|a| N::scaled(a, entry)).collect(),
                 weight: file.weight.values[k * inputs * outputs..(k + 1) * inputs * outputs]
@@ -144,7 +139,7 @@ impl<N: Number> EdgeNetwork<N> {
                     .map(|&w| N::scaled(w, weight))
                     .collect(),
             };
-            Layer {
+            EdgeLayer {
                 terms: rules.iter().enumerate().map(term).collect(),
                 bias: file.bias.iter().map(|&b| N::scaled(b, result)).collect(),
                 by_node: file.bias.len() > outputs,
@@ -159,7 +154,7 @@ impl<N: Number> EdgeNetwork<N> {
     /// `X_n W_k` of the nodes of a component, term after term.
     pub fn messages(&self, case: &EdgeCase, range: &Range<usize>) -> Vec<Vec<N>> {
         let layer = &self.layers[0];
-        let message = |term: &Term<N>| {
+        let message = |term: &EdgeTerm<N>| {
             let mut sums = vec![N::zero(); range.len() * layer.outputs];
             for (at, node) in range.clone().enumerate() {
                 for &d in case.graph.attributes.row(node) {
@@ -174,7 +169,7 @@ impl<N: Number> EdgeNetwork<N> {
     }
 
     /// What one layer makes of messages that have been multiplied by its weights.
-    fn pass(&self, layer: &Layer<N>, left: &Left, first: usize, sent: &[Vec<N>]) -> Vec<N> {
+    fn pass(&self, layer: &EdgeLayer<N>, left: &Remaining, first: usize, sent: &[Vec<N>]) -> Vec<N> {
         let width = layer.outputs;
         let mut sums = Vec::with_capacity(left.neighbours.len() * width);
         for (i, neighbours) in left.neighbours.iter().enumerate() {
@@ -182,7 +177,7 @@ impl<N: Number> EdgeNetwork<N> {
             let bias = if layer.by_node { (first + i) * width } else { 0 };
             sums.extend(layer.bias[bias..bias + width].iter().cloned());
             for (term, sent) in layer.terms.iter().zip(sent) {
-                if term.rule.kind == Kind::Identity {
+                if term.rule.kind == Normalization::Identity {
                     let one = &term.entries[self.sizes + 1];
                     (0..width).for_each(|j| sums[start + j].add_product(one, &sent[i * width + j]));
                     continue;
@@ -200,18 +195,18 @@ impl<N: Number> EdgeNetwork<N> {
     }
 
     /// The pre-activations of all hidden units of a component.
-    pub fn hidden(&self, left: &Left, first: usize, messages: &[Vec<N>]) -> Vec<N> {
+    pub fn hidden(&self, left: &Remaining, first: usize, messages: &[Vec<N>]) -> Vec<N> {
         self.pass(&self.layers[0], left, first, messages)
     }
 
     /// The logits of all nodes of a component, of which these edges are left; `messages` are those of [`EdgeNetwork::messages`].
-    pub fn logits(&self, left: &Left, first: usize, messages: &[Vec<N>]) -> Vec<N> {
+    pub fn logits(&self, left: &Remaining, first: usize, messages: &[Vec<N>]) -> Vec<N> {
         let [below, above] = &self.layers;
         let mut hidden = self.hidden(left, first, messages);
         for row in hidden.chunks_exact_mut(below.outputs) {
             row.iter_mut().zip(&below.linear).filter(|(_, linear)| !**linear).for_each(|(h, _)| h.rectify());
         }
-        let send = |term: &Term<N>| {
+        let send = |term: &EdgeTerm<N>| {
             let mut sent = vec![N::zero(); left.neighbours.len() * above.outputs];
             for (i, row) in hidden.chunks_exact(above.inputs).enumerate() {
                 for (h, weights) in row.iter().zip(term.weight.chunks_exact(above.outputs)) {
@@ -241,23 +236,23 @@ impl EdgeNetwork<f64> {
 }
 
 /// The edges that are left in a component, with ids that start at 0.
-pub struct Left {
+pub struct Remaining {
     /// The neighbours of every node, itself left out.
     pub neighbours: Vec<Vec<usize>>,
     /// Has a node a self-loop?
     pub looped: Vec<bool>,
 }
 
-impl Left {
+impl Remaining {
     /// A component without some edges.
-    pub fn new(case: &EdgeCase, range: &Range<usize>, removed: &[Edge]) -> Left {
+    pub fn new(case: &EdgeCase, range: &Range<usize>, removed: &[Edge]) -> Remaining {
         let first = range.start;
         let gone = |i: usize, j: u32| removed.contains(&((i as u32).min(j), (i as u32).max(j)));
         let row = |i: usize| {
             let row = case.graph.adjacency.row(i).iter().copied();
             row.filter(|&j| j as usize != i && !gone(i, j)).map(|j| j as usize - first).collect()
         };
-        Left {
+        Remaining {
             neighbours: range.clone().map(row).collect(),
             looped: range.clone().map(|i| case.graph.adjacency.contains(i, i as u32)).collect(),
         }

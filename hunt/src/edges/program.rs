@@ -3,25 +3,23 @@
 use gcnproof::edges::{EdgeBudget, EdgeCertifier, EdgeProblem, EdgeResult, edge_header};
 use gcnproof::{Graph, Network, Operator};
 use gcnproof_check::edges::format::Header;
-use gcnproof_check::format::Convention;
 
 use crate::edges::case::EdgeCase;
-use crate::player::{How, guard, stopped};
+use crate::player::{How, convention, guard, stopped};
 
 /// A case as the program sees it.
-pub struct Program {
-    /// The certifier.
+pub struct EdgeProgram {
     pub certifier: EdgeCertifier,
     /// The header of its proofs.
     pub header: Header,
 }
 
-impl Program {
+impl EdgeProgram {
     /// Hands a case to the program.
     ///
     /// # Errors
     /// If the program refuses it, or panics.
-    pub fn new(case: &EdgeCase, how: How) -> Result<Program, String> {
+    pub fn new(case: &EdgeCase, how: How) -> Result<EdgeProgram, String> {
         guard(|| {
             let graph = Graph::from_file(case.graph.clone());
             let rules: Vec<Operator> = case.rules.iter().map(|rule| rule.parse()).collect::<Result<_, _>>()?;
@@ -31,11 +29,11 @@ impl Program {
             let budget = EdgeBudget::per_node(&graph, case.budget.global as usize, &local)
                 .and_then(|budget| budget.keep_one(case.budget.keep_one).freeze_edges(&graph, &frozen))
                 .map_err(|error| error.to_string())?;
-            let classes = if case.labels { Convention::Labels } else { Convention::Predicted };
+            let classes = convention(case.labels);
             let header = edge_header(("graph", "model"), (&network, &rules), &budget, classes);
             let problem = EdgeProblem::new(graph, network, budget).map_err(|error| error.to_string())?;
             let certifier = EdgeCertifier::new(problem).effort(how.effort()).proofs(true).stop(stopped);
-            Ok(Program { certifier, header })
+            Ok(EdgeProgram { certifier, header })
         })?
     }
 

@@ -1,14 +1,13 @@
 //! The truth by brute force: the exact smallest margin of every node over all admissible removals.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use num_bigint::BigInt;
 
 use crate::edges::case::{Edge, EdgeCase};
-use crate::edges::network::{EdgeNetwork, Left, Scale};
+use crate::edges::network::{EdgeNetwork, EdgeScale, Remaining};
 use crate::exact::{Exact, Number};
-use crate::truth::Truth;
+use crate::truth::{Classes, Truth, references, truths};
 
 /// What is true of one node: its margins, and how many removals it takes to break it.
 #[derive(Clone, Debug)]
@@ -19,7 +18,7 @@ pub struct EdgeTruth {
     pub needed: Option<usize>,
 }
 
-enum Plan {
+enum EdgePlan {
     Medium(EdgeNetwork<i128>),
     Filtered(Box<EdgeNetwork<f64>>, Box<EdgeNetwork<BigInt>>),
     Big(Box<EdgeNetwork<BigInt>>),
@@ -28,19 +27,19 @@ enum Plan {
 /// A case made ready for brute force.
 pub struct EdgeOracle<'a> {
     case: &'a EdgeCase,
-    plan: Plan,
+    plan: EdgePlan,
 }
 
 impl<'a> EdgeOracle<'a> {
     /// Prepares a case.
     pub fn new(case: &'a EdgeCase) -> EdgeOracle<'a> {
-        let scale = Scale::new(case);
+        let scale = EdgeScale::new(case);
         let plan = if scale.bits < 125.0 {
-            Plan::Medium(EdgeNetwork::new(case, &scale))
+            EdgePlan::Medium(EdgeNetwork::new(case, &scale))
         } else if scale.moderate {
-            Plan::Filtered(Box::new(EdgeNetwork::new(case, &scale)), Box::new(EdgeNetwork::new(case, &scale)))
+            EdgePlan::Filtered(Box::new(EdgeNetwork::new(case, &scale)), Box::new(EdgeNetwork::new(case, &scale)))
         } else {
-            Plan::Big(Box::new(EdgeNetwork::new(case, &scale)))
+            EdgePlan::Big(Box::new(EdgeNetwork::new(case, &scale)))
         };
         EdgeOracle { case, plan }
     }
@@ -48,9 +47,9 @@ impl<'a> EdgeOracle<'a> {
     /// The truth of all nodes of a component.
     pub fn component(&self, range: Range<usize>) -> Vec<EdgeTruth> {
         match &self.plan {
-            Plan::Medium(network) => self.search(network, range, |x| BigInt::from(*x)),
-            Plan::Big(network) => self.search(network, range, BigInt::clone),
-            Plan::Filtered(floats, network) => self.filtered(floats, network, range),
+            EdgePlan::Medium(network) => self.search(network, range),
+            EdgePlan::Big(network) => self.search(network, range),
+            EdgePlan::Filtered(floats, network) => self.filtered(floats, network, range),
         }
     }
 
@@ -61,48 +60,36 @@ impl<'a> EdgeOracle<'a> {
 
     /// The exact margin of a node over a class after some removals.
     pub fn margin(&self, node: usize, reference: usize, class: usize, removed: &[Edge]) -> Exact {
-        match &self.plan {
-            Plan::Medium(network) => self.after(network, node, (reference, class), removed, |x| BigInt::from(*x)),
-            Plan::Filtered(_, network) | Plan::Big(network) => {
-                self.after(network, node, (reference, class), removed, BigInt::clone)
+        let at = (node - self.case.component_of(node).start) * self.case.classes();
+        let [y, other] = match &self.plan {
+            EdgePlan::Medium(network) => self.after(network, node, [at + reference, at + class], removed),
+            EdgePlan::Filtered(_, network) | EdgePlan::Big(network) => {
+                self.after(network, node, [at + reference, at + class], removed)
             }
-        }
+        };
+        y.plus(&other.negated())
     }
 
-    fn after<N: Number>(
+    /// Some logits of the component of a node after some removals.
+    fn after<N: Number + Into<BigInt>>(
         &self,
         network: &EdgeNetwork<N>,
         node: usize,
-        (reference, class): (usize, usize),
+        places: [usize; 2],
         removed: &[Edge],
-        big: impl Fn(&N) -> BigInt,
-    ) -> Exact {
+    ) -> [Exact; 2] {
         let range = self.case.component_of(node);
-        let left = Left::new(self.case, &range, removed);
+        let left = Remaining::new(self.case, &range, removed);
         let logits = network.logits(&left, range.start, &network.messages(self.case, &range));
-        let at = (node - range.start) * self.case.classes();
-        Exact { integer: big(&logits[at + reference]) - big(&logits[at + class]), exponent: network.exponent }
+        places.map(|at| Exact { integer: logits[at].clone().into(), exponent: network.exponent })
     }
 
     /// Predicted and reference classes, from the logits without removals.
-    fn references<N: Number>(&self, logits: &[N], range: &Range<usize>) -> Vec<(usize, Option<usize>)> {
-        let classes = self.case.classes();
-        let one = |node: usize| {
-            let row = &logits[(node - range.start) * classes..][..classes];
-            let predicted =
-                (1..classes).fold(0, |best, class| if row[best].is_less(&row[class]) { class } else { best });
-            let label = self.case.graph.labels.as_ref().and_then(|labels| labels[node]).map(|label| label as usize);
-            (predicted, if self.case.labels { label.filter(|&label| label < classes) } else { Some(predicted) })
-        };
-        range.clone().map(one).collect()
+    fn references<N: Number>(&self, logits: &[N], range: &Range<usize>) -> Vec<Classes> {
+        references(logits, self.case.classes(), &self.case.graph, self.case.labels, range)
     }
 
-    fn search<N: Number>(
-        &self,
-        network: &EdgeNetwork<N>,
-        range: Range<usize>,
-        big: impl Fn(&N) -> BigInt,
-    ) -> Vec<EdgeTruth> {
+    fn search<N: Number + Into<BigInt>>(&self, network: &EdgeNetwork<N>, range: Range<usize>) -> Vec<EdgeTruth> {
         let mut least = Least::default();
         self.each_set(network, &range, |removed, logits| {
             if least.references.is_empty() {
@@ -110,7 +97,7 @@ impl<'a> EdgeOracle<'a> {
             }
             least.take(logits, removed.len(), self.case.classes());
         });
-        self.truths(&least, |x| Exact { integer: big(x), exponent: network.exponent })
+        least.truths(self.case.classes(), network.exponent)
     }
 
     /// Floats with a proven error choose the sets that can matter; integers decide among those.
@@ -122,7 +109,8 @@ impl<'a> EdgeOracle<'a> {
     ) -> Vec<EdgeTruth> {
         let classes = self.case.classes();
         let messages = network.messages(self.case, &range);
-        let exact = |removed: &[Edge]| network.logits(&Left::new(self.case, &range, removed), range.start, &messages);
+        let exact =
+            |removed: &[Edge]| network.logits(&Remaining::new(self.case, &range, removed), range.start, &messages);
         let references = self.references(&exact(&[]), &range);
         // Fewer than 2¹⁰ roundings on the way of each term into a logit.
         let error = floats.magnitude() * 2f64.powi(-41);
@@ -160,31 +148,15 @@ impl<'a> EdgeOracle<'a> {
         for removed in &chosen {
             least.take(&exact(removed), removed.len(), classes);
         }
-        self.truths(&least, |x: &BigInt| Exact { integer: x.clone(), exponent: network.exponent })
-    }
-
-    fn truths<N: Number>(&self, least: &Least<N>, exact: impl Fn(&N) -> Exact) -> Vec<EdgeTruth> {
-        let classes = self.case.classes();
-        let one = |(row, &(predicted, reference)): (usize, &(usize, Option<usize>))| EdgeTruth {
-            of: Truth {
-                predicted,
-                reference,
-                margins: (0..classes)
-                    .map(|class| {
-                        reference.filter(|&y| y != class).map(|_| exact(&least.margins[row * classes + class]))
-                    })
-                    .collect(),
-            },
-            needed: least.needed[row],
-        };
-        least.references.iter().enumerate().map(one).collect()
+        least.truths(classes, network.exponent)
     }
 
     /// Shows every admissible set with the logits after it, the empty set first.
     fn each_set<N: Number>(&self, network: &EdgeNetwork<N>, range: &Range<usize>, mut see: impl FnMut(&[Edge], &[N])) {
         let messages = network.messages(self.case, range);
-        let mut left = Left::new(self.case, range, &[]);
-        let mut visit = |removed: &[Edge], left: &Left| see(removed, &network.logits(left, range.start, &messages));
+        let mut left = Remaining::new(self.case, range, &[]);
+        let mut visit =
+            |removed: &[Edge], left: &Remaining| see(removed, &network.logits(left, range.start, &messages));
         let caps: Vec<u64> = range.clone().map(|node| self.case.cap(node)).collect();
         let edges = self.case.edges(range.clone()).into_iter().filter(|edge| !self.case.budget.frozen.contains(edge));
         let edges: Vec<Edge> = edges.collect();
@@ -198,12 +170,12 @@ struct Listing<'a> {
     edges: Vec<Edge>,
     caps: Vec<u64>,
     first: usize,
-    left: &'a mut Left,
+    left: &'a mut Remaining,
     removed: Vec<Edge>,
 }
 
 impl Listing<'_> {
-    fn visit(&mut self, from: usize, more: u64, see: &mut impl FnMut(&[Edge], &Left)) {
+    fn visit(&mut self, from: usize, more: u64, see: &mut impl FnMut(&[Edge], &Remaining)) {
         see(&self.removed, self.left);
         if more == 0 {
             return;
@@ -226,7 +198,7 @@ impl Listing<'_> {
 
 /// How many admissible sets a component has, or `limit` if there are more.
 pub fn count(case: &EdgeCase, range: Range<usize>, limit: usize) -> usize {
-    let mut left = Left::new(case, &range, &[]);
+    let mut left = Remaining::new(case, &range, &[]);
     let caps = range.clone().map(|node| case.cap(node)).collect();
     let edges = case.edges(range.clone()).into_iter().filter(|edge| !case.budget.frozen.contains(edge)).collect();
     let mut listing = Listing { edges, caps, first: range.start, left: &mut left, removed: Vec::new() };
@@ -244,7 +216,7 @@ pub fn count(case: &EdgeCase, range: Range<usize>, limit: usize) -> usize {
 
 /// The smallest margins so far, and the sizes of the smallest sets that break nodes.
 struct Least<N> {
-    references: Vec<(usize, Option<usize>)>,
+    references: Vec<Classes>,
     margins: Vec<N>,
     needed: Vec<Option<usize>>,
 }
@@ -281,15 +253,16 @@ impl<N: Number> Least<N> {
     }
 }
 
+impl<N: Number + Into<BigInt>> Least<N> {
+    fn truths(self, classes: usize, exponent: i32) -> Vec<EdgeTruth> {
+        let all = truths(&self.references, classes, self.margins, exponent);
+        all.into_iter().zip(self.needed).map(|(of, needed)| EdgeTruth { of, needed }).collect()
+    }
+}
+
 impl EdgeTruth {
     /// Is every margin positive?
     pub fn robust(&self) -> Option<bool> {
         self.of.robust()
-    }
-
-    /// Is the smallest margin 0?
-    pub fn tied(&self) -> bool {
-        let least = self.of.margins.iter().flatten().map(Exact::sign).min();
-        least == Some(Ordering::Equal)
     }
 }

@@ -1,22 +1,21 @@
 //! Questions about one attack for the whole graph.
 
-use gcnproof_check::format::Convention;
 use gcnproof_check::{Attack, Options, Question};
 use serde_json::json;
 
-use crate::case::{Rule, Way};
+use crate::case::Way;
 use crate::collective::attack::proof;
 use crate::collective::keep;
 use crate::collective::look::graph;
-use crate::collective::program::Program;
+use crate::collective::program::CollectiveProgram;
 use crate::collective::truth::worst;
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::network::Flips;
-use crate::player::{How, guard};
-use crate::questions::flips::statement;
-use crate::questions::{ask, near, near_locals, some_nodes, tampered, text};
+use crate::player::{How, convention, guard};
+use crate::questions::flips::{name, statement};
+use crate::questions::{ask, near, near_locals, some_nodes, tampered};
 use crate::random::Random;
-use crate::record::Record;
+use crate::record::{Record, text};
 
 /// Questions about one file.
 const QUESTIONS: usize = 10;
@@ -30,7 +29,7 @@ pub fn look(seed: u64, number: u64, random: &mut Random, counts: &AreaCounts) ->
     if truth.counted.is_empty() {
         return found;
     }
-    let Ok(program) = Program::new(&case, &truth.counted, How::Best.effort()) else { return found };
+    let Ok(program) = CollectiveProgram::new(&case, &truth.counted, How::Best.effort()) else { return found };
     let Ok(Ok(Some(own))) = guard(|| proof(&case, &scope, &program)) else { return found };
     let stated = own.last().and_then(|line| line["claim"]["bound"].as_u64()).unwrap_or(0);
     for _ in 0..QUESTIONS {
@@ -64,7 +63,7 @@ pub fn look(seed: u64, number: u64, random: &mut Random, counts: &AreaCounts) ->
             _ => near(stated, random),
         };
         let question = Question {
-            classes: if asked.labels { Convention::Labels } else { Convention::Predicted },
+            classes: convention(asked.labels),
             nodes: limits.nodes.as_ref().map(|nodes: &Vec<usize>| nodes.iter().map(|&node| node as u32).collect()),
             ..Question::new(Attack::Collective {
                 budget: statement(&asked),
@@ -77,10 +76,6 @@ pub fn look(seed: u64, number: u64, random: &mut Random, counts: &AreaCounts) ->
         if changed && let Some(claim) = file.last_mut().filter(|line| line["claim"]["lines"].is_u64()) {
             claim["claim"]["lines"] = json!(own.len() - 2);
         }
-        let name = |rule: &Rule| match rule {
-            Rule::Named(name) => name.to_string(),
-            Rule::Matrix(matrix) => format!("matrix:{}", gcnproof_check::matrix_digest(matrix)),
-        };
         let options = Options {
             matrices: program.certifier.network().own_matrices(),
             message_passing: case.rules.iter().map(name).collect(),
@@ -93,9 +88,9 @@ pub fn look(seed: u64, number: u64, random: &mut Random, counts: &AreaCounts) ->
         let text = text(&file);
         let mut report = |kind: Kind, message: String| {
             let message = format!("{message}; question {question:?}");
-            found.push(keep::record(&asked, &limits, &truth, (kind, message), Some(&text)));
+            found.push(keep::record(&asked, &limits, &truth, kind, message, Some(&text)));
         };
-        let summary = match ask((&case.graph, &case.model), &options, &text) {
+        let summary = match ask(&case.graph, &case.model, &options, &text) {
             Ok(summary) => summary,
             Err(problem) => {
                 report(Kind::Crash, problem);

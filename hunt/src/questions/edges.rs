@@ -2,20 +2,19 @@
 
 use gcnproof_check::edges::format::{Line, Removals};
 use gcnproof_check::edges::{Checker, Statement};
-use gcnproof_check::format::{Convention, Local};
 use gcnproof_check::{Attack, Options, Question};
 use serde_json::{Value, json};
 
 use crate::edges::case::EdgeCase;
 use crate::edges::generate::generate;
 use crate::edges::keep;
-use crate::edges::program::Program;
+use crate::edges::program::EdgeProgram;
 use crate::edges::truth::{EdgeOracle, EdgeTruth, count};
 use crate::finding::{AreaCounts, Counts, Kind};
-use crate::player::{How, guard};
-use crate::questions::{ask, false_answers, near, near_locals, some_nodes, tampered, text};
+use crate::player::{How, convention, guard};
+use crate::questions::{OwnFile, ask, false_answers, near, near_locals, some_nodes, stated, tampered};
 use crate::random::Random;
-use crate::record::Record;
+use crate::record::{Record, Wrong, text};
 
 /// Questions about one file.
 const QUESTIONS: usize = 12;
@@ -26,16 +25,16 @@ pub fn look(seed: u64, number: u64, random: &mut Random, counts: &AreaCounts) ->
     let case = generate(seed ^ 0x9e57, number, components);
     Counts::add(&counts.problems, components);
     let mut found = Vec::new();
-    let Some((header, lines)) = own_file(&case) else { return found };
+    let Some(own) = own_file(&case) else { return found };
     for _ in 0..QUESTIONS {
-        question(&case, &header, &lines, random, counts, &mut found);
+        question(&case, &own, random, counts, &mut found);
     }
     found
 }
 
 /// The file that the program writes about a case.
-fn own_file(case: &EdgeCase) -> Option<(Value, Vec<Value>)> {
-    let program = Program::new(case, How::Complete).ok()?;
+fn own_file(case: &EdgeCase) -> Option<OwnFile> {
+    let program = EdgeProgram::new(case, How::Complete).ok()?;
     let statement = guard(|| Statement::new(&case.graph, &case.model, &program.header)).ok()?.ok()?;
     let checker = Checker::new(&statement, false);
     let truths = EdgeOracle::new(case).all();
@@ -47,17 +46,10 @@ fn own_file(case: &EdgeCase) -> Option<(Value, Vec<Value>)> {
             lines.extend(serde_json::to_value(&line));
         }
     }
-    Some((json!({ "header": program.header }), lines))
+    Some(OwnFile { header: json!({ "header": program.header }), lines })
 }
 
-fn question(
-    case: &EdgeCase,
-    header: &Value,
-    lines: &[Value],
-    random: &mut Random,
-    counts: &AreaCounts,
-    found: &mut Vec<Record>,
-) {
+fn question(case: &EdgeCase, own_file: &OwnFile, random: &mut Random, counts: &AreaCounts, found: &mut Vec<Record>) {
     let mut asked = case.clone();
     let own = random.percent(25);
     if !own {
@@ -90,27 +82,21 @@ fn question(
         same_rules = asked.rules == case.rules;
     }
     let budget = &asked.budget;
-    let uniform = budget.local.windows(2).all(|pair| pair[0] == pair[1]);
     let removals = Removals {
         global: budget.global,
-        local: match uniform {
-            true => Local::Uniform(budget.local.first().copied().unwrap_or(0)),
-            false => Local::PerNode(budget.local.clone()),
-        },
+        local: stated(&budget.local),
         keep_one: budget.keep_one,
         frozen: budget.frozen.iter().copied().collect(),
     };
     let question = Question {
-        classes: if asked.labels { Convention::Labels } else { Convention::Predicted },
+        classes: convention(asked.labels),
         nodes: if own { None } else { some_nodes(case.nodes(), random) },
         ..Question::new(Attack::Removals(removals))
     };
     if case.components.iter().any(|range| count(&asked, range.clone(), 1500) >= 1500) {
         return;
     }
-    let mut file = vec![header.clone()];
-    file.extend_from_slice(lines);
-    file.push(json!({ "end": lines.len() }));
+    let mut file = own_file.whole();
     let changed = tampered(&mut file, random);
     let robust: Vec<Option<bool>> = EdgeOracle::new(&asked).all().iter().map(EdgeTruth::robust).collect();
     options.question = Some(question.clone());
@@ -121,9 +107,9 @@ fn question(
     let mut report = |kind: Kind, node: usize, message: String| {
         let message = format!("{message}; question {question:?}, message passing {:?}", options.message_passing);
         let line = file[1..].iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
-        found.push(keep::record(&asked, How::Complete, (kind, node, message), Some((&file[0], &line))));
+        found.push(keep::record(&asked, How::Complete, Wrong::new(kind, node, message), Some((&file[0], &line))));
     };
-    let summary = match ask((&case.graph, &case.model), &options, &text) {
+    let summary = match ask(&case.graph, &case.model, &options, &text) {
         Ok(summary) => summary,
         Err(problem) => return report(Kind::Crash, 0, problem),
     };
@@ -131,7 +117,7 @@ fn question(
     for (kind, node, message) in false_answers(&summary, &question, &robust) {
         report(kind, node, message);
     }
-    if own && same_rules && !changed && lines.len() == case.nodes() && summary.answered() != Some(true) {
+    if own && same_rules && !changed && own_file.lines.len() == case.nodes() && summary.answered() != Some(true) {
         report(Kind::Rejected, 0, format!("the file's own question is not proved: {:?}", summary.unmet));
     }
 }

@@ -8,18 +8,17 @@ use serde_json::{Value, json};
 
 use crate::area::Area;
 use crate::deployed::execution::{Aim, Deployment};
-use crate::deployed::program::Program;
+use crate::deployed::program::DeployedProgram;
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::network::Flips;
-use crate::player::{How, guard};
+use crate::player::{How, convention, guard};
 use crate::questions::flips::statement;
-use crate::questions::{ask, tampered, text};
+use crate::questions::{OwnFile, ask, tampered};
 use crate::random::Random;
-use crate::record::Record;
+use crate::record::{Record, Wrong, text};
 use crate::terms::case::TermCase;
 use crate::terms::generate::{Numbers, generate};
 use crate::terms::keep;
-use crate::terms::truth::TermOracle;
 
 /// Questions about one file.
 const QUESTIONS: usize = 8;
@@ -33,22 +32,22 @@ pub fn look(seed: u64, number: u64, random: &mut Random, counts: &AreaCounts) ->
         operator_error: random.percent(40).then(|| random.pick(&[0, 1, 7, 8, 100])),
         ..gcnproof::Execution::FLOAT32
     };
-    let Some((header, lines)) = own_file(&case, stated) else { return found };
+    let Some(own) = own_file(&case, stated) else { return found };
     for _ in 0..QUESTIONS {
-        question(&case, &header, &lines, random, counts, &mut found);
+        question(&case, &own, random, counts, &mut found);
     }
     found
 }
 
 /// The file that the program writes about a case.
-fn own_file(case: &TermCase, stated: gcnproof::Execution) -> Option<(Value, Vec<Value>)> {
-    let program = Program::new(case, stated, How::Complete).ok()?;
+fn own_file(case: &TermCase, stated: gcnproof::Execution) -> Option<OwnFile> {
+    let program = DeployedProgram::new(case, stated, How::Complete).ok()?;
     let model = &case.base.model;
     let statement = guard(|| Statement::new(&case.base.graph, model, &program.header, &model.matrices)).ok()?.ok()?;
     let checker = Checker::new(&statement, false);
     let mut workspace = Workspace::default();
     let mut lines = Vec::new();
-    for (node, truth) in TermOracle::new(case).all().iter().enumerate() {
+    for (node, truth) in case.oracle().all().iter().enumerate() {
         let Some(reference) = truth.reference else { continue };
         let line = guard(|| {
             let result = program.certifier.certify_class(node, reference, truth.predicted, &mut workspace);
@@ -58,25 +57,16 @@ fn own_file(case: &TermCase, stated: gcnproof::Execution) -> Option<(Value, Vec<
             lines.extend(serde_json::to_value(&line));
         }
     }
-    Some((json!({ "header": program.header }), lines))
+    Some(OwnFile { header: json!({ "header": program.header }), lines })
 }
 
-fn question(
-    case: &TermCase,
-    header: &Value,
-    lines: &[Value],
-    random: &mut Random,
-    counts: &AreaCounts,
-    found: &mut Vec<Record>,
-) {
+fn question(case: &TermCase, own_file: &OwnFile, random: &mut Random, counts: &AreaCounts, found: &mut Vec<Record>) {
     let asked = random.percent(80).then(|| Execution {
         operator_error: random.percent(30).then(|| random.pick(&[0, 1, 8, 9])),
         flush_subnormals: random.percent(10),
         ..Execution::default()
     });
-    let mut file = vec![header.clone()];
-    file.extend_from_slice(lines);
-    file.push(json!({ "end": lines.len() }));
+    let mut file = own_file.whole();
     match random.below(5) {
         // Smaller errors than the program states, or none.
         0 => {
@@ -95,13 +85,8 @@ fn question(
         2 => file[0]["header"]["deployed"]["precision"] = json!(random.pick(&[8, 23, 24, 25, 53])),
         _ => drop(tampered(&mut file, random)),
     }
-    let labels = case.base.labels;
     let question = Question {
-        classes: if labels {
-            gcnproof_check::format::Convention::Labels
-        } else {
-            gcnproof_check::format::Convention::Predicted
-        },
+        classes: convention(case.base.labels),
         ..Question::new(Attack::Flips(statement(&case.base), asked))
     };
     let options =
@@ -111,9 +96,10 @@ fn question(
     let mut report = |kind: Kind, node: usize, message: String| {
         let line = file[1..].iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
         let message = format!("{message}; question {question:?}");
-        found.push(keep::record(Area::Questions, case, (kind, node, message), "--complete", Some((&file[0], &line))));
+        let wrong = Wrong::new(kind, node, message);
+        found.push(keep::record(Area::Questions, case, wrong, "--complete", Some((&file[0], &line))));
     };
-    let summary = match ask((&case.base.graph, &case.base.model), &options, &text) {
+    let summary = match ask(&case.base.graph, &case.base.model, &options, &text) {
         Ok(summary) => summary,
         Err(problem) => return report(Kind::Crash, 0, problem),
     };
@@ -122,7 +108,7 @@ fn question(
     if asked.is_some() && stated.is_none_or(Value::is_null) && summary.answers.iter().any(Option::is_some) {
         report(Kind::Accepted, 0, "executions are asked about, and a file about exact arithmetic answers".into());
     }
-    let truths = TermOracle::new(case).all();
+    let truths = case.oracle().all();
     let execution = asked.map(|asked| gcnproof::Execution {
         precision: asked.precision,
         operator_error: asked.operator_error,
@@ -142,7 +128,7 @@ fn question(
         let Some(deployment) = deployment.as_ref().filter(|_| *answer == Verdict::Robust) else { continue };
         let range = case.base.component_of(node);
         let sets = Flips::new(&case.base, range.clone()).sets();
-        let attributes = case.attributes(&range, &sets[random.below(sets.len())]);
+        let attributes = case.base.attributes_after(&range, &sets[random.below(sets.len())]);
         let class = (reference + 1 + random.below(classes - 1)) % classes;
         let aim = Aim { node, reference, class, side: -1.0 };
         let computed = deployment.run(&range, &attributes, Some(aim), random);

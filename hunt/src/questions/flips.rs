@@ -1,8 +1,8 @@
 //! Questions about flipped attributes.
 
-use gcnproof_check::format::{BudgetStatement, Convention, Direction, Line, Local};
+use gcnproof_check::format::{BudgetStatement, Direction, Line};
 use gcnproof_check::{Attack, Checker, Execution, Options, Question};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::area::Area;
 use crate::case::{Case, Rule, Way};
@@ -10,10 +10,10 @@ use crate::finding::{AreaCounts, Counts, Kind};
 use crate::generate::generate;
 use crate::keep::describe;
 use crate::network::Flips;
-use crate::player::{How, Player, guard};
-use crate::questions::{ask, false_answers, near, near_locals, some_nodes, tampered, text};
+use crate::player::{How, Player, convention, guard};
+use crate::questions::{OwnFile, ask, false_answers, near, near_locals, some_nodes, stated, tampered};
 use crate::random::Random;
-use crate::record::Record;
+use crate::record::{Record, Wrong, text};
 use crate::truth::{Oracle, Truth};
 
 /// Questions about one file.
@@ -25,15 +25,15 @@ pub fn look(seed: u64, number: u64, random: &mut Random, counts: &AreaCounts) ->
     let case = generate(seed ^ 0x9e57, number, components);
     Counts::add(&counts.problems, components);
     let mut found = Vec::new();
-    let Some((header, lines)) = own_file(&case) else { return found };
+    let Some(own) = own_file(&case) else { return found };
     for _ in 0..QUESTIONS {
-        question(&case, &header, &lines, random, counts, &mut found);
+        question(&case, &own, random, counts, &mut found);
     }
     found
 }
 
 /// The file that the program writes about a case.
-fn own_file(case: &Case) -> Option<(Value, Vec<Value>)> {
+fn own_file(case: &Case) -> Option<OwnFile> {
     let player = Player::new(case).ok()?;
     let statement = player.statement(&player.header).ok()?;
     let checker = guard(|| Checker::new(&statement, false)).ok()?;
@@ -44,18 +44,11 @@ fn own_file(case: &Case) -> Option<(Value, Vec<Value>)> {
         }
     });
     seen.ok()?;
-    Some((json!({ "header": player.header }), lines))
+    Some(OwnFile { header: json!({ "header": player.header }), lines })
 }
 
 /// One question about a file, perhaps tampered with.
-fn question(
-    case: &Case,
-    header: &Value,
-    lines: &[Value],
-    random: &mut Random,
-    counts: &AreaCounts,
-    found: &mut Vec<Record>,
-) {
+fn question(case: &Case, own_file: &OwnFile, random: &mut Random, counts: &AreaCounts, found: &mut Vec<Record>) {
     let mut asked = case.clone();
     let own = random.percent(25);
     if !own {
@@ -86,30 +79,25 @@ fn question(
     let nodes = if own { None } else { some_nodes(case.nodes(), random) };
     let budget = statement(&asked);
     let question = Question {
-        classes: if asked.labels { Convention::Labels } else { Convention::Predicted },
+        classes: convention(asked.labels),
         nodes,
         ..Question::new(Attack::Flips(budget, random.percent(8).then(Execution::default)))
     };
-    let mut file = vec![header.clone()];
-    file.extend_from_slice(lines);
-    file.push(json!({ "end": lines.len() }));
+    let mut file = own_file.whole();
     let changed = tampered(&mut file, random);
     if case.components.iter().any(|range| Flips::new(&asked, range.clone()).count(1500) >= 1500) {
         return;
     }
-    let truths: Vec<Truth> = {
-        let oracle = Oracle::new(&asked);
-        asked.components.iter().flat_map(|range| oracle.component(range.clone())).collect()
-    };
-    let robust: Vec<Option<bool>> = truths.iter().map(Truth::robust).collect();
+    let robust: Vec<Option<bool>> = Oracle::new(&asked).all().iter().map(Truth::robust).collect();
     options.question = Some(question.clone());
     Counts::add(&counts.shown, 1);
     Counts::add(&counts.nodes, case.nodes());
     let text = text(&file);
     let mut report = |kind: Kind, node: usize, message: String| {
-        found.push(record(&asked, &question, &options.message_passing, (kind, node, message), &text));
+        let wrong = Wrong::new(kind, node, message);
+        found.push(record(&asked, &question, &options.message_passing, wrong, &text));
     };
-    let summary = match ask((&case.graph, &case.model), &options, &text) {
+    let summary = match ask(&case.graph, &case.model, &options, &text) {
         Ok(summary) => summary,
         Err(problem) => return report(Kind::Crash, 0, problem),
     };
@@ -124,7 +112,8 @@ fn question(
         report(kind, node, message);
     }
     // The file's own question is answered, if it answers for all nodes.
-    let whole = lines.len() == case.nodes() && asked.rules.iter().zip(&case.rules).all(|(a, b)| name(a) == name(b));
+    let whole =
+        own_file.lines.len() == case.nodes() && asked.rules.iter().zip(&case.rules).all(|(a, b)| name(a) == name(b));
     if own && whole && !changed && !executions && summary.answered() != Some(true) {
         report(Kind::Rejected, 0, format!("the file's own question is not proved: {:?}", summary.unmet));
     }
@@ -137,7 +126,8 @@ fn matrix(rule: &Rule) -> Option<std::sync::Arc<gcnproof_files::SparseMatrix>> {
     }
 }
 
-fn name(rule: &Rule) -> String {
+/// A rule as files and options name it.
+pub fn name(rule: &Rule) -> String {
     match rule {
         Rule::Named(name) => name.to_string(),
         Rule::Matrix(matrix) => format!("matrix:{}", gcnproof_check::matrix_digest(matrix)),
@@ -147,13 +137,9 @@ fn name(rule: &Rule) -> String {
 /// The budget of a case as a question has it.
 pub fn statement(case: &Case) -> BudgetStatement {
     let budget = &case.budget;
-    let uniform = budget.local.windows(2).all(|pair| pair[0] == pair[1]);
     BudgetStatement {
         global: budget.global,
-        local: match uniform {
-            true => Local::Uniform(budget.local.first().copied().unwrap_or(0)),
-            false => Local::PerNode(budget.local.clone()),
-        },
+        local: stated(&budget.local),
         direction: match budget.way {
             Way::Both => Direction::Both,
             Way::Add => Direction::Add,
@@ -163,13 +149,8 @@ pub fn statement(case: &Case) -> BudgetStatement {
     }
 }
 
-fn record(
-    case: &Case,
-    question: &Question,
-    rules: &[String],
-    (kind, node, message): (Kind, usize, String),
-    proof: &str,
-) -> Record {
+fn record(case: &Case, question: &Question, rules: &[String], wrong: Wrong, proof: &str) -> Record {
+    let Wrong { kind, node, message } = wrong;
     let graph = gcnproof_files::write::graph_npz("g.npz", &case.graph).unwrap_or_default();
     let text = format!(
         "Node {node}. The file is false.jsonl (digests are `graph` and `model`), the question {question:?} with message passing {rules:?}.\n\n{}",

@@ -12,9 +12,10 @@ pub mod edges;
 pub mod executions;
 pub mod flips;
 
+use gcnproof_check::format::Local;
 use gcnproof_check::{Options, Question, Summary, Verdict, check};
 use gcnproof_files::{GraphFile, ModelFile};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::finding::Kind;
 use crate::mutate::change;
@@ -65,13 +66,32 @@ fn tampered(lines: &mut [Value], random: &mut Random) -> bool {
     true
 }
 
-/// The text of some lines.
-fn text(lines: &[Value]) -> String {
-    lines.iter().map(|line| format!("{line}\n")).collect()
+/// What the program writes about a case.
+struct OwnFile {
+    /// `{"header":…}`.
+    header: Value,
+    /// Lines of nodes.
+    lines: Vec<Value>,
+}
+
+impl OwnFile {
+    /// All lines of the file.
+    fn whole(&self) -> Vec<Value> {
+        let end = json!({ "end": self.lines.len() });
+        std::iter::once(&self.header).chain(&self.lines).chain([&end]).cloned().collect()
+    }
+}
+
+/// Local budgets as questions have them.
+fn stated(local: &[u64]) -> Local {
+    match local.windows(2).all(|pair| pair[0] == pair[1]) {
+        true => Local::Uniform(local.first().copied().unwrap_or(0)),
+        false => Local::PerNode(local.to_vec()),
+    }
 }
 
 /// Asks; a panic is an error.
-fn ask((graph, model): (&GraphFile, &ModelFile), options: &Options, text: &str) -> Result<Summary, String> {
+fn ask(graph: &GraphFile, model: &ModelFile, options: &Options, text: &str) -> Result<Summary, String> {
     guard(|| check(graph, model, options, text.as_bytes(), |_| ()))
 }
 

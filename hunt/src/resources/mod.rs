@@ -26,7 +26,7 @@ use crate::record::Record;
 
 /// What a search for expensive files is told.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ResourceSettings {
     /// The seed of everything.
     pub seed: u64,
     /// Stops after so much time.
@@ -55,7 +55,7 @@ struct Most {
 }
 
 /// Shows files until the end, or until everything is stopped; returns how many findings there were.
-pub fn run(settings: &Settings, say: &(dyn Fn(&str) + Sync)) -> u64 {
+pub fn run(settings: &ResourceSettings, say: &(dyn Fn(&str) + Sync)) -> u64 {
     let start = Instant::now();
     let counts = Counts::default();
     let folder = std::env::temp_dir().join(format!("gcnproof-resources-{}", std::process::id()));
@@ -120,7 +120,7 @@ pub fn run(settings: &Settings, say: &(dyn Fn(&str) + Sync)) -> u64 {
                 let name = format!("{}-resources-{}-{number}", kind.name(), settings.seed);
                 let mut place = String::new();
                 if let Some(out) = settings.out.as_ref().filter(|_| before < settings.kept) {
-                    let record = record(stage, &file, (kind, message.clone()), exact);
+                    let record = record(stage, &file, kind, message.clone(), exact);
                     match record.keep(out, &name) {
                         Ok(folder) => place = format!(" -> {}", folder.display()),
                         Err(error) => place = format!(" (cannot be kept: {error})"),
@@ -151,7 +151,7 @@ fn told(most: &Most, shown: u64, elapsed: Duration, counts: &Counts) -> String {
     )
 }
 
-fn record(stage: &stage::Stage, file: &templates::File, (kind, message): (Kind, String), exact: bool) -> Record {
+fn record(stage: &stage::Stage, file: &templates::File, kind: Kind, message: String, exact: bool) -> Record {
     let name = if file.compressed { "p.jsonl.zst" } else { "p.jsonl" };
     let exact = if exact { " --exact" } else { "" };
     let mut files = vec![(name.to_string(), file.bytes.clone())];

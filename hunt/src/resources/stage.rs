@@ -16,13 +16,11 @@ pub struct Stage {
     pub name: &'static str,
     /// Its files.
     pub graph: PathBuf,
-    /// The model.
     pub model: PathBuf,
     /// Their digests.
     pub digests: (String, String),
     /// Nodes, attributes, hidden units of each layer, classes.
     pub nodes: usize,
-    /// Attributes.
     pub attributes: usize,
     /// Units of each layer, the last being classes.
     pub widths: Vec<usize>,
@@ -73,10 +71,7 @@ pub fn write_all(folder: &Path) -> io::Result<Vec<Stage>> {
             layers.push(LayerFile {
                 weight: DenseMatrix { rows: inputs, columns: outputs, values },
                 bias: (0..outputs).map(|_| f64::from((random.unit() - 0.5) as f32)).collect(),
-                operators: Vec::new(),
-                linear: Vec::new(),
-                weight_name: String::new(),
-                bias_name: None,
+                ..LayerFile::default()
             });
             inputs = outputs;
         }

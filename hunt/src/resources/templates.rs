@@ -16,7 +16,6 @@ const LONGEST: usize = 4096;
 pub struct File {
     /// What it is, in a few words.
     pub what: String,
-    /// Its bytes.
     pub bytes: Vec<u8>,
     /// Is it a frame of zstd?
     pub compressed: bool,

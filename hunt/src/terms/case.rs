@@ -6,16 +6,16 @@ use std::sync::Arc;
 use gcnproof_files::SparseMatrix;
 
 use crate::case::{Case, matrix};
-use crate::operator::Rows;
-use crate::terms::description::{Description, Passing};
+use crate::network::{Network, NumericLayer, NumericTerm};
+use crate::terms::description::{Description, Passing, Term};
 use crate::terms::operator::rows;
+use crate::truth::Oracle;
 
 /// A case with a described network.
 #[derive(Clone, Debug)]
 pub struct TermCase {
     /// Graph, budget and components; its model is the chain that the program makes of the description, and it has no rules.
     pub base: Case,
-    /// The network.
     pub network: Description,
 }
 
@@ -30,12 +30,28 @@ impl TermCase {
         Ok(TermCase { base, network })
     }
 
-    /// The entries of every term of every layer.
-    pub fn operators(&self) -> Vec<Vec<Rows>> {
-        let of_layer = |layer: &crate::terms::description::Layer| {
-            layer.terms.iter().map(|term| rows(&self.base, &term.passing)).collect()
-        };
-        self.network.layers.iter().map(of_layer).collect()
+    /// The network in floats, with the entries of every operator.
+    pub fn floats(&self) -> Network<f64> {
+        let layers = self.network.layers.iter().map(|layer| {
+            let term = |term: &Term| NumericTerm {
+                source: term.source,
+                entries: rows(&self.base, &term.passing),
+                weight: term.weight.clone().unwrap_or_else(|| identity(layer.outputs)),
+                inputs: self.network.inputs(term),
+            };
+            NumericLayer {
+                terms: layer.terms.iter().map(term).collect(),
+                bias: layer.bias.clone().unwrap_or_else(|| vec![0.0; layer.outputs]),
+                linear: layer.linear.clone(),
+                outputs: layer.outputs,
+            }
+        });
+        Network { layers: layers.collect(), exponent: 0 }
+    }
+
+    /// Brute force over this case, from the description alone.
+    pub fn oracle(&self) -> Oracle<'_> {
+        Oracle::with(&self.base, self.floats())
     }
 
     /// The case that has only one component.
@@ -76,18 +92,9 @@ impl TermCase {
         }
         TermCase::described(self.base.part(range), network)
     }
+}
 
-    /// The attributes of the nodes of a range after some flips, node after node.
-    pub fn attributes(&self, range: &Range<usize>, flips: &[(usize, usize)]) -> Vec<bool> {
-        let count = self.base.attributes();
-        let mut present = vec![false; range.len() * count];
-        for (at, node) in range.clone().enumerate() {
-            self.base.graph.attributes.row(node).iter().for_each(|&d| present[at * count + d as usize] = true);
-        }
-        for &(node, attribute) in flips.iter().filter(|flip| range.contains(&flip.0)) {
-            let at = (node - range.start) * count + attribute;
-            present[at] = !present[at];
-        }
-        present
-    }
+/// The weights of a term that passes on what it reads.
+fn identity(width: usize) -> Vec<f64> {
+    (0..width * width).map(|at| f64::from(u8::from(at / width == at % width))).collect()
 }

@@ -5,14 +5,7 @@ use std::sync::Arc;
 use gcnproof_files::{FileError, ModelFile, Precision, SparseMatrix, TensorSource, describe_model};
 use serde_json::{Map, Value, json};
 
-/// What a term reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// The attributes.
-    Attributes,
-    /// An earlier layer.
-    Layer(usize),
-}
+use crate::network::Source;
 
 /// How a term passes messages.
 #[derive(Clone, Debug)]
@@ -39,7 +32,6 @@ pub struct Term {
 /// One layer.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// Its terms.
     pub terms: Vec<Term>,
     /// One number for each unit, or one for each node and unit.
     pub bias: Option<Vec<f64>>,
@@ -65,11 +57,6 @@ impl Description {
             Source::Attributes => self.attributes,
             Source::Layer(at) => self.layers[at].outputs,
         }
-    }
-
-    /// Number of classes.
-    pub fn classes(&self) -> usize {
-        self.layers.last().map_or(0, |layer| layer.outputs)
     }
 
     /// The matrices, each once.
@@ -170,25 +157,25 @@ fn rule(passing: &Passing, matrices: &[Arc<SparseMatrix>]) -> String {
     }
 }
 
-enum Numbers {
+enum TensorValues {
     Floats(Vec<f64>),
     Integers(Vec<u64>),
 }
 
 /// Named tensors.
 #[derive(Default)]
-pub struct Tensors(Vec<(String, Vec<usize>, Numbers)>);
+pub struct Tensors(Vec<(String, Vec<usize>, TensorValues)>);
 
 impl Tensors {
     fn put_floats(&mut self, name: String, shape: Vec<usize>, values: Vec<f64>) {
-        self.0.push((name, shape, Numbers::Floats(values)));
+        self.0.push((name, shape, TensorValues::Floats(values)));
     }
 
     fn put_integers(&mut self, name: String, values: Vec<u64>) {
-        self.0.push((name, vec![values.len()], Numbers::Integers(values)));
+        self.0.push((name, vec![values.len()], TensorValues::Integers(values)));
     }
 
-    fn find(&self, name: &str) -> Option<&(String, Vec<usize>, Numbers)> {
+    fn find(&self, name: &str) -> Option<&(String, Vec<usize>, TensorValues)> {
         self.0.iter().find(|tensor| tensor.0 == name)
     }
 
@@ -200,11 +187,11 @@ impl Tensors {
         for (name, shape, numbers) in &self.0 {
             let start = data.len();
             let dtype = match numbers {
-                Numbers::Floats(values) => {
+                TensorValues::Floats(values) => {
                     values.iter().for_each(|x| data.extend(x.to_le_bytes()));
                     "F64"
                 }
-                Numbers::Integers(values) => {
+                TensorValues::Integers(values) => {
                     values.iter().for_each(|x| data.extend((*x as i64).to_le_bytes()));
                     "I64"
                 }
@@ -228,14 +215,14 @@ impl TensorSource for Tensors {
 
     fn values(&self, name: &str, turned: bool) -> Result<(Vec<f64>, Precision), String> {
         match self.find(name) {
-            Some((_, _, Numbers::Floats(values))) if !turned => Ok((values.clone(), Precision::F64)),
+            Some((_, _, TensorValues::Floats(values))) if !turned => Ok((values.clone(), Precision::F64)),
             _ => Err(format!("{name}: no such floats")),
         }
     }
 
     fn integers(&self, name: &str) -> Result<Vec<u64>, String> {
         match self.find(name) {
-            Some((_, _, Numbers::Integers(values))) => Ok(values.clone()),
+            Some((_, _, TensorValues::Integers(values))) => Ok(values.clone()),
             _ => Err(format!("{name}: no such integers")),
         }
     }

@@ -1,14 +1,16 @@
 //! Makes cases with described networks: sums of terms, skips, linear units, concatenations, polynomials, matrices.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use crate::case::{Case, pattern};
+use crate::case::{Case, Flip, pattern};
 use crate::generate::{operator, skeleton};
+use crate::network::Source;
 use crate::numbers::{STYLES, Style, step};
 use crate::random::Random;
 use crate::terms::case::TermCase;
-use crate::terms::description::{Description, Layer, Passing, Source, Term};
-use crate::terms::network::{Scale, TermNetwork};
+use crate::terms::description::{Description, Layer, Passing, Term};
+use crate::ties::labels;
 
 /// Admissible sets of a component, at most (about).
 const SETS: f64 = 120.0;
@@ -45,7 +47,7 @@ pub fn generate(seed: u64, number: u64, components: usize, numbers: Numbers) -> 
     }
     base.labels = random.percent(15);
     let classes = random.pick(&[2, 2, 3]);
-    let mut network = network(&base, (attributes, classes), numbers, random);
+    let mut network = network(&base, classes, numbers, random);
     match profile {
         Profile::Usual => {}
         Profile::Lost => lost(&mut network, random),
@@ -150,7 +152,8 @@ fn draw(style: Option<Style>, numbers: Numbers, random: &mut Random) -> f64 {
 }
 
 /// A network of one to five layers.
-fn network(base: &Case, (attributes, classes): (usize, usize), numbers: Numbers, random: &mut Random) -> Description {
+fn network(base: &Case, classes: usize, numbers: Numbers, random: &mut Random) -> Description {
+    let attributes = base.attributes();
     let plain =
         [Style::Signs, Style::Integers, Style::Halves, Style::Tenths, Style::Powers, Style::Single, Style::Double];
     let style = |random: &mut Random| match numbers {
@@ -268,17 +271,16 @@ fn tie(base: &Case, network: &mut Description, random: &mut Random) {
             continue;
         }
         let case = TermCase { base: base.clone(), network: network.clone() };
-        let operators = case.operators();
-        let values = TermNetwork::<f64>::new(&case, &operators, &Scale::new(&case, &operators));
+        let values = case.floats();
         for unit in 0..outputs {
             if random.percent(55) {
                 continue;
             }
             let range = base.components[random.below(base.components.len())].clone();
-            let flips: Vec<(usize, usize)> = (0..random.below(base.budget.global.min(3) as usize + 1))
+            let flips: Vec<Flip> = (0..random.below(base.budget.global.min(3) as usize + 1))
                 .map(|_| (range.start + random.below(range.len()), random.below(base.attributes())))
                 .collect();
-            let sums = values.sums(&range, &case.attributes(&range, &flips), at);
+            let sums = values.sums(&range, &base.attributes_after(&range, &flips), at);
             let row = &sums[random.below(range.len()) * outputs..][..outputs];
             let last = at + 1 == case.network.layers.len();
             let wanted = if last && unit > 0 { row[0] } else { 0.0 };
@@ -294,19 +296,8 @@ fn tie(base: &Case, network: &mut Description, random: &mut Random) {
 
 /// Gives most nodes the class as label that floats predict, and the others any or none.
 fn label(case: &mut TermCase, random: &mut Random) {
-    let operators = case.operators();
-    let network = TermNetwork::<f64>::new(case, &operators, &Scale::new(case, &operators));
-    let classes = case.base.classes();
-    let mut labels = Vec::with_capacity(case.base.nodes());
-    for range in &case.base.components {
-        for row in network.logits(range, &case.attributes(range, &[])).chunks_exact(classes) {
-            let best = (1..classes).fold(0, |best, class| if row[class] > row[best] { class } else { best });
-            labels.push(match random.below(10) {
-                0 => None,
-                1 | 2 => Some(random.below(classes) as u32),
-                _ => Some(best as u32),
-            });
-        }
-    }
-    case.base.graph.labels = Some(labels);
+    let network = case.floats();
+    let logits = |range: &Range<usize>| network.logits(range, &case.base.attributes_after(range, &[]));
+    let labels = case.base.components.iter().flat_map(|range| labels(&logits(range), case.base.classes(), random));
+    case.base.graph.labels = Some(labels.collect());
 }

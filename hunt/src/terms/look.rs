@@ -1,27 +1,27 @@
 //! One case with a described network: verdicts, margins, witnesses and own proofs, compared with the truth.
 
-use gcnproof::Verdict;
-use gcnproof_check::format::{Claim, Line};
+use gcnproof_check::format::{Header, Line, NodeProof};
 use gcnproof_check::{Checker, Statement};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::area::Area;
 use crate::claim::is_true_by;
-use crate::compare::compare;
 use crate::finding::{AreaCounts, Counts, Kind};
+use crate::mutate::Sizes;
 use crate::player::{How, Player, guard, stopped};
+use crate::present::{Answers, Presenter, answers, both};
 use crate::random::Random;
-use crate::record::Record;
-use crate::terms::attack::{Ring, forge, tamper};
+use crate::record::{Record, Wrong};
+use crate::stage::Examined;
 use crate::terms::case::TermCase;
 use crate::terms::keep;
-use crate::terms::truth::TermOracle;
-use crate::truth::Truth;
+use crate::truth::{Margins, Robust, Truth};
 
 /// Looks at a whole case; `attacks` components are taken for tampering and forging.
 pub fn look(case: &TermCase, attacks: usize, random: &mut Random, counts: &AreaCounts) -> Vec<Record> {
-    let finite = case.operators().iter().flatten().flatten().flatten().all(|entry| entry.1.is_finite());
-    if !finite {
+    let floats = case.floats();
+    let mut terms = floats.layers.iter().flat_map(|layer| &layer.terms);
+    if !terms.all(|term| term.entries.iter().flatten().all(|entry| entry.1.is_finite())) {
         return Vec::new();
     }
     Counts::add(&counts.cases, 1);
@@ -35,7 +35,7 @@ pub fn look(case: &TermCase, attacks: usize, random: &mut Random, counts: &AreaC
         How::Best,
         How::Anchored,
     ]);
-    let truths = TermOracle::new(case).all();
+    let truths = case.oracle().all();
     let mut found = certify(case, how, &truths, counts);
     for _ in 0..attacks {
         if stopped() {
@@ -44,100 +44,51 @@ pub fn look(case: &TermCase, attacks: usize, random: &mut Random, counts: &AreaC
         let range = case.base.components[random.below(case.base.components.len())].clone();
         match case.part(range.clone()) {
             Ok(part) => attack(&part, &truths[range], random, counts, &mut found),
-            Err(problem) => found.push(keep::record(Area::Terms, case, (Kind::Crash, 0, problem), "", None)),
+            Err(problem) => found.push(keep::record(Area::Terms, case, Wrong::new(Kind::Crash, 0, problem), "", None)),
         }
     }
     found
 }
 
+/// What the checker makes of a header and the files of a case.
+pub fn statement<'a>(case: &'a TermCase, header: &Header) -> Result<Statement<'a>, (Kind, String)> {
+    let model = &case.base.model;
+    match guard(|| Statement::new(&case.base.graph, model, header, &model.matrices)) {
+        Ok(Ok(statement)) => Ok(statement),
+        Ok(Err(reason)) => Err((Kind::Rejected, format!("the checker refuses the statement: {reason}"))),
+        Err(problem) => Err((Kind::Crash, problem)),
+    }
+}
+
 /// Certifies all nodes, compares, and checks the proofs.
 fn certify(case: &TermCase, how: How, truths: &[Truth], counts: &AreaCounts) -> Vec<Record> {
     let details = Counts::default();
-    let oracle = TermOracle::new(case);
     let mut found = Vec::new();
-    let mut report = |kind: Kind, node: usize, message: String, proof: Option<(&Value, &str)>| {
-        found.push(keep::record(Area::Terms, case, (kind, node, message), how.options(), proof));
-    };
     let player = match Player::new(&case.base) {
         Ok(player) => player,
-        Err(problem) => {
-            report(Kind::Crash, 0, problem, None);
-            return found;
-        }
+        Err(problem) => return vec![keep::record(Area::Terms, case, Wrong::new(Kind::Crash, 0, problem), "", None)],
     };
     let header = json!({ "header": player.header });
-    let model = &case.base.model;
-    let statement = guard(|| Statement::new(&case.base.graph, model, &player.header, &model.matrices));
-    let statement = match statement {
-        Ok(Ok(statement)) => statement,
-        Ok(Err(reason)) => {
-            report(Kind::Rejected, 0, format!("the checker refuses the statement: {reason}"), None);
-            return found;
-        }
-        Err(problem) => {
-            report(Kind::Crash, 0, problem, None);
-            return found;
-        }
+    let mut report = |kind: Kind, node: usize, message: String, line: Option<&str>| {
+        let wrong = Wrong::new(kind, node, message);
+        found.push(keep::record(Area::Terms, case, wrong, how.options(), line.map(|line| (&header, line))));
     };
-    let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
-    let mut answers = Vec::with_capacity(case.base.nodes());
-    let certified = player.certify(&case.base, how, Some(&checkers[0]), |node, answer| answers.push((node, answer)));
-    if let Err(problem) = certified {
-        report(Kind::Crash, 0, problem, None);
-    }
-    Counts::add(&counts.nodes, answers.len());
-    for (node, answer) in answers {
-        if stopped() {
-            break;
-        }
-        let (result, line) = match answer {
-            Ok(answer) => answer,
-            Err(problem) => {
-                report(Kind::Crash, node, problem, None);
-                continue;
-            }
-        };
-        for (kind, message) in compare(&case.base, how, &result, &truths[node], &oracle, &details) {
-            report(kind, node, message, None);
-        }
-        let proof = match line {
-            Some(Line::Node(proof)) => proof,
-            Some(Line::Unproved(unproved)) if result.verdict != Verdict::Undecided && !stopped() => {
-                report(Kind::Unproved, node, format!("{}: {}", result.verdict.name(), unproved.reason), None);
-                continue;
-            }
-            _ => continue,
-        };
-        Counts::add(&counts.own, 1);
-        let text = json!({ "node": proof }).to_string();
-        let shown = Some((&header, text.as_str()));
-        let [rounded, exactly] = match checkers.each_ref().map(|checker| guard(|| checker.check(&proof))) {
-            [Ok(rounded), Ok(exactly)] => [rounded, exactly],
-            [Err(problem), _] | [_, Err(problem)] => {
-                report(Kind::Crash, node, format!("checker: {problem}"), shown);
-                continue;
-            }
-        };
-        if rounded.is_ok() != exactly.is_ok() {
-            report(Kind::Disagreement, node, format!("rounded {rounded:?}, exactly {exactly:?}"), shown);
-        }
-        match rounded {
-            Err(fault) => report(Kind::Rejected, node, format!("{fault:?}"), shown),
-            Ok(_) if truths[node].robust() != Some(matches!(proof.claim, Claim::Robust(_))) => {
-                report(Kind::Accepted, node, "the program's own proof is accepted and false".into(), shown);
-            }
-            Ok(_) => {}
+    match statement(case, &player.header) {
+        Err((kind, problem)) => report(kind, 0, problem, None),
+        Ok(statement) => {
+            let stage = Examined { case: &case.base, how, truths, oracle: &case.oracle(), counts: &details };
+            stage.certify(&player, &statement, &mut report);
         }
     }
+    Counts::add(&counts.nodes, Counts::get(&details.nodes) as usize);
+    Counts::add(&counts.own, Counts::get(&details.proofs) as usize);
     found
 }
 
 /// Attacks the checker with proofs about one component.
 fn attack(case: &TermCase, truths: &[Truth], random: &mut Random, counts: &AreaCounts, found: &mut Vec<Record>) {
     let Ok(player) = Player::new(&case.base) else { return };
-    let model = &case.base.model;
-    let statement = guard(|| Statement::new(&case.base.graph, model, &player.header, &model.matrices));
-    let Ok(Ok(statement)) = statement else { return };
+    let Ok(statement) = statement(case, &player.header) else { return };
     let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
     let mut lines = Vec::new();
     let how = random.pick(&[How::Complete, How::Complete, How::Optimal, How::Best]);
@@ -149,15 +100,23 @@ fn attack(case: &TermCase, truths: &[Truth], random: &mut Random, counts: &AreaC
     if seen.is_err() {
         return;
     }
-    let oracle = TermOracle::new(case);
-    let is_true = |line: &Value| is_true_by(&case.base, truths, line, &oracle);
-    let robust: Vec<(Option<usize>, bool)> =
-        truths.iter().map(|truth| (truth.reference, truth.robust() == Some(true))).collect();
+    let oracle = case.oracle();
     let header = json!({ "header": player.header });
-    let keep = |kind: Kind, node: usize, message: String, line: &str| {
-        keep::record(Area::Terms, case, (kind, node, message), "--complete", Some((&header, line)))
+    let presenter = Presenter {
+        check: &|text| shown(&checkers, text),
+        is_true: &|line| is_true_by(&case.base, truths, line, |id, y, class, flips| oracle.margin(id, y, class, flips)),
+        robust: &truths.iter().map(Truth::known).collect::<Vec<Robust>>(),
+        keep: &|kind, node, message, line| {
+            let wrong = Wrong::new(kind, node, message);
+            keep::record(Area::Terms, case, wrong, "--complete", Some((&header, line)))
+        },
+        counts,
     };
-    let ring = Ring { case: &case.base, checkers: &checkers, is_true: &is_true, robust: &robust, keep: &keep, counts };
-    tamper(&ring, &lines, 12, random, found);
-    forge(&ring, &lines, 16, random, found);
+    presenter.attack(&lines, &Sizes::new(&case.base), case.base.classes(), [12, 16], random, found);
+}
+
+/// What both checkers say of a line.
+pub fn shown(checkers: &[Checker; 2], text: &str) -> Answers {
+    let read = || text.parse::<NodeProof>().ok();
+    answers(read, |proof| both(checkers, proof, |checker, proof| checker.check(proof)))
 }

@@ -5,17 +5,13 @@
 //! |---|---|
 //! | [`description`], [`case`] | a described network, and a case with one |
 //! | [`generate`] | makes cases |
-//! | [`operator`], [`network`], [`truth`] | brute force |
+//! | [`operator`] | entries of operators; brute force is that of [`crate::truth`] |
 //! | [`look`] | what the program says, compared; its own proofs |
-//! | [`attack`] | proofs tampered with and forged, for all who have a statement about flips |
 //! | [`keep`] | files of a finding |
 
-pub mod attack;
 pub mod case;
 pub mod description;
 pub mod generate;
 pub mod keep;
 pub mod look;
-pub mod network;
 pub mod operator;
-pub mod truth;

@@ -93,10 +93,10 @@ impl Figure {
             // A last row with fewer plots fills its width all the same.
             let width = whole / plots.len() as f64;
             for (at, plot) in plots.iter().enumerate() {
-                plot.draw(&mut drawing, (at as f64 * width, row as f64 * self.height), (width, self.height));
+                plot.draw(&mut drawing, [at as f64 * width, row as f64 * self.height], [width, self.height]);
             }
         }
-        drawing.document((whole, rows as f64 * self.height), &self.title)
+        drawing.document([whole, rows as f64 * self.height], &self.title)
     }
 }
 

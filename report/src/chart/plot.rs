@@ -76,6 +76,20 @@ pub struct Mark {
     pub opacity: f64,
 }
 
+/// Bars of several parts, one behind the other; one bar in each slot of a named axis.
+pub struct Stack<'a> {
+    /// Do the bars run from left to right?
+    pub lying: bool,
+    /// Half the width of a bar, in slots.
+    pub half: f64,
+    /// Names and colours of the parts.
+    pub parts: &'a [(&'a str, Ink)],
+    /// How long each part of each bar is; what has no extent is not drawn.
+    pub sizes: Vec<Vec<f64>>,
+    /// How strongly bars are drawn.
+    pub opacity: f64,
+}
+
 /// A plot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
@@ -119,8 +133,27 @@ impl Plot {
         self.marks.push(Mark { name: name.to_string(), shape, ink, opacity });
     }
 
+    /// Adds bars of several parts. `told` has the words for a part of a bar, `label` what stands at the end of a bar.
+    pub fn stack(&mut self, stack: Stack, told: impl Fn(usize, usize) -> String, label: impl Fn(usize) -> String) {
+        let Stack { lying, half, parts, sizes, opacity } = stack;
+        for (part, (name, ink)) in parts.iter().enumerate() {
+            let met = sizes.iter().enumerate().filter(|(_, of)| of.get(part).is_some_and(|size| *size > 0.0));
+            let bars = met.map(|(at, of)| {
+                let low: f64 = of[..part].iter().sum();
+                let (long, wide) = ((low, low + of[part]), (at as f64 - half, at as f64 + half));
+                let (x, y) = if lying { (long, wide) } else { (wide, long) };
+                let last = of[part + 1..].iter().all(|size| *size <= 0.0);
+                Bar { x, y, told: told(at, part), label: if last { label(at) } else { String::new() } }
+            });
+            let bars: Vec<Bar> = bars.collect();
+            if !bars.is_empty() {
+                self.mark(name, Shape::Bars(bars), *ink, opacity);
+            }
+        }
+    }
+
     /// Draws into a rectangle of the drawing.
-    pub fn draw(&self, drawing: &mut Drawing, (x, y): (f64, f64), (width, height): (f64, f64)) {
+    pub fn draw(&self, drawing: &mut Drawing, [x, y]: [f64; 2], [width, height]: [f64; 2]) {
         let names = match &self.y.scale {
             Scale::Named(names) => names.iter().map(|name| width_of(name)).fold(0.0, f64::max) - 30.0,
             _ => 0.0,
@@ -128,27 +161,27 @@ impl Plot {
         let left = x + LEFT + names.clamp(0.0, 0.35 * width);
         let mut top = y + 6.0;
         if !self.title.is_empty() {
-            drawing.text((x + 4.0, top + 12.0), Anchor::Start, 13.0, Ink::Text, &self.title);
+            drawing.text([x + 4.0, top + 12.0], Anchor::Start, 13.0, Ink::Text, &self.title);
             top += 22.0;
         }
-        top += self.legend(drawing, (x + 4.0, top), width - 8.0);
+        top += self.legend(drawing, [x + 4.0, top], width - 8.0);
         let frame = Frame { left, right: x + width - RIGHT, top: top + 8.0, bottom: y + height - BOTTOM };
         self.axes(drawing, frame, x);
         for mark in &self.marks {
             self.shape(drawing, frame, mark);
         }
         let Frame { left, right, bottom, .. } = frame;
-        drawing.line((left, bottom), (right, bottom), "axis", Ink::Text.hex());
+        drawing.line([left, bottom], [right, bottom], "axis", Ink::Text.hex());
     }
 
     /// Where a point lies in pixels.
-    fn at(&self, frame: Frame, (x, y): (f64, f64)) -> (f64, f64) {
+    fn at(&self, frame: Frame, [x, y]: [f64; 2]) -> (f64, f64) {
         let across = frame.left + (frame.right - frame.left) * self.x.place(x);
         (across, frame.bottom - (frame.bottom - frame.top) * self.y.place(y))
     }
 
     /// Names and colours, as many lines as they need. Returns their height.
-    fn legend(&self, drawing: &mut Drawing, (left, top): (f64, f64), width: f64) -> f64 {
+    fn legend(&self, drawing: &mut Drawing, [left, top]: [f64; 2], width: f64) -> f64 {
         let (mut x, mut row) = (left, 0.0);
         let mut empty = true;
         let beside = |mark: &&Mark| matches!(mark.shape, Shape::Across(_));
@@ -168,10 +201,10 @@ impl Plot {
                 }
                 Shape::Dots(..) => drawing.dots(&[(x + 11.0, y)], mark.ink, 6.0, 1.0),
                 Shape::Band(_) | Shape::StepBand(_) | Shape::Bars(_) => {
-                    drawing.rectangle((x + 3.0, y - 5.0, 16.0, 10.0), mark.ink, mark.opacity, "");
+                    drawing.rectangle([x + 3.0, y - 5.0, 16.0, 10.0], mark.ink, mark.opacity, "");
                 }
             }
-            drawing.text((x + 27.0, y + 4.0), Anchor::Start, 12.0, Ink::Text, &mark.name);
+            drawing.text([x + 27.0, y + 4.0], Anchor::Start, 12.0, Ink::Text, &mark.name);
             x += wide + 12.0;
         }
         if empty { 0.0 } else { row + LINE + 3.0 }
@@ -180,12 +213,12 @@ impl Plot {
     fn axes(&self, drawing: &mut Drawing, frame: Frame, outer: f64) {
         let Frame { left, right, top, bottom } = frame;
         for (value, label) in self.y.ticks() {
-            let (_, y) = self.at(frame, (0.0, value));
+            let (_, y) = self.at(frame, [0.0, value]);
             if !matches!(self.y.scale, Scale::Named(_)) {
-                drawing.line((left, y), (right, y), "grid", "#dddddd");
+                drawing.line([left, y], [right, y], "grid", "#dddddd");
             }
             let room = ((left - outer - 22.0) / 6.4) as usize;
-            drawing.text((left - 7.0, y + 4.0), Anchor::End, 12.0, Ink::Text, &shortened(&label, room));
+            drawing.text([left - 7.0, y + 4.0], Anchor::End, 12.0, Ink::Text, &shortened(&label, room));
         }
         let mut ticks = self.x.ticks();
         ticks.retain(|tick| !tick.1.is_empty());
@@ -194,27 +227,27 @@ impl Plot {
         // Labels that would run into each other are left out evenly.
         let every = (((widest + 8.0) / slot).ceil() as usize).clamp(1, 1000);
         for (value, label) in ticks.iter().step_by(every) {
-            let (x, _) = self.at(frame, (*value, 0.0));
+            let (x, _) = self.at(frame, [*value, 0.0]);
             if matches!(self.x.scale, Scale::Linear | Scale::Whole | Scale::Logarithmic) {
-                drawing.line((x, bottom), (x, bottom + 4.0), "axis", Ink::Text.hex());
+                drawing.line([x, bottom], [x, bottom + 4.0], "axis", Ink::Text.hex());
             }
             // The last label would reach beyond the edge: it ends there.
             let middle = x.min(right + RIGHT - 0.6 * width_of(label));
-            drawing.text((middle, bottom + 17.0), Anchor::Middle, 12.0, Ink::Text, label);
+            drawing.text([middle, bottom + 17.0], Anchor::Middle, 12.0, Ink::Text, label);
         }
         // A label that is wider than the plot is written smaller, and stays inside.
         let (wide, room) = (1.1 * width_of(&self.x.label), right + RIGHT - outer);
         let size = (12.0 * room / wide.max(1.0)).clamp(7.0, 12.0);
         let half = wide * size / 24.0;
         let middle = ((left + right) / 2.0).min(right + RIGHT - half).max(outer + half);
-        drawing.text((middle, bottom + 36.0), Anchor::Middle, size, Ink::Text, &self.x.label);
-        drawing.upward((outer + 13.0, (top + bottom) / 2.0), &self.y.label);
+        drawing.text([middle, bottom + 36.0], Anchor::Middle, size, Ink::Text, &self.x.label);
+        drawing.upward([outer + 13.0, (top + bottom) / 2.0], &self.y.label);
     }
 
     fn shape(&self, drawing: &mut Drawing, frame: Frame, mark: &Mark) {
         let places = |points: &[(f64, f64)]| -> Vec<(f64, f64)> {
             let finite = points.iter().filter(|p| p.0.is_finite() && p.1.is_finite());
-            finite.map(|&p| self.at(frame, p)).collect()
+            finite.map(|&p| self.at(frame, p.into())).collect()
         };
         match &mark.shape {
             Shape::Line(points, dash, width) => {
@@ -240,16 +273,16 @@ impl Plot {
                 drawing.area(&places(&[low, high].concat()), mark.ink, mark.opacity);
             }
             Shape::Across(x) => {
-                let (x, _) = self.at(frame, (*x, 0.0));
+                let (x, _) = self.at(frame, [*x, 0.0]);
                 drawing.path(&[(x, frame.top), (x, frame.bottom)], mark.ink, 1.0, Dash::Dotted.pattern(), 1.0);
                 let (at, anchor) = match x + width_of(&mark.name) + 4.0 < frame.right {
                     true => (x + 4.0, Anchor::Start),
                     false => (x - 4.0, Anchor::End),
                 };
-                drawing.text((at, frame.bottom - 5.0), anchor, 11.0, mark.ink, &mark.name);
+                drawing.text([at, frame.bottom - 5.0], anchor, 11.0, mark.ink, &mark.name);
             }
             Shape::Along(y) => {
-                let (_, y) = self.at(frame, (0.0, *y));
+                let (_, y) = self.at(frame, [0.0, *y]);
                 drawing.path(&[(frame.left, y), (frame.right, y)], mark.ink, 1.0, Dash::Dotted.pattern(), 1.0);
             }
             Shape::Bars(bars) => bars.iter().for_each(|bar| self.bar(drawing, frame, mark, bar)),
@@ -257,9 +290,9 @@ impl Plot {
     }
 
     fn bar(&self, drawing: &mut Drawing, frame: Frame, mark: &Mark, bar: &Bar) {
-        let (left, low) = self.at(frame, (bar.x.0, bar.y.0));
-        let (right, high) = self.at(frame, (bar.x.1, bar.y.1));
-        drawing.rectangle((left, high, right - left, low - high), mark.ink, mark.opacity, &bar.told);
+        let (left, low) = self.at(frame, [bar.x.0, bar.y.0]);
+        let (right, high) = self.at(frame, [bar.x.1, bar.y.1]);
+        drawing.rectangle([left, high, right - left, low - high], mark.ink, mark.opacity, &bar.told);
         if bar.label.is_empty() {
             return;
         }
@@ -267,9 +300,9 @@ impl Plot {
             // A bar that reaches the edge has its number inside.
             let inside = right + width_of(&bar.label) + 4.0 > frame.right;
             let (x, anchor) = if inside { (right - 4.0, Anchor::End) } else { (right + 4.0, Anchor::Start) };
-            drawing.text((x, (low + high) / 2.0 + 4.0), anchor, 11.0, Ink::Text, &bar.label);
+            drawing.text([x, (low + high) / 2.0 + 4.0], anchor, 11.0, Ink::Text, &bar.label);
         } else {
-            drawing.text(((left + right) / 2.0, high - 3.0), Anchor::Middle, 11.0, Ink::Text, &bar.label);
+            drawing.text([(left + right) / 2.0, high - 3.0], Anchor::Middle, 11.0, Ink::Text, &bar.label);
         }
     }
 }
@@ -302,8 +335,8 @@ mod tests {
         plot.mark("bars", Shape::Bars(vec![bar]), Ink::Sky, 1.0);
         plot.mark("", Shape::Along(f64::NAN), Ink::Grey, 1.0);
         let mut drawing = Drawing::default();
-        plot.draw(&mut drawing, (0.0, 0.0), (400.0, 300.0));
-        let svg = drawing.document((400.0, 300.0), "x");
+        plot.draw(&mut drawing, [0.0, 0.0], [400.0, 300.0]);
+        let svg = drawing.document([400.0, 300.0], "x");
         assert!(!svg.contains("NaN") && !svg.contains("inf") && !svg.contains("<b>") && !svg.contains("<told>"));
         assert!(!svg.contains("width=\"-") && svg.contains("&lt;band&gt;"));
     }
@@ -314,8 +347,8 @@ mod tests {
         let points = vec![(0.0, 100.0), (1.0, 80.0), (5.0, 20.0)];
         plot.mark("s", Shape::Steps(points, Dash::Solid, 2.0), Ink::Blue, 1.0);
         let mut drawing = Drawing::default();
-        plot.draw(&mut drawing, (0.0, 0.0), (400.0, 300.0));
-        let svg = drawing.document((400.0, 300.0), "x");
+        plot.draw(&mut drawing, [0.0, 0.0], [400.0, 300.0]);
+        let svg = drawing.document([400.0, 300.0], "x");
         let paths: Vec<&str> = svg.split("<path d=\"").skip(2).map(|rest| rest.split('"').next().unwrap()).collect();
         assert_eq!(paths.len(), 2, "{paths:?}");
         let numbers: Vec<f64> = paths[0].split(['M', 'L', ' ']).filter_map(|n| n.parse().ok()).collect();

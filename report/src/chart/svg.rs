@@ -33,7 +33,7 @@ pub struct Drawing {
 
 impl Drawing {
     /// The whole document of a given size; `label` is what a screen reader says.
-    pub fn document(self, (width, height): (f64, f64), label: &str) -> String {
+    pub fn document(self, [width, height]: [f64; 2], label: &str) -> String {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
              role=\"img\" aria-label=\"{}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"{}\">\n\
@@ -51,7 +51,7 @@ impl Drawing {
     }
 
     /// A text of a given size.
-    pub fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, size: f64, ink: Ink, text: &str) {
+    pub fn text(&mut self, [x, y]: [f64; 2], anchor: Anchor, size: f64, ink: Ink, text: &str) {
         let _ = writeln!(
             self.text,
             "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{}\" font-size=\"{size}\" {}>{}</text>",
@@ -62,7 +62,7 @@ impl Drawing {
     }
 
     /// A text that runs upwards.
-    pub fn upward(&mut self, (x, y): (f64, f64), text: &str) {
+    pub fn upward(&mut self, [x, y]: [f64; 2], text: &str) {
         let _ = writeln!(
             self.text,
             "<text transform=\"translate({x:.1} {y:.1}) rotate(-90)\" text-anchor=\"middle\" {}>{}</text>",
@@ -72,16 +72,16 @@ impl Drawing {
     }
 
     /// A straight line.
-    pub fn line(&mut self, from: (f64, f64), to: (f64, f64), class: &str, colour: &str) {
+    pub fn line(&mut self, from: [f64; 2], to: [f64; 2], class: &str, colour: &str) {
         let _ = writeln!(
             self.text,
             "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" class=\"{class}\" stroke=\"{colour}\"/>",
-            from.0, from.1, to.0, to.1
+            from[0], from[1], to[0], to[1]
         );
     }
 
     /// A filled rectangle, with what a pointer resting on it is told.
-    pub fn rectangle(&mut self, (x, y, width, height): (f64, f64, f64, f64), ink: Ink, opacity: f64, told: &str) {
+    pub fn rectangle(&mut self, [x, y, width, height]: [f64; 4], ink: Ink, opacity: f64, told: &str) {
         let _ = write!(
             self.text,
             "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\" {}{}",

@@ -59,7 +59,14 @@ impl Weighing {
     }
 
     /// Puts the flips against a node in order and weighs them. Flips that the graph does not have are left out.
-    fn weigh(&self, node: u64, reference: u64, flips: &[Flip], room: &mut (Slice, Evaluator)) -> Option<Attack> {
+    fn weigh(
+        &self,
+        node: u64,
+        reference: u64,
+        flips: &[Flip],
+        slice: &mut Slice,
+        evaluator: &mut Evaluator,
+    ) -> Option<Attack> {
         let (graph, network) = (self.problem.graph(), self.problem.network());
         let fits = |flip: &&Flip| {
             (flip.node as usize) < graph.node_count() && (flip.attribute as usize) < graph.attribute_count()
@@ -69,7 +76,6 @@ impl Weighing {
         if node >= graph.node_count() || reference >= network.class_count() {
             return None;
         }
-        let (slice, evaluator) = room;
         slice.cut(network, network.depth(), node);
         let mut logits = |flips: &[Flip]| -> Vec<f64> {
             evaluator.logits(&self.problem, &self.unperturbed, slice, flips).map(|logit| logit.value).collect()
@@ -119,9 +125,9 @@ impl Attacks {
         let list: Vec<(u64, &[Flip])> = witnesses.into_iter().map(|(node, witness)| (node, witness.flips())).collect();
         let nodes = list
             .par_iter()
-            .map_init(Default::default, |room, (node, flips)| {
+            .map_init(<(Slice, Evaluator)>::default, |(slice, evaluator), (node, flips)| {
                 let reference = references.get(node).copied().unwrap_or(0);
-                (*node, weighing.weigh(*node, reference, flips, room).unwrap_or_default())
+                (*node, weighing.weigh(*node, reference, flips, slice, evaluator).unwrap_or_default())
             })
             .collect();
         Attacks { nodes, weighed: true }
@@ -158,7 +164,9 @@ mod tests {
             let mut flips: Vec<Flip> =
                 told.attack.steps.iter().map(|s| Flip { node: s.node, attribute: s.attribute }).collect();
             flips.sort();
-            let attack = weighing.weigh(node as u64, told.predicted, &flips, &mut Default::default()).unwrap();
+            let attack = weighing
+                .weigh(node as u64, told.predicted, &flips, &mut Slice::default(), &mut Evaluator::default())
+                .unwrap();
             assert_eq!(attack.class as u64, told.attack.class, "{node}");
             let sum: f64 = attack.changes.iter().sum();
             let expected: f64 = told.attack.steps.iter().map(|step| step.change).sum();

@@ -65,11 +65,11 @@ pub fn html(report: &Report, sheets: &[Sheet], folder: &str) -> String {
     page.push_str("</header>\n<main>\n");
     overview(&mut page, &report.groups.groups, report.groups.words().global);
     for number in 1..=7 {
-        figures(&mut page, number, sheets.iter().filter(|sheet| sheet.number() == number), (folder, names[number - 1]));
+        figures(&mut page, number, sheets.iter().filter(|sheet| sheet.number() == number), folder, names[number - 1]);
     }
-    whole::section(&mut page, report, sheets, (folder, names[whole::NUMBER - 1]));
+    whole::section(&mut page, report, sheets, folder, names[whole::NUMBER - 1]);
     let last = classes::NUMBER;
-    figures(&mut page, last, sheets.iter().filter(|sheet| sheet.number() == last), (folder, names[last - 1]));
+    figures(&mut page, last, sheets.iter().filter(|sheet| sheet.number() == last), folder, names[last - 1]);
     absent(&mut page, sheets);
     nodes::section(&mut page, report);
     guarantees(&mut page, &report.groups);
@@ -263,12 +263,7 @@ fn mean_cell(best: Mean, paper: Option<Mean>, letter: &str) -> String {
     format!("{}<br><small class=\"soft\">{}</small>", best.short(), below.join("; "))
 }
 
-fn figures<'a>(
-    page: &mut String,
-    number: usize,
-    sheets: impl Iterator<Item = &'a Sheet>,
-    (folder, heading): (&str, &str),
-) {
+fn figures<'a>(page: &mut String, number: usize, sheets: impl Iterator<Item = &'a Sheet>, folder: &str, heading: &str) {
     let figures = sheets.filter_map(|sheet| match sheet {
         Sheet::Drawn(figure) => Some(figure),
         Sheet::Missing { .. } => None,

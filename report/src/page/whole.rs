@@ -21,7 +21,7 @@ pub const GUARANTEE: &str = "<li><b>One attack for the whole graph.</b> No set o
     through that exact network.</li>\n";
 
 /// Writes the section; nothing without such results.
-pub fn section(page: &mut String, report: &Report, sheets: &[Sheet], (folder, heading): (&str, &str)) {
+pub fn section(page: &mut String, report: &Report, sheets: &[Sheet], folder: &str, heading: &str) {
     let all = &report.groups.collective;
     if all.is_empty() {
         return;

@@ -58,63 +58,42 @@ fn plain<V>(rows: &[Row], place: usize, value: impl Fn(&Cell) -> Option<V>) -> L
     leaf
 }
 
-/// One of the three fields of the margins: list (1), its items (2), the item (3), the field (4).
-fn margins<V>(rows: &[Row], place: usize, field: usize, value: impl Fn(&Cell) -> Option<V>) -> Leaf<V> {
+/// A column that is a list (1): `each` puts its items (2), of which it gets the repetition.
+fn list<V>(rows: &[Row], place: usize, each: impl Fn(&mut Leaf<V>, i16, &Cell)) -> Leaf<V> {
     let mut leaf = Leaf::new();
     for row in rows {
-        let Cell::List(items) = &row[place] else {
-            leaf.push(0, 0, None);
-            continue;
-        };
-        if items.is_empty() {
-            leaf.push(0, 1, None);
-        }
-        for (index, item) in items.iter().enumerate() {
-            let value = if let Cell::Group(fields) = item { value(&fields[field].1) } else { None };
-            leaf.push(i16::from(index > 0), 3, value);
-        }
-    }
-    leaf
-}
-
-/// The numbers of the flips: list (1), its items (2), the pair (3), its items (4), the number (5).
-fn flips(rows: &[Row], place: usize) -> Leaf<i64> {
-    let mut leaf = Leaf::new();
-    for row in rows {
-        let Cell::List(items) = &row[place] else {
-            leaf.push(0, 0, None);
-            continue;
-        };
-        if items.is_empty() {
-            leaf.push(0, 1, None);
-        }
-        for (index, item) in items.iter().enumerate() {
-            let pair: &[Cell] = if let Cell::List(pair) = item { pair } else { &[] };
-            for (side, number) in pair.iter().enumerate() {
-                let repetition = if side > 0 { 2 } else { i16::from(index > 0) };
-                leaf.push(repetition, 4, integer(number));
+        match &row[place] {
+            Cell::List(items) if items.is_empty() => leaf.push(0, 1, None),
+            Cell::List(items) => {
+                items.iter().enumerate().for_each(|(at, item)| each(&mut leaf, i16::from(at > 0), item));
             }
+            _ => leaf.push(0, 0, None),
         }
     }
     leaf
 }
 
-/// The numbers of a list: list (1), its items (2), the number (3).
+/// One of the three fields of the margins: the item (3), the field (4).
+fn margins<V>(rows: &[Row], place: usize, field: usize, value: impl Fn(&Cell) -> Option<V>) -> Leaf<V> {
+    list(rows, place, |leaf, repetition, item| {
+        let value = if let Cell::Group(fields) = item { value(&fields[field].1) } else { None };
+        leaf.push(repetition, 3, value);
+    })
+}
+
+/// The numbers of the flips: the pair (3), its items (4), the number (5).
+fn flips(rows: &[Row], place: usize) -> Leaf<i64> {
+    list(rows, place, |leaf, repetition, item| {
+        let pair: &[Cell] = if let Cell::List(pair) = item { pair } else { &[] };
+        for (side, number) in pair.iter().enumerate() {
+            leaf.push(if side > 0 { 2 } else { repetition }, 4, integer(number));
+        }
+    })
+}
+
+/// The numbers of a list: the number (3).
 fn integers(rows: &[Row], place: usize) -> Leaf<i64> {
-    let mut leaf = Leaf::new();
-    for row in rows {
-        let Cell::List(items) = &row[place] else {
-            leaf.push(0, 0, None);
-            continue;
-        };
-        if items.is_empty() {
-            leaf.push(0, 1, None);
-        }
-        for (index, item) in items.iter().enumerate() {
-            leaf.push(i16::from(index > 0), 2, integer(item));
-        }
-    }
-    leaf
+    list(rows, place, |leaf, repetition, item| leaf.push(repetition, 2, integer(item)))
 }
 
 fn integer(cell: &Cell) -> Option<i64> {

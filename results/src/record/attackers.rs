@@ -86,18 +86,7 @@ mod tests {
     fn graph() -> Graph {
         let adjacency = Pattern { rows: 3, columns: 3, offsets: vec![0; 4], indices: Vec::new() };
         let attributes = Pattern { rows: 3, columns: 3, offsets: vec![0, 0, 2, 2], indices: vec![0, 2] };
-        let (labels, node_names, class_names, attribute_names) = (None, None, None, None);
-        let (digest, notes) = (String::new(), Vec::new());
-        Graph::from_file(GraphFile {
-            adjacency,
-            attributes,
-            labels,
-            node_names,
-            attribute_names,
-            class_names,
-            digest,
-            notes,
-        })
+        Graph::from_file(GraphFile { adjacency, attributes, ..GraphFile::default() })
     }
 
     fn uses(added: usize, removed: usize, unknown: usize) -> Uses {

@@ -17,6 +17,9 @@ use crate::ResultError;
 const VERSION: u32 = 1;
 
 /// What can be wrong with the manifest of a study.
+///
+/// In every variant `file` is the file and `problem` what is wrong.
+#[allow(missing_docs)]
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum StudyError {
@@ -36,12 +39,7 @@ pub enum StudyError {
     /// The manifest of a study cannot be understood.
     #[error("{file}: damaged: {problem}")]
     #[diagnostic(help("run the study again: it goes on with the results that are there and writes this file anew"))]
-    Manifest {
-        /// The file.
-        file: String,
-        /// What is wrong.
-        problem: String,
-    },
+    Manifest { file: String, problem: String },
 }
 
 /// What a study consists of: the content of `study.json`.

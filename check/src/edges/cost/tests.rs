@@ -1,6 +1,6 @@
 //! Costs are compared with the operations that were counted.
 
-use gcnproof_files::{DenseMatrix, GraphFile, LayerFile, ModelFile, Pattern, Precision};
+use gcnproof_files::{DenseMatrix, GraphFile, LayerFile, ModelFile, Pattern};
 
 use super::*;
 use crate::edges::bound::bound;
@@ -32,9 +32,8 @@ fn layer(inputs: usize, outputs: usize, rules: &[&str]) -> LayerFile {
         weight: DenseMatrix { rows, columns: outputs, values },
         bias: vec![0.1; outputs],
         operators: rules.iter().map(|&rule| rule.into()).collect(),
-        linear: Vec::new(),
         weight_name: "W".into(),
-        bias_name: None,
+        ..LayerFile::default()
     }
 }
 
@@ -55,16 +54,10 @@ impl Files {
         let graph = GraphFile {
             adjacency: pattern(nodes, nodes, |i, j| i != j && linked(i.min(j), i.max(j))),
             attributes: pattern(nodes, 5, |i, j| (i * 31 + j * 17) % 3 != 0),
-            labels: None,
-            node_names: None,
-            attribute_names: None,
-            class_names: None,
             digest: "graph".into(),
-            notes: Vec::new(),
+            ..GraphFile::default()
         };
         let layers = vec![layer(5, width, rules[0]), layer(width, 3, rules[1])];
-        let (metadata, notes) = (Default::default(), Vec::new());
-        let (matrices, digest, precision) = (Vec::new(), "model".to_string(), Precision::F64);
         let header = EdgeHeader {
             version: VERSION,
             attack: EdgeAttack::EdgeRemovals,
@@ -74,11 +67,7 @@ impl Files {
             edges: Removals { global: edges[0], local: Local::Uniform(edges[1]), keep_one: false, frozen: Vec::new() },
             classes: Convention::Predicted,
         };
-        Files {
-            graph,
-            model: ModelFile { layers, described: None, matrices, digest, precision, metadata, notes },
-            header,
-        }
+        Files { graph, model: ModelFile { layers, digest: "model".into(), ..ModelFile::default() }, header }
     }
 
     fn with<T>(&self, node: u32, use_it: impl FnOnce(&Scene) -> T) -> T {

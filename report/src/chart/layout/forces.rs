@@ -25,7 +25,7 @@ pub fn relax(level: &Level, points: &mut Vec<(f64, f64)>, coarsest: bool) {
         let reach = longest * (1.0 - step as f64 / steps as f64) + 0.02;
         let next = points.par_iter().enumerate().map_init(Vec::new, |todo, (node, &point)| {
             let own = level.mass[node];
-            let push = tree.push(point, todo);
+            let push = tree.push(point.into(), todo);
             let (x, y) = (middle.0 - point.0, middle.1 - point.1);
             let mut force = (own * (push.0 + HOMEWARD * x), own * (push.1 + HOMEWARD * y));
             for &(other, weight) in &level.links[node] {

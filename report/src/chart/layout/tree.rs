@@ -3,10 +3,10 @@
 /// A square with everything in it seen as one body.
 #[derive(Clone, Copy)]
 struct Square {
-    centre: (f64, f64),
+    centre: [f64; 2],
     half: f64,
     /// The sum of mass times place, and the mass.
-    moment: (f64, f64),
+    moment: [f64; 2],
     mass: f64,
     /// The first of its four parts; 0 if it has none.
     parts: u32,
@@ -31,15 +31,15 @@ impl Tree {
         };
         let (x, y) = (fold(|p| p.0), fold(|p| p.1));
         let half = 0.5 * (x.1 - x.0).max(y.1 - y.0).max(1e-9) * 1.001;
-        let root = empty((0.5 * (x.0 + x.1), 0.5 * (y.0 + y.1)), half);
+        let root = empty([0.5 * (x.0 + x.1), 0.5 * (y.0 + y.1)], half);
         let mut tree = Tree { squares: vec![root] };
         for (&point, &mass) in points.iter().zip(mass) {
-            tree.insert(point, mass);
+            tree.insert(point.into(), mass);
         }
         tree
     }
 
-    fn insert(&mut self, point: (f64, f64), mass: f64) {
+    fn insert(&mut self, point: [f64; 2], mass: f64) {
         let mut at = 0;
         for depth in 0.. {
             let square = self.squares[at];
@@ -49,12 +49,12 @@ impl Tree {
                     return;
                 }
                 // Whoever was alone here goes down with the new one.
-                let resident = (square.moment.0 / square.mass, square.moment.1 / square.mass);
+                let resident = square.moment.map(|moment| moment / square.mass);
                 self.squares[at].parts = self.squares.len() as u32;
                 let half = 0.5 * square.half;
                 for part in 0..4 {
                     let side = |bit: usize| if part & bit > 0 { half } else { -half };
-                    self.squares.push(empty((square.centre.0 + side(1), square.centre.1 + side(2)), half));
+                    self.squares.push(empty([square.centre[0] + side(1), square.centre[1] + side(2)], half));
                 }
                 let part = self.squares[at].part(resident);
                 self.squares[part].add(resident, square.mass);
@@ -64,7 +64,7 @@ impl Tree {
     }
 
     /// The push on a body of mass 1: mass divided by distance, away from each body. `todo` is room to work in.
-    pub fn push(&self, point: (f64, f64), todo: &mut Vec<u32>) -> (f64, f64) {
+    pub fn push(&self, point: [f64; 2], todo: &mut Vec<u32>) -> (f64, f64) {
         let mut push = (0.0, 0.0);
         todo.clear();
         todo.push(0);
@@ -73,7 +73,7 @@ impl Tree {
             if square.mass == 0.0 {
                 continue;
             }
-            let (x, y) = (point.0 - square.moment.0 / square.mass, point.1 - square.moment.1 / square.mass);
+            let [x, y] = [0, 1].map(|at| point[at] - square.moment[at] / square.mass);
             let distance = x * x + y * y;
             let width = 2.0 * square.half;
             if square.parts == 0 || width * width < ANGLE * ANGLE * distance {
@@ -91,19 +91,18 @@ impl Tree {
 }
 
 impl Square {
-    fn add(&mut self, point: (f64, f64), mass: f64) {
-        self.moment.0 += mass * point.0;
-        self.moment.1 += mass * point.1;
+    fn add(&mut self, point: [f64; 2], mass: f64) {
+        (0..2).for_each(|at| self.moment[at] += mass * point[at]);
         self.mass += mass;
     }
 
-    fn part(&self, point: (f64, f64)) -> usize {
-        self.parts as usize + usize::from(point.0 > self.centre.0) + 2 * usize::from(point.1 > self.centre.1)
+    fn part(&self, point: [f64; 2]) -> usize {
+        self.parts as usize + usize::from(point[0] > self.centre[0]) + 2 * usize::from(point[1] > self.centre[1])
     }
 }
 
-fn empty(centre: (f64, f64), half: f64) -> Square {
-    Square { centre, half, moment: (0.0, 0.0), mass: 0.0, parts: 0 }
+fn empty(centre: [f64; 2], half: f64) -> Square {
+    Square { centre, half, moment: [0.0, 0.0], mass: 0.0, parts: 0 }
 }
 
 #[cfg(test)]
@@ -118,7 +117,7 @@ mod tests {
         let mass = vec![1.0; points.len()];
         let tree = Tree::new(&points, &mass);
         for &p in points.iter().step_by(37) {
-            let near = tree.push(p, &mut Vec::new());
+            let near = tree.push(p.into(), &mut Vec::new());
             let mut sum = (0.0, 0.0);
             for q in &points {
                 let (x, y) = (p.0 - q.0, p.1 - q.1);
