@@ -104,7 +104,7 @@ pub fn expand(
         if batch.is_empty() {
             break;
         }
-        let rewritten = in_order(batch, |line| rewrite(&checker, line));
+        let rewritten = in_order(batch, |_, line| rewrite(&checker, line));
         for line in rewritten {
             match line {
                 Rewritten::Node(bounds, proof) => {

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use gcnproof_files::{GraphFile, ModelFile};
 use rayon::prelude::*;
@@ -90,14 +91,14 @@ fn run(
             let checker = Checker::new(&statement, options.exact_only).within(work.clone());
             let asked = Asked::flips(question, graph, &statement.budget).map_err(wrong_header)?;
             (summary.uncovered, summary.void) = (asked.uncovered.clone(), !flippable(graph, &statement.budget));
-            run_lines(lines, |line| judge(&checker, &asked, owns, line), work, progress, summary)
+            run_lines(lines, |line, before| judge(&checker, &asked, owns, line, before), work, progress, summary)
         }
         Stated::Removals(header) => {
             let statement = EdgeStatement::new(graph, model, header).map_err(wrong_header)?;
             let checker = EdgeChecker::new(&statement, options.exact_only).within(work.clone());
             let asked = Asked::removals(question, graph, statement.budget()).map_err(wrong_header)?;
             (summary.uncovered, summary.void) = (asked.uncovered.clone(), !removable(graph, statement.budget()));
-            run_lines(lines, |line| judge_removals(&checker, &asked, line), work, progress, summary)
+            run_lines(lines, |line, before| judge_removals(&checker, &asked, line, before), work, progress, summary)
         }
         Stated::Collective(header) => {
             let statement =
@@ -117,7 +118,7 @@ fn run(
 /// All lines after the header.
 fn run_lines(
     mut lines: Lines,
-    judge: impl Fn(Raw) -> JudgedLine + Sync,
+    judge: impl Fn(Raw, Before) -> JudgedLine + Sync,
     work: &Work,
     progress: &mut dyn FnMut(u64),
     summary: &mut Summary,
@@ -125,6 +126,7 @@ fn run_lines(
     let wrong = |line: u64, problem: &str| Stop::Wrong(line, Reason::Order(problem.into()));
     summary.checked = true;
     let mut seen = vec![false; summary.verdicts.len()];
+    let begun: Vec<AtomicU64> = seen.iter().map(|_| AtomicU64::new(u64::MAX)).collect();
     let (mut nodes, mut ended) = (0, false);
     loop {
         let first = lines.number + 1;
@@ -133,9 +135,9 @@ fn run_lines(
             break;
         }
         work.read(&batch).map_err(|reason| Stop::Wrong(first, reason))?;
-        let judged = in_order(batch, |line| {
+        let judged = in_order(batch, |at, line| {
             let before = steps();
-            let judged = judge(line);
+            let judged = judge(line, Before { begun: &begun, line: first + at as u64 });
             let cost = steps().wrapping_sub(before);
             if !judged.is_accepted() {
                 work.waste(cost);
@@ -220,26 +222,44 @@ impl JudgedLine {
     }
 }
 
-/// Does something with every line: in parallel between two lines of bounds, and with those one by one, because a line
+/// The first lines of all nodes that were begun, and the line at hand.
+struct Before<'a> {
+    begun: &'a [AtomicU64],
+    line: u64,
+}
+
+impl Before<'_> {
+    /// Was an earlier line about this node begun? Then nothing is spent on this one: in a batch the same expensive line may stand a thousand times.
+    fn spoke_of(&self, node: u32) -> bool {
+        let first = |first: &AtomicU64| first.fetch_min(self.line, Ordering::Relaxed);
+        self.begun.get(node as usize).is_some_and(|begun| first(begun) < self.line)
+    }
+}
+
+/// Does something with every line, of which it is told the place in the batch: in parallel between two lines of bounds, and with those one by one, because a line
 /// of bounds counts for the lines after it and not for those before.
-pub(crate) fn in_order<T: Send>(batch: Vec<Raw>, each: impl Fn(Raw) -> T + Sync) -> Vec<T> {
+pub(crate) fn in_order<T: Send>(batch: Vec<Raw>, each: impl Fn(usize, Raw) -> T + Sync) -> Vec<T> {
     let is_bounds = |line: &Raw| line.as_ref().is_ok_and(|bytes| bytes.starts_with(br#"{"bounds":"#));
+    let together = |lines: &mut Vec<(usize, Raw)>| -> Vec<T> {
+        std::mem::take(lines).into_par_iter().map(|(at, line)| each(at, line)).collect()
+    };
     let (mut done, mut waiting) = (Vec::with_capacity(batch.len()), Vec::new());
-    for line in batch {
+    for (at, line) in batch.into_iter().enumerate() {
         if is_bounds(&line) {
-            done.extend(std::mem::take(&mut waiting).into_par_iter().map(&each).collect::<Vec<T>>());
-            done.push(each(line));
+            done.extend(together(&mut waiting));
+            done.push(each(at, line));
         } else {
-            waiting.push(line);
+            waiting.push((at, line));
         }
     }
-    done.extend(waiting.into_par_iter().map(&each).collect::<Vec<T>>());
+    done.extend(together(&mut waiting));
     done
 }
 
-fn judge(checker: &Checker, asked: &Asked, owns: impl Fn(u32) -> bool, line: Raw) -> JudgedLine {
+fn judge(checker: &Checker, asked: &Asked, owns: impl Fn(u32) -> bool, line: Raw, before: Before) -> JudgedLine {
     match line.and_then(|bytes| Line::read(&bytes, usize::MAX)) {
         Ok(Line::Node(proof)) if !owns(proof.id) => JudgedLine::Node(proof.id, Err(Reason::NotOwn.into())),
+        Ok(Line::Node(proof)) if before.spoke_of(proof.id) => JudgedLine::Node(proof.id, Err(Reason::Repeated.into())),
         Ok(Line::Node(proof)) => {
             let judged = checker.check(&proof).map(|verdict| (verdict, asked.is_answered_by(&proof.claim)));
             JudgedLine::Node(proof.id, judged)
@@ -255,8 +275,11 @@ fn judge(checker: &Checker, asked: &Asked, owns: impl Fn(u32) -> bool, line: Raw
     }
 }
 
-fn judge_removals(checker: &EdgeChecker, asked: &Asked, line: Raw) -> JudgedLine {
+fn judge_removals(checker: &EdgeChecker, asked: &Asked, line: Raw, before: Before) -> JudgedLine {
     match line.and_then(|bytes| EdgeLine::read(&bytes, usize::MAX)) {
+        Ok(EdgeLine::Node(proof)) if before.spoke_of(proof.id) => {
+            JudgedLine::Node(proof.id, Err(Reason::Repeated.into()))
+        }
         Ok(EdgeLine::Node(proof)) => {
             let judged = checker.check(&proof).map(|verdict| (verdict, asked.is_answered_by_removals(&proof.claim)));
             JudgedLine::Node(proof.id, judged)
