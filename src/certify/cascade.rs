@@ -7,8 +7,9 @@ use std::time::Instant;
 
 use gcnproof_check::format::{Claim, ClassProof, Leaf, Witness};
 
-use crate::bound::backward::Located;
+use crate::bound::backward::{AboveSecond, Located};
 use crate::bound::exact::{BranchLines, First};
+use crate::bound::mixture::Multipliers;
 use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::{Certifier, Target};
@@ -310,16 +311,21 @@ impl Certifier {
             let objective = pairs.objective(at);
             workspace.hidden.load(&workspace.slice, &self.unperturbed()[0], bounds);
             workspace.multipliers.start(&workspace.slice, self.unperturbed());
+            workspace.multipliers.bend(&workspace.slice, self.unperturbed());
             for round in 0..ROUNDS {
-                let Workspace { slice, backward, relaxed, multipliers, hidden, .. } = workspace;
+                let Workspace { slice, backward, multipliers, hidden, .. } = &mut *workspace;
                 if round == 0 || self.network().depth() > 3 {
                     let bounds = Located::Graph(self.activation_bounds());
-                    backward.run_at(self.network(), slice, bounds, &objective, &multipliers.omega);
+                    let Multipliers { omega, chords, .. } = &*multipliers;
+                    let above = AboveSecond { omega, signs: &[], chords };
+                    backward.run_signed(self.network(), slice, bounds, &objective, above);
                 }
                 if round == 0 {
                     multipliers.anchored(hidden, backward);
                 }
-                relaxed.mixed(backward, hidden, &multipliers.weights);
+                let weights = std::mem::take(&mut multipliers.weights);
+                self.prepared.mix(&weights, workspace);
+                workspace.multipliers.weights = weights;
                 let bound = self.prepared.worst(workspace, &Decided::default()).lower();
                 // A comparison with NaN is false: nothing is learnt from it.
                 if bound > pairs[at].mixed {

@@ -198,8 +198,7 @@ impl PairSearch<'_, '_> {
     pub(super) fn try_multipliers(&mut self, branch: &Branch, suggestion: &Suggestion) -> (f64, Vec<Flip>) {
         let prepared = self.prepared;
         self.masters += 1;
-        let Workspace { backward, relaxed, hidden, .. } = &mut *self.workspace;
-        relaxed.mixed(backward, hidden, &suggestion.weights);
+        prepared.mix(&suggestion.weights, self.workspace);
         self.last = prepared.worst(self.workspace, &branch.decided);
         let bound = self.last.lower();
         let selected: Vec<Flip> = self.workspace.selection.flips().iter().map(|loss| loss.flip).collect();

@@ -399,7 +399,12 @@ impl Session<'_> {
                 let judge = || accepted(target.bound(&objective, path, &hints)?, &self.error).map(|()| None);
                 return self.meter.leaf(self.slice.flips(network), judge);
             }
-            Step::Leaf(leaf) => self.scope().short(path, leaf)?,
+            Step::Leaf(leaf) => {
+                if leaf.nested {
+                    self.checker.statement.since_version_2("bends of layer 3")?;
+                }
+                self.scope().short(path, leaf)?
+            }
             Step::Unit(..) | Step::Flip(..) => return Err(Reason::Incomplete),
         };
         if path.decided.overspent(budget) {

@@ -2,6 +2,7 @@
 
 use dashu_int::IBig;
 
+use super::nested::Nested;
 use super::select::Free;
 use crate::format::exact::{ExactEnvelope, ExactHints, ExactPrices, Level};
 use crate::ids::Flip;
@@ -23,6 +24,8 @@ pub struct Losses<'a> {
     pub lines: &'a [Vec<[Dyadic; 2]>],
     /// By node of `V(2)`; empty where there are no hidden units.
     pub bends: &'a [Bends<'a>],
+    /// Bends of layer 3, if there are any.
+    pub nested: Option<&'a Nested<'a>>,
     pub hints: &'a ExactHints,
 }
 
@@ -81,6 +84,8 @@ impl Losses<'_> {
     pub fn exceeding(&self, prices: &ExactPrices, mut each: impl FnMut(Flip, Dyadic)) -> Result<(), Reason> {
         let Free { network, slice, .. } = *self.free;
         let bends = self.bends.iter().any(|bends| !bends.levels.is_empty() || !bends.envelopes.is_empty());
+        let bends = bends || self.nested.is_some();
+        let nested = self.nested.map_or_else(Vec::new, Nested::slopes);
         let mut of_bends = 0u64;
         for (place, &node) in slice.nodes(1).iter().enumerate() {
             if self.free.left(node) == 0 {
@@ -90,10 +95,10 @@ impl Losses<'_> {
             self.free.meter.spend((network.rows.len() * network.terms[1] * network.widths[2]) as u64).map_err(told)?;
             let price = prices.of(node);
             let bent = bends || self.kinks(place).next().is_some();
-            let slopes = Slopes::new(self.slopes(place, false));
+            let slopes = Slopes::new(self.slopes(place, None));
             // No flip loses more: a bend adds at most `c·[g]₊`, because `u` and `v` are not negative, and a kink no
             // more than its terms one by one.
-            let most = bent.then(|| Slopes::new(self.slopes(place, true)));
+            let most = bent.then(|| Slopes::new(self.slopes(place, Some(&nested))));
             let mut present = network.graph.attributes.row(node as usize).iter().peekable();
             for (d, (weights, row)) in network.layers[0].weight.iter().zip(&network.rows).enumerate() {
                 let d = d as u32;
@@ -107,6 +112,9 @@ impl Losses<'_> {
                 if bent {
                     let before = steps();
                     loss += &self.bent(place, node, d, is_present);
+                    if let Some(nested) = self.nested {
+                        loss += &nested.loss(place, (node, d), is_present);
+                    }
                     // Bends rarely have to be evaluated: prices rule nearly all flips out.
                     of_bends += steps().wrapping_sub(before);
                     self.free.meter.within_leaf(of_bends).map_err(told)?;
@@ -114,6 +122,33 @@ impl Losses<'_> {
                 }
                 if loss > price {
                     each((node, d), &loss - &price);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every free flip that the lines alone, each kink at its most, do not keep within its price: its row, the flip, and
+    /// whether the attribute is there.
+    ///
+    /// # Errors
+    /// If that is too expensive.
+    pub fn survivors(&self, prices: &ExactPrices, mut each: impl FnMut(usize, Flip, bool)) -> Result<(), Reason> {
+        let Free { network, slice, meter, .. } = *self.free;
+        for (place, &node) in slice.nodes(1).iter().enumerate().filter(|row| self.free.left(*row.1) > 0) {
+            let most = self.slopes(place, Some(&[]));
+            if most.iter().flatten().all(Dyadic::is_zero) {
+                continue;
+            }
+            meter.spend((network.rows.len() * network.terms[1] * network.widths[2]) as u64)?;
+            let (most, price) = (Slopes::new(most), prices.of(node));
+            let mut present = network.graph.attributes.row(node as usize).iter().peekable();
+            for (d, (weights, row)) in network.layers[0].weight.iter().zip(&network.rows).enumerate() {
+                let d = d as u32;
+                let is_present = present.next_if(|&&next| next == d).is_some();
+                if self.free.is_free(node, d, is_present) && most.loss(weights, row, is_present) > price {
+                    each(place, (node, d), is_present);
+                    meter.look()?;
                 }
             }
         }
@@ -131,8 +166,9 @@ impl Losses<'_> {
     }
 
     /// `plus` and `minus` of a row of attributes for all terms, one after the other, without kinks; with `most`, as if
-    /// every bend took `c·[g]₊` besides, and every kink of each term the most that it can.
-    fn slopes(&self, place: usize, most: bool) -> [Vec<Dyadic>; 2] {
+    /// every bend took `c·[g]₊` besides, and every kink of each term the most that it can. `most` are the slopes of
+    /// bends of layer 3.
+    fn slopes(&self, place: usize, most: Option<&[Vec<[Dyadic; 2]>]>) -> [Vec<Dyadic>; 2] {
         let width = self.free.network.widths[2];
         let zeros = || vec![Dyadic::ZERO; self.free.network.terms[1] * width];
         let mut both = [zeros(), zeros()];
@@ -154,8 +190,13 @@ impl Losses<'_> {
             minus.iter_mut().for_each(|x| *x = x.rounded_up(grid));
         };
         round(&mut both);
-        if !most {
-            return both;
+        let Some(most) = most else { return both };
+        for link in self.free.slice.reached(place) {
+            let (a, (rises, falls), part) = (link.entry.exact(), turned(link), link.part(width));
+            for (unit, [up, down]) in most.get(link.place()).into_iter().flatten().enumerate() {
+                both[rises][part.start + unit] += &-&(&a * up);
+                both[falls][part.start + unit] += &(&a * down);
+            }
         }
         for (pair, unit, [rise, fall]) in self.kinks(place) {
             // With a fall not below the rise the loss is convex, so that the loss of a sum is at most the sum of

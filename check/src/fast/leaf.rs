@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::hints::{EnvelopeUse, FloatHints, LevelUse};
 use super::loss::FastLosses;
+use super::nested;
+use super::nested_loss::NestedUse;
 use super::row::Row;
 use super::shared::{Bounds, Fast};
 use crate::core::path::Path;
@@ -85,8 +87,9 @@ impl<'a> FastTarget<'a> {
     /// What the losses of an expanded leaf depend on; `step` is the one of its grid.
     pub(crate) fn losses<'l>(&'l self, hints: &'l FloatHints, decided: &'l Decided, step: Stored) -> FastLosses<'l> {
         let (network, budget, slice) = (&*self.fast.network, self.fast.budget, self.slice);
-        let FloatHints { lines, linear, levels, envelopes, rows, .. } = hints;
-        FastLosses { network, budget, slice, decided, lines, linear, levels, envelopes, rows, step }
+        let FloatHints { lines, linear, levels, envelopes, rows, taken, .. } = hints;
+        let nested = taken.as_ref();
+        FastLosses { network, budget, slice, decided, lines, linear, levels, envelopes, rows, nested, step }
     }
 
     /// Hints for a path that surely no perturbation takes.
@@ -144,6 +147,7 @@ impl<'a> FastTarget<'a> {
             for (m, row) in coefficients.iter().enumerate() {
                 total = total.plus(self.node_lines(m, row, ShortLeaf { path, short }, &mut hints));
             }
+            hints.taken = nested::losses(self.fast, self.slice, &hints.rows, &hints.nested);
         }
         let step = self.choose_grid(&mut hints);
         Some((hints, total, step))
@@ -160,7 +164,9 @@ impl<'a> FastTarget<'a> {
         total: &mut Down,
     ) -> Vec<Vec<Interval>> {
         let mut phi = Vec::with_capacity(coefficients.len());
-        for ((row, bounds), &node) in coefficients.iter().zip(&region.bounds[l - 3]).zip(self.slice.nodes(l)) {
+        let nodes = coefficients.iter().zip(&region.bounds[l - 3]).zip(self.slice.nodes(l)).enumerate();
+        for (place, ((row, bounds), &node)) in nodes {
+            let levels = (l == 3 && leaf.short.nested).then(|| self.fast.nested(node, &leaf.path.decided));
             let mut slopes = Vec::with_capacity(row.len());
             for (unit, (k, &(lower, upper))) in row.iter().zip(bounds.iter()).enumerate() {
                 if self.fast.network.exact.is_linear(l, unit) {
@@ -169,8 +175,23 @@ impl<'a> FastTarget<'a> {
                 }
                 let id = (l as u32, node, unit as u32);
                 let known = Known { k: k.rough(), z: Rough::ZERO, lower: lower.rough(), upper: upper.rough() };
-                let slope = expand::slope(&known, &leaf.said(id)).stored();
-                *total = total.plus(Interval::least_on_segment(*k, slope, lower, upper));
+                let said = leaf.said(id);
+                let mut k = *k;
+                let level = levels.as_ref().and_then(|row| Some((row, row[unit].as_ref()?)));
+                let slope = match level {
+                    Some((row, level)) => {
+                        let (slope, weight) = expand::nested(&known, &said);
+                        let weight = weight.price();
+                        if !weight.is_zero() {
+                            *total = total.minus(level.base.times(weight));
+                            k = k.plus(weight.into());
+                            hints.nested.push(NestedUse { place, unit, weight, row: row.clone() });
+                        }
+                        slope.stored()
+                    }
+                    None => expand::slope(&known, &said).stored(),
+                };
+                *total = total.plus(Interval::least_on_segment(k, slope, lower, upper));
                 if !slope.is_zero() {
                     hints.slopes.push((id, slope));
                 }

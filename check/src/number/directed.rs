@@ -1,4 +1,4 @@
-//! Floats that carry their direction in their type; with the file beside it the only one of this crate with plain `f64`
+//! Floats that carry their direction in their type; with the files beside it the only ones of this crate with plain `f64`
 //! arithmetic.
 //!
 //! | type | what it says |
@@ -13,6 +13,7 @@
 //! which nothing follows. `u = 2⁻⁵³`; a rounded result differs from the exact one by at most `u` times its size, or by
 //! at most `2⁻¹⁰⁷⁵` where it is subnormal: in both cases the next float in either direction is beyond the exact result.
 
+mod nested;
 mod rounded;
 
 use std::cmp::Ordering;
@@ -20,6 +21,7 @@ use std::fmt;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use super::dyadic::Dyadic;
+pub(crate) use nested::{NestedSums, SupportLine};
 pub(crate) use rounded::RowSum;
 
 /// `1 / count`, rounded to nearest: an entry of a message-passing rule.

@@ -1,0 +1,108 @@
+//! Rule 5′ in floats: bends of units of layer 3, the affine bounds that they rest on, and their levels.
+
+use std::sync::Arc;
+
+use super::loss::{FastLosses, Priced};
+use super::nested_loss::{NestedLevel, NestedLosses, NestedRow, NestedUse, Supports, Taken};
+use super::prices::FloatPrices;
+use super::row::{Row, covering};
+use super::shared::Fast;
+use crate::number::{Down, Rough, Stored, Up};
+use crate::statement::{Decided, Slice};
+
+impl Fast<'_> {
+    /// The levels of the units of a node of layer 3.
+    pub(crate) fn nested(&self, node: u32, decided: &Decided) -> Arc<NestedRow> {
+        let slice = Slice::new(self.network.exact, 3, node);
+        let fixed = |&n: &u32| decided.fixed_in(n).next().is_some();
+        if decided.flipped.is_empty() && !slice.nodes(1).iter().any(fixed) {
+            let free = Decided::default();
+            return self.nested[node as usize].get_or_init(|| Arc::new(self.nested_row(&slice, &free))).clone();
+        }
+        Arc::new(self.nested_row(&slice, decided))
+    }
+
+    fn nested_row(&self, slice: &Slice, decided: &Decided) -> NestedRow {
+        let rows: Vec<Arc<Row>> = slice.nodes(2).iter().map(|&m| self.rows.row(m, decided)).collect();
+        let supports = Arc::new(Supports::new(&self.network, slice, &rows));
+        let unstable = self.whole(3, slice.nodes(3)[0]);
+        let unit = |(unit, (lower, upper)): (usize, &(Down, Up))| {
+            let settled = self.network.exact.is_linear(3, unit) || !lower.is_negative() || !upper.is_positive();
+            (!settled).then(|| self.nested_level(slice, decided, (&rows, &supports), unit)).flatten()
+        };
+        unstable.iter().enumerate().map(unit).collect()
+    }
+
+    /// `T` as at layer 2, for the changes of the affine bound of a unit.
+    fn nested_level(
+        &self,
+        slice: &Slice,
+        decided: &Decided,
+        (rows, supports): (&[Arc<Row>], &Arc<Supports>),
+        unit: usize,
+    ) -> Option<NestedLevel> {
+        if self.stop.is_some_and(|stop| stop()) {
+            return None;
+        }
+        let base = supports.base(&self.network, slice, 0, unit);
+        let below = base.sign()? == std::cmp::Ordering::Less;
+        let taken = if below { Taken::Rise } else { Taken::Fall };
+        let nested = NestedLosses::new(&self.network, slice, supports.clone(), vec![(unit, taken)]);
+        let lines = vec![vec![[Stored::ZERO; 2]; self.network.width()]; rows.len()];
+        let losses = FastLosses {
+            network: &self.network,
+            budget: self.budget,
+            slice,
+            decided,
+            lines: &lines,
+            linear: &[],
+            levels: &[],
+            envelopes: &[],
+            rows,
+            nested: Some(&nested),
+            step: Stored::ZERO,
+        };
+        let Priced { prices: known, found, kept, least, .. } = losses.priced(None)?;
+        let way = if below { -base.rough() } else { base.rough() };
+        let (mut rest, mut level) = (Rough::ZERO, Rough::ZERO);
+        for (i, change) in kept.iter().enumerate().rev() {
+            level = level.most((way - rest).part(i + 1));
+            rest = rest + change.rough();
+        }
+        let level = level.price();
+        let every = Rough::from(known.every).least(level.into()).price();
+        let capped = |price: Stored| {
+            let both = Rough::from(known.every) + Rough::from(price);
+            covering(every, Up::from(both.next().least(level.into()).price()))
+        };
+        let nodes = known.nodes.iter().map(|(node, price)| (*node, capped(*price))).collect();
+        let prices = FloatPrices { every, nodes };
+        // All changes above `least` were found, and no other exceeds a price that is not below it. Cut at a level below
+        // it, none exceeds its price.
+        let mut paid = Up::from(every).many(decided.left_in_all(self.budget).unwrap_or(0));
+        for (node, price) in &prices.nodes {
+            paid = paid.plus(Up::from(*price).many(decided.left(self.budget, *node).unwrap_or(0)));
+        }
+        for (node, amount) in &found {
+            paid = paid.plus(amount.least(level.into()).minus(prices.of(*node)).positive_part());
+        }
+        let base = if below { base.upper.plus(paid).positive_part() } else { base.upper.most(paid) };
+        let largest = kept.first().copied().unwrap_or(Up::ZERO).most(least.into());
+        Some(NestedLevel { level, prices, base, below, largest })
+    }
+}
+
+/// What the bends of a leaf take from each flip.
+pub(crate) fn losses(fast: &Fast, slice: &Slice, rows: &[Arc<Row>], uses: &[NestedUse]) -> Option<NestedLosses> {
+    if uses.is_empty() {
+        return None;
+    }
+    let width = fast.network.exact.widths[3];
+    let supports = Arc::new(Supports::new(&fast.network, slice, rows));
+    let taken = uses.iter().filter_map(|one| {
+        let NestedLevel { level, below, largest, .. } = *one.level()?;
+        Some((one.place * width + one.unit, Taken::Bend { weight: one.weight, level, below, largest }))
+    });
+    let taken = taken.collect();
+    Some(NestedLosses::new(&fast.network, slice, supports, taken))
+}
