@@ -36,6 +36,7 @@ pub mod judge;
 pub mod keep;
 pub mod made;
 pub mod mutate;
+mod nested;
 pub mod network;
 pub mod numbers;
 pub mod operator;

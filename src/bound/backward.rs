@@ -128,11 +128,12 @@ impl Backward {
         objective: Objective,
         AboveSecond { omega, signs, chords }: AboveSecond,
     ) {
-        let slope = |l: usize, at: usize, (a, r, s): (f64, f64, f64)| {
-            match signs.iter().find(|sign| sign.place == UnitPlace { l, at }) {
-                Some(sign) => Some(sign.slope(a)),
-                None => omega.get(l - 3).filter(|_| a > 0.0 && r < 0.0 && s > 0.0).map(|omega| a * omega[at]),
-            }
+        let slope = |l: usize, at: usize, (a, r, s): (f64, f64, f64)| match signs
+            .iter()
+            .find(|sign| sign.place == UnitPlace { l, at })
+        {
+            Some(sign) => Some(sign.slope(a)),
+            None => omega.get(l - 3).filter(|_| a > 0.0 && r < 0.0 && s > 0.0).map(|omega| a * omega[at]),
         };
         let signed = |at: usize| signs.iter().any(|sign| sign.place == UnitPlace { l: 3, at });
         let bend = |at: usize, a: f64| bent(chords, at, a) * f64::from(u8::from(!signed(at)));

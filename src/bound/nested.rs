@@ -260,9 +260,8 @@ impl NestedLoss {
         for (_, m, entries) in slice.reaching(n) {
             for (i, change) in changes.iter_mut().enumerate() {
                 let terms = entries.iter().zip(row[i..].iter().step_by(inputs));
-                let (g, magnitude) = terms.fold((0.0, 0.0), |(g, magnitude), (a, w)| {
-                    (g + sign * a * w, magnitude + (a * w).abs())
-                });
+                let (g, magnitude) =
+                    terms.fold((0.0, 0.0), |(g, magnitude), (a, w)| (g + sign * a * w, magnitude + (a * w).abs()));
                 let at = m * inputs + i;
                 overstated += if g > 0.0 { self.up[at] * g } else { -self.down[at] * g };
                 size += self.size[at] * (magnitude + FLOOR);

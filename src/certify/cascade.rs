@@ -1,6 +1,6 @@
 //! The steps that decide one node, in order: each is taken only for what the steps before have left open.
 //!
-//! Path bounds → the paper's and the anchored bound → mixtures of chord and capped bound → witnesses and local search → column generation → branch and price.
+//! Path bounds → the paper's and the anchored bound → mixtures of chord and capped bound (with more than one hidden layer, capped at representation 3 too) → witnesses and local search → column generation → branch and price.
 
 use std::cmp::Ordering;
 use std::time::Instant;

@@ -45,11 +45,7 @@ impl SupportLines<'_> {
 
 /// `max(g − u, −v)` of a bend by a level.
 fn bent(g: &Dyadic, level: &Dyadic, below: bool) -> Dyadic {
-    if below {
-        (g - level).positive_part()
-    } else {
-        g.clone().max(-level)
-    }
+    if below { (g - level).positive_part() } else { g.clone().max(-level) }
 }
 
 /// A bend of a unit of layer 3.

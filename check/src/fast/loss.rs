@@ -157,13 +157,7 @@ impl FastLosses<'_> {
 
     /// The best prices not below `least` for the flips found, what they give, and the largest losses that may be made
     /// together.
-    fn settle(
-        &self,
-        least: Stored,
-        count: usize,
-        places: &[Places],
-        found: &[Found],
-    ) -> (FloatPrices, Up, Vec<Up>) {
+    fn settle(&self, least: Stored, count: usize, places: &[Places], found: &[Found]) -> (FloatPrices, Up, Vec<Up>) {
         let mut kept: Vec<Up> = Vec::new();
         let mut limits: Vec<(u32, Up)> = Vec::new();
         for row in found.chunk_by(|a, b| a.0 == b.0) {

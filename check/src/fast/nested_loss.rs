@@ -130,8 +130,7 @@ impl Supports {
             }
         };
         let width = network.width();
-        let units: Vec<Vec<Support>> =
-            rows.iter().map(|row| (0..width).map(|at| unit(row, at)).collect()).collect();
+        let units: Vec<Vec<Support>> = rows.iter().map(|row| (0..width).map(|at| unit(row, at)).collect()).collect();
         let lines = units.iter().flatten().map(|unit| unit.line).collect();
         let weights: Vec<&[Stored]> = (0..width).map(|i| network.weights(2, i)).collect();
         let link = |link: &Link| (link.place(), link.term as usize, link.entry);
@@ -245,9 +244,8 @@ impl NestedLosses {
     /// Not below what a flip loses, given how it changes the units of layer 2.
     pub(crate) fn loss(&self, links: &[Link], change: impl Fn(usize, &[Link]) -> Interval) -> Up {
         let width = self.supports.units.first().map_or(0, Vec::len);
-        let reached = pairs(links).map(|pair| {
-            (pair[0].place(), (0..width).map(|unit| change(unit, pair)).collect::<Vec<Interval>>())
-        });
+        let reached = pairs(links)
+            .map(|pair| (pair[0].place(), (0..width).map(|unit| change(unit, pair)).collect::<Vec<Interval>>()));
         let changes = self.supports.sums.changes(reached);
         self.taken.iter().fold(Up::ZERO, |total, &(at, taken)| {
             let g = changes.of(at);
